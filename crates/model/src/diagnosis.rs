@@ -1,0 +1,235 @@
+//! The answer: what holds the program back, where, on which ranks, and what mending it would gain.
+//!
+//! This is the model that every report is made from; `--json` is its serialisation as it stands.
+
+use crate::psg::VertexKind;
+use crate::rank::RankSet;
+use serde::{Deserialize, Serialize};
+
+/// Version of the JSON that these types serialise to.
+pub const SCHEMA: u32 = 1;
+
+/// How the problem grows with the number of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// The same problem on more ranks.
+    Strong,
+    /// A problem that grows with the ranks.
+    Weak,
+    /// One scale only: nothing to compare.
+    Single,
+}
+
+/// Classes of cause (DESIGN "Graph, detection, root cause").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CauseClass {
+    /// Some ranks have more work than others.
+    UnevenWork,
+    /// Some ranks take longer for the same work (memory, frequency, placement).
+    SlowerWork,
+    /// Work that stays as it is while ranks are added.
+    NonShrinkingWork,
+    /// Messages whose number or size grows with the ranks.
+    GrowingCommunication,
+    /// Ranks that can only start when the one before has finished.
+    LateSenderChain,
+    /// A collective that nobody is late for and that still grows.
+    CollectiveAlgorithm,
+    /// Threads of one rank with uneven work.
+    ThreadImbalance,
+    /// Threads or ranks that wait for the same lock.
+    LockContention,
+    /// Waiting for files, devices or sleeping.
+    SystemCallOrIo,
+    /// Ready to run, but without a core.
+    Preempted,
+    /// It happened once.
+    OneOff,
+}
+
+impl CauseClass {
+    /// The class in words, for a report.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::UnevenWork => "uneven work",
+            Self::SlowerWork => "equal work run slower",
+            Self::NonShrinkingWork => "work that does not shrink",
+            Self::GrowingCommunication => "growing communication",
+            Self::LateSenderChain => "late-sender chain",
+            Self::CollectiveAlgorithm => "collective growing by its algorithm",
+            Self::ThreadImbalance => "thread imbalance",
+            Self::LockContention => "lock contention",
+            Self::SystemCallOrIo => "system call or I/O",
+            Self::Preempted => "preempted",
+            Self::OneOff => "one-off outlier",
+        }
+    }
+}
+
+/// One frame of a call path, or the place of a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// What stands there.
+    pub kind: VertexKind,
+    /// Name of the loop's or call's function, or of the MPI function called.
+    pub name: String,
+    /// Function that holds it.
+    pub function: String,
+    /// Source file as the debug information names it.
+    pub file: Option<String>,
+    /// First line of the loop, call or function; 0 where unknown.
+    pub first_line: u32,
+    /// Last line; 0 where unknown.
+    pub last_line: u32,
+    /// Line with the most time in it; 0 where unknown.
+    pub hot_line: u32,
+    /// Path of the module.
+    pub module: String,
+    /// Address within the module, for binaries without debug information.
+    pub address: u64,
+}
+
+/// One step of the way from the symptom to the cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// What happens here, in a few words: `waits in MPI_Allreduce for`, `computes`, `receives late from`.
+    pub what: String,
+    /// Ranks concerned.
+    pub ranks: RankSet,
+    /// Where.
+    pub place: Place,
+    /// Seconds waited or computed here, per rank concerned, at the cause's scale.
+    pub seconds: f64,
+}
+
+/// A figure that supports a cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// A sentence with the figure in it.
+    pub text: String,
+}
+
+/// A cause of scaling loss.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Its class.
+    pub class: CauseClass,
+    /// The innermost loop or call that holds it.
+    pub place: Place,
+    /// Call path from the outermost frame to the place.
+    pub call_path: Vec<Place>,
+    /// Ranks on which it happens.
+    pub ranks: RankSet,
+    /// Number of ranks of the run that the figures are from.
+    pub scale: u32,
+    /// Seconds of run time that it costs now.
+    pub cost_seconds: f64,
+    /// The same as a share of the run time, 0 to 1.
+    pub cost_share: f64,
+    /// Seconds that the run would be shorter if mended.
+    pub gain_seconds: f64,
+    /// The same as a share of the run time, 0 to 1.
+    pub gain_share: f64,
+    /// One or two sentences that say what is wrong and what to try.
+    pub explanation: String,
+    /// From the symptom, where the time shows, to the cause.
+    pub path: Vec<Step>,
+    /// Seconds in the place, by rank, at `scale`.
+    pub by_rank: Vec<f64>,
+    /// (ranks, mean seconds per rank, largest seconds of a rank) in the place, by scale.
+    pub by_scale: Vec<(u32, f64, f64)>,
+    /// What supports it.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A vertex that the detection marked, before root causes were sought (ScalAna, section IV-A).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Marked {
+    /// Where.
+    pub place: Place,
+    /// Ranks that stand out; all for a non-scalable vertex.
+    pub ranks: RankSet,
+    /// Mean seconds per rank at the largest scale.
+    pub seconds: f64,
+    /// Share of the loss between the first and the last scale, 0 to 1.
+    pub loss_share: f64,
+    /// Slope of the log-log line over the scales; `None` where the scales do not suffice.
+    pub slope: Option<f64>,
+    /// Coefficient of determination of that line.
+    pub r_squared: Option<f64>,
+    /// The model that cross-validation chose, in words (`c + a/p` …).
+    pub model: Option<String>,
+    /// Largest rank over the median rank.
+    pub ratio: f64,
+}
+
+/// Efficiencies of one run in the words of the POP project, each 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Efficiencies {
+    /// Useful computation over all time.
+    pub parallel: f64,
+    /// Mean over largest computation of a rank.
+    pub load_balance: f64,
+    /// Parallel over load balance.
+    pub communication: f64,
+    /// Loss by waiting for one another, with messages taken as immediate.
+    pub serialisation: Option<f64>,
+    /// Loss by moving data.
+    pub transfer: Option<f64>,
+    /// Computation at the smallest scale over that at this one.
+    pub computation_scaling: Option<f64>,
+    /// Parallel times computation scaling.
+    pub global: Option<f64>,
+}
+
+/// One run, summed up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScaleSummary {
+    /// Name of the run.
+    pub run: String,
+    /// Ranks.
+    pub ranks: u32,
+    /// Cores that they had in all.
+    pub cores: u32,
+    /// Wall time from `MPI_Init` to `MPI_Finalize`, seconds.
+    pub wall_seconds: f64,
+    /// Time that the analysis explains: the run as it would be with a core for each rank, seconds.
+    pub model_seconds: f64,
+    /// Share of all rank time that went into waiting for a core.
+    pub runq_share: f64,
+    /// Efficiencies.
+    pub efficiencies: Efficiencies,
+    /// Seconds before `MPI_Init` returned, mean over ranks.
+    pub startup_seconds: f64,
+}
+
+/// The whole answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Program measured.
+    pub program: String,
+    /// MPI library.
+    pub mpi_library: String,
+    /// Strong or weak.
+    pub scaling: Scaling,
+    /// How that is known (`said by the user`, `guessed: the arguments are the same at all scales`).
+    pub scaling_reason: String,
+    /// The answer in two or three sentences.
+    pub headline: Vec<String>,
+    /// What the reader must know before the figures (more ranks than cores …).
+    pub notes: Vec<String>,
+    /// By scale, ascending.
+    pub scales: Vec<ScaleSummary>,
+    /// Causes, the dearest first.
+    pub causes: Vec<Cause>,
+    /// Non-scalable vertices.
+    pub non_scalable: Vec<Marked>,
+    /// Vertices that differ between ranks.
+    pub abnormal: Vec<Marked>,
+    /// What could not be measured or analysed.
+    pub missing: Vec<String>,
+}

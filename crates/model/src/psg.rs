@@ -1,0 +1,178 @@
+//! The Program Structure Graph of one module (ScalAna, section III-A; PerFlow, section 3.2).
+//!
+//! A module is an executable or a shared library. Each function is a tree of vertices; calls are
+//! leaves, because contexts are joined along the call paths that were seen, not expanded ahead.
+//! Nothing here depends on where the module was loaded, so a vertex keeps its identity
+//! between ranks, runs and scales.
+
+use serde::{Deserialize, Serialize};
+
+/// What a vertex stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VertexKind {
+    /// A function; the root of its tree.
+    Function,
+    /// A function that the compiler inlined, at the place where it was inlined.
+    Inlined,
+    /// A natural loop.
+    Loop,
+    /// A loop with more than one entry.
+    IrreducibleLoop,
+    /// A branch region: code that a condition decides about.
+    Branch,
+    /// A direct call of a function of the program or its libraries.
+    Call,
+    /// A call of an MPI function.
+    MpiCall,
+    /// A call through the PLT or GOT to another module that is not MPI.
+    ExternalCall,
+    /// A call through a pointer.
+    IndirectCall,
+    /// A direct call that can come back to this function.
+    RecursiveCall,
+    /// Creation or joining of a thread.
+    ThreadCall,
+    /// A lock operation.
+    LockCall,
+    /// Straight computation.
+    Comp,
+}
+
+impl VertexKind {
+    /// Whether this is a loop of either kind.
+    pub fn is_loop(self) -> bool {
+        matches!(self, Self::Loop | Self::IrreducibleLoop)
+    }
+
+    /// Whether this is a call of any kind.
+    pub fn is_call(self) -> bool {
+        use VertexKind::*;
+        matches!(
+            self,
+            Call | MpiCall | ExternalCall | IndirectCall | RecursiveCall | ThreadCall | LockCall
+        )
+    }
+}
+
+/// Index of a string in [`ModuleStructure::strings`].
+pub type StringId = u32;
+
+/// Index of a vertex in its function.
+pub type VertexId = u32;
+
+/// A node of a function's tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vertex {
+    /// What it is.
+    pub kind: VertexKind,
+    /// The enclosing vertex; `None` for the function itself, which is vertex 0.
+    pub parent: Option<VertexId>,
+    /// Callee of a call or name of an inlined function, where known.
+    pub name: Option<StringId>,
+    /// Source file, where debug information gives one.
+    pub file: Option<StringId>,
+    /// First source line, 0 where unknown.
+    pub first_line: u32,
+    /// Last source line, 0 where unknown.
+    pub last_line: u32,
+    /// Lowest address of the vertex, as in the module's symbol values.
+    pub address: u64,
+}
+
+/// A function and its tree of vertices in pre-order; vertex 0 is the function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Function {
+    /// Name for people (demangled), or `func@0x1234` where there is no symbol.
+    pub name: StringId,
+    /// Name in the symbol table, where there is one.
+    pub symbol: Option<StringId>,
+    /// Address ranges `[start, end)`; the first holds the entry.
+    pub ranges: Vec<(u64, u64)>,
+    /// The tree.
+    pub vertices: Vec<Vertex>,
+    /// Which vertex owns which addresses: `(start, end, vertex)`, sorted by start, without overlap; the
+    /// vertex is the innermost one (a call vertex owns just its call instruction).
+    pub owners: Vec<(u64, u64, VertexId)>,
+}
+
+/// A row of the line table: from `address` to the next row's, the code comes from this line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineRow {
+    /// First address.
+    pub address: u64,
+    /// Source file; `None` ends a sequence.
+    pub file: Option<StringId>,
+    /// Source line, 0 where unknown.
+    pub line: u32,
+}
+
+/// Vertex counts before and after contraction (ScalAna, Table II).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Vertices before contraction.
+    pub before: usize,
+    /// Vertices after contraction.
+    pub after: usize,
+    /// Loops after contraction.
+    pub loops: usize,
+    /// Branches after contraction.
+    pub branches: usize,
+    /// Computation vertices after contraction.
+    pub comps: usize,
+    /// MPI calls after contraction.
+    pub mpi: usize,
+}
+
+/// What is known of one module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleStructure {
+    /// Path it was read from.
+    pub path: String,
+    /// GNU build id in hexadecimal, or empty.
+    pub build_id: String,
+    /// Functions, sorted by the start of their first range.
+    pub functions: Vec<Function>,
+    /// Line table, sorted by address.
+    pub lines: Vec<LineRow>,
+    /// All names and files.
+    pub strings: Vec<String>,
+    /// Counts before and after contraction.
+    pub counts: Counts,
+    /// What could not be found out, a sentence each (no debug information, unknown machine code …).
+    pub problems: Vec<String>,
+}
+
+impl ModuleStructure {
+    /// The string behind an id; empty for an id that is not there.
+    pub fn string(&self, id: StringId) -> &str {
+        self.strings.get(id as usize).map_or("", String::as_str)
+    }
+
+    /// The function and its innermost vertex that own `address`.
+    pub fn locate(&self, address: u64) -> Option<(usize, VertexId)> {
+        // Functions may have cold parts far away, so try the nearest by first range, then all.
+        let holds = |f: &Function| f.ranges.iter().any(|&(a, b)| (a..b).contains(&address));
+        let after = self
+            .functions
+            .partition_point(|f| f.ranges.first().is_none_or(|r| r.0 <= address));
+        let near = after.checked_sub(1).filter(|&i| holds(&self.functions[i]));
+        let index = near.or_else(|| self.functions.iter().position(holds))?;
+        let function = &self.functions[index];
+        let after = function.owners.partition_point(|o| o.0 <= address);
+        let owner = after
+            .checked_sub(1)
+            .map(|i| function.owners[i])
+            .filter(|o| address < o.1);
+        Some((index, owner.map_or(0, |o| o.2)))
+    }
+
+    /// Source file and line of `address`.
+    pub fn line(&self, address: u64) -> Option<(&str, u32)> {
+        let after = self.lines.partition_point(|row| row.address <= address);
+        let row = after.checked_sub(1).map(|i| self.lines[i])?;
+        row.file
+            .filter(|_| row.line > 0)
+            .map(|file| (self.string(file), row.line))
+    }
+}

@@ -1,0 +1,385 @@
+//! One recorded run, as every later step sees it.
+//!
+//! The rows are what the collector counts per rank and thread (ScalAna, section III-B); which bytes
+//! hold them on disk is the `format` crate's business. Rows of one table are sorted by rank, thread
+//! and then their key, so that the same run gives the same bytes.
+
+use crate::rank::Rank;
+use serde::{Deserialize, Serialize};
+
+/// Index of a calling context in [`Run::contexts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CtxId(pub u32);
+
+impl CtxId {
+    /// No context: the parent of an outermost frame, or "before the first MPI call".
+    pub const NONE: CtxId = CtxId(u32::MAX);
+
+    /// The index, or `None` for [`CtxId::NONE`].
+    pub fn index(self) -> Option<usize> {
+        (self != Self::NONE).then_some(self.0 as usize)
+    }
+}
+
+/// Everything recorded of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Who, where, how, and what could not be measured.
+    pub header: Header,
+    /// Executable and libraries that contexts point into.
+    pub modules: Vec<Module>,
+    /// The calling context tree, merged over ranks; a parent always stands before its children.
+    pub contexts: Vec<Context>,
+    /// Names of the MPI functions that `func` columns index.
+    pub functions: Vec<String>,
+    /// Communicators that `comm` columns index.
+    pub comms: Vec<Comm>,
+    /// One row per rank.
+    pub ranks: Vec<RankInfo>,
+    /// CPU time samples of computation.
+    pub samples: Vec<Sample>,
+    /// Computation between two MPI calls, measured exactly.
+    pub segments: Vec<Segment>,
+    /// MPI calls by context and parameters.
+    pub calls: Vec<MpiCalls>,
+    /// Sampled messages, both ends joined, by the pair of contexts they connect.
+    pub messages: Vec<MessageEdge>,
+    /// Sampled collective instances, by context.
+    pub collectives: Vec<CollectiveWait>,
+    /// Short stretches of the run in which every MPI event of every rank was kept.
+    pub events: Vec<Event>,
+}
+
+/// What is known of the run as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Name of the run, `program.ranks[.job]`.
+    pub name: String,
+    /// Path of the measured program.
+    pub program: String,
+    /// Command line of the measured program, without the launcher.
+    pub command: Vec<String>,
+    /// Command line of the launcher, if we started it.
+    pub launcher: Vec<String>,
+    /// Size of `MPI_COMM_WORLD`.
+    pub ranks: u32,
+    /// Host names, indexed by [`RankInfo::node`].
+    pub nodes: Vec<String>,
+    /// Processor cores available on each node, same order.
+    pub cores: Vec<u32>,
+    /// What the MPI library calls itself.
+    pub mpi_library: String,
+    /// Samples per second of CPU time.
+    pub sampling_hz: f64,
+    /// Names of the columns of [`Sample::counters`].
+    pub counters: Vec<String>,
+    /// Start of the run, seconds since 1970.
+    pub started_unix: f64,
+    /// Longest time of any rank from `MPI_Init` to the end of `MPI_Finalize`, seconds.
+    pub wall_seconds: f64,
+    /// Exit code of the launcher, if we started it.
+    pub exit_code: Option<i32>,
+    /// Largest uncertainty of the alignment of node clocks, seconds; 0 on one node.
+    pub clock_error_seconds: f64,
+    /// Ranks whose data stop before `MPI_Finalize`.
+    pub incomplete: Vec<Rank>,
+    /// One sentence for each thing that could not be measured.
+    pub missing: Vec<String>,
+}
+
+/// An executable or shared library.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Module {
+    /// Path as the process saw it.
+    pub path: String,
+    /// GNU build id in hexadecimal, or empty.
+    pub build_id: String,
+}
+
+/// A node of the calling context tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Context {
+    /// The caller's context, or [`CtxId::NONE`].
+    pub parent: CtxId,
+    /// Index into [`Run::modules`]; `u32::MAX` where the address is in no module.
+    pub module: u32,
+    /// Offset from the module's load base, as in its ELF symbol values. A return address points one
+    /// past its call, so look up `offset - 1`; a sampled address (`exact`) is the instruction itself.
+    pub offset: u64,
+    /// Whether `offset` is a sampled instruction instead of a return address.
+    pub exact: bool,
+}
+
+impl Context {
+    /// The offset to look up in the structure: inside the call instruction, or the sample itself.
+    pub fn lookup(&self) -> u64 {
+        if self.exact {
+            self.offset
+        } else {
+            self.offset.saturating_sub(1)
+        }
+    }
+}
+
+/// A communicator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comm {
+    /// Same on all member ranks; 1 is `MPI_COMM_WORLD`.
+    pub hash: u64,
+    /// Number of ranks in it.
+    pub size: u32,
+}
+
+/// Totals of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RankInfo {
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: Rank,
+    /// Index into [`Header::nodes`].
+    pub node: u32,
+    /// Number of cores that this process was allowed to run on.
+    pub cpus_allowed: u32,
+    /// Those cores, as `0-3,7`.
+    pub cpus: String,
+    /// Whether `MPI_Finalize` was reached and its data are whole.
+    pub complete: bool,
+    /// From process start to the end of the first MPI call, wall time.
+    pub before_init_wall_ns: u64,
+    /// CPU time of the same stretch.
+    pub before_init_cpu_ns: u64,
+    /// From leaving `MPI_Init` to entering `MPI_Finalize` (or the last sign of life), wall time.
+    pub wall_ns: u64,
+    /// CPU time of the same stretch, all threads.
+    pub cpu_ns: u64,
+    /// Time inside MPI calls in that stretch, wall time of the recorded threads.
+    pub mpi_wall_ns: u64,
+    /// Time ready to run but without a core in that stretch.
+    pub runq_ns: u64,
+    /// Minor page faults.
+    pub minor_faults: u64,
+    /// Major page faults.
+    pub major_faults: u64,
+    /// Voluntary context switches.
+    pub voluntary_switches: u64,
+    /// Involuntary context switches.
+    pub involuntary_switches: u64,
+    /// Times a sample found the thread on another core than the one before.
+    pub migrations: u64,
+}
+
+/// Samples of computation that share a place.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Rank sampled.
+    pub rank: Rank,
+    /// Thread within the rank, in the order of first sight.
+    pub thread: u16,
+    /// Context of the MPI call that was left last before the sample; joins samples to segments.
+    pub after: CtxId,
+    /// Where the sample fell; an `exact` context.
+    pub ctx: CtxId,
+    /// Number of samples.
+    pub count: u32,
+    /// CPU time they stand for.
+    pub cpu_ns: u64,
+    /// Growth of the counters named in [`Header::counters`].
+    pub counters: Vec<u64>,
+}
+
+/// Computation from leaving one MPI call to entering the next, summed over repetitions.
+///
+/// Measured at the calls themselves and therefore exact, where samples are statistical: samples say
+/// *where* in the segment, the segment says *how much*.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Segment {
+    /// Rank that computed.
+    pub rank: Rank,
+    /// Thread within the rank.
+    pub thread: u16,
+    /// Context of the MPI call left; [`CtxId::NONE`] before the first.
+    pub from: CtxId,
+    /// Context of the MPI call entered next.
+    pub to: CtxId,
+    /// Repetitions.
+    pub count: u64,
+    /// Wall time.
+    pub wall_ns: u64,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Part of `wall - cpu` spent ready to run but without a core.
+    pub runq_ns: u64,
+    /// Part of `wall - cpu` spent asleep: input and output, sleeping, page faults to disk.
+    pub blocked_ns: u64,
+    /// Largest `cpu + blocked` of a single repetition.
+    pub max_busy_ns: u64,
+    /// Which repetition that was, counted from 0.
+    pub max_at: u64,
+}
+
+impl Segment {
+    /// Time that the rank needs whatever the scheduler does: CPU time plus time asleep.
+    pub fn busy_ns(&self) -> u64 {
+        self.cpu_ns + self.blocked_ns
+    }
+}
+
+/// MPI calls that share context and parameters (ScalAna's graph-guided compression).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MpiCalls {
+    /// Calling rank.
+    pub rank: Rank,
+    /// Thread within the rank.
+    pub thread: u16,
+    /// Call site with its whole call path.
+    pub ctx: CtxId,
+    /// Index into [`Run::functions`].
+    pub func: u16,
+    /// Index into [`Run::comms`]; `u16::MAX` where the call has no communicator.
+    pub comm: u16,
+    /// Partner rank minus own rank, both in world ranks; see [`peer`] for the special values.
+    pub peer: i32,
+    /// Message tag; `i32::MIN` where the call has none.
+    pub tag: i32,
+    /// Size class: number of bits of the message's byte count (0 for an empty message).
+    pub size_class: u8,
+    /// Calls.
+    pub count: u64,
+    /// Bytes sent or received by this rank in those calls.
+    pub bytes: u64,
+    /// Wall time inside the calls.
+    pub wall_ns: u64,
+    /// CPU time inside the calls.
+    pub cpu_ns: u64,
+    /// Part of the wall time spent ready to run but without a core.
+    pub runq_ns: u64,
+    /// Longest single call, wall time.
+    pub max_wall_ns: u64,
+}
+
+/// Special values of [`MpiCalls::peer`].
+pub mod peer {
+    /// The call has no partner (a wait, a collective without root …).
+    pub const NONE: i32 = i32::MIN;
+    /// `MPI_PROC_NULL`.
+    pub const PROC_NULL: i32 = i32::MIN + 1;
+    /// Any source, before it is known.
+    pub const ANY: i32 = i32::MIN + 2;
+    /// A partner whose world rank could not be found.
+    pub const UNKNOWN: i32 = i32::MIN + 3;
+}
+
+/// Messages between the same two places, from those that both ends sampled.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MessageEdge {
+    /// Sending rank.
+    pub src: Rank,
+    /// Receiving rank.
+    pub dst: Rank,
+    /// Context of the sending call.
+    pub send_ctx: CtxId,
+    /// Context of the call that posted the receive.
+    pub post_ctx: CtxId,
+    /// Context of the call that completed the receive.
+    pub recv_ctx: CtxId,
+    /// Messages sampled.
+    pub sampled: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Time the receiver waited for a sender that had not started to send (FACTS "late sender").
+    pub late_sender_ns: u64,
+    /// Messages among them with such a wait.
+    pub late_senders: u64,
+    /// Time the sender waited for a receiver that had not posted.
+    pub late_receiver_ns: u64,
+}
+
+/// Waiting in sampled instances of a collective, seen from one rank and call site.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CollectiveWait {
+    /// Rank that called.
+    pub rank: Rank,
+    /// Call site.
+    pub ctx: CtxId,
+    /// Index into [`Run::functions`].
+    pub func: u16,
+    /// Index into [`Run::comms`].
+    pub comm: u16,
+    /// Instances sampled on all ranks of the communicator.
+    pub sampled: u64,
+    /// Time from own arrival to the last arrival (for rooted kinds: to the root's or from the root).
+    pub wait_ns: u64,
+    /// Instances in which this rank arrived last.
+    pub last: u64,
+    /// Time from the last arrival to own leave.
+    pub after_last_ns: u64,
+}
+
+/// What an event did to the order of ranks.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[repr(u8)]
+pub enum EventKind {
+    /// An MPI call without a partner.
+    #[default]
+    Local = 0,
+    /// The start of a send; `link` is the message.
+    Send = 1,
+    /// The completion of a receive; `link` is the message.
+    Recv = 2,
+    /// A collective; `link` is the instance.
+    Collective = 3,
+    /// The completion of a synchronous or rendezvous send; `link` is the message.
+    SendDone = 4,
+    /// The posting of a nonblocking receive; `link` is the message.
+    RecvPost = 5,
+}
+
+impl EventKind {
+    /// The kind stored as `code`.
+    pub fn from_code(code: u8) -> Option<Self> {
+        use EventKind::*;
+        [Local, Send, Recv, Collective, SendDone, RecvPost]
+            .into_iter()
+            .find(|k| *k as u8 == code)
+    }
+}
+
+/// One MPI event inside a window. All ranks keep the same windows, so that a window can be played
+/// again with every message at both ends. A call that completes several messages has one row for
+/// each; rows after the first have `first_of_call` false and no time of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Event {
+    /// Number of the window.
+    pub window: u32,
+    /// Rank.
+    pub rank: Rank,
+    /// Thread within the rank.
+    pub thread: u16,
+    /// Call site.
+    pub ctx: CtxId,
+    /// Index into [`Run::functions`].
+    pub func: u16,
+    /// What it did.
+    pub kind: EventKind,
+    /// Whether this is the first row of its call.
+    pub first_of_call: bool,
+    /// Message or collective instance within the window, dense; 0 for none.
+    pub link: u32,
+    /// Partner's world rank, or root; `u32::MAX` for none.
+    pub peer: u32,
+    /// Bytes of the message.
+    pub bytes: u64,
+    /// CPU time plus time asleep since the previous MPI call of this thread.
+    pub busy_ns: u64,
+    /// Start of the call on the run's common clock, from the window's earliest event.
+    pub enter_ns: u64,
+    /// Duration of the call, wall time.
+    pub mpi_ns: u64,
+}
+
+impl Default for CtxId {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
