@@ -1,1 +1,28 @@
-//! Placeholder until the crate's first commit.
+//! Structure joined with runs: the Program Abstraction Graph (PerFlow, section 3; ScalAna, III-C).
+//!
+//! *Comes in*: recorded [`Run`](headwater_model::run::Run)s of one program at several scales and the
+//! [`ModuleStructure`](headwater_model::psg::ModuleStructure)s of the modules they touched.
+//! *Goes out*: a [`Pag`]: one [`TopDown`] view that all runs share (structure joined along the call
+//! paths that were seen) and for each run a [`RunView`]: who computed how long where, as sparse
+//! columns over ranks, and the flow, message and collective edges between those vertices.
+//!
+//! The parallel view is not copied per rank (DESIGN, "Graph"): a vertex of it is the pair
+//! (vertex, rank), and its data are an entry of a sparse row.
+//!
+//! This crate does no I/O. Give it whole inputs; what is odd in them (unknown modules, addresses in
+//! no function) becomes a vertex of its own, never an error.
+
+mod columns;
+mod embed;
+mod mapping;
+mod pag;
+mod parallel;
+mod structures;
+mod topdown;
+
+pub use columns::{RankRow, RankRows};
+pub use embed::{HotLines, Placed};
+pub use pag::{Pag, RunView};
+pub use parallel::{CollectiveEdge, FlowEdge, MessageLink, ParallelView};
+pub use structures::{Structures, is_runtime_library};
+pub use topdown::{TopDown, TopVertex, VertexIx};

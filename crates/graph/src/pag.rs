@@ -1,0 +1,147 @@
+//! The graph as a whole: one top-down view, and a view of each run.
+
+use crate::columns::RankRows;
+use crate::embed::{HotLines, Placed, place};
+use crate::mapping::map_contexts;
+use crate::parallel::ParallelView;
+use crate::structures::Structures;
+use crate::topdown::{TopDown, VertexIx};
+use headwater_model::diagnosis::Place;
+use headwater_model::run::{CtxId, Run};
+
+/// The Program Abstraction Graph of several runs of one program.
+#[derive(Debug)]
+pub struct Pag {
+    /// Structures of the modules.
+    pub structures: Structures,
+    /// The view that all runs share.
+    pub top: TopDown,
+    /// A view of each run, in the order given.
+    pub runs: Vec<RunView>,
+    hot_lines: HotLines,
+}
+
+/// One run on the graph.
+#[derive(Debug)]
+pub struct RunView {
+    /// Ranks.
+    pub ranks: u32,
+    /// Vertex of each context.
+    pub ctx_vertex: Vec<VertexIx>,
+    /// Computation by rank, preceding MPI call and vertex.
+    pub placed: Vec<Placed>,
+    /// Computation by vertex over ranks, seconds, without what is inside the vertex.
+    pub busy: RankRows,
+    /// Time in MPI calls by vertex over ranks, wall seconds.
+    pub mpi: RankRows,
+    /// Edges.
+    pub parallel: ParallelView,
+}
+
+impl RunView {
+    /// The vertex of a context.
+    pub fn vertex(&self, ctx: CtxId) -> Option<VertexIx> {
+        ctx.index().and_then(|i| self.ctx_vertex.get(i)).copied()
+    }
+}
+
+impl Pag {
+    /// Joins `runs` with the structures of their modules. Modules without structure are given one
+    /// that is empty.
+    pub fn build(runs: &[Run], mut structures: Structures) -> Self {
+        let mut top = TopDown::default();
+        let mapped: Vec<Vec<VertexIx>> = runs
+            .iter()
+            .map(|run| map_contexts(run, &mut structures, &mut top))
+            .collect();
+        let mut hot_lines = HotLines::default();
+        for (run, ctx_vertex) in runs.iter().zip(&mapped) {
+            add_hot_lines(run, ctx_vertex, &structures, &mut hot_lines);
+        }
+        let views = runs
+            .iter()
+            .zip(mapped)
+            .map(|(run, ctx_vertex)| view(run, ctx_vertex, &top))
+            .collect();
+        Self {
+            structures,
+            top,
+            runs: views,
+            hot_lines,
+        }
+    }
+
+    /// Where `v` is, with its hottest line.
+    pub fn place(&self, v: VertexIx) -> Place {
+        let mut place = self.top.place(&self.structures, v);
+        place.hot_line = self.hot_line(v).unwrap_or(place.first_line);
+        place
+    }
+
+    /// Call path to `v`, outermost first.
+    pub fn call_path(&self, v: VertexIx) -> Vec<Place> {
+        self.top.call_path(&self.structures, v)
+    }
+
+    /// The source line of `v` with the most samples; ties go to the smaller line.
+    fn hot_line(&self, v: VertexIx) -> Option<u32> {
+        let lines = self
+            .hot_lines
+            .iter()
+            .filter(|((vertex, _), _)| *vertex == v);
+        lines
+            .map(|((_, line), n)| (*n, std::cmp::Reverse(*line)))
+            .max()
+            .map(|(_, line)| line.0)
+    }
+}
+
+fn add_hot_lines(run: &Run, ctx_vertex: &[VertexIx], structures: &Structures, hot: &mut HotLines) {
+    let mut by_ctx: rustc_hash::FxHashMap<CtxId, u64> = rustc_hash::FxHashMap::default();
+    for sample in &run.samples {
+        *by_ctx.entry(sample.ctx).or_default() += u64::from(sample.count);
+    }
+    let modules: Vec<_> = run.modules.iter().map(|m| structures.find(m)).collect();
+    for (ctx, n) in by_ctx {
+        let Some((context, &v)) = ctx
+            .index()
+            .and_then(|i| run.contexts.get(i).zip(ctx_vertex.get(i)))
+        else {
+            continue;
+        };
+        let structure = modules.get(context.module as usize).copied().flatten();
+        if let Some((_, line)) = structure.and_then(|s| s.line(context.lookup())) {
+            *hot.entry((v, line)).or_default() += n;
+        }
+    }
+}
+
+fn view(run: &Run, ctx_vertex: Vec<VertexIx>, top: &TopDown) -> RunView {
+    let placed = place(run, &ctx_vertex, top);
+    let mut busy: Vec<(u32, u32, f64)> = placed
+        .iter()
+        .map(|p| (p.vertex, p.rank, f64::from(p.busy)))
+        .collect();
+    busy.sort_by_key(|b| (b.0, b.1));
+    let mut mpi: Vec<(u32, u32, f64)> = run
+        .calls
+        .iter()
+        .filter_map(|c| {
+            Some((
+                *ctx_vertex.get(c.ctx.index()?)?,
+                c.rank,
+                c.wall_ns as f64 * 1e-9,
+            ))
+        })
+        .collect();
+    mpi.sort_by_key(|m| (m.0, m.1));
+    let parallel = ParallelView::new(run, &ctx_vertex);
+    RunView {
+        ranks: run.header.ranks,
+        busy: RankRows::from_sorted(busy),
+        mpi: RankRows::from_sorted(mpi),
+        parallel,
+        placed,
+        ctx_vertex,
+    }
+}

@@ -1,0 +1,134 @@
+//! The structures of all modules that the runs touched, found by build id or path.
+
+use headwater_model::psg::ModuleStructure;
+use headwater_model::run::Module;
+use rustc_hash::FxHashMap;
+
+/// Base names (up to the first `.so` or version digits) of libraries that belong to the language or
+/// the system. Their inside is not the user's to mend, so time in them belongs to the call.
+const RUNTIME_LIBRARIES: [&str; 18] = [
+    "libc",
+    "libm",
+    "libmvec",
+    "libpthread",
+    "libdl",
+    "librt",
+    "libgcc_s",
+    "libstdc++",
+    "libgfortran",
+    "libquadmath",
+    "libgomp",
+    "libomp",
+    "ld-linux-x86-64",
+    "ld-linux-aarch64",
+    "linux-vdso",
+    "libmpi",
+    "libopen-pal",
+    "libheadwater_collector",
+];
+
+/// Whether the module at `path` belongs to the language runtime, the system or an MPI library.
+pub fn is_runtime_library(path: &str) -> bool {
+    let base = path.rsplit('/').next().unwrap_or(path);
+    let stem = base.split(".so").next().unwrap_or(base);
+    let stem = stem
+        .split(['-', '_'])
+        .next()
+        .filter(|s| *s == "libmpi" || *s == "libmpich")
+        .unwrap_or(stem);
+    RUNTIME_LIBRARIES.contains(&stem)
+        || stem.starts_with("libmpi")
+        || stem == "libopen-rte"
+        || base == "[vdso]"
+}
+
+/// Structures by module. Modules of different runs with one build id are one module here.
+#[derive(Debug, Default)]
+pub struct Structures {
+    modules: Vec<(Module, ModuleStructure)>,
+    by_key: FxHashMap<String, u32>,
+}
+
+/// What identifies a module between runs: its build id, or its path where it has none.
+fn key(module: &Module) -> &str {
+    if module.build_id.is_empty() {
+        &module.path
+    } else {
+        &module.build_id
+    }
+}
+
+impl Structures {
+    /// Takes the structures of modules; a module that comes twice is taken once.
+    pub fn new(modules: impl IntoIterator<Item = (Module, ModuleStructure)>) -> Self {
+        let mut this = Self::default();
+        for (module, structure) in modules {
+            this.add(module, structure);
+        }
+        this
+    }
+
+    fn add(&mut self, module: Module, structure: ModuleStructure) -> u32 {
+        if let Some(&index) = self.by_key.get(key(&module)) {
+            return index;
+        }
+        let index = self.modules.len() as u32;
+        self.by_key.insert(key(&module).to_string(), index);
+        self.modules.push((module, structure));
+        index
+    }
+
+    /// The index of `module`, adding one without structure if it was not given.
+    pub(crate) fn index_or_empty(&mut self, module: &Module) -> u32 {
+        self.add(
+            module.clone(),
+            ModuleStructure {
+                path: module.path.clone(),
+                ..Default::default()
+            },
+        )
+    }
+
+    /// The structure of `module`.
+    pub fn find(&self, module: &Module) -> Option<&ModuleStructure> {
+        self.by_key
+            .get(key(module))
+            .and_then(|&i| self.get(i))
+            .map(|(_, s)| s)
+    }
+
+    /// Module and structure behind an index.
+    pub fn get(&self, index: u32) -> Option<(&Module, &ModuleStructure)> {
+        self.modules.get(index as usize).map(|(m, s)| (m, s))
+    }
+
+    /// All modules with their structures.
+    pub fn iter(&self) -> impl Iterator<Item = (&Module, &ModuleStructure)> {
+        self.modules.iter().map(|(m, s)| (m, s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runtime_libraries_are_known_by_their_base_name() {
+        for path in [
+            "/lib/x86_64-linux-gnu/libm.so.6",
+            "/usr/lib/libmpi_mpifh.so.40",
+            "libmpich.so.12",
+            "[vdso]",
+        ] {
+            assert!(is_runtime_library(path), "{path}");
+        }
+        for path in [
+            "/home/u/app",
+            "/usr/lib/liblammps.so.0",
+            "/opt/libmine.so",
+            "/usr/lib/libblas.so.3",
+        ] {
+            assert!(!is_runtime_library(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The top-down view: structure trees of functions joined along the call paths that were seen
+//! (PerFlow, section 3.4; ScalAna's complete PSG, but only where the program went).
+//!
+//! A parent always has a smaller index than its children. A function that is already on the path is
+//! not entered again: recursion makes a cycle, not an endless tree (ScalAna, section III-A).
+
+use crate::structures::Structures;
+use headwater_model::diagnosis::Place;
+use headwater_model::psg::{Vertex, VertexKind};
+use rustc_hash::FxHashMap;
+
+/// Index of a vertex of the top-down view.
+pub type VertexIx = u32;
+
+/// A vertex of the top-down view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TopVertex {
+    /// What it is.
+    pub kind: VertexKind,
+    /// The vertex around it; `None` only for the root.
+    pub parent: Option<VertexIx>,
+    /// Index into the structures; `u32::MAX` for the root.
+    pub module: u32,
+    /// Function within the module; `u32::MAX` where the address is in no known function.
+    pub function: u32,
+    /// Vertex within the function.
+    pub psg: u32,
+    /// Address within the module.
+    pub address: u64,
+    /// The MPI function called here, if a call of it was recorded.
+    pub mpi: Option<String>,
+}
+
+/// The top-down view. Vertex 0 is the root: the process itself.
+#[derive(Debug)]
+pub struct TopDown {
+    /// All vertices, parents first.
+    pub vertices: Vec<TopVertex>,
+    index: FxHashMap<(VertexIx, u32, u32, u64), VertexIx>,
+}
+
+impl Default for TopDown {
+    fn default() -> Self {
+        let root = TopVertex {
+            kind: VertexKind::Function,
+            parent: None,
+            module: u32::MAX,
+            function: u32::MAX,
+            psg: 0,
+            address: 0,
+            mpi: None,
+        };
+        Self {
+            vertices: vec![root],
+            index: FxHashMap::default(),
+        }
+    }
+}
+
+impl TopDown {
+    /// The root.
+    pub const ROOT: VertexIx = 0;
+
+    /// The vertex behind an index.
+    pub fn get(&self, v: VertexIx) -> &TopVertex {
+        &self.vertices[v as usize]
+    }
+
+    /// `v` and the vertices around it, innermost first, without the root.
+    pub fn ancestors(&self, v: VertexIx) -> impl Iterator<Item = VertexIx> + '_ {
+        std::iter::successors(Some(v), |v| self.get(*v).parent).filter(|v| *v != Self::ROOT)
+    }
+
+    /// Children of every vertex, in index order.
+    pub fn children(&self) -> Vec<Vec<VertexIx>> {
+        let mut children = vec![Vec::new(); self.vertices.len()];
+        for (i, vertex) in self.vertices.iter().enumerate() {
+            if let Some(parent) = vertex.parent {
+                children[parent as usize].push(i as VertexIx);
+            }
+        }
+        children
+    }
+
+    /// The deepest vertex around both.
+    pub fn common_ancestor(&self, mut a: VertexIx, mut b: VertexIx) -> VertexIx {
+        // Parents have smaller indices, so the larger index is never an ancestor of the other.
+        while a != b {
+            if a > b {
+                a = self.get(a).parent.unwrap_or(Self::ROOT);
+            } else {
+                b = self.get(b).parent.unwrap_or(Self::ROOT);
+            }
+        }
+        a
+    }
+
+    /// The vertex for `address` of a module, called from `caller`; `address` is inside the function.
+    pub(crate) fn enter(
+        &mut self,
+        structures: &Structures,
+        caller: VertexIx,
+        module: u32,
+        address: u64,
+    ) -> VertexIx {
+        let found = structures
+            .get(module)
+            .and_then(|(_, s)| s.locate(address).map(|at| (s, at)));
+        let Some((structure, (function, leaf))) = found else {
+            return self.child(
+                caller,
+                module,
+                u32::MAX,
+                address,
+                VertexKind::Function,
+                address,
+            );
+        };
+        let vertices: &[Vertex] = &structure.functions[function].vertices;
+        let function = function as u32;
+        let entered = self.ancestors(caller).find(|&v| {
+            let vertex = self.get(v);
+            vertex.module == module && vertex.function == function && vertex.psg == 0
+        });
+        let mut chain = Vec::new();
+        let mut at = Some(leaf);
+        while let Some(id) = at.filter(|id| *id != 0) {
+            chain.push(id);
+            // A parent stands before its child; anything else would be a broken tree.
+            at = vertices
+                .get(id as usize)
+                .and_then(|v| v.parent)
+                .filter(|p| *p < id);
+        }
+        let start = vertices.first().map_or(address, |v| v.address);
+        let mut here = entered.unwrap_or_else(|| {
+            self.child(caller, module, function, 0, VertexKind::Function, start)
+        });
+        for id in chain.into_iter().rev() {
+            let (kind, start) = vertices
+                .get(id as usize)
+                .map_or((VertexKind::Comp, address), |v| (v.kind, v.address));
+            here = self.child(here, module, function, u64::from(id), kind, start);
+        }
+        here
+    }
+
+    fn child(
+        &mut self,
+        parent: VertexIx,
+        module: u32,
+        function: u32,
+        id: u64,
+        kind: VertexKind,
+        address: u64,
+    ) -> VertexIx {
+        let next = self.vertices.len() as VertexIx;
+        let vertices = &mut self.vertices;
+        *self
+            .index
+            .entry((parent, module, function, id))
+            .or_insert_with(|| {
+                vertices.push(TopVertex {
+                    kind,
+                    parent: Some(parent),
+                    module,
+                    function,
+                    psg: if function == u32::MAX { 0 } else { id as u32 },
+                    address,
+                    mpi: None,
+                });
+                next
+            })
+    }
+
+    /// Where `v` is, in words for people.
+    pub fn place(&self, structures: &Structures, v: VertexIx) -> Place {
+        let vertex = self.get(v);
+        let mut place = Place {
+            kind: vertex.kind,
+            name: String::new(),
+            function: String::new(),
+            file: None,
+            first_line: 0,
+            last_line: 0,
+            hot_line: 0,
+            module: String::new(),
+            address: vertex.address,
+        };
+        let Some((module, structure)) = structures.get(vertex.module) else {
+            place.name = "the program".to_string();
+            return place;
+        };
+        place.module = module.path.clone();
+        if let Some(function) = structure.functions.get(vertex.function as usize) {
+            place.function = structure.string(function.name).to_string();
+            if let Some(psg) = function.vertices.get(vertex.psg as usize) {
+                place.name = psg
+                    .name
+                    .map_or_else(String::new, |n| structure.string(n).to_string());
+                place.file = psg.file.map(|f| structure.string(f).to_string());
+                (place.first_line, place.last_line) = (psg.first_line, psg.last_line);
+            }
+        } else {
+            let base = module.path.rsplit('/').next().unwrap_or(&module.path);
+            place.function = format!("{base}@{:#x}", vertex.address);
+        }
+        if let Some(mpi) = &vertex.mpi {
+            place.name = mpi.clone();
+        }
+        if place.name.is_empty() {
+            place.name = place.function.clone();
+        }
+        place
+    }
+
+    /// The functions, inlined functions and calls around `v`, outermost first, ending with `v`.
+    pub fn call_path(&self, structures: &Structures, v: VertexIx) -> Vec<Place> {
+        let kept =
+            |k: VertexKind| matches!(k, VertexKind::Function | VertexKind::Inlined) || k.is_loop();
+        let mut path: Vec<VertexIx> = self
+            .ancestors(v)
+            .filter(|&a| a == v || kept(self.get(a).kind))
+            .collect();
+        path.reverse();
+        path.into_iter()
+            .map(|a| self.place(structures, a))
+            .collect()
+    }
+}
