@@ -1,0 +1,24 @@
+//! A cause before it is put into words: where, who, what kind, and what it costs.
+
+use headwater_graph::VertexIx;
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::run::CtxId;
+
+/// A candidate for a cause of scaling loss at the largest scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Class.
+    pub class: CauseClass,
+    /// Vertex of the top-down view.
+    pub vertex: VertexIx,
+    /// Ranks concerned, ascending.
+    pub ranks: Vec<u32>,
+    /// Seconds of run time that it costs.
+    pub cost: f64,
+    /// Seconds of run time that mending it would save at the most.
+    pub gain: f64,
+    /// MPI calls after which it happens; joins it to the windows for its path.
+    pub after: Vec<CtxId>,
+    /// Sentences with figures.
+    pub evidence: Vec<String>,
+}

@@ -1,0 +1,136 @@
+//! Moving data that grows with the ranks: more or larger messages, or a collective whose algorithm
+//! needs longer for more ranks though nobody is late for it.
+
+use crate::cause::Candidate;
+use crate::scale::{Scale, Transfer};
+use crate::work::ideal;
+use headwater_graph::{Pag, VertexIx};
+use headwater_model::diagnosis::{CauseClass, Scaling};
+use headwater_mpi_abi as abi;
+
+/// Growth of bytes or calls per rank that counts as growing.
+const GROWTH: f64 = 1.3;
+
+/// Looks for growing communication between the smallest and the largest scale.
+pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Vec<Candidate> {
+    let [first, .., last] = scales else {
+        return Vec::new();
+    };
+    let before = |v: VertexIx| first.transfer.iter().find(|t| t.vertex == v);
+    // Calls of one loop belong together: the sends, receives and waits of an exchange are one cause.
+    let mut groups: Vec<(VertexIx, Vec<&Transfer>)> = Vec::new();
+    for t in &last.transfer {
+        let key = exchange_of(pag, last, t);
+        match groups.iter_mut().find(|g| g.0 == key) {
+            Some(group) => group.1.push(t),
+            None => groups.push((key, vec![t])),
+        }
+    }
+    let mut out = Vec::new();
+    for (_, group) in groups {
+        let sum = |f: &dyn Fn(&Transfer) -> f64| group.iter().map(|t| f(t)).sum::<f64>();
+        let old = |f: &dyn Fn(&Transfer) -> f64| {
+            group
+                .iter()
+                .filter_map(|t| before(t.vertex))
+                .map(f)
+                .sum::<f64>()
+        };
+        let now = sum(&|t| t.seconds);
+        let cost = now - ideal(scaling, old(&|t| t.seconds), first.p, last.p);
+        if cost < least {
+            continue;
+        }
+        let Some(main) = group
+            .iter()
+            .copied()
+            .reduce(|a, b| if weight(b) > weight(a) { b } else { a })
+        else {
+            continue;
+        };
+        let (bytes, bytes_before) = (sum(&|t| t.bytes), old(&|t| t.bytes));
+        let (calls, calls_before) = (sum(&|t| t.calls), old(&|t| t.calls));
+        let name = last
+            .run
+            .functions
+            .get(main.func as usize)
+            .map_or("", String::as_str);
+        let collective = abi::by_name(name).is_some_and(|f| f.class().is_collective());
+        let grows = bytes > GROWTH * bytes_before || calls > GROWTH * calls_before;
+        let class = match (collective, grows, calls > GROWTH * calls_before) {
+            (true, _, false) => CauseClass::CollectiveAlgorithm,
+            (_, true, _) => CauseClass::GrowingCommunication,
+            // Messages that stay as they are while work shrinks: told as growing only if their time is.
+            _ if now > GROWTH * old(&|t| t.seconds) => CauseClass::GrowingCommunication,
+            _ => continue,
+        };
+        out.push(Candidate {
+            class,
+            vertex: main.vertex,
+            ranks: (0..last.p).collect(),
+            cost,
+            gain: cost,
+            after: Vec::new(),
+            evidence: vec![
+                format!(
+                    "{:.0} calls and {} per rank on {} ranks, {:.0} calls and {} on {}",
+                    calls_before,
+                    bytes_words(bytes_before),
+                    first.p,
+                    calls,
+                    bytes_words(bytes),
+                    last.p
+                ),
+                format!(
+                    "{:.3} s per rank without waiting for anybody on {} ranks, {:.3} s on {}",
+                    old(&|t| t.seconds),
+                    first.p,
+                    now,
+                    last.p
+                ),
+            ],
+        });
+    }
+    out
+}
+
+/// Bytes decide which call of an exchange is named; among equals the longer time.
+fn weight(t: &Transfer) -> (u64, u64) {
+    (t.bytes as u64, (t.seconds * 1e9) as u64)
+}
+
+/// The vertex that stands for the exchange a call belongs to: collectives stand for themselves,
+/// point-to-point calls for the function that holds them.
+fn exchange_of(pag: &Pag, scale: &Scale<'_>, t: &Transfer) -> VertexIx {
+    let name = scale
+        .run
+        .functions
+        .get(t.func as usize)
+        .map_or("", String::as_str);
+    if abi::by_name(name).is_none_or(|f| f.class().is_collective()) {
+        return t.vertex;
+    }
+    let function = |v: &VertexIx| {
+        pag.top.get(*v).psg == 0
+            && pag.top.get(*v).kind == headwater_model::psg::VertexKind::Function
+    };
+    pag.top
+        .ancestors(t.vertex)
+        .find(function)
+        .unwrap_or(t.vertex)
+}
+
+/// A number of bytes for people.
+pub fn bytes_words(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < units.len() {
+        (value, unit) = (value / 1024.0, unit + 1);
+    }
+    if unit == 0 {
+        format!("{value:.0} B")
+    } else {
+        format!("{value:.1} {}", units[unit])
+    }
+}

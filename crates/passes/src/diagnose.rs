@@ -1,0 +1,276 @@
+//! The scalability analysis: runs in, diagnosis out (ScalAna, section IV; DESIGN "detection").
+
+use crate::cause::Candidate;
+use crate::marks::{self, Times};
+use crate::scale::Scale;
+use crate::{chain, communication, efficiency, imbalance, path, preempt, stats, words, work};
+use headwater_graph::{Pag, Structures};
+use headwater_model::diagnosis::{Cause, Diagnosis, Evidence, SCHEMA, Scaling};
+use headwater_model::run::Run;
+
+/// What the user may set.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Strong or weak scaling, if the user says; otherwise guessed.
+    pub scaling: Option<Scaling>,
+    /// How much longer than the others a rank must take (ScalAna's `AbnormThd`).
+    pub abnorm_threshold: f64,
+    /// Smallest share of the run time that a cause must cost to be told.
+    pub least_share: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            scaling: None,
+            abnorm_threshold: 1.3,
+            least_share: 0.03,
+        }
+    }
+}
+
+/// Runs that cannot be analysed together.
+#[derive(Debug, thiserror::Error)]
+pub enum DiagnoseError {
+    /// Nothing given.
+    #[error("no run was given; name at least one recorded run")]
+    NoRuns,
+    /// Nothing recorded.
+    #[error("run {0} holds no MPI activity; record it again and check that the program calls MPI")]
+    Empty(String),
+    /// Two runs with the same number of ranks.
+    #[error("runs {0} and {1} both have {2} ranks; give one run for each scale")]
+    SameScale(String, String, u32),
+    /// Two builds.
+    #[error("runs {0} and {1} are of different builds of {2}; record all scales with one build")]
+    DifferentBuilds(String, String, String),
+    /// Two programs.
+    #[error("runs {0} and {1} are of different programs ({2} and {3}); give runs of one program")]
+    DifferentPrograms(String, String, String, String),
+}
+
+/// Checks that the runs belong together.
+fn check(runs: &[Run]) -> Result<(), DiagnoseError> {
+    let Some(first) = runs.first() else {
+        return Err(DiagnoseError::NoRuns);
+    };
+    let base = |r: &Run| {
+        r.header
+            .program
+            .rsplit('/')
+            .next()
+            .unwrap_or("")
+            .to_string()
+    };
+    let main_build = |r: &Run| {
+        let name = base(r);
+        r.modules
+            .iter()
+            .find(|m| m.path.rsplit('/').next() == Some(&name))
+            .map(|m| m.build_id.clone())
+    };
+    for run in runs {
+        let name = |r: &Run| r.header.name.clone();
+        if run.ranks.is_empty() || run.segments.is_empty() && run.calls.is_empty() {
+            return Err(DiagnoseError::Empty(name(run)));
+        }
+        if base(run) != base(first) {
+            return Err(DiagnoseError::DifferentPrograms(
+                name(first),
+                name(run),
+                base(first),
+                base(run),
+            ));
+        }
+        if let (Some(a), Some(b)) = (main_build(first), main_build(run))
+            && a != b
+        {
+            return Err(DiagnoseError::DifferentBuilds(
+                name(first),
+                name(run),
+                base(run),
+            ));
+        }
+    }
+    for pair in runs.windows(2) {
+        if pair[0].header.ranks == pair[1].header.ranks {
+            let n = |r: &Run| r.header.name.clone();
+            return Err(DiagnoseError::SameScale(
+                n(&pair[0]),
+                n(&pair[1]),
+                pair[0].header.ranks,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Strong or weak, and how that is known.
+fn scaling_of(runs: &[Run], said: Option<Scaling>) -> (Scaling, String) {
+    let strong = runs
+        .windows(2)
+        .all(|w| w[0].header.command == w[1].header.command);
+    match (runs.len(), said) {
+        (1, _) => (Scaling::Single, "one scale was given".to_string()),
+        (_, Some(s)) => (s, "said by the user".to_string()),
+        (_, None) if strong => (
+            Scaling::Strong,
+            "guessed: the arguments are the same at all scales".to_string(),
+        ),
+        (_, None) => (
+            Scaling::Weak,
+            "guessed: the arguments change with the scale".to_string(),
+        ),
+    }
+}
+
+/// Finds the root causes of scaling loss in runs of one program at different scales.
+///
+/// # Errors
+/// Runs that do not belong together; see [`DiagnoseError`]. What is odd *in* a run is told in the
+/// diagnosis instead.
+pub fn diagnose(
+    mut runs: Vec<Run>,
+    structures: Structures,
+    options: &Options,
+) -> Result<Diagnosis, DiagnoseError> {
+    runs.sort_by_key(|r| r.header.ranks);
+    check(&runs)?;
+    let (scaling, scaling_reason) = scaling_of(&runs, options.scaling);
+    let missing = missing(&runs, &structures);
+    let pag = Pag::build(&runs, structures);
+    let scales: Vec<Scale<'_>> = runs
+        .iter()
+        .zip(&pag.runs)
+        .map(|(run, view)| Scale::new(run, view))
+        .collect();
+    let Some(last) = scales.last() else {
+        return Err(DiagnoseError::NoRuns);
+    };
+
+    let time = last.model_seconds();
+    let least = options.least_share * time;
+    let mut found = imbalance::find(&pag, last, options.abnorm_threshold, least);
+    found.extend(work::find(&pag, &scales, scaling, least));
+    found.extend(communication::find(&pag, &scales, scaling, least));
+    found.extend(chain::find(&pag, last, time, least));
+    found.extend(preempt::find(&pag, last, least));
+    // The dearest first; equal prices in the order of the graph.
+    found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
+
+    let times = Times::new(&pag, &scales);
+    let causes: Vec<Cause> = found
+        .iter()
+        .map(|c| put(&pag, &scales, &times, c, time))
+        .collect();
+    let summaries = efficiency::summaries(&scales, scaling);
+    Ok(Diagnosis {
+        schema: SCHEMA,
+        program: last.run.header.program.clone(),
+        mpi_library: last.run.header.mpi_library.clone(),
+        scaling,
+        scaling_reason,
+        headline: words::headline(&summaries, scaling, &causes),
+        notes: notes(&scales),
+        scales: summaries,
+        causes,
+        non_scalable: marks::non_scalable(&pag, &scales, &times, scaling),
+        abnormal: marks::abnormal(&pag, &scales, &times, options.abnorm_threshold),
+        missing,
+    })
+}
+
+fn put(pag: &Pag, scales: &[Scale<'_>], times: &Times, c: &Candidate, time: f64) -> Cause {
+    let end = scales.len() - 1;
+    let last = &scales[end];
+    let place = pag.place(c.vertex);
+    let ranks = c.ranks.iter().copied().collect();
+    let share = |seconds: f64| {
+        if time > 0.0 {
+            (seconds / time).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
+    };
+    let by_scale = scales
+        .iter()
+        .enumerate()
+        .map(|(i, s)| {
+            let row = times.row(pag, scales, i, c.vertex);
+            (s.p, stats::mean(&row), stats::max(&row))
+        })
+        .collect();
+    Cause {
+        class: c.class,
+        explanation: words::explanation(c.class, &place, &ranks, last.p),
+        call_path: pag.call_path(c.vertex),
+        place,
+        ranks,
+        scale: last.p,
+        cost_seconds: c.cost,
+        cost_share: share(c.cost),
+        gain_seconds: c.gain,
+        gain_share: share(c.gain),
+        path: path::steps(pag, last, c),
+        by_rank: times.row(pag, scales, end, c.vertex),
+        by_scale,
+        evidence: c
+            .evidence
+            .iter()
+            .map(|text| Evidence { text: text.clone() })
+            .collect(),
+    }
+}
+
+/// What the reader must know before the figures.
+fn notes(scales: &[Scale<'_>]) -> Vec<String> {
+    let mut out = Vec::new();
+    let crowded: Vec<&Scale<'_>> = scales.iter().filter(|s| s.oversubscribed()).collect();
+    if let Some(last) = crowded.last() {
+        let at: Vec<String> = crowded.iter().map(|s| s.p.to_string()).collect();
+        out.push(format!(
+            "With {} ranks there were more ranks than cores ({}). Computation is therefore compared in CPU time, run times are those of the same run with a core for each rank, and {:.0} % of the rank time at {} ranks, spent waiting for a core, is set aside.",
+            at.join(", "),
+            last.cores,
+            last.runq_share() * 100.0,
+            last.p
+        ));
+    }
+    let incomplete: Vec<String> = scales
+        .iter()
+        .filter(|s| !s.run.header.incomplete.is_empty())
+        .map(|s| {
+            let ranks: headwater_model::RankSet = s.run.header.incomplete.iter().copied().collect();
+            format!("{} (ranks {ranks})", s.run.header.name)
+        })
+        .collect();
+    if !incomplete.is_empty() {
+        out.push(format!(
+            "Some ranks did not reach MPI_Finalize; their data stop early: {}.",
+            incomplete.join(", ")
+        ));
+    }
+    out
+}
+
+/// What could not be measured, said once.
+fn missing(runs: &[Run], structures: &Structures) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let problems = structures.iter().flat_map(|(m, s)| {
+        let own = !headwater_graph::is_runtime_library(&m.path);
+        s.problems
+            .iter()
+            .filter(move |_| own)
+            .map(move |p| format!("{}: {p}", m.path))
+    });
+    for sentence in runs
+        .iter()
+        .flat_map(|r| r.header.missing.iter().cloned())
+        .chain(problems)
+    {
+        if !out.contains(&sentence) {
+            out.push(sentence);
+        }
+    }
+    out
+}

@@ -1,0 +1,62 @@
+//! Efficiencies in the words of the POP project, from useful computation per rank.
+//!
+//! Useful computation is CPU time plus time asleep outside MPI. Where ranks outnumber cores the run
+//! time is that of the same run with a core for each rank (see [`crate::scale`]).
+
+use crate::scale::Scale;
+use crate::stats;
+use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
+
+/// Sums up each scale; the first is the base of the scaling efficiencies.
+pub fn summaries(scales: &[Scale<'_>], scaling: Scaling) -> Vec<ScaleSummary> {
+    scales
+        .iter()
+        .map(|scale| summary(scale, scales.first().filter(|_| scales.len() > 1), scaling))
+        .collect()
+}
+
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 {
+        (a / b).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
+}
+
+fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> ScaleSummary {
+    let busy = scale.busy();
+    let (mean, max) = (stats::mean(&busy), stats::max(&busy));
+    let time = scale.model_seconds();
+    let parallel = ratio(mean, time);
+    // Serialisation needs the order of events: without windows it is not known, not perfect.
+    let known = !scale.replay.epochs.is_empty();
+    let computation_scaling = base.map(|base| {
+        let per_rank_base = stats::mean(&base.busy());
+        let should = crate::work::ideal(scaling, per_rank_base, base.p, scale.p);
+        ratio(should, mean)
+    });
+    let startup: Vec<f64> = scale
+        .run
+        .ranks
+        .iter()
+        .map(|r| r.before_init_wall_ns as f64 * 1e-9)
+        .collect();
+    ScaleSummary {
+        run: scale.run.header.name.clone(),
+        ranks: scale.p,
+        cores: scale.cores,
+        wall_seconds: scale.wall,
+        model_seconds: time,
+        runq_share: scale.runq_share(),
+        efficiencies: Efficiencies {
+            parallel,
+            load_balance: ratio(mean, max),
+            communication: ratio(max, time),
+            serialisation: known.then(|| ratio(max, scale.ideal_seconds())),
+            transfer: known.then(|| ratio(scale.ideal_seconds(), time)),
+            computation_scaling,
+            global: computation_scaling.map(|c| c * parallel),
+        },
+        startup_seconds: stats::mean(&startup),
+    }
+}

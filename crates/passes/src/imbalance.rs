@@ -1,0 +1,183 @@
+//! Computation that differs between ranks, priced by what the others wait for it.
+//!
+//! The price is the delay cost of Böhme et al. (2010; FACTS "delay cost") on whole phases: the late
+//! ranks' time beyond the others', as far as it prolongs the phase. Causes are taken off one after
+//! another, the dearest first, so that two of them do not claim the same second.
+
+use crate::cause::Candidate;
+use crate::inclusive::Inclusive;
+use crate::scale::Scale;
+use crate::stats::{self, TwoGroups, stands_out, two_groups};
+use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::run::CtxId;
+
+/// Causes looked for in one phase at the most.
+const MOST: usize = 6;
+
+/// A pause counts as happening once if a single repetition holds this share of the excess.
+const ONCE: f64 = 0.6;
+
+/// Looks for uneven computation at one scale. `least` is the smallest cost worth telling, seconds.
+pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Candidate> {
+    let mut out = Vec::new();
+    let mut phases: Vec<(u32, f64)> = scale
+        .phase_busy
+        .iter()
+        .map(|(phase, busy)| (*phase, stats::max(busy) - stats::mean(busy)))
+        .filter(|(_, loss)| *loss >= 0.5 * least)
+        .collect();
+    phases.sort_by_key(|p| p.0);
+    for (phase, _) in phases {
+        peel(pag, scale, phase, threshold, least, &mut out);
+    }
+    merge(out)
+}
+
+fn peel(
+    pag: &Pag,
+    scale: &Scale<'_>,
+    phase: u32,
+    threshold: f64,
+    least: f64,
+    out: &mut Vec<Candidate>,
+) {
+    let mut busy = Inclusive::new(pag, scale.p, scale.placed_in(phase), |row| {
+        f64::from(row.busy)
+    });
+    let blocked = Inclusive::new(pag, scale.p, scale.placed_in(phase), |row| {
+        f64::from(row.blocked)
+    });
+    for _ in 0..MOST {
+        let Some(totals) = busy.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
+            return;
+        };
+        let (slowest, mean) = (stats::max(&totals), stats::mean(&totals));
+        if slowest - mean < 0.5 * least {
+            return;
+        }
+        let late: Vec<usize> = (0..totals.len())
+            .filter(|&r| totals[r] >= mean + 0.5 * (slowest - mean))
+            .collect();
+        let excess = |row: &[f64]| {
+            late.iter().map(|&r| row[r]).sum::<f64>() / late.len() as f64 - stats::mean(row)
+        };
+        let vertex = busy.descend(pag, TopDown::ROOT, excess);
+        let Some(row) = busy.row(vertex).map(<[f64]>::to_vec) else {
+            return;
+        };
+        let Some(groups) = two_groups(&row) else {
+            return;
+        };
+        let level = level_of_others(&row, &groups);
+        let mended: Vec<f64> = (0..row.len())
+            .map(|r| {
+                if groups.upper.contains(&(r as u32)) {
+                    level
+                } else {
+                    row[r]
+                }
+            })
+            .collect();
+        let slowest_after = (0..row.len())
+            .map(|r| totals[r] - row[r] + mended[r])
+            .fold(0.0, f64::max);
+        let gain = (slowest - slowest_after).max(0.0);
+        busy.replace(pag, vertex, &mended);
+        if vertex == TopDown::ROOT
+            || !stands_out(&groups, threshold, scale.sampling_noise(groups.high))
+        {
+            return;
+        }
+        let cost = (groups.high - level).min(slowest - mean).max(gain);
+        if gain < least {
+            continue;
+        }
+        let in_vertex = |v: VertexIx| pag.top.ancestors(v).any(|a| a == vertex);
+        let mut after: Vec<CtxId> = scale
+            .placed_in(phase)
+            .filter(|r| in_vertex(r.vertex))
+            .map(|r| r.after)
+            .collect();
+        after.sort_unstable();
+        after.dedup();
+        let asleep = blocked
+            .row(vertex)
+            .map_or(0.0, |b| group_mean(b, &groups.upper));
+        let class = if asleep > 0.5 * (groups.high - level) {
+            CauseClass::SystemCallOrIo
+        } else if happened_once(scale, &groups.upper, &after, groups.high - level) {
+            CauseClass::OneOff
+        } else {
+            CauseClass::UnevenWork
+        };
+        let evidence = vec![format!(
+            "{} of {} ranks take {:.3} s here, the others {:.3} s",
+            groups.upper.len(),
+            scale.p,
+            groups.high,
+            level
+        )];
+        out.push(Candidate {
+            class,
+            vertex,
+            ranks: groups.upper,
+            cost,
+            gain,
+            after,
+            evidence,
+        });
+    }
+}
+
+/// What the ranks outside the upper group take: their median, so that one odd rank does not decide.
+fn level_of_others(row: &[f64], groups: &TwoGroups) -> f64 {
+    let others: Vec<f64> = (0..row.len())
+        .filter(|r| !groups.upper.contains(&(*r as u32)))
+        .map(|r| row[r])
+        .collect();
+    stats::median(&others)
+}
+
+fn group_mean(row: &[f64], ranks: &[u32]) -> f64 {
+    let values: Vec<f64> = ranks
+        .iter()
+        .filter_map(|r| row.get(*r as usize))
+        .copied()
+        .collect();
+    stats::mean(&values)
+}
+
+/// Whether most of the excess of the late ranks is one single repetition of a segment that repeats.
+fn happened_once(scale: &Scale<'_>, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
+    let outlier = |rank: u32| {
+        let own = scale
+            .run
+            .segments
+            .iter()
+            .filter(|s| s.rank == rank && s.count >= 5 && after.contains(&s.from));
+        own.map(|s| {
+            let rest = (s.busy_ns().saturating_sub(s.max_busy_ns)) as f64 / (s.count - 1) as f64;
+            (s.max_busy_ns as f64 - rest) * 1e-9
+        })
+        .fold(0.0, f64::max)
+    };
+    let worst: Vec<f64> = ranks.iter().map(|r| outlier(*r)).collect();
+    stats::mean(&worst) >= ONCE * excess
+}
+
+/// One entry for a place that several phases or rounds found: costs add up, the ranks of the dearer
+/// one stand.
+fn merge(mut found: Vec<Candidate>) -> Vec<Candidate> {
+    found.sort_by(|a, b| a.vertex.cmp(&b.vertex).then(b.cost.total_cmp(&a.cost)));
+    found.dedup_by(|next, kept| {
+        let same = next.vertex == kept.vertex && next.class == kept.class;
+        if same {
+            kept.cost += next.cost;
+            kept.gain += next.gain;
+            kept.after.append(&mut next.after);
+        }
+        same
+    });
+    found
+}

@@ -1,0 +1,113 @@
+//! Time of vertices including everything inside them, over ranks, and the way down to where it is.
+
+use crate::stats;
+use headwater_graph::{Pag, Placed, VertexIx};
+use headwater_model::psg::VertexKind;
+
+/// Inclusive seconds by vertex and rank.
+pub struct Inclusive {
+    rows: Vec<Option<Box<[f64]>>>,
+    children: Vec<Vec<VertexIx>>,
+    ranks: usize,
+}
+
+/// A child must hold this share of what its parent has to show, or the parent is the place.
+const DESCEND: f64 = 0.4;
+
+impl Inclusive {
+    /// Sums `amount` of the rows over each vertex and all around it.
+    pub fn new<'a>(
+        pag: &Pag,
+        ranks: u32,
+        rows: impl Iterator<Item = &'a Placed>,
+        amount: impl Fn(&Placed) -> f64,
+    ) -> Self {
+        let n = pag.top.vertices.len();
+        let ranks = ranks as usize;
+        let mut this = Self {
+            rows: (0..n).map(|_| None).collect(),
+            children: Vec::new(),
+            ranks,
+        };
+        for row in rows {
+            if let Some(slot) = this.slot(row.vertex).get_mut(row.rank as usize) {
+                *slot += amount(row);
+            }
+        }
+        // Parents have smaller indices than their children.
+        for v in (1..n).rev() {
+            if let (Some(row), Some(parent)) = (this.rows[v].take(), pag.top.vertices[v].parent) {
+                this.slot(parent)
+                    .iter_mut()
+                    .zip(&row[..])
+                    .for_each(|(p, r)| *p += r);
+                this.rows[v] = Some(row);
+            }
+        }
+        this.children = pag.top.children();
+        this
+    }
+
+    fn slot(&mut self, v: VertexIx) -> &mut [f64] {
+        let ranks = self.ranks;
+        self.rows[v as usize].get_or_insert_with(|| vec![0.0; ranks].into_boxed_slice())
+    }
+
+    /// The row of a vertex; `None` where nobody spent time.
+    pub fn row(&self, v: VertexIx) -> Option<&[f64]> {
+        self.rows.get(v as usize).and_then(|r| r.as_deref())
+    }
+
+    /// From `start` down to the vertex where most of `weigh` is: into the heaviest child as long as it
+    /// holds enough of its parent's weight. Computation without structure of its own is not entered.
+    pub fn descend(&self, pag: &Pag, start: VertexIx, weigh: impl Fn(&[f64]) -> f64) -> VertexIx {
+        let mut here = start;
+        let mut weight = self.row(here).map_or(0.0, &weigh);
+        loop {
+            let heaviest = self.children[here as usize]
+                .iter()
+                .filter(|c| !matches!(pag.top.get(**c).kind, VertexKind::Comp))
+                .filter_map(|&c| self.row(c).map(|row| (c, weigh(row))))
+                .reduce(|best, next| if next.1 > best.1 { next } else { best });
+            match heaviest {
+                Some((child, w)) if w > 0.0 && w >= DESCEND * weight => (here, weight) = (child, w),
+                _ => return settle(pag, here),
+            }
+        }
+    }
+
+    /// Sets the ranks of `v` to given values and takes the difference out of everything around it.
+    pub fn replace(&mut self, pag: &Pag, v: VertexIx, values: &[f64]) {
+        let Some(old) = self.rows[v as usize].clone() else {
+            return;
+        };
+        let around: Vec<VertexIx> = pag
+            .top
+            .ancestors(v)
+            .chain([headwater_graph::TopDown::ROOT])
+            .collect();
+        for a in around {
+            for (r, slot) in self.slot(a).iter_mut().enumerate() {
+                *slot += values[r] - old[r];
+            }
+        }
+        // What is inside shrinks in proportion, so that it cannot be found again.
+        let mut stack = self.children[v as usize].clone();
+        while let Some(child) = stack.pop() {
+            if let Some(row) = self.rows[child as usize].as_deref_mut() {
+                let mean = stats::mean(row);
+                row.fill(mean);
+                stack.extend(&self.children[child as usize]);
+            }
+        }
+    }
+}
+
+/// A branch or a function that was only entered through its call is a place nobody would look for:
+/// names the loop, call or function around it instead.
+fn settle(pag: &Pag, v: VertexIx) -> VertexIx {
+    pag.top
+        .ancestors(v)
+        .find(|a| pag.top.get(*a).kind != VertexKind::Branch)
+        .unwrap_or(v)
+}

@@ -1,0 +1,85 @@
+//! Time without a core. Even oversubscription is a note; delay of *some* ranks, or of any rank on a
+//! machine with a core for each, is a cause.
+
+use crate::cause::Candidate;
+use crate::inclusive::Inclusive;
+use crate::scale::Scale;
+use crate::stats;
+use headwater_graph::{Pag, TopDown};
+use headwater_model::diagnosis::CauseClass;
+
+/// Share of a rank's computation that waiting for a core must add before it is told.
+const SHARE: f64 = 0.1;
+
+/// How much more often than the median rank a rank must wait where all wait.
+const OVER_MEDIAN: f64 = 2.0;
+
+/// Looks for ranks that were kept from running while they had work.
+pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
+    let runq = Inclusive::new(pag, scale.p, scale.view.placed.iter(), |r| {
+        f64::from(r.runq)
+    });
+    let busy = scale.busy();
+    let Some(waits) = runq.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
+        return Vec::new();
+    };
+    let ratio: Vec<f64> = waits
+        .iter()
+        .zip(&busy)
+        .map(|(w, b)| if *b > 0.0 { w / b } else { 0.0 })
+        .collect();
+    let usual = if scale.oversubscribed() {
+        stats::median(&ratio)
+    } else {
+        0.0
+    };
+    let kept: Vec<u32> = (0..scale.p)
+        .filter(|&r| {
+            let r = r as usize;
+            ratio[r] > SHARE.max(OVER_MEDIAN * usual)
+                && waits[r] - usual * busy[r] > 0.25 * least.max(stats::max(&waits) * 0.5)
+        })
+        .collect();
+    let cost = kept
+        .iter()
+        .map(|&r| waits[r as usize] - usual * busy[r as usize])
+        .fold(0.0, f64::max);
+    if kept.is_empty()
+        || cost < least
+        || (scale.oversubscribed() && kept.len() * 2 > scale.p as usize)
+    {
+        return Vec::new();
+    }
+    let vertex = runq.descend(pag, TopDown::ROOT, |row| {
+        kept.iter().map(|&r| row[r as usize]).sum()
+    });
+    let mut cpus: Vec<&str> = kept
+        .iter()
+        .filter_map(|r| scale.run.ranks.iter().find(|i| i.rank == *r))
+        .map(|i| i.cpus.as_str())
+        .collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let mut evidence = vec![format!(
+        "ready to run but without a core for {:.3} s on these ranks while computing {:.3} s; {:.3} s on the median rank",
+        stats::mean(&kept.iter().map(|&r| waits[r as usize]).collect::<Vec<_>>()),
+        stats::mean(&kept.iter().map(|&r| busy[r as usize]).collect::<Vec<_>>()),
+        stats::median(&waits),
+    )];
+    if !cpus.is_empty() {
+        evidence.push(format!(
+            "allowed to run on core {} of {}",
+            cpus.join(" or "),
+            scale.cores
+        ));
+    }
+    vec![Candidate {
+        class: CauseClass::Preempted,
+        vertex,
+        ranks: kept,
+        cost,
+        gain: cost,
+        after: Vec::new(),
+        evidence,
+    }]
+}

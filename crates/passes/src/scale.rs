@@ -1,0 +1,264 @@
+//! One run as the analysis sees it: its sizes, its phases, and what time means on it.
+//!
+//! Where ranks outnumber cores, wall time shows the scheduler. Computation is then compared in CPU
+//! time (plus time asleep), time in the run queue is kept apart, and the run time that shares refer
+//! to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
+
+use crate::phases::Phases;
+use crate::replay::{self, Replay};
+use headwater_graph::{Placed, RunView, VertexIx};
+use headwater_model::run::{CtxId, Run};
+use headwater_mpi_abi::{self as abi, Class};
+use rustc_hash::FxHashMap;
+
+/// One run with everything derived from it alone.
+pub struct Scale<'a> {
+    /// The recorded run.
+    pub run: &'a Run,
+    /// The run on the graph.
+    pub view: &'a RunView,
+    /// Ranks.
+    pub p: u32,
+    /// Cores of all nodes together; 0 where unknown.
+    pub cores: u32,
+    /// Wall time between init and finalize of the slowest rank, seconds.
+    pub wall: f64,
+    /// Phases between synchronisations.
+    pub phases: Phases,
+    /// Busy seconds by phase, then rank.
+    pub phase_busy: FxHashMap<u32, Vec<f64>>,
+    /// Event windows played again in virtual time.
+    pub replay: Replay,
+    /// Time that moving data took, by MPI call vertex, seconds per rank.
+    pub transfer: Vec<Transfer>,
+}
+
+/// Time that the ranks spent in a call without waiting for anybody.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// The MPI call.
+    pub vertex: VertexIx,
+    /// Seconds per rank.
+    pub seconds: f64,
+    /// Calls per rank, mean.
+    pub calls: f64,
+    /// Bytes per rank, mean.
+    pub bytes: f64,
+    /// Index into the run's functions.
+    pub func: u16,
+}
+
+const NANO: f64 = 1e-9;
+
+impl<'a> Scale<'a> {
+    /// Derives what the analysis needs of a run.
+    pub fn new(run: &'a Run, view: &'a RunView) -> Self {
+        let p = run.header.ranks;
+        let phases = Phases::new(run);
+        let mut phase_busy: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
+        for s in &run.segments {
+            let row = phase_busy
+                .entry(phases.after(s.from))
+                .or_insert_with(|| vec![0.0; p as usize]);
+            if let Some(slot) = row.get_mut(s.rank as usize) {
+                *slot += s.busy_ns() as f64 * NANO;
+            }
+        }
+        let cores = run.header.cores.iter().sum();
+        let wall = run.ranks.iter().map(|r| r.wall_ns).max().unwrap_or(0) as f64 * NANO;
+        let replay = replay::play(run);
+        let mut this = Self {
+            run,
+            view,
+            p,
+            cores,
+            wall,
+            phases,
+            phase_busy,
+            replay,
+            transfer: Vec::new(),
+        };
+        this.transfer = transfers(&this);
+        this
+    }
+
+    /// Whether ranks outnumber cores.
+    pub fn oversubscribed(&self) -> bool {
+        self.cores > 0 && self.p > self.cores
+    }
+
+    /// Busy seconds of each rank.
+    pub fn busy(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.p as usize];
+        let mut phases: Vec<_> = self.phase_busy.iter().collect();
+        phases.sort_by_key(|(phase, _)| **phase);
+        for (_, row) in phases {
+            out.iter_mut().zip(row).for_each(|(o, r)| *o += r);
+        }
+        out
+    }
+
+    /// Sum over phases of the slowest rank's computation: the run without any communication, seconds.
+    pub fn busy_critical(&self) -> f64 {
+        let mut each: Vec<(u32, f64)> = self
+            .phase_busy
+            .iter()
+            .map(|(phase, row)| (*phase, crate::stats::max(row)))
+            .collect();
+        each.sort_by_key(|e| e.0);
+        each.into_iter().map(|e| e.1).sum()
+    }
+
+    /// Time lost because ranks wait in turn for one another though their work is even, seconds; from
+    /// the windows, extended to the run.
+    pub fn chain(&self) -> f64 {
+        let busy = crate::stats::mean(&self.busy());
+        self.replay.chain_per_busy() * busy
+    }
+
+    /// The run time that shares refer to, seconds: as measured where each rank had a core, otherwise
+    /// that of the same run with a core for each rank.
+    pub fn model_seconds(&self) -> f64 {
+        if self.oversubscribed() {
+            self.ideal_seconds() + self.transfer_seconds()
+        } else {
+            self.wall
+        }
+    }
+
+    /// The run on an ideal network, seconds.
+    pub fn ideal_seconds(&self) -> f64 {
+        let ideal = self.busy_critical() + self.chain();
+        if self.oversubscribed() {
+            ideal
+        } else {
+            ideal.min(self.wall)
+        }
+    }
+
+    /// Moving data, seconds per rank.
+    pub fn transfer_seconds(&self) -> f64 {
+        self.transfer.iter().map(|t| t.seconds).sum()
+    }
+
+    /// Share of all rank time that went into waiting for a core.
+    pub fn runq_share(&self) -> f64 {
+        let all: f64 = self.run.ranks.iter().map(|r| r.wall_ns as f64).sum();
+        let runq: f64 = self.run.ranks.iter().map(|r| r.runq_ns as f64).sum();
+        if all > 0.0 {
+            (runq / all).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// Rows of computation of one phase.
+    pub fn placed_in(&self, phase: u32) -> impl Iterator<Item = &Placed> {
+        self.view
+            .placed
+            .iter()
+            .filter(move |row| self.phases.after(row.after) == phase)
+    }
+
+    /// Standard error of one rank's time in a vertex where it has `seconds`, by counting samples.
+    pub fn sampling_noise(&self, seconds: f64) -> f64 {
+        let period = if self.run.header.sampling_hz > 0.0 {
+            1.0 / self.run.header.sampling_hz
+        } else {
+            0.0
+        };
+        (seconds.max(period) * period).sqrt()
+    }
+
+    /// Contexts of MPI calls, after which a vertex set computes.
+    pub fn afters(&self, inside: impl Fn(VertexIx) -> bool) -> Vec<CtxId> {
+        let mut all: Vec<CtxId> = self
+            .view
+            .placed
+            .iter()
+            .filter(|r| inside(r.vertex))
+            .map(|r| r.after)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Seconds that a call may need at the most where CPU time in it is mostly polling: a start-up time
+/// for each stage, and the slower of two ways to move the bytes through memory.
+const STARTUP_SECONDS: f64 = 2e-6;
+const SECONDS_PER_BYTE: f64 = 1.5e-9;
+
+/// What each call costs when nobody is waited for.
+///
+/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data. One
+/// tenth of the ranks is left out at the low end, so that a rank with an odd role does not decide.
+/// Where ranks outnumber cores the time is CPU time, and no more than the bytes can explain: what is
+/// above is polling while others have the core.
+fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
+    struct Sum {
+        seconds: Vec<f64>,
+        calls: Vec<f64>,
+        bytes: Vec<f64>,
+        func: u16,
+    }
+    let ranks = scale.p as usize;
+    let over = scale.oversubscribed();
+    let mut sums: FxHashMap<VertexIx, Sum> = FxHashMap::default();
+    for c in &scale.run.calls {
+        let name = scale
+            .run
+            .functions
+            .get(c.func as usize)
+            .map_or("", String::as_str);
+        let class = abi::by_name(name).map(|f| f.class());
+        if class.is_none_or(|c| matches!(c, Class::Init | Class::Finalize)) {
+            continue;
+        }
+        let (Some(vertex), r) = (scale.view.vertex(c.ctx), c.rank as usize) else {
+            continue;
+        };
+        let sum = sums.entry(vertex).or_insert_with(|| Sum {
+            seconds: vec![0.0; ranks],
+            calls: vec![0.0; ranks],
+            bytes: vec![0.0; ranks],
+            func: c.func,
+        });
+        if r < ranks {
+            let time = if over {
+                c.cpu_ns
+            } else {
+                c.wall_ns.saturating_sub(c.runq_ns)
+            };
+            sum.seconds[r] += time as f64 * NANO;
+            sum.calls[r] += c.count as f64;
+            sum.bytes[r] += c.bytes as f64;
+        }
+    }
+    // Completing calls carry no bytes of their own, so the whole flow shares the bytes of its peers.
+    let p2p_bytes: f64 = sums.values().map(|s| crate::stats::mean(&s.bytes)).sum();
+    let stages = f64::from(scale.p.max(2)).log2();
+    let mut out: Vec<Transfer> = sums
+        .into_iter()
+        .map(|(vertex, sum)| {
+            let calls = crate::stats::mean(&sum.calls);
+            let bytes = crate::stats::mean(&sum.bytes);
+            let mut seconds = crate::stats::quantile(&sum.seconds, 0.1);
+            if over {
+                let moved = if bytes > 0.0 { bytes } else { p2p_bytes };
+                seconds =
+                    seconds.min((calls * STARTUP_SECONDS + moved * SECONDS_PER_BYTE) * stages);
+            }
+            Transfer {
+                vertex,
+                seconds,
+                calls,
+                bytes,
+                func: sum.func,
+            }
+        })
+        .collect();
+    out.sort_by_key(|t| t.vertex);
+    out
+}

@@ -1,0 +1,130 @@
+//! Small robust statistics over ranks.
+//!
+//! All functions take plain slices, accept empty ones and never return NaN.
+
+/// Arithmetic mean; 0 for nothing.
+pub fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() {
+        0.0
+    } else {
+        values.iter().sum::<f64>() / values.len() as f64
+    }
+}
+
+/// Largest value; 0 for nothing.
+pub fn max(values: &[f64]) -> f64 {
+    values.iter().copied().reduce(f64::max).unwrap_or(0.0)
+}
+
+/// The value below which a share `q` (0 to 1) of the values lies, by linear interpolation.
+pub fn quantile(values: &[f64], q: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let at = q.clamp(0.0, 1.0) * last as f64;
+    let (low, high) = (at.floor() as usize, at.ceil() as usize);
+    sorted[low] + (sorted[high] - sorted[low]) * (at - low as f64)
+}
+
+/// The middle value.
+pub fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// Population variance.
+pub fn variance(values: &[f64]) -> f64 {
+    let m = mean(values);
+    mean(&values.iter().map(|v| (v - m).powi(2)).collect::<Vec<_>>())
+}
+
+/// Two groups of ranks, split where the variance between the groups is largest (Jenks' natural
+/// breaks, Fisher 1958, for two classes).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoGroups {
+    /// Mean of the lower group.
+    pub low: f64,
+    /// Mean of the upper group.
+    pub high: f64,
+    /// Standard deviation within the groups, pooled.
+    pub within: f64,
+    /// Indices of the upper group, ascending.
+    pub upper: Vec<u32>,
+}
+
+/// Splits `values` into two groups; `None` for fewer than two values or equal ones.
+pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
+    let n = values.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+    let total: f64 = values.iter().sum();
+    let mut best: Option<(f64, usize)> = None;
+    let mut left = 0.0;
+    for split in 1..n {
+        left += values[order[split - 1]];
+        let (a, b) = (split as f64, (n - split) as f64);
+        let between = a * b * (left / a - (total - left) / b).powi(2);
+        if between > 0.0 && best.is_none_or(|(score, _)| between > score * (1.0 + 1e-12)) {
+            best = Some((between, split));
+        }
+    }
+    let (_, split) = best?;
+    let group = |range: &[usize]| range.iter().map(|&i| values[i]).collect::<Vec<f64>>();
+    let (lower, upper) = (group(&order[..split]), group(&order[split..]));
+    let within =
+        (variance(&lower) * lower.len() as f64 + variance(&upper) * upper.len() as f64) / n as f64;
+    let mut indices: Vec<u32> = order[split..].iter().map(|&i| i as u32).collect();
+    indices.sort_unstable();
+    Some(TwoGroups {
+        low: mean(&lower),
+        high: mean(&upper),
+        within: within.sqrt(),
+        upper: indices,
+    })
+}
+
+/// Whether the upper group stands out: its mean is more than `threshold` times the lower one's
+/// (ScalAna's `AbnormThd`, section IV-A), and the gap is more than three times the larger of the
+/// spread within the groups and `noise`, the standard error of one value (seconds). The second
+/// condition is what keeps the scatter of a few samples from being called a finding.
+pub fn stands_out(groups: &TwoGroups, threshold: f64, noise: f64) -> bool {
+    groups.high > threshold * groups.low
+        && groups.high - groups.low > 3.0 * groups.within.max(noise)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_split_at_the_natural_break() {
+        let mut values = vec![1.0; 16];
+        for r in [0, 4, 8, 12] {
+            values[r] = 2.0 + 0.1 * r as f64;
+        }
+        assert_eq!(two_groups(&values).unwrap().upper, vec![0, 4, 8, 12]);
+        assert_eq!(two_groups(&[3.0, 3.0]), None);
+    }
+
+    #[test]
+    fn even_scatter_does_not_stand_out() {
+        let values: Vec<f64> = (0..16)
+            .map(|i| 1.0 + 0.02 * f64::from(i * 7 % 16))
+            .collect();
+        let groups = two_groups(&values).unwrap();
+        assert!(!stands_out(&groups, 1.3, 0.0));
+        let two = two_groups(&[0.010, 0.020]).unwrap();
+        assert!(
+            !stands_out(&two, 1.3, 0.005),
+            "two samples against four are no finding"
+        );
+    }
+
+    #[test]
+    fn quantiles_interpolate() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(quantile(&[0.0, 10.0], 0.25), 2.5);
+        assert_eq!(median(&[]), 0.0);
+    }
+}

@@ -1,0 +1,96 @@
+//! Computation that does not shrink as ranks are added (ScalAna, section IV-A).
+//!
+//! The median rank is compared between the smallest and the largest scale, so that work which only
+//! some ranks have is left to [`crate::imbalance`]. Under strong scaling the time should fall as 1/p,
+//! under weak scaling it should stay.
+
+use crate::cause::Candidate;
+use crate::fit::log_log;
+use crate::inclusive::Inclusive;
+use crate::scale::Scale;
+use crate::stats;
+use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_model::diagnosis::{CauseClass, Scaling};
+
+/// Causes looked for at the most.
+const MOST: usize = 6;
+
+/// Slope above which the time of a divided loop counts as not shrinking: half way to −1. Caches and
+/// memory make real loops shrink by a little more or less than the ideal.
+const SLOPE: f64 = -0.5;
+
+/// The same for a loop that should stay as it is under weak scaling.
+const WEAK_SLOPE: f64 = 0.2;
+
+/// What `seconds` at `from` ranks should be at `to` ranks.
+pub fn ideal(scaling: Scaling, seconds: f64, from: u32, to: u32) -> f64 {
+    match scaling {
+        Scaling::Strong => seconds * f64::from(from) / f64::from(to.max(1)),
+        Scaling::Weak | Scaling::Single => seconds,
+    }
+}
+
+/// Looks for work that does not shrink. `scales` ascend; `least` is the smallest cost worth telling.
+pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Vec<Candidate> {
+    let [first, .., last] = scales else {
+        return Vec::new();
+    };
+    let inclusive: Vec<Inclusive> = scales
+        .iter()
+        .map(|s| Inclusive::new(pag, s.p, s.view.placed.iter(), |r| f64::from(r.busy)))
+        .collect();
+    let median = |scale: usize, v: VertexIx| inclusive[scale].row(v).map_or(0.0, stats::median);
+    let end = scales.len() - 1;
+    let loss = |v: VertexIx| median(end, v) - ideal(scaling, median(0, v), first.p, last.p);
+    let slope_limit = if scaling == Scaling::Weak {
+        WEAK_SLOPE
+    } else {
+        SLOPE
+    };
+    let slope = |v: VertexIx| {
+        let points: Vec<(f64, f64)> = scales
+            .iter()
+            .enumerate()
+            .map(|(i, s)| (f64::from(s.p), median(i, v)))
+            .collect();
+        log_log(&points).map_or(0.0, |l| l.slope)
+    };
+    let children = pag.top.children();
+    let mut out: Vec<Candidate> = Vec::new();
+    let mut open = vec![TopDown::ROOT];
+    // Depth first from the root: a vertex is a cause if it holds enough loss and no child holds most.
+    while let Some(v) = open.pop() {
+        let own = loss(v);
+        if own < least || out.len() >= MOST {
+            continue;
+        }
+        let structured =
+            |c: &VertexIx| pag.top.get(*c).kind != headwater_model::psg::VertexKind::Comp;
+        let heavy: Vec<VertexIx> = children[v as usize]
+            .iter()
+            .copied()
+            .filter(structured)
+            .filter(|c| loss(*c) >= least)
+            .collect();
+        let covered: f64 = heavy.iter().map(|c| loss(*c)).sum();
+        if covered >= 0.4 * own {
+            open.extend(heavy);
+        } else if v != TopDown::ROOT && slope(v) > slope_limit {
+            let seconds: Vec<String> = scales
+                .iter()
+                .enumerate()
+                .map(|(i, s)| format!("{:.3} s on {}", median(i, v), s.p))
+                .collect();
+            out.push(Candidate {
+                class: CauseClass::NonShrinkingWork,
+                vertex: v,
+                ranks: (0..last.p).collect(),
+                cost: own,
+                gain: own,
+                after: last.afters(|at| pag.top.ancestors(at).any(|a| a == v)),
+                evidence: vec![format!("median rank: {} ranks", seconds.join(", "))],
+            });
+        }
+    }
+    out
+}
