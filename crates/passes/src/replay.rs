@@ -128,7 +128,9 @@ fn play_window(run: &Run, events: &[Event], replay: &mut Replay) {
     let mut instances: FxHashMap<u32, Instance> = FxHashMap::default();
     for e in events.iter().filter(|e| e.thread == 0 && e.link != 0) {
         match e.kind {
-            EventKind::Send => drop(sends.insert(e.link, None)),
+            EventKind::Send => {
+                sends.insert(e.link, None);
+            }
             EventKind::Collective => instances.entry(e.link).or_default().members.push(e.rank),
             _ => {}
         }

@@ -192,8 +192,7 @@ const SECONDS_PER_BYTE: f64 = 1.5e-9;
 
 /// What each call costs when nobody is waited for.
 ///
-/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data. One
-/// tenth of the ranks is left out at the low end, so that a rank with an odd role does not decide.
+/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data.
 /// Where ranks outnumber cores the time is CPU time, and no more than the bytes can explain: what is
 /// above is polling while others have the core.
 fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
@@ -244,7 +243,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
         .map(|(vertex, sum)| {
             let calls = crate::stats::mean(&sum.calls);
             let bytes = crate::stats::mean(&sum.bytes);
-            let mut seconds = crate::stats::quantile(&sum.seconds, 0.1);
+            let mut seconds = crate::stats::quantile(&sum.seconds, 0.0);
             if over {
                 let moved = if bytes > 0.0 { bytes } else { p2p_bytes };
                 seconds =

@@ -1,0 +1,134 @@
+//! What the diagnosis says of programs whose truth is known because they were made up.
+
+mod support;
+
+use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
+use headwater_passes::{DiagnoseError, Options, diagnose};
+use support::{Piece, piece, run, structure};
+
+const SCALES: [u32; 4] = [2, 4, 8, 16];
+
+fn diagnosis(pieces: &[Piece]) -> Diagnosis {
+    let runs = SCALES.iter().map(|p| run(*p, pieces)).collect();
+    diagnose(runs, structure(pieces.len()), &Options::default()).expect("the runs belong together")
+}
+
+fn even(ranks: u32) -> f64 {
+    8.0 / f64::from(ranks)
+}
+
+#[test]
+fn even_work_that_shrinks_is_no_finding() {
+    let d = diagnosis(&[piece("MPI_Allreduce", |r, p| {
+        even(p) * (1.0 + 0.01 * f64::from(r % 3))
+    })]);
+    assert_eq!(d.causes, vec![]);
+    assert_eq!(d.scaling, Scaling::Strong);
+    assert!(
+        d.headline
+            .iter()
+            .any(|s| s.contains("No scaling loss found"))
+    );
+}
+
+#[test]
+fn uneven_work_is_found_with_its_loop_ranks_and_price() {
+    let d = diagnosis(&[
+        piece("MPI_Allreduce", |_, p| even(p)),
+        piece("MPI_Allreduce", |r, p| {
+            if r % 4 == 0 { 2.0 * even(p) } else { even(p) }
+        }),
+    ]);
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.place.first_line, c.place.last_line),
+        (CauseClass::UnevenWork, 20, 25)
+    );
+    assert_eq!(c.ranks.to_string(), "0,4,8,12");
+    assert!((c.gain_seconds - 0.5).abs() < 0.05, "{}", c.gain_seconds);
+    assert_eq!(c.path.last().map(|s| s.place.first_line), Some(20));
+    assert_eq!(d.causes.len(), 1, "{:?}", d.causes);
+}
+
+#[test]
+fn delays_in_different_phases_do_not_cancel() {
+    // Each rank has the same total, but they are late in different phases.
+    let d = diagnosis(&[
+        piece("MPI_Allreduce", |r, p| {
+            if r == 0 { 2.0 * even(p) } else { even(p) }
+        }),
+        piece(
+            "MPI_Barrier",
+            |r, p| if r == 1 { 2.0 * even(p) } else { even(p) },
+        ),
+    ]);
+    let mut found: Vec<(u32, String)> = d
+        .causes
+        .iter()
+        .map(|c| (c.place.first_line, c.ranks.to_string()))
+        .collect();
+    found.sort();
+    assert_eq!(found, vec![(10, "0".into()), (20, "1".into())]);
+}
+
+#[test]
+fn work_that_stays_is_found_on_all_ranks() {
+    let d = diagnosis(&[
+        piece("MPI_Allreduce", |_, p| even(p)),
+        piece("MPI_Allreduce", |_, _| 0.4),
+    ]);
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.place.first_line),
+        (CauseClass::NonShrinkingWork, 20)
+    );
+    assert_eq!(c.ranks.len(), 16);
+    assert!(d.non_scalable.iter().any(|m| m.place.first_line == 20));
+}
+
+#[test]
+fn a_single_pause_is_told_as_one() {
+    let pieces = [piece("MPI_Allreduce", |r, p| {
+        even(p) + if r == 3 { 0.4 } else { 0.0 }
+    })];
+    let mut runs: Vec<_> = SCALES.iter().map(|p| run(*p, &pieces)).collect();
+    for segment in runs[3].segments.iter_mut().filter(|s| s.rank == 3) {
+        segment.max_busy_ns = 400_000_000;
+    }
+    let d = diagnose(runs, structure(1), &Options::default()).expect("the runs belong together");
+    assert_eq!(
+        (d.causes[0].class, d.causes[0].ranks.to_string()),
+        (CauseClass::OneOff, "3".to_string())
+    );
+}
+
+#[test]
+fn one_scale_still_shows_what_is_uneven() {
+    let pieces = [piece("MPI_Allreduce", |r, p| {
+        if r == 5 { 2.0 * even(p) } else { even(p) }
+    })];
+    let d = diagnose(vec![run(16, &pieces)], structure(1), &Options::default())
+        .expect("one run is enough");
+    assert_eq!(
+        (d.scaling, d.causes[0].ranks.to_string()),
+        (Scaling::Single, "5".to_string())
+    );
+}
+
+#[test]
+fn runs_that_do_not_belong_together_are_refused() {
+    let pieces = [piece("MPI_Allreduce", |_, p| even(p))];
+    let refuse =
+        |runs| diagnose(runs, structure(1), &Options::default()).expect_err("must be refused");
+    assert!(matches!(refuse(vec![]), DiagnoseError::NoRuns));
+    assert!(matches!(
+        refuse(vec![run(4, &pieces), run(4, &pieces)]),
+        DiagnoseError::SameScale(..)
+    ));
+    let mut other = run(8, &pieces);
+    other.modules[0].build_id = "cd".into();
+    assert!(matches!(
+        refuse(vec![run(4, &pieces), other]),
+        DiagnoseError::DifferentBuilds(..)
+    ));
+}
