@@ -55,7 +55,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
             .functions
             .get(main.func as usize)
             .map_or("", String::as_str);
-        let collective = abi::by_name(name).is_some_and(|f| f.class().is_collective());
+        let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
         let grows = bytes > GROWTH * bytes_before || calls > GROWTH * calls_before;
         let class = match (collective, grows, calls > GROWTH * calls_before) {
             (true, _, false) => CauseClass::CollectiveAlgorithm,
@@ -107,7 +107,7 @@ fn exchange_of(pag: &Pag, scale: &Scale<'_>, t: &Transfer) -> VertexIx {
         .functions
         .get(t.func as usize)
         .map_or("", String::as_str);
-    if abi::by_name(name).is_none_or(|f| f.class().is_collective()) {
+    if abi::by_name(name).is_none_or(|f| f.is_collective()) {
         return t.vertex;
     }
     let function = |v: &VertexIx| {

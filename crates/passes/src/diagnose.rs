@@ -148,17 +148,17 @@ pub fn diagnose(
         return Err(DiagnoseError::NoRuns);
     };
 
+    let times = Times::new(&pag, &scales);
     let time = last.model_seconds();
     let least = options.least_share * time;
     let mut found = imbalance::find(&pag, last, options.abnorm_threshold, least);
-    found.extend(work::find(&pag, &scales, scaling, least));
+    found.extend(work::find(&pag, &scales, &times, scaling, least));
     found.extend(communication::find(&pag, &scales, scaling, least));
     found.extend(chain::find(&pag, last, time, least));
     found.extend(preempt::find(&pag, last, least));
     // The dearest first; equal prices in the order of the graph.
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
 
-    let times = Times::new(&pag, &scales);
     let causes: Vec<Cause> = found
         .iter()
         .map(|c| put(&pag, &scales, &times, c, time))

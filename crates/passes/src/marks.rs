@@ -44,6 +44,11 @@ impl Times {
         }
     }
 
+    /// Computation inside `v` by rank at one scale, seconds; `None` where there is none.
+    pub fn computation(&self, scale: usize, v: VertexIx) -> Option<&[f64]> {
+        self.inclusive.get(scale)?.row(v)
+    }
+
     /// Seconds in `v` by rank at one scale.
     pub fn row(&self, pag: &Pag, scales: &[Scale<'_>], scale: usize, v: VertexIx) -> Vec<f64> {
         let p = scales[scale].p;

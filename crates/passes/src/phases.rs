@@ -18,8 +18,7 @@ pub struct Phases {
 /// Whether a call of this function on all ranks makes every rank wait for others.
 pub fn synchronises(function: &str) -> bool {
     abi::by_name(function).is_some_and(|f| {
-        let class = f.class();
-        class.is_synchronising() || class.is_one_to_all()
+        f.is_synchronising() || (f.is_one_to_all() && f.mode == abi::Mode::Blocking)
     })
 }
 

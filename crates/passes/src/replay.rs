@@ -135,11 +135,8 @@ fn play_window(run: &Run, events: &[Event], replay: &mut Replay) {
             _ => {}
         }
     }
-    let classes: Vec<Option<abi::Class>> = run
-        .functions
-        .iter()
-        .map(|f| abi::by_name(f).map(|f| f.class()))
-        .collect();
+    let classes: Vec<Option<&'static abi::Function>> =
+        run.functions.iter().map(|f| abi::by_name(f)).collect();
     let mut played: Vec<Vec<Played>> = calls.iter().map(|c| Vec::with_capacity(c.len())).collect();
     let mut clocks = vec![Clock::default(); p];
     let mut moved = true;
@@ -155,7 +152,7 @@ fn play_window(run: &Run, events: &[Event], replay: &mut Replay) {
                     for e in rows.iter().filter(|e| e.link != 0) {
                         match e.kind {
                             EventKind::Send => {
-                                drop(sends.insert(e.link, Some((rank as u32, index, now))))
+                                sends.insert(e.link, Some((rank as u32, index, now)));
                             }
                             EventKind::Collective => {
                                 instances.entry(e.link).or_default().arrivals.push((
@@ -202,7 +199,7 @@ fn complete(
     enter: f64,
     sends: &FxHashMap<u32, Option<(u32, u32, f64)>>,
     instances: &FxHashMap<u32, Instance>,
-    classes: &[Option<abi::Class>],
+    classes: &[Option<&'static abi::Function>],
 ) -> Option<(f64, Option<(u32, u32)>)> {
     let mut leave = enter;
     let mut waited_for = None;
@@ -246,7 +243,7 @@ fn cut_epochs(
     run: &Run,
     calls: &[Vec<Call<'_>>],
     instances: &FxHashMap<u32, Instance>,
-    classes: &[Option<abi::Class>],
+    classes: &[Option<&'static abi::Function>],
     played: Vec<Vec<Played>>,
     replay: &mut Replay,
 ) {

@@ -8,7 +8,7 @@ use crate::phases::Phases;
 use crate::replay::{self, Replay};
 use headwater_graph::{Placed, RunView, VertexIx};
 use headwater_model::run::{CtxId, Run};
-use headwater_mpi_abi::{self as abi, Class};
+use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 
 /// One run with everything derived from it alone.
@@ -211,8 +211,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
             .functions
             .get(c.func as usize)
             .map_or("", String::as_str);
-        let class = abi::by_name(name).map(|f| f.class());
-        if class.is_none_or(|c| matches!(c, Class::Init | Class::Finalize)) {
+        if abi::by_name(name).is_none_or(abi::Function::is_start_or_end) {
             continue;
         }
         let (Some(vertex), r) = (scale.view.vertex(c.ctx), c.rank as usize) else {

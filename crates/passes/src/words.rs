@@ -31,6 +31,11 @@ pub fn ranks(set: &RankSet, of: u32) -> String {
     match set.len() as u32 {
         1 => format!("rank {set}"),
         n if n == of => format!("all {of} ranks"),
+        // A long list tells less than its size and how it begins.
+        n if set.to_string().len() > 40 => {
+            let first: Vec<String> = set.as_slice().iter().take(4).map(u32::to_string).collect();
+            format!("{n} of {of} ranks ({} …)", first.join(", "))
+        }
         _ => format!("ranks {set}"),
     }
 }

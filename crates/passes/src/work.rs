@@ -6,7 +6,7 @@
 
 use crate::cause::Candidate;
 use crate::fit::log_log;
-use crate::inclusive::Inclusive;
+use crate::marks::Times;
 use crate::scale::Scale;
 use crate::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -31,15 +31,17 @@ pub fn ideal(scaling: Scaling, seconds: f64, from: u32, to: u32) -> f64 {
 }
 
 /// Looks for work that does not shrink. `scales` ascend; `least` is the smallest cost worth telling.
-pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Vec<Candidate> {
+pub fn find(
+    pag: &Pag,
+    scales: &[Scale<'_>],
+    times: &Times,
+    scaling: Scaling,
+    least: f64,
+) -> Vec<Candidate> {
     let [first, .., last] = scales else {
         return Vec::new();
     };
-    let inclusive: Vec<Inclusive> = scales
-        .iter()
-        .map(|s| Inclusive::new(pag, s.p, s.view.placed.iter(), |r| f64::from(r.busy)))
-        .collect();
-    let median = |scale: usize, v: VertexIx| inclusive[scale].row(v).map_or(0.0, stats::median);
+    let median = |scale: usize, v: VertexIx| times.computation(scale, v).map_or(0.0, stats::median);
     let end = scales.len() - 1;
     let loss = |v: VertexIx| median(end, v) - ideal(scaling, median(0, v), first.p, last.p);
     let slope_limit = if scaling == Scaling::Weak {

@@ -1,0 +1,258 @@
+//! The table of MPI functions, generated from `functions.txt`.
+
+/// Index into [`FUNCTIONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FuncId(pub u16);
+
+/// What kind of call a function is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Starts MPI.
+    Init,
+    /// Ends MPI.
+    Finalize,
+    /// Sends a message.
+    Send,
+    /// Receives a message.
+    Recv,
+    /// Does both.
+    SendRecv,
+    /// Looks for a message.
+    Probe,
+    /// Waits for requests.
+    Wait,
+    /// Asks for requests.
+    Test,
+    /// Starts persistent requests.
+    Start,
+    /// Gives a request up.
+    RequestFree,
+    /// Barrier.
+    Barrier,
+    /// Collective in which every rank needs data of every rank.
+    NToN,
+    /// Collective in which every rank needs data of the root.
+    OneToAll,
+    /// Collective in which the root needs data of every rank.
+    AllToOne,
+    /// Collective in which a rank needs data of the lower ranks.
+    Scan,
+    /// Collective among neighbours of a topology.
+    Neighbour,
+    /// Makes a communicator.
+    CommCreate,
+    /// Gives a communicator up.
+    CommFree,
+    /// Anything else: timed and counted only.
+    Other,
+}
+
+/// When a call's work is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// By the end of the call.
+    Blocking,
+    /// By a later wait or test.
+    Nonblocking,
+    /// Whenever the request it makes is started and completed.
+    Persistent,
+}
+
+/// What an argument means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Not looked at.
+    X,
+    /// Communicator.
+    Comm,
+    /// Pointer to a communicator.
+    Newcomm,
+    /// Pointer to a request.
+    Req,
+    /// Array of requests.
+    Reqs,
+    /// Length of that array.
+    N,
+    /// Pointer to a status.
+    Status,
+    /// Array of statuses.
+    Statuses,
+    /// Pointer to a completion flag.
+    Flag,
+    /// Pointer to the index of a completed request.
+    Index,
+    /// Array of such indices.
+    Indices,
+    /// Pointer to their number.
+    Outcount,
+    /// A matched message, or pointer to one.
+    Message,
+    /// Number of elements, sent where the call sends and receives.
+    Count,
+    /// Numbers of elements by rank.
+    Counts,
+    /// Number of elements received.
+    Rcount,
+    /// Numbers of elements received by rank.
+    Rcounts,
+    /// Datatype, of the sent data where the call sends and receives.
+    Type,
+    /// Datatypes by rank.
+    Types,
+    /// Datatype of received data.
+    Rtype,
+    /// Receiving rank.
+    Dest,
+    /// Sending rank.
+    Source,
+    /// Tag.
+    Tag,
+    /// Tag of the received message.
+    Rtag,
+    /// Root of a collective.
+    Root,
+}
+
+/// One function.
+#[derive(Debug)]
+pub struct Function {
+    /// Name in C.
+    pub name: &'static str,
+    /// Kind of call.
+    pub class: Class,
+    /// When its work is done.
+    pub mode: Mode,
+    /// Meaning of each argument, in order.
+    pub roles: &'static [Role],
+}
+
+impl Function {
+    /// Position of the first argument with a role.
+    pub fn position(&self, role: Role) -> Option<usize> {
+        self.roles.iter().position(|r| *r == role)
+    }
+
+    /// Whether all ranks of a communicator call it together to move data or wait.
+    pub fn is_collective(&self) -> bool {
+        use Class::*;
+        matches!(
+            self.class,
+            Barrier | NToN | OneToAll | AllToOne | Scan | Neighbour
+        )
+    }
+
+    /// Whether no rank can leave it before every rank has entered it.
+    pub fn is_synchronising(&self) -> bool {
+        matches!(self.class, Class::Barrier | Class::NToN) && self.mode == Mode::Blocking
+    }
+
+    /// Whether ranks wait in it for the root.
+    pub fn is_one_to_all(&self) -> bool {
+        self.class == Class::OneToAll
+    }
+
+    /// Whether the root waits in it for the others.
+    pub fn is_all_to_one(&self) -> bool {
+        self.class == Class::AllToOne
+    }
+
+    /// Whether it starts or ends MPI.
+    pub fn is_start_or_end(&self) -> bool {
+        matches!(self.class, Class::Init | Class::Finalize)
+    }
+}
+
+include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+
+/// Looks a function up by its C name.
+pub fn id_of(name: &str) -> Option<FuncId> {
+    FUNCTIONS
+        .binary_search_by(|f| f.name.cmp(name))
+        .ok()
+        .map(|i| FuncId(i as u16))
+}
+
+/// Looks a function up by its C name.
+pub fn by_name(name: &str) -> Option<&'static Function> {
+    id_of(name).and_then(|id| FUNCTIONS.get(id.0 as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_found_by_name() {
+        assert!(FUNCTIONS.windows(2).all(|w| w[0].name < w[1].name));
+        assert!(by_name("MPI_Allreduce").is_some_and(Function::is_synchronising));
+        assert!(
+            by_name("MPI_Iallreduce").is_some_and(|f| f.is_collective() && !f.is_synchronising())
+        );
+        assert!(by_name("MPI_Nothing").is_none());
+    }
+
+    #[test]
+    fn calls_that_name_a_partner_have_what_a_message_needs() {
+        for f in FUNCTIONS.iter().filter(|f| f.class == Class::Send) {
+            for role in [Role::Dest, Role::Tag, Role::Comm, Role::Count, Role::Type] {
+                assert!(f.position(role).is_some(), "{} lacks {role:?}", f.name);
+            }
+        }
+        for f in FUNCTIONS.iter().filter(|f| f.is_collective()) {
+            assert!(f.position(Role::Comm).is_some(), "{}", f.name);
+            let requested = f.position(Role::Req).is_some();
+            assert_eq!(requested, f.mode != Mode::Blocking, "{}", f.name);
+        }
+    }
+
+    /// A function that an installed MPI declares and nobody lists would be lost silently.
+    #[test]
+    fn no_function_of_an_installed_header_is_missing() {
+        let left_out = [
+            "MPI_T_",
+            "MPI_Status_",
+            "MPI_Pcontrol",
+            "MPI_Abi_",
+            "MPI_Wti",
+        ];
+        let headers = [
+            "/usr/lib/x86_64-linux-gnu/openmpi/include/mpi.h",
+            "/usr/include/x86_64-linux-gnu/mpich/mpi_proto.h",
+            "/usr/include/x86_64-linux-gnu/mpich/mpi.h",
+        ];
+        let mut read = 0;
+        for header in headers {
+            let Ok(text) = std::fs::read_to_string(header) else {
+                continue;
+            };
+            read += 1;
+            for line in text.lines() {
+                let declared = line
+                    .split("int MPI_")
+                    .nth(1)
+                    .and_then(|rest| rest.split('(').next());
+                let Some(name) = declared.map(|n| format!("MPI_{}", n.trim())) else {
+                    continue;
+                };
+                let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                let callback =
+                    name.ends_with("function") || name.ends_with("_FN") || name.ends_with("_fn");
+                let conversion = [
+                    "f2c", "c2f", "f082c", "c2f08", "f2f08", "f082f", "fromint", "toint",
+                ]
+                .iter()
+                .any(|s| name.ends_with(s));
+                let listed = id_of(&name).is_some();
+                let skipped =
+                    callback || conversion || left_out.iter().any(|p| name.starts_with(p));
+                assert!(
+                    !plain || listed || skipped,
+                    "{name} of {header} is not in functions.txt"
+                );
+            }
+        }
+        if read == 0 {
+            eprintln!("no MPI header is installed: the table was not compared");
+        }
+    }
+}
