@@ -1,1 +1,36 @@
-//! Placeholder until the crate's first commit.
+//! The collector: the shared object that is loaded into the measured program.
+//!
+//! *Comes in*: the program's MPI calls, by wrappers generated from the table of MPI functions, and a
+//! CPU-time signal. *Goes out*: a spool file (layout in the `format` crate). The way of a call:
+//! `trampoline` (naked wrapper) → `dispatch` (decode, forward to the library) → `thread` (time,
+//! context, tables); `sampler` interrupts computation; `finalize` merges the ranks' data over a tree.
+//!
+//! Its contract as a guest in someone else's process:
+//! * no allocation, lock, panic or system call on the common path of a call, none of the first three
+//!   in the signal handler;
+//! * nothing of ours unwinds out of an exported symbol; exceptions of the program pass through;
+//! * results, exit code, errno, signals and output of the program are its own;
+//! * without `HEADWATER_SPOOL`, without MPI, in a child after `fork`, or when anything of ours fails,
+//!   calls go straight through.
+//!
+//! `unsafe` is confined to the files that talk to the machine; every block says why it is sound.
+#![allow(unsafe_code)]
+
+mod abi;
+mod args;
+mod clock;
+mod comms;
+mod context;
+mod dispatch;
+mod finalize;
+mod modules;
+mod process;
+mod requests;
+mod roles;
+mod sampler;
+mod spool;
+mod table;
+mod thread;
+mod trampoline;
+mod unwind;
+mod window;

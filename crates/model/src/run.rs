@@ -97,7 +97,7 @@ pub struct Module {
 }
 
 /// A node of the calling context tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Context {
     /// The caller's context, or [`CtxId::NONE`].
     pub parent: CtxId,

@@ -41,8 +41,14 @@ pub struct Abi {
     pub statuses_ignore: u64,
     /// `MPI_COMM_WORLD`, where it is not the address of a symbol.
     pub comm_world: Option<u64>,
+    /// `MPI_COMM_NULL`, where it is not the address of a symbol.
+    pub comm_null: Option<u64>,
     /// `MPI_REQUEST_NULL`, where it is not the address of a symbol.
     pub request_null: Option<u64>,
+    /// `MPI_BYTE`, where it is not the address of a symbol.
+    pub byte: Option<u64>,
+    /// `MPI_IN_PLACE` in C.
+    pub in_place: u64,
     /// `MPI_UNDEFINED`.
     pub undefined: i32,
     /// `MPI_ERR_OTHER`.
@@ -65,7 +71,10 @@ const FAMILIES: [Abi; 3] = [
         status_ignore: 0,
         statuses_ignore: 0,
         comm_world: None,
+        comm_null: None,
         request_null: None,
+        byte: None,
+        in_place: 1,
         undefined: -32766,
         err_other: 16,
         fortran_past_c: true,
@@ -83,7 +92,10 @@ const FAMILIES: [Abi; 3] = [
         status_ignore: 1,
         statuses_ignore: 1,
         comm_world: Some(0x4400_0000),
+        comm_null: Some(0x0400_0000),
         request_null: Some(0x2c00_0000),
+        byte: Some(0x4c00_010d),
+        in_place: u64::MAX,
         undefined: -32766,
         err_other: 15,
         fortran_past_c: false,
@@ -101,7 +113,10 @@ const FAMILIES: [Abi; 3] = [
         status_ignore: 0,
         statuses_ignore: 0,
         comm_world: Some(0x101),
+        comm_null: Some(0x100),
         request_null: Some(0x180),
+        byte: Some(0x207),
+        in_place: 1,
         undefined: -32766,
         err_other: 16,
         fortran_past_c: true,

@@ -214,6 +214,7 @@ mod tests {
             "MPI_Pcontrol",
             "MPI_Abi_",
             "MPI_Wti",
+            "MPI_Aint_",
         ];
         let headers = [
             "/usr/lib/x86_64-linux-gnu/openmpi/include/mpi.h",

@@ -1,0 +1,34 @@
+//! Generates the exported wrappers, C and Fortran, from the one table of MPI functions.
+
+use std::fmt::Write;
+use std::path::Path;
+
+/// Endings of Fortran names: what compilers append, and the two kinds of `mpi_f08` names.
+const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let mut out = String::new();
+    let mut wrapper = |symbol: &str, code: usize| {
+        writeln!(
+            out,
+            "/// Wrapper, see `trampoline`.\n#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    jump!({code})\n}}"
+        )
+        .expect("writing to a string succeeds");
+    };
+    let mut names = String::new();
+    for (id, function) in headwater_mpi_abi::FUNCTIONS.iter().enumerate() {
+        wrapper(function.name, id);
+        for (kind, ending) in FORTRAN.iter().enumerate() {
+            let symbol = format!("{}{ending}", function.name.to_lowercase());
+            wrapper(&symbol, (kind + 1) << 16 | id);
+        }
+        writeln!(names, "c\"{0}\", c\"P{0}\",", function.name)
+            .expect("writing to a string succeeds");
+    }
+    let count = headwater_mpi_abi::FUNCTIONS.len();
+    writeln!(out, "/// C names and their PMPI twins, in pairs.\npub static C_NAMES: [&std::ffi::CStr; {}] = [{names}];", 2 * count)
+        .expect("writing to a string succeeds");
+    let dir = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    std::fs::write(Path::new(&dir).join("wrappers.rs"), out).expect("OUT_DIR can be written");
+}

@@ -1,0 +1,215 @@
+//! The MPI library of this process: which it is, its functions, its handles.
+
+use crate::trampoline::C_NAMES;
+use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, id_of, recognise};
+use std::ffi::{CStr, CString, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
+
+/// Endings of Fortran names, as in the build script.
+const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
+
+const COUNT: usize = FUNCTIONS.len();
+static REAL: [AtomicUsize; COUNT * 5] = [const { AtomicUsize::new(0) }; COUNT * 5];
+static ABI: AtomicPtr<Abi> = AtomicPtr::new(std::ptr::null_mut());
+static LIBRARY: OnceLock<Library> = OnceLock::new();
+
+/// Handles and conversions that are the library's own.
+pub struct Library {
+    /// `MPI_COMM_WORLD`.
+    pub world: u64,
+    /// `MPI_BYTE`.
+    pub byte: u64,
+    /// Fortran's `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE`, `MPI_IN_PLACE`.
+    pub fortran: [u64; 3],
+    /// Conversions of Fortran handles.
+    pub comm: Conversion,
+    /// Conversions of Fortran handles.
+    pub request: Conversion,
+    /// Conversions of Fortran handles.
+    pub datatype: Conversion,
+    /// What the library calls itself.
+    pub version: String,
+}
+
+/// A function such as `MPI_Comm_f2c`.
+pub struct Conversion(usize);
+
+impl Conversion {
+    /// The C handle of a Fortran handle.
+    #[inline]
+    pub fn handle(&self, fortran: i32) -> u64 {
+        if self.0 == 0 {
+            return u64::from(fortran as u32);
+        }
+        // SAFETY: the library's conversion takes an int and gives a handle.
+        unsafe {
+            let convert: unsafe extern "C" fn(i32) -> u64 = std::mem::transmute(self.0);
+            narrow(convert(fortran))
+        }
+    }
+}
+
+/// The family, once the library is known.
+#[inline]
+pub fn get() -> Option<&'static Abi> {
+    // SAFETY: null or an element of a static table.
+    unsafe { ABI.load(Relaxed).as_ref() }
+}
+
+/// The library, once it is known.
+#[inline]
+pub fn library() -> Option<&'static Library> {
+    LIBRARY.get()
+}
+
+/// Cuts a handle to its width: the upper half of a register that holds an `int` is undefined.
+#[inline]
+pub fn narrow(handle: u64) -> u64 {
+    if get().is_some_and(|a| a.handle_bytes == 4) {
+        handle & 0xffff_ffff
+    } else {
+        handle
+    }
+}
+
+fn next(name: &CStr) -> usize {
+    // SAFETY: a C string; looking up in the objects behind this one.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
+}
+
+/// Looks `name` up through the object that holds `caller`: a program may have opened MPI for itself.
+fn beside(name: &CStr, caller: u64) -> usize {
+    // SAFETY: plain queries of the loader; the handle is closed again, the object stays loaded.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(caller as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
+            return 0;
+        }
+        let handle = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
+            return 0;
+        }
+        let found = libc::dlsym(handle, name.as_ptr()) as usize;
+        libc::dlclose(handle);
+        found
+    }
+}
+
+/// The library's function behind a wrapper; 0 where there is none. Looked up at the first call only:
+/// doing it when this object is loaded crashes C++ programs under Open MPI.
+#[inline]
+pub fn real(code: u32, caller: u64) -> usize {
+    let (id, kind) = ((code & 0xffff) as usize, (code >> 16) as usize);
+    let Some(place) = REAL.get(kind * COUNT + id) else {
+        return 0;
+    };
+    match place.load(Relaxed) {
+        0 => find(place, id, kind, caller),
+        found => found,
+    }
+}
+
+#[cold]
+fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
+    let found = if kind == 0 {
+        // The PMPI name, which nobody overrides.
+        C_NAMES.get(2 * id + 1).map_or(0, |name| match next(name) {
+            0 => beside(name, caller),
+            found => found,
+        })
+    } else {
+        let name = FUNCTIONS.get(id).map_or("", |f| f.name).to_lowercase();
+        let ending = FORTRAN.get(kind - 1).copied().unwrap_or("");
+        CString::new(name + ending).map_or(0, |name| match next(&name) {
+            0 => beside(&name, caller),
+            found => found,
+        })
+    };
+    place.store(found, Relaxed);
+    found
+}
+
+/// A PMPI function by its C name; 0 where there is none.
+pub fn pmpi(name: &str) -> usize {
+    id_of(name).map_or(0, |id| real(u32::from(id.0), 0))
+}
+
+fn version() -> String {
+    let real = pmpi("MPI_Get_library_version");
+    if real == 0 {
+        return String::new();
+    }
+    let mut text = vec![0u8; 8192];
+    let mut len = 0i32;
+    // SAFETY: legal at any time; the buffer is as long as any library asks for.
+    unsafe {
+        let get: unsafe extern "C" fn(*mut u8, *mut i32) -> i32 = std::mem::transmute(real);
+        get(text.as_mut_ptr(), &mut len);
+    }
+    headwater_format::spool::layout::text(&text)
+}
+
+fn object_of(address: usize) -> String {
+    // SAFETY: a plain query of the loader.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
+            return String::new();
+        }
+        let path = CStr::from_ptr(info.dli_fname).to_string_lossy();
+        path.rsplit('/').next().unwrap_or("").to_string()
+    }
+}
+
+/// Finds out which library this is. Gives `None` for one that is not known.
+pub fn learn() -> Option<&'static Library> {
+    if let Some(known) = LIBRARY.get() {
+        return Some(known);
+    }
+    // SAFETY: plain queries of the loader.
+    let symbol = |name: &CStr| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 };
+    let version = version();
+    let world_symbol = symbol(c"ompi_mpi_comm_world");
+    let object = object_of(pmpi("MPI_Send"));
+    let abi = recognise(&Evidence {
+        ompi_world: world_symbol != 0,
+        object: &object,
+        version: &version,
+    })?;
+    let convert = |name: &CStr| {
+        Conversion(if abi.family == Family::Mpich {
+            0
+        } else {
+            symbol(name) as usize
+        })
+    };
+    let fortran = |names: [&CStr; 3]| names.into_iter().map(symbol).find(|a| *a != 0).unwrap_or(0);
+    let library = Library {
+        world: abi.comm_world.unwrap_or(world_symbol),
+        byte: abi.byte.unwrap_or_else(|| symbol(c"ompi_mpi_byte")),
+        fortran: [
+            fortran([
+                c"mpi_fortran_status_ignore_",
+                c"mpi_fortran_status_ignore",
+                c"MPI_FORTRAN_STATUS_IGNORE",
+            ]),
+            fortran([
+                c"mpi_fortran_statuses_ignore_",
+                c"mpi_fortran_statuses_ignore",
+                c"MPI_FORTRAN_STATUSES_IGNORE",
+            ]),
+            fortran([
+                c"mpi_fortran_in_place_",
+                c"mpi_fortran_in_place",
+                c"MPI_FORTRAN_IN_PLACE",
+            ]),
+        ],
+        comm: convert(c"PMPI_Comm_f2c"),
+        request: convert(c"PMPI_Request_f2c"),
+        datatype: convert(c"PMPI_Type_f2c"),
+        version,
+    };
+    ABI.store(std::ptr::from_ref(abi).cast_mut(), Relaxed);
+    Some(LIBRARY.get_or_init(|| library))
+}

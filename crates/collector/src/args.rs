@@ -1,0 +1,157 @@
+//! Arguments of a call, from C or from Fortran, as the values that they stand for.
+
+use crate::abi;
+
+/// Arguments in registers.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: usize = 6;
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: usize = 8;
+
+/// Arguments that are passed on, whether the function has as many or not.
+pub const PASSED: usize = 16;
+
+/// Arguments of a call.
+pub struct Args {
+    values: [u64; PASSED],
+    fortran: bool,
+}
+
+impl Args {
+    /// Reads the arguments of an interrupted call.
+    ///
+    /// # Safety
+    /// `registers` holds the argument registers, `stack` the stack at the call. What is read beyond
+    /// the function's own arguments belongs to the caller's frames, which are mapped.
+    #[inline]
+    pub unsafe fn read(registers: *const u64, stack: *const u64, fortran: bool) -> Self {
+        let mut values = [0; PASSED];
+        for (i, value) in values.iter_mut().enumerate() {
+            // SAFETY: promised by the caller.
+            *value = unsafe {
+                if i < REGISTERS {
+                    *registers.add(i)
+                } else {
+                    *stack.add(i - REGISTERS)
+                }
+            };
+        }
+        Self { values, fortran }
+    }
+
+    /// Whether the call came from Fortran.
+    pub fn fortran(&self) -> bool {
+        self.fortran
+    }
+
+    /// The argument as it was passed.
+    #[inline]
+    pub fn raw(&self, at: u8) -> u64 {
+        self.values.get(at as usize).copied().unwrap_or(0)
+    }
+
+    /// Passes another value on instead.
+    pub fn replace(&mut self, at: u8, value: u64) {
+        if let Some(place) = self.values.get_mut(at as usize) {
+            *place = value;
+        }
+    }
+
+    /// An `int`.
+    #[inline]
+    pub fn int(&self, at: u8) -> i32 {
+        let raw = self.raw(at);
+        // SAFETY: Fortran passes the address of an integer.
+        if self.fortran {
+            unsafe { (raw as *const i32).read() }
+        } else {
+            raw as i32
+        }
+    }
+
+    /// A count, which is wider in the functions for large counts.
+    #[inline]
+    pub fn count(&self, at: u8, large: bool) -> u64 {
+        if large && !self.fortran {
+            self.raw(at)
+        } else {
+            self.int(at).max(0) as u64
+        }
+    }
+
+    /// A handle passed by value; in Fortran converted by `f2c`.
+    #[inline]
+    pub fn handle(&self, at: u8, f2c: &abi::Conversion) -> u64 {
+        if self.fortran {
+            f2c.handle(self.int(at))
+        } else {
+            abi::narrow(self.raw(at))
+        }
+    }
+
+    /// Element `i` of an array of handles, or the handle behind a pointer (`i` = 0).
+    #[inline]
+    pub fn handle_at(&self, at: u8, i: usize, f2c: &abi::Conversion) -> u64 {
+        let base = self.raw(at);
+        if base == 0 {
+            return 0;
+        }
+        // SAFETY: the program passes an array of as many handles as it says.
+        unsafe {
+            if self.fortran {
+                f2c.handle((base as *const i32).add(i).read())
+            } else if abi::get().is_some_and(|a| a.handle_bytes == 4) {
+                u64::from((base as *const u32).add(i).read())
+            } else {
+                (base as *const u64).add(i).read()
+            }
+        }
+    }
+
+    /// Element `i` of an array of `int`s, or the `int` behind a pointer (`i` = 0).
+    #[inline]
+    pub fn int_at(&self, at: u8, i: usize) -> i32 {
+        let base = self.raw(at) as *const i32;
+        // SAFETY: as above; results are only read after the call has written them.
+        if base.is_null() {
+            0
+        } else {
+            unsafe { base.add(i).read() }
+        }
+    }
+
+    /// Calls `real` with these arguments.
+    ///
+    /// # Safety
+    /// `real` is the function that the arguments were meant for; it ignores what it does not take.
+    #[inline]
+    pub unsafe fn call(&self, real: usize) -> i32 {
+        type Function = unsafe extern "C-unwind" fn(
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+            u64,
+        ) -> i32;
+        let v = &self.values;
+        // SAFETY: an address that the loader gave for this function.
+        unsafe {
+            let real: Function = std::mem::transmute(real);
+            real(
+                v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12],
+                v[13], v[14], v[15],
+            )
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The way of every MPI call: decode, forward to the library, record.
+
+use crate::args::Args;
+use crate::comms;
+use crate::finalize;
+use crate::roles::{Decoder, Shape};
+use crate::{abi, process, thread};
+use headwater_mpi_abi::{Class, FUNCTIONS};
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Where a call came from.
+#[derive(Clone, Copy)]
+struct Caller {
+    return_address: u64,
+    stack_pointer: u64,
+    frame_pointer: u64,
+}
+
+thread_local! {
+    /// The Fortran call in progress whose C twin is to be recorded, where the library's Fortran layer
+    /// comes through C.
+    static FORTRAN: Cell<Option<(u16, Caller)>> = const { Cell::new(None) };
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+/// Runs when this object is loaded: only remembers a time.
+extern "C" fn start() {
+    crate::clock::start();
+}
+
+/// In a child after `fork`, nothing is recorded: the file is the parent's.
+extern "C" fn in_child() {
+    process::RECORDING.store(false, Ordering::Release);
+}
+
+/// Called by the wrappers with the argument registers, the stack at the call, the return address and
+/// the caller's frame pointer. Exceptions of the program and its MPI library may pass through.
+pub unsafe extern "C-unwind" fn dispatch(
+    code: u32,
+    registers: *const u64,
+    stack: *const u64,
+    return_address: u64,
+    frame_pointer: u64,
+) -> i32 {
+    let (id, fortran) = ((code & 0xffff) as u16, code >> 16 != 0);
+    // SAFETY: as the trampoline saved them.
+    let mut args = unsafe { Args::read(registers, stack, fortran) };
+    let real = abi::real(code, return_address);
+    let Some(function) = FUNCTIONS.get(id as usize).filter(|_| real != 0) else {
+        return abi::get().map_or(16, |a| a.err_other);
+    };
+    match function.class {
+        Class::Init => return init(real, &args),
+        Class::Finalize => finalize_recording(id, return_address, stack as u64, frame_pointer),
+        _ => {}
+    }
+    let mut caller = Caller {
+        return_address,
+        stack_pointer: stack as u64,
+        frame_pointer,
+    };
+    if fortran && !abi::get().is_some_and(|a| a.fortran_past_c) {
+        FORTRAN.set(Some((id, caller)));
+        // SAFETY: the library's own function for these arguments.
+        let result = unsafe { args.call(real) };
+        FORTRAN.set(None);
+        return result;
+    }
+    match FORTRAN.get() {
+        Some((outer, from)) if outer == id => caller = from,
+        // The Fortran layer's own calls are not the program's.
+        // SAFETY: the library's own function for these arguments.
+        Some(_) => return unsafe { args.call(real) },
+        None => {}
+    }
+    record(id, function, real, &mut args, caller)
+}
+
+fn record(
+    id: u16,
+    function: &'static headwater_mpi_abi::Function,
+    real: usize,
+    args: &mut Args,
+    from: Caller,
+) -> i32 {
+    let at = thread::current();
+    // SAFETY: null or this thread's own recording.
+    let inside = unsafe { at.as_ref() }.is_some_and(|t| t.in_mpi.load(Ordering::Relaxed));
+    let shape = SHAPES.get().and_then(|s| s.get(id as usize));
+    let decoder = shape
+        .filter(|_| !inside && !function.is_start_or_end())
+        .and_then(|s| Decoder::new(function, s, args));
+    let Some(mut decoder) = decoder else {
+        // SAFETY: the library's own function for these arguments.
+        return unsafe { args.call(real) };
+    };
+    let Some((t, call)) = thread::enter(
+        from.return_address,
+        from.stack_pointer,
+        from.frame_pointer,
+        id,
+    ) else {
+        // SAFETY: as above.
+        return unsafe { decoder.call(real) };
+    };
+    let before = decoder.before(t, &call);
+    // SAFETY: as above.
+    let result = unsafe { decoder.call(real) };
+    let params = decoder.after(t, &call, before, result);
+    thread::leave(t, call, &params);
+    result
+}
+
+/// `MPI_Init` and its Fortran and threaded twins: recording begins when it has returned.
+fn init(real: usize, args: &Args) -> i32 {
+    // SAFETY: the library's own function for these arguments.
+    let result = unsafe { args.call(real) };
+    // A Fortran `mpi_init` may come by here twice, through its C twin.
+    if !BEGUN.swap(true, Ordering::AcqRel) && std::panic::catch_unwind(begin).is_err() {
+        process::RECORDING.store(false, Ordering::Release);
+    }
+    result
+}
+
+fn begin() {
+    let initialized = abi::pmpi("MPI_Initialized");
+    let mut yes = 0i32;
+    if initialized != 0 {
+        // SAFETY: legal at any time.
+        unsafe {
+            let ask: unsafe extern "C" fn(*mut i32) -> i32 = std::mem::transmute(initialized);
+            ask(&mut yes);
+        }
+    }
+    let Some(library) = abi::learn().filter(|_| yes != 0) else {
+        return;
+    };
+    let ask = |name: &str| {
+        let mut value = 0i32;
+        let real = abi::pmpi(name);
+        if real != 0 {
+            // SAFETY: both functions take a communicator and give an int.
+            unsafe {
+                let get: unsafe extern "C" fn(u64, *mut i32) -> i32 = std::mem::transmute(real);
+                get(library.world, &mut value);
+            }
+        }
+        value.max(0) as u32
+    };
+    let (rank, size) = (ask("MPI_Comm_rank"), ask("MPI_Comm_size"));
+    SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
+    finalize::prepare(library);
+    // SAFETY: a handler that only stores to an atomic.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    if process::begin(rank, size, &library.version) {
+        comms::world(library.world, size);
+        crate::sampler::name_counters();
+        thread::begin();
+    }
+}
+
+/// `MPI_Finalize` is entered: the last computation ends, ranks wait for one another, data are merged.
+fn finalize_recording(id: u16, return_address: u64, stack_pointer: u64, frame_pointer: u64) {
+    if !process::RECORDING.load(Ordering::Acquire) {
+        return;
+    }
+    if let Some((t, call)) = thread::enter(return_address, stack_pointer, frame_pointer, id) {
+        // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective.
+        finalize::meet(t);
+        thread::leave(t, call, &finalize::PARAMS);
+    }
+    process::end();
+    let _ = std::panic::catch_unwind(finalize::merge);
+}

@@ -1,0 +1,222 @@
+//! What the process as a whole has: the spool file, the unwind tables, the rank.
+
+use crate::clock;
+use crate::modules::{copy_text, loaded};
+use crate::spool::Spool;
+use crate::unwind::Tables;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, in the process that began.
+pub static RECORDING: AtomicBool = AtomicBool::new(false);
+/// World collectives left so far.
+pub static WORLD_COLLECTIVES: AtomicU64 = AtomicU64::new(0);
+/// Rank and size of the world.
+pub static RANK: AtomicU32 = AtomicU32::new(0);
+pub static SIZE: AtomicU32 = AtomicU32::new(0);
+/// Samples per second of CPU time.
+pub static HZ: AtomicU32 = AtomicU32::new(200);
+
+static TABLES: AtomicPtr<Tables> = AtomicPtr::new(std::ptr::null_mut());
+/// Only taken when a thread begins and at the end: never on the way of a call.
+static SPOOL: Mutex<Option<Spool>> = Mutex::new(None);
+
+/// Unwind tables; none before `begin`.
+#[inline]
+pub fn tables() -> Option<&'static Tables> {
+    // SAFETY: set once to a leaked box and never freed.
+    unsafe { TABLES.load(Ordering::Acquire).as_ref() }
+}
+
+/// Runs `f` with the spool, if there is one.
+pub fn with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
+    SPOOL.lock().ok()?.as_mut().and_then(f)
+}
+
+/// Adds a sentence to what could not be measured.
+pub fn say(note: &str) {
+    with_spool(|spool| {
+        let notes = &mut spool.header().notes;
+        let used = notes.iter().position(|b| *b == 0).unwrap_or(notes.len());
+        let text = if used == 0 {
+            note.to_string()
+        } else {
+            format!("\n{note}")
+        };
+        copy_text(notes.get_mut(used..)?, text.as_bytes());
+        Some(())
+    });
+}
+
+fn host() -> String {
+    let mut name = [0u8; 64];
+    // SAFETY: the buffer and its length.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    headwater_format::spool::layout::text(&name)
+}
+
+/// Where to spool: said by the launcher, or beside the program when loaded by hand.
+fn directory() -> Option<PathBuf> {
+    if let Some(dir) = std::env::var_os("HEADWATER_SPOOL") {
+        return Some(PathBuf::from(dir));
+    }
+    let job = ["PMIX_NAMESPACE", "SLURM_JOB_ID", "FLUX_JOB_ID", "PBS_JOBID"]
+        .iter()
+        .find_map(|v| std::env::var(v).ok());
+    // SAFETY: no arguments.
+    let job = job.unwrap_or_else(|| unsafe { libc::getppid() }.to_string());
+    let program = std::fs::read_link("/proc/self/exe").ok()?;
+    let word: String = job
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .collect();
+    Some(
+        PathBuf::from(format!(
+            "headwater-{}-{word}",
+            program.file_name()?.to_string_lossy()
+        ))
+        .join("spool"),
+    )
+}
+
+/// Cores that the process may use, and as text.
+fn affinity() -> (u32, String) {
+    // SAFETY: a zeroed set is a valid empty set, filled by the call.
+    let (set, ok) = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let ok = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0;
+        (set, ok)
+    };
+    if !ok {
+        return (0, String::new());
+    }
+    // SAFETY: indices below the set's size.
+    let cores =
+        (0..libc::CPU_SETSIZE as u32).filter(|c| unsafe { libc::CPU_ISSET(*c as usize, &set) });
+    let cores: headwater_model::RankSet = cores.collect();
+    (cores.len() as u32, cores.to_string())
+}
+
+/// Counters of the process since it started: faults and switches.
+fn usage() -> [u64; 5] {
+    // SAFETY: a zeroed structure is valid and filled by the call.
+    let u = unsafe {
+        let mut u: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut u);
+        u
+    };
+    [u.ru_minflt, u.ru_majflt, u.ru_nvcsw, u.ru_nivcsw, 0].map(|v| v.max(0) as u64)
+}
+
+/// Nanoseconds since the process started, to the precision of the kernel's ticks.
+fn age() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let started: Option<f64> = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|s| s.split(' ').nth(19))
+        .and_then(|s| s.parse().ok());
+    let up: Option<f64> = uptime.split(' ').next().and_then(|s| s.parse().ok());
+    // SAFETY: a plain query.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as f64;
+    started
+        .zip(up)
+        .map_or(0, |(s, u)| ((u - s / per_second).max(0.0) * 1e9) as u64)
+}
+
+/// Begins recording: `MPI_Init` has returned. Gives whether there is somewhere to record to.
+pub fn begin(rank: u32, size: u32, library: &str) -> bool {
+    clock::calibrate();
+    RANK.store(rank, Ordering::Relaxed);
+    SIZE.store(size, Ordering::Relaxed);
+    let Some(dir) = directory() else { return false };
+    let host = host();
+    let Some(mut spool) = Spool::create(&dir, &host, std::process::id()) else {
+        return false;
+    };
+    let hz = std::env::var("HEADWATER_HZ")
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .filter(|hz| (1..=10_000).contains(hz))
+        .unwrap_or(200);
+    HZ.store(hz, Ordering::Relaxed);
+    let header = spool.header();
+    (header.rank, header.size, header.hz) = (rank, size, hz);
+    // SAFETY: a plain query.
+    header.cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(0) as u32;
+    let (allowed, cores) = affinity();
+    header.cpus_allowed = allowed;
+    copy_text(&mut header.cpus, cores.as_bytes());
+    copy_text(&mut header.host, host.as_bytes());
+    copy_text(
+        &mut header.library,
+        library.lines().next().unwrap_or("").as_bytes(),
+    );
+    if let Ok(program) = std::fs::read_link("/proc/self/exe") {
+        copy_text(&mut header.program, program.as_os_str().as_encoded_bytes());
+    }
+    let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let len = command.len().min(header.command.len() - 1);
+    header.command[..len].copy_from_slice(&command[..len]);
+    header.unix_ns = clock::unix_base();
+    header.before_init_wall_ns = age();
+    header.before_init_cpu_ns = clock::process_cpu();
+    (header.init_ns, header.end_ns) = (clock::now(), clock::now());
+    header.cpu_ns = 0;
+    header.usage = usage();
+    let modules = loaded();
+    let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
+    spool.set_modules(&rows);
+    TABLES.store(
+        Box::into_raw(Box::new(Tables::new(&modules))),
+        Ordering::Release,
+    );
+    match SPOOL.lock() {
+        Ok(mut place) => *place = Some(spool),
+        Err(_) => return false,
+    }
+    RECORDING.store(true, Ordering::Release);
+    true
+}
+
+/// Notes libraries that were opened since the last look; unwinding into them works from now on.
+pub fn look_at_modules() {
+    let modules = loaded();
+    let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
+    with_spool(|spool| {
+        spool.set_modules(&rows);
+        Some(())
+    });
+    // The old tables stay: a handler may be using them.
+    TABLES.store(
+        Box::into_raw(Box::new(Tables::new(&modules))),
+        Ordering::Release,
+    );
+}
+
+/// Ends recording: totals are final.
+pub fn end() {
+    RECORDING.store(false, Ordering::Release);
+    let (allowed, cores) = affinity();
+    with_spool(|spool| {
+        let header = spool.header();
+        header.end_ns = clock::now();
+        header.cpu_ns = clock::process_cpu().saturating_sub(header.before_init_cpu_ns);
+        let now = usage();
+        let migrations = header.usage[4];
+        header
+            .usage
+            .iter_mut()
+            .zip(now)
+            .for_each(|(at, now)| *at = now.saturating_sub(*at));
+        header.usage[4] = migrations;
+        // Programs bind themselves after MPI_Init as well.
+        header.cpus_allowed = allowed;
+        header.cpus = [0; 256];
+        copy_text(&mut header.cpus, cores.as_bytes());
+        header.finished = 1;
+        Some(())
+    });
+}

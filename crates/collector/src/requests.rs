@@ -1,0 +1,222 @@
+//! Requests: what a handle stands for until it is completed (ScalAna, Figure 5).
+
+use crate::table::mix;
+
+/// What a request does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Sends.
+    Send,
+    /// Receives.
+    Recv,
+    /// Takes part in a collective.
+    Collective,
+}
+
+/// A request.
+#[derive(Clone, Copy)]
+pub struct Request {
+    /// Its handle.
+    pub handle: u64,
+    /// What it does.
+    pub work: Work,
+    /// Whether it can be started again.
+    pub persistent: bool,
+    /// Handle of its communicator.
+    pub comm: u64,
+    /// Partner as the program says it, a rank of the communicator.
+    pub peer: i32,
+    /// Tag as the program says it.
+    pub tag: i32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Message or instance; 0 until it is known.
+    pub id: u64,
+    /// World rank of the root of a collective.
+    pub root: u32,
+    /// Context and clock of the posting call.
+    pub post: (u32, u64),
+}
+
+/// Requests of a thread: open addressing with backward shift on removal.
+pub struct Requests {
+    places: Vec<Option<Request>>,
+    used: usize,
+}
+
+impl Requests {
+    /// No requests.
+    pub fn new() -> Self {
+        Self {
+            places: vec![None; 1024],
+            used: 0,
+        }
+    }
+
+    fn start(&self, handle: u64) -> usize {
+        mix(handle) as usize & (self.places.len() - 1)
+    }
+
+    fn position(&self, handle: u64) -> Option<usize> {
+        let mask = self.places.len() - 1;
+        let mut at = self.start(handle);
+        while let Some(Some(r)) = self.places.get(at) {
+            if r.handle == handle {
+                return Some(at);
+            }
+            at = (at + 1) & mask;
+        }
+        None
+    }
+
+    /// The request behind a handle.
+    #[inline]
+    pub fn get(&mut self, handle: u64) -> Option<&mut Request> {
+        let at = self.position(handle)?;
+        self.places.get_mut(at)?.as_mut()
+    }
+
+    /// Takes a request up. Makes room by doubling, which is rare.
+    #[inline]
+    pub fn insert(&mut self, request: Request) {
+        if 2 * self.used >= self.places.len() {
+            let old = std::mem::take(&mut self.places);
+            self.places = vec![None; 2 * old.len()];
+            self.used = 0;
+            old.into_iter().flatten().for_each(|r| self.insert(r));
+        }
+        let mask = self.places.len() - 1;
+        let mut at = self.start(request.handle);
+        while let Some(Some(r)) = self.places.get(at) {
+            if r.handle == request.handle {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        if let Some(place) = self.places.get_mut(at) {
+            self.used += usize::from(place.is_none());
+            *place = Some(request);
+        }
+    }
+
+    /// Gives a request up.
+    #[inline]
+    pub fn remove(&mut self, handle: u64) {
+        let Some(mut hole) = self.position(handle) else {
+            return;
+        };
+        let mask = self.places.len() - 1;
+        let mut at = hole;
+        if let Some(place) = self.places.get_mut(hole) {
+            *place = None;
+        }
+        self.used -= 1;
+        loop {
+            at = (at + 1) & mask;
+            let Some(Some(r)) = self.places.get(at) else {
+                return;
+            };
+            let home = self.start(r.handle);
+            // Moves back only what would not be found across the hole.
+            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
+                self.places.swap(hole, at);
+                hole = at;
+            }
+        }
+    }
+}
+
+/// Sequence numbers of messages in one direction of one (communicator, partner, tag).
+pub struct Streams {
+    places: Vec<(u64, u64)>,
+    used: usize,
+}
+
+impl Streams {
+    /// No messages yet.
+    pub fn new() -> Self {
+        Self {
+            places: vec![(0, 0); 1024],
+            used: 0,
+        }
+    }
+
+    /// The number of the next message of a stream, from 1.
+    #[inline]
+    pub fn next(&mut self, stream: u64) -> u64 {
+        let key = stream | 1;
+        let mask = self.places.len() - 1;
+        let mut at = mix(key) as usize & mask;
+        while let Some(place) = self.places.get_mut(at) {
+            if place.0 == key {
+                place.1 += 1;
+                return place.1;
+            }
+            if place.0 == 0 {
+                *place = (key, 1);
+                self.used += 1;
+                if 2 * self.used > self.places.len() {
+                    self.grow();
+                }
+                return 1;
+            }
+            at = (at + 1) & mask;
+        }
+        0
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.places);
+        self.places = vec![(0, 0); 2 * old.len()];
+        let mask = self.places.len() - 1;
+        for (key, n) in old.into_iter().filter(|p| p.0 != 0) {
+            let mut at = mix(key) as usize & mask;
+            while self.places.get(at).is_some_and(|p| p.0 != 0) {
+                at = (at + 1) & mask;
+            }
+            if let Some(place) = self.places.get_mut(at) {
+                *place = (key, n);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_found_after_others_are_removed() {
+        let mut requests = Requests::new();
+        let request = |handle| Request {
+            handle,
+            work: Work::Send,
+            persistent: false,
+            comm: 0,
+            peer: 0,
+            tag: 0,
+            bytes: handle,
+            id: 0,
+            root: 0,
+            post: (0, 0),
+        };
+        (1..5000).for_each(|h| requests.insert(request(h)));
+        (1..5000)
+            .filter(|h| h % 3 == 0)
+            .for_each(|h| requests.remove(h));
+        for h in 1..5000 {
+            assert_eq!(requests.get(h).map(|r| r.bytes), (h % 3 != 0).then_some(h));
+        }
+    }
+
+    #[test]
+    fn streams_count_each_for_itself() {
+        let mut streams = Streams::new();
+        for round in 1..4 {
+            for s in (0..4000u64).map(|s| s * 2) {
+                assert_eq!(streams.next(s), round);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Tables of rows in mapped memory: fixed room, open addressing, no allocation after making.
+//!
+//! Rows stay where they are written, so a reader of the file sees each at any moment. The index that
+//! finds a row by its key is ordinary memory beside it.
+
+use headwater_format::spool::layout::{Desc, Kind, Row};
+
+/// A table of one thread.
+pub struct Table<R: Row> {
+    rows: *mut R,
+    desc: *mut Desc,
+    index: Box<[u32]>,
+}
+
+/// Mixes the bits of a key; multiplication by an odd constant and a fold (Fibonacci hashing).
+#[inline]
+pub fn mix(key: u64) -> u64 {
+    let h = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    h ^ (h >> 29)
+}
+
+/// Mixes a second part into a hash.
+#[inline]
+pub fn mix2(a: u64, b: u64) -> u64 {
+    mix(mix(a).wrapping_add(b))
+}
+
+impl<R: Row> Table<R> {
+    /// Takes a table at `rows`, described by `desc`; `indexed` tables can be searched.
+    ///
+    /// # Safety
+    /// `rows` has room for `capacity` rows and both pointers stay valid and unshared with other
+    /// writers as long as the table lives.
+    pub unsafe fn new(rows: *mut R, desc: *mut Desc, indexed: bool) -> Self {
+        // SAFETY: promised by the caller.
+        let capacity = unsafe { (*desc).capacity } as usize;
+        let slots = if indexed {
+            (capacity * 2).next_power_of_two()
+        } else {
+            0
+        };
+        Self {
+            rows,
+            desc,
+            index: vec![0; slots].into_boxed_slice(),
+        }
+    }
+
+    /// Which table this is.
+    pub const KIND: Kind = R::KIND;
+
+    fn desc(&mut self) -> &mut Desc {
+        // SAFETY: valid and written by this thread only (see `new`).
+        unsafe { &mut *self.desc }
+    }
+
+    /// Rows in use.
+    pub fn len(&self) -> u32 {
+        // SAFETY: as above.
+        unsafe { (*self.desc).count }
+    }
+
+    /// A row.
+    #[inline]
+    pub fn get(&mut self, row: u32) -> Option<&mut R> {
+        // SAFETY: rows below `count` lie within the capacity and were written.
+        (row < self.len()).then(|| unsafe { &mut *self.rows.add(row as usize) })
+    }
+
+    /// Appends a row; `None` and counted where there is no room.
+    #[inline]
+    pub fn push(&mut self, row: R) -> Option<u32> {
+        let desc = self.desc();
+        if desc.count >= desc.capacity {
+            desc.dropped = desc.dropped.saturating_add(1);
+            return None;
+        }
+        let at = desc.count;
+        // SAFETY: `at` is below the capacity.
+        unsafe { self.rows.add(at as usize).write(row) };
+        // The row is written before it counts: whoever reads the file after a kill sees it whole.
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::Release);
+        self.desc().count = at + 1;
+        Some(at)
+    }
+
+    /// Forgets rows from `count` on.
+    pub fn truncate(&mut self, count: u32) {
+        let desc = self.desc();
+        desc.count = desc.count.min(count);
+    }
+
+    /// The row for which `same` holds among those with `hash`, or a new one.
+    #[inline]
+    pub fn find_or_push(
+        &mut self,
+        hash: u64,
+        same: impl Fn(&R) -> bool,
+        new: impl FnOnce() -> R,
+    ) -> Option<u32> {
+        let mask = self.index.len().checked_sub(1)?;
+        let mut slot = hash as usize & mask;
+        loop {
+            let entry = *self.index.get(slot)?;
+            let Some(row) = entry.checked_sub(1) else {
+                break;
+            };
+            // SAFETY: the index holds rows that were pushed.
+            if same(unsafe { &*self.rows.add(row as usize) }) {
+                return Some(row);
+            }
+            // The index is at most half full, so a free slot ends every search.
+            slot = (slot + 1) & mask;
+        }
+        let row = self.push(new())?;
+        if let Some(entry) = self.index.get_mut(slot) {
+            *entry = row + 1;
+        }
+        Some(row)
+    }
+}

@@ -1,0 +1,500 @@
+//! One thread's recording: what happens when it enters and leaves an MPI call.
+//!
+//! CPU time costs a system call, the time stamp counter nothing much. So CPU time is read only at the
+//! end of an interval longer than [`WORTH_READING`]: a shorter one cannot hold a preemption that
+//! matters. Time off the core since the last reading then belongs to the interval just ended; if it
+//! is long, the scheduler's own statistics tell waiting for a core from being asleep.
+
+use crate::context::{Contexts, NONE};
+use crate::process::{self, RECORDING};
+use crate::table::{Table, mix, mix2};
+use crate::window::Windows;
+use crate::{clock, sampler};
+use headwater_format::spool::layout::{CallRow, FileHeader, MessageRow, SampleRow, SegmentRow};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Intervals longer than this have their CPU time read, nanoseconds.
+const WORTH_READING: u64 = 20_000;
+/// Time off the core longer than this is asked about, nanoseconds.
+const WORTH_ASKING: u64 = 100_000;
+
+const CONTEXTS: u32 = 1 << 16;
+const SEGMENTS: u32 = 1 << 13;
+const CALLS: u32 = 1 << 15;
+const SAMPLES: u32 = 1 << 14;
+/// Messages sampled; when they are full, half of them go (see [`Thread::sample_message`]).
+const MESSAGES: u32 = 1 << 12;
+
+thread_local! {
+    static CURRENT: Cell<*mut Thread> = const { Cell::new(std::ptr::null_mut()) };
+    /// Set while a thread is being made, and for good where that failed.
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+static THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// How time off the core divides.
+#[derive(Clone, Copy, Default)]
+pub struct Spent {
+    /// On the core.
+    pub cpu: u64,
+    /// Ready without a core.
+    pub runq: u64,
+    /// Asleep.
+    pub blocked: u64,
+}
+
+/// What a wrapper tells of a call's order with other ranks.
+#[derive(Clone, Copy)]
+pub struct Link {
+    /// [`headwater_model::run::EventKind`]
+    pub kind: u8,
+    /// Same at both ends.
+    pub id: u64,
+    /// Partner or root, world rank.
+    pub peer: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Context of the posting call.
+    pub post_ctx: u32,
+    /// Clock of the posting call.
+    pub post_ns: u64,
+}
+
+/// Parameters that calls are counted by.
+#[derive(Clone, Copy)]
+pub struct Params {
+    /// Index of the communicator.
+    pub comm: u16,
+    /// Partner offset, see [`headwater_model::run::peer`].
+    pub peer: i32,
+    /// Tag.
+    pub tag: i32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// A call between its enter and its leave.
+#[derive(Clone, Copy)]
+pub struct Call {
+    /// Context.
+    pub ctx: u32,
+    /// Clock at the start.
+    pub enter_ns: u64,
+    func: u16,
+    busy_ns: u64,
+}
+
+/// The recording of one thread.
+pub struct Thread {
+    /// Set while the thread is in a wrapper: the sampler keeps off.
+    pub in_mpi: AtomicBool,
+    contexts: Contexts,
+    segments: Table<SegmentRow>,
+    calls: Table<CallRow>,
+    samples: Table<SampleRow>,
+    messages: Table<MessageRow>,
+    /// Messages whose mixed id is above this are not kept.
+    message_limit: u64,
+    windows: Windows,
+    /// Links of the call in progress.
+    pub links: Vec<Link>,
+    header: &'static mut FileHeader,
+    last_ctx: u32,
+    left_ns: u64,
+    cpu_read: u64,
+    cpu_read_at: u64,
+    runq_read: u64,
+    schedstat: libc::c_int,
+    /// State of the sampler.
+    pub sampler: sampler::State,
+    misses_looked_at: u64,
+}
+
+/// The calling thread's recording, if it has one; never makes one. For the signal handler.
+pub fn current() -> *mut Thread {
+    CURRENT.try_with(Cell::get).unwrap_or(std::ptr::null_mut())
+}
+
+/// The calling thread's recording, made at its first call.
+#[inline]
+fn this() -> Option<&'static mut Thread> {
+    let at = current();
+    if at.is_null() {
+        return make();
+    }
+    // SAFETY: set by `make` to a leaked box that only this thread uses.
+    Some(unsafe { &mut *at })
+}
+
+#[cold]
+fn make() -> Option<&'static mut Thread> {
+    if REFUSED.try_with(|r| r.replace(true)).unwrap_or(true) {
+        return None;
+    }
+    let thread = std::panic::catch_unwind(Thread::new).ok().flatten()?;
+    let at = Box::into_raw(Box::new(thread));
+    CURRENT.with(|c| c.set(at));
+    // SAFETY: just leaked, used by this thread only.
+    let this = unsafe { &mut *at };
+    this.sampler.start();
+    Some(this)
+}
+
+/// End of the calling thread's stack.
+fn stack_end() -> u64 {
+    // SAFETY: a zeroed attribute is filled by the call and then freed; the answer is plain numbers.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return 0;
+        }
+        let (mut base, mut size) = (std::ptr::null_mut(), 0);
+        libc::pthread_attr_getstack(&attributes, &mut base, &mut size);
+        libc::pthread_attr_destroy(&mut attributes);
+        base as u64 + size as u64
+    }
+}
+
+impl Thread {
+    fn new() -> Option<Self> {
+        let number = THREADS.fetch_add(1, Ordering::Relaxed);
+        let end = stack_end();
+        process::with_spool(|spool| {
+            macro_rules! table {
+                ($capacity:expr, $indexed:expr) => {{
+                    let (rows, desc) = spool.table(number, $capacity)?;
+                    // SAFETY: fresh room in the file that only this thread is given.
+                    unsafe { Table::new(rows, desc, $indexed) }
+                }};
+            }
+            let now = clock::now();
+            Some(Self {
+                in_mpi: AtomicBool::new(true),
+                contexts: Contexts::new(table!(CONTEXTS, true), end),
+                segments: table!(SEGMENTS, true),
+                calls: table!(CALLS, true),
+                samples: table!(SAMPLES, true),
+                messages: table!(MESSAGES, false),
+                message_limit: u64::MAX,
+                windows: Windows::new(table!(Windows::ROWS, false)),
+                links: Vec::with_capacity(256),
+                header: spool.header(),
+                last_ctx: NONE,
+                left_ns: now,
+                cpu_read: clock::thread_cpu(),
+                cpu_read_at: now,
+                runq_read: 0,
+                // SAFETY: a constant path; a failure is a negative number, which is never read from.
+                schedstat: unsafe {
+                    libc::open(
+                        c"/proc/thread-self/schedstat".as_ptr(),
+                        libc::O_RDONLY | libc::O_CLOEXEC,
+                    )
+                },
+                sampler: sampler::State::new(),
+                misses_looked_at: 0,
+            })
+        })
+        .map(|mut t| {
+            t.runq_read = t.run_delay();
+            t
+        })
+    }
+
+    /// Time this thread has waited for a core since it began, nanoseconds (the second number of
+    /// `schedstat`).
+    pub fn run_delay(&self) -> u64 {
+        let mut text = [0u8; 64];
+        // SAFETY: reads into our own buffer.
+        let n = unsafe { libc::pread(self.schedstat, text.as_mut_ptr().cast(), text.len(), 0) };
+        let text = text.get(..n.max(0) as usize).unwrap_or(&[]);
+        let second = text.split(|b| *b == b' ').nth(1).unwrap_or(&[]);
+        second
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .fold(0u64, |n, b| {
+                n.wrapping_mul(10).wrapping_add(u64::from(b - b'0'))
+            })
+    }
+
+    /// Divides an interval that has just ended.
+    #[inline]
+    fn spent(&mut self, interval: u64, now: u64) -> Spent {
+        if interval < WORTH_READING {
+            return Spent {
+                cpu: interval,
+                ..Default::default()
+            };
+        }
+        let cpu = clock::thread_cpu();
+        let elapsed = now.saturating_sub(self.cpu_read_at);
+        let off = elapsed
+            .saturating_sub(cpu.saturating_sub(self.cpu_read))
+            .min(interval);
+        (self.cpu_read, self.cpu_read_at) = (cpu, now);
+        if off < WORTH_ASKING {
+            return Spent {
+                cpu: interval - off,
+                runq: off,
+                blocked: 0,
+            };
+        }
+        let delay = self.run_delay();
+        let runq = delay.saturating_sub(self.runq_read).min(off);
+        self.runq_read = delay;
+        Spent {
+            cpu: interval - off,
+            runq,
+            blocked: off - runq,
+        }
+    }
+
+    #[inline]
+    fn close_segment(&mut self, ctx: u32, now: u64) -> u64 {
+        let wall = now.saturating_sub(self.left_ns);
+        let spent = self.spent(wall, now);
+        let (from, to) = (self.last_ctx, ctx);
+        let hash = mix(u64::from(from) << 32 | u64::from(to));
+        let busy = spent.cpu + spent.blocked;
+        let row = self.segments.find_or_push(
+            hash,
+            |r| r.from == from && r.to == to,
+            || SegmentRow {
+                from,
+                to,
+                ..Default::default()
+            },
+        );
+        if let Some(row) = row.and_then(|r| self.segments.get(r)) {
+            if busy > row.max_busy_ns {
+                (row.max_busy_ns, row.max_at) = (busy, row.count);
+            }
+            row.count += 1;
+            row.wall_ns += wall;
+            row.cpu_ns += spent.cpu;
+            row.runq_ns += spent.runq;
+            row.blocked_ns += spent.blocked;
+        }
+        self.header.runq_ns += spent.runq;
+        busy
+    }
+
+    /// Keeps a message or collective for joining with its other end. Whether it is kept depends on its
+    /// id alone, so both ends agree; when the table is full the limit halves.
+    #[inline]
+    fn sample_message(
+        &mut self,
+        link: &Link,
+        ctx: u32,
+        func: u16,
+        comm: u16,
+        enter: u64,
+        leave: u64,
+    ) {
+        if mix(link.id) > self.message_limit {
+            return;
+        }
+        let row = MessageRow {
+            id: link.id,
+            ctx,
+            post_ctx: link.post_ctx,
+            peer: link.peer,
+            func,
+            comm,
+            kind: u32::from(link.kind),
+            zero: 0,
+            enter_ns: enter,
+            leave_ns: leave,
+            post_ns: link.post_ns,
+            bytes: link.bytes,
+        };
+        if self.messages.len() == MESSAGES {
+            self.thin_messages();
+        }
+        self.messages.push(row);
+    }
+
+    #[cold]
+    fn thin_messages(&mut self) {
+        while self.messages.len() > MESSAGES / 2 && self.message_limit > 1 {
+            self.message_limit /= 2;
+            let mut kept = 0;
+            for i in 0..self.messages.len() {
+                let Some(row) = self.messages.get(i).copied() else {
+                    break;
+                };
+                if mix(row.id) <= self.message_limit {
+                    if let Some(place) = self.messages.get(kept) {
+                        *place = row;
+                    }
+                    kept += 1;
+                }
+            }
+            self.messages.truncate(kept);
+        }
+    }
+
+    /// Takes a sample of computation. Called from the signal handler while `in_mpi` is false, so no
+    /// table is in use.
+    pub fn sample(
+        &mut self,
+        start: crate::unwind::Start,
+        cpu_ns: u64,
+        count: u64,
+        counters: &[u64],
+    ) {
+        let Some(tables) = process::tables() else {
+            return;
+        };
+        let ctx = self.contexts.of_sample(tables, start);
+        let after = self.last_ctx;
+        let hash = mix2(u64::from(after), u64::from(ctx));
+        let row = self.samples.find_or_push(
+            hash,
+            |r| r.after == after && r.ctx == ctx,
+            || SampleRow {
+                after,
+                ctx,
+                ..Default::default()
+            },
+        );
+        if let Some(row) = row.and_then(|r| self.samples.get(r)) {
+            row.count += count;
+            row.cpu_ns += cpu_ns;
+            row.counters
+                .iter_mut()
+                .zip(counters)
+                .for_each(|(sum, c)| *sum += c);
+        }
+    }
+
+    /// Counts a core change that the sampler saw.
+    pub fn migrated(&mut self) {
+        if let Some(count) = self.header.usage.get_mut(4) {
+            *count += 1;
+        }
+    }
+}
+
+/// Begins recording the calling thread: `MPI_Init` has returned, computation starts.
+pub fn begin() {
+    if let Some(t) = this() {
+        t.left_ns = clock::now();
+        t.in_mpi.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A call begins; `None` where it is not recorded.
+#[inline]
+pub fn enter(
+    return_address: u64,
+    stack_pointer: u64,
+    frame_pointer: u64,
+    func: u16,
+) -> Option<(&'static mut Thread, Call)> {
+    if !RECORDING.load(Ordering::Relaxed) {
+        return None;
+    }
+    let t = this()?;
+    t.in_mpi.store(true, Ordering::Relaxed);
+    let now = clock::now();
+    let Some(tables) = process::tables() else {
+        return None;
+    };
+    let ctx = t
+        .contexts
+        .of_call(tables, return_address, stack_pointer, frame_pointer);
+    let busy_ns = t.close_segment(ctx, now);
+    t.links.clear();
+    Some((
+        t,
+        Call {
+            ctx,
+            enter_ns: now,
+            func,
+            busy_ns,
+        },
+    ))
+}
+
+/// A call ends.
+#[inline]
+pub fn leave(t: &mut Thread, call: Call, params: &Params) {
+    let now = clock::now();
+    let wall = now.saturating_sub(call.enter_ns);
+    let spent = t.spent(wall, now);
+    let size_class = u64::BITS - params.bytes.leading_zeros();
+    let key =
+        u64::from(call.func) << 48 | u64::from(params.comm) << 32 | u64::from(params.peer as u32);
+    let hash = mix2(
+        key,
+        u64::from(call.ctx) << 32 | u64::from(params.tag as u32) ^ u64::from(size_class) << 24,
+    );
+    let same = |r: &CallRow| {
+        r.ctx == call.ctx
+            && r.func == call.func
+            && r.comm == params.comm
+            && r.peer == params.peer
+            && r.tag == params.tag
+            && r.size_class == size_class
+    };
+    let new = || CallRow {
+        ctx: call.ctx,
+        func: call.func,
+        comm: params.comm,
+        peer: params.peer,
+        tag: params.tag,
+        size_class,
+        ..Default::default()
+    };
+    if let Some(row) = t
+        .calls
+        .find_or_push(hash, same, new)
+        .and_then(|r| t.calls.get(r))
+    {
+        row.count += 1;
+        row.bytes += params.bytes;
+        row.wall_ns += wall;
+        row.cpu_ns += spent.cpu;
+        row.runq_ns += spent.runq;
+        row.max_wall_ns = row.max_wall_ns.max(wall);
+    }
+    t.header.mpi_ns += wall;
+    t.header.runq_ns += spent.runq;
+    t.header.end_ns = now;
+    for i in 0..t.links.len() {
+        if let Some(link) = t.links.get(i).copied() {
+            t.sample_message(&link, call.ctx, call.func, params.comm, call.enter_ns, now);
+        }
+    }
+    t.windows.record(
+        call.ctx,
+        call.func,
+        call.busy_ns,
+        call.enter_ns,
+        wall,
+        &t.links,
+    );
+    t.last_ctx = call.ctx;
+    t.left_ns = now;
+    look_for_modules(t);
+    t.in_mpi.store(false, Ordering::Relaxed);
+}
+
+/// A call that unwinding does not understand may come from a library opened since. Looks again, at
+/// the latest every time the number of unwound calls doubles.
+#[inline]
+fn look_for_modules(t: &mut Thread) {
+    if t.contexts.unwound > 2 * t.misses_looked_at + 64 {
+        t.misses_looked_at = t.contexts.unwound;
+        let _ = std::panic::catch_unwind(process::look_at_modules);
+    }
+}
+
+/// A collective over the whole world is being left.
+pub fn world_collective(t: &mut Thread) {
+    let number = process::WORLD_COLLECTIVES.fetch_add(1, Ordering::Relaxed) + 1;
+    t.windows.world_collective(number);
+}

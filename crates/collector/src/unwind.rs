@@ -1,0 +1,124 @@
+//! Call paths by the program's own unwind tables, without allocating.
+
+use crate::modules::Loaded;
+use framehop::{
+    CacheNative, ExplicitModuleSectionInfo, FrameAddress, Module, MustNotAllocateDuringUnwind,
+    Unwinder, UnwinderNative,
+};
+
+/// Frames that a path has at the most.
+pub const DEEPEST: usize = 192;
+
+type Rules = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>;
+/// What the unwinder remembers between paths; one for each thread.
+pub type Cache = CacheNative<MustNotAllocateDuringUnwind>;
+
+/// Unwind tables of all modules.
+pub struct Tables {
+    rules: Rules,
+}
+
+/// Where unwinding begins.
+#[derive(Clone, Copy)]
+pub struct Start {
+    /// Instruction, or return address.
+    pub ip: u64,
+    /// Whether `ip` is a return address.
+    pub returned: bool,
+    /// Stack pointer at that place.
+    pub sp: u64,
+    /// Frame pointer register.
+    pub fp: u64,
+    /// Link register where there is one.
+    pub lr: u64,
+}
+
+/// A call path, innermost first, with the stack slot of each return address.
+pub struct Path {
+    /// Addresses.
+    pub ip: [u64; DEEPEST],
+    /// Slots that hold the address of the same index; 0 for the first one.
+    pub slot: [u64; DEEPEST],
+    /// How many.
+    pub len: usize,
+}
+
+impl Path {
+    /// An empty path.
+    pub const fn new() -> Self {
+        Self {
+            ip: [0; DEEPEST],
+            slot: [0; DEEPEST],
+            len: 0,
+        }
+    }
+}
+
+impl Tables {
+    /// The tables of `modules`.
+    pub fn new(modules: &[Loaded]) -> Self {
+        let mut rules = Rules::new();
+        for m in modules {
+            let base = m.row.base;
+            let range = |part: Option<(u64, &'static [u8])>| {
+                part.map(|(a, b)| a - base..a - base + b.len() as u64)
+            };
+            let sections = ExplicitModuleSectionInfo {
+                base_svma: 0,
+                eh_frame_hdr_svma: range(m.eh_frame_hdr),
+                eh_frame_hdr: m.eh_frame_hdr.map(|p| p.1),
+                eh_frame_svma: range(m.eh_frame),
+                eh_frame: m.eh_frame.map(|p| p.1),
+                ..Default::default()
+            };
+            rules.add_module(Module::new(
+                String::new(),
+                m.row.start..m.row.end,
+                base,
+                sections,
+            ));
+        }
+        Self { rules }
+    }
+
+    /// Unwinds from `start` as long as frames lie below `stack_end`. Never allocates.
+    pub fn walk(&self, start: Start, stack_end: u64, cache: &mut Cache, path: &mut Path) {
+        let low = start.sp;
+        let mut read = |address: u64| {
+            let inside = address >= low
+                && address.checked_add(8).is_some_and(|end| end <= stack_end)
+                && address % 8 == 0;
+            // SAFETY: aligned and between the stack pointer and the end of this thread's stack.
+            if inside {
+                Ok(unsafe { (address as *const u64).read_volatile() })
+            } else {
+                Err(())
+            }
+        };
+        #[cfg(target_arch = "x86_64")]
+        let mut regs = framehop::x86_64::UnwindRegsX86_64::new(start.ip, start.sp, start.fp);
+        #[cfg(target_arch = "aarch64")]
+        let mut regs = framehop::aarch64::UnwindRegsAarch64::new(start.lr, start.sp, start.fp);
+        let mut frame = if start.returned {
+            FrameAddress::from_return_address(start.ip)
+        } else {
+            Some(FrameAddress::from_instruction_pointer(start.ip))
+        };
+        path.len = 0;
+        let mut slot = 0;
+        while let Some(at) = frame {
+            let (Some(ip), Some(where_)) = (path.ip.get_mut(path.len), path.slot.get_mut(path.len))
+            else {
+                return;
+            };
+            (*ip, *where_) = (at.address(), slot);
+            path.len += 1;
+            let before = regs.sp();
+            frame = match self.rules.unwind_frame(at, &mut regs, cache, &mut read) {
+                Ok(Some(next)) if regs.sp() >= before => FrameAddress::from_return_address(next),
+                _ => None,
+            };
+            slot = regs.sp().wrapping_sub(8);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What can be wrong with recorded data.
+
+use std::path::{Path, PathBuf};
+
+/// Data that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FormatError {
+    /// The operating system refused.
+    #[error("cannot {what} {path}: {source}", path = .path.display())]
+    Io {
+        /// `read`, `write` …
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Its answer.
+        source: std::io::Error,
+    },
+    /// There is nothing recorded.
+    #[error("{path} holds no recorded run; give a directory that `headwater record` made", path = .0.display())]
+    NotARun(PathBuf),
+    /// The spool is empty.
+    #[error("nothing was recorded in {path}: the program made no MPI call that could be seen", path = .0.display())]
+    NothingRecorded(PathBuf),
+    /// A file is damaged.
+    #[error("{path} is damaged ({why}); record the run again", path = .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
+    /// A newer format.
+    #[error("{path} was written by a newer headwater (format {found}, this one reads up to {known}); update headwater", path = .path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version known.
+        known: u32,
+    },
+    /// The name is taken.
+    #[error("{path} exists already and is not overwritten; give another name with -o", path = .0.display())]
+    Exists(PathBuf),
+}
+
+impl FormatError {
+    /// Wraps an I/O error.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { what, path, source }
+    }
+
+    /// A damaged file.
+    pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> Self {
+        Self::Damaged {
+            path: path.to_path_buf(),
+            why: why.into(),
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Both ends of messages, and all ranks of collectives, brought together.
+//!
+//! Wait states by the formulas that Scalasca documents: a late sender's wait is
+//! `min(E_send, X_recv) − E_recv` with the enter of the *completing* call, a call that completes
+//! several messages counts its longest wait once; waits are never negative.
+
+use super::layout::{EventRow, MessageRow};
+use super::read::Renumber;
+use headwater_model::run::*;
+use headwater_mpi_abi::{self as abi, Class};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Event rows that a run keeps in all, and rows of a rank in one window at the least.
+const EVENT_BUDGET: usize = 4096;
+const LEAST_ROWS: usize = 40;
+/// Windows that a run keeps at the most.
+const MOST_WINDOWS: usize = 6;
+
+/// Sending rank, receiving rank, and the contexts that send, post and complete.
+type EdgeKey = (u32, u32, CtxId, CtxId, CtxId);
+
+/// One end of a message, or one rank's part in a collective.
+pub(super) struct End {
+    row: MessageRow,
+    rank: u32,
+    ctx: CtxId,
+    post: CtxId,
+    comm: u16,
+    func: u16,
+}
+
+impl End {
+    pub(super) fn new(row: &MessageRow, number: &Renumber, func: u16) -> Self {
+        Self {
+            row: *row,
+            rank: number.rank,
+            ctx: number.ctx(row.ctx),
+            post: number.ctx(row.post_ctx),
+            comm: number.comm(row.comm),
+            func,
+        }
+    }
+
+    fn kind(&self) -> Option<EventKind> {
+        u8::try_from(self.row.kind)
+            .ok()
+            .and_then(EventKind::from_code)
+    }
+}
+
+/// A row of an event window.
+pub(super) struct Seen {
+    row: EventRow,
+    rank: u32,
+    thread: u16,
+    ctx: CtxId,
+    func: u16,
+}
+
+impl Seen {
+    pub(super) fn new(row: &EventRow, number: &Renumber, func: u16) -> Self {
+        Self {
+            row: *row,
+            rank: number.rank,
+            thread: number.thread,
+            ctx: number.ctx(row.ctx),
+            func,
+        }
+    }
+}
+
+/// Joins sampled messages to edges and sampled collectives to waits. `shift` gives nanoseconds to add
+/// to a rank's clock.
+pub(super) fn messages(run: &mut Run, ends: Vec<End>, shift: impl Fn(u32) -> i64) {
+    let mut sends: FxHashMap<u64, &End> = FxHashMap::default();
+    let mut collectives: FxHashMap<u64, Vec<&End>> = FxHashMap::default();
+    for end in &ends {
+        match end.kind() {
+            Some(EventKind::Send) => {
+                sends.insert(end.row.id, end);
+            }
+            Some(EventKind::Collective) => collectives.entry(end.row.id).or_default().push(end),
+            _ => {}
+        }
+    }
+    let at = |e: &End, ns: u64| ns.wrapping_add_signed(shift(e.rank));
+    let mut edges: FxHashMap<EdgeKey, MessageEdge> = FxHashMap::default();
+    let mut longest: FxHashMap<(u32, u64), (u64, EdgeKey)> = FxHashMap::default();
+    for recv in ends.iter().filter(|e| e.kind() == Some(EventKind::Recv)) {
+        let Some(send) = sends.get(&recv.row.id) else {
+            continue;
+        };
+        let key = (send.rank, recv.rank, send.ctx, recv.post, recv.ctx);
+        let edge = edges.entry(key).or_insert_with(|| MessageEdge {
+            src: send.rank,
+            dst: recv.rank,
+            send_ctx: send.ctx,
+            post_ctx: recv.post,
+            recv_ctx: recv.ctx,
+            ..Default::default()
+        });
+        edge.sampled += 1;
+        edge.bytes += send.row.bytes;
+        let (enter, leave) = (at(recv, recv.row.enter_ns), at(recv, recv.row.leave_ns));
+        let wait = at(send, send.row.enter_ns).min(leave).saturating_sub(enter);
+        if wait > 0 {
+            edge.late_senders += 1;
+            let slot = longest
+                .entry((recv.rank, recv.row.enter_ns))
+                .or_insert((0, key));
+            if wait > slot.0 {
+                *slot = (wait, key);
+            }
+        } else {
+            let posted = if recv.row.post_ns > 0 {
+                at(recv, recv.row.post_ns)
+            } else {
+                enter
+            };
+            if at(send, send.row.leave_ns) > posted {
+                edge.late_receiver_ns += posted.saturating_sub(at(send, send.row.enter_ns));
+            }
+        }
+    }
+    for (wait, key) in longest.into_values() {
+        if let Some(edge) = edges.get_mut(&key) {
+            edge.late_sender_ns += wait;
+        }
+    }
+    let mut all: Vec<MessageEdge> = edges.into_values().collect();
+    all.sort_by_key(|e| (e.dst, e.src, e.send_ctx, e.post_ctx, e.recv_ctx));
+    run.messages = all;
+    collective_waits(run, collectives, at);
+}
+
+fn collective_waits(
+    run: &mut Run,
+    collectives: FxHashMap<u64, Vec<&End>>,
+    at: impl Fn(&End, u64) -> u64,
+) {
+    let mut waits: FxHashMap<(u32, CtxId, u16, u16), CollectiveWait> = FxHashMap::default();
+    for parts in collectives.into_values() {
+        let Some(first) = parts.first() else { continue };
+        let size = run
+            .comms
+            .get(first.comm as usize)
+            .map_or(0, |c| c.size as usize);
+        let class = run
+            .functions
+            .get(first.func as usize)
+            .and_then(|f| abi::by_name(f))
+            .map(|f| f.class);
+        if parts.len() < size.max(2) {
+            continue;
+        }
+        let enter = |e: &End| at(e, e.row.enter_ns);
+        let latest = parts.iter().map(|e| enter(e)).max().unwrap_or(0);
+        let root = parts
+            .iter()
+            .find(|e| e.rank == e.row.peer)
+            .map(|e| enter(e));
+        for e in &parts {
+            let leave = at(e, e.row.leave_ns);
+            let until = match (class, root) {
+                (Some(Class::OneToAll), Some(root)) => root,
+                (Some(Class::AllToOne), Some(_)) if e.rank != e.row.peer => enter(e),
+                _ => latest,
+            };
+            let row = waits
+                .entry((e.rank, e.ctx, e.func, e.comm))
+                .or_insert_with(|| CollectiveWait {
+                    rank: e.rank,
+                    ctx: e.ctx,
+                    func: e.func,
+                    comm: e.comm,
+                    ..Default::default()
+                });
+            row.sampled += 1;
+            row.wait_ns += until.min(leave).saturating_sub(enter(e));
+            row.last += u64::from(enter(e) == latest);
+            row.after_last_ns += leave.saturating_sub(latest);
+        }
+    }
+    let mut all: Vec<CollectiveWait> = waits.into_values().collect();
+    all.sort_by_key(|w| (w.rank, w.ctx, w.func, w.comm));
+    run.collectives = all;
+}
+
+/// Keeps windows that all ranks have, spread over the run and cut to the budget, with links numbered.
+pub(super) fn windows(run: &mut Run, seen: Vec<Seen>, shift: impl Fn(u32) -> i64) {
+    let mut ranks_of: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
+    for s in &seen {
+        ranks_of.entry(s.row.window).or_default().insert(s.rank);
+    }
+    let ranks = run.ranks.len();
+    let mut common: Vec<u32> = ranks_of
+        .iter()
+        .filter(|(_, r)| r.len() == ranks)
+        .map(|(w, _)| *w)
+        .collect();
+    common.sort_unstable();
+    // The last window of all may have been cut by the end of the run; it is as good as the others.
+    let take = (EVENT_BUDGET / (ranks.max(1) * LEAST_ROWS)).clamp(2, MOST_WINDOWS);
+    let step = common.len().div_ceil(take.max(1)).max(1);
+    let kept: Vec<u32> = common.into_iter().rev().step_by(step).take(take).collect();
+    let quota = (EVENT_BUDGET / (ranks.max(1) * kept.len().max(1))).max(LEAST_ROWS);
+    let mut groups: FxHashMap<(u32, u32), Vec<&Seen>> = FxHashMap::default();
+    for s in seen.iter().filter(|s| kept.contains(&s.row.window)) {
+        groups.entry((s.row.window, s.rank)).or_default().push(s);
+    }
+    let mut keys: Vec<(u32, u32)> = groups.keys().copied().collect();
+    keys.sort_unstable();
+    for window in keys.chunk_by(|a, b| a.0 == b.0) {
+        let rows: Vec<&Seen> = window
+            .iter()
+            .filter_map(|k| groups.get(k))
+            .flat_map(|list| cut(list, quota))
+            .copied()
+            .collect();
+        let base = rows
+            .iter()
+            .map(|s| s.row.enter_ns.wrapping_add_signed(shift(s.rank)))
+            .min()
+            .unwrap_or(0);
+        let links = number_links(&rows);
+        run.events.extend(rows.iter().map(|s| {
+            Event {
+                window: s.row.window,
+                rank: s.rank,
+                thread: s.thread,
+                ctx: s.ctx,
+                func: s.func,
+                kind: EventKind::from_code(s.row.kind).unwrap_or_default(),
+                first_of_call: s.row.first != 0,
+                link: links.get(&s.row.id).copied().unwrap_or(0),
+                peer: s.row.peer,
+                bytes: s.row.bytes,
+                busy_ns: s.row.busy_ns,
+                enter_ns: s
+                    .row
+                    .enter_ns
+                    .wrapping_add_signed(shift(s.rank))
+                    .saturating_sub(base),
+                mpi_ns: s.row.mpi_ns,
+            }
+        }));
+    }
+}
+
+/// As many whole calls as fit into `quota` rows.
+fn cut<'a, 'b>(list: &'a [&'b Seen], quota: usize) -> &'a [&'b Seen] {
+    let mut end = list.len().min(quota);
+    while end > 0 && end < list.len() && list.get(end).is_some_and(|s| s.row.first == 0) {
+        end -= 1;
+    }
+    &list[..end]
+}
+
+/// Dense numbers, from 1, for messages that are sent in the window and for collectives.
+fn number_links(rows: &[&Seen]) -> FxHashMap<u64, u32> {
+    let mut links: FxHashMap<u64, u32> = FxHashMap::default();
+    for s in rows {
+        let origin = matches!(
+            EventKind::from_code(s.row.kind),
+            Some(EventKind::Send | EventKind::Collective)
+        );
+        if origin && s.row.id != 0 {
+            let next = links.len() as u32 + 1;
+            links.entry(s.row.id).or_insert(next);
+        }
+    }
+    links
+}

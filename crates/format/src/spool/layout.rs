@@ -1,0 +1,375 @@
+//! Bytes of a spool file: a header, then tables of rows of fixed size.
+//!
+//! The collector maps a file of this layout and writes rows in place, so that what was recorded
+//! survives whatever ends the process. A finished process writes the same layout again without the
+//! unused rows (a *blob*); `merged.spool` is [`MERGED_MAGIC`] and then blobs, each after its length.
+//! All integers are those of the machine; a reader on another kind of machine sees a wrong magic.
+
+/// First bytes of a process file or blob.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HWSPOOL\x01");
+/// First bytes of a merged file.
+pub const MERGED_MAGIC: u64 = u64::from_le_bytes(*b"HWMERGE\x01");
+/// Name of the merged file in a spool directory.
+pub const MERGED_NAME: &str = "merged.spool";
+/// Ending of process files.
+pub const PROCESS_ENDING: &str = ".spool";
+/// Version of rows and header.
+pub const VERSION: u32 = 1;
+/// Tables that a file can hold.
+pub const MOST_TABLES: usize = 512;
+/// Counters that a sample can hold.
+pub const MOST_COUNTERS: usize = 8;
+
+/// A row that is plain bytes.
+///
+/// # Safety
+/// The type must be `repr(C)`, without padding that is not a field, and every bit pattern must be a
+/// value of it.
+#[allow(unsafe_code)]
+pub unsafe trait Row: Copy + 'static {
+    /// Which table rows of this type are in.
+    const KIND: Kind;
+}
+
+/// Tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// [`ModuleRow`]
+    Modules = 1,
+    /// [`CommRow`]
+    Comms = 2,
+    /// [`ContextRow`]
+    Contexts = 3,
+    /// [`SegmentRow`]
+    Segments = 4,
+    /// [`CallRow`]
+    Calls = 5,
+    /// [`SampleRow`]
+    Samples = 6,
+    /// [`EventRow`]
+    Events = 7,
+    /// [`MessageRow`]
+    Messages = 8,
+}
+
+/// Where a table is.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Desc {
+    /// A [`Kind`].
+    pub kind: u32,
+    /// Thread that writes it.
+    pub thread: u32,
+    /// Offset of the first row from the start of the file or blob.
+    pub offset: u64,
+    /// Bytes of a row.
+    pub row_bytes: u32,
+    /// Rows that have room.
+    pub capacity: u32,
+    /// Rows in use.
+    pub count: u32,
+    /// Rows that had no room.
+    pub dropped: u32,
+}
+
+/// Head of a process file or blob.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct FileHeader {
+    /// [`MAGIC`]
+    pub magic: u64,
+    /// [`VERSION`]
+    pub version: u32,
+    /// Rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Size of it.
+    pub size: u32,
+    /// Process id.
+    pub pid: u32,
+    /// 1 once `MPI_Finalize` was reached.
+    pub finished: u32,
+    /// Descriptors in use.
+    pub tables: u32,
+    /// Processor cores of the node.
+    pub cores: u32,
+    /// Cores that the process may use.
+    pub cpus_allowed: u32,
+    /// Samples per second of CPU time.
+    pub hz: u32,
+    /// Counters in a sample.
+    pub counters: u32,
+    /// Seconds since 1970 at clock 0, nanoseconds.
+    pub unix_ns: u64,
+    /// Process start to leaving `MPI_Init`.
+    pub before_init_wall_ns: u64,
+    /// CPU time of the same.
+    pub before_init_cpu_ns: u64,
+    /// Clock when `MPI_Init` was left.
+    pub init_ns: u64,
+    /// Clock when `MPI_Finalize` was entered, or of the last sign of life.
+    pub end_ns: u64,
+    /// CPU time of the process between the two.
+    pub cpu_ns: u64,
+    /// Wall time inside MPI between the two.
+    pub mpi_ns: u64,
+    /// Run-queue delay between the two.
+    pub runq_ns: u64,
+    /// Page faults without and with disk, switches with and without consent, migrations.
+    pub usage: [u64; 5],
+    /// Node clock minus rank 0's clock.
+    pub clock_offset_ns: i64,
+    /// Uncertainty of that.
+    pub clock_error_ns: u64,
+    /// Host name.
+    pub host: [u8; 64],
+    /// What the MPI library calls itself, first line.
+    pub library: [u8; 256],
+    /// Program path.
+    pub program: [u8; 512],
+    /// Command line, arguments separated by NUL.
+    pub command: [u8; 1024],
+    /// Cores allowed, as `0-3`.
+    pub cpus: [u8; 256],
+    /// Names of counters, separated by spaces.
+    pub counter_names: [u8; 256],
+    /// What could not be measured, sentences separated by newlines.
+    pub notes: [u8; 1024],
+    /// Tables.
+    pub descs: [Desc; MOST_TABLES],
+}
+
+/// A loaded module.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ModuleRow {
+    /// What is added to addresses of the file.
+    pub base: u64,
+    /// First mapped address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// Bytes of the build id.
+    pub id_bytes: u64,
+    /// Build id.
+    pub id: [u8; 32],
+    /// Path.
+    pub path: [u8; 448],
+}
+
+/// A communicator.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct CommRow {
+    /// Same on all members.
+    pub hash: u64,
+    /// Members.
+    pub size: u64,
+}
+
+/// A calling context.
+#[derive(Clone, Copy, Default, PartialEq)]
+#[repr(C)]
+pub struct ContextRow {
+    /// Return address or sampled address, absolute.
+    pub address: u64,
+    /// Row of the caller, `u32::MAX` for none.
+    pub parent: u32,
+    /// 1 for a sampled address.
+    pub exact: u32,
+}
+
+/// Computation between two MPI calls.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct SegmentRow {
+    /// Context left.
+    pub from: u32,
+    /// Context entered.
+    pub to: u32,
+    /// Repetitions.
+    pub count: u64,
+    /// Wall time.
+    pub wall_ns: u64,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Run queue.
+    pub runq_ns: u64,
+    /// Asleep.
+    pub blocked_ns: u64,
+    /// Longest repetition.
+    pub max_busy_ns: u64,
+    /// Its number.
+    pub max_at: u64,
+}
+
+/// MPI calls with equal parameters.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct CallRow {
+    /// Context.
+    pub ctx: u32,
+    /// Function of the table of MPI functions.
+    pub func: u16,
+    /// Communicator.
+    pub comm: u16,
+    /// Partner offset.
+    pub peer: i32,
+    /// Tag.
+    pub tag: i32,
+    /// Size class.
+    pub size_class: u32,
+    /// Unused, zero.
+    pub zero: u32,
+    /// Calls.
+    pub count: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Wall time.
+    pub wall_ns: u64,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Run queue.
+    pub runq_ns: u64,
+    /// Longest call.
+    pub max_wall_ns: u64,
+}
+
+/// Samples at one place.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct SampleRow {
+    /// Context of the MPI call before.
+    pub after: u32,
+    /// Context of the sample.
+    pub ctx: u32,
+    /// Samples.
+    pub count: u64,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Growth of counters.
+    pub counters: [u64; MOST_COUNTERS],
+}
+
+/// An MPI event in a window.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct EventRow {
+    /// Number of the world collective that opened the window.
+    pub window: u32,
+    /// Context.
+    pub ctx: u32,
+    /// Function.
+    pub func: u16,
+    /// [`headwater_model::run::EventKind`]
+    pub kind: u8,
+    /// 1 for the first row of its call.
+    pub first: u8,
+    /// Partner or root, world rank.
+    pub peer: u32,
+    /// Message or collective instance.
+    pub id: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Computation before.
+    pub busy_ns: u64,
+    /// Clock at the start.
+    pub enter_ns: u64,
+    /// Duration.
+    pub mpi_ns: u64,
+}
+
+/// One end of a sampled message, or one rank's part in a sampled collective.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct MessageRow {
+    /// Same at both ends.
+    pub id: u64,
+    /// Context.
+    pub ctx: u32,
+    /// Context of the posting call; `u32::MAX` for none.
+    pub post_ctx: u32,
+    /// Partner or root, world rank.
+    pub peer: u32,
+    /// Function.
+    pub func: u16,
+    /// Communicator.
+    pub comm: u16,
+    /// [`headwater_model::run::EventKind`]
+    pub kind: u32,
+    /// Unused, zero.
+    pub zero: u32,
+    /// Clock at the start of the call.
+    pub enter_ns: u64,
+    /// Clock at its end.
+    pub leave_ns: u64,
+    /// Clock at the start of the posting call.
+    pub post_ns: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+macro_rules! rows {
+    ($($row:ty => $kind:ident),*) => {$(
+        // SAFETY: `repr(C)`, integers and byte arrays only, laid out without padding.
+        #[allow(unsafe_code)]
+        unsafe impl Row for $row {
+            const KIND: Kind = Kind::$kind;
+        }
+    )*};
+}
+
+rows! {
+    ModuleRow => Modules, CommRow => Comms, ContextRow => Contexts, SegmentRow => Segments,
+    CallRow => Calls, SampleRow => Samples, EventRow => Events, MessageRow => Messages
+}
+
+/// The bytes of a row.
+#[allow(unsafe_code)]
+pub fn bytes_of<R: Row>(row: &R) -> &[u8] {
+    // SAFETY: `Row` promises plain bytes without padding.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(row).cast(), size_of::<R>()) }
+}
+
+/// The bytes of a header.
+#[allow(unsafe_code)]
+pub fn header_bytes(header: &FileHeader) -> &[u8] {
+    // SAFETY: `repr(C)` of integers and byte arrays, ordered so that there is no padding.
+    unsafe {
+        std::slice::from_raw_parts(std::ptr::from_ref(header).cast(), size_of::<FileHeader>())
+    }
+}
+
+/// Reads a row or header out of bytes that may be anything.
+#[allow(unsafe_code)]
+fn from_bytes<T: Copy>(bytes: &[u8]) -> Option<T> {
+    let bytes = bytes.get(..size_of::<T>())?;
+    // SAFETY: the length was checked, the read need not be aligned, and callers below only use types
+    // for which every bit pattern is a value.
+    Some(unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) })
+}
+
+/// The header at the start of `bytes`, if there is one of this version.
+pub fn read_header(bytes: &[u8]) -> Option<FileHeader> {
+    from_bytes::<FileHeader>(bytes)
+}
+
+/// All rows of one table; fewer than its count where the bytes end before.
+pub fn read_rows<R: Row>(bytes: &[u8], desc: &Desc) -> Vec<R> {
+    if desc.kind != R::KIND as u32 || desc.row_bytes as usize != size_of::<R>() {
+        return Vec::new();
+    }
+    let start = usize::try_from(desc.offset).unwrap_or(usize::MAX);
+    let rest = bytes.get(start..).unwrap_or(&[]);
+    let count = (desc.count.min(desc.capacity)) as usize;
+    rest.chunks_exact(size_of::<R>())
+        .take(count)
+        .filter_map(from_bytes)
+        .collect()
+}
+
+/// The text up to the first NUL.
+pub fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}

@@ -1,0 +1,7 @@
+//! The collector's spool: its layout, and the way from it to a run.
+
+mod join;
+pub mod layout;
+mod read;
+
+pub use read::read_spool;

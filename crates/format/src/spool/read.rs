@@ -1,0 +1,466 @@
+//! From the spool of all ranks to one run: modules and contexts united, rows renumbered.
+
+use super::join;
+use super::layout::{
+    CallRow, CommRow, ContextRow, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC, MERGED_NAME,
+    MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, VERSION, read_header, read_rows,
+    text,
+};
+use crate::FormatError;
+use headwater_model::RankSet;
+use headwater_model::run::*;
+use headwater_mpi_abi as abi;
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+
+/// One process's data.
+struct Part {
+    header: FileHeader,
+    bytes: Vec<u8>,
+}
+
+/// What rows of one rank and thread are renumbered by.
+pub(super) struct Renumber {
+    pub rank: u32,
+    pub thread: u16,
+    contexts: Vec<CtxId>,
+    comms: Vec<u16>,
+}
+
+impl Renumber {
+    pub(super) fn ctx(&self, row: u32) -> CtxId {
+        self.contexts
+            .get(row as usize)
+            .copied()
+            .unwrap_or(CtxId::NONE)
+    }
+
+    pub(super) fn comm(&self, row: u16) -> u16 {
+        self.comms.get(row as usize).copied().unwrap_or(u16::MAX)
+    }
+}
+
+/// Reads the spool in `dir`.
+///
+/// # Errors
+/// A directory without spool files, or files of another version or kind. Files that are cut short
+/// give the rows that are there.
+pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
+    let mut parts = parts(dir)?;
+    parts.sort_by_key(|p| {
+        (
+            p.header.rank,
+            std::cmp::Reverse(p.header.finished),
+            p.header.pid,
+        )
+    });
+    parts.dedup_by_key(|p| p.header.rank);
+    if parts.is_empty() {
+        return Err(FormatError::NothingRecorded(dir.to_path_buf()));
+    }
+    Ok(unite(&parts))
+}
+
+fn parts(dir: &Path) -> Result<Vec<Part>, FormatError> {
+    let listing = std::fs::read_dir(dir).map_err(FormatError::io("read", dir))?;
+    let mut files: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
+    files.retain(|f| f.to_string_lossy().ends_with(PROCESS_ENDING));
+    files.sort();
+    let mut out = Vec::new();
+    for file in files {
+        let bytes = std::fs::read(&file).map_err(FormatError::io("read", &file))?;
+        if file.file_name().is_some_and(|n| n == MERGED_NAME) {
+            merged(&file, &bytes, &mut out)?;
+        } else if let Some(part) = part(&file, bytes)? {
+            out.push(part);
+        }
+    }
+    Ok(out)
+}
+
+/// A process file that was made but never written to is a process that died at once: no part.
+fn part(file: &Path, bytes: Vec<u8>) -> Result<Option<Part>, FormatError> {
+    let Some(header) = read_header(&bytes) else {
+        return Ok(None);
+    };
+    match header.magic {
+        0 => Ok(None),
+        MAGIC if header.version > VERSION => Err(FormatError::Newer {
+            path: file.to_path_buf(),
+            found: header.version,
+            known: VERSION,
+        }),
+        MAGIC => Ok(Some(Part { header, bytes })),
+        _ => Err(FormatError::damaged(
+            file,
+            "it does not begin as a spool file does",
+        )),
+    }
+}
+
+fn merged(file: &Path, bytes: &[u8], out: &mut Vec<Part>) -> Result<(), FormatError> {
+    let word = |at: usize| {
+        bytes
+            .get(at..at + 8)
+            .and_then(|b| b.try_into().ok())
+            .map(u64::from_le_bytes)
+    };
+    if word(0) != Some(MERGED_MAGIC) {
+        return Err(FormatError::damaged(
+            file,
+            "it does not begin as a merged spool does",
+        ));
+    }
+    let mut at = 8usize;
+    while at < bytes.len() {
+        let blob = word(at).and_then(|len| {
+            let start = at + 8;
+            bytes.get(start..start.checked_add(usize::try_from(len).ok()?)?)
+        });
+        let Some(blob) = blob else {
+            return Err(FormatError::damaged(
+                file,
+                "it ends in the middle of a rank's data",
+            ));
+        };
+        at += 8 + blob.len();
+        out.extend(part(file, blob.to_vec())?);
+    }
+    Ok(())
+}
+
+fn unite(parts: &[Part]) -> Run {
+    let mut run = Run {
+        header: header(parts),
+        ..Default::default()
+    };
+    let mut modules: FxHashMap<Module, u32> = FxHashMap::default();
+    let mut contexts: FxHashMap<Context, CtxId> = FxHashMap::default();
+    let mut functions: FxHashMap<u16, u16> = FxHashMap::default();
+    let mut messages = Vec::new();
+    let mut events = Vec::new();
+    for part in parts {
+        let ranges = part_modules(part, &mut run, &mut modules);
+        let comms = part_comms(part, &mut run);
+        run.ranks.push(rank_info(part, &run.header));
+        for thread in threads(part) {
+            let of = |kind: Kind| {
+                let tables = part.header.descs.iter().take(part.header.tables as usize);
+                tables
+                    .filter(move |d| d.thread == thread && d.kind == kind as u32)
+                    .copied()
+                    .collect::<Vec<_>>()
+            };
+            let mut number = Renumber {
+                rank: part.header.rank,
+                thread: thread as u16,
+                contexts: Vec::new(),
+                comms: comms.clone(),
+            };
+            for desc in of(Kind::Contexts) {
+                for row in read_rows::<ContextRow>(&part.bytes, &desc) {
+                    let context = context(&row, &number, &ranges);
+                    let next = CtxId(run.contexts.len() as u32);
+                    let id = *contexts.entry(context).or_insert(next);
+                    if id == next {
+                        run.contexts.push(context);
+                    }
+                    number.contexts.push(id);
+                }
+            }
+            let mut func = |id: u16| {
+                *functions.entry(id).or_insert_with(|| {
+                    let name = abi::FUNCTIONS
+                        .get(id as usize)
+                        .map_or("MPI_unknown", |f| f.name);
+                    run.functions.push(name.to_string());
+                    (run.functions.len() - 1) as u16
+                })
+            };
+            for desc in of(Kind::Segments) {
+                run.segments.extend(
+                    read_rows::<SegmentRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .map(|r| segment(&r, &number)),
+                );
+            }
+            for desc in of(Kind::Calls) {
+                run.calls.extend(
+                    read_rows::<CallRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .map(|r| call(&r, &number, func(r.func))),
+                );
+            }
+            for desc in of(Kind::Samples) {
+                let counters = run.header.counters.len();
+                run.samples.extend(
+                    read_rows::<SampleRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .map(|r| sample(&r, &number, counters)),
+                );
+            }
+            for desc in of(Kind::Messages) {
+                messages.extend(
+                    read_rows::<MessageRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .map(|r| join::End::new(&r, &number, func(r.func))),
+                );
+            }
+            for desc in of(Kind::Events) {
+                events.extend(
+                    read_rows::<EventRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .map(|r| join::Seen::new(&r, &number, func(r.func))),
+                );
+            }
+        }
+    }
+    run.segments
+        .sort_by_key(|s| (s.rank, s.thread, s.from, s.to));
+    run.samples
+        .sort_by_key(|s| (s.rank, s.thread, s.after, s.ctx));
+    run.calls.sort_by_key(|c| {
+        (
+            c.rank,
+            c.thread,
+            c.ctx,
+            c.func,
+            c.comm,
+            c.peer,
+            c.tag,
+            c.size_class,
+        )
+    });
+    // Clocks of different nodes are compared by their wall clocks, so shift all to the first rank's.
+    let base = parts.first().map_or(0, |p| p.header.unix_ns);
+    let shift: FxHashMap<u32, i64> = parts
+        .iter()
+        .map(|p| (p.header.rank, p.header.unix_ns.wrapping_sub(base) as i64))
+        .collect();
+    let one_node = run.header.nodes.len() == 1;
+    let shifted = |rank: u32| {
+        if one_node {
+            0
+        } else {
+            shift.get(&rank).copied().unwrap_or(0)
+        }
+    };
+    join::messages(&mut run, messages, shifted);
+    join::windows(&mut run, events, shifted);
+    run
+}
+
+fn threads(part: &Part) -> Vec<u32> {
+    let tables = part.header.descs.iter().take(part.header.tables as usize);
+    let mut all: Vec<u32> = tables
+        .filter(|d| d.kind > Kind::Comms as u32)
+        .map(|d| d.thread)
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Modules of one process: (start, end, base, index in the run), sorted.
+fn part_modules(
+    part: &Part,
+    run: &mut Run,
+    known: &mut FxHashMap<Module, u32>,
+) -> Vec<(u64, u64, u64, u32)> {
+    let mut out = Vec::new();
+    for desc in part.header.descs.iter().take(part.header.tables as usize) {
+        for row in read_rows::<ModuleRow>(&part.bytes, desc) {
+            let id = row.id.get(..row.id_bytes.min(32) as usize).unwrap_or(&[]);
+            let module = Module {
+                path: text(&row.path),
+                build_id: id.iter().map(|b| format!("{b:02x}")).collect(),
+            };
+            let next = run.modules.len() as u32;
+            let index = *known.entry(module.clone()).or_insert(next);
+            if index == next {
+                run.modules.push(module);
+            }
+            out.push((row.start, row.end, row.base, index));
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+fn part_comms(part: &Part, run: &mut Run) -> Vec<u16> {
+    let mut out = Vec::new();
+    for desc in part.header.descs.iter().take(part.header.tables as usize) {
+        for row in read_rows::<CommRow>(&part.bytes, desc) {
+            let at = run
+                .comms
+                .iter()
+                .position(|c| c.hash == row.hash)
+                .unwrap_or_else(|| {
+                    run.comms.push(Comm {
+                        hash: row.hash,
+                        size: row.size as u32,
+                    });
+                    run.comms.len() - 1
+                });
+            out.push(u16::try_from(at).unwrap_or(u16::MAX));
+        }
+    }
+    out
+}
+
+fn context(row: &ContextRow, number: &Renumber, modules: &[(u64, u64, u64, u32)]) -> Context {
+    let after = modules.partition_point(|m| m.0 <= row.address);
+    let module = after
+        .checked_sub(1)
+        .and_then(|i| modules.get(i))
+        .filter(|m| row.address <= m.1);
+    let (module, offset) = module.map_or((u32::MAX, row.address), |m| {
+        (m.3, row.address.wrapping_sub(m.2))
+    });
+    Context {
+        parent: number.ctx(row.parent),
+        module,
+        offset,
+        exact: row.exact != 0,
+    }
+}
+
+fn segment(r: &SegmentRow, n: &Renumber) -> Segment {
+    Segment {
+        rank: n.rank,
+        thread: n.thread,
+        from: n.ctx(r.from),
+        to: n.ctx(r.to),
+        count: r.count,
+        wall_ns: r.wall_ns,
+        cpu_ns: r.cpu_ns,
+        runq_ns: r.runq_ns,
+        blocked_ns: r.blocked_ns,
+        max_busy_ns: r.max_busy_ns,
+        max_at: r.max_at,
+    }
+}
+
+fn call(r: &CallRow, n: &Renumber, func: u16) -> MpiCalls {
+    MpiCalls {
+        rank: n.rank,
+        thread: n.thread,
+        ctx: n.ctx(r.ctx),
+        func,
+        comm: n.comm(r.comm),
+        peer: r.peer,
+        tag: r.tag,
+        size_class: r.size_class as u8,
+        count: r.count,
+        bytes: r.bytes,
+        wall_ns: r.wall_ns,
+        cpu_ns: r.cpu_ns,
+        runq_ns: r.runq_ns,
+        max_wall_ns: r.max_wall_ns,
+    }
+}
+
+fn sample(r: &SampleRow, n: &Renumber, counters: usize) -> Sample {
+    Sample {
+        rank: n.rank,
+        thread: n.thread,
+        after: n.ctx(r.after),
+        ctx: n.ctx(r.ctx),
+        count: u32::try_from(r.count).unwrap_or(u32::MAX),
+        cpu_ns: r.cpu_ns,
+        counters: r.counters.iter().take(counters).copied().collect(),
+    }
+}
+
+fn rank_info(part: &Part, header: &Header) -> RankInfo {
+    let h = &part.header;
+    let host = text(&h.host);
+    RankInfo {
+        rank: h.rank,
+        node: header.nodes.iter().position(|n| *n == host).unwrap_or(0) as u32,
+        cpus_allowed: h.cpus_allowed,
+        cpus: text(&h.cpus),
+        complete: h.finished == 1,
+        before_init_wall_ns: h.before_init_wall_ns,
+        before_init_cpu_ns: h.before_init_cpu_ns,
+        wall_ns: h.end_ns.saturating_sub(h.init_ns),
+        cpu_ns: h.cpu_ns,
+        mpi_wall_ns: h.mpi_ns,
+        runq_ns: h.runq_ns,
+        minor_faults: h.usage[0],
+        major_faults: h.usage[1],
+        voluntary_switches: h.usage[2],
+        involuntary_switches: h.usage[3],
+        migrations: h.usage[4],
+    }
+}
+
+/// Nodes on whose wall clocks ranks are aligned are taken to agree to this, seconds.
+const WALL_CLOCK_ERROR: f64 = 0.01;
+
+fn header(parts: &[Part]) -> Header {
+    let mut out = Header::default();
+    let Some(first) = parts.first().map(|p| &p.header) else {
+        return out;
+    };
+    out.ranks = parts.iter().map(|p| p.header.size).max().unwrap_or(0);
+    out.program = text(&first.program);
+    let command = first
+        .command
+        .split(|b| *b == 0)
+        .take_while(|a| !a.is_empty());
+    out.command = command
+        .map(|a| String::from_utf8_lossy(a).into_owned())
+        .collect();
+    out.mpi_library = text(&first.library);
+    out.sampling_hz = f64::from(first.hz);
+    out.counters = text(&first.counter_names)
+        .split_whitespace()
+        .map(str::to_string)
+        .collect();
+    out.started_unix = (first.unix_ns as f64 + first.init_ns as f64) * 1e-9;
+    for part in parts {
+        let h = &part.header;
+        let host = text(&h.host);
+        if !out.nodes.contains(&host) {
+            out.nodes.push(host);
+            out.cores.push(h.cores);
+        }
+        out.wall_seconds = out
+            .wall_seconds
+            .max(h.end_ns.saturating_sub(h.init_ns) as f64 * 1e-9);
+        for note in text(&h.notes).lines() {
+            if !out.missing.iter().any(|m| m == note) {
+                out.missing.push(note.to_string());
+            }
+        }
+    }
+    let finished: RankSet = parts
+        .iter()
+        .filter(|p| p.header.finished == 1)
+        .map(|p| p.header.rank)
+        .collect();
+    out.incomplete = (0..out.ranks.min(1 << 24))
+        .filter(|r| !finished.contains(*r))
+        .collect();
+    if out.nodes.len() > 1 {
+        out.clock_error_seconds = WALL_CLOCK_ERROR;
+        out.missing.push(format!(
+            "Clocks of the {} nodes were compared by their wall clocks only: waits between nodes are uncertain by some {:.0} ms.",
+            out.nodes.len(),
+            WALL_CLOCK_ERROR * 1e3
+        ));
+    }
+    let lost: u64 = parts
+        .iter()
+        .flat_map(|p| p.header.descs.iter().take(p.header.tables as usize))
+        .filter(|d| d.kind != Kind::Messages as u32)
+        .map(|d| u64::from(d.dropped))
+        .sum();
+    if lost > 0 {
+        out.missing.push(format!(
+            "{lost} records found their table full and were lost."
+        ));
+    }
+    out
+}

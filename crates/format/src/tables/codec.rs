@@ -1,0 +1,149 @@
+//! Rows to Parquet and back, by the columns of a table.
+
+use super::columns::{Column, Values};
+use crate::FormatError;
+use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow::datatypes::{DataType, Field, Schema};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows in one batch.
+const BATCH: usize = 1 << 16;
+
+fn schema<R>(columns: &[Column<R>]) -> Arc<Schema> {
+    let field = |c: &Column<R>| match c.values {
+        Values::Unsigned(..) => Field::new(&c.name, DataType::UInt64, true),
+        Values::Signed(..) => Field::new(&c.name, DataType::Int64, true),
+        Values::Text(..) => Field::new(&c.name, DataType::Utf8, false),
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
+}
+
+/// Small files: no statistics, repeated values by dictionary, times by their differences.
+fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
+    let mut builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(
+            ZstdLevel::try_new(15).unwrap_or_default(),
+        ))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_created_by("headwater".to_string());
+    for c in columns.iter().filter(|c| c.name.ends_with("_ns")) {
+        let path = ColumnPath::from(c.name.as_str());
+        builder = builder
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    builder.build()
+}
+
+/// Writes rows to `path`.
+pub(super) fn write<R>(path: &Path, columns: &[Column<R>], rows: &[R]) -> Result<(), FormatError> {
+    let file = std::fs::File::create(path).map_err(FormatError::io("write", path))?;
+    let damaged = |e: &dyn std::fmt::Display| FormatError::Io {
+        what: "write",
+        path: path.to_path_buf(),
+        source: std::io::Error::other(e.to_string()),
+    };
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties(columns))
+        .with_skip_arrow_metadata(true);
+    let schema = schema(columns);
+    let mut writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options)
+        .map_err(|e| damaged(&e))?;
+    for chunk in rows.chunks(BATCH) {
+        let arrays = columns.iter().map(|c| array(c, chunk)).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(|e| damaged(&e))?;
+        writer.write(&batch).map_err(|e| damaged(&e))?;
+    }
+    writer.close().map_err(|e| damaged(&e))?;
+    Ok(())
+}
+
+fn array<R>(column: &Column<R>, rows: &[R]) -> ArrayRef {
+    match &column.values {
+        Values::Unsigned(get, _) => Arc::new(rows.iter().map(get).collect::<UInt64Array>()),
+        Values::Signed(get, _) => Arc::new(rows.iter().map(get).collect::<Int64Array>()),
+        Values::Text(get, _) => {
+            Arc::new(rows.iter().map(|r| Some(get(r))).collect::<StringArray>())
+        }
+    }
+}
+
+/// Reads rows from `path`.
+pub(super) fn read<R: Default + Clone>(
+    path: &Path,
+    columns: &[Column<R>],
+) -> Result<Vec<R>, FormatError> {
+    // The Parquet reader checks its input, but a mutated file may still hit one of its assertions;
+    // that is damage to tell, not a reason to abort.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let read =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read_columns(path, columns)));
+    std::panic::set_hook(hook);
+    read.unwrap_or_else(|_| {
+        Err(FormatError::damaged(
+            path,
+            "it is not a Parquet file that can be read",
+        ))
+    })
+}
+
+fn read_columns<R: Default + Clone>(
+    path: &Path,
+    columns: &[Column<R>],
+) -> Result<Vec<R>, FormatError> {
+    let file = std::fs::File::open(path).map_err(FormatError::io("read", path))?;
+    let damaged = |e: parquet::errors::ParquetError| FormatError::damaged(path, e.to_string());
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(damaged)?
+        .with_batch_size(BATCH)
+        .build()
+        .map_err(damaged)?;
+    let mut rows: Vec<R> = Vec::new();
+    for batch in reader {
+        let batch = batch.map_err(|e| FormatError::damaged(path, e.to_string()))?;
+        let start = rows.len();
+        rows.resize(start + batch.num_rows(), R::default());
+        for column in columns {
+            let missing = || {
+                FormatError::damaged(
+                    path,
+                    format!("column {} is missing or of another type", column.name),
+                )
+            };
+            let array = batch.column_by_name(&column.name).ok_or_else(missing)?;
+            let rows = rows.iter_mut().skip(start);
+            match &column.values {
+                Values::Unsigned(_, set) => {
+                    let array = array
+                        .as_any()
+                        .downcast_ref::<UInt64Array>()
+                        .ok_or_else(missing)?;
+                    rows.zip(array).for_each(|(row, v)| set(row, v));
+                }
+                Values::Signed(_, set) => {
+                    let array = array
+                        .as_any()
+                        .downcast_ref::<Int64Array>()
+                        .ok_or_else(missing)?;
+                    rows.zip(array).for_each(|(row, v)| set(row, v));
+                }
+                Values::Text(_, set) => {
+                    let array = array
+                        .as_any()
+                        .downcast_ref::<StringArray>()
+                        .ok_or_else(missing)?;
+                    rows.zip(array)
+                        .for_each(|(row, v)| set(row, v.unwrap_or("")));
+                }
+            }
+        }
+    }
+    Ok(rows)
+}

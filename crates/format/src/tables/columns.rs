@@ -1,0 +1,260 @@
+//! The schema of all tables, each column with its meaning and how a row holds it.
+
+use headwater_model::run::*;
+
+/// Reads a value out of a row.
+pub(super) type Get<R, T> = Box<dyn Fn(&R) -> Option<T>>;
+/// Puts a value into a row.
+pub(super) type Set<R, T> = Box<dyn Fn(&mut R, Option<T>)>;
+
+/// How a column's values are held by a row; absent values are nulls.
+pub(super) enum Values<R> {
+    /// Unsigned integers.
+    Unsigned(Get<R, u64>, Set<R, u64>),
+    /// Signed integers.
+    Signed(Get<R, i64>, Set<R, i64>),
+    /// Text.
+    Text(fn(&R) -> &str, fn(&mut R, &str)),
+}
+
+/// A column.
+pub(super) struct Column<R> {
+    pub name: String,
+    pub meaning: &'static str,
+    pub values: Values<R>,
+}
+
+/// A row type with its table's name and columns.
+pub(super) trait Table: Default + Clone + 'static {
+    const NAME: &'static str;
+    fn columns() -> Vec<Column<Self>>;
+}
+
+macro_rules! column {
+    ($row:ty, $field:ident u $ty:ty, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Unsigned(
+                Box::new(|r: &$row| Some(u64::from(r.$field))),
+                Box::new(|r: &mut $row, v| r.$field = v.unwrap_or(0) as $ty),
+            ),
+        }
+    };
+    ($row:ty, $field:ident none $ty:ty, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Unsigned(
+                Box::new(|r: &$row| (r.$field != <$ty>::MAX).then_some(u64::from(r.$field))),
+                Box::new(|r: &mut $row, v| r.$field = v.map_or(<$ty>::MAX, |v| v as $ty)),
+            ),
+        }
+    };
+    ($row:ty, $field:ident flag, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Unsigned(
+                Box::new(|r: &$row| Some(u64::from(r.$field))),
+                Box::new(|r: &mut $row, v| r.$field = v == Some(1)),
+            ),
+        }
+    };
+    ($row:ty, $field:ident ctx, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Unsigned(
+                Box::new(|r: &$row| r.$field.index().map(|i| i as u64)),
+                Box::new(|r: &mut $row, v| r.$field = v.map_or(CtxId::NONE, |v| CtxId(v as u32))),
+            ),
+        }
+    };
+    ($row:ty, $field:ident i, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Signed(
+                Box::new(|r: &$row| Some(i64::from(r.$field))),
+                Box::new(|r: &mut $row, v| r.$field = v.unwrap_or(0) as i32),
+            ),
+        }
+    };
+    ($row:ty, $field:ident text, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Text(
+                |r: &$row| &r.$field,
+                |r: &mut $row, v| r.$field = v.to_string(),
+            ),
+        }
+    };
+}
+
+macro_rules! tables {
+    ($($name:literal $row:ty { $($field:ident $kind:ident $($ty:ty)?: $meaning:literal,)* })*) => {$(
+        impl Table for $row {
+            const NAME: &'static str = $name;
+            fn columns() -> Vec<Column<Self>> {
+                vec![$(column!($row, $field $kind $($ty)?, $meaning)),*]
+            }
+        }
+    )*};
+}
+
+/// A name in a list of names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Name {
+    pub name: String,
+}
+
+tables! {
+    "modules" Module {
+        path text: "path of the executable or library",
+        build_id text: "GNU build id, hexadecimal; empty where there is none",
+    }
+    "contexts" Context {
+        parent ctx: "row of the caller's context; null for an outermost frame",
+        module none u32: "row in modules; null where the address is in none",
+        offset u u64: "address within the module; behind the call instruction for a caller",
+        exact flag: "1 for a sampled instruction, 0 for a return address",
+    }
+    "functions" Name {
+        name text: "MPI function that func columns point to",
+    }
+    "comms" Comm {
+        hash u u64: "same for one communicator on all ranks; 1 is the world",
+        size u u32: "ranks in it",
+    }
+    "ranks" RankInfo {
+        rank u u32: "rank in MPI_COMM_WORLD",
+        node u u32: "index of its node in run.json",
+        cpus_allowed u u32: "cores that the rank may use",
+        cpus text: "those cores",
+        complete flag: "1 if MPI_Finalize was reached",
+        before_init_wall_ns u u64: "process start to the end of MPI_Init, ns",
+        before_init_cpu_ns u u64: "CPU time of the same, ns",
+        wall_ns u u64: "end of MPI_Init to MPI_Finalize, ns",
+        cpu_ns u u64: "CPU time of the same, all threads, ns",
+        mpi_wall_ns u u64: "time in MPI calls, ns",
+        runq_ns u u64: "time ready to run without a core, ns",
+        minor_faults u u64: "page faults without disk",
+        major_faults u u64: "page faults with disk",
+        voluntary_switches u u64: "context switches by waiting",
+        involuntary_switches u u64: "context switches by the scheduler",
+        migrations u u64: "samples that found the thread on another core",
+    }
+    "segments" Segment {
+        rank u u32: "rank",
+        thread u u16: "thread of the rank",
+        from ctx: "context of the MPI call left; null before the first",
+        to ctx: "context of the MPI call entered next",
+        count u u64: "repetitions",
+        wall_ns u u64: "wall time, ns",
+        cpu_ns u u64: "CPU time, ns",
+        runq_ns u u64: "ready without a core, ns",
+        blocked_ns u u64: "asleep, ns",
+        max_busy_ns u u64: "longest repetition, CPU time and asleep, ns",
+        max_at u u64: "number of that repetition",
+    }
+    "calls" MpiCalls {
+        rank u u32: "rank",
+        thread u u16: "thread of the rank",
+        ctx ctx: "context of the call",
+        func u u16: "row in functions",
+        comm none u16: "row in comms; null where the call has none",
+        peer i: "partner's world rank minus own; special values near the smallest 32-bit integer: +0 none, +1 MPI_PROC_NULL, +2 any, +3 unknown",
+        tag i: "tag; the smallest 32-bit integer where the call has none",
+        size_class u u8: "bits of the number of bytes of one call",
+        count u u64: "calls",
+        bytes u u64: "bytes of all calls",
+        wall_ns u u64: "wall time inside, ns",
+        cpu_ns u u64: "CPU time inside, ns",
+        runq_ns u u64: "ready without a core inside, ns",
+        max_wall_ns u u64: "longest call, ns",
+    }
+    "messages" MessageEdge {
+        src u u32: "sending rank",
+        dst u u32: "receiving rank",
+        send_ctx ctx: "context of the send",
+        post_ctx ctx: "context that posted the receive; null for a blocking receive",
+        recv_ctx ctx: "context that completed the receive",
+        sampled u u64: "messages sampled at both ends",
+        bytes u u64: "their bytes",
+        late_sender_ns u u64: "time the receiver waited for the send to start, ns",
+        late_senders u u64: "messages with such a wait",
+        late_receiver_ns u u64: "time the sender waited for the receive to be posted, ns",
+    }
+    "collectives" CollectiveWait {
+        rank u u32: "rank",
+        ctx ctx: "context of the call",
+        func u u16: "row in functions",
+        comm none u16: "row in comms",
+        sampled u u64: "instances sampled on all ranks",
+        wait_ns u u64: "own arrival to that of whom it waits for, ns",
+        last u u64: "instances in which this rank came last",
+        after_last_ns u u64: "last arrival to own leave, ns",
+    }
+    "events" StoredEvent {
+        window u u32: "number of the window",
+        rank u u32: "rank",
+        thread u u16: "thread of the rank",
+        ctx ctx: "context of the call",
+        func u u16: "row in functions",
+        kind u u8: "0 no partner, 1 send, 2 receive completed, 3 collective, 4 synchronous send completed, 5 receive posted",
+        first_of_call flag: "1 for the first row of a call",
+        link u u32: "message or collective within the window; 0 for none",
+        peer none u32: "partner or root; null for none",
+        bytes u u64: "bytes",
+        busy_ns u u64: "CPU time and time asleep since the previous call, ns",
+        enter_ns u u64: "start, from the start of the rank's previous row in the window, ns",
+        mpi_ns u u64: "duration, ns",
+    }
+}
+
+/// An event with its start stored relative to the row before, which is a smaller number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StoredEvent {
+    pub window: u32,
+    pub rank: u32,
+    pub thread: u16,
+    pub ctx: CtxId,
+    pub func: u16,
+    pub kind: u8,
+    pub first_of_call: bool,
+    pub link: u32,
+    pub peer: u32,
+    pub bytes: u64,
+    pub busy_ns: u64,
+    pub enter_ns: u64,
+    pub mpi_ns: u64,
+}
+
+/// Columns of samples: the fixed ones, and one for each counter, which is growth while the samples
+/// were taken.
+pub(super) fn sample_columns(counters: &[String]) -> Vec<Column<Sample>> {
+    let mut all = vec![
+        column!(Sample, rank u u32, "rank"),
+        column!(Sample, thread u u16, "thread of the rank"),
+        column!(Sample, after ctx, "context of the MPI call left last; null before the first"),
+        column!(Sample, ctx ctx, "context of the sample"),
+        column!(Sample, count u u32, "samples"),
+        column!(Sample, cpu_ns u u64, "CPU time that they stand for, ns"),
+    ];
+    all.extend(counters.iter().enumerate().map(|(i, name)| Column {
+        name: name.clone(),
+        meaning: "growth of this counter",
+        values: Values::Unsigned(
+            Box::new(move |r: &Sample| r.counters.get(i).copied()),
+            Box::new(move |r: &mut Sample, v| {
+                r.counters.resize(r.counters.len().max(i + 1), 0);
+                if let Some(place) = r.counters.get_mut(i) {
+                    *place = v.unwrap_or(0);
+                }
+            }),
+        ),
+    }));
+    all
+}

@@ -1,0 +1,10 @@
+//! A recorded run at rest: one directory with `run.json` and a Parquet file for each table.
+//!
+//! The schema stands once, in [`columns`]; writer, reader, `run.json` and the documentation are made
+//! from it. `run.json` is written last, so a directory that has it is whole.
+
+mod codec;
+mod columns;
+mod run;
+
+pub use run::{HEADER_NAME, VERSION, open_run, read_run, run_bytes, write_run};

@@ -1,0 +1,228 @@
+//! A whole run on disk: written at once or not at all, read back as it was.
+
+use super::codec;
+use super::columns::{Column, Name, StoredEvent, Table, sample_columns};
+use crate::FormatError;
+use crate::spool::read_spool;
+use headwater_model::run::*;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// Name of the file that says what a run is.
+pub const HEADER_NAME: &str = "run.json";
+/// Version of the directory's format; readers refuse newer ones.
+pub const VERSION: u32 = 1;
+
+/// Name of the directory that the collector spools into, inside the run's.
+const SPOOL: &str = "spool";
+
+fn file(dir: &Path, table: &str) -> PathBuf {
+    dir.join(format!("{table}.parquet"))
+}
+
+fn describe<R>(columns: &[Column<R>]) -> Value {
+    columns
+        .iter()
+        .map(|c| (c.name.clone(), json!(c.meaning)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// Starts of events relative to the row before of the same rank and window, and back.
+fn store(events: &[Event]) -> Vec<StoredEvent> {
+    let mut last = (u32::MAX, u32::MAX, 0);
+    let mut out = Vec::with_capacity(events.len());
+    for e in events {
+        let base = if (e.window, e.rank) == (last.0, last.1) {
+            last.2
+        } else {
+            0
+        };
+        last = (e.window, e.rank, e.enter_ns.max(base));
+        out.push(StoredEvent {
+            window: e.window,
+            rank: e.rank,
+            thread: e.thread,
+            ctx: e.ctx,
+            func: e.func,
+            kind: e.kind as u8,
+            first_of_call: e.first_of_call,
+            link: e.link,
+            peer: e.peer,
+            bytes: e.bytes,
+            busy_ns: e.busy_ns,
+            enter_ns: e.enter_ns.saturating_sub(base),
+            mpi_ns: e.mpi_ns,
+        });
+    }
+    out
+}
+
+fn restore(stored: &[StoredEvent]) -> Vec<Event> {
+    let mut last = (u32::MAX, u32::MAX, 0);
+    let mut out = Vec::with_capacity(stored.len());
+    for s in stored {
+        let base = if (s.window, s.rank) == (last.0, last.1) {
+            last.2
+        } else {
+            0u64
+        };
+        let enter_ns = base.saturating_add(s.enter_ns);
+        last = (s.window, s.rank, enter_ns);
+        out.push(Event {
+            window: s.window,
+            rank: s.rank,
+            thread: s.thread,
+            ctx: s.ctx,
+            func: s.func,
+            kind: EventKind::from_code(s.kind).unwrap_or_default(),
+            first_of_call: s.first_of_call,
+            link: s.link,
+            peer: s.peer,
+            bytes: s.bytes,
+            busy_ns: s.busy_ns,
+            enter_ns,
+            mpi_ns: s.mpi_ns,
+        });
+    }
+    out
+}
+
+/// Writes `run` as the directory `dir`, which may exist but must not hold a run yet.
+///
+/// # Errors
+/// [`FormatError::Exists`] where there is a run already; I/O errors. Nothing is left half done: the
+/// tables are made beside and moved, `run.json` last.
+pub fn write_run(dir: &Path, run: &Run) -> Result<(), FormatError> {
+    if dir.join(HEADER_NAME).exists() {
+        return Err(FormatError::Exists(dir.to_path_buf()));
+    }
+    std::fs::create_dir_all(dir).map_err(FormatError::io("make", dir))?;
+    let temporary = dir.join(format!(".part-{}", std::process::id()));
+    std::fs::create_dir_all(&temporary).map_err(FormatError::io("make", &temporary))?;
+    let written = write_into(&temporary, dir, run);
+    let _ = std::fs::remove_dir_all(&temporary);
+    written
+}
+
+fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError> {
+    let mut tables = Map::new();
+    fn put<R: Table>(
+        dir: &Path,
+        rows: &[R],
+        tables: &mut Map<String, Value>,
+    ) -> Result<(), FormatError> {
+        let columns = R::columns();
+        tables.insert(R::NAME.to_string(), describe(&columns));
+        codec::write(&file(dir, R::NAME), &columns, rows)
+    }
+    let functions: Vec<Name> = run
+        .functions
+        .iter()
+        .map(|name| Name { name: name.clone() })
+        .collect();
+    put(temporary, &run.modules, &mut tables)?;
+    put(temporary, &run.contexts, &mut tables)?;
+    put(temporary, &functions, &mut tables)?;
+    put(temporary, &run.comms, &mut tables)?;
+    put(temporary, &run.ranks, &mut tables)?;
+    put(temporary, &run.segments, &mut tables)?;
+    put(temporary, &run.calls, &mut tables)?;
+    put(temporary, &run.messages, &mut tables)?;
+    put(temporary, &run.collectives, &mut tables)?;
+    put(temporary, &store(&run.events), &mut tables)?;
+    let columns = sample_columns(&run.header.counters);
+    tables.insert("samples".to_string(), describe(&columns));
+    codec::write(&file(temporary, "samples"), &columns, &run.samples)?;
+
+    let names: Vec<String> = tables.keys().cloned().collect();
+    let header = json!({ "format": VERSION, "header": run.header, "tables": tables });
+    let text = serde_json::to_string_pretty(&header)
+        .map_err(|e| FormatError::damaged(dir, e.to_string()))?;
+    let header_file = temporary.join(HEADER_NAME);
+    std::fs::write(&header_file, text + "\n").map_err(FormatError::io("write", &header_file))?;
+    for name in names {
+        let target = file(dir, &name);
+        std::fs::rename(file(temporary, &name), &target)
+            .map_err(FormatError::io("write", &target))?;
+    }
+    let target = dir.join(HEADER_NAME);
+    std::fs::rename(&header_file, &target).map_err(FormatError::io("write", &target))
+}
+
+/// Reads the run in `dir`.
+///
+/// # Errors
+/// A directory that is no run, a newer format, a table that is missing or damaged.
+pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
+    let path = dir.join(HEADER_NAME);
+    let text = match std::fs::read_to_string(&path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            return Err(FormatError::NotARun(dir.to_path_buf()));
+        }
+        other => other.map_err(FormatError::io("read", &path))?,
+    };
+    let value: Value =
+        serde_json::from_str(&text).map_err(|e| FormatError::damaged(&path, e.to_string()))?;
+    let found = value.get("format").and_then(Value::as_u64).unwrap_or(0);
+    if found > u64::from(VERSION) {
+        return Err(FormatError::Newer {
+            path,
+            found: u32::try_from(found).unwrap_or(u32::MAX),
+            known: VERSION,
+        });
+    }
+    let header = value.get("header").cloned().unwrap_or(Value::Null);
+    let header: Header =
+        serde_json::from_value(header).map_err(|e| FormatError::damaged(&path, e.to_string()))?;
+    fn get<R: Table>(dir: &Path) -> Result<Vec<R>, FormatError> {
+        codec::read(&file(dir, R::NAME), &R::columns())
+    }
+    let samples = codec::read(&file(dir, "samples"), &sample_columns(&header.counters))?;
+    Ok(Run {
+        modules: get(dir)?,
+        contexts: get(dir)?,
+        functions: get::<Name>(dir)?.into_iter().map(|n| n.name).collect(),
+        comms: get(dir)?,
+        ranks: get(dir)?,
+        segments: get(dir)?,
+        calls: get(dir)?,
+        messages: get(dir)?,
+        collectives: get(dir)?,
+        events: restore(&get::<StoredEvent>(dir)?),
+        samples,
+        header,
+    })
+}
+
+/// Reads the run in `dir`, first making its tables from the spool if the run was recorded without a
+/// launcher of ours, or was cut off. The spool goes when the tables stand.
+///
+/// # Errors
+/// As [`read_run`] and [`read_spool`].
+pub fn open_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run, FormatError> {
+    let spool = dir.join(SPOOL);
+    if dir.join(HEADER_NAME).exists() || !spool.is_dir() {
+        return read_run(dir);
+    }
+    let mut run = read_spool(&spool)?;
+    complete(&mut run.header);
+    if run.header.name.is_empty() {
+        run.header.name = dir
+            .file_name()
+            .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    }
+    write_run(dir, &run)?;
+    let _ = std::fs::remove_dir_all(&spool);
+    Ok(run)
+}
+
+/// Bytes of the run in `dir` on disk.
+pub fn run_bytes(dir: &Path) -> u64 {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter_map(|e| e.metadata().ok())
+        .filter(std::fs::Metadata::is_file)
+        .map(|m| m.len())
+        .sum()
+}

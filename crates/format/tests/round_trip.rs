@@ -1,0 +1,159 @@
+//! A run written and read back is the run it was; damaged ones are told, never a panic.
+
+use headwater_format::{FormatError, read_run, spool::read_spool, write_run};
+use headwater_model::run::*;
+
+fn sample_run() -> Run {
+    let context = |parent, offset, exact| Context {
+        parent,
+        module: 0,
+        offset,
+        exact,
+    };
+    Run {
+        header: Header {
+            name: "app.2".into(),
+            ranks: 2,
+            counters: vec!["page_faults".into()],
+            nodes: vec!["n".into()],
+            cores: vec![2],
+            ..Default::default()
+        },
+        modules: vec![Module {
+            path: "/home/u/app".into(),
+            build_id: "ab12".into(),
+        }],
+        contexts: vec![context(CtxId::NONE, 16, false), context(CtxId(0), 32, true)],
+        functions: vec!["MPI_Allreduce".into()],
+        comms: vec![Comm {
+            hash: u64::MAX,
+            size: 2,
+        }],
+        ranks: (0..2)
+            .map(|rank| RankInfo {
+                rank,
+                complete: rank == 0,
+                cpus: "0-1".into(),
+                ..Default::default()
+            })
+            .collect(),
+        samples: vec![Sample {
+            rank: 1,
+            after: CtxId::NONE,
+            ctx: CtxId(1),
+            count: 3,
+            cpu_ns: 15,
+            counters: vec![7],
+            ..Default::default()
+        }],
+        segments: vec![Segment {
+            from: CtxId::NONE,
+            to: CtxId(0),
+            count: 9,
+            wall_ns: 100,
+            cpu_ns: 90,
+            ..Default::default()
+        }],
+        calls: vec![MpiCalls {
+            ctx: CtxId(0),
+            comm: u16::MAX,
+            peer: peer::ANY,
+            tag: i32::MIN,
+            count: 5,
+            ..Default::default()
+        }],
+        messages: vec![MessageEdge {
+            src: 1,
+            send_ctx: CtxId(0),
+            sampled: 2,
+            ..Default::default()
+        }],
+        collectives: vec![CollectiveWait {
+            rank: 1,
+            ctx: CtxId(0),
+            wait_ns: 12,
+            ..Default::default()
+        }],
+        events: (0..4)
+            .map(|i| Event {
+                rank: i / 2,
+                ctx: CtxId(0),
+                kind: EventKind::Send,
+                first_of_call: true,
+                link: i,
+                peer: u32::MAX,
+                enter_ns: u64::from(10 + i),
+                ..Default::default()
+            })
+            .collect(),
+    }
+}
+
+#[test]
+fn a_run_reads_back_as_it_was_written() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let dir = dir.path().join("app.2");
+    let run = sample_run();
+    write_run(&dir, &run).expect("writes");
+    assert_eq!(read_run(&dir).expect("reads"), run);
+    assert!(matches!(write_run(&dir, &run), Err(FormatError::Exists(_))));
+}
+
+#[test]
+fn what_is_no_run_is_said_to_be_none() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    assert!(matches!(read_run(dir.path()), Err(FormatError::NotARun(_))));
+    assert!(matches!(
+        read_spool(dir.path()),
+        Err(FormatError::NothingRecorded(_))
+    ));
+    std::fs::write(dir.path().join("run.json"), r#"{"format": 99}"#).expect("writes");
+    assert!(matches!(
+        read_run(dir.path()),
+        Err(FormatError::Newer { found: 99, .. })
+    ));
+}
+
+#[test]
+fn tables_cut_anywhere_are_damage_not_a_panic() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run_dir = dir.path().join("app.2");
+    write_run(&run_dir, &sample_run()).expect("writes");
+    let table = run_dir.join("segments.parquet");
+    let whole = std::fs::read(&table).expect("reads");
+    for len in (0..whole.len()).step_by(37) {
+        std::fs::write(&table, &whole[..len]).expect("writes");
+        assert!(
+            matches!(read_run(&run_dir), Err(FormatError::Damaged { .. })),
+            "cut to {len} bytes"
+        );
+    }
+    std::fs::remove_file(&table).expect("removes");
+    assert!(matches!(read_run(&run_dir), Err(FormatError::Io { .. })));
+}
+
+#[test]
+fn spool_bytes_of_any_kind_are_no_panic() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("host.1.spool");
+    let mut bytes = headwater_format::spool::layout::MAGIC
+        .to_le_bytes()
+        .to_vec();
+    bytes.extend([1, 0, 0, 0]);
+    let mut state = 7u64;
+    for len in (0..40_000).step_by(1999) {
+        while bytes.len() < len {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            bytes.push((state >> 60) as u8);
+        }
+        std::fs::write(&file, &bytes[..len.min(bytes.len())]).expect("writes");
+        let _ = read_spool(dir.path());
+    }
+    std::fs::write(dir.path().join("merged.spool"), b"nonsense").expect("writes");
+    assert!(matches!(
+        read_spool(dir.path()),
+        Err(FormatError::Damaged { .. })
+    ));
+}
