@@ -1,1 +1,62 @@
-//! Placeholder until the crate's first commit.
+//! From an executable or shared library to its functions, loops, branches and calls with lines.
+//!
+//! *Comes in*: the path of an ELF file (x86-64 or AArch64, position independent or not, with debug
+//! information of its own, split off, or none). *Goes out*: a
+//! [`ModuleStructure`](headwater_model::psg::ModuleStructure), the contracted Program Structure Graph
+//! of ScalAna (section III-A), got from machine code as in PerFlow (section 3.2), so that it works for
+//! whatever compiler made the file and nothing is rebuilt.
+//!
+//! The way: `elf` (sections, symbols, imported names) → `decode` (instructions that steer) → `flow`
+//! (basic blocks, jump tables, dominators, loops) → `tree` (vertices with lines from `dwarf`).
+//! Bytes may be anything: what cannot be read becomes a sentence in `problems`, or an error that names
+//! the file; never a panic.
+
+mod cache;
+mod debug;
+mod decode;
+mod dwarf;
+mod elf;
+mod error;
+mod flow;
+mod graph;
+mod names;
+mod render;
+mod tree;
+
+pub use cache::Cache;
+pub use error::StructureError;
+pub use names::is_mpi_name;
+pub use render::tree as render_tree;
+
+use headwater_model::psg::ModuleStructure;
+use std::path::{Path, PathBuf};
+
+/// What the user may set.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Loops nested deeper than this are merged into the one around them, unless MPI is called in them.
+    pub max_loop_depth: usize,
+    /// Where split debug information is looked for.
+    pub debug_roots: Vec<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_loop_depth: 10,
+            debug_roots: vec![PathBuf::from("/usr/lib/debug")],
+        }
+    }
+}
+
+/// Analyses the module at `path`.
+///
+/// # Errors
+/// A file that cannot be read or is no ELF file for one of the known processors.
+pub fn analyse(path: &Path, options: &Options) -> Result<ModuleStructure, StructureError> {
+    let file = elf::map(path)?;
+    let image = elf::Image::parse(path, &file)?;
+    let debug = debug::find(path, &image, options);
+    let info = dwarf::read(&image, debug.as_ref());
+    Ok(tree::build(path, &image, &info, options))
+}

@@ -1,0 +1,138 @@
+//! What names of functions tell.
+
+/// Whether a callee is an MPI function: C, PMPI, or Fortran in any of the three bindings.
+pub fn is_mpi_name(name: &str) -> bool {
+    let base = name.split('@').next().unwrap_or(name);
+    let c = base
+        .strip_prefix("PMPI_")
+        .or_else(|| base.strip_prefix("MPI_"));
+    let fortran = base
+        .strip_prefix("mpi_")
+        .or_else(|| base.strip_prefix("pmpi_"));
+    let upper = |s: &str| s.starts_with(|c: char| c.is_ascii_uppercase());
+    let word = |s: &str| {
+        !s.is_empty()
+            && s.chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    c.is_some_and(upper) || fortran.is_some_and(word)
+}
+
+/// Functions that do not come back.
+const NO_RETURN: [&str; 22] = [
+    "exit",
+    "_exit",
+    "_Exit",
+    "quick_exit",
+    "abort",
+    "__stack_chk_fail",
+    "__assert_fail",
+    "__cxa_throw",
+    "__cxa_rethrow",
+    "__cxa_bad_cast",
+    "_Unwind_Resume",
+    "_ZSt9terminatev",
+    "__fortify_fail",
+    "__chk_fail",
+    "longjmp",
+    "siglongjmp",
+    "pthread_exit",
+    "MPI_Abort",
+    "mpi_abort_",
+    "__libc_start_main",
+    "_ZSt17__throw_bad_allocv",
+    "err",
+];
+
+/// Whether a call of this name does not come back.
+pub fn never_returns(name: &str) -> bool {
+    let base = name.split('@').next().unwrap_or(name);
+    NO_RETURN.contains(&base)
+        || base.starts_with("_gfortran_stop")
+        || base.starts_with("_gfortran_error_stop")
+        || base.starts_with("_gfortran_runtime_error")
+        || base.starts_with("_ZSt") && base.contains("__throw_")
+}
+
+/// Whether a call makes, ends or waits for a thread.
+pub fn is_thread_name(name: &str) -> bool {
+    matches!(
+        name,
+        "pthread_create" | "pthread_join" | "pthread_detach" | "thrd_create" | "thrd_join"
+    ) || name.starts_with("GOMP_parallel")
+}
+
+/// Whether a call takes, gives back or waits on a lock.
+pub fn is_lock_name(name: &str) -> bool {
+    [
+        "pthread_mutex_",
+        "pthread_rwlock_",
+        "pthread_spin_",
+        "pthread_cond_",
+        "pthread_barrier_",
+        "sem_wait",
+        "sem_post",
+        "GOMP_critical",
+        "omp_set_lock",
+        "omp_unset_lock",
+    ]
+    .iter()
+    .any(|p| name.starts_with(p))
+}
+
+/// The name for people.
+pub fn demangle(name: &str) -> String {
+    if name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h") {
+        let text = format!("{:#}", rustc_demangle::demangle(name));
+        if text != name {
+            return text;
+        }
+    }
+    if name.starts_with("_Z")
+        && let Ok(symbol) = cpp_demangle::Symbol::new(name)
+    {
+        let options = cpp_demangle::DemangleOptions::new()
+            .no_params()
+            .no_return_type();
+        if let Ok(text) = symbol.demangle_with_options(&options) {
+            return text;
+        }
+    }
+    name.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mpi_is_recognised_in_every_binding() {
+        for name in [
+            "MPI_Send",
+            "PMPI_Allreduce",
+            "mpi_send_",
+            "mpi_irecv_f08_",
+            "mpi_bcast_f08ts_",
+            "mpi_init__",
+            "MPI_Send@GLIBC",
+        ] {
+            assert!(is_mpi_name(name), "{name}");
+        }
+        for name in [
+            "MPIR_Err",
+            "ompi_mpi_init",
+            "send",
+            "mpi_",
+            "MPI_",
+            "compi_send",
+        ] {
+            assert!(!is_mpi_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_made_readable() {
+        assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar");
+        assert_eq!(demangle("main"), "main");
+    }
+}

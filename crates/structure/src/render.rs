@@ -1,0 +1,51 @@
+//! A structure as an indented tree for people.
+
+use headwater_model::psg::{ModuleStructure, VertexKind};
+use std::fmt::Write;
+
+/// The tree of all functions, or of those whose name contains `filter`.
+pub fn tree(structure: &ModuleStructure, filter: Option<&str>) -> String {
+    let mut out = String::new();
+    for function in &structure.functions {
+        let name = structure.string(function.name);
+        if filter.is_some_and(|f| !name.contains(f)) {
+            continue;
+        }
+        let mut depth = vec![0usize; function.vertices.len()];
+        for (i, v) in function.vertices.iter().enumerate() {
+            depth[i] = v
+                .parent
+                .and_then(|p| depth.get(p as usize))
+                .map_or(0, |d| d + 1);
+            if v.kind == VertexKind::Comp {
+                continue;
+            }
+            let label = match v.kind {
+                VertexKind::Function => name.to_string(),
+                VertexKind::Loop => "loop".into(),
+                VertexKind::IrreducibleLoop => "irreducible loop".into(),
+                VertexKind::Branch => "branch".into(),
+                VertexKind::Inlined => {
+                    format!("inlined {}", v.name.map_or("", |n| structure.string(n)))
+                }
+                _ => format!(
+                    "call {}",
+                    v.name.map_or("through a pointer", |n| structure.string(n))
+                ),
+            };
+            let at = match v.file {
+                Some(file) if v.first_line > 0 => {
+                    let base = structure.string(file).rsplit('/').next().unwrap_or("");
+                    if v.last_line > v.first_line {
+                        format!("{base}:{}-{}", v.first_line, v.last_line)
+                    } else {
+                        format!("{base}:{}", v.first_line)
+                    }
+                }
+                _ => format!("{:#x}", v.address),
+            };
+            let _ = writeln!(out, "{:indent$}{label}  {at}", "", indent = 2 * depth[i]);
+        }
+    }
+    out
+}
