@@ -1,2 +1,20 @@
-//! The `headwater` command.
-fn main() {}
+//! The `headwater` command: a thin front door to the crates.
+
+mod args;
+mod commands;
+mod exit;
+mod source;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    match commands::run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(message) => {
+            eprintln!("headwater: {message}");
+            ExitCode::from(exit::BAD_USE)
+        }
+    }
+}

@@ -1,1 +1,16 @@
-//! Placeholder until the crate's first commit.
+//! Knows the launchers: finds the one that belongs to a program, and puts us before the program.
+//!
+//! *Comes in*: a command line as a user would type it. *Goes out*: the command line to run instead,
+//! and the environment that loads the collector. Launchers are rows of a table ([`launcher`]); the
+//! collector is set before the program only, never before the launcher, whose own processes it has
+//! no business in.
+
+mod error;
+mod launcher;
+mod library;
+mod preload;
+
+pub use error::LaunchError;
+pub use launcher::{Launcher, command_for, place_before_program, recognise};
+pub use library::{MpiKind, mpi_library};
+pub use preload::{collector_path, exec};

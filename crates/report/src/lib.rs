@@ -1,1 +1,21 @@
-//! Placeholder until the crate's first commit.
+//! One model of findings, shown in the terminal and as JSON.
+//!
+//! *Comes in*: a [`Diagnosis`](headwater_model::diagnosis::Diagnosis) and a way to get source lines;
+//! *goes out*: text. This crate opens no file and prints nothing: the caller hands in a
+//! [`SourceLines`] and writes what it gets. The same diagnosis gives the same bytes.
+
+mod bars;
+mod cause;
+mod style;
+mod tables;
+mod text;
+
+pub use text::{Excerpt, SourceLines, TextOptions, text};
+
+use headwater_model::diagnosis::Diagnosis;
+
+/// The diagnosis as JSON, as its types serialise, with a newline at the end.
+pub fn json(diagnosis: &Diagnosis) -> String {
+    serde_json::to_string_pretty(diagnosis)
+        .map_or_else(|e| format!("{{\"error\": \"{e}\"}}\n"), |t| t + "\n")
+}

@@ -1,0 +1,198 @@
+//! The command line, defined once: parsing, help, man page and completions come from here.
+
+use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Finds where a parallel program's scaling loss comes from, and follows it to the line that causes it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "headwater",
+    version,
+    about,
+    after_help = "Start with:  headwater run -n 2,4,8,16 -- ./app\nExit codes: 0 done, 1 over a --fail-on threshold, 2 bad use or input; record and run pass on the program's own."
+)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Record at several scales, then diagnose.
+    #[command(
+        after_help = "Example:  headwater run -n 2,4,8,16 -- ./app input\n          headwater run -n 16,32 -- mpirun -n {np} --map-by core ./app input"
+    )]
+    Run(RunArgs),
+    /// Record one run under any launcher.
+    #[command(after_help = "Example:  headwater record -o p16 -- mpirun -n 16 ./app input")]
+    Record(RecordArgs),
+    /// Become a program with the collector loaded; goes behind a launcher.
+    #[command(after_help = "Example:  mpirun -n 8 headwater exec -- ./app input")]
+    Exec(ExecArgs),
+    /// Find the root causes in recorded runs of one program.
+    #[command(after_help = "Example:  headwater diagnose app.2 app.4 app.8 app.16")]
+    Diagnose(DiagnoseArgs),
+    /// Show the structure of a program: functions, loops, branches, calls.
+    #[command(after_help = "Example:  headwater structure ./app --function solve")]
+    Structure(StructureArgs),
+    /// Tell what this machine has and lacks for recording.
+    #[command(after_help = "Example:  headwater doctor")]
+    Doctor {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Example:  headwater completions bash > /etc/bash_completion.d/headwater"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page.
+    #[command(after_help = "Example:  headwater man > headwater.1")]
+    Man,
+}
+
+/// What recording can be told.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Recording {
+    /// Samples per second of CPU time.
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub hz: Option<u32>,
+    /// Print what would be run, and run nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, ClapArgs)]
+pub struct RunArgs {
+    /// Numbers of ranks, separated by commas.
+    #[arg(short = 'n', long = "ranks", value_delimiter = ',', required = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: Vec<u32>,
+    /// Directory to put the runs into.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Recording.
+    #[command(flatten)]
+    pub recording: Recording,
+    /// Diagnosis.
+    #[command(flatten)]
+    pub analysis: Analysis,
+    /// The program, or a launcher with {np} for the number of ranks.
+    #[arg(last = true, required = true)]
+    pub program: Vec<String>,
+}
+
+/// Arguments of `record`.
+#[derive(Debug, ClapArgs)]
+pub struct RecordArgs {
+    /// Name of the run; by default program, ranks and job.
+    #[arg(short, long, value_name = "NAME")]
+    pub output: Option<PathBuf>,
+    /// Recording.
+    #[command(flatten)]
+    pub recording: Recording,
+    /// Print JSON about what was recorded, to standard error.
+    #[arg(long)]
+    pub json: bool,
+    /// The launcher and the program.
+    #[arg(last = true, required = true)]
+    pub command: Vec<String>,
+}
+
+/// Arguments of `exec`.
+#[derive(Debug, ClapArgs)]
+pub struct ExecArgs {
+    /// Where to spool; by default a directory named after program and job.
+    #[arg(long, value_name = "DIR")]
+    pub spool: Option<PathBuf>,
+    /// Recording.
+    #[command(flatten)]
+    pub recording: Recording,
+    /// The program.
+    #[arg(last = true, required = true)]
+    pub program: Vec<String>,
+}
+
+/// Strong or weak.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Kind {
+    /// The same problem on more ranks.
+    Strong,
+    /// A problem that grows with the ranks.
+    Weak,
+}
+
+/// What diagnosis can be told.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Analysis {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// How the problem grows; guessed from the arguments otherwise.
+    #[arg(long, value_name = "KIND")]
+    pub scaling: Option<Kind>,
+    /// How many times longer than the others a rank must take to stand out.
+    #[arg(long, value_name = "RATIO", default_value_t = 1.3)]
+    pub abnorm_threshold: f64,
+    /// Loops nested deeper are merged.
+    #[arg(long, value_name = "DEPTH", default_value_t = 10)]
+    pub max_loop_depth: usize,
+    /// Causes told in full.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub top: usize,
+    /// Exit with 1 if a cause's gain is at least this share of the run time (0 to 1).
+    #[arg(long, value_name = "SHARE")]
+    pub fail_on: Option<f64>,
+    /// Colour.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Arguments of `diagnose`.
+#[derive(Debug, ClapArgs)]
+pub struct DiagnoseArgs {
+    /// Recorded runs, one for each scale.
+    #[arg(required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Diagnosis.
+    #[command(flatten)]
+    pub analysis: Analysis,
+}
+
+/// Arguments of `structure`.
+#[derive(Debug, ClapArgs)]
+pub struct StructureArgs {
+    /// Executable or shared library.
+    pub module: PathBuf,
+    /// Only functions whose name contains this.
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// Loops nested deeper are merged.
+    #[arg(long, value_name = "DEPTH", default_value_t = 10)]
+    pub max_loop_depth: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The definition, for man page and completions.
+pub fn definition() -> clap::Command {
+    Args::command()
+}

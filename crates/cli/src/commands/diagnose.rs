@@ -1,0 +1,137 @@
+//! `diagnose`: runs to causes.
+
+use super::Outcome;
+use crate::args::{Analysis, Color, DiagnoseArgs, Kind};
+use crate::exit;
+use crate::source::Files;
+use headwater_format::open_run;
+use headwater_graph::{Structures, is_runtime_library};
+use headwater_model::diagnosis::Scaling;
+use headwater_model::psg::ModuleStructure;
+use headwater_model::run::{Module, Run};
+use headwater_report::{TextOptions, json, text};
+use headwater_structure::{Cache, Options};
+use rayon::prelude::*;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+/// `headwater diagnose`.
+pub fn command(args: &DiagnoseArgs) -> Outcome {
+    let runs: Result<Vec<Run>, String> = args
+        .runs
+        .par_iter()
+        .map(|dir| open_run(dir, |_| ()).map_err(|e| e.to_string()))
+        .collect();
+    report(runs?, &args.analysis)
+}
+
+/// Where analysed modules are kept.
+pub fn cache_dir() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|p| p.is_absolute());
+    let base =
+        base.or_else(|| std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache")))?;
+    Some(base.join("headwater"))
+}
+
+/// Structures of the modules that the runs touched, without those of language runtimes.
+fn structures(runs: &[Run], max_loop_depth: usize) -> Structures {
+    let mut touched: Vec<Module> = Vec::new();
+    for run in runs {
+        let mut seen = vec![false; run.modules.len()];
+        for context in &run.contexts {
+            if let Some(slot) = seen.get_mut(context.module as usize) {
+                *slot = true;
+            }
+        }
+        let own = run
+            .modules
+            .iter()
+            .zip(seen)
+            .filter(|(m, seen)| *seen && !is_runtime_library(&m.path));
+        touched.extend(own.map(|(m, _)| m.clone()));
+    }
+    touched.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
+    touched.dedup();
+    let cache = Cache::new(cache_dir());
+    let options = Options {
+        max_loop_depth,
+        ..Default::default()
+    };
+    let analysed: Vec<(Module, ModuleStructure)> = touched
+        .into_par_iter()
+        .map(|module| {
+            let structure =
+                cache.load_or_analyse(Path::new(&module.path), &module.build_id, &options);
+            let structure = match structure {
+                Ok(s) if s.build_id == module.build_id => s,
+                Ok(_) => problem(
+                    &module,
+                    "it was built anew since the run was recorded, so its places cannot be named",
+                ),
+                Err(e) => problem(&module, &e.to_string()),
+            };
+            (module, structure)
+        })
+        .collect();
+    Structures::new(analysed)
+}
+
+fn problem(module: &Module, what: &str) -> ModuleStructure {
+    ModuleStructure {
+        path: module.path.clone(),
+        problems: vec![what.to_string()],
+        ..Default::default()
+    }
+}
+
+/// Diagnoses `runs` and prints the report.
+pub fn report(runs: Vec<Run>, analysis: &Analysis) -> Outcome {
+    let structures = structures(&runs, analysis.max_loop_depth);
+    let options = headwater_passes::Options {
+        scaling: analysis.scaling.map(|k| match k {
+            Kind::Strong => Scaling::Strong,
+            Kind::Weak => Scaling::Weak,
+        }),
+        abnorm_threshold: analysis.abnorm_threshold,
+        ..Default::default()
+    };
+    let diagnosis =
+        headwater_passes::diagnose(runs, structures, &options).map_err(|e| e.to_string())?;
+    if analysis.json {
+        super::print(&json(&diagnosis))?;
+    } else {
+        let built = std::fs::metadata(&diagnosis.program)
+            .and_then(|m| m.modified())
+            .ok();
+        let terminal = std::io::stdout().is_terminal();
+        let color = match analysis.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        };
+        let width = std::env::var("COLUMNS")
+            .ok()
+            .and_then(|c| c.parse().ok())
+            .unwrap_or(96usize)
+            .clamp(60, 200);
+        super::print(&text(
+            &diagnosis,
+            &TextOptions {
+                color,
+                width,
+                top: analysis.top,
+                source: &Files { built },
+            },
+        ))?;
+    }
+    let over = analysis
+        .fail_on
+        .is_some_and(|limit| diagnosis.causes.iter().any(|c| c.gain_share >= limit));
+    Ok(if over {
+        exit::OVER_THRESHOLD
+    } else {
+        exit::DONE
+    })
+}

@@ -1,0 +1,66 @@
+//! `run`: record at several scales, then diagnose.
+
+use super::{Outcome, diagnose, record};
+use crate::args::RunArgs;
+use headwater_launch::command_for;
+use std::path::Path;
+
+/// `headwater run`.
+pub fn run(args: &RunArgs) -> Outcome {
+    let mut ranks = args.ranks.clone();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let mut plans = Vec::new();
+    for n in &ranks {
+        plans.push(plan(&args.program, *n)?);
+    }
+    if args.recording.dry_run {
+        let lines: Vec<String> = plans
+            .iter()
+            .map(|(c, e)| {
+                e.iter()
+                    .map(|(k, v)| format!("{k}={v} "))
+                    .collect::<String>()
+                    + &c.join(" ")
+            })
+            .collect();
+        return super::print(&(lines.join("\n") + "\n"));
+    }
+    let mut runs = Vec::new();
+    for ((command, environment), n) in plans.iter().zip(&ranks) {
+        eprintln!("headwater: recording on {n} ranks: {}", command.join(" "));
+        let recorded = record::record(
+            command,
+            environment,
+            None,
+            args.output.as_deref().or(Some(Path::new("."))),
+            &args.recording,
+        )?;
+        eprintln!("{}", record::summary(&recorded));
+        if recorded.code != 0 {
+            eprintln!(
+                "headwater: the program failed on {n} ranks, so the other scales were not recorded; what was recorded is kept"
+            );
+            return Ok(recorded.code);
+        }
+        runs.push(recorded.run);
+    }
+    diagnose::report(runs, &args.analysis)
+}
+
+type Plan = (Vec<String>, Vec<(&'static str, &'static str)>);
+
+/// The command for one scale: the user's own with `{np}` filled in, or that of the program's launcher.
+fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
+    if program.iter().any(|w| w.contains("{np}")) {
+        return Ok((
+            program
+                .iter()
+                .map(|w| w.replace("{np}", &ranks.to_string()))
+                .collect(),
+            Vec::new(),
+        ));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    command_for(program, ranks, cores).map_err(|e| e.to_string())
+}

@@ -1,0 +1,8 @@
+//! Exit codes. `record` and `run` pass on the program's own where it failed.
+
+/// Done.
+pub const DONE: u8 = 0;
+/// A threshold that the user set with `--fail-on` is passed.
+pub const OVER_THRESHOLD: u8 = 1;
+/// Bad use or bad input; one line on standard error says what and what to do.
+pub const BAD_USE: u8 = 2;

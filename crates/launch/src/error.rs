@@ -1,0 +1,53 @@
+//! What can keep a program from being launched.
+
+use std::path::PathBuf;
+
+/// A launch that cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// Nothing to run.
+    #[error("no program was given; put it behind --, as in: headwater record -- mpirun -n 4 ./app")]
+    NoProgram,
+    /// The program is not there.
+    #[error("there is no program {0}; check the path")]
+    NotFound(String),
+    /// The launcher is not there.
+    #[error(
+        "there is no launcher {0} on this machine; install it, or name yours: headwater run -n 2,4 -- mpirun -n {{np}} ./app"
+    )]
+    NoLauncher(String),
+    /// The program is not among the launcher's arguments.
+    #[error(
+        "no program was found behind {0}; put it behind a -- of its own: … {0} OPTIONS -- ./app"
+    )]
+    NoProgramBehind(String),
+    /// No MPI library is linked.
+    #[error(
+        "{0} does not use MPI: no MPI library is linked to it; if it opens MPI itself, name the launcher: headwater record -- mpirun -n 4 {0}"
+    )]
+    NoMpi(String),
+    /// MPI is part of the program.
+    #[error(
+        "{0} holds MPI within itself (statically linked), where calls cannot be seen from outside; link it to the shared MPI library"
+    )]
+    StaticMpi(String),
+    /// A library that the program needs is not found.
+    #[error("{program} needs {library}, which is not found; set LD_LIBRARY_PATH as for running it")]
+    MissingLibrary {
+        /// The program.
+        program: String,
+        /// What it needs.
+        library: String,
+    },
+    /// The collector is not there.
+    #[error("the collector libheadwater_collector.so was not found beside {place} or in ../lib; build it with: cargo build --release, or set HEADWATER_COLLECTOR", place = .0.display())]
+    NoCollector(PathBuf),
+    /// The operating system refused.
+    #[error("cannot start {program}: {source}")]
+    Start {
+        /// What.
+        program: String,
+        /// Its answer.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,175 @@
+//! Which MPI library a program would load.
+
+use crate::LaunchError;
+use object::read::elf::{Dyn, FileHeader};
+use object::{Endianness, Object, ObjectSymbol};
+use std::path::{Path, PathBuf};
+
+/// MPI libraries as far as launching differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MpiKind {
+    /// Open MPI.
+    OpenMpi,
+    /// MPICH.
+    Mpich,
+    /// Intel MPI.
+    Intel,
+}
+
+/// The MPI library that `program` loads and where it is.
+///
+/// # Errors
+/// A program that is not there or does not use MPI, or holds it within itself.
+pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
+    let name = program.display().to_string();
+    let bytes = std::fs::read(program).map_err(|_| LaunchError::NotFound(name.clone()))?;
+    let search: Vec<PathBuf> = std::env::var("LD_LIBRARY_PATH")
+        .unwrap_or_default()
+        .split(':')
+        .filter(|p| !p.is_empty())
+        .map(PathBuf::from)
+        .collect();
+    let mut open = vec![program.to_path_buf()];
+    let mut seen: Vec<String> = Vec::new();
+    while let Some(file) = open.pop() {
+        let Some((needed, run_paths)) = std::fs::read(&file).ok().and_then(|b| needed(&b, &file))
+        else {
+            continue;
+        };
+        for library in needed {
+            if seen.contains(&library) {
+                continue;
+            }
+            seen.push(library.clone());
+            let found = find(&library, run_paths.iter().chain(&search));
+            if is_mpi(&library) {
+                let path = found.ok_or(LaunchError::MissingLibrary {
+                    program: name,
+                    library,
+                })?;
+                return Ok((kind(&path), path));
+            }
+            open.extend(found);
+        }
+    }
+    if has_mpi_symbols(&bytes) {
+        Err(LaunchError::StaticMpi(name))
+    } else {
+        Err(LaunchError::NoMpi(name))
+    }
+}
+
+fn is_mpi(library: &str) -> bool {
+    let stem = library.split(".so").next().unwrap_or(library);
+    matches!(
+        stem,
+        "libmpi"
+            | "libmpich"
+            | "libmpi_abi"
+            | "libmpifort"
+            | "libmpichfort"
+            | "libmpi_mpifh"
+            | "libmpicxx"
+    )
+}
+
+/// Told by what the library itself holds: names alone are shared between them.
+fn kind(path: &Path) -> MpiKind {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let holds = |text: &[u8]| bytes.windows(text.len()).any(|w| w == text);
+    if path.to_string_lossy().contains("libmpi.so.40") || holds(b"ompi_mpi_comm_world") {
+        MpiKind::OpenMpi
+    } else if holds(b"Intel(R) MPI Library") || holds(b"I_MPI_FABRICS") {
+        MpiKind::Intel
+    } else {
+        MpiKind::Mpich
+    }
+}
+
+fn has_mpi_symbols(bytes: &[u8]) -> bool {
+    let Ok(file) = object::File::parse(bytes) else {
+        return false;
+    };
+    file.symbols()
+        .any(|s| s.is_definition() && matches!(s.name(), Ok("MPI_Init" | "PMPI_Init")))
+}
+
+/// Libraries that a file needs, and the directories that it names for them.
+fn needed(bytes: &[u8], file: &Path) -> Option<(Vec<String>, Vec<PathBuf>)> {
+    let header = object::elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let (entries, strings) = sections.dynamic(endian, bytes).ok()??;
+    let strings = sections.strings(endian, bytes, strings).ok()?;
+    let origin = file.canonicalize().ok()?.parent()?.display().to_string();
+    let (mut libraries, mut paths) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let tag = entry.tag(endian);
+        let text = || {
+            let at = u32::try_from(entry.val(endian)).ok()?;
+            Some(String::from_utf8_lossy(strings.get(at).ok()?).into_owned())
+        };
+        if tag == object::elf::DT_NEEDED {
+            libraries.extend(text());
+        } else if tag == object::elf::DT_RUNPATH || tag == object::elf::DT_RPATH {
+            let list = text()
+                .unwrap_or_default()
+                .replace("${ORIGIN}", "$ORIGIN")
+                .replace("$ORIGIN", &origin);
+            paths.extend(list.split(':').filter(|p| !p.is_empty()).map(PathBuf::from));
+        }
+    }
+    Some((libraries, paths))
+}
+
+/// Where the loader looks: the given directories, those of its configuration, the usual ones.
+fn find<'a>(library: &str, given: impl Iterator<Item = &'a PathBuf>) -> Option<PathBuf> {
+    let mut directories: Vec<PathBuf> = given.cloned().collect();
+    let configured = std::fs::read_dir("/etc/ld.so.conf.d")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut files: Vec<PathBuf> = configured.map(|e| e.path()).collect();
+    files.sort();
+    for file in files {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        directories.extend(
+            text.lines()
+                .map(str::trim)
+                .filter(|l| l.starts_with('/'))
+                .map(PathBuf::from),
+        );
+    }
+    directories.extend(["/lib64", "/usr/lib64", "/lib", "/usr/lib"].map(PathBuf::from));
+    directories
+        .into_iter()
+        .map(|d| d.join(library))
+        .find(|p| p.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_mpi_is_told() {
+        assert!(matches!(
+            mpi_library(Path::new("/bin/sh")),
+            Err(LaunchError::NoMpi(_))
+        ));
+        assert!(matches!(
+            mpi_library(Path::new("/no/such")),
+            Err(LaunchError::NotFound(_))
+        ));
+    }
+
+    #[test]
+    fn mpi_libraries_are_known_by_name() {
+        assert!(
+            ["libmpi.so.40", "libmpich.so.12", "libmpifort.so.12"]
+                .iter()
+                .all(|l| is_mpi(l))
+        );
+        assert!(!is_mpi("libmpiP.so") && !is_mpi("libc.so.6"));
+    }
+}

@@ -1,0 +1,63 @@
+//! The collector put before a program: its path, the environment, and the program in our place.
+
+use crate::LaunchError;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const NAME: &str = "libheadwater_collector.so";
+
+/// Where the collector is: said by `HEADWATER_COLLECTOR`, beside this program, or in `../lib`.
+///
+/// # Errors
+/// It is in none of these places.
+pub fn collector_path() -> Result<PathBuf, LaunchError> {
+    if let Some(path) = std::env::var_os("HEADWATER_COLLECTOR")
+        .map(PathBuf::from)
+        .filter(|p| p.is_file())
+    {
+        return Ok(path);
+    }
+    let own = std::env::current_exe()
+        .and_then(|p| p.canonicalize())
+        .unwrap_or_default();
+    let dir = own.parent().unwrap_or(Path::new("."));
+    let places = [
+        dir.join(NAME),
+        dir.join("../lib/headwater").join(NAME),
+        dir.join("../lib").join(NAME),
+    ];
+    let found = places.into_iter().find(|p| p.is_file());
+    found
+        .and_then(|p| p.canonicalize().ok())
+        .ok_or(LaunchError::NoCollector(own))
+}
+
+/// Becomes `program` with the collector loaded: same process, so signals and exit code are its own.
+/// Returns only if that fails.
+pub fn exec(program: &[String], spool: Option<&Path>, hz: Option<u32>) -> LaunchError {
+    let Some(name) = program.first() else {
+        return LaunchError::NoProgram;
+    };
+    let collector = match collector_path() {
+        Ok(path) => path,
+        Err(e) => return e,
+    };
+    let mut preload = collector.into_os_string();
+    if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|v| !v.is_empty()) {
+        preload.push(":");
+        preload.push(before);
+    }
+    let mut command = Command::new(name);
+    command.args(&program[1..]).env("LD_PRELOAD", preload);
+    if let Some(spool) = spool {
+        command.env("HEADWATER_SPOOL", spool);
+    }
+    if let Some(hz) = hz {
+        command.env("HEADWATER_HZ", hz.to_string());
+    }
+    LaunchError::Start {
+        program: name.clone(),
+        source: command.exec(),
+    }
+}
