@@ -6,6 +6,25 @@ use std::path::Path;
 /// Endings of Fortran names: what compilers append, and the two kinds of `mpi_f08` names.
 const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
+/// Calls in which a program waits for a device, a file or a timer.
+const SLEEPS: [&str; 15] = [
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "sleep",
+    "fsync",
+    "fdatasync",
+    "msync",
+    "read",
+    "write",
+    "pread",
+    "pwrite",
+    "pread64",
+    "pwrite64",
+    "poll",
+    "select",
+];
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let mut out = String::new();
@@ -16,6 +35,11 @@ fn main() {
         )
         .expect("writing to a string succeeds");
     };
+    // System calls in which a program may sleep, by their libc names.
+    for (id, name) in SLEEPS.iter().enumerate() {
+        wrapper(name, 7 << 16 | id);
+    }
+    let sleeps: String = SLEEPS.iter().map(|n| format!("c\"{n}\", ")).collect();
     let mut names = String::new();
     for (id, function) in headwater_mpi_abi::FUNCTIONS.iter().enumerate() {
         wrapper(function.name, id);
@@ -26,6 +50,8 @@ fn main() {
         writeln!(names, "c\"{0}\", c\"P{0}\",", function.name)
             .expect("writing to a string succeeds");
     }
+    writeln!(out, "/// Calls in which the program may sleep.\npub static SLEEPS: [&std::ffi::CStr; {}] = [{sleeps}];", SLEEPS.len())
+        .expect("writing to a string succeeds");
     let count = headwater_mpi_abi::FUNCTIONS.len();
     writeln!(out, "/// C names and their PMPI twins, in pairs.\npub static C_NAMES: [&std::ffi::CStr; {}] = [{names}];", 2 * count)
         .expect("writing to a string succeeds");

@@ -1,6 +1,6 @@
 //! The MPI library of this process: which it is, its functions, its handles.
 
-use crate::trampoline::C_NAMES;
+use crate::trampoline::{C_NAMES, SLEEPS};
 use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, id_of, recognise};
 use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
@@ -11,6 +11,7 @@ const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
 const COUNT: usize = FUNCTIONS.len();
 static REAL: [AtomicUsize; COUNT * 5] = [const { AtomicUsize::new(0) }; COUNT * 5];
+static SLEEP: [AtomicUsize; SLEEPS.len()] = [const { AtomicUsize::new(0) }; SLEEPS.len()];
 static ABI: AtomicPtr<Abi> = AtomicPtr::new(std::ptr::null_mut());
 static LIBRARY: OnceLock<Library> = OnceLock::new();
 
@@ -128,6 +129,20 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     };
     place.store(found, Relaxed);
     found
+}
+
+/// The libc's function behind the wrapper of a call in which the program may sleep.
+#[inline]
+pub fn real_sleep(id: usize) -> usize {
+    let Some(place) = SLEEP.get(id) else { return 0 };
+    match place.load(Relaxed) {
+        0 => {
+            let found = SLEEPS.get(id).map_or(0, |name| next(name));
+            place.store(found, Relaxed);
+            found
+        }
+        found => found,
+    }
 }
 
 /// A PMPI function by its C name; 0 where there is none.

@@ -120,6 +120,21 @@ impl Args {
         }
     }
 
+    /// Calls a function of the libc, whose result may be as wide as a register.
+    ///
+    /// # Safety
+    /// As [`Args::call`]; functions here take six arguments at the most.
+    #[inline]
+    pub unsafe fn call_wide(&self, real: usize) -> i64 {
+        type Function = unsafe extern "C-unwind" fn(u64, u64, u64, u64, u64, u64) -> i64;
+        let v = &self.values;
+        // SAFETY: an address that the loader gave for this function.
+        unsafe {
+            let real: Function = std::mem::transmute(real);
+            real(v[0], v[1], v[2], v[3], v[4], v[5])
+        }
+    }
+
     /// Calls `real` with these arguments.
     ///
     /// # Safety

@@ -49,6 +49,71 @@ pub unsafe extern "C-unwind" fn dispatch(
     stack: *const u64,
     return_address: u64,
     frame_pointer: u64,
+) -> i64 {
+    if code >> 16 == SLEEP {
+        // SAFETY: as the trampoline saved them.
+        let args = unsafe { Args::read(registers, stack, false) };
+        return asleep(
+            (code & 0xffff) as usize,
+            &args,
+            Caller {
+                return_address,
+                stack_pointer: stack as u64,
+                frame_pointer,
+            },
+        );
+    }
+    // SAFETY: passed on as they came.
+    i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
+}
+
+/// Marks wrappers of calls in which the program may sleep.
+const SLEEP: u32 = 7;
+
+/// Sleeps longer than this are noted, nanoseconds.
+const WORTH_NOTING: u64 = 50_000;
+
+/// A call of the libc in which the program may sleep: notes where, if it did for long.
+fn asleep(id: usize, args: &Args, from: Caller) -> i64 {
+    let real = abi::real_sleep(id);
+    if real == 0 {
+        return -1;
+    }
+    let at = thread::current();
+    // SAFETY: null or this thread's own recording.
+    let recorded = unsafe { at.as_mut() }.filter(|t| {
+        process::RECORDING.load(Ordering::Relaxed) && !t.in_mpi.load(Ordering::Relaxed)
+    });
+    let Some(t) = recorded else {
+        // SAFETY: the libc's own function for these arguments.
+        return unsafe { args.call_wide(real) };
+    };
+    let start = crate::clock::now();
+    // SAFETY: as above.
+    let result = unsafe { args.call_wide(real) };
+    let nanoseconds = crate::clock::now().saturating_sub(start);
+    if nanoseconds > WORTH_NOTING {
+        // SAFETY: errno belongs to this thread and is the program's to read.
+        let errno = unsafe { *libc::__errno_location() };
+        t.asleep(thread::Asleep {
+            return_address: from.return_address,
+            stack_pointer: from.stack_pointer,
+            frame_pointer: from.frame_pointer,
+            nanoseconds,
+        });
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+    }
+    result
+}
+
+/// A call of MPI.
+unsafe fn mpi(
+    code: u32,
+    registers: *const u64,
+    stack: *const u64,
+    return_address: u64,
+    frame_pointer: u64,
 ) -> i32 {
     let (id, fortran) = ((code & 0xffff) as u16, code >> 16 != 0);
     // SAFETY: as the trampoline saved them.

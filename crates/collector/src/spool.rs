@@ -75,6 +75,10 @@ impl Spool {
             return None;
         }
         self.length = offset + bytes;
+        // The first write to a page of a file may wait for the disk: do that now, not in a call.
+        const READY: usize = 1 << 17;
+        // SAFETY: within the fresh mapping; a kernel without this advice refuses it.
+        unsafe { libc::madvise(at, READY.min(bytes as usize), libc::MADV_POPULATE_WRITE) };
         Some((offset, at.cast()))
     }
 

@@ -75,6 +75,18 @@ pub struct Params {
     pub bytes: u64,
 }
 
+/// A system call in which the program slept.
+pub struct Asleep {
+    /// Return address.
+    pub return_address: u64,
+    /// Stack pointer before the call.
+    pub stack_pointer: u64,
+    /// Frame pointer of the caller.
+    pub frame_pointer: u64,
+    /// How long.
+    pub nanoseconds: u64,
+}
+
 /// A call between its enter and its leave.
 #[derive(Clone, Copy)]
 pub struct Call {
@@ -336,6 +348,45 @@ impl Thread {
         }
     }
 
+    /// Computation begins. What the bookkeeping since `then` took is nobody's; if it was long, the
+    /// time off the core in it is not the next interval's either.
+    #[inline]
+    fn leave_at(&mut self, then: u64) {
+        self.left_ns = clock::now();
+        if self.left_ns.saturating_sub(then) > WORTH_READING {
+            (self.cpu_read, self.cpu_read_at) = (clock::thread_cpu(), self.left_ns);
+            self.runq_read = self.run_delay();
+        }
+    }
+
+    /// Takes time asleep in a system call of the program, of which samples of CPU time know nothing.
+    pub fn asleep(&mut self, from: Asleep) {
+        self.in_mpi.store(true, Ordering::Relaxed);
+        if let Some(tables) = process::tables() {
+            let ctx = self.contexts.of_call(
+                tables,
+                from.return_address,
+                from.stack_pointer,
+                from.frame_pointer,
+            );
+            let after = self.last_ctx;
+            let hash = mix2(u64::from(after), u64::from(ctx));
+            let row = self.samples.find_or_push(
+                hash,
+                |r| r.after == after && r.ctx == ctx,
+                || SampleRow {
+                    after,
+                    ctx,
+                    ..Default::default()
+                },
+            );
+            if let Some(row) = row.and_then(|r| self.samples.get(r)) {
+                row.blocked_ns += from.nanoseconds;
+            }
+        }
+        self.in_mpi.store(false, Ordering::Relaxed);
+    }
+
     /// Takes a sample of computation. Called from the signal handler while `in_mpi` is false, so no
     /// table is in use.
     pub fn sample(
@@ -478,8 +529,8 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params) {
         &t.links,
     );
     t.last_ctx = call.ctx;
-    t.left_ns = now;
     look_for_modules(t);
+    t.leave_at(now);
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 

@@ -4,7 +4,8 @@
 //! calls, *samples* say in which vertices. The time of the segments that follow an MPI call is
 //! distributed over vertices as the rank's samples after that call are. A rank with few samples
 //! leans on those of all ranks, with the weight of [`PRIOR`] samples; where nobody has a sample, the
-//! time goes to the vertex around both calls.
+//! time goes to the vertex around both calls. Time asleep goes to the system calls that slept; what
+//! none of them explains (waiting for memory, mostly) is kept apart with the time without a core.
 
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::run::{CtxId, Run, Sample};
@@ -42,7 +43,7 @@ pub type HotLines = FxHashMap<(VertexIx, u32), u64>;
 
 #[derive(Default, Clone, Copy)]
 struct Amount {
-    busy: f64,
+    cpu: f64,
     blocked: f64,
     runq: f64,
 }
@@ -59,10 +60,12 @@ fn by_rank<T>(items: &[T], rank: impl Fn(&T) -> u32) -> FxHashMap<u32, &[T]> {
 fn shares(
     samples: &[Sample],
     vertex: impl Fn(CtxId) -> Option<VertexIx>,
+    amount: impl Fn(&Sample) -> f64,
 ) -> Vec<((CtxId, VertexIx), f64)> {
     let mut keyed: Vec<((CtxId, VertexIx), f64)> = samples
         .iter()
-        .filter_map(|s| Some(((s.after, vertex(s.ctx)?), f64::from(s.count))))
+        .filter_map(|s| Some(((s.after, vertex(s.ctx)?), amount(s))))
+        .filter(|s| s.1 > 0.0)
         .collect();
     keyed.sort_unstable_by_key(|k| k.0);
     keyed.dedup_by(|next, kept| {
@@ -83,7 +86,7 @@ pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Vec<Pl
 
     // What all ranks together did after each call.
     let mut pooled: FxHashMap<CtxId, Vec<(VertexIx, f64)>> = FxHashMap::default();
-    for ((after, v), n) in shares(&run.samples, vertex) {
+    for ((after, v), n) in shares(&run.samples, vertex, |s| f64::from(s.count)) {
         pooled.entry(after).or_default().push((v, n));
     }
     let pooled_total: FxHashMap<CtxId, f64> = pooled
@@ -95,7 +98,9 @@ pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Vec<Pl
         .par_iter()
         .map(|segments| {
             let rank = segments[0].rank;
-            let own = shares(samples.get(&rank).copied().unwrap_or(&[]), vertex);
+            let mine = samples.get(&rank).copied().unwrap_or(&[]);
+            let slept = shares(mine, vertex, |s| s.blocked_ns as f64 * NANO);
+            let own = shares(mine, vertex, |s| f64::from(s.count));
             let own: FxHashMap<CtxId, Shares<'_>> = own
                 .chunk_by(|a, b| a.0.0 == b.0.0)
                 .map(|c| (c[0].0.0, c))
@@ -108,13 +113,13 @@ pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Vec<Pl
                     (None, None) => TopDown::ROOT,
                 };
                 let amount = Amount {
-                    busy: segment.busy_ns() as f64 * NANO,
+                    cpu: segment.cpu_ns as f64 * NANO,
                     blocked: segment.blocked_ns as f64 * NANO,
                     runq: segment.runq_ns as f64 * NANO,
                 };
                 match amounts.last_mut() {
                     Some((from, sum, v)) if *from == segment.from => {
-                        sum.busy += amount.busy;
+                        sum.cpu += amount.cpu;
                         sum.blocked += amount.blocked;
                         sum.runq += amount.runq;
                         *v = top.common_ancestor(*v, around);
@@ -122,8 +127,27 @@ pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Vec<Pl
                     _ => amounts.push((segment.from, amount, around)),
                 }
             }
+            let slept: FxHashMap<CtxId, Shares<'_>> = slept
+                .chunk_by(|a, b| a.0.0 == b.0.0)
+                .map(|c| (c[0].0.0, c))
+                .collect();
             let mut out = Vec::new();
-            for (after, amount, around) in amounts {
+            for (after, mut amount, around) in amounts {
+                let sleeps = slept.get(&after).copied().unwrap_or(&[]);
+                let total: f64 = sleeps.iter().map(|s| s.1).sum();
+                let known = total.min(amount.blocked);
+                amount.runq += amount.blocked - known;
+                for ((_, vertex), seconds) in sleeps {
+                    let seconds = (seconds / total * known) as f32;
+                    out.push(Placed {
+                        rank,
+                        after,
+                        vertex: *vertex,
+                        busy: seconds,
+                        blocked: seconds,
+                        runq: 0.0,
+                    });
+                }
                 let mine = own.get(&after).copied().unwrap_or(&[]);
                 let all = pooled.get(&after).map_or(&[][..], Vec::as_slice);
                 distribute(
@@ -160,8 +184,8 @@ fn distribute(
                 rank,
                 after,
                 vertex,
-                busy: (amount.busy * share) as f32,
-                blocked: (amount.blocked * share) as f32,
+                busy: (amount.cpu * share) as f32,
+                blocked: 0.0,
                 runq: (amount.runq * share) as f32,
             });
         }

@@ -18,26 +18,29 @@ pub(crate) fn map_contexts(
         .map(|m| (structures.index_or_empty(m), is_runtime_library(&m.path)))
         .collect();
     let mut vertices = Vec::with_capacity(run.contexts.len());
-    // Frames of the runtime before the user's first frame (`_start`, `__libc_start_main`) are not
-    // "inside" a library: only frames below a user frame are closed off.
-    let mut closed: Vec<bool> = Vec::with_capacity(run.contexts.len());
     for context in &run.contexts {
         let parent = context.parent.index().filter(|p| *p < vertices.len());
-        let (caller, inside) = parent.map_or((TopDown::ROOT, false), |p| (vertices[p], closed[p]));
-        let module = modules.get(context.module as usize);
-        let (vertex, now_inside) = match module {
-            _ if inside => (caller, true),
-            Some((_, true)) | None => (caller, caller != TopDown::ROOT),
-            Some(&(module, false)) => (
-                top.enter(structures, caller, module, context.lookup()),
-                false,
-            ),
+        let caller = parent.map_or(TopDown::ROOT, |p| vertices[p]);
+        // Code that a runtime library calls back (`main`, a thread's function, a comparison) is
+        // entered from the call that went into the library.
+        let vertex = match modules.get(context.module as usize) {
+            Some(&(module, false)) if !starts_process(structures, module, context.lookup()) => {
+                top.enter(structures, caller, module, context.lookup())
+            }
+            _ => caller,
         };
         vertices.push(vertex);
-        closed.push(now_inside);
     }
     mark_mpi_calls(run, &vertices, top);
     vertices
+}
+
+/// Whether an address is in the code before `main`, which says nothing to anybody.
+fn starts_process(structures: &Structures, module: u32, address: u64) -> bool {
+    let function = structures
+        .get(module)
+        .and_then(|(_, s)| s.locate(address).map(|at| (s, at.0)));
+    function.is_some_and(|(s, f)| s.string(s.functions[f].name) == "_start")
 }
 
 /// What was recorded as an MPI call is one, whatever the structure took the call for.

@@ -182,6 +182,8 @@ pub struct Sample {
     pub count: u32,
     /// CPU time they stand for.
     pub cpu_ns: u64,
+    /// Time asleep in system calls made here, measured at the calls.
+    pub blocked_ns: u64,
     /// Growth of the counters named in [`Header::counters`].
     pub counters: Vec<u64>,
 }

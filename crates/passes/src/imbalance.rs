@@ -31,7 +31,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Can
     for (phase, _) in phases {
         peel(pag, scale, phase, threshold, least, &mut out);
     }
-    merge(out)
+    merge(pag, out)
 }
 
 fn peel(
@@ -48,6 +48,11 @@ fn peel(
     let blocked = Inclusive::new(pag, scale.p, scale.placed_in(phase), |row| {
         f64::from(row.blocked)
     });
+    // Noise is that of the measured times, whatever has been taken off them since.
+    let measured = busy
+        .row(TopDown::ROOT)
+        .map(<[f64]>::to_vec)
+        .unwrap_or_default();
     for _ in 0..MOST {
         let Some(totals) = busy.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
             return;
@@ -85,7 +90,11 @@ fn peel(
         let gain = (slowest - slowest_after).max(0.0);
         busy.replace(pag, vertex, &mended);
         if vertex == TopDown::ROOT
-            || !stands_out(&groups, threshold, scale.sampling_noise(groups.high))
+            || !stands_out(
+                &groups,
+                threshold,
+                scale.sampling_noise(groups.high, group_mean(&measured, &groups.upper)),
+            )
         {
             return;
         }
@@ -167,17 +176,28 @@ fn happened_once(scale: &Scale<'_>, ranks: &[u32], after: &[CtxId], excess: f64)
 }
 
 /// One entry for a place that several phases or rounds found: costs add up, the ranks of the dearer
-/// one stand.
-fn merge(mut found: Vec<Candidate>) -> Vec<Candidate> {
-    found.sort_by(|a, b| a.vertex.cmp(&b.vertex).then(b.cost.total_cmp(&a.cost)));
-    found.dedup_by(|next, kept| {
-        let same = next.vertex == kept.vertex && next.class == kept.class;
-        if same {
-            kept.cost += next.cost;
-            kept.gain += next.gain;
-            kept.after.append(&mut next.after);
+/// one stand. Copies that the compiler made of one source loop are one place.
+fn merge(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
+    found.sort_by(|a, b| b.cost.total_cmp(&a.cost).then(a.vertex.cmp(&b.vertex)));
+    let place = |v: VertexIx| {
+        let p = pag.place(v);
+        (p.file.is_some() && p.first_line > 0).then_some((p.file, p.first_line, p.last_line))
+    };
+    let mut out: Vec<Candidate> = Vec::new();
+    for mut next in found {
+        let same = |kept: &&mut Candidate| {
+            kept.class == next.class
+                && (kept.vertex == next.vertex
+                    || place(kept.vertex).is_some() && place(kept.vertex) == place(next.vertex))
+        };
+        match out.iter_mut().find(same) {
+            Some(kept) => {
+                kept.cost += next.cost;
+                kept.gain += next.gain;
+                kept.after.append(&mut next.after);
+            }
+            None => out.push(next),
         }
-        same
-    });
-    found
+    }
+    out
 }

@@ -145,6 +145,7 @@ pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) 
         return Vec::new();
     };
     let least = LEAST * last.model_seconds();
+    let busy = stats::mean(&last.busy());
     let mut out = Vec::new();
     for v in 1..pag.top.vertices.len() as VertexIx {
         if !listed(pag.top.get(v).kind) {
@@ -155,7 +156,11 @@ pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) 
             continue;
         };
         if groups.high - groups.low < least
-            || !stands_out(&groups, threshold, last.sampling_noise(groups.high))
+            || !stands_out(
+                &groups,
+                threshold,
+                last.sampling_noise(groups.high, busy.max(groups.high)),
+            )
         {
             continue;
         }

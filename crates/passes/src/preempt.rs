@@ -1,18 +1,52 @@
 //! Time without a core. Even oversubscription is a note; delay of *some* ranks, or of any rank on a
-//! machine with a core for each, is a cause.
+//! machine with a core for each, is a cause. Where ranks outnumber cores every rank waits now and
+//! then, some by chance more than others: there only ranks that are bound to more crowded cores than
+//! the others are told.
 
 use crate::cause::Candidate;
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats;
 use headwater_graph::{Pag, TopDown};
+use headwater_model::RankSet;
 use headwater_model::diagnosis::CauseClass;
+use rustc_hash::FxHashMap;
 
 /// Share of a rank's computation that waiting for a core must add before it is told.
 const SHARE: f64 = 0.1;
 
 /// How much more often than the median rank a rank must wait where all wait.
 const OVER_MEDIAN: f64 = 2.0;
+
+/// How much more crowded a rank's cores must be than the median rank's.
+const CROWDED: f64 = 1.5;
+
+/// Ranks for each core that a rank may use, when every rank spreads evenly over its cores.
+fn crowds(scale: &Scale<'_>) -> Vec<f64> {
+    let infos = &scale.run.ranks;
+    let cores: Vec<(u32, RankSet)> = infos
+        .iter()
+        .map(|i| (i.node, i.cpus.parse().unwrap_or_default()))
+        .collect();
+    let mut load: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+    for (node, set) in &cores {
+        for core in set.as_slice() {
+            *load.entry((*node, *core)).or_default() += 1.0 / set.len() as f64;
+        }
+    }
+    let mut out = vec![0.0; scale.p as usize];
+    for (info, (node, set)) in infos.iter().zip(&cores) {
+        let all: f64 = set
+            .as_slice()
+            .iter()
+            .filter_map(|c| load.get(&(*node, *c)))
+            .sum();
+        if let Some(slot) = out.get_mut(info.rank as usize) {
+            *slot = all / set.len().max(1) as f64;
+        }
+    }
+    out
+}
 
 /// Looks for ranks that were kept from running while they had work.
 pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
@@ -33,10 +67,12 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
     } else {
         0.0
     };
+    let crowd = crowds(scale);
     let kept: Vec<u32> = (0..scale.p)
         .filter(|&r| {
             let r = r as usize;
-            ratio[r] > SHARE.max(OVER_MEDIAN * usual)
+            (!scale.oversubscribed() || crowd[r] > CROWDED * stats::median(&crowd))
+                && ratio[r] > SHARE.max(OVER_MEDIAN * usual)
                 && waits[r] - usual * busy[r] > 0.25 * least.max(stats::max(&waits) * 0.5)
         })
         .collect();
@@ -44,10 +80,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
         .iter()
         .map(|&r| waits[r as usize] - usual * busy[r as usize])
         .fold(0.0, f64::max);
-    if kept.is_empty()
-        || cost < least
-        || (scale.oversubscribed() && kept.len() * 2 > scale.p as usize)
-    {
+    if kept.is_empty() || cost < least {
         return Vec::new();
     }
     let vertex = runq.descend(pag, TopDown::ROOT, |row| {

@@ -56,12 +56,12 @@ impl<'a> Scale<'a> {
         let p = run.header.ranks;
         let phases = Phases::new(run);
         let mut phase_busy: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
-        for s in &run.segments {
-            let row = phase_busy
-                .entry(phases.after(s.from))
+        for row in &view.placed {
+            let busy = phase_busy
+                .entry(phases.after(row.after))
                 .or_insert_with(|| vec![0.0; p as usize]);
-            if let Some(slot) = row.get_mut(s.rank as usize) {
-                *slot += s.busy_ns() as f64 * NANO;
+            if let Some(slot) = busy.get_mut(row.rank as usize) {
+                *slot += f64::from(row.busy);
             }
         }
         let cores = run.header.cores.iter().sum();
@@ -160,14 +160,17 @@ impl<'a> Scale<'a> {
             .filter(move |row| self.phases.after(row.after) == phase)
     }
 
-    /// Standard error of one rank's time in a vertex where it has `seconds`, by counting samples.
-    pub fn sampling_noise(&self, seconds: f64) -> f64 {
-        let period = if self.run.header.sampling_hz > 0.0 {
-            1.0 / self.run.header.sampling_hz
+    /// Standard error of one rank's time in a vertex, seconds. `all`, the rank's whole time between
+    /// the MPI calls around, is exact; only the vertex's share of it comes from counting samples.
+    pub fn sampling_noise(&self, seconds: f64, all: f64) -> f64 {
+        let hz = self.run.header.sampling_hz;
+        let period = if hz > 0.0 { 1.0 / hz } else { 0.0 };
+        let share = if all > 0.0 {
+            (seconds / all).clamp(0.0, 1.0)
         } else {
             0.0
         };
-        (seconds.max(period) * period).sqrt()
+        (all.max(period) * period * share * (1.0 - share)).sqrt()
     }
 
     /// Contexts of MPI calls, after which a vertex set computes.

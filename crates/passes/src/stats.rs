@@ -85,9 +85,10 @@ pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
 }
 
 /// Whether the upper group stands out: its mean is more than `threshold` times the lower one's
-/// (ScalAna's `AbnormThd`, section IV-A), and the gap is more than three times the larger of the
-/// spread within the groups and `noise`, the standard error of one value (seconds). The second
-/// condition is what keeps the scatter of a few samples from being called a finding.
+/// (ScalAna's `AbnormThd`, section IV-A), and the gap is more than three times the spread within the
+/// groups and four times `noise`, the standard error of one value (seconds). The second condition is
+/// what keeps the scatter of a few samples, of which the largest of many ranks is looked at, from
+/// being called a finding.
 pub fn stands_out(groups: &TwoGroups, threshold: f64, noise: f64) -> bool {
     groups.high > threshold * groups.low
         && groups.high - groups.low > 3.0 * groups.within.max(noise)

@@ -247,6 +247,8 @@ pub struct SampleRow {
     pub count: u64,
     /// CPU time.
     pub cpu_ns: u64,
+    /// Time asleep in system calls made here.
+    pub blocked_ns: u64,
     /// Growth of counters.
     pub counters: [u64; MOST_COUNTERS],
 }

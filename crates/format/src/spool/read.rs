@@ -368,6 +368,7 @@ fn sample(r: &SampleRow, n: &Renumber, counters: usize) -> Sample {
         ctx: n.ctx(r.ctx),
         count: u32::try_from(r.count).unwrap_or(u32::MAX),
         cpu_ns: r.cpu_ns,
+        blocked_ns: r.blocked_ns,
         counters: r.counters.iter().take(counters).copied().collect(),
     }
 }

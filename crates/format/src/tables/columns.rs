@@ -242,6 +242,7 @@ pub(super) fn sample_columns(counters: &[String]) -> Vec<Column<Sample>> {
         column!(Sample, ctx ctx, "context of the sample"),
         column!(Sample, count u u32, "samples"),
         column!(Sample, cpu_ns u u64, "CPU time that they stand for, ns"),
+        column!(Sample, blocked_ns u u64, "time asleep in system calls made here, ns"),
     ];
     all.extend(counters.iter().enumerate().map(|(i, name)| Column {
         name: name.clone(),
