@@ -69,7 +69,8 @@ pub fn critical_path(replay: &Replay, epoch: &Epoch, rank: u32) -> Vec<Stretch> 
             let Some(call) = calls.get(at as usize - 1) else {
                 break;
             };
-            let waited = call.waited_for.filter(|_| !std::mem::take(&mut skip_wait));
+            let skipped = std::mem::take(&mut skip_wait);
+            let waited = call.waited_for.filter(|_| !skipped);
             if let Some((on, index)) = waited.filter(|(on, index)| *index >= begin_of(*on)) {
                 jump = Some((
                     Jump {

@@ -75,14 +75,12 @@ fn peel(
             return;
         };
         let level = level_of_others(&row, &groups);
+        // Mended, a rank is no faster than the others: what is beyond that is not this vertex's.
+        let usual = level_of_others(&totals, &groups);
+        let mend = |r: usize| (row[r] - (totals[r] - usual).max(0.0)).max(level);
+        let is_late = |r: usize| groups.upper.contains(&(r as u32));
         let mended: Vec<f64> = (0..row.len())
-            .map(|r| {
-                if groups.upper.contains(&(r as u32)) {
-                    level
-                } else {
-                    row[r]
-                }
-            })
+            .map(|r| if is_late(r) { mend(r) } else { row[r] })
             .collect();
         let slowest_after = (0..row.len())
             .map(|r| totals[r] - row[r] + mended[r])

@@ -163,8 +163,11 @@ impl<'a> Scale<'a> {
     /// Standard error of one rank's time in a vertex, seconds. `all`, the rank's whole time between
     /// the MPI calls around, is exact; only the vertex's share of it comes from counting samples.
     pub fn sampling_noise(&self, seconds: f64, all: f64) -> f64 {
+        // CPU time timers fire at ticks of the kernel, of which some have no more than 100 a second;
+        // what they miss comes as one sample with a larger weight.
+        const TICK: f64 = 0.01;
         let hz = self.run.header.sampling_hz;
-        let period = if hz > 0.0 { 1.0 / hz } else { 0.0 };
+        let period = if hz > 0.0 { TICK.max(1.0 / hz) } else { TICK };
         let share = if all > 0.0 {
             (seconds / all).clamp(0.0, 1.0)
         } else {

@@ -1,0 +1,201 @@
+//! The figures that the project is held to, measured here and now.
+//!
+//! Ratios come from interleaved pairs, as the machine's speed drifts; medians are printed.
+
+use crate::mpi::Mpi;
+use crate::score::Request;
+use crate::setup;
+use crate::shell::{Done, output, root};
+use crate::testbed::build_all;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// Interleaved pairs.
+const PAIRS: usize = 11;
+
+/// Measures and prints all figures.
+pub fn bench() -> Done {
+    call_cost()?;
+    for case in ["even_stencil", "msgbound"] {
+        overhead(case)?;
+    }
+    size()?;
+    structure();
+    diagnose_time()?;
+    let text = output(
+        Command::new("cargo")
+            .args([
+                "run",
+                "--release",
+                "--quiet",
+                "-p",
+                "headwater-passes",
+                "--example",
+                "generated",
+            ])
+            .current_dir(root()),
+    )?;
+    print!("graph and detection: {text}");
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn mpirun(ranks: u32) -> Command {
+    let mut command = Command::new("mpirun.openmpi");
+    command.envs([
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ]);
+    command.args(["--oversubscribe", "-n", &ranks.to_string()]);
+    command
+}
+
+/// Runs a program under the collector, spooling to a scratch directory.
+fn recorded(command: &mut Command, spool: &Path) {
+    let _ = std::fs::remove_dir_all(spool);
+    command
+        .arg(setup::headwater())
+        .args(["exec", "--spool"])
+        .arg(spool)
+        .arg("--");
+}
+
+fn built(name: &str) -> Result<std::path::PathBuf, String> {
+    if name != "msgbound" && name != "callcost" {
+        let request = Request {
+            cases: vec![name.into()],
+            mpi: Mpi::Open,
+            runs: 1,
+        };
+        return build_all(&request)?
+            .pop()
+            .map(|c| c.program)
+            .ok_or(format!("{name} was not built"));
+    }
+    let out = setup::target().join("testbed").join(name);
+    std::fs::create_dir_all(setup::target().join("testbed")).map_err(|e| e.to_string())?;
+    output(
+        Command::new("mpicc.openmpi")
+            .args(["-g", "-O2", "-o"])
+            .arg(&out)
+            .arg(root().join(format!("testbed/bench/{name}.c"))),
+    )?;
+    Ok(out)
+}
+
+/// Nanoseconds that a wrapped call costs over the bare one, its context known.
+fn call_cost() -> Done {
+    let program = built("callcost")?;
+    let spool = setup::target().join("bench-spool");
+    let mut over = Vec::new();
+    for _ in 0..PAIRS {
+        let figure = |command: &mut Command| -> Result<f64, String> {
+            output(command)?
+                .trim()
+                .parse()
+                .map_err(|_| "no figure".to_string())
+        };
+        let bare = figure(mpirun(1).arg(&program))?;
+        let mut with = mpirun(1);
+        recorded(&mut with, &spool);
+        over.push(figure(with.arg(&program))? - bare);
+    }
+    println!(
+        "wrapped call, context known: {:.0} ns over the bare call (median of {PAIRS})",
+        median(over)
+    );
+    Ok(())
+}
+
+/// Wall time recorded over bare, on two ranks.
+fn overhead(name: &str) -> Done {
+    let program = built(name)?;
+    let spool = setup::target().join("bench-spool");
+    let seconds = |command: &mut Command| -> Result<f64, String> {
+        let start = Instant::now();
+        output(command)?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let mut ratios = Vec::new();
+    for _ in 0..PAIRS {
+        let bare = seconds(mpirun(2).arg(&program))?;
+        let mut with = mpirun(2);
+        recorded(&mut with, &spool);
+        ratios.push(seconds(with.arg(&program))? / bare);
+    }
+    println!(
+        "{name}: wall time recorded over bare {:.4} (median of {PAIRS} pairs, 2 ranks)",
+        median(ratios)
+    );
+    Ok(())
+}
+
+/// Bytes of a 16-rank run of the conjugate gradient program.
+fn size() -> Done {
+    let program = built("cg_delay")?;
+    let out = setup::target().join("bench-run");
+    let _ = std::fs::remove_dir_all(&out);
+    output(
+        Command::new(setup::headwater())
+            .args(["run", "-n", "2,4,8,16", "-o"])
+            .arg(&out)
+            .arg("--")
+            .arg(&program),
+    )?;
+    let run = out.join("cg_delay.16");
+    let files = std::fs::read_dir(&run)
+        .map_err(|e| e.to_string())?
+        .flatten();
+    let bytes: u64 = files
+        .filter_map(|f| f.metadata().ok())
+        .map(|m| m.len())
+        .sum();
+    println!("16-rank conjugate gradient run: {bytes} bytes on disk");
+    Ok(())
+}
+
+/// Analysis of the largest ELF file of the distribution's lammps.
+fn structure() {
+    let file = "/usr/lib/x86_64-linux-gnu/liblammps.so.0";
+    if !Path::new(file).exists() {
+        println!("structure of liblammps: not measured, the package lammps is not installed");
+        return;
+    }
+    let start = Instant::now();
+    let done = output(Command::new(setup::headwater()).args([
+        "structure",
+        file,
+        "--function",
+        "no such function",
+    ]));
+    println!(
+        "structure of liblammps: {:.2} s ({})",
+        start.elapsed().as_secs_f64(),
+        if done.is_ok() { "done" } else { "failed" }
+    );
+}
+
+/// Diagnosis of four runs up to 16 ranks.
+fn diagnose_time() -> Done {
+    let out = setup::target().join("bench-run");
+    let runs: Vec<_> = [2, 4, 8, 16]
+        .iter()
+        .map(|n| out.join(format!("cg_delay.{n}")))
+        .collect();
+    let mut seconds = Vec::new();
+    for _ in 0..PAIRS {
+        let start = Instant::now();
+        output(Command::new(setup::headwater()).arg("diagnose").args(&runs))?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    println!(
+        "diagnose of 4 runs up to 16 ranks: {:.3} s (median of {PAIRS})",
+        median(seconds)
+    );
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! The MPI libraries that the testbed runs on.
+
+use crate::setup;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// An MPI library.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mpi {
+    /// Open MPI of the distribution.
+    #[default]
+    Open,
+    /// Intel MPI, with programs built for MPICH, whose ABI it shares.
+    Intel,
+    /// MPICH of the distribution; one and two ranks only, as it is slow with more ranks than cores.
+    Mpich,
+}
+
+impl Mpi {
+    /// By the name on the command line.
+    pub fn by_name(name: &str) -> Result<Self, String> {
+        match name {
+            "openmpi" => Ok(Self::Open),
+            "intel" => Ok(Self::Intel),
+            "mpich" => Ok(Self::Mpich),
+            _ => Err(format!(
+                "there is no MPI library {name} here; openmpi, intel and mpich are"
+            )),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "openmpi",
+            Self::Intel => "intel",
+            Self::Mpich => "mpich",
+        }
+    }
+
+    /// Ending of the compilers' names.
+    pub fn compilers(self) -> &'static str {
+        if self == Self::Open {
+            "openmpi"
+        } else {
+            "mpich"
+        }
+    }
+
+    /// The scales that it is run at.
+    pub fn scales(self, wanted: &[u32]) -> Vec<u32> {
+        match self {
+            Self::Mpich => vec![1, 2],
+            _ => wanted.to_vec(),
+        }
+    }
+
+    /// Sets what running its programs needs.
+    pub fn prepare(self, command: &mut Command) -> Result<(), String> {
+        if self == Self::Intel {
+            let place = setup::intel()?;
+            let links = setup::target().join("impi-links");
+            std::fs::create_dir_all(&links).map_err(|e| e.to_string())?;
+            for (ours, theirs) in [
+                ("libmpich.so.12", "libmpi.so.12"),
+                ("libmpichfort.so.12", "libmpifort.so.12"),
+                ("libmpichcxx.so.12", "libmpicxx.so.12"),
+            ] {
+                let link = links.join(ours);
+                let _ = std::fs::remove_file(&link);
+                std::os::unix::fs::symlink(place.join("lib").join(theirs), &link)
+                    .map_err(|e| e.to_string())?;
+            }
+            command.env(
+                "LD_LIBRARY_PATH",
+                format!("{}:{}", links.display(), place.join("lib").display()),
+            );
+            command.env("I_MPI_FABRICS", "shm").env("I_MPI_ROOT", place);
+        }
+        Ok(())
+    }
+
+    /// Its launcher, where the one that the program's library names is another.
+    pub fn launcher(self) -> Result<Option<PathBuf>, String> {
+        Ok(if self == Self::Intel {
+            Some(setup::intel()?.join("bin/mpiexec.hydra"))
+        } else {
+            None
+        })
+    }
+}

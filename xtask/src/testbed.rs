@@ -1,0 +1,172 @@
+//! Programs of the testbed and what is known of them.
+
+use crate::mpi::Mpi;
+use crate::score::Request;
+use crate::setup;
+use crate::shell::{output, root};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What is known of a program; the tool never reads it.
+#[derive(Debug, Deserialize)]
+pub struct Manifest {
+    sources: Vec<String>,
+    language: String,
+    #[serde(default)]
+    flags: Vec<String>,
+    library: Option<String>,
+    /// `weak` for a problem that grows with the ranks.
+    pub scaling: Option<String>,
+    /// Cells for each rank, given as the argument where it is there.
+    pub cells_per_rank: Option<u32>,
+    /// Scales other than the usual ones.
+    pub scales: Option<Vec<u32>>,
+    /// Causes, the dearest first; none in a control.
+    #[serde(default)]
+    pub cause: Vec<Known>,
+    /// Places where the waits show.
+    #[serde(default)]
+    pub trap: Vec<Trap>,
+}
+
+/// A known cause.
+#[derive(Debug, Deserialize)]
+pub struct Known {
+    /// Source file.
+    pub file: String,
+    /// First and last line.
+    pub lines: [u32; 2],
+    /// Class, as in the diagnosis.
+    pub class: String,
+    /// Ranks: `all`, or by scale.
+    pub ranks: Ranks,
+}
+
+/// Ranks of a known cause.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Ranks {
+    /// All of them; the word itself does not matter.
+    All(#[allow(dead_code)] String),
+    /// By number of ranks.
+    ByScale(BTreeMap<String, String>),
+}
+
+/// A place where waits show.
+#[derive(Debug, Deserialize)]
+pub struct Trap {
+    /// Source file.
+    pub file: String,
+    /// First and last line.
+    pub lines: [u32; 2],
+}
+
+/// A built program.
+#[derive(Debug)]
+pub struct Case {
+    /// Name of its directory.
+    pub name: String,
+    /// What is known of it.
+    pub manifest: Manifest,
+    /// The executable.
+    pub program: PathBuf,
+}
+
+impl Manifest {
+    /// The scales to run at.
+    pub fn scales(&self, mpi: Mpi) -> Vec<u32> {
+        match &self.scales {
+            Some(own) => own.clone(),
+            None => mpi.scales(&[2, 4, 8, 16]),
+        }
+    }
+}
+
+fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("testbed"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut names: Vec<String> = entries
+        .filter(|e| e.path().join("expected.toml").exists())
+        .map(|e| e.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Builds the programs of a request.
+pub fn build_all(request: &Request) -> Result<Vec<Case>, String> {
+    let known = names();
+    let wanted = if request.cases.is_empty() {
+        known.clone()
+    } else {
+        request.cases.clone()
+    };
+    wanted
+        .into_iter()
+        .map(|name| {
+            if known.contains(&name) {
+                build(name, request.mpi)
+            } else {
+                Err(format!(
+                    "there is no testbed program {name}; there are {}",
+                    known.join(", ")
+                ))
+            }
+        })
+        .collect()
+}
+
+fn build(name: String, mpi: Mpi) -> Result<Case, String> {
+    let dir = root().join("testbed").join(&name);
+    let text =
+        std::fs::read_to_string(dir.join("expected.toml")).map_err(|e| format!("{name}: {e}"))?;
+    let manifest: Manifest =
+        toml::from_str(&text).map_err(|e| format!("{name}/expected.toml: {e}"))?;
+    let out = setup::target().join("testbed").join(mpi.compilers());
+    std::fs::create_dir_all(&out).map_err(|e| e.to_string())?;
+    let program = out.join(&name);
+    let compiler = match manifest.language.as_str() {
+        "c" => "mpicc",
+        "c++" => "mpicxx",
+        "fortran" => "mpifort",
+        other => return Err(format!("{name}: language {other} is not known")),
+    };
+    let flags = if manifest.flags.is_empty() {
+        vec!["-O2".to_string()]
+    } else {
+        manifest.flags.clone()
+    };
+    let mut command = Command::new(format!("{compiler}.{}", mpi.compilers()));
+    command
+        .arg("-g")
+        .args(&flags)
+        .arg("-o")
+        .arg(&program)
+        .args(manifest.sources.iter().map(|s| dir.join(s)));
+    if let Some(library) = &manifest.library {
+        let stem = library.split('.').next().unwrap_or(library);
+        let built = out.join(format!("lib{stem}.so"));
+        output(
+            Command::new("gcc")
+                .args(["-g", "-shared", "-fPIC"])
+                .args(&flags)
+                .arg("-o")
+                .arg(&built)
+                .arg(dir.join(library)),
+        )?;
+        command
+            .arg(format!("-L{}", out.display()))
+            .arg(format!("-l{stem}"))
+            .arg("-Wl,-rpath,$ORIGIN");
+    }
+    output(&mut command)?;
+    Ok(Case {
+        name,
+        manifest,
+        program,
+    })
+}
