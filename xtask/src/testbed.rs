@@ -16,6 +16,8 @@ pub struct Manifest {
     language: String,
     #[serde(default)]
     flags: Vec<String>,
+    /// Fortran binding, where it matters.
+    binding: Option<String>,
     library: Option<String>,
     /// `weak` for a problem that grows with the ranks.
     pub scaling: Option<String>,
@@ -75,6 +77,14 @@ pub struct Case {
 }
 
 impl Manifest {
+    /// Why the program cannot run on a library, if it cannot: Intel's package has no `mpi_f08` module
+    /// for gfortran, and a program built with MPICH's fails there by itself.
+    pub fn unfit(&self, mpi: Mpi) -> Option<&'static str> {
+        let f08 = self.binding.as_deref() == Some("mpi_f08");
+        (f08 && mpi == Mpi::Intel)
+            .then_some("no mpi_f08 module for gfortran in this library's package")
+    }
+
     /// The scales to run at.
     pub fn scales(&self, mpi: Mpi) -> Vec<u32> {
         match &self.scales {

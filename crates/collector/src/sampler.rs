@@ -1,4 +1,4 @@
-//! Samples of computation: a timer of the thread's CPU time that sends a signal.
+//! Samples of computation: an event or timer of the thread's CPU time that sends a signal.
 //!
 //! The handler does nothing while the thread is in an MPI wrapper; otherwise it unwinds the
 //! interrupted code and counts, without allocation, lock or system call that can block. Signals that
@@ -32,7 +32,37 @@ fn signal() -> libc::c_int {
 pub struct State {
     last: [u64; 4],
     core: i32,
-    started: bool,
+    /// Performance event that sends the signals; negative where a timer does.
+    event: libc::c_int,
+    /// CPU time that the next signal stands for, nanoseconds.
+    period: u64,
+    random: u64,
+}
+
+/// Head of `perf_event_attr` as the kernel has it since its first version (64 bytes).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    bp_type: u32,
+    config1: u64,
+}
+
+const SOFTWARE: u32 = 1;
+const TASK_CLOCK: u64 = 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
+
+fn usual_period() -> u64 {
+    1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1))
 }
 
 impl State {
@@ -41,15 +71,82 @@ impl State {
         Self {
             last: [0; 4],
             core: -1,
-            started: false,
+            event: -1,
+            period: 0,
+            random: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
-    /// Starts the calling thread's timer.
+    /// Starts sampling the calling thread: by the performance event of its own clock, which is exact
+    /// to the nanosecond, or where that is not permitted by a CPU time timer, which fires at ticks of
+    /// the kernel only.
     pub fn start(&mut self) {
         INSTALL.call_once(install);
-        let hz = HZ.load(Ordering::Relaxed).max(1);
-        let period = 1_000_000_000 / i64::from(hz);
+        self.period = usual_period();
+        // SAFETY: a plain query.
+        let tid = unsafe { libc::syscall(libc::SYS_gettid) } as libc::pid_t;
+        self.random ^= (tid as u64) << 20;
+        if !self.start_event(tid) && !self.start_timer(tid) {
+            process::say(
+                "Neither a performance event nor a CPU time timer could be had, so computation was not sampled.",
+            );
+            return;
+        }
+        if self.event < 0 {
+            process::say(
+                "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them.",
+            );
+        }
+        self.last = counters(self);
+    }
+
+    fn start_event(&mut self, tid: libc::pid_t) -> bool {
+        /// `struct f_owner_ex`: a thread, by number.
+        #[repr(C)]
+        struct Owner {
+            kind: libc::c_int,
+            pid: libc::pid_t,
+        }
+        const F_SETSIG: libc::c_int = 10;
+        const F_SETOWN_EX: libc::c_int = 15;
+        let attributes = Attributes {
+            kind: SOFTWARE,
+            size: size_of::<Attributes>() as u32,
+            config: TASK_CLOCK,
+            sample_period: self.period,
+            flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+            wakeup_events: 1,
+            ..Default::default()
+        };
+        // SAFETY: the structure is as large as it says; the descriptor is our own. The owner must be
+        // this thread, or another one would be interrupted.
+        unsafe {
+            let fd = libc::syscall(
+                libc::SYS_perf_event_open,
+                &attributes,
+                0,
+                -1,
+                -1,
+                8, /* close on exec */
+            ) as libc::c_int;
+            if fd < 0 {
+                return false;
+            }
+            let owner = Owner { kind: 0, pid: tid };
+            let ready = libc::fcntl(fd, F_SETSIG, signal()) == 0
+                && libc::fcntl(fd, F_SETOWN_EX, &owner) == 0
+                && libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) == 0;
+            if !ready {
+                libc::close(fd);
+                return false;
+            }
+            self.event = fd;
+        }
+        true
+    }
+
+    fn start_timer(&mut self, tid: libc::pid_t) -> bool {
+        let period = self.period as i64;
         // SAFETY: all structures are zeroed before their fields are set, as the interface wants; the
         // timer lives as long as the thread.
         unsafe {
@@ -57,11 +154,10 @@ impl State {
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_signo = signal();
             event.sigev_value.sival_ptr = marker();
-            event.sigev_notify_thread_id = libc::syscall(libc::SYS_gettid) as libc::pid_t;
+            event.sigev_notify_thread_id = tid;
             let mut timer: libc::timer_t = std::ptr::null_mut();
             if libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &mut event, &mut timer) != 0 {
-                process::say("No CPU time timer could be had, so computation was not sampled.");
-                return;
+                return false;
             }
             let every = libc::timespec {
                 tv_sec: period / 1_000_000_000,
@@ -71,9 +167,24 @@ impl State {
                 it_interval: every,
                 it_value: every,
             };
-            self.started = libc::timer_settime(timer, 0, &times, std::ptr::null_mut()) == 0;
+            libc::timer_settime(timer, 0, &times, std::ptr::null_mut()) == 0
         }
-        self.last = counters(self);
+    }
+
+    /// CPU time that this signal stands for; draws the next period between half and one and a half of
+    /// the usual one, so that samples do not keep step with the program.
+    fn next_period(&mut self, expirations: u64) -> u64 {
+        let stood = self.period * expirations;
+        if self.event >= 0 {
+            self.random ^= self.random << 13;
+            self.random ^= self.random >> 7;
+            self.random ^= self.random << 17;
+            let usual = usual_period();
+            self.period = usual / 2 + self.random % usual.max(1);
+            // SAFETY: our own event; the kernel reads a number.
+            unsafe { libc::ioctl(self.event, IOC_PERIOD as _, &self.period) };
+        }
+        stood
     }
 }
 
@@ -134,37 +245,47 @@ unsafe extern "C" fn handler(
     // SAFETY: the kernel passes valid pointers to a handler with SA_SIGINFO; errno is restored.
     unsafe {
         let errno = *libc::__errno_location();
-        if (*info).si_code == libc::SI_TIMER && (*info).si_value().sival_ptr == marker() {
-            let at = thread::current();
-            if !at.is_null()
-                && !(*at).in_mpi.load(Ordering::Relaxed)
-                && process::RECORDING.load(Ordering::Relaxed)
-            {
-                take(&mut *at, overrun(info), context);
+        let at = thread::current();
+        match expirations(info, at.as_ref()) {
+            Some(n) if !at.is_null() => {
+                let t = &mut *at;
+                let stood = t.sampler.next_period(n);
+                if !t.in_mpi.load(Ordering::Relaxed) && process::RECORDING.load(Ordering::Relaxed) {
+                    take(t, stood, context);
+                }
             }
-        } else {
-            pass_on(number, info, context);
+            Some(_) => {}
+            None => pass_on(number, info, context),
         }
         *libc::__errno_location() = errno;
     }
 }
 
-/// Timer expirations that this signal stands for, besides its own.
-unsafe fn overrun(info: *mut libc::siginfo_t) -> u64 {
-    // The field follows the timer's number, at the start of the kernel's union.
-    // SAFETY: within siginfo_t for signals of timers.
-    let raw = unsafe { info.cast::<libc::c_int>().add(5).read() };
-    raw.clamp(0, 1000) as u64
+/// How many periods a signal stands for, if it is one of ours.
+unsafe fn expirations(info: *mut libc::siginfo_t, t: Option<&Thread>) -> Option<u64> {
+    /// `POLL_IN` and `POLL_HUP`
+    const EVENT_CODES: [libc::c_int; 2] = [1, 6];
+    // The kernel's union begins behind three ints and padding: timer number and overrun, or band and
+    // descriptor.
+    // SAFETY: within siginfo_t for these kinds of signal.
+    unsafe {
+        let code = (*info).si_code;
+        if code == libc::SI_TIMER && (*info).si_value().sival_ptr == marker() {
+            let overrun = info.cast::<libc::c_int>().add(5).read();
+            return Some(1 + overrun.clamp(0, 1000) as u64);
+        }
+        let descriptor = info.cast::<libc::c_int>().add(6).read();
+        let ours = t.is_some_and(|t| t.sampler.event >= 0 && t.sampler.event == descriptor);
+        (EVENT_CODES.contains(&code) && ours).then_some(1)
+    }
 }
 
-fn take(t: &mut Thread, overrun: u64, context: *mut libc::c_void) {
+fn take(t: &mut Thread, cpu_ns: u64, context: *mut libc::c_void) {
     // SAFETY: the kernel's user context of this interruption.
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
     let Some(start) = start_of(context) else {
         return;
     };
-    let count = 1 + overrun;
-    let cpu = count * 1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1));
     let mut now = counters(&mut t.sampler);
     now[2] = t.run_delay();
     let last = std::mem::replace(&mut t.sampler.last, now);
@@ -176,7 +297,7 @@ fn take(t: &mut Thread, overrun: u64, context: *mut libc::c_void) {
     if growth[3] > 0 {
         t.migrated();
     }
-    t.sample(start, cpu, count, &growth);
+    t.sample(start, cpu_ns, 1, &growth);
 }
 
 #[cfg(target_arch = "x86_64")]

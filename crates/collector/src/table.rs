@@ -3,7 +3,7 @@
 //! Rows stay where they are written, so a reader of the file sees each at any moment. The index that
 //! finds a row by its key is ordinary memory beside it.
 
-use headwater_format::spool::layout::{Desc, Kind, Row};
+use headwater_format::spool::layout::{Desc, Row};
 
 /// A table of one thread.
 pub struct Table<R: Row> {
@@ -45,9 +45,6 @@ impl<R: Row> Table<R> {
             index: vec![0; slots].into_boxed_slice(),
         }
     }
-
-    /// Which table this is.
-    pub const KIND: Kind = R::KIND;
 
     fn desc(&mut self) -> &mut Desc {
         // SAFETY: valid and written by this thread only (see `new`).

@@ -30,6 +30,7 @@ pub struct Start {
     /// Frame pointer register.
     pub fp: u64,
     /// Link register where there is one.
+    #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
     pub lr: u64,
 }
 

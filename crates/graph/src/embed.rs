@@ -81,12 +81,15 @@ fn shares(
 /// All computation of a run, sorted by rank, after and vertex.
 pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Vec<Placed> {
     let vertex = |ctx: CtxId| ctx.index().and_then(|i| ctx_vertex.get(i)).copied();
+    // In samples of the usual period: single ones stand for more or less time.
+    let hz = run.header.sampling_hz.max(1.0);
+    let weight = |s: &Sample| s.cpu_ns as f64 * NANO * hz;
     let samples = by_rank(&run.samples, |s| s.rank);
     let segments: Vec<&[_]> = run.segments.chunk_by(|a, b| a.rank == b.rank).collect();
 
     // What all ranks together did after each call.
     let mut pooled: FxHashMap<CtxId, Vec<(VertexIx, f64)>> = FxHashMap::default();
-    for ((after, v), n) in shares(&run.samples, vertex, |s| f64::from(s.count)) {
+    for ((after, v), n) in shares(&run.samples, vertex, weight) {
         pooled.entry(after).or_default().push((v, n));
     }
     let pooled_total: FxHashMap<CtxId, f64> = pooled
@@ -100,7 +103,7 @@ pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Vec<Pl
             let rank = segments[0].rank;
             let mine = samples.get(&rank).copied().unwrap_or(&[]);
             let slept = shares(mine, vertex, |s| s.blocked_ns as f64 * NANO);
-            let own = shares(mine, vertex, |s| f64::from(s.count));
+            let own = shares(mine, vertex, weight);
             let own: FxHashMap<CtxId, Shares<'_>> = own
                 .chunk_by(|a, b| a.0.0 == b.0.0)
                 .map(|c| (c[0].0.0, c))

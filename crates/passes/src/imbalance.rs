@@ -155,21 +155,33 @@ fn group_mean(row: &[f64], ranks: &[u32]) -> f64 {
     stats::mean(&values)
 }
 
-/// Whether most of the excess of the late ranks is one single repetition of a segment that repeats.
+/// Whether most of the excess of the late ranks is one single repetition of something that repeats.
+/// Segments that leave the same call are repetitions of one, wherever they lead: what is done only
+/// once often has a way of its own.
 fn happened_once(scale: &Scale<'_>, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    let outlier = |rank: u32| {
+    let outlier = |rank: u32, from: CtxId| {
         let own = scale
             .run
             .segments
             .iter()
-            .filter(|s| s.rank == rank && s.count >= 5 && after.contains(&s.from));
-        own.map(|s| {
-            let rest = (s.busy_ns().saturating_sub(s.max_busy_ns)) as f64 / (s.count - 1) as f64;
-            (s.max_busy_ns as f64 - rest) * 1e-9
-        })
-        .fold(0.0, f64::max)
+            .filter(|s| s.rank == rank && s.from == from);
+        let (count, busy, longest) = own.fold((0, 0, 0), |sum, s| {
+            (
+                sum.0 + s.count,
+                sum.1 + s.busy_ns(),
+                s.max_busy_ns.max(sum.2),
+            )
+        });
+        if count < 5 {
+            return 0.0;
+        }
+        let usual = busy.saturating_sub(longest) as f64 / (count - 1) as f64;
+        (longest as f64 - usual) * 1e-9
     };
-    let worst: Vec<f64> = ranks.iter().map(|r| outlier(*r)).collect();
+    let worst: Vec<f64> = ranks
+        .iter()
+        .map(|r| after.iter().map(|a| outlier(*r, *a)).fold(0.0, f64::max))
+        .collect();
     stats::mean(&worst) >= ONCE * excess
 }
 

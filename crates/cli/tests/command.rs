@@ -1,0 +1,247 @@
+//! The command as a user meets it: real MPI programs, and the ways in which input can be bad.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const PROGRAM: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank, value = 0, end = argc > 1 ? atoi(argv[1]) : 0;
+    volatile double x = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int step = 0; step < 50; step++) {
+        for (int i = 0; i < 200000; i++)
+            x = x + i;
+        if (rank == 0) {
+            value = step;
+            MPI_Send(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+        } else if (rank == 1) {
+            MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (end == 9 && step == 30 && rank == 1)
+            abort();
+    }
+    if (rank == 0)
+        printf("value %d\n", value);
+    MPI_Finalize();
+    return end;
+}
+"#;
+
+/// The collector as this test was built, made on demand.
+fn collector() -> PathBuf {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--quiet", "--release", "-p", "headwater-collector"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(built.is_ok_and(|s| s.success()), "the collector builds");
+    let bin = Path::new(env!("CARGO_BIN_EXE_headwater"));
+    let target = bin.parent().and_then(Path::parent).expect("target folder");
+    target.join("release/libheadwater_collector.so")
+}
+
+fn headwater(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
+    command
+        .current_dir(dir)
+        .env("XDG_CACHE_HOME", dir.join("cache"));
+    command
+}
+
+fn said(out: &Output) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+/// Builds the program with one library's compiler; `None` where it is not installed.
+fn built(dir: &Path, library: &str) -> Option<PathBuf> {
+    let source = dir.join("app.c");
+    std::fs::write(&source, PROGRAM).ok()?;
+    let program = dir.join("app");
+    let status = Command::new(format!("mpicc.{library}"))
+        .args(["-g", "-O1", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .status();
+    match status {
+        Ok(s) => s.success().then_some(program),
+        Err(_) => {
+            eprintln!("mpicc.{library} is not installed: not tested");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_program_is_recorded_under_each_library_with_every_call_counted() {
+    for library in ["openmpi", "mpich"] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let Some(program) = built(dir.path(), library) else {
+            continue;
+        };
+        let out = headwater(dir.path())
+            .env("HEADWATER_COLLECTOR", collector())
+            .args(["run", "-n", "2", "--json", "--"])
+            .arg(&program)
+            .output()
+            .expect("runs");
+        assert!(out.status.success(), "{library}: {}", said(&out));
+        let text = String::from_utf8_lossy(&out.stdout);
+        assert!(
+            text.starts_with("value 49"),
+            "the program's own output comes through: {text}"
+        );
+        let run = headwater_format::read_run(&dir.path().join("app.2")).expect("a run");
+        let calls = |name: &str| -> u64 {
+            let func = run
+                .functions
+                .iter()
+                .position(|f| f == name)
+                .map(|i| i as u16);
+            run.calls
+                .iter()
+                .filter(|c| Some(c.func) == func)
+                .map(|c| c.count)
+                .sum()
+        };
+        assert_eq!(
+            (calls("MPI_Send"), calls("MPI_Recv"), calls("MPI_Allreduce")),
+            (50, 50, 100),
+            "{library}"
+        );
+        let edge = run.messages.first().expect("a message edge");
+        assert_eq!(
+            (edge.src, edge.dst, edge.sampled, edge.bytes),
+            (0, 1, 50, 200),
+            "{library}: wildcards take the status"
+        );
+        assert!(run.header.incomplete.is_empty() && !run.events.is_empty());
+    }
+}
+
+#[test]
+fn a_failing_program_keeps_its_code_and_its_data() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built(dir.path(), "openmpi") else {
+        return;
+    };
+    for (argument, complete) in [("5", true), ("9", false)] {
+        let mut command = headwater(dir.path());
+        command
+            .env("HEADWATER_COLLECTOR", collector())
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.args([
+            "record",
+            "-o",
+            &format!("run{argument}"),
+            "--",
+            "mpirun.openmpi",
+            "--oversubscribe",
+            "-n",
+            "2",
+        ]);
+        let out = command.arg(&program).arg(argument).output().expect("runs");
+        assert_ne!(out.status.code(), Some(0), "{}", said(&out));
+        if complete {
+            assert_eq!(out.status.code(), Some(5));
+        }
+        let run = headwater_format::read_run(&dir.path().join(format!("run{argument}")))
+            .expect("the data are kept");
+        assert_eq!(run.header.incomplete.is_empty(), complete);
+        assert!(run.calls.iter().map(|c| c.count).sum::<u64>() > 50);
+    }
+}
+
+#[test]
+fn bad_input_gets_one_clear_line_and_exit_code_2() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    std::fs::create_dir(dir.path().join("empty")).expect("a directory");
+    let cases: [(&[&str], &str); 6] = [
+        (&["diagnose", "nowhere"], "holds no recorded run"),
+        (&["diagnose", "empty"], "holds no recorded run"),
+        (&["run", "-n", "2", "--", "/bin/true"], "does not use MPI"),
+        (
+            &["run", "-n", "2", "--", "./no-such-program"],
+            "there is no program",
+        ),
+        (
+            &["record", "--", "no-such-launcher", "-n", "2", "./app"],
+            "there is no program no-such-launcher",
+        ),
+        (
+            &["structure", "/etc/passwd"],
+            "is not an executable or library",
+        ),
+    ];
+    for (args, wanted) in cases {
+        let out = headwater(dir.path())
+            .env("HEADWATER_COLLECTOR", env!("CARGO_BIN_EXE_headwater"))
+            .args(args)
+            .output()
+            .expect("runs");
+        assert_eq!(out.status.code(), Some(2), "{args:?}");
+        let text = said(&out);
+        assert!(
+            text.contains(wanted) && text.trim_end().lines().count() == 1,
+            "{args:?}: {text}"
+        );
+    }
+}
+
+#[test]
+fn a_program_without_mpi_runs_on_and_the_user_is_told() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .args(["record", "--", "/bin/echo", "hello"])
+        .output()
+        .expect("runs");
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "hello\n");
+    assert!(
+        said(&out).contains("nothing was recorded") && out.status.code() == Some(2),
+        "{}",
+        said(&out)
+    );
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for command in [
+        "run",
+        "record",
+        "exec",
+        "diagnose",
+        "structure",
+        "doctor",
+        "completions",
+        "man",
+    ] {
+        let out = headwater(dir.path())
+            .args([command, "--help"])
+            .output()
+            .expect("runs");
+        assert!(
+            String::from_utf8_lossy(&out.stdout).contains("Example:"),
+            "{command}"
+        );
+    }
+    for args in [
+        &["completions", "bash"][..],
+        &["man"],
+        &["doctor", "--json"],
+        &["exec", "--dry-run", "--", "app"],
+    ] {
+        let out = headwater(dir.path())
+            .env("HEADWATER_COLLECTOR", env!("CARGO_BIN_EXE_headwater"))
+            .args(args)
+            .output()
+            .expect("runs");
+        assert!(out.status.success() && !out.stdout.is_empty(), "{args:?}");
+    }
+}
