@@ -61,8 +61,8 @@ impl Args {
     #[inline]
     pub fn int(&self, at: u8) -> i32 {
         let raw = self.raw(at);
-        // SAFETY: Fortran passes the address of an integer.
         if self.fortran {
+            // SAFETY: Fortran passes the address of an integer.
             unsafe { (raw as *const i32).read() }
         } else {
             raw as i32
@@ -112,10 +112,10 @@ impl Args {
     #[inline]
     pub fn int_at(&self, at: u8, i: usize) -> i32 {
         let base = self.raw(at) as *const i32;
-        // SAFETY: as above; results are only read after the call has written them.
         if base.is_null() {
             0
         } else {
+            // SAFETY: as above; results are only read after the call has written them.
             unsafe { base.add(i).read() }
         }
     }

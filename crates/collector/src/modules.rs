@@ -40,10 +40,10 @@ unsafe extern "C" fn visit(
     ) else {
         return 0;
     };
-    // SAFETY: the loader's name is a C string or null.
     let name = if info.dlpi_name.is_null() {
         c""
     } else {
+        // SAFETY: the loader's name is a C string.
         unsafe { CStr::from_ptr(info.dlpi_name) }
     };
     let path = match name.to_bytes() {

@@ -449,11 +449,9 @@ pub fn enter(
         return None;
     }
     let t = this()?;
+    let tables = process::tables()?;
     t.in_mpi.store(true, Ordering::Relaxed);
     let now = clock::now();
-    let Some(tables) = process::tables() else {
-        return None;
-    };
     let ctx = t
         .contexts
         .of_call(tables, return_address, stack_pointer, frame_pointer);

@@ -88,9 +88,9 @@ impl Tables {
         let mut read = |address: u64| {
             let inside = address >= low
                 && address.checked_add(8).is_some_and(|end| end <= stack_end)
-                && address % 8 == 0;
-            // SAFETY: aligned and between the stack pointer and the end of this thread's stack.
+                && address.is_multiple_of(8);
             if inside {
+                // SAFETY: aligned and between the stack pointer and the end of this thread's stack.
                 Ok(unsafe { (address as *const u64).read_volatile() })
             } else {
                 Err(())

@@ -44,12 +44,12 @@ impl Windows {
 
     /// Collective number `g` is being left: whatever comes after it may be in a new window.
     pub fn world_collective(&mut self, g: u64) {
-        if g % self.stride != 0 {
+        if !g.is_multiple_of(self.stride) {
             return;
         }
         if self.count == PLACES {
             self.thin();
-            if g % self.stride != 0 {
+            if !g.is_multiple_of(self.stride) {
                 return;
             }
         }
@@ -60,7 +60,7 @@ impl Windows {
     fn thin(&mut self) {
         self.stride *= 2;
         let stride = self.stride;
-        let kept = |g: u32| u64::from(g) % stride == 0;
+        let kept = |g: u32| u64::from(g).is_multiple_of(stride);
         let mut n = 0;
         for i in 0..self.count {
             let Some(g) = self.kept.get(i).copied().filter(|g| kept(*g)) else {

@@ -216,7 +216,7 @@ pub fn place_before_program(
         if i > 0 {
             out.push(":".to_string());
             let again = recognise(first)
-                .and_then(|l| program_at(l, &[&[first.clone()], *part].concat()))
+                .and_then(|l| program_at(l, &[std::slice::from_ref(first), *part].concat()))
                 .map_or(0, |n| n - 1);
             out.extend_from_slice(&part[..again]);
             out.extend_from_slice(ours);
@@ -256,16 +256,15 @@ fn program_at(launcher: &Launcher, command: &[String]) -> Option<usize> {
     None
 }
 
+/// A command line, and what its environment needs besides.
+pub type Plan = (Vec<String>, Vec<(&'static str, &'static str)>);
+
 /// The command that runs `program` on `ranks` ranks with the launcher of its own MPI library, and the
 /// environment that it needs besides.
 ///
 /// # Errors
 /// As [`mpi_library`]; or its launcher is not there.
-pub fn command_for(
-    program: &[String],
-    ranks: u32,
-    cores: u32,
-) -> Result<(Vec<String>, Vec<(&'static str, &'static str)>), LaunchError> {
+pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, LaunchError> {
     let Some(name) = program.first() else {
         return Err(LaunchError::NoProgram);
     };

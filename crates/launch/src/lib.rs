@@ -11,6 +11,6 @@ mod library;
 mod preload;
 
 pub use error::LaunchError;
-pub use launcher::{Launcher, command_for, place_before_program, recognise};
+pub use launcher::{Launcher, Plan, command_for, place_before_program, recognise};
 pub use library::{MpiKind, mpi_library};
 pub use preload::{collector_path, exec};

@@ -86,6 +86,7 @@ pub fn read(image: &Image<'_>, split: Option<&Split>) -> Info {
     collect(&dwarf)
 }
 
+#[allow(clippy::ptr_arg)] // the borrowing interface hands out just this type
 fn slice<'a>(section: &'a Cow<'_, [u8]>) -> Slice<'a> {
     EndianSlice::new(section, LittleEndian)
 }

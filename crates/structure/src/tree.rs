@@ -516,9 +516,7 @@ impl<'a> Builder<'a> {
 
     /// The innermost inlined function that holds most of the code in `ranges`.
     fn level_of(&self, ranges: &[(u64, u64)]) -> Option<usize> {
-        let Some(sub) = self.sub.filter(|s| !s.inlines.is_empty()) else {
-            return None;
-        };
+        let sub = self.sub.filter(|s| !s.inlines.is_empty())?;
         let total: u64 = ranges.iter().map(|r| r.1 - r.0).sum();
         let share = |i: usize| -> u64 {
             let overlap =

@@ -2,7 +2,7 @@
 
 use super::{Outcome, diagnose, record};
 use crate::args::RunArgs;
-use headwater_launch::command_for;
+use headwater_launch::{Plan, command_for};
 use std::path::Path;
 
 /// `headwater run`.
@@ -47,8 +47,6 @@ pub fn run(args: &RunArgs) -> Outcome {
     }
     diagnose::report(runs, &args.analysis)
 }
-
-type Plan = (Vec<String>, Vec<(&'static str, &'static str)>);
 
 /// The command for one scale: the user's own with `{np}` filled in, or that of the program's launcher.
 fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
