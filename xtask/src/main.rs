@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "cargo xtask COMMAND
   demo                      install what is missing, build, record a testbed program, print the diagnosis
+  readme                    the demonstration, its report put into README.md
   test                      install what is missing, check, run all tests, diagnose a part of the testbed
   setup                     install what is missing
   testbed [CASE…]           build testbed programs         [--mpi openmpi|intel|mpich]
@@ -22,7 +23,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or(&[]);
     let done = match args.first().map(String::as_str) {
-        Some("demo") => demo(),
+        Some("demo") => demo().map(|text| println!("{text}")),
+        Some("readme") => demo().and_then(|text| readme(&text)),
         Some("test") => test(),
         Some("setup") => setup::setup(true),
         Some("testbed") => {
@@ -46,7 +48,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn demo() -> shell::Done {
+/// Records the demonstration program and gives the report.
+fn demo() -> Result<String, String> {
     setup::setup(false)?;
     setup::build()?;
     let request = score::Request {
@@ -57,21 +60,44 @@ fn demo() -> shell::Done {
     let Some(case) = built.first() else {
         return Err("the demonstration program is missing".into());
     };
-    let out = shell::root().join("target/demo");
+    let out = setup::target().join("demo");
     let _ = std::fs::remove_dir_all(&out);
-    let program = case.program.display().to_string();
-    shell::run(
-        setup::headwater().as_str(),
-        &[
-            "run",
-            "-n",
-            "2,4,8,16",
-            "-o",
-            &out.display().to_string(),
-            "--",
-            &program,
-        ],
+    println!("recording {} on 2, 4, 8 and 16 ranks", case.name);
+    let mut command = std::process::Command::new(setup::headwater());
+    command
+        .args(["run", "-n", "2,4,8,16", "-o"])
+        .arg(&out)
+        .arg("--")
+        .arg(&case.program);
+    shell::output(&mut command)
+}
+
+/// Puts the demonstration's report into the README.
+fn readme(report: &str) -> shell::Done {
+    let path = shell::root().join("README.md");
+    let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
+    let (Some((head, rest)), Some((_, tail))) = (
+        text.split_once("<!-- report -->"),
+        text.split_once("<!-- end -->"),
+    ) else {
+        return Err("README.md has lost the marks around its report".into());
+    };
+    let _ = rest;
+    // The program's own output comes before the answer; paths of this machine say nothing to a reader.
+    let root = format!("{}/", shell::root().display());
+    let target = format!("{}/", setup::target().display());
+    let start = report.find("From ").unwrap_or(0);
+    let report = report[start..]
+        .replace(&root, "")
+        .replace(&target, "target/");
+    std::fs::write(
+        &path,
+        format!(
+            "{head}<!-- report -->\n```text\n{}```\n<!-- end -->{tail}",
+            report
+        ),
     )
+    .map_err(|e| e.to_string())
 }
 
 fn test() -> shell::Done {
