@@ -16,7 +16,6 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
     let [first, .., last] = scales else {
         return Vec::new();
     };
-    let before = |v: VertexIx| first.transfer.iter().find(|t| t.vertex == v);
     // Calls of one loop belong together: the sends, receives and waits of an exchange are one cause.
     let mut groups: Vec<(VertexIx, Vec<&Transfer>)> = Vec::new();
     for t in &last.transfer {
@@ -28,16 +27,23 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
     }
     let mut out = Vec::new();
     for (_, group) in groups {
+        // One rank does not talk: growth is seen from the first scale that does.
+        let member = |t: &&Transfer| group.iter().any(|g| g.vertex == t.vertex);
+        let talks =
+            |s: &&Scale<'_>| s.p < last.p && s.transfer.iter().any(|t| member(&t) && t.calls > 0.0);
+        let base = scales.iter().find(talks).unwrap_or(first);
+        let before = |v: VertexIx| base.transfer.iter().find(|t| t.vertex == v);
         let sum = |f: &dyn Fn(&Transfer) -> f64| group.iter().map(|t| f(t)).sum::<f64>();
+        // A sum of nothing is negative zero, which nobody wants to read.
         let old = |f: &dyn Fn(&Transfer) -> f64| {
             group
                 .iter()
                 .filter_map(|t| before(t.vertex))
                 .map(f)
-                .sum::<f64>()
+                .fold(0.0, |a, b| a + b)
         };
         let now = sum(&|t| t.seconds);
-        let cost = now - ideal(scaling, old(&|t| t.seconds), first.p, last.p);
+        let cost = now - ideal(scaling, old(&|t| t.seconds), base.p, last.p);
         if cost < least {
             continue;
         }
@@ -76,7 +82,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
                     "{:.0} calls and {} per rank on {} ranks, {:.0} calls and {} on {}",
                     calls_before,
                     bytes_words(bytes_before),
-                    first.p,
+                    base.p,
                     calls,
                     bytes_words(bytes),
                     last.p
@@ -84,7 +90,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
                 format!(
                     "{:.3} s per rank without waiting for anybody on {} ranks, {:.3} s on {}",
                     old(&|t| t.seconds),
-                    first.p,
+                    base.p,
                     now,
                     last.p
                 ),
