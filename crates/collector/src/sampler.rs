@@ -37,7 +37,12 @@ pub struct State {
     /// CPU time that the next signal stands for, nanoseconds.
     period: u64,
     random: u64,
+    taken: u32,
 }
+
+/// Samples between two draws of the period, and between two readings of the counters: each costs
+/// system calls.
+const REDRAW: u32 = 4;
 
 /// Head of `perf_event_attr` as the kernel has it since its first version (64 bytes).
 #[repr(C)]
@@ -74,6 +79,7 @@ impl State {
             event: -1,
             period: 0,
             random: 0x9e37_79b9_7f4a_7c15,
+            taken: 0,
         }
     }
 
@@ -175,7 +181,8 @@ impl State {
     /// the usual one, so that samples do not keep step with the program.
     fn next_period(&mut self, expirations: u64) -> u64 {
         let stood = self.period * expirations;
-        if self.event >= 0 {
+        self.taken = self.taken.wrapping_add(1);
+        if self.event >= 0 && self.taken.is_multiple_of(REDRAW) {
             self.random ^= self.random << 13;
             self.random ^= self.random >> 7;
             self.random ^= self.random << 17;
@@ -286,10 +293,14 @@ fn take(t: &mut Thread, cpu_ns: u64, context: *mut libc::c_void) {
     let Some(start) = start_of(context) else {
         return;
     };
+    let mut growth = [0u64; 4];
+    if !t.sampler.taken.is_multiple_of(REDRAW) {
+        t.sample(start, cpu_ns, 1, &growth);
+        return;
+    }
     let mut now = counters(&mut t.sampler);
     now[2] = t.run_delay();
     let last = std::mem::replace(&mut t.sampler.last, now);
-    let mut growth = [0u64; 4];
     growth
         .iter_mut()
         .zip(now.iter().zip(last))

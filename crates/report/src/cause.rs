@@ -1,151 +1,181 @@
 //! One cause in full: explanation, path, bars, evidence, source.
+//!
+//! The path stands as a chain from where the time shows down to where it comes from (ScalAna,
+//! Algorithm 1 backtracks in that order), with the source line of each step.
 
-use crate::bars::{bar, columns};
-use crate::style::{Tone, paint, seconds, wrap};
-use crate::tables::location;
-use crate::text::{Excerpt, TextOptions};
+use crate::bars::{bar, columns, marks, per_column};
+use crate::source::source;
+use crate::style::{Tone, hang, paint, seconds, wrap};
+use crate::tables::{location, who};
+use crate::text::TextOptions;
 use headwater_model::diagnosis::{Cause, Place};
-use headwater_model::rank::RankSet;
 
-/// Source lines shown at the most.
-const LINES: u32 = 8;
+/// Columns that a bar of ranks has at the most.
+const WIDEST: usize = 64;
 
-/// `rank 3`, `ranks 0-3`, `all ranks`.
-fn who(set: &RankSet, of: u32) -> String {
-    match set.len() as u32 {
-        n if n == of && n > 1 => "all ranks".to_string(),
-        1 => format!("rank {set}"),
-        n if set.to_string().len() > 40 => format!("{n} of {of} ranks"),
-        _ => format!("ranks {set}"),
-    }
-}
+/// Where bars begin.
+const INDENT: &str = "             ";
 
-fn title(place: &Place) -> String {
+fn title(place: &Place, width: usize) -> String {
     let kind = if place.kind.is_loop() { "loop in " } else { "" };
-    format!("{kind}{} ({})", place.name, location(place, 60))
+    let within = if place.kind.is_call() && !place.function.is_empty() {
+        format!(" in {}", place.function)
+    } else {
+        String::new()
+    };
+    format!("{kind}{}{within} ({})", place.name, location(place, width))
 }
 
 /// The text of cause number `number`.
 pub fn cause(c: &Cause, number: usize, options: &TextOptions<'_>) -> String {
-    let colour = options.color;
+    let (width, colour) = (options.width, options.color);
+    let head = format!(
+        "{number}. {}: {}",
+        c.class.words(),
+        title(&c.place, width / 2)
+    );
     let mut out = paint(
-        &format!("{number}. {}: {}", c.class.words(), title(&c.place)),
+        hang(&head, width, "", "   ").trim_end(),
         Tone::Strong,
         colour,
     ) + "\n";
-    out += &wrap(&c.explanation, options.width, "   ");
-    if c.path.len() > 1 {
-        out += &paint(
-            "   from where it shows to where it comes from\n",
-            Tone::Dim,
-            colour,
-        );
-        for (i, step) in c.path.iter().enumerate() {
-            let last = i + 1 == c.path.len();
-            let mark = if i == 0 {
-                "   ┌"
-            } else if last {
-                "   └▶"
-            } else {
-                "   │"
-            };
-            let line = format!(
-                "{mark} {} {}  {}  {}",
-                who(&step.ranks, c.scale),
-                step.what,
-                location(&step.place, 40),
-                seconds(step.seconds)
-            );
-            out += &(if last {
-                paint(&line, Tone::Bad, colour)
-            } else {
-                line
-            });
-            out.push('\n');
-        }
-    }
-    if c.call_path.len() > 1 {
-        let names: Vec<String> = c
-            .call_path
-            .iter()
-            .map(|p| {
-                if p.kind.is_loop() {
-                    format!("loop:{}", p.first_line)
-                } else {
-                    p.name.clone()
-                }
-            })
-            .collect();
-        out += &wrap(
-            &format!("called by {}", names.join(" › ")),
-            options.width,
-            "   ",
-        );
-    }
-    if c.by_rank.iter().any(|v| *v > 0.0) {
-        let (least, most) = c
-            .by_rank
-            .iter()
-            .fold((f64::INFINITY, 0.0f64), |m, v| (m.0.min(*v), m.1.max(*v)));
-        out += &format!(
-            "   by rank   {}  {} to {}\n",
-            columns(&c.by_rank),
-            seconds(least),
-            seconds(most)
-        );
-    }
-    let most = c.by_scale.iter().map(|s| s.2).fold(0.0, f64::max);
-    for (i, (ranks, mean, largest)) in c.by_scale.iter().enumerate() {
-        let label = if i == 0 { "by scale" } else { "" };
-        out += &format!(
-            "   {label:<9} {ranks:>6} ranks {:<20} mean {}, largest {}\n",
-            bar(*mean, most, 20),
-            seconds(*mean),
-            seconds(*largest)
-        );
-    }
+    out += &wrap(&c.explanation, width, "   ");
+    out += &path(c, options);
+    out += &called_by(c, width);
+    out += &by_rank(c, width);
+    out += &by_scale(c, width);
     for e in &c.evidence {
-        out += &wrap(&format!("· {}", e.text), options.width, "   ");
+        out += &hang(&e.text, width, "   · ", "     ");
     }
     out + &source(&c.place, options)
 }
 
-fn source(place: &Place, options: &TextOptions<'_>) -> String {
-    let Some(file) = place.file.as_ref().filter(|_| place.first_line > 0) else {
+/// The chain from the symptom to the cause.
+fn path(c: &Cause, options: &TextOptions<'_>) -> String {
+    let (width, colour) = (options.width, options.color);
+    let Some(end) = c.path.len().checked_sub(1).filter(|end| *end > 0) else {
         return String::new();
     };
-    let hot = if place.hot_line >= place.first_line {
-        place.hot_line
-    } else {
-        place.first_line
+    let mut out = paint(
+        "   from where it shows to where it comes from",
+        Tone::Dim,
+        colour,
+    ) + "\n";
+    for (i, step) in c.path.iter().enumerate() {
+        let (first, rest) = match i {
+            0 => ("   ┌ ", "   │   "),
+            i if i == end => ("   └▶ ", "      "),
+            _ => ("   │ ", "   │   "),
+        };
+        let text = format!(
+            "{} {}: {} at {}",
+            who(&step.ranks, c.scale, 40),
+            step.what,
+            seconds(step.seconds),
+            location(&step.place, width / 2)
+        );
+        let tone = if i == end { Tone::Bad } else { Tone::Plain };
+        out += &(paint(hang(&text, width, first, rest).trim_end(), tone, colour) + "\n");
+    }
+    out
+}
+
+fn called_by(c: &Cause, width: usize) -> String {
+    if c.call_path.len() < 2 {
+        return String::new();
+    }
+    let names: Vec<String> = c
+        .call_path
+        .iter()
+        .map(|p| match (p.kind.is_loop(), p.first_line) {
+            (true, 0) => "loop".to_string(),
+            (true, line) => format!("loop:{line}"),
+            _ => p.name.clone(),
+        })
+        .collect();
+    hang(
+        &format!("called by {}", names.join(" › ")),
+        width,
+        "   ",
+        "     ",
+    )
+}
+
+/// Time by rank as a row of columns, the ranks concerned marked, with the range.
+fn by_rank(c: &Cause, width: usize) -> String {
+    let mut sorted: Vec<f64> = c
+        .by_rank
+        .iter()
+        .copied()
+        .filter(|v| v.is_finite())
+        .collect();
+    sorted.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else {
+        return String::new();
     };
-    let first = place.first_line.max(hot.saturating_sub(LINES / 2));
-    let last = place.last_line.max(place.first_line).min(first + LINES - 1);
-    match options.source.lines(file, first, last) {
-        Excerpt::Gone => paint(
-            &format!("   (source {file} is not there to show)\n"),
-            Tone::Dim,
-            options.color,
-        ),
-        Excerpt::Lines { lines, newer } => {
-            let mut out = String::new();
-            if newer {
-                out += &paint(
-                    "   (the source is newer than the program: lines may have moved)\n",
-                    Tone::Dim,
-                    options.color,
-                );
-            }
-            for (number, line) in (first..).zip(lines) {
-                let mark = if number == hot { '>' } else { ' ' };
-                let text: String = line
-                    .replace('\t', "    ")
-                    .chars()
-                    .take(options.width.saturating_sub(12))
-                    .collect();
-                out += &format!("   {mark}{number:>5} | {text}\n");
-            }
-            out
-        }
+    if *most <= 0.0 {
+        return String::new();
+    }
+    let room = width.saturating_sub(INDENT.len()).clamp(8, WIDEST);
+    let bucket = per_column(c.by_rank.len(), room);
+    let mut out = format!("   by rank   {}\n", columns(&c.by_rank, bucket).trim_end());
+    let marked = marks(&c.ranks, c.by_rank.len(), bucket);
+    if let Some(line) = &marked {
+        out += &format!("{INDENT}{line}\n");
+    }
+    let mut said = format!(
+        "least {}, median {}, most {}",
+        seconds(*least),
+        seconds(median(&sorted)),
+        seconds(*most)
+    );
+    if marked.is_some() {
+        said += "; ^ these ranks";
+    }
+    if bucket > 1 {
+        said += &format!("; a column shows the largest of {bucket} ranks");
+    }
+    out + &wrap(&said, width, INDENT)
+}
+
+/// The middle of sorted values.
+fn median(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    let at = |i: usize| sorted.get(i).copied().unwrap_or(f64::NAN);
+    if sorted.len() % 2 == 1 {
+        at(half)
+    } else {
+        (at(half.wrapping_sub(1)) + at(half)) / 2.0
+    }
+}
+
+/// A bar for each scale.
+fn by_scale(c: &Cause, width: usize) -> String {
+    let most = c.by_scale.iter().map(|s| s.1).fold(0.0, f64::max);
+    let room = width.saturating_sub(60).clamp(6, 20);
+    let mut out = String::new();
+    for (i, (ranks, mean, largest)) in c.by_scale.iter().enumerate() {
+        let label = if i == 0 { "by scale" } else { "" };
+        // A place that was not seen at a scale has no bar there, and no zero.
+        let figures = if *largest > 0.0 {
+            format!("mean {}, largest {}", seconds(*mean), seconds(*largest))
+        } else {
+            "not seen".to_string()
+        };
+        let bar = bar(*mean, most, room);
+        out += &format!("   {label:<9} {ranks:>6} ranks {bar:<room$} {figures}\n");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(median(&[1.0, 2.0, 9.0]), 2.0);
+        assert_eq!(median(&[1.0, 3.0]), 2.0);
+        assert!(median(&[]).is_nan());
     }
 }

@@ -6,6 +6,7 @@
 
 mod bars;
 mod cause;
+mod source;
 mod style;
 mod tables;
 mod text;

@@ -1,11 +1,24 @@
-//! The tables of efficiencies and of causes.
+//! The tables of efficiencies and of causes, and how a place is written in them.
+//!
+//! Both fit the width asked for: scales that do not fit go into further blocks, and a cause takes
+//! two lines, its figures and where it is.
 
-use crate::style::{percent, seconds, shorten};
+use crate::style::{Tone, UNKNOWN, paint, percent, seconds, shorten};
 use comfy_table::{CellAlignment, Table, presets};
 use headwater_model::diagnosis::{Cause, Place, ScaleSummary};
+use headwater_model::rank::RankSet;
 
 /// The mark that efficiencies are held against.
-const ACCEPTED: f64 = 0.8;
+pub const ACCEPTED: f64 = 0.8;
+
+/// Characters that the names of the efficiencies and one scale take.
+const NAMES: usize = 31;
+const SCALE: usize = 12;
+
+/// Whether an efficiency is below the mark, judged by the two digits that are shown.
+pub fn below(value: f64) -> bool {
+    (value * 100.0).round() < ACCEPTED * 100.0
+}
 
 fn plain() -> Table {
     let mut table = Table::new();
@@ -15,14 +28,21 @@ fn plain() -> Table {
 
 fn figure(value: Option<f64>) -> String {
     match value {
-        Some(v) if v < ACCEPTED => format!("{v:.2} !"),
+        Some(v) if !v.is_finite() => format!("{UNKNOWN}  "),
+        Some(v) if below(v) => format!("{v:.2} !"),
         Some(v) => format!("{v:.2}  "),
-        None => "–  ".to_string(),
+        None => format!("{UNKNOWN}  "),
     }
 }
 
-/// Efficiencies by scale.
-pub fn efficiencies(scales: &[ScaleSummary]) -> String {
+/// Efficiencies by scale, in as many blocks as `width` needs.
+pub fn efficiencies(scales: &[ScaleSummary], width: usize) -> String {
+    let fit = (width.saturating_sub(NAMES) / SCALE).max(1);
+    let blocks: Vec<String> = scales.chunks(fit).map(block).collect();
+    blocks.join("\n")
+}
+
+fn block(scales: &[ScaleSummary]) -> String {
     let mut table = plain();
     let mut head = vec!["ranks".to_string()];
     head.extend(scales.iter().map(|s| format!("{}  ", s.ranks)));
@@ -83,59 +103,76 @@ fn lines(table: &Table) -> String {
     out
 }
 
-/// `file.c:10-20`, or function and address where there are no lines.
+/// `file.c:10-20`, or `module+0x1234` where there are no lines; at most `width` characters.
 pub fn location(place: &Place, width: usize) -> String {
-    match &place.file {
-        Some(file) if place.first_line > 0 => {
-            let base = file.rsplit('/').next().unwrap_or(file);
-            let range = if place.last_line > place.first_line {
-                format!("{base}:{}-{}", place.first_line, place.last_line)
-            } else {
-                format!("{base}:{}", place.first_line)
-            };
-            shorten(&range, width)
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
+    let text = match &place.file {
+        Some(file) if place.first_line > 0 && place.last_line > place.first_line => {
+            format!("{}:{}-{}", base(file), place.first_line, place.last_line)
         }
-        _ => {
-            let base = place.module.rsplit('/').next().unwrap_or(&place.module);
-            shorten(&format!("{base}+{:#x}", place.address), width)
-        }
+        Some(file) if place.first_line > 0 => format!("{}:{}", base(file), place.first_line),
+        _ => format!("{}+{:#x}", base(&place.module), place.address),
+    };
+    shorten(&text, width)
+}
+
+/// The location and the function that holds it: `file.c:10-20 in solve`.
+pub fn whereabouts(place: &Place, width: usize) -> String {
+    let location = location(place, width);
+    let room = width.saturating_sub(location.chars().count() + 4);
+    if place.function.is_empty() || room < 4 {
+        location
+    } else {
+        format!("{location} in {}", shorten_end(&place.function, room))
     }
 }
 
-/// All causes, a row each.
-pub fn causes(causes: &[Cause]) -> String {
-    let mut table = plain();
-    table.set_header(vec![
-        "",
-        "what",
-        "where",
-        "ranks",
-        "costs now",
-        "gain if mended",
-    ]);
-    for (i, c) in causes.iter().enumerate() {
-        let all = c.ranks.len() as u32 == c.scale;
-        let ranks = if all {
-            "all".to_string()
-        } else {
-            shorten_end(&c.ranks.to_string(), 14)
-        };
-        table.add_row(vec![
-            format!("{}", i + 1),
-            c.class.words().to_string(),
-            location(&c.place, 26),
-            ranks,
-            format!("{} {}", seconds(c.cost_seconds), percent(c.cost_share)),
-            format!("{} {}", seconds(c.gain_seconds), percent(c.gain_share)),
-        ]);
+/// `rank 3`, `ranks 0-3`, `all ranks`, `256 of 1024 ranks`; at most about `width` characters.
+pub fn who(set: &RankSet, of: u32, width: usize) -> String {
+    let text = set.to_string();
+    match set.len() as u32 {
+        n if n == of && n > 1 => "all ranks".to_string(),
+        1 => format!("rank {text}"),
+        n if text.len() > width => format!("{n} of {of} ranks"),
+        _ => format!("ranks {text}"),
     }
-    lines(&table)
 }
+
+/// All causes: number, class and figures on one line, where and which ranks on the next.
+pub fn causes(causes: &[Cause], width: usize, colour: bool) -> String {
+    let row = |number: &str, class: &str, cost: &str, gain: &str| {
+        let used = 2 * COST + 6;
+        let name = width.saturating_sub(used).clamp(12, 40);
+        let class = shorten_end(class, name);
+        format!(" {number:>3}  {class:<name$}{cost:>COST$}{gain:>COST$}")
+    };
+    let head = row("", "what, where, ranks", "costs now", "gain if mended");
+    let mut out = paint(head.trim_end(), Tone::Dim, colour) + "\n";
+    for (i, c) in causes.iter().enumerate() {
+        let price = |s: f64, share: f64| format!("{} {:>5}", seconds(s), percent(share));
+        out += &row(
+            &(i + 1).to_string(),
+            c.class.words(),
+            &price(c.cost_seconds, c.cost_share),
+            &price(c.gain_seconds, c.gain_share),
+        );
+        let who = who(&c.ranks, c.scale, 24);
+        let room = width.saturating_sub(8 + who.chars().count());
+        out += &format!("\n      {}, {who}\n", whereabouts(&c.place, room));
+    }
+    out
+}
+
+/// Characters of a price in the table of causes.
+const COST: usize = 17;
 
 fn shorten_end(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         text.to_string()
     } else {
-        text.chars().take(width - 1).chain(['…']).collect()
+        text.chars()
+            .take(width.saturating_sub(1))
+            .chain(['…'])
+            .collect()
     }
 }

@@ -1,7 +1,9 @@
 //! The terminal report: the answer first, then efficiencies, causes, and what could not be seen.
+//!
+//! Lines keep to the width asked for, from 60 characters on, but for single words that are longer.
 
 use crate::cause::cause;
-use crate::style::{Tone, paint, wrap};
+use crate::style::{Tone, hang, paint, wrap};
 use crate::tables;
 use headwater_model::diagnosis::{Diagnosis, Scaling};
 
@@ -41,59 +43,79 @@ pub struct TextOptions<'a> {
 pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
     let colour = options.color;
     let head = |title: &str| format!("\n{}\n", paint(title, Tone::Head, colour));
-    let mut out = wrap(&d.headline.join(" "), options.width, "");
+    let answer = wrap(&d.headline.join(" "), options.width, "");
+    let mut out = paint(answer.trim_end(), Tone::Strong, colour) + "\n";
     for note in &d.notes {
         out += &wrap(note, options.width, "  ");
     }
     out += &head("Efficiencies");
-    out += &tables::efficiencies(&d.scales);
+    out += &tables::efficiencies(&d.scales, options.width);
     out += &paint(
         " 0.8 is the accepted mark; below it: !   not known: –\n",
         Tone::Dim,
         colour,
     );
-    if !d.causes.is_empty() {
+    if d.causes.is_empty() {
+        out.push('\n');
+        for sentence in nothing_found(d) {
+            out += &wrap(&sentence, options.width, "");
+        }
+    } else {
         out += &head("Causes");
-        out += &tables::causes(&d.causes);
+        out += &tables::causes(&d.causes, options.width, colour);
         for (i, c) in d.causes.iter().take(options.top).enumerate() {
             out.push('\n');
             out += &cause(c, i + 1, options);
         }
-        if d.causes.len() > options.top {
-            out += &format!(
-                "\n{} more causes; --top shows them, --json has all.\n",
-                d.causes.len() - options.top
+        let more = d.causes.len().saturating_sub(options.top);
+        if more > 0 {
+            let plural = if more == 1 { "" } else { "s" };
+            out += &wrap(
+                &format!(
+                    "{more} more cause{plural} in the table above: --top tells more in full, --json has all."
+                ),
+                options.width,
+                "",
             );
         }
-    } else if d.scaling != Scaling::Single {
-        out += &wrap(
-            "Nothing was found that takes more than its share as ranks are added, and no rank keeps the others waiting.",
-            options.width,
-            "",
-        );
     }
     out += &head("What this rests on");
     out += &wrap(
-        &format!(
-            "{}, {}; {} scaling ({}).",
-            d.program,
-            d.mpi_library,
-            scaling_word(d.scaling),
-            d.scaling_reason
-        ),
+        &format!("{}, {}; {}.", d.program, d.mpi_library, scaling_words(d)),
         options.width,
         "  ",
     );
     for sentence in &d.missing {
-        out += &wrap(&format!("· {sentence}"), options.width, "  ");
+        out += &hang(sentence, options.width, "  · ", "    ");
     }
     out
 }
 
-fn scaling_word(scaling: Scaling) -> &'static str {
-    match scaling {
-        Scaling::Strong => "strong",
-        Scaling::Weak => "weak",
-        Scaling::Single => "no",
+fn scaling_words(d: &Diagnosis) -> String {
+    match d.scaling {
+        Scaling::Strong => format!("strong scaling ({})", d.scaling_reason),
+        Scaling::Weak => format!("weak scaling ({})", d.scaling_reason),
+        Scaling::Single => d.scaling_reason.clone(),
     }
+}
+
+/// What "no cause" means here, without claiming more than was seen.
+fn nothing_found(d: &Diagnosis) -> Vec<String> {
+    let mut out = Vec::new();
+    let (grow, differ) = (d.non_scalable.len(), d.abnormal.len());
+    out.push(match (d.scaling, grow + differ) {
+        (Scaling::Single, 0) => "No rank stands out from the others.".to_string(),
+        (_, 0) => "No place takes clearly more than its share as ranks are added, and no rank stands out from the others.".to_string(),
+        _ => format!(
+            "Marked were {grow} places that do not scale and {differ} that differ between ranks, but none costs enough to be worth mending; --json lists them."
+        ),
+    });
+    let last = d.scales.last().map(|s| &s.efficiencies);
+    let lost = last.map_or(f64::NAN, |e| e.global.unwrap_or(e.parallel));
+    if tables::below(lost) {
+        out.push(format!(
+            "Yet the efficiency at the largest scale is {lost:.2}: that loss has no single place that this recording shows."
+        ));
+    }
+    out
 }

@@ -1,142 +1,27 @@
 //! Reports as people see them.
 
-use headwater_model::RankSet;
+mod support;
+
 use headwater_model::diagnosis::*;
-use headwater_model::psg::VertexKind;
-use headwater_report::{Excerpt, SourceLines, TextOptions, json, text};
-
-struct Source(bool);
-
-impl SourceLines for Source {
-    fn lines(&self, _file: &str, first: u32, last: u32) -> Excerpt {
-        let lines = (first..=last).map(|l| format!("    line {l};")).collect();
-        if self.0 {
-            Excerpt::Lines {
-                lines,
-                newer: false,
-            }
-        } else {
-            Excerpt::Gone
-        }
-    }
-}
-
-fn place(kind: VertexKind, name: &str, lines: Option<(u32, u32)>) -> Place {
-    Place {
-        kind,
-        name: name.into(),
-        function: name.into(),
-        file: lines.map(|_| "/home/u/src/app.c".into()),
-        first_line: lines.map_or(0, |l| l.0),
-        last_line: lines.map_or(0, |l| l.1),
-        hot_line: lines.map_or(0, |l| l.0 + 1),
-        module: "/home/u/app".into(),
-        address: 0x1234,
-    }
-}
-
-fn scale(ranks: u32) -> ScaleSummary {
-    ScaleSummary {
-        run: format!("app.{ranks}"),
-        ranks,
-        cores: 2,
-        wall_seconds: 4.0 / f64::from(ranks),
-        model_seconds: 3.0 / f64::from(ranks),
-        runq_share: 0.5,
-        efficiencies: Efficiencies {
-            parallel: 0.7,
-            load_balance: 0.72,
-            communication: 0.97,
-            serialisation: (ranks > 4).then_some(0.99),
-            transfer: None,
-            computation_scaling: Some(0.95),
-            global: Some(0.665),
-        },
-        startup_seconds: 0.3,
-    }
-}
-
-fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
-    let late: RankSet = (0..ranks).step_by(4).collect();
-    let cause = Cause {
-        class: CauseClass::UnevenWork,
-        place: place(VertexKind::Loop, "boundary", lines),
-        call_path: vec![
-            place(VertexKind::Function, "main", lines),
-            place(VertexKind::Loop, "boundary", lines),
-        ],
-        ranks: late.clone(),
-        scale: ranks,
-        cost_seconds: 0.5,
-        cost_share: 0.3,
-        gain_seconds: 0.4,
-        gain_share: 0.25,
-        explanation: "Some ranks spend more time here than the others, who wait for them.".into(),
-        path: vec![
-            Step {
-                what: "wait in MPI_Allreduce".into(),
-                ranks: RankSet::all(ranks),
-                place: place(VertexKind::MpiCall, "MPI_Allreduce", lines),
-                seconds: 0.3,
-            },
-            Step {
-                what: "compute".into(),
-                ranks: late,
-                place: place(VertexKind::Loop, "boundary", lines),
-                seconds: 0.5,
-            },
-        ],
-        by_rank: (0..ranks)
-            .map(|r| if r % 4 == 0 { 0.9 } else { 0.4 })
-            .collect(),
-        by_scale: vec![(2, 2.0, 2.5), (ranks, 0.5, 0.9)],
-        evidence: vec![Evidence {
-            text: "a figure that supports it".into(),
-        }],
-    };
-    Diagnosis {
-        schema: SCHEMA,
-        program: "/home/u/app".into(),
-        mpi_library: "Open MPI v4.1.4".into(),
-        scaling: Scaling::Strong,
-        scaling_reason: "guessed: the arguments are the same at all scales".into(),
-        headline: vec![
-            "From 2 to 16 ranks the program becomes 4 times as fast, of 8 times possible.".into(),
-        ],
-        notes: vec!["There were more ranks than cores.".into()],
-        scales: vec![scale(2), scale(ranks)],
-        causes: vec![cause],
-        non_scalable: vec![],
-        abnormal: vec![],
-        missing: vec!["Hardware counters were not recorded.".into()],
-    }
-}
-
-fn shown(d: &Diagnosis, source: bool) -> String {
-    text(
-        d,
-        &TextOptions {
-            color: false,
-            width: 80,
-            top: 3,
-            source: &Source(source),
-        },
-    )
-}
+use headwater_report::{TextOptions, json, text};
+use support::{Source, diagnosis, scale, second, shown};
 
 #[test]
 fn a_cause_is_told_in_full() {
-    insta::assert_snapshot!(shown(&diagnosis(16, Some((20, 29))), true));
+    let d = diagnosis(16, Some((20, 29)));
+    insta::assert_snapshot!(shown(&d, Source::There, 80));
+}
+
+#[test]
+fn two_causes_stand_in_one_table() {
+    let mut d = diagnosis(16, Some((20, 29)));
+    d.causes.push(second(16));
+    insta::assert_snapshot!(shown(&d, Source::Newer, 80));
 }
 
 #[test]
 fn many_ranks_and_no_lines_still_fit() {
-    let report = shown(&diagnosis(1024, None), false);
-    insta::assert_snapshot!(report);
-    assert!(
-        report.lines().all(|l| l.chars().count() <= 110),
-        "no line runs away"
-    );
+    insta::assert_snapshot!(shown(&diagnosis(1024, None), Source::Gone, 80));
 }
 
 #[test]
@@ -144,11 +29,105 @@ fn no_loss_is_a_proper_answer() {
     let mut d = diagnosis(16, None);
     d.causes.clear();
     d.headline.push("No scaling loss found.".into());
-    insta::assert_snapshot!(shown(&d, false));
+    for s in &mut d.scales {
+        s.efficiencies = Efficiencies {
+            parallel: 0.96,
+            load_balance: 0.98,
+            communication: 0.98,
+            global: Some(0.95),
+            ..Default::default()
+        };
+    }
+    insta::assert_snapshot!(shown(&d, Source::Gone, 80));
+}
+
+#[test]
+fn one_scale_is_not_compared() {
+    let mut d = diagnosis(16, Some((20, 20)));
+    d.causes.clear();
+    d.scaling = Scaling::Single;
+    d.scaling_reason = "one scale was given".into();
+    let mut only = scale(16);
+    only.efficiencies.computation_scaling = None;
+    only.efficiencies.global = None;
+    d.scales = vec![only];
+    d.headline = vec!["One scale was given (16 ranks).".into()];
+    insta::assert_snapshot!(shown(&d, Source::There, 80));
+}
+
+#[test]
+fn loss_without_a_cause_is_admitted() {
+    let mut d = diagnosis(16, None);
+    d.causes.clear();
+    let report = shown(&d, Source::Gone, 80);
+    assert!(
+        report.contains("efficiency at the largest scale is 0.67"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_missing_figure_is_a_dash() {
+    let mut d = diagnosis(16, None);
+    for s in &mut d.scales {
+        s.efficiencies.transfer = None;
+        s.efficiencies.parallel = f64::NAN;
+    }
+    d.causes[0].gain_seconds = f64::NAN;
+    let report = shown(&d, Source::Gone, 80);
+    for row in ["transfer", "parallel efficiency"] {
+        let line = report.lines().find(|l| l.trim().starts_with(row)).unwrap();
+        assert_eq!(line.matches('–').count(), 2, "{line}");
+    }
+    assert!(!report.contains("NaN"), "{report}");
+}
+
+#[test]
+fn no_line_is_wider_than_asked_for() {
+    let mut d = diagnosis(1024, Some((20, 29)));
+    d.causes.push(second(1024));
+    d.scales = (1..=10).map(|i| scale(1 << i)).collect();
+    d.causes[0].place.file = Some(format!("/{}", "very/deep/".repeat(30)));
+    d.causes[0].place.function = "a_name_".repeat(30);
+    for width in [60, 80, 96, 200] {
+        let report = shown(&d, Source::There, width);
+        for line in report.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        assert!(report.contains("1024"), "no scale is left out");
+    }
+}
+
+#[test]
+fn colour_changes_no_word() {
+    let mut d = diagnosis(16, Some((20, 29)));
+    d.causes.push(second(16));
+    let options = TextOptions {
+        color: true,
+        width: 80,
+        top: 3,
+        source: &Source::There,
+    };
+    let coloured = text(&d, &options);
+    assert!(coloured.contains('\u{1b}'));
+    let mut plain = String::new();
+    let mut inside = false;
+    for c in coloured.chars() {
+        match c {
+            '\u{1b}' => inside = true,
+            'm' if inside => inside = false,
+            c if !inside => plain.push(c),
+            _ => {}
+        }
+    }
+    assert_eq!(plain, shown(&d, Source::There, 80));
 }
 
 #[test]
 fn json_reads_back_as_it_was() {
     let d = diagnosis(16, Some((20, 29)));
-    assert!(json(&d).contains("\"uneven-work\"") && json(&d).ends_with('\n'));
+    let back: Diagnosis = serde_json::from_str(&json(&d)).unwrap();
+    assert_eq!(back, d);
+    assert_eq!(json(&d), json(&d));
+    assert!(json(&d).ends_with('\n'));
 }
