@@ -152,13 +152,13 @@ fn median(sorted: &[f64]) -> f64 {
 /// A bar for each scale.
 fn by_scale(c: &Cause, width: usize) -> String {
     let most = c.by_scale.iter().map(|s| s.1).fold(0.0, f64::max);
-    let room = width.saturating_sub(60).clamp(6, 20);
+    let room = width.saturating_sub(56).clamp(4, 20);
     let mut out = String::new();
     for (i, (ranks, mean, largest)) in c.by_scale.iter().enumerate() {
         let label = if i == 0 { "by scale" } else { "" };
         // A place that was not seen at a scale has no bar there, and no zero.
         let figures = if *largest > 0.0 {
-            format!("mean {}, largest {}", seconds(*mean), seconds(*largest))
+            format!("mean {}, most {}", seconds(*mean), seconds(*largest))
         } else {
             "not seen".to_string()
         };

@@ -110,12 +110,17 @@ fn nothing_found(d: &Diagnosis) -> Vec<String> {
             "Marked were {grow} places that do not scale and {differ} that differ between ranks, but none costs enough to be worth mending; --json lists them."
         ),
     });
-    let last = d.scales.last().map(|s| &s.efficiencies);
-    let lost = last.map_or(f64::NAN, |e| e.global.unwrap_or(e.parallel));
-    if tables::below(lost) {
-        out.push(format!(
-            "Yet the efficiency at the largest scale is {lost:.2}: that loss has no single place that this recording shows."
-        ));
+    if let Some(last) = d.scales.last() {
+        let (name, lost) = match last.efficiencies.global {
+            Some(global) => ("global", global),
+            None => ("parallel", last.efficiencies.parallel),
+        };
+        if tables::below(lost) {
+            out.push(format!(
+                "Yet the {name} efficiency at {} ranks is {lost:.2}: that loss has no single place that this recording shows.",
+                last.ranks
+            ));
+        }
     }
     out
 }

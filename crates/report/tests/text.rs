@@ -61,7 +61,7 @@ fn loss_without_a_cause_is_admitted() {
     d.causes.clear();
     let report = shown(&d, Source::Gone, 80);
     assert!(
-        report.contains("efficiency at the largest scale is 0.67"),
+        report.contains("Yet the global efficiency at 16 ranks is 0.67"),
         "{report}"
     );
 }

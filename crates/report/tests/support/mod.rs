@@ -1,5 +1,7 @@
 //! A diagnosis to show, and source lines that come from no file.
 
+#![allow(dead_code, reason = "each test file uses its part")]
+
 use headwater_model::RankSet;
 use headwater_model::diagnosis::*;
 use headwater_model::psg::VertexKind;
