@@ -1,4 +1,5 @@
-//! The order of the crates, and what they must not do.
+//! The order of the crates, and what they must not do: the invariants of ARCHITECTURE.md that no
+//! single crate can hold by itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +17,13 @@ const ORDER: [&str; 10] = [
     "report",
     "cli",
 ];
+
+/// Pairs that the order would allow and that must not be: the collector is a guest in another's
+/// process and carries no more than it needs.
+const NEVER: [(&str, &str); 1] = [("collector", "structure")];
+
+/// Crates that open no file and no connection.
+const PURE: [&str; 4] = ["model", "graph", "passes", "report"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -60,46 +68,85 @@ fn dependencies_point_back_along_the_datas_way() {
         .expect("cargo runs");
     let metadata: serde_json::Value =
         serde_json::from_slice(&out.stdout).expect("cargo gives JSON");
-    let place = |name: &str| {
-        let short = name.strip_prefix("headwater-").unwrap_or("cli");
-        ORDER.iter().position(|c| *c == short)
-    };
+    let index = |short: &str| ORDER.iter().position(|c| *c == short);
+    let place = |name: &str| index(name.strip_prefix("headwater-").unwrap_or("cli"));
+    let mut seen = 0;
     for package in metadata["packages"].as_array().expect("packages") {
         let name = package["name"].as_str().unwrap_or("");
         if !name.starts_with("headwater") {
             continue;
         }
+        seen += 1;
         let own = place(name).unwrap_or_else(|| panic!("crate {name} is not in the order"));
         for dependency in package["dependencies"].as_array().expect("dependencies") {
             let on = dependency["name"].as_str().unwrap_or("");
             if on.starts_with("headwater") {
-                assert!(place(on).is_some_and(|p| p < own), "{name} depends on {on}");
+                let earlier = place(on).is_some_and(|p| p < own);
+                let never = NEVER
+                    .iter()
+                    .any(|(a, b)| place(name) == index(a) && place(on) == index(b));
+                assert!(earlier && !never, "{name} depends on {on}");
             }
         }
     }
+    assert_eq!(seen, ORDER.len(), "every crate of the order is there");
+}
+
+/// The lines of a file that are code of the crate itself: no comments, nothing from the tests on,
+/// which stand at the end of a file.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .take_while(|l| !l.starts_with("#[cfg(test)]"))
+        .filter(|l| !l.trim_start().starts_with("//"))
 }
 
 #[test]
 fn the_core_does_no_io_and_only_the_command_prints() {
-    for name in &ORDER[..9] {
+    let prints = [
+        "println!",
+        "print!(",
+        "eprint",
+        "dbg!(",
+        "io::stdout",
+        "io::stderr",
+    ];
+    let io = ["std::fs", "std::net", " fs::", "File::", "OpenOptions"];
+    let (cli, libraries) = ORDER.split_last().expect("an order");
+    assert_eq!(*cli, "cli");
+    for name in libraries {
         for (path, text) in sources(name) {
-            for forbidden in ["println!", "print!(", "eprintln!", "dbg!("] {
-                let used = text
-                    .lines()
-                    .any(|l| !l.trim_start().starts_with("//") && l.contains(forbidden));
-                assert!(
-                    !used || text.contains("mod tests"),
-                    "{} prints",
-                    path.display()
-                );
-            }
-            if ["model", "graph", "passes", "report"].contains(name) {
-                assert!(
-                    !text.contains("std::fs") && !text.contains("std::net"),
-                    "{} does I/O",
-                    path.display()
-                );
-            }
+            let holds = |list: &[&str]| code(&text).any(|l| list.iter().any(|f| l.contains(f)));
+            assert!(!holds(&prints), "{} prints", path.display());
+            let pure = PURE.contains(name);
+            assert!(!pure || !holds(&io), "{} does I/O", path.display());
+        }
+    }
+}
+
+/// An invariant without a test is a hope.
+#[test]
+fn every_invariant_names_a_test_that_is_there() {
+    let root = crates().join("..");
+    let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page");
+    let (_, list) = page
+        .split_once("## Invariants")
+        .expect("a list of invariants");
+    let items: Vec<&str> = list.split("\n* ").skip(1).collect();
+    assert!(!items.is_empty());
+    for item in items {
+        let named = item.split('`').skip(1).step_by(2).filter_map(|code| {
+            let (file, test) = code.split_once("::")?;
+            file.ends_with(".rs").then_some((file, test))
+        });
+        let named: Vec<(&str, &str)> = named.collect();
+        assert!(!named.is_empty(), "no `file.rs::test` in: {item}");
+        for (file, test) in named {
+            let text = std::fs::read_to_string(crates().join(file));
+            let text = text.unwrap_or_else(|e| panic!("{file}: {e}"));
+            assert!(
+                text.contains(&format!("fn {test}(")),
+                "{file} has no {test}"
+            );
         }
     }
 }
