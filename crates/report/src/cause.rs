@@ -9,6 +9,7 @@ use crate::style::{Tone, hang, paint, seconds, wrap};
 use crate::tables::{location, who};
 use crate::text::TextOptions;
 use headwater_model::diagnosis::{Cause, Place};
+use headwater_model::psg::VertexKind;
 
 /// Columns that a bar of ranks has at the most.
 const WIDEST: usize = 64;
@@ -26,8 +27,8 @@ fn title(place: &Place, width: usize) -> String {
     format!("{kind}{}{within} ({})", place.name, location(place, width))
 }
 
-/// The text of cause number `number`.
-pub fn cause(c: &Cause, number: usize, options: &TextOptions<'_>) -> String {
+/// The text of cause number `number`; `crowded` where its run had more ranks than cores.
+pub fn cause(c: &Cause, number: usize, crowded: bool, options: &TextOptions<'_>) -> String {
     let (width, colour) = (options.width, options.color);
     let head = format!(
         "{number}. {}: {}",
@@ -40,9 +41,9 @@ pub fn cause(c: &Cause, number: usize, options: &TextOptions<'_>) -> String {
         colour,
     ) + "\n";
     out += &wrap(&c.explanation, width, "   ");
-    out += &path(c, options);
+    out += &path(c, crowded, options);
     out += &called_by(c, width);
-    out += &by_rank(c, width);
+    out += &by_rank(c, crowded, width);
     out += &by_scale(c, width);
     for e in &c.evidence {
         out += &hang(&e.text, width, "   · ", "     ");
@@ -51,16 +52,18 @@ pub fn cause(c: &Cause, number: usize, options: &TextOptions<'_>) -> String {
 }
 
 /// The chain from the symptom to the cause.
-fn path(c: &Cause, options: &TextOptions<'_>) -> String {
+fn path(c: &Cause, crowded: bool, options: &TextOptions<'_>) -> String {
     let (width, colour) = (options.width, options.color);
     let Some(end) = c.path.len().checked_sub(1).filter(|end| *end > 0) else {
         return String::new();
     };
-    let mut out = paint(
-        "   from where it shows to where it comes from",
-        Tone::Dim,
-        colour,
-    ) + "\n";
+    // A cost is that of a run with a core for each rank; time in MPI calls can only be had as it was.
+    let caption = if crowded {
+        "from where it shows to where it comes from; waits include those for a core"
+    } else {
+        "from where it shows to where it comes from"
+    };
+    let mut out = paint(wrap(caption, width, "   ").trim_end(), Tone::Dim, colour) + "\n";
     for (i, step) in c.path.iter().enumerate() {
         let (first, rest) = match i {
             0 => ("   ┌ ", "   │   "),
@@ -102,7 +105,7 @@ fn called_by(c: &Cause, width: usize) -> String {
 }
 
 /// Time by rank as a row of columns, the ranks concerned marked, with the range.
-fn by_rank(c: &Cause, width: usize) -> String {
+fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
     let mut sorted: Vec<f64> = c
         .by_rank
         .iter()
@@ -131,6 +134,10 @@ fn by_rank(c: &Cause, width: usize) -> String {
     );
     if marked.is_some() {
         said += "; ^ these ranks";
+    }
+    // Computation is given in CPU time, an MPI call in wall time, whatever the scheduler did to it.
+    if crowded && c.place.kind == VertexKind::MpiCall {
+        said += "; wall time in the call, waiting for a core included";
     }
     if bucket > 1 {
         said += &format!("; a column shows the largest of {bucket} ranks");

@@ -65,7 +65,9 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         out += &tables::causes(&d.causes, options.width, colour);
         for (i, c) in d.causes.iter().take(options.top).enumerate() {
             out.push('\n');
-            out += &cause(c, i + 1, options);
+            let run = d.scales.iter().find(|s| s.ranks == c.scale);
+            let crowded = run.is_some_and(|s| s.cores > 0 && s.ranks > s.cores);
+            out += &cause(c, i + 1, crowded, options);
         }
         let more = d.causes.len().saturating_sub(options.top);
         if more > 0 {
@@ -107,7 +109,7 @@ fn nothing_found(d: &Diagnosis) -> Vec<String> {
         (Scaling::Single, 0) => "No rank stands out from the others.".to_string(),
         (_, 0) => "No place takes clearly more than its share as ranks are added, and no rank stands out from the others.".to_string(),
         _ => format!(
-            "Marked were {grow} places that do not scale and {differ} that differ between ranks, but none costs enough to be worth mending; --json lists them."
+            "Places that by their figures alone do not scale: {grow}; differing between ranks: {differ} (--json lists them). No cause behind them costs enough to be worth mending."
         ),
     });
     if let Some(last) = d.scales.last() {

@@ -67,6 +67,27 @@ fn loss_without_a_cause_is_admitted() {
 }
 
 #[test]
+fn marks_without_a_cause_are_counted() {
+    let mut d = diagnosis(16, None);
+    let c = d.causes.remove(0);
+    d.non_scalable.push(Marked {
+        place: c.place,
+        ranks: c.ranks,
+        seconds: 0.1,
+        loss_share: 0.1,
+        slope: None,
+        r_squared: None,
+        model: None,
+        ratio: 1.0,
+    });
+    let report = shown(&d, Source::Gone, 200);
+    assert!(
+        report.contains("do not scale: 1; differing between ranks: 0"),
+        "{report}"
+    );
+}
+
+#[test]
 fn a_missing_figure_is_a_dash() {
     let mut d = diagnosis(16, None);
     for s in &mut d.scales {
