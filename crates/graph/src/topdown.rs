@@ -205,6 +205,22 @@ impl TopDown {
             let base = module.path.rsplit('/').next().unwrap_or(&module.path);
             place.function = format!("{base}@{:#x}", vertex.address);
         }
+        // What the compiler inlined is still the function that people know.
+        let inlined = self.ancestors(v).skip(1).find(|a| {
+            let around = self.get(*a);
+            around.kind == VertexKind::Inlined
+                && around.function == vertex.function
+                && around.module == vertex.module
+        });
+        if let Some(around) = inlined.map(|a| self.get(a))
+            && let Some(name) = structure
+                .functions
+                .get(around.function as usize)
+                .and_then(|f| f.vertices.get(around.psg as usize))
+                .and_then(|v| v.name)
+        {
+            place.function = structure.string(name).to_string();
+        }
         if let Some(mpi) = &vertex.mpi {
             place.name = mpi.clone();
         }
