@@ -12,4 +12,4 @@ mod tables;
 
 pub use error::FormatError;
 #[cfg(feature = "tables")]
-pub use tables::{HEADER_NAME, VERSION, open_run, read_run, run_bytes, write_run};
+pub use tables::{HEADER_NAME, VERSION, format_document, open_run, read_run, run_bytes, write_run};

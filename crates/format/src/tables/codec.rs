@@ -9,8 +9,9 @@ use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
+use std::cell::Cell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// Rows in one batch.
 const BATCH: usize = 1 << 16;
@@ -74,6 +75,25 @@ fn array<R>(column: &Column<R>, rows: &[R]) -> ArrayRef {
     }
 }
 
+thread_local! {
+    /// Whether this thread is inside the Parquet reader.
+    static READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Panics inside the reader print nothing. The hook belongs to the process and runs are read by many
+/// threads at once, so it is set once and asks the thread, instead of being taken off and put back.
+fn quiet_while_reading() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !READING.get() {
+                before(info);
+            }
+        }));
+    });
+}
+
 /// Reads rows from `path`.
 pub(super) fn read<R: Default + Clone>(
     path: &Path,
@@ -81,11 +101,11 @@ pub(super) fn read<R: Default + Clone>(
 ) -> Result<Vec<R>, FormatError> {
     // The Parquet reader checks its input, but a mutated file may still hit one of its assertions;
     // that is damage to tell, not a reason to abort.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    quiet_while_reading();
+    READING.set(true);
     let read =
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read_columns(path, columns)));
-    std::panic::set_hook(hook);
+    READING.set(false);
     read.unwrap_or_else(|_| {
         Err(FormatError::damaged(
             path,

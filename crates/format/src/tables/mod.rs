@@ -5,6 +5,8 @@
 
 mod codec;
 mod columns;
+mod document;
 mod run;
 
+pub use document::format_document;
 pub use run::{HEADER_NAME, VERSION, open_run, read_run, run_bytes, write_run};

@@ -1,0 +1,51 @@
+//! The page that documents the schema, `docs/FORMAT.md`, made from the same description of columns
+//! that the writer and the reader use. A test holds that the page in the tree is the one made here.
+
+use super::columns::{Column, Name, StoredEvent, Table, Values, sample_columns};
+use super::run::{HEADER_NAME, VERSION};
+use headwater_model::run::*;
+use std::fmt::Write;
+
+/// The text of `docs/FORMAT.md`.
+pub fn format_document() -> String {
+    let mut out = format!(
+        "# A recorded run (format {VERSION})\n\n\
+         Made from the tables' description in `crates/format`; to remake it after a change there:\n\
+         `HEADWATER_REMAKE=1 cargo test -p headwater-format --test document`.\n\n\
+         A run is one directory. `{HEADER_NAME}` is written last: a directory that has it is whole. Its `format` is the\n\
+         version, and a reader refuses a newer one; `header` says what was run and how it was measured; `tables` names\n\
+         every column of every table. Each table is a Parquet file, `TABLE.parquet`. A \"row in TABLE\" counts from 0.\n\
+         Columns that end in `_ns` are nanoseconds. What does not apply is null; flags are 0 or 1.\n"
+    );
+    fn add<R: Table>(out: &mut String) {
+        describe(out, R::NAME, &R::columns());
+    }
+    add::<Module>(&mut out);
+    add::<Context>(&mut out);
+    add::<Name>(&mut out);
+    add::<Comm>(&mut out);
+    add::<RankInfo>(&mut out);
+    describe(&mut out, "samples", &sample_columns(&[]));
+    out += "\nBehind these, one unsigned column for each of the header's `counters`: its growth; what is not there was not measured.\n";
+    add::<Segment>(&mut out);
+    add::<MpiCalls>(&mut out);
+    add::<MessageEdge>(&mut out);
+    add::<CollectiveWait>(&mut out);
+    add::<StoredEvent>(&mut out);
+    out
+}
+
+fn describe<R>(out: &mut String, table: &str, columns: &[Column<R>]) {
+    let _ = write!(
+        out,
+        "\n## {table}.parquet\n\n| column | type | meaning |\n| --- | --- | --- |\n"
+    );
+    for c in columns {
+        let kind = match c.values {
+            Values::Unsigned(..) => "uint64",
+            Values::Signed(..) => "int64",
+            Values::Text(..) => "text",
+        };
+        let _ = writeln!(out, "| `{}` | {kind} | {} |", c.name, c.meaning);
+    }
+}
