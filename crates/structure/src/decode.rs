@@ -31,8 +31,14 @@ pub enum Steer {
 pub struct Table {
     /// Where it is; 0 where unknown.
     pub at: u64,
-    /// Bytes of an entry: 4 for distances from the table, 8 for addresses.
+    /// What its distances count from.
+    pub base: u64,
+    /// Bytes of an entry: 8 for addresses, fewer for distances.
     pub entry: u8,
+    /// Distances are multiples of two to this power.
+    pub shift: u8,
+    /// Whether distances have a sign.
+    pub signed: bool,
     /// Entries, where a comparison bounds them.
     pub entries: Option<u32>,
 }
@@ -149,12 +155,17 @@ impl Hints {
                 at: i.memory_displacement64(),
                 entry: 8,
                 entries,
+                ..Table::default()
             };
         }
         let near = self.table_seen > 0 && self.now < self.table_seen + NEAR;
+        let at = if near { self.table } else { 0 };
         Table {
-            at: if near { self.table } else { 0 },
+            at,
+            base: at,
             entry: 4,
+            shift: 0,
+            signed: true,
             entries,
         }
     }
@@ -164,20 +175,23 @@ fn arm(code: &[u8], address: u64) -> Vec<Op> {
     let words = code
         .chunks_exact(4)
         .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
-    let signed =
-        |value: u32, bits: u32| i64::from((value << (32 - bits)) as i32 >> (32 - bits)) * 4;
+    let mut hints = crate::arm_table::Hints::default();
     words
         .zip((address..).step_by(4))
         .map(|(w, at)| {
             let to = |distance: i64| at.wrapping_add_signed(distance);
             let steer = match w {
-                _ if w >> 26 == 0b000101 => Steer::Jump(to(signed(w & 0x3ff_ffff, 26))),
-                _ if w >> 26 == 0b100101 => Steer::Call(to(signed(w & 0x3ff_ffff, 26))),
-                _ if w >> 24 == 0x54 => Steer::Branch(to(signed(w >> 5 & 0x7_ffff, 19))),
+                _ if w >> 26 == 0b000101 => Steer::Jump(to(signed(w & 0x3ff_ffff, 26) * 4)),
+                _ if w >> 26 == 0b100101 => Steer::Call(to(signed(w & 0x3ff_ffff, 26) * 4)),
+                _ if w >> 24 == 0x54 => Steer::Branch(to(signed(w >> 5 & 0x7_ffff, 19) * 4)),
                 // cbz, cbnz; tbz, tbnz
-                _ if w >> 25 & 0x3f == 0b011010 => Steer::Branch(to(signed(w >> 5 & 0x7_ffff, 19))),
-                _ if w >> 25 & 0x3f == 0b011011 => Steer::Branch(to(signed(w >> 5 & 0x3fff, 14))),
-                _ if w & 0xffff_fc1f == 0xd61f_0000 => Steer::Indirect(Table::default()),
+                _ if w >> 25 & 0x3f == 0b011010 => {
+                    Steer::Branch(to(signed(w >> 5 & 0x7_ffff, 19) * 4))
+                }
+                _ if w >> 25 & 0x3f == 0b011011 => {
+                    Steer::Branch(to(signed(w >> 5 & 0x3fff, 14) * 4))
+                }
+                _ if w & 0xffff_fc1f == 0xd61f_0000 => Steer::Indirect(hints.table(w)),
                 _ if w & 0xffff_fc1f == 0xd63f_0000 => Steer::CallIndirect,
                 _ if w & 0xffff_fc1f == 0xd65f_0000
                     || w & 0xffe0_001f == 0xd420_0000
@@ -187,7 +201,13 @@ fn arm(code: &[u8], address: u64) -> Vec<Op> {
                 }
                 _ => Steer::Next,
             };
+            hints.see(w, at);
             Op { at, len: 4, steer }
         })
         .collect()
+}
+
+/// The lowest `bits` of `value` as a number with a sign.
+pub fn signed(value: u32, bits: u32) -> i64 {
+    i64::from((value << (32 - bits)) as i32 >> (32 - bits))
 }

@@ -89,15 +89,27 @@ fn targets(image: &Image<'_>, table: Table, inside: &impl Fn(u64) -> bool) -> Ve
     let Some(bytes) = image.bytes_at(table.at).filter(|_| table.at != 0) else {
         return Vec::new();
     };
+    let size = usize::from(table.entry.clamp(1, 8));
     let entries = bytes
-        .chunks_exact(usize::from(table.entry.max(4)))
+        .chunks_exact(size)
         .take(table.entries.unwrap_or(MOST) as usize);
-    let target = |e: &[u8]| match *e {
-        [a, b, c, d] => table
-            .at
-            .wrapping_add_signed(i64::from(i32::from_le_bytes([a, b, c, d]))),
-        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-        _ => 0,
+    let target = |e: &[u8]| {
+        let raw = e
+            .iter()
+            .rev()
+            .fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
+        if size == 8 {
+            return raw;
+        }
+        let unused = 64 - 8 * size as u32;
+        let distance = if table.signed {
+            (raw << unused) as i64 >> unused
+        } else {
+            raw as i64
+        };
+        table
+            .base
+            .wrapping_add_signed(distance << u32::from(table.shift.min(3)))
     };
     let mut out: Vec<u64> = entries.map(target).take_while(|t| inside(*t)).collect();
     out.sort_unstable();

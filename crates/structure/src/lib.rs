@@ -11,6 +11,7 @@
 //! Bytes may be anything: what cannot be read becomes a sentence in `problems`, or an error that names
 //! the file; never a panic.
 
+mod arm_table;
 mod cache;
 mod debug;
 mod decode;

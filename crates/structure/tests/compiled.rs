@@ -198,3 +198,65 @@ fn bytes_of_any_kind_are_no_panic() {
         let _ = analyse(&broken, &Options::default());
     }
 }
+
+const SWITCH: &str = "int f(int x, int y) {
+    for (int i = 0; i < y; i++)
+        switch (x + i) {
+        case 0: y = 3 - y; break;
+        case 1: return y - 7;
+        case 2: x ^= 12; break;
+        case 3: return y / 3;
+        case 4: x <<= 3; break;
+        case 5: return y % 5;
+        case 6: x = y * y; break;
+        case 7: y += 99; break;
+        case 8: return 2 * y + 1;
+        }
+    return y;
+}
+";
+
+#[test]
+fn jump_tables_are_followed() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (source, out) = (dir.path().join("f.c"), dir.path().join("libf.so"));
+    std::fs::write(&source, SWITCH).expect("writes");
+    for compiler in ["gcc", "aarch64-linux-gnu-gcc"] {
+        let status = Command::new(compiler)
+            .args(["-g", "-O2", "-shared", "-fPIC", "-nostartfiles", "-o"])
+            .args([&out, &source])
+            .status();
+        if status.is_err() {
+            eprintln!("{compiler} is not installed: not tested");
+            continue;
+        }
+        let s = analyse(&out, &Options::default()).expect("an ELF file");
+        assert_eq!(lines(&s, "f", VertexKind::Loop).len(), 1, "{compiler}");
+        // Without start files: their code jumps to functions through registers.
+        let jumps = s.problems.iter().find(|p| p.contains("indirect jumps"));
+        assert!(jumps.is_none(), "{compiler}: {jumps:?}");
+    }
+}
+
+#[test]
+fn debug_information_shared_by_dwz_is_found() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(file) = compile(dir.path(), "gcc", &["-g", "-O2"]) else {
+        return;
+    };
+    let twin = dir.path().join("twin.so");
+    std::fs::copy(&file, &twin).expect("copies");
+    let dwz = Command::new("dwz")
+        .args(["-m", "shared.debug", "-M"])
+        .arg(dir.path().join("shared.debug"))
+        .args(["libwork.so", "twin.so"])
+        .current_dir(dir.path())
+        .status();
+    if dwz.is_err() {
+        eprintln!("dwz is not installed: not tested");
+        return;
+    }
+    let s = analyse(&file, &Options::default()).expect("an ELF file");
+    assert_eq!(lines(&s, "work", VertexKind::MpiCall), vec![(23, 23)]);
+    assert!(s.strings.iter().any(|n| n == "inner"), "the inlined name");
+}
