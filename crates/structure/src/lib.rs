@@ -7,20 +7,27 @@
 //! whatever compiler made the file and nothing is rebuilt.
 //!
 //! The way: `elf` (sections, symbols, imported names) → `decode` (instructions that steer) → `flow`
-//! (basic blocks, jump tables, dominators, loops) → `tree` (vertices with lines from `dwarf`).
+//! (basic blocks, jump tables, dominators, loops) → `regions` (what is around each block) → `tree`
+//! (vertices with lines from `dwarf`) → `module`.
 //! Bytes may be anything: what cannot be read becomes a sentence in `problems`, or an error that names
 //! the file; never a panic.
 
 mod arm_table;
 mod cache;
+mod calls;
 mod debug;
 mod decode;
+mod draft;
 mod dwarf;
 mod elf;
 mod error;
 mod flow;
+mod functions;
 mod graph;
+mod inlines;
+mod module;
 mod names;
+mod regions;
 mod render;
 mod tree;
 
@@ -59,5 +66,5 @@ pub fn analyse(path: &Path, options: &Options) -> Result<ModuleStructure, Struct
     let image = elf::Image::parse(path, &file)?;
     let debug = debug::find(path, &image, options);
     let info = dwarf::read(&image, debug.as_ref());
-    Ok(tree::build(path, &image, &info, options))
+    Ok(module::build(path, &image, &info, options))
 }

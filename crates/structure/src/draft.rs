@@ -1,0 +1,86 @@
+//! Vertices of one function while they are found, before their strings are numbered.
+
+use headwater_model::psg::VertexKind;
+
+/// A vertex before its strings are numbered.
+pub struct DraftVertex {
+    /// What it is.
+    pub kind: VertexKind,
+    /// The vertex that it is in.
+    pub parent: Option<u32>,
+    /// Callee or inlined function.
+    pub name: Option<String>,
+    /// Index into the module's files; `u32::MAX` where unknown.
+    pub file: u32,
+    /// First line; 0 where unknown.
+    pub first_line: u32,
+    /// Last line; 0 where unknown.
+    pub last_line: u32,
+    /// Lowest address.
+    pub address: u64,
+}
+
+/// The tree of one function.
+pub struct Draft {
+    /// Its vertices in preorder.
+    pub vertices: Vec<DraftVertex>,
+    /// Addresses `[start, end)` and the vertex that owns them.
+    pub owners: Vec<(u64, u64, u32)>,
+}
+
+/// A vertex found again by where it stands and what it is.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A loop by file and first line.
+    Loop(u32, u32),
+    /// A loop without lines, by its address.
+    LoopAt(u64),
+    /// A branch by its deciding block.
+    Branch(u32),
+    /// An inlined function by its number.
+    Inline(usize),
+    /// The computation of its parent.
+    Comp,
+}
+
+/// Numbers vertices so that each stands before what is inside it, in the order of addresses.
+pub fn in_preorder(
+    vertices: Vec<DraftVertex>,
+    owners: Vec<(u64, u64, u32)>,
+) -> (Vec<DraftVertex>, Vec<(u64, u64, u32)>) {
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); vertices.len()];
+    for (i, v) in (0u32..).zip(&vertices) {
+        if let Some(parent) = v.parent {
+            children[parent as usize].push(i);
+        }
+    }
+    for list in &mut children {
+        list.sort_by_key(|c| (vertices[*c as usize].address, *c));
+    }
+    let mut order = Vec::with_capacity(vertices.len());
+    let mut stack = vec![0u32];
+    while let Some(v) = stack.pop() {
+        order.push(v);
+        stack.extend(children[v as usize].iter().rev());
+    }
+    let mut number = vec![0u32; vertices.len()];
+    order
+        .iter()
+        .zip(0..)
+        .for_each(|(v, i)| number[*v as usize] = i);
+    let mut slots: Vec<Option<DraftVertex>> = vertices.into_iter().map(Some).collect();
+    let moved = order.iter().filter_map(|v| slots[*v as usize].take());
+    let moved = moved
+        .map(|v| DraftVertex {
+            parent: v.parent.map(|p| number[p as usize]),
+            ..v
+        })
+        .collect();
+    (
+        moved,
+        owners
+            .into_iter()
+            .map(|(a, b, v)| (a, b, number[v as usize]))
+            .collect(),
+    )
+}
