@@ -1,92 +1,161 @@
-//! Data of vertices over ranks: sparse rows, of which equal ones are kept once.
+//! Data over ranks: rows that keep only the ranks that have any, of which equal ones are kept once.
+//!
+//! Values are 32-bit floats: a second measured by a clock has no more digits than that, and a row of
+//! many ranks is what fills the memory (DESIGN, "Graph").
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
 
-/// Values of one vertex: ascending ranks and a value for each; ranks that are not there have 0.
+/// Values over ranks; ranks that are not there have 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankRow {
-    /// Ranks with a value.
-    pub ranks: Vec<u32>,
+    /// Ranks with a value, ascending; `None` where they are `0..values.len()`.
+    ranks: Option<Box<[u32]>>,
     /// Their values, same order.
-    pub values: Vec<f64>,
+    values: Box<[f32]>,
 }
 
 impl RankRow {
-    /// The row as a full vector over `n` ranks.
-    pub fn dense(&self, n: u32) -> Vec<f64> {
-        let mut out = vec![0.0; n as usize];
-        for (&rank, &value) in self.ranks.iter().zip(&self.values) {
-            if let Some(slot) = out.get_mut(rank as usize) {
-                *slot = value;
-            }
+    /// The row of a value for each rank from 0 on; `None` if all are 0.
+    pub fn new(values: &[f32]) -> Option<Self> {
+        let held = values.iter().filter(|v| **v != 0.0).count();
+        if held == 0 {
+            return None;
         }
-        out
+        // An index costs as much as a value, so a row is sparse if fewer than half of it is there.
+        if 2 * held >= values.len() {
+            return Some(Self {
+                ranks: None,
+                values: values.into(),
+            });
+        }
+        let (ranks, values): (Vec<u32>, Vec<f32>) =
+            (0..).zip(values).filter(|(_, v)| **v != 0.0).unzip();
+        Some(Self {
+            ranks: Some(ranks.into()),
+            values: values.into(),
+        })
+    }
+
+    /// Ranks and their values, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let rank = |i: usize| {
+            let listed = self.ranks.as_ref();
+            listed.map_or(i as u32, |r| r.get(i).copied().unwrap_or(u32::MAX))
+        };
+        let values = self.values.iter().enumerate();
+        values.map(move |(i, v)| (rank(i), f64::from(*v)))
+    }
+
+    /// Adds the row to a full one; ranks beyond its end are left out.
+    pub fn add_to(&self, full: &mut [f64]) {
+        match &self.ranks {
+            None => (full.iter_mut().zip(&self.values)).for_each(|(f, v)| *f += f64::from(*v)),
+            Some(_) => self.iter().for_each(|(rank, value)| {
+                if let Some(slot) = full.get_mut(rank as usize) {
+                    *slot += value;
+                }
+            }),
+        }
     }
 
     /// Sum over ranks.
     pub fn sum(&self) -> f64 {
-        self.values.iter().sum()
+        self.iter().map(|v| v.1).sum()
+    }
+
+    fn hash(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        for rank in self.ranks.iter().flatten() {
+            hasher.write_u32(*rank);
+        }
+        for value in &self.values {
+            hasher.write_u32(value.to_bits());
+        }
+        hasher.finish()
     }
 }
 
-/// A sparse row for each vertex; vertices whose rows are equal share one.
+/// Rows by key (a vertex, or another small number); keys with equal rows share one.
 #[derive(Clone, Debug, Default)]
 pub struct RankRows {
     rows: Vec<RankRow>,
-    of_vertex: FxHashMap<u32, u32>,
+    /// By key: index into `rows`, or [`RankRows::NONE`].
+    of_key: Vec<u32>,
+    /// By hash: the rows that have it.
+    by_hash: FxHashMap<u64, Vec<u32>>,
 }
 
 impl RankRows {
-    /// Rows from entries sorted by (vertex, rank); entries with one key are added up.
-    pub fn from_sorted(entries: impl IntoIterator<Item = (u32, u32, f64)>) -> Self {
+    const NONE: u32 = u32::MAX;
+
+    /// Rows from entries sorted by (key, rank); entries with one key and rank are added up.
+    pub fn from_sorted(entries: &[(u32, u32, f64)]) -> Self {
         let mut this = Self::default();
-        let mut shared: FxHashMap<(Vec<u32>, Vec<u64>), u32> = FxHashMap::default();
-        let mut row = RankRow::default();
-        let mut vertex = None;
-        let mut close = |this: &mut Self, vertex: Option<u32>, row: &mut RankRow| {
-            let Some(vertex) = vertex else { return };
-            let row = std::mem::take(row);
-            let bits = row.values.iter().map(|v| v.to_bits()).collect();
-            let next = this.rows.len() as u32;
-            let index = *shared.entry((row.ranks.clone(), bits)).or_insert(next);
-            if index == next {
-                this.rows.push(row);
-            }
-            this.of_vertex.insert(vertex, index);
-        };
-        for (v, rank, value) in entries {
-            if vertex != Some(v) {
-                close(&mut this, vertex, &mut row);
-                vertex = Some(v);
-            }
-            match (row.ranks.last(), row.values.last_mut()) {
-                (Some(&last), Some(sum)) if last == rank => *sum += value,
-                _ => {
-                    row.ranks.push(rank);
-                    row.values.push(value);
+        let mut full: Vec<f32> = Vec::new();
+        for of_key in entries.chunk_by(|a, b| a.0 == b.0) {
+            full.clear();
+            for of_rank in of_key.chunk_by(|a, b| a.1 == b.1) {
+                let sum: f64 = of_rank.iter().map(|e| e.2).sum();
+                full.resize(of_rank[0].1 as usize + 1, 0.0);
+                if let Some(last) = full.last_mut() {
+                    *last = sum as f32;
                 }
             }
+            this.set(of_key[0].0, &full);
         }
-        close(&mut this, vertex, &mut row);
+        this.seal();
         this
     }
 
-    /// The row of a vertex, if it has data.
-    pub fn row(&self, vertex: u32) -> Option<&RankRow> {
-        self.of_vertex.get(&vertex).map(|&i| &self.rows[i as usize])
+    /// Gives `key` a value for each rank from 0 on.
+    pub fn set(&mut self, key: u32, values: &[f32]) {
+        let Some(row) = RankRow::new(values) else {
+            return;
+        };
+        let next = self.rows.len() as u32;
+        let alike = self.by_hash.entry(row.hash()).or_default();
+        let index = alike
+            .iter()
+            .copied()
+            .find(|i| self.rows[*i as usize] == row);
+        let key = key as usize;
+        if self.of_key.len() <= key {
+            self.of_key.resize(key + 1, Self::NONE);
+        }
+        self.of_key[key] = index.unwrap_or(next);
+        if index.is_none() {
+            alike.push(next);
+            self.rows.push(row);
+        }
     }
 
-    /// The row of a vertex over all `n` ranks, zeros where it has no data.
-    pub fn dense(&self, vertex: u32, n: u32) -> Vec<f64> {
-        self.row(vertex)
-            .map_or_else(|| vec![0.0; n as usize], |r| r.dense(n))
+    /// Gives up what only [`RankRows::set`] needs.
+    pub(crate) fn seal(&mut self) {
+        self.by_hash = FxHashMap::default();
+        self.rows.shrink_to_fit();
+        self.of_key.shrink_to_fit();
     }
 
-    /// Vertices that have data, ascending.
-    pub fn vertices(&self) -> Vec<u32> {
-        let mut all: Vec<u32> = self.of_vertex.keys().copied().collect();
-        all.sort_unstable();
-        all
+    /// The row of a key, if it has data.
+    pub fn row(&self, key: u32) -> Option<&RankRow> {
+        let index = self.of_key.get(key as usize)?;
+        self.rows.get(*index as usize)
+    }
+
+    /// The row of a key over all `n` ranks, zeros where it has no data.
+    pub fn dense(&self, key: u32, n: u32) -> Vec<f64> {
+        let mut full = vec![0.0; n as usize];
+        if let Some(row) = self.row(key) {
+            row.add_to(&mut full);
+        }
+        full
+    }
+
+    /// Keys that have data, ascending.
+    pub fn keys(&self) -> impl Iterator<Item = u32> + '_ {
+        let held = (0..).zip(&self.of_key);
+        held.filter(|(_, row)| **row != Self::NONE).map(|(k, _)| k)
     }
 
     /// How many different rows are kept.
@@ -101,7 +170,7 @@ mod tests {
 
     #[test]
     fn equal_rows_are_kept_once() {
-        let rows = RankRows::from_sorted([
+        let rows = RankRows::from_sorted(&[
             (1, 0, 2.0),
             (1, 3, 1.0),
             (1, 3, 1.0),
@@ -111,7 +180,23 @@ mod tests {
         ]);
         assert_eq!(rows.distinct(), 2);
         assert_eq!(rows.dense(2, 4), vec![2.0, 0.0, 0.0, 2.0]);
-        assert_eq!(rows.vertices(), vec![1, 2, 5]);
+        assert_eq!(rows.keys().collect::<Vec<_>>(), vec![1, 2, 5]);
         assert!(rows.row(7).is_none());
+    }
+
+    #[test]
+    fn a_row_is_the_same_sparse_or_not() {
+        let mut few = vec![0.0; 100];
+        few[7] = 1.5;
+        few[90] = 2.0;
+        for values in [few, (0..100).map(|i| i as f32).collect()] {
+            let row = RankRow::new(&values).unwrap();
+            let mut full = vec![0.0; 100];
+            row.add_to(&mut full);
+            assert!(full.iter().zip(&values).all(|(a, b)| *a as f32 == *b));
+            assert_eq!(row.sum(), full.iter().sum::<f64>());
+            row.add_to(&mut [0.0; 3]);
+        }
+        assert_eq!(RankRow::new(&[0.0; 4]), None);
     }
 }

@@ -6,11 +6,16 @@
 //! leans on those of all ranks, with the weight of [`PRIOR`] samples; where nobody has a sample, the
 //! time goes to the vertex around both calls. Time asleep goes to the system calls that slept; what
 //! none of them explains (waiting for memory, mostly) is kept apart with the time without a core.
+//!
+//! Ranks are taken in tiles of a fixed number, so that the result does not depend on how many
+//! threads work; what is summed over ranks is summed in whole nanoseconds, in which order is no matter.
 
+use crate::columns::RankRows;
 use crate::topdown::{TopDown, VertexIx};
-use headwater_model::run::{CtxId, Run, Sample};
+use headwater_model::run::{CtxId, Run, Sample, Segment};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Weight of all ranks' samples in the distribution of one rank's time, in samples.
 const PRIOR: f64 = 1.0;
@@ -18,28 +23,214 @@ const PRIOR: f64 = 1.0;
 /// Seconds in a nanosecond.
 const NANO: f64 = 1e-9;
 
-/// Computation of one rank in one vertex after one MPI call.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Placed {
-    /// Rank.
-    pub rank: u32,
+/// Ranks that one task takes: few enough for their times to stay in a core's cache.
+const TILE: usize = 64;
+
+/// Computation in one vertex after one MPI call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
     /// Context of the MPI call left before.
     pub after: CtxId,
     /// Vertex, without the vertices inside it.
     pub vertex: VertexIx,
-    /// CPU time plus time asleep, seconds.
-    pub busy: f32,
-    /// Time asleep within that, seconds.
-    pub blocked: f32,
-    /// Time ready to run without a core (not in `busy`), seconds.
-    pub runq: f32,
 }
 
-/// A number of samples by preceding MPI call and vertex.
-type Shares<'a> = &'a [((CtxId, VertexIx), f64)];
+/// All computation of a run: a row over ranks for each key.
+#[derive(Debug, Default)]
+pub struct Computation {
+    /// What the rows of the columns stand for, ascending.
+    pub keys: Vec<Key>,
+    /// CPU time plus time asleep, seconds.
+    pub busy: RankRows,
+    /// Time asleep within that, seconds.
+    pub blocked: RankRows,
+    /// Time ready to run without a core (not in `busy`), seconds.
+    pub runq: RankRows,
+    /// CPU time that the rank's own samples stand for, seconds; kept where there are counters.
+    pub sampled: RankRows,
+    /// Growth of each of the run's counters.
+    pub counters: Vec<RankRows>,
+}
+
+impl Computation {
+    /// Indices of the keys for which `wanted` holds.
+    pub fn keys_where(&self, wanted: impl Fn(&Key) -> bool) -> Vec<u32> {
+        let keys = (0..).zip(&self.keys);
+        keys.filter(|(_, k)| wanted(k)).map(|(i, _)| i).collect()
+    }
+}
+
+/// Sum of a column over some keys, over all `n` ranks.
+pub fn sum_rows(column: &RankRows, keys: &[u32], n: u32) -> Vec<f64> {
+    let mut full = vec![0.0; n as usize];
+    for row in keys.iter().filter_map(|k| column.row(*k)) {
+        row.add_to(&mut full);
+    }
+    full
+}
 
 /// Samples by vertex and source line: which line of a vertex is the hot one.
 pub type HotLines = FxHashMap<(VertexIx, u32), u64>;
+
+/// What all ranks together did in a key, nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Pooled {
+    cpu: u64,
+    blocked: u64,
+}
+
+/// The keys that follow one MPI call.
+struct After {
+    keys: Range<usize>,
+    /// CPU time of all samples, nanoseconds.
+    cpu: u64,
+    /// Key of the vertex around the calls, for time that no sample tells about.
+    around: usize,
+}
+
+/// Keys with what is needed to find them.
+struct Plan<'a> {
+    ctx_vertex: &'a [VertexIx],
+    keys: Vec<Key>,
+    pooled: Vec<Pooled>,
+    afters: FxHashMap<CtxId, After>,
+}
+
+impl Plan<'_> {
+    fn vertex(&self, ctx: CtxId) -> Option<VertexIx> {
+        ctx.index().and_then(|i| self.ctx_vertex.get(i)).copied()
+    }
+}
+
+/// Rows of one table, a slice of consecutive ones for each rank and stretch.
+fn stretches<T: Sync>(items: &[T], rank: impl Fn(&T) -> u32) -> Vec<(u32, &[T])> {
+    let mut all: Vec<(u32, &[T])> = items
+        .chunk_by(|a, b| rank(a) == rank(b))
+        .map(|chunk| (rank(&chunk[0]), chunk))
+        .collect();
+    all.sort_by_key(|s| s.0);
+    all
+}
+
+/// The stretches of ranks in `range`.
+fn within<'s, T>(all: &'s [(u32, &'s [T])], range: &Range<u32>) -> &'s [(u32, &'s [T])] {
+    let begin = all.partition_point(|s| s.0 < range.start);
+    let end = all.partition_point(|s| s.0 < range.end);
+    all.get(begin..end).unwrap_or(&[])
+}
+
+/// Finds all keys of a run.
+fn plan<'a>(
+    ctx_vertex: &'a [VertexIx],
+    top: &TopDown,
+    samples: &[(u32, &[Sample])],
+    segments: &[Segment],
+) -> Plan<'a> {
+    let vertex = |ctx: CtxId| ctx.index().and_then(|i| ctx_vertex.get(i)).copied();
+    let merge = |mut a: FxHashMap<Key, Pooled>, b: FxHashMap<Key, Pooled>| {
+        for (key, p) in b {
+            let sum = a.entry(key).or_default();
+            sum.cpu += p.cpu;
+            sum.blocked += p.blocked;
+        }
+        a
+    };
+    let mut pooled = samples
+        .par_chunks(TILE)
+        .map(|tile| {
+            let mut mine: FxHashMap<Key, Pooled> = FxHashMap::default();
+            for s in tile.iter().flat_map(|t| t.1) {
+                let Some(vertex) = vertex(s.ctx) else {
+                    continue;
+                };
+                let key = Key {
+                    after: s.after,
+                    vertex,
+                };
+                let sum = mine.entry(key).or_default();
+                sum.cpu += s.cpu_ns;
+                sum.blocked += s.blocked_ns;
+            }
+            mine
+        })
+        .reduce(FxHashMap::default, merge);
+    // The vertex around all segments that follow a call: it is the same for all ranks.
+    let mut around: FxHashMap<CtxId, VertexIx> = FxHashMap::default();
+    for segment in segments {
+        let here = match (vertex(segment.from), vertex(segment.to)) {
+            (Some(a), Some(b)) => top.common_ancestor(a, b),
+            (Some(a), None) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
+            (None, None) => TopDown::ROOT,
+        };
+        let known = around.entry(segment.from).or_insert(here);
+        if *known != here {
+            *known = top.common_ancestor(*known, here);
+        }
+    }
+    for (&after, &vertex) in &around {
+        pooled.entry(Key { after, vertex }).or_default();
+    }
+    let mut sorted: Vec<(Key, Pooled)> = pooled.into_iter().collect();
+    sorted.sort_unstable_by_key(|p| p.0);
+    let (keys, pooled): (Vec<Key>, Vec<Pooled>) = sorted.into_iter().unzip();
+    let mut afters = FxHashMap::default();
+    let mut begin = 0;
+    for of_call in keys.chunk_by(|a, b| a.after == b.after) {
+        let range = begin..begin + of_call.len();
+        begin = range.end;
+        let after = of_call[0].after;
+        let place = around.get(&after).copied().unwrap_or(TopDown::ROOT);
+        let at = of_call.partition_point(|k| k.vertex < place);
+        afters.insert(
+            after,
+            After {
+                cpu: pooled[range.clone()].iter().map(|p| p.cpu).sum(),
+                around: range.start + at.min(of_call.len() - 1),
+                keys: range,
+            },
+        );
+    }
+    Plan {
+        ctx_vertex,
+        keys,
+        pooled,
+        afters,
+    }
+}
+
+/// Columns of one tile of ranks, by key and then rank.
+struct Tile {
+    width: usize,
+    /// Empty where nothing was added.
+    columns: Vec<Vec<f32>>,
+}
+
+/// The columns of a tile before the counters.
+const COLUMNS: usize = 4;
+
+impl Tile {
+    fn new(width: usize, columns: usize) -> Self {
+        Self {
+            width,
+            columns: vec![Vec::new(); columns],
+        }
+    }
+
+    fn add(&mut self, plan: &Plan<'_>, column: usize, key: usize, rank: usize, value: f64) {
+        if value == 0.0 {
+            return;
+        }
+        let Some(values) = self.columns.get_mut(column) else {
+            return;
+        };
+        if values.is_empty() {
+            *values = vec![0.0; plan.keys.len() * self.width];
+        }
+        if let Some(slot) = values.get_mut(key * self.width + rank) {
+            *slot += value as f32;
+        }
+    }
+}
 
 #[derive(Default, Clone, Copy)]
 struct Amount {
@@ -48,167 +239,158 @@ struct Amount {
     runq: f64,
 }
 
-/// Splits `items` sorted by rank into one slice for each rank.
-fn by_rank<T>(items: &[T], rank: impl Fn(&T) -> u32) -> FxHashMap<u32, &[T]> {
-    items
-        .chunk_by(|a, b| rank(a) == rank(b))
-        .map(|chunk| (rank(&chunk[0]), chunk))
-        .collect()
-}
-
-/// Sums samples by (after, vertex), in key order.
-fn shares(
-    samples: &[Sample],
-    vertex: impl Fn(CtxId) -> Option<VertexIx>,
-    amount: impl Fn(&Sample) -> f64,
-) -> Vec<((CtxId, VertexIx), f64)> {
-    let mut keyed: Vec<((CtxId, VertexIx), f64)> = samples
-        .iter()
-        .filter_map(|s| Some(((s.after, vertex(s.ctx)?), amount(s))))
-        .filter(|s| s.1 > 0.0)
-        .collect();
-    keyed.sort_unstable_by_key(|k| k.0);
-    keyed.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 += next.1;
-        }
-        same
-    });
-    keyed
-}
-
-/// All computation of a run, sorted by rank, after and vertex.
-pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Vec<Placed> {
-    let vertex = |ctx: CtxId| ctx.index().and_then(|i| ctx_vertex.get(i)).copied();
-    // In samples of the usual period: single ones stand for more or less time.
-    let hz = run.header.sampling_hz.max(1.0);
-    let weight = |s: &Sample| s.cpu_ns as f64 * NANO * hz;
-    let samples = by_rank(&run.samples, |s| s.rank);
-    let segments: Vec<&[_]> = run.segments.chunk_by(|a, b| a.rank == b.rank).collect();
-
-    // What all ranks together did after each call.
-    let mut pooled: FxHashMap<CtxId, Vec<(VertexIx, f64)>> = FxHashMap::default();
-    for ((after, v), n) in shares(&run.samples, vertex, weight) {
-        pooled.entry(after).or_default().push((v, n));
-    }
-    let pooled_total: FxHashMap<CtxId, f64> = pooled
-        .iter()
-        .map(|(after, list)| (*after, list.iter().map(|l| l.1).sum()))
-        .collect();
-
-    let per_rank: Vec<Vec<Placed>> = segments
-        .par_iter()
-        .map(|segments| {
-            let rank = segments[0].rank;
-            let mine = samples.get(&rank).copied().unwrap_or(&[]);
-            let slept = shares(mine, vertex, |s| s.blocked_ns as f64 * NANO);
-            let own = shares(mine, vertex, weight);
-            let own: FxHashMap<CtxId, Shares<'_>> = own
-                .chunk_by(|a, b| a.0.0 == b.0.0)
-                .map(|c| (c[0].0.0, c))
-                .collect();
-            let mut amounts: Vec<(CtxId, Amount, VertexIx)> = Vec::new();
-            for segment in *segments {
-                let around = match (vertex(segment.from), vertex(segment.to)) {
-                    (Some(a), Some(b)) => top.common_ancestor(a, b),
-                    (Some(a), None) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
-                    (None, None) => TopDown::ROOT,
-                };
-                let amount = Amount {
-                    cpu: segment.cpu_ns as f64 * NANO,
-                    blocked: segment.blocked_ns as f64 * NANO,
-                    runq: segment.runq_ns as f64 * NANO,
-                };
-                match amounts.last_mut() {
-                    Some((from, sum, v)) if *from == segment.from => {
-                        sum.cpu += amount.cpu;
-                        sum.blocked += amount.blocked;
-                        sum.runq += amount.runq;
-                        *v = top.common_ancestor(*v, around);
-                    }
-                    _ => amounts.push((segment.from, amount, around)),
-                }
-            }
-            let slept: FxHashMap<CtxId, Shares<'_>> = slept
-                .chunk_by(|a, b| a.0.0 == b.0.0)
-                .map(|c| (c[0].0.0, c))
-                .collect();
-            let mut out = Vec::new();
-            for (after, mut amount, around) in amounts {
-                let sleeps = slept.get(&after).copied().unwrap_or(&[]);
-                let total: f64 = sleeps.iter().map(|s| s.1).sum();
-                let known = total.min(amount.blocked);
-                amount.runq += amount.blocked - known;
-                for ((_, vertex), seconds) in sleeps {
-                    let seconds = (seconds / total * known) as f32;
-                    out.push(Placed {
-                        rank,
-                        after,
-                        vertex: *vertex,
-                        busy: seconds,
-                        blocked: seconds,
-                        runq: 0.0,
-                    });
-                }
-                let mine = own.get(&after).copied().unwrap_or(&[]);
-                let all = pooled.get(&after).map_or(&[][..], Vec::as_slice);
-                distribute(
-                    rank,
-                    after,
-                    amount,
-                    around,
-                    mine,
-                    all,
-                    pooled_total.get(&after).copied().unwrap_or(0.0),
-                    &mut out,
-                );
-            }
-            out
-        })
-        .collect();
-    per_rank.into_iter().flatten().collect()
-}
-
-#[allow(clippy::too_many_arguments)] // one call site; a struct would only rename the list
-fn distribute(
-    rank: u32,
-    after: CtxId,
-    amount: Amount,
-    around: VertexIx,
-    mine: Shares<'_>,
-    all: &[(VertexIx, f64)],
-    all_total: f64,
-    out: &mut Vec<Placed>,
-) {
-    let mut push = |vertex: VertexIx, share: f64| {
-        if share > 0.0 {
-            out.push(Placed {
-                rank,
-                after,
-                vertex,
-                busy: (amount.cpu * share) as f32,
-                blocked: 0.0,
-                runq: (amount.runq * share) as f32,
-            });
-        }
+/// Distributes the time of some ranks.
+fn tile(
+    plan: &Plan<'_>,
+    ranks: Range<u32>,
+    samples: &[(u32, &[Sample])],
+    segments: &[(u32, &[Segment])],
+    hz: f64,
+    counters: usize,
+) -> Tile {
+    let columns = if counters > 0 {
+        COLUMNS + counters
+    } else {
+        COLUMNS - 1
     };
-    if all_total <= 0.0 {
-        push(around, 1.0);
+    let mut out = Tile::new(ranks.len(), columns);
+    let mut own: Vec<Pooled> = Vec::new();
+    let mut amounts: FxHashMap<CtxId, Amount> = FxHashMap::default();
+    for rank in ranks.clone() {
+        let column = (rank - ranks.start) as usize;
+        let only = rank..rank + 1;
+        own.clear();
+        own.resize(plan.keys.len(), Pooled::default());
+        // Rows are sorted as keys are, mostly, so that the next key is the likely one.
+        let mut guess = 0;
+        for s in within(samples, &only).iter().flat_map(|s| s.1) {
+            let Some(vertex) = plan.vertex(s.ctx) else {
+                continue;
+            };
+            let key = Key {
+                after: s.after,
+                vertex,
+            };
+            if plan.keys.get(guess) != Some(&key) {
+                guess = match plan.keys.binary_search(&key) {
+                    Ok(found) => found,
+                    Err(_) => continue,
+                };
+            }
+            own[guess].cpu += s.cpu_ns;
+            own[guess].blocked += s.blocked_ns;
+            if counters > 0 {
+                out.add(plan, 3, guess, column, s.cpu_ns as f64 * NANO);
+            }
+            for (i, growth) in s.counters.iter().take(counters).enumerate() {
+                out.add(plan, COLUMNS + i, guess, column, *growth as f64);
+            }
+            guess += 1;
+        }
+        amounts.clear();
+        for s in within(segments, &only).iter().flat_map(|s| s.1) {
+            let sum = amounts.entry(s.from).or_default();
+            sum.cpu += s.cpu_ns as f64 * NANO;
+            sum.blocked += s.blocked_ns as f64 * NANO;
+            sum.runq += s.runq_ns as f64 * NANO;
+        }
+        for (after, amount) in &amounts {
+            if let Some(after) = plan.afters.get(after) {
+                distribute(plan, after, *amount, &own, hz, |c, key, value| {
+                    out.add(plan, c, key, column, value);
+                });
+            }
+        }
+    }
+    out
+}
+
+/// Distributes what a rank did after one call over the keys of that call; `add` takes the column
+/// (0 busy, 1 blocked, 2 run queue), the key and seconds.
+fn distribute(
+    plan: &Plan<'_>,
+    after: &After,
+    mut amount: Amount,
+    own: &[Pooled],
+    hz: f64,
+    mut add: impl FnMut(usize, usize, f64),
+) {
+    let mine = &own[after.keys.clone()];
+    let slept: u64 = mine.iter().map(|o| o.blocked).sum();
+    let known = (slept as f64 * NANO).min(amount.blocked);
+    amount.runq += amount.blocked - known;
+    for (key, o) in after.keys.clone().zip(mine).filter(|(_, o)| o.blocked > 0) {
+        let seconds = o.blocked as f64 / slept as f64 * known;
+        add(0, key, seconds);
+        add(1, key, seconds);
+    }
+    if after.cpu == 0 {
+        add(0, after.around, amount.cpu);
+        add(2, after.around, amount.runq);
         return;
     }
-    let own_total: f64 = mine.iter().map(|m| m.1).sum();
-    let total = own_total + PRIOR;
-    // Both lists are sorted by vertex, and every vertex of `mine` is in `all`.
-    let mut rest = mine;
-    for &(vertex, n) in all {
-        let own = match rest.split_first() {
-            Some((first, tail)) if first.0.1 == vertex => {
-                rest = tail;
-                first.1
-            }
-            _ => 0.0,
-        };
-        push(vertex, (own + PRIOR * n / all_total) / total);
+    // In samples of the usual period: single ones stand for more or less time.
+    let weight = |ns: u64| ns as f64 * NANO * hz;
+    let total = weight(mine.iter().map(|o| o.cpu).sum()) + PRIOR;
+    let prior = PRIOR / after.cpu as f64;
+    for (key, o) in after.keys.clone().zip(mine) {
+        let share = (weight(o.cpu) + prior * plan.pooled[key].cpu as f64) / total;
+        if share > 0.0 {
+            add(0, key, amount.cpu * share);
+            add(2, key, amount.runq * share);
+        }
     }
+}
+
+/// All computation of a run.
+pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Computation {
+    let samples = stretches(&run.samples, |s| s.rank);
+    let segments = stretches(&run.segments, |s| s.rank);
+    let plan = plan(ctx_vertex, top, &samples, &run.segments);
+    let hz = run.header.sampling_hz.max(1.0);
+    let counters = run.header.counters.len();
+    let tiles: Vec<Tile> = (0..run.header.ranks)
+        .step_by(TILE)
+        .map(|start| start..(start + TILE as u32).min(run.header.ranks))
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|r| tile(&plan, r, &samples, &segments, hz, counters))
+        .collect();
+    let columns = tiles.first().map_or(0, |t| t.columns.len());
+    let mut joined: Vec<RankRows> = (0..columns)
+        .into_par_iter()
+        .map(|column| join(&tiles, column, plan.keys.len()))
+        .collect();
+    let rest = joined.split_off(joined.len().min(COLUMNS));
+    let mut first = joined.into_iter();
+    let mut next = || first.next().unwrap_or_default();
+    Computation {
+        busy: next(),
+        blocked: next(),
+        runq: next(),
+        sampled: next(),
+        counters: rest,
+        keys: plan.keys,
+    }
+}
+
+/// The rows of one column over the ranks of all tiles.
+fn join(tiles: &[Tile], column: usize, keys: usize) -> RankRows {
+    let mut rows = RankRows::default();
+    let mut full: Vec<f32> = Vec::new();
+    let empty = |t: &Tile| t.columns.get(column).is_none_or(Vec::is_empty);
+    let keys = if tiles.iter().all(empty) { 0 } else { keys };
+    for key in 0..keys {
+        full.clear();
+        for tile in tiles {
+            let row = key * tile.width..(key + 1) * tile.width;
+            match tile.columns.get(column).and_then(|c| c.get(row)) {
+                Some(values) => full.extend_from_slice(values),
+                None => full.resize(full.len() + tile.width, 0.0),
+            }
+        }
+        rows.set(key as u32, &full);
+    }
+    rows.seal();
+    rows
 }

@@ -21,7 +21,7 @@ mod structures;
 mod topdown;
 
 pub use columns::{RankRow, RankRows};
-pub use embed::{HotLines, Placed};
+pub use embed::{Computation, HotLines, Key, sum_rows};
 pub use pag::{Pag, RunView};
 pub use parallel::{CollectiveEdge, FlowEdge, MessageLink, ParallelView};
 pub use structures::{Structures, is_runtime_library};

@@ -1,7 +1,7 @@
 //! The graph as a whole: one top-down view, and a view of each run.
 
 use crate::columns::RankRows;
-use crate::embed::{HotLines, Placed, place};
+use crate::embed::{Computation, HotLines, place};
 use crate::mapping::map_contexts;
 use crate::parallel::ParallelView;
 use crate::structures::Structures;
@@ -16,6 +16,8 @@ pub struct Pag {
     pub structures: Structures,
     /// The view that all runs share.
     pub top: TopDown,
+    /// Children of each vertex of it, in index order.
+    pub children: Vec<Vec<VertexIx>>,
     /// A view of each run, in the order given.
     pub runs: Vec<RunView>,
     hot_lines: HotLines,
@@ -28,10 +30,8 @@ pub struct RunView {
     pub ranks: u32,
     /// Vertex of each context.
     pub ctx_vertex: Vec<VertexIx>,
-    /// Computation by rank, preceding MPI call and vertex.
-    pub placed: Vec<Placed>,
-    /// Computation by vertex over ranks, seconds, without what is inside the vertex.
-    pub busy: RankRows,
+    /// Computation by preceding MPI call and vertex, over ranks.
+    pub computation: Computation,
     /// Time in MPI calls by vertex over ranks, wall seconds.
     pub mpi: RankRows,
     /// Edges.
@@ -48,7 +48,10 @@ impl RunView {
 impl Pag {
     /// Joins `runs` with the structures of their modules. Modules without structure are given one
     /// that is empty.
-    pub fn build(runs: &[Run], mut structures: Structures) -> Self {
+    ///
+    /// The samples are taken out of the runs: they are most of a run's memory, and what they say is
+    /// in the graph afterwards.
+    pub fn build(runs: &mut [Run], mut structures: Structures) -> Self {
         let mut top = TopDown::default();
         let mapped: Vec<Vec<VertexIx>> = runs
             .iter()
@@ -59,12 +62,17 @@ impl Pag {
             add_hot_lines(run, ctx_vertex, &structures, &mut hot_lines);
         }
         let views = runs
-            .iter()
+            .iter_mut()
             .zip(mapped)
-            .map(|(run, ctx_vertex)| view(run, ctx_vertex, &top))
+            .map(|(run, ctx_vertex)| {
+                let view = view(run, ctx_vertex, &top);
+                run.samples = Vec::new();
+                view
+            })
             .collect();
         Self {
             structures,
+            children: top.children(),
             top,
             runs: views,
             hot_lines,
@@ -97,18 +105,15 @@ impl Pag {
 }
 
 fn add_hot_lines(run: &Run, ctx_vertex: &[VertexIx], structures: &Structures, hot: &mut HotLines) {
-    let mut by_ctx: rustc_hash::FxHashMap<CtxId, u64> = rustc_hash::FxHashMap::default();
+    let mut by_ctx = vec![0u64; run.contexts.len()];
     for sample in &run.samples {
-        *by_ctx.entry(sample.ctx).or_default() += u64::from(sample.count);
+        if let Some(n) = sample.ctx.index().and_then(|i| by_ctx.get_mut(i)) {
+            *n += u64::from(sample.count);
+        }
     }
     let modules: Vec<_> = run.modules.iter().map(|m| structures.find(m)).collect();
-    for (ctx, n) in by_ctx {
-        let Some((context, &v)) = ctx
-            .index()
-            .and_then(|i| run.contexts.get(i).zip(ctx_vertex.get(i)))
-        else {
-            continue;
-        };
+    let seen = run.contexts.iter().zip(ctx_vertex).zip(by_ctx);
+    for ((context, &v), n) in seen.filter(|s| s.1 > 0) {
         let structure = modules.get(context.module as usize).copied().flatten();
         if let Some((_, line)) = structure.and_then(|s| s.line(context.lookup())) {
             *hot.entry((v, line)).or_default() += n;
@@ -117,12 +122,7 @@ fn add_hot_lines(run: &Run, ctx_vertex: &[VertexIx], structures: &Structures, ho
 }
 
 fn view(run: &Run, ctx_vertex: Vec<VertexIx>, top: &TopDown) -> RunView {
-    let placed = place(run, &ctx_vertex, top);
-    let mut busy: Vec<(u32, u32, f64)> = placed
-        .iter()
-        .map(|p| (p.vertex, p.rank, f64::from(p.busy)))
-        .collect();
-    busy.sort_by_key(|b| (b.0, b.1));
+    let computation = place(run, &ctx_vertex, top);
     let mut mpi: Vec<(u32, u32, f64)> = run
         .calls
         .iter()
@@ -138,10 +138,9 @@ fn view(run: &Run, ctx_vertex: Vec<VertexIx>, top: &TopDown) -> RunView {
     let parallel = ParallelView::new(run, &ctx_vertex);
     RunView {
         ranks: run.header.ranks,
-        busy: RankRows::from_sorted(busy),
-        mpi: RankRows::from_sorted(mpi),
+        computation,
+        mpi: RankRows::from_sorted(&mpi),
         parallel,
-        placed,
         ctx_vertex,
     }
 }

@@ -71,6 +71,16 @@ impl TopDown {
         std::iter::successors(Some(v), |v| self.get(*v).parent).filter(|v| *v != Self::ROOT)
     }
 
+    /// Whether `inner` is `outer` or inside it.
+    pub fn contains(&self, outer: VertexIx, inner: VertexIx) -> bool {
+        // Parents have smaller indices: above `outer` nothing inside it can be found.
+        let mut here = inner;
+        while here > outer {
+            here = self.get(here).parent.unwrap_or(Self::ROOT);
+        }
+        here == outer
+    }
+
     /// Children of every vertex, in index order.
     pub fn children(&self) -> Vec<Vec<VertexIx>> {
         let mut children = vec![Vec::new(); self.vertices.len()];

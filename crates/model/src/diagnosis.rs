@@ -144,6 +144,39 @@ pub struct Cause {
     pub evidence: Vec<Evidence>,
 }
 
+/// A way to sum a vertex up over ranks (ScalAna, section IV-A).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregation {
+    /// Rank 0 alone.
+    OneRank,
+    /// Mean over ranks.
+    Mean,
+    /// The middle rank.
+    Median,
+    /// How ranks differ: the root of the variance, so that it is seconds too.
+    Variance,
+    /// Mean of the slower of two clusters of ranks.
+    Clusters,
+}
+
+/// A vertex summed up in one way, over the scales.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Aggregate {
+    /// The way.
+    pub aggregation: Aggregation,
+    /// (ranks, seconds) by scale.
+    pub seconds: Vec<(u32, f64)>,
+    /// Slope of the log-log line; `None` where the scales do not suffice.
+    pub slope: Option<f64>,
+    /// Coefficient of determination of that line.
+    pub r_squared: Option<f64>,
+    /// The model that cross-validation chose; `None` below four scales.
+    pub model: Option<String>,
+    /// Mean relative error of that model at scales left out of its fit.
+    pub model_error: Option<f64>,
+}
+
 /// A vertex that the detection marked, before root causes were sought (ScalAna, section IV-A).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Marked {
@@ -155,12 +188,16 @@ pub struct Marked {
     pub seconds: f64,
     /// Share of the loss between the first and the last scale, 0 to 1.
     pub loss_share: f64,
+    /// The way of summing up over ranks in which it loses most, and which the next three are of.
+    pub aggregation: Aggregation,
     /// Slope of the log-log line over the scales; `None` where the scales do not suffice.
     pub slope: Option<f64>,
     /// Coefficient of determination of that line.
     pub r_squared: Option<f64>,
     /// The model that cross-validation chose, in words (`c + a/p` …).
     pub model: Option<String>,
+    /// All ways of summing up; empty for a vertex that differs between ranks.
+    pub aggregates: Vec<Aggregate>,
     /// Largest rank over the median rank.
     pub ratio: f64,
 }

@@ -99,6 +99,12 @@ fn structure(vertices: u64) -> Structures {
     Structures::new([(module(), structure)])
 }
 
+/// Up to 150 µs, by rank and vertex.
+fn scatter(rank: u32, vertex: u64) -> u64 {
+    let mixed = (u64::from(rank) << 32 ^ vertex).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 40) % 150_000
+}
+
 fn run(ranks: u32, vertices: u64) -> Run {
     let header = Header {
         name: format!("app.{ranks}"),
@@ -136,13 +142,15 @@ fn run(ranks: u32, vertices: u64) -> Run {
             let mut busy = 0;
             for l in 0..LOOPS - 1 {
                 let count = late * (1 + 8192 / ranks);
-                busy += u64::from(count) * 5_000_000;
+                // Scatter of 3 %, so that no two rows are equal, as no two of a clock are.
+                let cpu_ns = u64::from(count) * (5_000_000 + scatter(rank, f * LOOPS + l));
+                busy += cpu_ns;
                 run.samples.push(Sample {
                     rank,
                     after,
                     ctx: CtxId((f * LOOPS + l) as u32),
                     count,
-                    cpu_ns: u64::from(count) * 5_000_000,
+                    cpu_ns,
                     ..Default::default()
                 });
             }

@@ -1,9 +1,10 @@
 //! The scalability analysis: runs in, diagnosis out (ScalAna, section IV; DESIGN "detection").
 
 use crate::cause::Candidate;
-use crate::marks::{self, Times};
+use crate::marks;
 use crate::scale::Scale;
-use crate::{chain, communication, efficiency, imbalance, path, preempt, stats, words, work};
+use crate::times::{self, Times};
+use crate::{chain, communication, efficiency, imbalance, path, preempt, words, work};
 use headwater_graph::{Pag, Structures};
 use headwater_model::diagnosis::{Cause, Diagnosis, Evidence, SCHEMA, Scaling};
 use headwater_model::run::Run;
@@ -138,7 +139,7 @@ pub fn diagnose(
     check(&runs)?;
     let (scaling, scaling_reason) = scaling_of(&runs, options.scaling);
     let missing = missing(&runs, &structures);
-    let pag = Pag::build(&runs, structures);
+    let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs
         .iter()
         .zip(&pag.runs)
@@ -196,8 +197,8 @@ fn put(pag: &Pag, scales: &[Scale<'_>], times: &Times, c: &Candidate, time: f64)
         .iter()
         .enumerate()
         .map(|(i, s)| {
-            let row = times.row(pag, scales, i, c.vertex);
-            (s.p, stats::mean(&row), stats::max(&row))
+            let row = times.shown(pag, i, c.vertex);
+            (s.p, row.mean, row.most)
         })
         .collect();
     Cause {
@@ -212,7 +213,7 @@ fn put(pag: &Pag, scales: &[Scale<'_>], times: &Times, c: &Candidate, time: f64)
         gain_seconds: c.gain,
         gain_share: share(c.gain),
         path: path::steps(pag, last, c),
-        by_rank: times.row(pag, scales, end, c.vertex),
+        by_rank: times::row(pag, last, c.vertex),
         by_scale,
         evidence: c
             .evidence

@@ -8,7 +8,7 @@ use crate::cause::Candidate;
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats::{self, TwoGroups, stands_out, two_groups};
-use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
 
@@ -42,12 +42,9 @@ fn peel(
     least: f64,
     out: &mut Vec<Candidate>,
 ) {
-    let mut busy = Inclusive::new(pag, scale.p, scale.placed_in(phase), |row| {
-        f64::from(row.busy)
-    });
-    let blocked = Inclusive::new(pag, scale.p, scale.placed_in(phase), |row| {
-        f64::from(row.blocked)
-    });
+    let data = &scale.view.computation;
+    let keys = scale.keys_in(phase);
+    let mut busy = Inclusive::new(pag, scale.view, &data.busy, &keys);
     // Noise is that of the measured times, whatever has been taken off them since.
     let measured = busy
         .row(TopDown::ROOT)
@@ -100,17 +97,12 @@ fn peel(
         if gain < least {
             continue;
         }
-        let in_vertex = |v: VertexIx| pag.top.ancestors(v).any(|a| a == vertex);
-        let mut after: Vec<CtxId> = scale
-            .placed_in(phase)
-            .filter(|r| in_vertex(r.vertex))
-            .map(|r| r.after)
-            .collect();
-        after.sort_unstable();
-        after.dedup();
-        let asleep = blocked
-            .row(vertex)
-            .map_or(0.0, |b| group_mean(b, &groups.upper));
+        let inside = data.keys_where(|k| {
+            scale.phases.after(k.after) == phase && pag.top.contains(vertex, k.vertex)
+        });
+        let after = scale.afters(&inside);
+        let blocked = sum_rows(&data.blocked, &inside, scale.p);
+        let asleep = group_mean(&blocked, &groups.upper);
         let class = if asleep > 0.5 * (groups.high - level) {
             CauseClass::SystemCallOrIo
         } else if happened_once(scale, &groups.upper, &after, groups.high - level) {

@@ -1,13 +1,12 @@
 //! Time of vertices including everything inside them, over ranks, and the way down to where it is.
 
 use crate::stats;
-use headwater_graph::{Pag, Placed, VertexIx};
+use headwater_graph::{Pag, RankRows, RunView, VertexIx};
 use headwater_model::psg::VertexKind;
 
 /// Inclusive seconds by vertex and rank.
 pub struct Inclusive {
     rows: Vec<Option<Box<[f64]>>>,
-    children: Vec<Vec<VertexIx>>,
     ranks: usize,
 }
 
@@ -15,24 +14,19 @@ pub struct Inclusive {
 const DESCEND: f64 = 0.4;
 
 impl Inclusive {
-    /// Sums `amount` of the rows over each vertex and all around it.
-    pub fn new<'a>(
-        pag: &Pag,
-        ranks: u32,
-        rows: impl Iterator<Item = &'a Placed>,
-        amount: impl Fn(&Placed) -> f64,
-    ) -> Self {
+    /// Sums the rows that `column` has for `keys` over each vertex and all around it.
+    pub fn new(pag: &Pag, view: &RunView, column: &RankRows, keys: &[u32]) -> Self {
         let n = pag.top.vertices.len();
-        let ranks = ranks as usize;
         let mut this = Self {
             rows: (0..n).map(|_| None).collect(),
-            children: Vec::new(),
-            ranks,
+            ranks: view.ranks as usize,
         };
-        for row in rows {
-            if let Some(slot) = this.slot(row.vertex).get_mut(row.rank as usize) {
-                *slot += amount(row);
-            }
+        let keyed = keys.iter().filter_map(|k| {
+            let vertex = view.computation.keys.get(*k as usize)?.vertex;
+            Some((vertex, column.row(*k)?))
+        });
+        for (vertex, row) in keyed {
+            row.add_to(this.slot(vertex));
         }
         // Parents have smaller indices than their children.
         for v in (1..n).rev() {
@@ -44,7 +38,6 @@ impl Inclusive {
                 this.rows[v] = Some(row);
             }
         }
-        this.children = pag.top.children();
         this
     }
 
@@ -64,7 +57,7 @@ impl Inclusive {
         let mut here = start;
         let mut weight = self.row(here).map_or(0.0, &weigh);
         loop {
-            let heaviest = self.children[here as usize]
+            let heaviest = pag.children[here as usize]
                 .iter()
                 .filter(|c| !matches!(pag.top.get(**c).kind, VertexKind::Comp))
                 .filter_map(|&c| self.row(c).map(|row| (c, weigh(row))))
@@ -92,12 +85,12 @@ impl Inclusive {
             }
         }
         // What is inside shrinks in proportion, so that it cannot be found again.
-        let mut stack = self.children[v as usize].clone();
+        let mut stack = pag.children[v as usize].clone();
         while let Some(child) = stack.pop() {
             if let Some(row) = self.rows[child as usize].as_deref_mut() {
                 let mean = stats::mean(row);
                 row.fill(mean);
-                stack.extend(&self.children[child as usize]);
+                stack.extend(&pag.children[child as usize]);
             }
         }
     }

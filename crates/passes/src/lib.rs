@@ -24,6 +24,7 @@ mod preempt;
 mod replay;
 mod scale;
 mod stats;
+mod times;
 mod words;
 mod work;
 

@@ -1,17 +1,22 @@
 //! Problematic vertices before their causes are sought (ScalAna, section IV-A): vertices that scale
 //! badly, and vertices that differ between ranks.
 //!
-//! Time over ranks is summed up in the paper's four ways (one rank, mean, median, groups of ranks);
-//! the way in which a vertex loses most is the one it is listed with. Ranked by slope *and* by share
-//! of the loss: listed by share, among those whose slope is worse than the program's.
+//! Time over ranks is summed up in all of the paper's ways (one rank, mean, median, variance,
+//! clusters of ranks), and each is fitted over the scales; a vertex is listed by the way in which it
+//! loses most. Ranked by slope *and* by share of the loss: by the product of the share and of how far
+//! the slope is from the ideal one. So neither a long loop that shrinks almost as it should nor a
+//! growing trifle comes first.
+//!
+//! Ranks are compared by two natural groups (Jenks; Fisher 1958) and a robust test: see
+//! [`stats::stands_out`].
 
 use crate::fit::{log_log, select};
-use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats::{self, stands_out, two_groups};
+use crate::times::{self, Summary, Times};
 use crate::work::ideal;
 use headwater_graph::{Pag, VertexIx};
-use headwater_model::diagnosis::{Marked, Scaling};
+use headwater_model::diagnosis::{Aggregate, Aggregation, Marked, Scaling};
 use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
 
@@ -21,66 +26,69 @@ const MOST: usize = 20;
 /// Smallest share of the run time, or of the loss, that is worth listing.
 const LEAST: f64 = 0.01;
 
-/// Ways to sum a vertex up over ranks.
-const WAYS: [fn(&[f64]) -> f64; 4] = [
-    |row| row.first().copied().unwrap_or(0.0),
-    stats::mean,
-    stats::median,
-    |row| two_groups(row).map_or_else(|| stats::mean(row), |g| g.high),
+/// Slope above which a vertex scales badly, where time should shrink as 1/p and where it should stay.
+const UNUSUAL: [f64; 2] = [-0.7, 0.1];
+
+/// Excess slope beyond which growth is as bad as it can be.
+const STEEPEST: f64 = 2.0;
+
+type Way = fn(&Summary) -> f64;
+
+/// Ways to sum a vertex up over ranks; among ways that lose alike the first is listed.
+const WAYS: [(Aggregation, Way); 5] = [
+    (Aggregation::Mean, |s| s.mean),
+    (Aggregation::Median, |s| s.median),
+    (Aggregation::Clusters, |s| s.cluster),
+    (Aggregation::OneRank, |s| s.one),
+    (Aggregation::Variance, |s| s.deviation),
 ];
-
-/// What a vertex is measured by at one scale: computation inside it, or time in it if it is an MPI call.
-pub struct Times {
-    inclusive: Vec<Inclusive>,
-}
-
-impl Times {
-    /// Inclusive times at every scale.
-    pub fn new(pag: &Pag, scales: &[Scale<'_>]) -> Self {
-        let one =
-            |s: &Scale<'_>| Inclusive::new(pag, s.p, s.view.placed.iter(), |r| f64::from(r.busy));
-        Self {
-            inclusive: scales.iter().map(one).collect(),
-        }
-    }
-
-    /// Computation inside `v` by rank at one scale, seconds; `None` where there is none.
-    pub fn computation(&self, scale: usize, v: VertexIx) -> Option<&[f64]> {
-        self.inclusive.get(scale)?.row(v)
-    }
-
-    /// Seconds in `v` by rank at one scale.
-    pub fn row(&self, pag: &Pag, scales: &[Scale<'_>], scale: usize, v: VertexIx) -> Vec<f64> {
-        let p = scales[scale].p;
-        if pag.top.get(v).kind == VertexKind::MpiCall {
-            return scales[scale].view.mpi.dense(v, p);
-        }
-        self.inclusive[scale]
-            .row(v)
-            .map_or_else(|| vec![0.0; p as usize], <[f64]>::to_vec)
-    }
-}
 
 /// Whether a vertex is a place that people can act on.
 fn listed(kind: VertexKind) -> bool {
     kind.is_loop() || kind == VertexKind::MpiCall || matches!(kind, VertexKind::ExternalCall)
 }
 
-fn marked(pag: &Pag, v: VertexIx, row: &[f64]) -> Marked {
-    let middle = stats::median(row);
+fn marked(pag: &Pag, v: VertexIx, at_end: &Summary) -> Marked {
     Marked {
         place: pag.place(v),
         ranks: RankSet::default(),
-        seconds: stats::mean(row),
+        seconds: at_end.mean,
         loss_share: 0.0,
+        aggregation: Aggregation::Mean,
         slope: None,
         r_squared: None,
         model: None,
-        ratio: if middle > 0.0 {
-            stats::max(row) / middle
+        aggregates: Vec::new(),
+        ratio: if at_end.median > 0.0 {
+            at_end.most / at_end.median
         } else {
             0.0
         },
+    }
+}
+
+/// One way of summing up, fitted over the scales.
+fn aggregate(
+    scales: &[Scale<'_>],
+    over: &[Summary],
+    aggregation: Aggregation,
+    way: Way,
+) -> Aggregate {
+    let seconds: Vec<(u32, f64)> = scales
+        .iter()
+        .map(|s| s.p)
+        .zip(over.iter().map(way))
+        .collect();
+    let points: Vec<(f64, f64)> = seconds.iter().map(|(p, v)| (f64::from(*p), *v)).collect();
+    let line = log_log(&points);
+    let model = select(&points);
+    Aggregate {
+        aggregation,
+        seconds,
+        slope: line.map(|l| l.slope),
+        r_squared: line.map(|l| l.r_squared),
+        model: model.map(|m| m.words()),
+        model_error: model.map(|m| m.cross_error),
     }
 }
 
@@ -94,49 +102,56 @@ pub fn non_scalable(
     let [first, .., last] = scales else {
         return Vec::new();
     };
-    let end = scales.len() - 1;
-    let total_loss =
-        (last.model_seconds() - ideal(scaling, first.model_seconds(), first.p, last.p)).max(1e-9);
-    let mut out = Vec::new();
+    let total = last.model_seconds() - ideal(scaling, first.model_seconds(), first.p, last.p);
+    if total < LEAST * last.model_seconds() {
+        return Vec::new();
+    }
+    let (unusual, ideal_slope) = match scaling {
+        Scaling::Weak => (UNUSUAL[1], 0.0),
+        Scaling::Strong | Scaling::Single => (UNUSUAL[0], -1.0),
+    };
+    let mut out: Vec<(f64, Marked)> = Vec::new();
     for v in 1..pag.top.vertices.len() as VertexIx {
         if !listed(pag.top.get(v).kind) {
             continue;
         }
-        let rows: Vec<Vec<f64>> = (0..scales.len())
-            .map(|i| times.row(pag, scales, i, v))
-            .collect();
-        let loss_by = |way: &fn(&[f64]) -> f64| {
-            way(&rows[end]) - ideal(scaling, way(&rows[0]), first.p, last.p)
-        };
-        let Some(way) = WAYS
-            .into_iter()
-            .reduce(|a, b| if loss_by(&b) > loss_by(&a) { b } else { a })
-        else {
+        let over: Vec<Summary> = (0..scales.len()).map(|i| times.shown(pag, i, v)).collect();
+        let (Some(at_first), Some(at_end)) = (over.first(), over.last()) else {
             continue;
         };
-        let share = (loss_by(&way) / total_loss).clamp(0.0, 1.0);
-        let points: Vec<(f64, f64)> = scales
-            .iter()
-            .zip(&rows)
-            .map(|(s, r)| (f64::from(s.p), way(r)))
-            .collect();
-        let line = log_log(&points);
-        let unusual =
-            line.is_none_or(|l| l.slope > if scaling == Scaling::Weak { 0.1 } else { -0.7 });
-        if share < LEAST || !unusual {
+        let loss = |way: Way| way(at_end) - ideal(scaling, way(at_first), first.p, last.p);
+        let worst = WAYS
+            .into_iter()
+            .reduce(|a, b| if loss(b.1) > loss(a.1) { b } else { a });
+        let Some((aggregation, way)) = worst.filter(|w| loss(w.1) >= LEAST * total) else {
+            continue;
+        };
+        let listed = aggregate(scales, &over, aggregation, way);
+        // A vertex that some scales do not have has no line; that it came at all is growth.
+        let excess = listed.slope.map_or(1.0, |slope| slope - ideal_slope);
+        if excess <= unusual - ideal_slope {
             continue;
         }
-        let mut mark = marked(pag, v, &rows[end]);
-        mark.ranks = RankSet::all(last.p);
-        mark.loss_share = share;
-        mark.slope = line.map(|l| l.slope);
-        mark.r_squared = line.map(|l| l.r_squared);
-        mark.model = select(&points).map(|m| m.words());
-        out.push(mark);
+        let share = (loss(way) / total).clamp(0.0, 1.0);
+        let mark = Marked {
+            ranks: RankSet::all(last.p),
+            loss_share: share,
+            aggregation,
+            slope: listed.slope,
+            r_squared: listed.r_squared,
+            model: listed.model,
+            aggregates: WAYS
+                .into_iter()
+                .map(|(name, way)| aggregate(scales, &over, name, way))
+                .collect(),
+            ..marked(pag, v, at_end)
+        };
+        out.push((share * excess.min(STEEPEST), mark));
     }
-    out.sort_by(|a, b| b.loss_share.total_cmp(&a.loss_share));
+    // Sorting is stable: equal ones stay in the order of the graph.
+    out.sort_by(|a, b| b.0.total_cmp(&a.0));
     out.truncate(MOST);
-    out
+    out.into_iter().map(|(_, mark)| mark).collect()
 }
 
 /// Vertices in which some ranks take much longer than others at the largest scale.
@@ -151,7 +166,12 @@ pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) 
         if !listed(pag.top.get(v).kind) {
             continue;
         }
-        let row = times.row(pag, scales, scales.len() - 1, v);
+        let at_end = times.shown(pag, scales.len() - 1, v);
+        // The groups cannot be further apart than the ranks are.
+        if at_end.most - at_end.least < least {
+            continue;
+        }
+        let row = times::row(pag, last, v);
         let Some(groups) = two_groups(&row) else {
             continue;
         };
@@ -164,7 +184,7 @@ pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) 
         {
             continue;
         }
-        let mut mark = marked(pag, v, &row);
+        let mut mark = marked(pag, v, &at_end);
         mark.ranks = groups.upper.iter().copied().collect();
         mark.seconds = groups.high - groups.low;
         out.push(mark);

@@ -141,14 +141,13 @@ fn closing_call(scale: &Scale<'_>, epoch: &Epoch) -> Option<VertexIx> {
 /// The MPI call in which ranks without the cause spend most time.
 pub fn largest_wait(pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Option<VertexIx> {
     let others = |v: VertexIx| waiting_seconds(scale, v, cause).0;
-    let calls = scale.view.mpi.vertices();
+    let calls = scale.view.mpi.keys();
     let waits = |v: &VertexIx| {
         let name = pag.top.get(*v).mpi.as_deref().unwrap_or("");
         !matches!(name, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize")
             && pag.top.get(*v).kind == VertexKind::MpiCall
     };
     calls
-        .into_iter()
         .filter(waits)
         .filter(|v| others(*v) > 0.0)
         .reduce(|a, b| if others(b) > others(a) { b } else { a })

@@ -50,9 +50,8 @@ fn crowds(scale: &Scale<'_>) -> Vec<f64> {
 
 /// Looks for ranks that were kept from running while they had work.
 pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
-    let runq = Inclusive::new(pag, scale.p, scale.view.placed.iter(), |r| {
-        f64::from(r.runq)
-    });
+    let column = &scale.view.computation.runq;
+    let runq = Inclusive::new(pag, scale.view, column, &scale.keys());
     let busy = scale.busy();
     let Some(waits) = runq.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
         return Vec::new();

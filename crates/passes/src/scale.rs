@@ -6,7 +6,7 @@
 
 use crate::phases::Phases;
 use crate::replay::{self, Replay};
-use headwater_graph::{Placed, RunView, VertexIx};
+use headwater_graph::{Pag, RunView, VertexIx};
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
@@ -56,12 +56,12 @@ impl<'a> Scale<'a> {
         let p = run.header.ranks;
         let phases = Phases::new(run);
         let mut phase_busy: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
-        for row in &view.placed {
+        for (key, of) in (0..).zip(&view.computation.keys) {
             let busy = phase_busy
-                .entry(phases.after(row.after))
+                .entry(phases.after(of.after))
                 .or_insert_with(|| vec![0.0; p as usize]);
-            if let Some(slot) = busy.get_mut(row.rank as usize) {
-                *slot += f64::from(row.busy);
+            if let Some(row) = view.computation.busy.row(key) {
+                row.add_to(busy);
             }
         }
         let cores = run.header.cores.iter().sum();
@@ -152,12 +152,14 @@ impl<'a> Scale<'a> {
         }
     }
 
-    /// Rows of computation of one phase.
-    pub fn placed_in(&self, phase: u32) -> impl Iterator<Item = &Placed> {
-        self.view
-            .placed
-            .iter()
-            .filter(move |row| self.phases.after(row.after) == phase)
+    /// Keys of the computation of one phase.
+    pub fn keys_in(&self, phase: u32) -> Vec<u32> {
+        (self.view.computation).keys_where(|k| self.phases.after(k.after) == phase)
+    }
+
+    /// All keys of computation.
+    pub fn keys(&self) -> Vec<u32> {
+        self.view.computation.keys_where(|_| true)
     }
 
     /// Standard error of one rank's time in a vertex, seconds. `all`, the rank's whole time between
@@ -176,15 +178,15 @@ impl<'a> Scale<'a> {
         (all.max(period) * period * share * (1.0 - share)).sqrt()
     }
 
-    /// Contexts of MPI calls, after which a vertex set computes.
-    pub fn afters(&self, inside: impl Fn(VertexIx) -> bool) -> Vec<CtxId> {
-        let mut all: Vec<CtxId> = self
-            .view
-            .placed
-            .iter()
-            .filter(|r| inside(r.vertex))
-            .map(|r| r.after)
-            .collect();
+    /// Keys of the computation in `v` and inside it.
+    pub fn keys_inside(&self, pag: &Pag, v: VertexIx) -> Vec<u32> {
+        (self.view.computation).keys_where(|k| pag.top.contains(v, k.vertex))
+    }
+
+    /// Contexts of the MPI calls of some keys, ascending and each once.
+    pub fn afters(&self, keys: &[u32]) -> Vec<CtxId> {
+        let key = |k: &u32| self.view.computation.keys.get(*k as usize);
+        let mut all: Vec<CtxId> = keys.iter().filter_map(key).map(|k| k.after).collect();
         all.sort_unstable();
         all.dedup();
         all

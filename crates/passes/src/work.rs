@@ -6,9 +6,8 @@
 
 use crate::cause::Candidate;
 use crate::fit::log_log;
-use crate::marks::Times;
 use crate::scale::Scale;
-use crate::stats;
+use crate::times::Times;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
 
@@ -41,7 +40,7 @@ pub fn find(
     let [first, .., last] = scales else {
         return Vec::new();
     };
-    let median = |scale: usize, v: VertexIx| times.computation(scale, v).map_or(0.0, stats::median);
+    let median = |scale: usize, v: VertexIx| times.computation(scale, v).median;
     let end = scales.len() - 1;
     let loss = |v: VertexIx| median(end, v) - ideal(scaling, median(0, v), first.p, last.p);
     let slope_limit = if scaling == Scaling::Weak {
@@ -57,7 +56,6 @@ pub fn find(
             .collect();
         log_log(&points).map_or(0.0, |l| l.slope)
     };
-    let children = pag.top.children();
     let mut out: Vec<Candidate> = Vec::new();
     let mut open = vec![TopDown::ROOT];
     // Depth first from the root: a vertex is a cause if it holds enough loss and no child holds most.
@@ -68,7 +66,7 @@ pub fn find(
         }
         let structured =
             |c: &VertexIx| pag.top.get(*c).kind != headwater_model::psg::VertexKind::Comp;
-        let heavy: Vec<VertexIx> = children[v as usize]
+        let heavy: Vec<VertexIx> = pag.children[v as usize]
             .iter()
             .copied()
             .filter(structured)
@@ -89,7 +87,7 @@ pub fn find(
                 ranks: (0..last.p).collect(),
                 cost: own,
                 gain: own,
-                after: last.afters(|at| pag.top.ancestors(at).any(|a| a == v)),
+                after: last.afters(&last.keys_inside(pag, v)),
                 evidence: vec![format!("median rank: {} ranks", seconds.join(", "))],
             });
         }

@@ -2,7 +2,9 @@
 
 mod support;
 
-use headwater_model::diagnosis::{CauseClass, Diagnosis, Marked, SCHEMA, Scaling};
+use headwater_model::diagnosis::{
+    Aggregate, Aggregation, CauseClass, Diagnosis, Marked, SCHEMA, Scaling,
+};
 use headwater_model::psg::VertexKind;
 use headwater_report::json;
 use serde_json::Value;
@@ -22,6 +24,15 @@ fn sample() -> Diagnosis {
         slope: None,
         r_squared: Some(0.9),
         model: Some("c + a/p".into()),
+        aggregation: Aggregation::Mean,
+        aggregates: vec![Aggregate {
+            aggregation: Aggregation::Mean,
+            seconds: vec![(2, 1.0)],
+            slope: None,
+            r_squared: None,
+            model: None,
+            model_error: None,
+        }],
         ratio: 2.0,
     };
     d.non_scalable.push(marked.clone());
@@ -115,7 +126,10 @@ fn every_field_is_told_and_no_other() {
 #[test]
 fn every_word_that_a_field_may_hold_is_told() {
     let scalings = [Scaling::Strong, Scaling::Weak, Scaling::Single].map(word);
-    for name in classes().into_iter().chain(kinds()).chain(scalings) {
+    use Aggregation::*;
+    let ways = [OneRank, Mean, Median, Variance, Clusters].map(word);
+    let words = classes().into_iter().chain(kinds());
+    for name in words.chain(scalings).chain(ways) {
         assert!(PAGE.contains(&format!("`{name}`")), "{name} is not told");
     }
     assert!(PAGE.contains(&format!("version of this format, now {SCHEMA}")));

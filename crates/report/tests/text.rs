@@ -78,6 +78,8 @@ fn marks_without_a_cause_are_counted() {
         slope: None,
         r_squared: None,
         model: None,
+        aggregation: Aggregation::Mean,
+        aggregates: vec![],
         ratio: 1.0,
     });
     let report = shown(&d, Source::Gone, 200);
