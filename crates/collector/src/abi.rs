@@ -19,16 +19,22 @@ static LIBRARY: OnceLock<Library> = OnceLock::new();
 pub struct Library {
     /// `MPI_COMM_WORLD`.
     pub world: u64,
+    /// `MPI_COMM_NULL`.
+    pub comm_null: u64,
     /// `MPI_BYTE`.
     pub byte: u64,
-    /// Fortran's `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE`, `MPI_IN_PLACE`.
-    pub fortran: [u64; 3],
+    /// Addresses that are Fortran's `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
+    pub fortran_ignore: Vec<u64>,
+    /// Addresses that are Fortran's `MPI_IN_PLACE`.
+    pub fortran_in_place: Vec<u64>,
     /// Conversions of Fortran handles.
     pub comm: Conversion,
     /// Conversions of Fortran handles.
     pub request: Conversion,
     /// Conversions of Fortran handles.
     pub datatype: Conversion,
+    /// Conversions of Fortran handles.
+    pub message: Conversion,
     /// What the library calls itself.
     pub version: String,
 }
@@ -49,6 +55,15 @@ impl Conversion {
             narrow(convert(fortran))
         }
     }
+}
+
+/// Whether the library's Fortran layer does not come through C for the call of a wrapper.
+#[inline]
+pub fn past_c(code: u32) -> bool {
+    get().is_some_and(|a| {
+        let f08 = FORTRAN.get((code >> 16) as usize - 1) == Some(&"_f08_");
+        if f08 { a.f08_past_c } else { a.fortran_past_c }
+    })
 }
 
 /// The family, once the library is known.
@@ -136,12 +151,16 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
 pub fn real_sleep(id: usize) -> usize {
     let Some(place) = SLEEP.get(id) else { return 0 };
     match place.load(Relaxed) {
-        0 => {
-            let found = SLEEPS.get(id).map_or(0, |name| next(name));
-            place.store(found, Relaxed);
-            found
-        }
+        // Another object's constructor came before ours.
+        0 => SLEEPS.get(id).map_or(0, |name| next(name)),
         found => found,
+    }
+}
+
+/// Looks up the functions that [`real_sleep`] gives.
+pub fn find_sleeps() {
+    for (place, name) in SLEEP.iter().zip(SLEEPS) {
+        place.store(next(name), Relaxed);
     }
 }
 
@@ -199,30 +218,30 @@ pub fn learn() -> Option<&'static Library> {
             symbol(name) as usize
         })
     };
-    let fortran = |names: [&CStr; 3]| names.into_iter().map(symbol).find(|a| *a != 0).unwrap_or(0);
+    let fortran = |names: &[&CStr]| {
+        names
+            .iter()
+            .map(|n| symbol(n))
+            .filter(|a| *a != 0)
+            .collect()
+    };
     let library = Library {
         world: abi.comm_world.unwrap_or(world_symbol),
+        comm_null: abi
+            .comm_null
+            .unwrap_or_else(|| symbol(c"ompi_mpi_comm_null")),
         byte: abi.byte.unwrap_or_else(|| symbol(c"ompi_mpi_byte")),
-        fortran: [
-            fortran([
-                c"mpi_fortran_status_ignore_",
-                c"mpi_fortran_status_ignore",
-                c"MPI_FORTRAN_STATUS_IGNORE",
-            ]),
-            fortran([
-                c"mpi_fortran_statuses_ignore_",
-                c"mpi_fortran_statuses_ignore",
-                c"MPI_FORTRAN_STATUSES_IGNORE",
-            ]),
-            fortran([
-                c"mpi_fortran_in_place_",
-                c"mpi_fortran_in_place",
-                c"MPI_FORTRAN_IN_PLACE",
-            ]),
-        ],
+        fortran_ignore: fortran(&[
+            c"mpi_fortran_status_ignore_",
+            c"mpi_fortran_statuses_ignore_",
+            c"MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+            c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
+        ]),
+        fortran_in_place: fortran(&[c"mpi_fortran_in_place_"]),
         comm: convert(c"PMPI_Comm_f2c"),
         request: convert(c"PMPI_Request_f2c"),
         datatype: convert(c"PMPI_Type_f2c"),
+        message: convert(c"PMPI_Message_f2c"),
         version,
     };
     ABI.store(std::ptr::from_ref(abi).cast_mut(), Relaxed);

@@ -18,15 +18,20 @@ pub struct Args {
 }
 
 impl Args {
-    /// Reads the arguments of an interrupted call.
+    /// Reads the `count` arguments of an interrupted call; more may lie beyond the end of the stack.
     ///
     /// # Safety
-    /// `registers` holds the argument registers, `stack` the stack at the call. What is read beyond
-    /// the function's own arguments belongs to the caller's frames, which are mapped.
+    /// `registers` holds the argument registers, `stack` the stack at the call.
     #[inline]
-    pub unsafe fn read(registers: *const u64, stack: *const u64, fortran: bool) -> Self {
+    pub unsafe fn read(
+        registers: *const u64,
+        stack: *const u64,
+        count: usize,
+        fortran: bool,
+    ) -> Self {
         let mut values = [0; PASSED];
-        for (i, value) in values.iter_mut().enumerate() {
+        let count = count.max(REGISTERS);
+        for (i, value) in values.iter_mut().enumerate().take(count) {
             // SAFETY: promised by the caller.
             *value = unsafe {
                 if i < REGISTERS {
@@ -133,6 +138,22 @@ impl Args {
             let real: Function = std::mem::transmute(real);
             real(v[0], v[1], v[2], v[3], v[4], v[5])
         }
+    }
+
+    /// Calls `real` with these arguments; gives its error code. A Fortran subroutine has no result: its
+    /// code stands where its argument `ierror`, the one behind the `roles` of C, points to, and
+    /// `mpi_f08` may leave that out.
+    ///
+    /// # Safety
+    /// `real` is the function that the arguments were meant for; it ignores what it does not take.
+    #[inline]
+    pub unsafe fn call_of(&self, real: usize, roles: usize) -> i32 {
+        // SAFETY: promised by the caller.
+        let result = unsafe { self.call(real) };
+        if !self.fortran {
+            return result;
+        }
+        u8::try_from(roles).map_or(0, |at| self.int_at(at, 0))
     }
 
     /// Calls `real` with these arguments.

@@ -22,6 +22,8 @@ pub struct Comm {
     pub hash: u64,
     /// Members.
     pub size: u32,
+    /// Neighbours that this rank sends to, where the communicator has a topology.
+    pub neighbours: Option<u32>,
     /// World ranks by rank; `None` where they are the same.
     ranks: Option<Box<[u32]>>,
     /// Collectives called so far.
@@ -96,6 +98,7 @@ pub fn forget(handle: u64) {
         index: old.index,
         hash: 0,
         size: 0,
+        neighbours: None,
         ranks: None,
         collectives: AtomicU64::new(0),
     };
@@ -113,10 +116,10 @@ pub fn forget(handle: u64) {
 
 /// Takes the world up.
 pub fn world(handle: u64, size: u32) {
-    add(handle, 1, size, None);
+    add(handle, 1, size, None, None);
 }
 
-fn add(handle: u64, hash: u64, size: u32, ranks: Option<Box<[u32]>>) {
+fn add(handle: u64, hash: u64, size: u32, ranks: Option<Box<[u32]>>, neighbours: Option<u32>) {
     let index = process::with_spool(|spool| {
         spool.add_comm(CommRow {
             hash,
@@ -129,21 +132,61 @@ fn add(handle: u64, hash: u64, size: u32, ranks: Option<Box<[u32]>>) {
         index,
         hash,
         size,
+        neighbours,
         ranks,
         collectives: AtomicU64::new(0),
     });
 }
 
 /// Takes up the communicator that a call has just made.
-pub fn created(args: &Args, at: u8) {
+pub fn created(function: &str, args: &Args, at: u8) {
     let Some(library) = abi::library() else {
         return;
     };
     let handle = args.handle_at(at, 0, &library.comm);
-    let _ = std::panic::catch_unwind(|| describe(handle, library));
+    if handle == 0 || handle == library.comm_null {
+        return;
+    }
+    let neighbours = if function.contains("_dup") || function.contains("_idup") {
+        // A copy has the topology of the first argument.
+        find(args.handle(0, &library.comm)).and_then(|c| c.neighbours)
+    } else {
+        topology(function, handle)
+    };
+    let _ = std::panic::catch_unwind(|| describe(handle, neighbours, library));
 }
 
-fn describe(handle: u64, library: &abi::Library) -> Option<()> {
+/// Neighbours that this rank sends to, by the function that made the communicator.
+fn topology(function: &str, handle: u64) -> Option<u32> {
+    let (mut rank, mut n, mut out, mut weighted) = (0i32, 0i32, 0i32, 0i32);
+    let ask = |name: &str| Some(abi::pmpi(name)).filter(|real| *real != 0);
+    // SAFETY: the library's functions with arguments of their signatures, on a communicator that has
+    // just the topology that they ask about.
+    unsafe {
+        if function.starts_with("MPI_Dist_graph") {
+            type Ask = unsafe extern "C" fn(u64, *mut i32, *mut i32, *mut i32) -> i32;
+            let ask: Ask = std::mem::transmute(ask("MPI_Dist_graph_neighbors_count")?);
+            ask(handle, &mut n, &mut out, &mut weighted);
+        } else if function.starts_with("MPI_Cart") {
+            type Ask = unsafe extern "C" fn(u64, *mut i32) -> i32;
+            let ask: Ask = std::mem::transmute(ask("MPI_Cartdim_get")?);
+            ask(handle, &mut n);
+            out = 2 * n;
+        } else if function.starts_with("MPI_Graph") {
+            type Own = unsafe extern "C" fn(u64, *mut i32) -> i32;
+            type Ask = unsafe extern "C" fn(u64, i32, *mut i32) -> i32;
+            let own: Own = std::mem::transmute(ask("MPI_Comm_rank")?);
+            let ask: Ask = std::mem::transmute(ask("MPI_Graph_neighbors_count")?);
+            own(handle, &mut rank);
+            ask(handle, rank, &mut out);
+        } else {
+            return None;
+        }
+    }
+    u32::try_from(out).ok()
+}
+
+fn describe(handle: u64, neighbours: Option<u32>, library: &abi::Library) -> Option<()> {
     type Get = unsafe extern "C" fn(u64, *mut i32) -> i32;
     let names = [
         "MPI_Comm_size",
@@ -153,7 +196,7 @@ fn describe(handle: u64, library: &abi::Library) -> Option<()> {
         "MPI_Group_free",
     ];
     let real = names.map(abi::pmpi);
-    if handle == 0 || Some(handle) == null_comm() || real.contains(&0) {
+    if real.contains(&0) {
         return None;
     }
     let (mut size, mut inter) = (0i32, 0i32);
@@ -196,6 +239,7 @@ fn describe(handle: u64, library: &abi::Library) -> Option<()> {
             mix2(list, before),
             size as u32,
             (!same).then(|| ranks.into_boxed_slice()),
+            neighbours,
         );
     }
     Some(())
@@ -214,8 +258,4 @@ fn nth(list: u64) -> u64 {
             0
         }
     }
-}
-
-fn null_comm() -> Option<u64> {
-    abi::get().and_then(|a| a.comm_null)
 }

@@ -3,7 +3,8 @@
 use crate::args::Args;
 use crate::comms;
 use crate::finalize;
-use crate::roles::{Decoder, Shape};
+use crate::roles::Decoder;
+use crate::shape::Shape;
 use crate::{abi, process, thread};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
@@ -31,9 +32,11 @@ thread_local! {
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
-/// Runs when this object is loaded: only remembers a time.
+/// Runs when this object is loaded: remembers a time, and looks up the libc's functions, which the
+/// program may first call from a handler of a signal.
 extern "C" fn start() {
     crate::clock::start();
+    abi::find_sleeps();
 }
 
 /// In a child after `fork`, nothing is recorded: the file is the parent's.
@@ -52,7 +55,7 @@ pub unsafe extern "C-unwind" fn dispatch(
 ) -> i64 {
     if code >> 16 == SLEEP {
         // SAFETY: as the trampoline saved them.
-        let args = unsafe { Args::read(registers, stack, false) };
+        let args = unsafe { Args::read(registers, stack, 0, false) };
         return asleep(
             (code & 0xffff) as usize,
             &args,
@@ -66,6 +69,9 @@ pub unsafe extern "C-unwind" fn dispatch(
     // SAFETY: passed on as they came.
     i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
 }
+
+/// Arguments that Fortran has beyond those of C: the error code and the lengths of strings.
+const FORTRAN_EXTRA: usize = 4;
 
 /// Marks wrappers of calls in which the program may sleep.
 const SLEEP: u32 = 7;
@@ -116,12 +122,13 @@ unsafe fn mpi(
     frame_pointer: u64,
 ) -> i32 {
     let (id, fortran) = ((code & 0xffff) as u16, code >> 16 != 0);
-    // SAFETY: as the trampoline saved them.
-    let mut args = unsafe { Args::read(registers, stack, fortran) };
     let real = abi::real(code, return_address);
     let Some(function) = FUNCTIONS.get(id as usize).filter(|_| real != 0) else {
         return abi::get().map_or(16, |a| a.err_other);
     };
+    let count = function.roles.len() + if fortran { FORTRAN_EXTRA } else { 0 };
+    // SAFETY: as the trampoline saved them.
+    let mut args = unsafe { Args::read(registers, stack, count, fortran) };
     match function.class {
         Class::Init => return init(real, &args),
         Class::Finalize => finalize_recording(id, return_address, stack as u64, frame_pointer),
@@ -132,7 +139,7 @@ unsafe fn mpi(
         stack_pointer: stack as u64,
         frame_pointer,
     };
-    if fortran && !abi::get().is_some_and(|a| a.fortran_past_c) {
+    if fortran && !abi::past_c(code) {
         FORTRAN.set(Some((id, caller)));
         // SAFETY: the library's own function for these arguments.
         let result = unsafe { args.call(real) };
@@ -225,11 +232,17 @@ fn begin() {
     finalize::prepare(library);
     // SAFETY: a handler that only stores to an atomic.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    if process::begin(rank, size, &library.version) {
+    let began = process::begin(rank, size, &library.version);
+    if began {
         comms::world(library.world, size);
         crate::sampler::name_counters();
-        thread::begin();
     }
+    let ready = began && thread::begin();
+    if began && !ready {
+        process::give_up();
+    }
+    finalize::agree_to_merge(library, ready);
+    thread::start();
 }
 
 /// `MPI_Finalize` is entered: the last computation ends, ranks wait for one another, data are merged.
@@ -237,10 +250,14 @@ fn finalize_recording(id: u16, return_address: u64, stack_pointer: u64, frame_po
     if !process::RECORDING.load(Ordering::Acquire) {
         return;
     }
-    if let Some((t, call)) = thread::enter(return_address, stack_pointer, frame_pointer, id) {
-        // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective.
-        finalize::meet(t);
-        thread::leave(t, call, &finalize::PARAMS);
+    // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective. A thread
+    // without a recording of its own meets the others all the same.
+    match thread::enter(return_address, stack_pointer, frame_pointer, id) {
+        Some((t, call)) => {
+            finalize::meet(Some(t));
+            thread::leave(t, call, &finalize::PARAMS);
+        }
+        None => finalize::meet(None),
     }
     process::end();
     let _ = std::panic::catch_unwind(finalize::merge);

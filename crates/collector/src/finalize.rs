@@ -1,5 +1,8 @@
 //! The end of a run: the ranks' data are merged over a binomial tree on the job's own MPI, so that one
 //! file comes out. If anything fails the process files stay, and the reader takes those.
+//!
+//! Ranks talk to each other only if all of them record, which they find out in `MPI_Init`: a rank
+//! without room for its file would not answer, and the others would wait for it for ever.
 
 use crate::abi::{self, Library};
 use crate::process;
@@ -39,6 +42,19 @@ pub fn prepare(library: &Library) {
     }
 }
 
+/// Finds out whether all ranks record. If not, nobody waits for anybody at the end.
+pub fn agree_to_merge(library: &Library, ready: bool) {
+    if all(library, ready) {
+        return;
+    }
+    COMM.store(0, Ordering::Relaxed);
+    if ready {
+        process::say(
+            "Some ranks could not record: there was no room, or no right to write, in the directory for what is recorded.",
+        );
+    }
+}
+
 fn barrier() {
     let (real, comm) = (abi::pmpi("MPI_Barrier"), COMM.load(Ordering::Relaxed));
     if real != 0 && comm != 0 {
@@ -51,16 +67,17 @@ fn barrier() {
 }
 
 /// Waits for all ranks, as `MPI_Finalize` itself may, and notes it as a collective.
-pub fn meet(t: &mut Thread) {
-    let id = mix2(0xf1a1, 1) | 1;
-    t.links.push(Link {
-        kind: EventKind::Collective as u8,
-        id,
-        peer: u32::MAX,
-        bytes: 0,
-        post_ctx: u32::MAX,
-        post_ns: 0,
-    });
+pub fn meet(t: Option<&mut Thread>) {
+    if let Some(t) = t {
+        t.links.push(Link {
+            kind: EventKind::Collective as u8,
+            id: mix2(0xf1a1, 1) | 1,
+            peer: u32::MAX,
+            bytes: 0,
+            post_ctx: u32::MAX,
+            post_ns: 0,
+        });
+    }
     barrier();
 }
 
@@ -126,68 +143,82 @@ pub fn merge() {
     let (Some(library), Some(abi)) = (abi::library(), abi::get()) else {
         return;
     };
+    if COMM.load(Ordering::Relaxed) == 0 {
+        return;
+    }
     let (rank, size) = (
         process::RANK.load(Ordering::Relaxed),
         process::SIZE.load(Ordering::Relaxed),
     );
-    let Some(blob) = process::with_spool(|spool| Some(spool.blob())) else {
-        return;
-    };
+    let blob = process::with_spool(|spool| Some(spool.blob()));
+    let mut whole = blob.is_some();
+    let blob = blob.unwrap_or_default();
     let mut mine = (blob.len() as u64).to_le_bytes().to_vec();
     mine.extend_from_slice(&blob);
     let mut step = 1;
     while step < size {
         if rank & step != 0 {
-            send(library, rank - step, &mine);
+            whole &= send(library, rank - step, &mine);
             break;
         }
-        if rank + step < size
-            && let Some(theirs) = receive(library, abi, rank + step)
-        {
-            mine.extend_from_slice(&theirs);
+        if rank + step < size {
+            match receive(library, abi, rank + step) {
+                Some(theirs) => mine.extend_from_slice(&theirs),
+                None => whole = false,
+            }
         }
         step *= 2;
     }
-    let written =
-        rank != 0 || process::with_spool(|spool| write(&spool.directory()?, &mine)).is_some();
-    if agreed(library, written) {
-        process::with_spool(|spool| {
-            spool.remove();
-            Some(())
-        });
+    if rank == 0 {
+        whole &= process::with_spool(|spool| write(&spool.directory()?, &mine)).is_some();
     }
+    let all = all(library, whole);
+    process::with_spool(|spool| {
+        if all {
+            spool.remove();
+        } else if rank == 0 {
+            // What is in the process files is more.
+            let _ = std::fs::remove_file(spool.directory()?.join(MERGED_NAME));
+        }
+        Some(())
+    });
 }
 
 fn write(dir: &std::path::Path, blobs: &[u8]) -> Option<()> {
     let (temporary, last) = (dir.join("merged.part"), dir.join(MERGED_NAME));
     let mut bytes = MERGED_MAGIC.to_le_bytes().to_vec();
     bytes.extend_from_slice(blobs);
-    std::fs::write(&temporary, bytes).ok()?;
-    std::fs::rename(&temporary, &last).ok()
+    let written =
+        std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &last));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.ok()
 }
 
-/// Whether rank 0 has written the merged file: it tells the others down the same tree.
-fn agreed(library: &Library, written: bool) -> bool {
+/// Whether `mine` holds on all ranks: gathered up the tree, told down the same tree.
+fn all(library: &Library, mine: bool) -> bool {
     let Some(abi) = abi::get() else { return false };
     let (rank, size) = (
         process::RANK.load(Ordering::Relaxed),
         process::SIZE.load(Ordering::Relaxed),
     );
-    let mut yes = written;
-    let parent_step = if rank == 0 {
-        size.next_power_of_two()
-    } else {
-        1 << rank.trailing_zeros()
-    };
-    if rank != 0 {
-        yes = receive(library, abi, rank - parent_step).is_some_and(|b| b == [1]);
+    let told = |from| receive(library, abi, from).is_some_and(|b| b == [1]);
+    let mut yes = mine;
+    let mut step = 1;
+    while step < size && rank & step == 0 {
+        // Every child is heard, whatever the others said.
+        yes = (rank + step >= size || told(rank + step)) && yes;
+        step *= 2;
     }
-    let mut step = parent_step / 2;
-    while step > 0 {
+    if rank != 0 {
+        yes = send(library, rank - step, &[u8::from(yes)]) && told(rank - step);
+    }
+    while step > 1 {
+        step /= 2;
         if rank + step < size {
             send(library, rank + step, &[u8::from(yes)]);
         }
-        step /= 2;
     }
     yes
 }

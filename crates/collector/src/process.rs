@@ -181,6 +181,16 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     true
 }
 
+/// Takes back what [`begin`] did: this process records nothing.
+pub fn give_up() {
+    RECORDING.store(false, Ordering::Release);
+    if let Ok(mut place) = SPOOL.lock()
+        && let Some(spool) = place.take()
+    {
+        spool.remove();
+    }
+}
+
 /// Notes libraries that were opened since the last look; unwinding into them works from now on.
 pub fn look_at_modules() {
     let modules = loaded();

@@ -9,6 +9,8 @@ pub enum Work {
     Send,
     /// Receives.
     Recv,
+    /// Moves a message that a probe has matched.
+    Matched,
     /// Takes part in a collective.
     Collective,
 }
@@ -22,6 +24,8 @@ pub struct Request {
     pub work: Work,
     /// Whether it can be started again.
     pub persistent: bool,
+    /// Whether it is under way; persistent ones rest between completion and the next start.
+    pub active: bool,
     /// Handle of its communicator.
     pub comm: u64,
     /// Partner as the program says it, a rank of the communicator.
@@ -193,6 +197,7 @@ mod tests {
             handle,
             work: Work::Send,
             persistent: false,
+            active: true,
             comm: 0,
             peer: 0,
             tag: 0,

@@ -1,82 +1,61 @@
 //! What the arguments of a call say: partner, tag, bytes, and which message or collective it is.
 //!
-//! Message numbers: both ends count the messages of a stream (communicator, source, destination, tag)
-//! in the order in which MPI matches them, senders at the start of the send, receivers when the
-//! receive is posted; a wildcard receive is counted when it completes, with source and tag from its
-//! status (ScalAna, III-B2 and Figure 5).
+//! A message that is matched by a probe is received there, as far as its order and waiting for its
+//! sender go; the receive that takes it up later only moves it.
 
 use crate::abi::{self, Library};
 use crate::args::Args;
 use crate::comms::{self, Comm};
+use crate::links::{link, me, recv_id, recv_link, send_link};
 use crate::requests::{Request, Requests, Streams, Work};
+use crate::shape::Shape;
 use crate::table::mix2;
-use crate::thread::{Call, Link, Params, Thread};
+use crate::thread::{Call, Params, Thread};
 use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Abi, Class, Function, Mode, Role};
 use std::cell::RefCell;
-
-/// Positions of the arguments of a function by role.
-pub struct Shape {
-    at: [u8; 25],
-    /// Whether counts are wide.
-    large: bool,
-    /// Whether each rank sends a part to each other.
-    to_each: bool,
-}
-
-/// No such argument.
-const ABSENT: u8 = u8::MAX;
-
-impl Shape {
-    /// The shape of a function.
-    pub fn new(function: &Function) -> Self {
-        let mut at = [ABSENT; 25];
-        for (i, role) in function.roles.iter().enumerate().rev() {
-            if let Some(place) = at.get_mut(*role as usize) {
-                *place = i as u8;
-            }
-        }
-        Self {
-            at,
-            large: function.name.ends_with("_c"),
-            to_each: function.name.to_lowercase().contains("alltoall"),
-        }
-    }
-
-    #[inline]
-    fn at(&self, role: Role) -> Option<u8> {
-        self.at.get(role as usize).copied().filter(|a| *a != ABSENT)
-    }
-}
+use std::mem::ManuallyDrop;
 
 /// What a thread knows of its messages.
 pub struct Messages {
     requests: Requests,
-    streams: Streams,
-    types: [(u64, u64); 64],
+    /// Numbers of messages.
+    pub streams: Streams,
+    /// Handles and sizes of datatypes; `u64::MAX` is no handle.
+    pub types: [(u64, u64); 64],
     /// Handles of the requests of the call in progress.
     handles: Vec<u64>,
     /// Statuses of our own, where the program does not want any.
-    statuses: Vec<u8>,
+    pub statuses: Vec<u8>,
 }
 
+/// Set in the handle of a matched message, where [`Messages`] keeps it as a request.
+const MATCHED: u64 = 1 << 63;
+
 thread_local! {
-    static MESSAGES: RefCell<Messages> = RefCell::new(Messages {
+    /// Never dropped: programs call MPI from handlers of `exit`, when thread-local data with
+    /// destructors are gone.
+    static MESSAGES: ManuallyDrop<RefCell<Messages>> = ManuallyDrop::new(RefCell::new(Messages {
         requests: Requests::new(),
         streams: Streams::new(),
         types: [(u64::MAX, 0); 64],
         handles: Vec::new(),
         statuses: Vec::new(),
-    });
+    }));
 }
 
 /// A call being decoded.
 pub struct Decoder<'a> {
-    shape: &'a Shape,
-    function: &'a Function,
-    args: &'a mut Args,
-    abi: &'static Abi,
-    library: &'static Library,
+    /// Where its arguments are.
+    pub shape: &'a Shape,
+    /// What is called.
+    pub function: &'a Function,
+    /// Its arguments.
+    pub args: &'a mut Args,
+    /// How the library represents things.
+    pub abi: &'static Abi,
+    /// The library.
+    pub library: &'static Library,
 }
 
 /// What is known before the call and needed after it.
@@ -110,104 +89,17 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Calls the library with the arguments as they are now.
+    /// Calls the library with the arguments as they are now; gives the error code.
     ///
     /// # Safety
     /// `real` is the library's function for this call.
     pub unsafe fn call(&self, real: usize) -> i32 {
         // SAFETY: promised by the caller.
-        unsafe { self.args.call(real) }
+        unsafe { self.args.call_of(real, self.function.roles.len()) }
     }
 
     fn int(&self, role: Role) -> i32 {
         self.shape.at(role).map_or(0, |at| self.args.int(at))
-    }
-
-    fn size_of(&self, m: &mut Messages, role: Role) -> u64 {
-        let Some(at) = self.shape.at(role) else {
-            return 0;
-        };
-        let handle = self.args.handle(at, &self.library.datatype);
-        let slot = crate::table::mix(handle) as usize % m.types.len();
-        if let Some(known) = m.types.get(slot).filter(|t| t.0 == handle) {
-            return known.1;
-        }
-        let real = abi::pmpi("MPI_Type_size");
-        if real == 0 || handle == 0 {
-            return 0;
-        }
-        let mut size = 0i32;
-        // SAFETY: a datatype that the program passes to MPI in this very call.
-        unsafe {
-            let get: unsafe extern "C" fn(u64, *mut i32) -> i32 = std::mem::transmute(real);
-            get(handle, &mut size);
-        }
-        if let Some(place) = m.types.get_mut(slot) {
-            *place = (handle, size.max(0) as u64);
-        }
-        size.max(0) as u64
-    }
-
-    fn bytes(&self, m: &mut Messages, count: Role, datatype: Role) -> u64 {
-        let n = self
-            .shape
-            .at(count)
-            .map_or(0, |at| self.args.count(at, self.shape.large));
-        // The datatype of nothing may be anything.
-        if n == 0 {
-            0
-        } else {
-            n * self.size_of(m, datatype)
-        }
-    }
-
-    /// Bytes of a collective: what this rank gives, or, where it gives nothing of its own (scatters,
-    /// data in place), what it takes. Calls with a length for each rank are summed over the ranks.
-    fn collective_bytes(&self, m: &mut Messages, comm: &Comm) -> u64 {
-        let in_place =
-            |raw: u64| raw == self.abi.in_place || raw != 0 && raw == self.library.fortran[2];
-        let gives_nothing =
-            self.function.class == Class::OneToAll && self.shape.at(Role::Rtype).is_some();
-        let members = if self.shape.to_each {
-            u64::from(comm.size)
-        } else {
-            1
-        };
-        if in_place(self.args.raw(0)) || gives_nothing {
-            let receive = self.args.raw(
-                self.shape
-                    .at(Role::Rcount)
-                    .or(self.shape.at(Role::Rcounts))
-                    .map_or(0, |a| a.saturating_sub(1)),
-            );
-            if gives_nothing && in_place(receive) || self.shape.at(Role::Rcount).is_none() {
-                // Reductions in place have one count for both.
-                return if self.shape.at(Role::Rtype).is_none() {
-                    self.bytes(m, Role::Count, Role::Type)
-                } else {
-                    0
-                };
-            }
-            return members * self.bytes(m, Role::Rcount, Role::Rtype);
-        }
-        if self.shape.at(Role::Count).is_some() {
-            return members * self.bytes(m, Role::Count, Role::Type);
-        }
-        const MOST: u32 = 4096;
-        let list = self.shape.at(Role::Counts).or(self.shape.at(Role::Rcounts));
-        match list {
-            Some(at) if !self.shape.large && comm.size <= MOST => {
-                let n: u64 = (0..comm.size as usize)
-                    .map(|i| self.args.int_at(at, i).max(0) as u64)
-                    .sum();
-                if n == 0 {
-                    0
-                } else {
-                    n * self.size_of(m, Role::Type)
-                }
-            }
-            _ => 0,
-        }
     }
 
     fn comm(&self) -> (u64, Option<&'static Comm>) {
@@ -259,10 +151,14 @@ impl<'a> Decoder<'a> {
                 self.start(t, call, m);
             }
             Class::CommFree | Class::RequestFree => self.gather_handles(m),
+            Class::TypeFree => self.forget_type(m),
             Class::Probe => {
-                let (_, comm) = self.comm();
-                out.params =
-                    Some(self.params(comm, self.int(Role::Source), self.int(Role::Tag), 0));
+                (out.comm_handle, out.comm) = self.comm();
+                (out.source, out.recv_tag) = (self.int(Role::Source), self.int(Role::Tag));
+                out.params = Some(self.params(out.comm, out.source, out.recv_tag, 0));
+                if self.shape.at(Role::Message).is_some() && !self.known(&out) {
+                    self.own_status(m);
+                }
             }
             _ if self.function.is_collective() => {
                 (out.comm_handle, out.comm) = self.comm();
@@ -297,6 +193,20 @@ impl<'a> Decoder<'a> {
         out
     }
 
+    /// Whether the call says which message it takes.
+    fn known(&self, before: &Before) -> bool {
+        before.source != self.abi.any_source && before.recv_tag != self.abi.any_tag
+    }
+
+    fn matched(&self, m: &mut Messages) -> Option<Request> {
+        let handle = self
+            .args
+            .handle_at(self.shape.at(Role::Message)?, 0, &self.library.message);
+        let matched = m.requests.get(handle | MATCHED).copied();
+        m.requests.remove(handle | MATCHED);
+        matched
+    }
+
     fn look_at_message(&mut self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
         let blocking_or_now = self.function.mode != Mode::Persistent;
         if self.shape.at(Role::Dest).is_some() {
@@ -321,48 +231,19 @@ impl<'a> Decoder<'a> {
             if out.params.is_none() {
                 out.params = Some(self.params(out.comm, out.source, out.recv_tag, out.recv_bytes));
             }
-            let known = out.source != self.abi.any_source && out.recv_tag != self.abi.any_tag;
+            let known = self.known(out);
             if known && blocking_or_now {
                 out.recv_id = recv_id(m, out.comm, out.source, out.recv_tag);
             }
             if !known && self.function.mode == Mode::Blocking {
                 self.own_status(m);
             }
-        }
-    }
-
-    /// Where the program does not want a status and we need one, passes ours.
-    fn own_status(&mut self, m: &mut Messages) {
-        let Some(at) = self.shape.at(Role::Status) else {
-            return;
-        };
-        let raw = self.args.raw(at);
-        let ignored = if self.args.fortran() {
-            raw == self.library.fortran[0]
-        } else {
-            raw == self.abi.status_ignore
-        };
-        if ignored {
-            // Fortran statuses of older codes are larger than the library's own; ours need not be.
-            m.statuses.resize(m.statuses.len().max(64), 0);
-            self.args.replace(at, m.statuses.as_mut_ptr() as u64);
-        }
-    }
-
-    fn own_statuses(&mut self, m: &mut Messages, n: usize) {
-        let Some(at) = self.shape.at(Role::Statuses) else {
-            return;
-        };
-        let raw = self.args.raw(at);
-        let ignored = if self.args.fortran() {
-            raw == self.library.fortran[1]
-        } else {
-            raw == self.abi.statuses_ignore
-        };
-        if ignored {
-            m.statuses
-                .resize(m.statuses.len().max(n * self.abi.status_bytes), 0);
-            self.args.replace(at, m.statuses.as_mut_ptr() as u64);
+        } else if self.shape.at(Role::Message).is_some() {
+            let bytes = self.bytes(m, Role::Count, Role::Type);
+            if let Some(matched) = self.matched(m) {
+                let comm = comms::find(matched.comm);
+                out.params = Some(self.params(comm, matched.peer, matched.tag, bytes));
+            }
         }
     }
 
@@ -394,7 +275,7 @@ impl<'a> Decoder<'a> {
         let unknown = |m: &mut Messages, h: &u64| {
             m.requests
                 .get(*h)
-                .is_some_and(|r| r.work == Work::Recv && r.id == 0)
+                .is_some_and(|r| r.work == Work::Recv && r.id == 0 && r.active)
         };
         if handles.iter().any(|h| unknown(m, h)) {
             self.own_status(m);
@@ -418,13 +299,14 @@ impl<'a> Decoder<'a> {
                 {
                     id = recv_id(m, comm, request.peer, request.tag);
                 }
-                Work::Recv => {}
+                Work::Recv | Work::Matched => {}
                 Work::Collective => {
                     id = comm.map_or(0, |c| mix2(c.hash ^ 0x5bd1_e995, c.next_collective()) | 1)
                 }
             }
             if let Some(request) = m.requests.get(*handle) {
                 (request.id, request.post) = (id, (call.ctx, call.enter_ns));
+                request.active = true;
             }
         }
         m.handles = handles;
@@ -467,11 +349,15 @@ impl<'a> Decoder<'a> {
                 }
                 recv_link(t, before.comm, source, id, before.recv_bytes, (u32::MAX, 0));
             }
+            (Class::Probe, _) if self.shape.at(Role::Message).is_some() => {
+                self.probed(t, before, params, m);
+            }
+            (Class::Recv, Mode::Blocking) => {}
             (Class::Send | Class::Recv, _) => self.remember(t, call, before, params, m),
             (Class::Wait | Class::Test, _) => self.completed(t, m),
             (Class::CommCreate, _) => {
                 if let Some(at) = self.shape.at(Role::Newcomm) {
-                    comms::created(self.args, at);
+                    comms::created(self.function.name, self.args, at);
                 }
             }
             (Class::CommFree, _) => m.handles.iter().for_each(|h| comms::forget(*h)),
@@ -493,6 +379,37 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// A probe has matched a message: it is this rank's from now on.
+    fn probed(&self, t: &mut Thread, before: &Before, params: &Params, m: &mut Messages) {
+        let arrived = self.shape.at(Role::Flag);
+        if arrived.is_some_and(|at| self.args.int_at(at, 0) == 0) {
+            return;
+        }
+        let (mut source, mut tag) = (before.source, before.recv_tag);
+        if !self.known(before) {
+            let status = self.shape.at(Role::Status);
+            (source, tag) = self.status(status.map_or(0, |at| self.args.raw(at)), 0);
+        }
+        let id = recv_id(m, before.comm, source, tag);
+        recv_link(t, before.comm, source, id, params.bytes, (u32::MAX, 0));
+        let Some(at) = self.shape.at(Role::Message) else {
+            return;
+        };
+        m.requests.insert(Request {
+            handle: self.args.handle_at(at, 0, &self.library.message) | MATCHED,
+            work: Work::Matched,
+            persistent: false,
+            active: true,
+            comm: before.comm_handle,
+            peer: source,
+            tag,
+            bytes: 0,
+            id,
+            root: u32::MAX,
+            post: (u32::MAX, 0),
+        });
+    }
+
     /// Takes up the request that a call has made.
     fn remember(
         &self,
@@ -508,6 +425,7 @@ impl<'a> Decoder<'a> {
         let handle = self.args.handle_at(at, 0, &self.library.request);
         let work = match self.function.class {
             Class::Send => Work::Send,
+            Class::Recv if self.shape.at(Role::Message).is_some() => Work::Matched,
             Class::Recv => Work::Recv,
             _ => Work::Collective,
         };
@@ -524,6 +442,7 @@ impl<'a> Decoder<'a> {
             handle,
             work,
             persistent: self.function.mode == Mode::Persistent,
+            active: self.function.mode != Mode::Persistent,
             comm: before.comm_handle,
             peer: rank,
             tag,
@@ -542,23 +461,6 @@ impl<'a> Decoder<'a> {
             ));
         }
         m.requests.insert(request);
-    }
-
-    /// Source and tag of status number `i` at `address`.
-    fn status(&self, address: u64, i: usize) -> (i32, i32) {
-        if address == 0 {
-            return (self.abi.any_source, self.abi.any_tag);
-        }
-        // SAFETY: a status that the library has just written, the program's or ours.
-        unsafe {
-            let base = (address as *const u8).add(i * self.abi.status_bytes);
-            (
-                base.add(self.abi.status_source)
-                    .cast::<i32>()
-                    .read_unaligned(),
-                base.add(self.abi.status_tag).cast::<i32>().read_unaligned(),
-            )
-        }
     }
 
     /// Finds out which requests a wait or test has completed.
@@ -603,15 +505,21 @@ impl<'a> Decoder<'a> {
     }
 
     fn finish(&self, t: &mut Thread, m: &mut Messages, handle: u64, status: (u64, usize)) {
-        let Some(request) = m.requests.get(handle).copied() else {
+        let Some(known) = m.requests.get(handle) else {
             return;
         };
+        let request = *known;
+        known.active = false;
         if !request.persistent {
             m.requests.remove(handle);
         }
+        // Waiting for a persistent request that was not started says nothing.
+        if !request.active {
+            return;
+        }
         let comm = comms::find(request.comm);
         match request.work {
-            Work::Send => {}
+            Work::Send | Work::Matched => {}
             Work::Recv => {
                 let (mut id, mut source) = (request.id, request.peer);
                 if id == 0 {
@@ -633,75 +541,4 @@ impl<'a> Decoder<'a> {
             }
         }
     }
-}
-
-fn me() -> u32 {
-    crate::process::RANK.load(std::sync::atomic::Ordering::Relaxed)
-}
-
-fn link(kind: EventKind, id: u64, peer: u32, bytes: u64) -> Link {
-    Link {
-        kind: kind as u8,
-        id,
-        peer,
-        bytes,
-        post_ctx: u32::MAX,
-        post_ns: 0,
-    }
-}
-
-/// The id of message number `n` of a stream, alike at both ends.
-fn message_id(hash: u64, source: u32, dest: u32, tag: i32, n: u64) -> u64 {
-    mix2(
-        mix2(hash, u64::from(source) << 32 | u64::from(dest)),
-        mix2(u64::from(tag as u32), n),
-    ) | 1
-}
-
-fn stream(hash: u64, partner: u32, tag: i32, receives: bool) -> u64 {
-    mix2(hash, u64::from(partner) << 32 | u64::from(tag as u32)) << 2 | u64::from(receives) << 1
-}
-
-fn send_link(
-    t: &mut Thread,
-    m: &mut Messages,
-    comm: Option<&Comm>,
-    dest: i32,
-    tag: i32,
-    bytes: u64,
-) {
-    let Some((comm, to)) = comm.and_then(|c| c.world(dest).map(|w| (c, w))) else {
-        return;
-    };
-    let n = m.streams.next(stream(comm.hash, to, tag, false));
-    t.links.push(link(
-        EventKind::Send,
-        message_id(comm.hash, me(), to, tag, n),
-        to,
-        bytes,
-    ));
-}
-
-fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> u64 {
-    let Some((comm, from)) = comm.and_then(|c| c.world(source).map(|w| (c, w))) else {
-        return 0;
-    };
-    let n = m.streams.next(stream(comm.hash, from, tag, true));
-    message_id(comm.hash, from, me(), tag, n)
-}
-
-fn recv_link(
-    t: &mut Thread,
-    comm: Option<&Comm>,
-    source: i32,
-    id: u64,
-    bytes: u64,
-    post: (u32, u64),
-) {
-    let Some(from) = comm.and_then(|c| c.world(source)).filter(|_| id != 0) else {
-        return;
-    };
-    let mut l = link(EventKind::Recv, id, from, bytes);
-    (l.post_ctx, l.post_ns) = post;
-    t.links.push(l);
 }

@@ -23,10 +23,10 @@ static INSTALL: Once = Once::new();
 /// The program's handler for the signal that we use.
 static BEFORE: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 
-/// Our signal: real-time and far from the ends, where runtimes have theirs.
-fn signal() -> libc::c_int {
-    libc::SIGRTMIN() + 11
-}
+/// Our signal: one that nothing sends any more. It is no real-time one, because those queue: while a
+/// program blocks its signals they pile up, and at the limit the kernel sends `SIGIO` instead, which
+/// ends the program.
+const SIGNAL: libc::c_int = libc::SIGSTKFLT;
 
 /// What the sampler remembers of a thread.
 pub struct State {
@@ -139,7 +139,7 @@ impl State {
                 return false;
             }
             let owner = Owner { kind: 0, pid: tid };
-            let ready = libc::fcntl(fd, F_SETSIG, signal()) == 0
+            let ready = libc::fcntl(fd, F_SETSIG, SIGNAL) == 0
                 && libc::fcntl(fd, F_SETOWN_EX, &owner) == 0
                 && libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) == 0;
             if !ready {
@@ -158,7 +158,7 @@ impl State {
         unsafe {
             let mut event: libc::sigevent = std::mem::zeroed();
             event.sigev_notify = libc::SIGEV_THREAD_ID;
-            event.sigev_signo = signal();
+            event.sigev_signo = SIGNAL;
             event.sigev_value.sival_ptr = marker();
             event.sigev_notify_thread_id = tid;
             let mut timer: libc::timer_t = std::ptr::null_mut();
@@ -220,7 +220,7 @@ fn install() {
         let mut before: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-        if libc::sigaction(signal(), &action, &mut before) == 0 {
+        if libc::sigaction(SIGNAL, &action, &mut before) == 0 {
             BEFORE.store(before.sa_sigaction, Ordering::Relaxed);
         }
     }

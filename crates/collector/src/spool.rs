@@ -1,5 +1,8 @@
-//! The spool file of this process: a sparse file, mapped and shared, so that the kernel keeps what was
-//! written however the process ends.
+//! The spool file of this process, mapped and shared, so that the kernel keeps what was written however
+//! the process ends.
+//!
+//! Room is taken on the disk before it is mapped: writing to a hole of a mapped file on a full disk
+//! would end the program with a bus error.
 
 use crate::table::Table;
 use headwater_format::spool::layout::{
@@ -55,10 +58,7 @@ impl Spool {
     fn map(&mut self, bytes: u64) -> Option<(u64, *mut u8)> {
         let bytes = bytes.next_multiple_of(PAGE);
         let offset = self.length;
-        // SAFETY: our own file; growing it leaves a hole that costs nothing until written.
-        if unsafe { libc::ftruncate(self.fd, (offset + bytes) as libc::off_t) } != 0 {
-            return None;
-        }
+        self.grow(offset, bytes)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address that the kernel chooses.
         let at = unsafe {
@@ -80,6 +80,27 @@ impl Spool {
         // SAFETY: within the fresh mapping; a kernel without this advice refuses it.
         unsafe { libc::madvise(at, READY.min(bytes as usize), libc::MADV_POPULATE_WRITE) };
         Some((offset, at.cast()))
+    }
+
+    /// Grows the file by `bytes` at `offset`, with room on the disk where the file system can promise it.
+    fn grow(&self, offset: u64, bytes: u64) -> Option<()> {
+        // SAFETY: our own file and plain numbers; a zeroed limit is filled by the call.
+        unsafe {
+            let mut limit: libc::rlimit = std::mem::zeroed();
+            // A file beyond its limit would cost the program a signal.
+            if libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0
+                || limit.rlim_cur < offset + bytes
+            {
+                return None;
+            }
+            let (at, length) = (offset as libc::off_t, bytes as libc::off_t);
+            if libc::fallocate(self.fd, 0, at, length) == 0 {
+                return Some(());
+            }
+            // A full disk says so; some network file systems only do not know the call.
+            let unknown = [libc::EOPNOTSUPP, libc::ENOSYS].contains(&*libc::__errno_location());
+            (unknown && libc::ftruncate(self.fd, at + length) == 0).then_some(())
+        }
     }
 
     /// The header, for writing by whoever holds the process lock or owns the field.

@@ -429,9 +429,15 @@ impl Thread {
     }
 }
 
-/// Begins recording the calling thread: `MPI_Init` has returned, computation starts.
-pub fn begin() {
-    if let Some(t) = this() {
+/// Makes the calling thread's recording; gives whether there is room for it.
+pub fn begin() -> bool {
+    this().is_some()
+}
+
+/// Begins to record the calling thread: `MPI_Init` is about to return, computation starts.
+pub fn start() {
+    // SAFETY: null or this thread's own recording.
+    if let Some(t) = unsafe { current().as_mut() } {
         t.left_ns = clock::now();
         t.in_mpi.store(false, Ordering::Relaxed);
     }

@@ -55,6 +55,8 @@ pub struct Abi {
     pub err_other: i32,
     /// Whether Fortran calls go to `PMPI_*` past the C wrappers.
     pub fortran_past_c: bool,
+    /// The same for calls of `mpi_f08` that have no buffer.
+    pub f08_past_c: bool,
 }
 
 const FAMILIES: [Abi; 3] = [
@@ -78,6 +80,7 @@ const FAMILIES: [Abi; 3] = [
         undefined: -32766,
         err_other: 16,
         fortran_past_c: true,
+        f08_past_c: true,
     },
     Abi {
         family: Family::Mpich,
@@ -99,6 +102,7 @@ const FAMILIES: [Abi; 3] = [
         undefined: -32766,
         err_other: 15,
         fortran_past_c: false,
+        f08_past_c: true,
     },
     Abi {
         family: Family::Standard,
@@ -120,6 +124,7 @@ const FAMILIES: [Abi; 3] = [
         undefined: -32766,
         err_other: 16,
         fortran_past_c: true,
+        f08_past_c: true,
     },
 ];
 

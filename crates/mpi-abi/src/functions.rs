@@ -43,6 +43,8 @@ pub enum Class {
     CommCreate,
     /// Gives a communicator up.
     CommFree,
+    /// Gives a datatype up.
+    TypeFree,
     /// Anything else: timed and counted only.
     Other,
 }

@@ -1,0 +1,58 @@
+//! Statuses: our own where the program wants none and a wildcard must be known, and what they say.
+
+use crate::roles::{Decoder, Messages};
+use headwater_mpi_abi::Role;
+
+impl Decoder<'_> {
+    /// Where the program does not want a status and we need one, passes ours.
+    pub fn own_status(&mut self, m: &mut Messages) {
+        let Some(at) = self.shape.at(Role::Status) else {
+            return;
+        };
+        let raw = self.args.raw(at);
+        if self.ignored(raw) {
+            // Fortran statuses of older codes are larger than the library's own; ours need not be.
+            m.statuses.resize(m.statuses.len().max(64), 0);
+            self.args.replace(at, m.statuses.as_mut_ptr() as u64);
+        }
+    }
+
+    /// The same for an array of `n` statuses.
+    pub fn own_statuses(&mut self, m: &mut Messages, n: usize) {
+        let Some(at) = self.shape.at(Role::Statuses) else {
+            return;
+        };
+        let raw = self.args.raw(at);
+        if self.ignored(raw) {
+            m.statuses
+                .resize(m.statuses.len().max(n * self.abi.status_bytes), 0);
+            self.args.replace(at, m.statuses.as_mut_ptr() as u64);
+        }
+    }
+
+    /// Whether this is one of the addresses that stand for no status.
+    fn ignored(&self, raw: u64) -> bool {
+        if self.args.fortran() {
+            self.library.fortran_ignore.contains(&raw)
+        } else {
+            raw == self.abi.status_ignore || raw == self.abi.statuses_ignore
+        }
+    }
+
+    /// Source and tag of status number `i` at `address`; wildcards where there is no status.
+    pub fn status(&self, address: u64, i: usize) -> (i32, i32) {
+        if address == 0 || self.ignored(address) {
+            return (self.abi.any_source, self.abi.any_tag);
+        }
+        // SAFETY: a status that the library has just written, the program's or ours.
+        unsafe {
+            let base = (address as *const u8).add(i * self.abi.status_bytes);
+            (
+                base.add(self.abi.status_source)
+                    .cast::<i32>()
+                    .read_unaligned(),
+                base.add(self.abi.status_tag).cast::<i32>().read_unaligned(),
+            )
+        }
+    }
+}
