@@ -12,9 +12,9 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     match commands::run(args) {
         Ok(code) => ExitCode::from(code),
-        Err(message) => {
-            eprintln!("headwater: {message}");
-            ExitCode::from(exit::BAD_USE)
+        Err(failure) => {
+            eprintln!("headwater: {}", failure.message);
+            ExitCode::from(failure.code)
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The command as a user meets it: real MPI programs, and the ways in which input can be bad.
 
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use support::{built, collector, headwater, said};
 
 const PROGRAM: &str = r#"
 #include <mpi.h>
@@ -32,55 +34,16 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// The collector as this test was built, made on demand.
-fn collector() -> PathBuf {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "-p", "headwater-collector"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.is_ok_and(|s| s.success()), "the collector builds");
-    let bin = Path::new(env!("CARGO_BIN_EXE_headwater"));
-    let target = bin.parent().and_then(Path::parent).expect("target folder");
-    target.join("release/libheadwater_collector.so")
-}
-
-fn headwater(dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_headwater"));
-    command
-        .current_dir(dir)
-        .env("XDG_CACHE_HOME", dir.join("cache"));
-    command
-}
-
-fn said(out: &Output) -> String {
-    String::from_utf8_lossy(&out.stderr).into_owned()
-}
-
-/// Builds the program with one library's compiler; `None` where it is not installed.
-fn built(dir: &Path, library: &str) -> Option<PathBuf> {
-    let source = dir.join("app.c");
-    std::fs::write(&source, PROGRAM).ok()?;
-    let program = dir.join("app");
-    let status = Command::new(format!("mpicc.{library}"))
-        .args(["-g", "-O1", "-o"])
-        .arg(&program)
-        .arg(&source)
-        .status();
-    match status {
-        Ok(s) => s.success().then_some(program),
-        Err(_) => {
-            eprintln!("mpicc.{library} is not installed: not tested");
-            None
-        }
-    }
+/// Builds the program with one library's compiler.
+fn app(dir: &Path, library: &str) -> Option<PathBuf> {
+    built(&format!("mpicc.{library}"), dir, "app", PROGRAM, &[])
 }
 
 #[test]
 fn a_program_is_recorded_under_each_library_with_every_call_counted() {
     for library in ["openmpi", "mpich"] {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let Some(program) = built(dir.path(), library) else {
+        let Some(program) = app(dir.path(), library) else {
             continue;
         };
         let out = headwater(dir.path())
@@ -126,15 +89,12 @@ fn a_program_is_recorded_under_each_library_with_every_call_counted() {
 #[test]
 fn a_failing_program_keeps_its_code_and_its_data() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let Some(program) = built(dir.path(), "openmpi") else {
+    let Some(program) = app(dir.path(), "openmpi") else {
         return;
     };
     for (argument, complete) in [("5", true), ("9", false)] {
         let mut command = headwater(dir.path());
-        command
-            .env("HEADWATER_COLLECTOR", collector())
-            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.env("HEADWATER_COLLECTOR", collector());
         command.args([
             "record",
             "-o",

@@ -3,14 +3,16 @@
 //! *Comes in*: a command line as a user would type it. *Goes out*: the command line to run instead,
 //! and the environment that loads the collector. Launchers are rows of a table ([`launcher`]); the
 //! collector is set before the program only, never before the launcher, whose own processes it has
-//! no business in.
+//! no business in. While a launcher runs, signals for it are passed on ([`supervise`]).
 
 mod error;
 mod launcher;
 mod library;
 mod preload;
+mod supervise;
 
 pub use error::LaunchError;
 pub use launcher::{Launcher, Plan, command_for, place_before_program, recognise};
 pub use library::{MpiKind, mpi_library};
 pub use preload::{collector_path, exec};
+pub use supervise::{Ended, supervise};

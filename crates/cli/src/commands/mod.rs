@@ -1,5 +1,5 @@
 //! Commands, each in its file. A command returns its exit code, or the one line that says what is
-//! wrong and what to do.
+//! wrong and what to do, with the code to end with.
 
 mod diagnose;
 mod doctor;
@@ -12,7 +12,25 @@ use crate::exit;
 use std::io::Write;
 
 /// Exit code, or what is wrong.
-pub type Outcome = Result<u8, String>;
+pub type Outcome = Result<u8, Failure>;
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub struct Failure {
+    /// Exit code: [`exit::BAD_USE`], or that of a program that failed.
+    pub code: u8,
+    /// What is wrong and what to do, on one line.
+    pub message: String,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self {
+            code: exit::BAD_USE,
+            message,
+        }
+    }
+}
 
 /// Runs a command.
 pub fn run(args: Args) -> Outcome {
@@ -47,7 +65,7 @@ pub fn run(args: Args) -> Outcome {
 pub fn print(text: &str) -> Outcome {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write the result: {e}"))
+            Err(format!("cannot write the result: {e}").into())
         }
         _ => Ok(exit::DONE),
     }

@@ -1,11 +1,11 @@
 //! `record` and `exec`: one run under any launcher.
 
-use super::Outcome;
+use super::{Failure, Outcome};
 use crate::args::{ExecArgs, RecordArgs, Recording};
+use crate::exit;
 use headwater_format::{open_run, run_bytes};
-use headwater_launch::{collector_path, place_before_program};
+use headwater_launch::{Ended, collector_path, place_before_program, supervise};
 use headwater_model::run::Run;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,8 +15,8 @@ pub struct Recorded {
     pub dir: PathBuf,
     /// The data.
     pub run: Run,
-    /// Exit code of the launcher.
-    pub code: u8,
+    /// How the launcher ended.
+    pub ended: Ended,
 }
 
 /// `headwater exec`: becomes the program.
@@ -29,7 +29,8 @@ pub fn exec(args: &ExecArgs) -> Outcome {
             args.program.join(" ")
         ));
     }
-    Err(headwater_launch::exec(&args.program, args.spool.as_deref(), args.recording.hz).to_string())
+    let failed = headwater_launch::exec(&args.program, args.spool.as_deref(), args.recording.hz);
+    Err(failed.to_string().into())
 }
 
 /// `headwater record`.
@@ -49,13 +50,13 @@ pub fn command(args: &RecordArgs) -> Outcome {
         let h = &recorded.run.header;
         let text = serde_json::json!({
             "run": recorded.dir, "ranks": h.ranks, "wall_seconds": h.wall_seconds, "bytes": run_bytes(&recorded.dir),
-            "exit_code": recorded.code, "incomplete": h.incomplete,
+            "exit_code": recorded.ended.code, "incomplete": h.incomplete,
         });
         eprintln!("{text}");
     } else {
         eprintln!("{}", summary(&recorded));
     }
-    Ok(recorded.code)
+    Ok(recorded.ended.code)
 }
 
 /// One line about a recorded run.
@@ -72,8 +73,8 @@ pub fn summary(recorded: &Recorded) -> String {
         let set: headwater_model::RankSet = h.incomplete.iter().copied().collect();
         line += &format!("; ranks {set} did not reach MPI_Finalize, their data stop early");
     }
-    if recorded.code != 0 {
-        line += &format!("; the program ended with exit code {}", recorded.code);
+    if recorded.ended.code != 0 {
+        line += &format!("; the program ended with exit code {}", recorded.ended.code);
     }
     line
 }
@@ -116,7 +117,7 @@ pub fn record(
     named: Option<&Path>,
     below: Option<&Path>,
     recording: &Recording,
-) -> Result<Recorded, String> {
+) -> Result<Recorded, Failure> {
     collector_path().map_err(|e| e.to_string())?;
     let here =
         std::env::current_dir().map_err(|e| format!("cannot find the current directory: {e}"))?;
@@ -133,18 +134,14 @@ pub fn record(
         )
     })?;
     let line = wrapped(command, &spool, recording).inspect_err(|_| clear(&temporary))?;
-    let status = Command::new(&line[0])
-        .args(&line[1..])
-        .envs(environment.iter().copied())
-        .status()
-        .map_err(|e| {
-            clear(&temporary);
-            format!("cannot start {}: {e}", line[0])
-        })?;
-    let code = status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8;
-    let mut run = open_run(&temporary, |header| {
+    let mut launcher = Command::new(&line[0]);
+    launcher.args(&line[1..]).envs(environment.iter().copied());
+    let ended = supervise(&mut launcher).map_err(|e| {
+        clear(&temporary);
+        format!("cannot start {}: {e}", line[0])
+    })?;
+    let code = ended.code;
+    let run = open_run(&temporary, |header| {
         header.launcher = command.to_vec();
         header.exit_code = Some(i32::from(code));
         let program = header.program.rsplit('/').next().unwrap_or("run").to_string();
@@ -155,13 +152,15 @@ pub fn record(
     .map_err(|e| {
         clear(&temporary);
         let failed = if code == 0 { String::new() } else { format!(" (the program ended with exit code {code})") };
-        match e {
+        let message = match e {
             headwater_format::FormatError::NothingRecorded(_) => format!(
                 "nothing was recorded{failed}: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library and that {} can be written",
                 below.display()
             ),
             other => other.to_string(),
-        }
+        };
+        let code = if code == 0 { exit::BAD_USE } else { code };
+        Failure { code, message }
     })?;
     let dir = match named {
         Some(wanted) => {
@@ -186,13 +185,12 @@ pub fn record(
             dir
         }
     };
-    run.header.exit_code = Some(i32::from(code));
     Ok(Recorded {
         dir: dir
             .strip_prefix(&here)
             .map_or(dir.clone(), Path::to_path_buf),
         run,
-        code,
+        ended,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Outcome, diagnose, record};
 use crate::args::RunArgs;
-use headwater_launch::{Plan, command_for};
+use headwater_launch::{Ended, Plan, command_for};
 use std::path::Path;
 
 /// `headwater run`.
@@ -37,11 +37,17 @@ pub fn run(args: &RunArgs) -> Outcome {
             &args.recording,
         )?;
         eprintln!("{}", record::summary(&recorded));
-        if recorded.code != 0 {
-            eprintln!(
-                "headwater: the program failed on {n} ranks, so the other scales were not recorded; what was recorded is kept"
+        let Ended { code, asked_to_end } = recorded.ended;
+        if code != 0 || asked_to_end.is_some() {
+            let why = asked_to_end.map_or_else(
+                || format!("the program failed on {n} ranks"),
+                |signal| format!("signal {signal} asked for an end"),
             );
-            return Ok(recorded.code);
+            eprintln!("headwater: {why}; what was recorded is kept, and nothing more is recorded");
+            return Ok(match asked_to_end {
+                Some(signal) if code == 0 => 128 + signal,
+                _ => code,
+            });
         }
         runs.push(recorded.run);
     }

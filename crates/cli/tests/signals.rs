@@ -1,0 +1,178 @@
+//! Signals sent to `headwater record` reach the launcher, once, and what was recorded is kept.
+
+mod support;
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use support::{built, collector, headwater};
+
+/// Says which signals came, and ends with code 100 some time after the first.
+const LISTENER: &str = r#"
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile sig_atomic_t got;
+static void note(int n) {
+    char text[] = "got 00\n";
+    text[4] += n / 10, text[5] += n % 10;
+    got += write(1, text, 7) == 7;
+}
+int main(void) {
+    int list[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGINT};
+    for (int i = 0; i < 6; i++)
+        signal(list[i], note);
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0; i < 300 && !got; i++)
+        usleep(100000);
+    usleep(300000);
+    return 100;
+}
+"#;
+
+/// Reduces until SIGUSR1 comes or a minute is over.
+const REDUCER: &str = r#"
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+static volatile sig_atomic_t stop;
+static void note(int n) { stop = n; }
+int main(int argc, char **argv) {
+    int rank, all = 0;
+    signal(SIGUSR1, note);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 6000 && !all; i++) {
+        int mine = stop;
+        MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (rank == 0 && i == 30)
+            puts("ready"), fflush(stdout);
+        usleep(10000);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// Starts `command`, and when it says that it is ready, does `then`; gives its status and the rest of
+/// what it said.
+fn when_ready(mut command: Command, then: impl FnOnce(&mut Child)) -> (ExitStatus, String) {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .expect("starts");
+    let mut said = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.starts_with("ready") {
+        line.clear();
+        let n = said.read_line(&mut line).expect("reads");
+        assert!(n > 0, "the program ended before it was ready");
+    }
+    then(&mut child);
+    let mut rest = String::new();
+    while said.read_line(&mut rest).expect("reads") > 0 {}
+    (child.wait().expect("ends"), rest)
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("sends a signal");
+}
+
+#[test]
+fn every_signal_reaches_the_program_and_its_code_comes_back() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("cc", dir.path(), "listener", LISTENER, &[]) else {
+        return;
+    };
+    for signal in [
+        Signal::TERM,
+        Signal::HUP,
+        Signal::USR1,
+        Signal::USR2,
+        Signal::QUIT,
+        Signal::INT,
+    ] {
+        let mut command = headwater(dir.path());
+        command.env("HEADWATER_COLLECTOR", collector());
+        command.args(["record", "--"]).arg(&program);
+        let (status, rest) = when_ready(command, |child| send(child, signal));
+        assert_eq!(rest, format!("got {:02}\n", signal.as_raw()));
+        assert_eq!(status.code(), Some(100), "{signal:?}");
+    }
+}
+
+#[test]
+fn the_keyboards_signal_comes_once() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("cc", dir.path(), "listener", LISTENER, &[]) else {
+        return;
+    };
+    let line = format!(
+        "{} record -- {}",
+        env!("CARGO_BIN_EXE_headwater"),
+        program.display()
+    );
+    let mut command = Command::new("script");
+    command
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .current_dir(dir.path())
+        .env("HEADWATER_COLLECTOR", collector());
+    let (status, rest) = when_ready(command, |child| {
+        let keys = child.stdin.as_mut().expect("a pipe");
+        keys.write_all(&[3]).expect("types ctrl-c");
+    });
+    assert_eq!(rest.matches("got 02").count(), 1, "{rest}");
+    assert_eq!(status.code(), Some(100), "{rest}");
+}
+
+#[test]
+fn what_was_ignored_stays_so() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new("sh");
+    command
+        .args([
+            "-c",
+            "trap '' HUP; exec \"$0\" record -- grep SigIgn /proc/self/status",
+        ])
+        .arg(env!("CARGO_BIN_EXE_headwater"))
+        .current_dir(dir.path())
+        .env("HEADWATER_COLLECTOR", collector());
+    let out = command.output().expect("runs");
+    let text = String::from_utf8_lossy(&out.stdout);
+    let mask = text.trim().rsplit('\t').next().unwrap_or("");
+    let mask = u64::from_str_radix(mask, 16).expect("a mask of signals");
+    assert_eq!(mask & 1, 1, "nohup holds for the program: {text}");
+}
+
+#[test]
+fn an_mpi_program_ends_with_its_launcher_and_its_data_are_kept() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "reducer", REDUCER, &[]) else {
+        return;
+    };
+    for (signal, name, ordered) in [(Signal::USR1, "usr1", true), (Signal::TERM, "term", false)] {
+        let mut command = headwater(dir.path());
+        command.env("HEADWATER_COLLECTOR", collector());
+        command.args([
+            "record",
+            "-o",
+            name,
+            "--",
+            "mpirun.openmpi",
+            "--oversubscribe",
+            "-n",
+            "2",
+        ]);
+        command.arg(&program);
+        let (status, _) = when_ready(command, |child| send(child, signal));
+        assert_eq!(status.success(), ordered, "{signal:?}: {status}");
+        let run = headwater_format::read_run(&dir.path().join(name)).expect("the data are kept");
+        assert_eq!(run.header.incomplete.is_empty(), ordered, "{signal:?}");
+        assert!(run.calls.iter().map(|c| c.count).sum::<u64>() >= 60);
+        assert_eq!(run.header.exit_code, status.code());
+    }
+}

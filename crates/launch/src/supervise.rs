@@ -1,0 +1,133 @@
+//! A launcher run to its end, with the signals that are meant for it passed on.
+//!
+//! The launcher stays in our process group, so that it has the terminal as it would without us.
+//! What follows for signals: the kernel's own (ctrl-c, ctrl-\, a terminal that hangs up) go to the
+//! whole group and have reached the launcher already; what a process sends may have been sent to us
+//! alone, and is passed on. One that was ignored when we were started (`nohup`) stays ignored, by us
+//! and by the launcher.
+
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::flag::register_conditional_default;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::{Cause, Origin};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Signals that are passed on.
+const FORWARDED: [i32; 6] = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGINT];
+/// Those of them that ask for an end.
+const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGQUIT, SIGINT];
+
+/// How a launcher ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code; 128 + the signal where one ended it.
+    pub code: u8,
+    /// The last signal that asked us or it for an end, whatever came of it.
+    pub asked_to_end: Option<u8>,
+}
+
+/// Runs `command` to its end.
+///
+/// # Errors
+/// It cannot be started, or signals cannot be caught.
+pub fn supervise(command: &mut Command) -> io::Result<Ended> {
+    let caught = caught()?;
+    // Caught before the launcher starts: a signal in between is passed on, not lost.
+    let mut signals = SignalsInfo::<WithOrigin>::new(caught.iter().chain([&SIGCHLD]))?;
+    let idle = idle(&caught)?;
+    idle.store(false, Ordering::SeqCst);
+    let ended = wait(command, &mut signals);
+    idle.store(true, Ordering::SeqCst);
+    ended
+}
+
+fn wait(command: &mut Command, signals: &mut SignalsInfo<WithOrigin>) -> io::Result<Ended> {
+    let mut child = command.spawn()?;
+    let pid = Pid::from_child(&child);
+    let mut asked_to_end = None;
+    loop {
+        for origin in signals.wait() {
+            if ENDING.contains(&origin.signal) {
+                asked_to_end = u8::try_from(origin.signal).ok();
+            }
+            if is_for_us_alone(&origin, pid) {
+                // It may have ended meanwhile; until `try_wait` has seen that, its number is its own.
+                let _ = Signal::from_named_raw(origin.signal).map(|s| kill_process(pid, s));
+            }
+        }
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended {
+                code: code(status),
+                asked_to_end,
+            });
+        }
+    }
+}
+
+/// Whether a signal has to be passed on to `launcher`.
+fn is_for_us_alone(origin: &Origin, launcher: Pid) -> bool {
+    let from_launcher = origin
+        .process
+        .is_some_and(|p| p.pid == launcher.as_raw_nonzero().get());
+    origin.signal != SIGCHLD && !matches!(origin.cause, Cause::Kernel) && !from_launcher
+}
+
+/// Exit code as shells give it.
+fn code(status: ExitStatus) -> u8 {
+    let signal = || status.signal().map(|s| 128 + s);
+    let code = status.code().or_else(signal);
+    code.and_then(|c| u8::try_from(c).ok()).unwrap_or(u8::MAX)
+}
+
+/// The signals to pass on: those that were not ignored when we were started.
+fn caught() -> io::Result<Vec<i32>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let ignored = ignored(&status);
+    Ok(FORWARDED
+        .into_iter()
+        .filter(|s| ignored & (1 << (s - 1)) == 0)
+        .collect())
+}
+
+/// The mask of ignored signals in a process's status; 0 where it does not tell.
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// The switch for the time when no launcher runs: while it is set, signals do what they do by default.
+fn idle(caught: &[i32]) -> io::Result<Arc<AtomicBool>> {
+    static IDLE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    if let Some(idle) = IDLE.get() {
+        return Ok(Arc::clone(idle));
+    }
+    let idle = Arc::new(AtomicBool::new(false));
+    for signal in caught {
+        register_conditional_default(*signal, Arc::clone(&idle))?;
+    }
+    Ok(Arc::clone(IDLE.get_or_init(|| idle)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_a_shell() {
+        assert_eq!(code(ExitStatus::from_raw(7 << 8)), 7);
+        assert_eq!(code(ExitStatus::from_raw(SIGTERM)), 143);
+    }
+
+    #[test]
+    fn ignored_signals_are_read_from_the_status() {
+        assert_eq!(ignored("Name:\tsh\nSigIgn:\t0000000000000001\n"), 1);
+        assert_eq!(ignored("Name:\tsh\n"), 0);
+    }
+}
