@@ -31,5 +31,6 @@ __attribute__((noinline)) static void exchange(double *x, int n, int rank, int s
     MPI_Waitall(4, request, MPI_STATUSES_IGNORE);
 }
 
+/* How much of its cause a program has: its first argument, 0 for nothing of it. */
 static double dose_of(int argc, char **argv) { return argc > 1 ? atof(argv[1]) : 1.0; }
 #endif

@@ -7,7 +7,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int cells = argc > 1 ? atoi(argv[1]) : 8192 * size, n = cells / size;
+    int cells = argc > 2 ? atoi(argv[2]) : 8192 * size, n = cells / size;
     double *x = field_new(n);
     for (int step = 0; step < STEPS; step++) {
         exchange(x, n, rank, size, 1);

@@ -2,6 +2,7 @@
 #include "../common/field.h"
 
 typedef void model(double *, int, int);
+static double harder;
 
 static void gas(double *x, int n, int work) {
     for (int k = 0; k < work; k++)
@@ -10,7 +11,7 @@ static void gas(double *x, int n, int work) {
 }
 
 static void solid(double *x, int n, int work) {
-    for (int k = 0; k < 2 * work; k++)
+    for (int k = 0; k < (int)((1 + harder) * work); k++)
         for (int i = 1; i <= n; i++)
             x[i] = 0.4 * x[i] + 0.3 * x[i - 1] + 0.1 * x[i + 1];
 }
@@ -23,7 +24,8 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int n = CELLS / size, material = dose > 0 && rank >= size - size / 4 - (size < 4);
+    int n = CELLS / size, material = rank >= size - size / 4 - (size < 4);
+    harder = dose;
     double *x = field_new(n);
     for (int step = 0; step < STEPS; step++) {
         exchange(x, n, rank, size, 1);

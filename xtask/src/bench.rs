@@ -2,8 +2,9 @@
 //!
 //! Ratios come from interleaved pairs, as the machine's speed drifts; medians are printed.
 
+use crate::figures::median;
 use crate::mpi::Mpi;
-use crate::score::Request;
+use crate::request::Request;
 use crate::setup;
 use crate::shell::{Done, output, root};
 use crate::testbed::build_all;
@@ -18,7 +19,7 @@ const PAIRS: usize = 11;
 pub fn bench() -> Done {
     call_cost()?;
     // Both long enough that starting up, some 15 ms more, does not decide.
-    for (case, arguments) in [("even_weak", &["131072"][..]), ("msgbound", &[])] {
+    for (case, arguments) in [("even_weak", &["0", "131072"][..]), ("msgbound", &[])] {
         overhead(case, arguments)?;
     }
     size()?;
@@ -41,21 +42,6 @@ pub fn bench() -> Done {
     Ok(())
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
-}
-
-fn mpirun(ranks: u32) -> Command {
-    let mut command = Command::new("mpirun.openmpi");
-    command.envs([
-        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-    ]);
-    command.args(["--oversubscribe", "-n", &ranks.to_string()]);
-    command
-}
-
 /// Runs a program under the collector, spooling to a scratch directory.
 fn recorded(command: &mut Command, spool: &Path) {
     let _ = std::fs::remove_dir_all(spool);
@@ -70,8 +56,7 @@ fn built(name: &str) -> Result<std::path::PathBuf, String> {
     if name != "msgbound" && name != "callcost" {
         let request = Request {
             cases: vec![name.into()],
-            mpi: Mpi::Open,
-            runs: 1,
+            ..Default::default()
         };
         return build_all(&request)?
             .pop()
@@ -101,14 +86,14 @@ fn call_cost() -> Done {
                 .parse()
                 .map_err(|_| "no figure".to_string())
         };
-        let bare = figure(mpirun(1).arg(&program))?;
-        let mut with = mpirun(1);
+        let bare = figure(Mpi::Open.mpirun(1)?.arg(&program))?;
+        let mut with = Mpi::Open.mpirun(1)?;
         recorded(&mut with, &spool);
         over.push(figure(with.arg(&program))? - bare);
     }
     println!(
         "wrapped call, context known: {:.0} ns over the bare call (median of {PAIRS})",
-        median(over)
+        median(&over)
     );
     Ok(())
 }
@@ -124,14 +109,14 @@ fn overhead(name: &str, arguments: &[&str]) -> Done {
     };
     let mut ratios = Vec::new();
     for _ in 0..PAIRS {
-        let bare = seconds(mpirun(2).arg(&program).args(arguments))?;
-        let mut with = mpirun(2);
+        let bare = seconds(Mpi::Open.mpirun(2)?.arg(&program).args(arguments))?;
+        let mut with = Mpi::Open.mpirun(2)?;
         recorded(&mut with, &spool);
         ratios.push(seconds(with.arg(&program).args(arguments))? / bare);
     }
     println!(
         "{name}: wall time recorded over bare {:.4} (median of {PAIRS} pairs, 2 ranks)",
-        median(ratios)
+        median(&ratios)
     );
     Ok(())
 }
@@ -196,7 +181,7 @@ fn diagnose_time() -> Done {
     }
     println!(
         "diagnose of 4 runs up to 16 ranks: {:.3} s (median of {PAIRS})",
-        median(seconds)
+        median(&seconds)
     );
     Ok(())
 }

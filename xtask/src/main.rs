@@ -1,7 +1,11 @@
 //! Development commands: `cargo xtask demo`, `test`, `score`, `bench` and what they are made of.
 
 mod bench;
+mod dose;
+mod figures;
+mod judge;
 mod mpi;
+mod request;
 mod score;
 mod setup;
 mod shell;
@@ -16,7 +20,10 @@ const USAGE: &str = "cargo xtask COMMAND
   setup                     install what is missing
   testbed [CASE…]           build testbed programs         [--mpi openmpi|intel|mpich]
   score [CASE…]             diagnose testbed programs and compare with what is known
-                            [--mpi openmpi|intel|mpich] [--runs N]
+                            [--mpi openmpi|intel|mpich] [--json FILE]
+                            --repeat K  so many diagnoses each, and true costs from pairs of runs
+                            --pairs N   interleaved pairs for a true cost (5 with --repeat, else 0)
+                            --sweep     doses halved until not found any more
   bench                     print the figures that the project is held to";
 
 fn main() -> ExitCode {
@@ -28,10 +35,10 @@ fn main() -> ExitCode {
         Some("test") => test(),
         Some("setup") => setup::setup(true),
         Some("testbed") => {
-            score::Request::parse(rest).and_then(|r| testbed::build_all(&r).map(|_| ()))
+            request::Request::parse(rest).and_then(|r| testbed::build_all(&r).map(|_| ()))
         }
         Some("score") => setup::build()
-            .and_then(|()| score::Request::parse(rest))
+            .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
         Some("bench") => setup::build().and_then(|()| bench::bench()),
         _ => {
@@ -52,7 +59,7 @@ fn main() -> ExitCode {
 fn demo() -> Result<String, String> {
     setup::setup(false)?;
     setup::build()?;
-    let request = score::Request {
+    let request = request::Request {
         cases: vec!["zeus".into()],
         ..Default::default()
     };

@@ -88,4 +88,22 @@ impl Mpi {
             None
         })
     }
+    /// Its launcher for so many ranks, as the distribution and the package name it.
+    pub fn mpirun(self, ranks: u32) -> Result<Command, String> {
+        let mut command = match (self, self.launcher()?) {
+            (_, Some(own)) => Command::new(own),
+            (Self::Mpich, None) => Command::new("mpirun.mpich"),
+            (_, None) => Command::new("mpirun.openmpi"),
+        };
+        self.prepare(&mut command)?;
+        if self == Self::Open {
+            command.envs([
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ]);
+            command.arg("--oversubscribe");
+        }
+        command.args(["-n", &ranks.to_string()]);
+        Ok(command)
+    }
 }

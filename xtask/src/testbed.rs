@@ -1,7 +1,7 @@
 //! Programs of the testbed and what is known of them.
 
 use crate::mpi::Mpi;
-use crate::score::Request;
+use crate::request::Request;
 use crate::setup;
 use crate::shell::{output, root};
 use serde::Deserialize;
@@ -11,6 +11,7 @@ use std::process::Command;
 
 /// What is known of a program; the tool never reads it.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Manifest {
     sources: Vec<String>,
     language: String,
@@ -21,11 +22,16 @@ pub struct Manifest {
     library: Option<String>,
     /// `weak` for a problem that grows with the ranks.
     pub scaling: Option<String>,
-    /// Cells for each rank, given as the argument where it is there.
-    pub cells_per_rank: Option<u32>,
+    /// Cells for each rank; all cells are the argument after the dose where this is there.
+    cells_per_rank: Option<u32>,
+    /// How much of its cause the program has, given as its first argument; a control has none.
+    /// Every program takes 0 as being without it, and costs grow with it.
+    pub dose: Option<f64>,
     /// Scales other than the usual ones.
     pub scales: Option<Vec<u32>>,
-    /// Causes, the dearest first; none in a control.
+    /// `none` in a control, which has no cause.
+    expected: Option<String>,
+    /// Causes, the dearest first.
     #[serde(default)]
     pub cause: Vec<Known>,
     /// Places where the waits show.
@@ -85,6 +91,14 @@ impl Manifest {
             .then_some("no mpi_f08 module for gfortran in this library's package")
     }
 
+    /// Arguments of the program: the dose, its own where none is given, then the size of a problem
+    /// that grows.
+    pub fn arguments(&self, ranks: u32, dose: Option<f64>) -> Vec<String> {
+        let dose = dose.or(self.dose).unwrap_or(0.0);
+        let cells = self.cells_per_rank.map(|c| (c * ranks).to_string());
+        std::iter::once(dose.to_string()).chain(cells).collect()
+    }
+
     /// The scales to run at.
     pub fn scales(&self, mpi: Mpi) -> Vec<u32> {
         match &self.scales {
@@ -136,6 +150,11 @@ fn build(name: String, mpi: Mpi) -> Result<Case, String> {
         std::fs::read_to_string(dir.join("expected.toml")).map_err(|e| format!("{name}: {e}"))?;
     let manifest: Manifest =
         toml::from_str(&text).map_err(|e| format!("{name}/expected.toml: {e}"))?;
+    if manifest.cause.is_empty() != (manifest.expected.as_deref() == Some("none")) {
+        return Err(format!(
+            "{name}/expected.toml: either causes or expected = \"none\", not both or neither"
+        ));
+    }
     let out = setup::target().join("testbed").join(mpi.compilers());
     std::fs::create_dir_all(&out).map_err(|e| e.to_string())?;
     let program = out.join(&name);
