@@ -47,6 +47,16 @@ impl RankRow {
         values.map(move |(i, v)| (rank(i), f64::from(*v)))
     }
 
+    /// The value of one rank.
+    pub fn at(&self, rank: u32) -> f64 {
+        let index = match &self.ranks {
+            None => Some(rank as usize),
+            Some(ranks) => ranks.binary_search(&rank).ok(),
+        };
+        let value = index.and_then(|i| self.values.get(i));
+        value.map_or(0.0, |v| f64::from(*v))
+    }
+
     /// Adds the row to a full one; ranks beyond its end are left out.
     pub fn add_to(&self, full: &mut [f64]) {
         match &self.ranks {
@@ -196,6 +206,7 @@ mod tests {
             assert!(full.iter().zip(&values).all(|(a, b)| *a as f32 == *b));
             assert_eq!(row.sum(), full.iter().sum::<f64>());
             row.add_to(&mut [0.0; 3]);
+            assert!((0..100).all(|r| row.at(r) == full[r as usize]) && row.at(200) == 0.0);
         }
         assert_eq!(RankRow::new(&[0.0; 4]), None);
     }

@@ -11,6 +11,7 @@
 //! threads work; what is summed over ranks is summed in whole nanoseconds, in which order is no matter.
 
 use crate::columns::RankRows;
+use crate::stages::Stages;
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::run::{CtxId, Run, Sample, Segment};
 use rayon::prelude::*;
@@ -90,15 +91,48 @@ struct After {
 
 /// Keys with what is needed to find them.
 struct Plan<'a> {
-    ctx_vertex: &'a [VertexIx],
+    mapped: &'a Mapped,
     keys: Vec<Key>,
     pooled: Vec<Pooled>,
     afters: FxHashMap<CtxId, After>,
 }
 
-impl Plan<'_> {
-    fn vertex(&self, ctx: CtxId) -> Option<VertexIx> {
+/// Vertices of the contexts of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Mapped {
+    pub(crate) ctx_vertex: Vec<VertexIx>,
+    pub(crate) stages: Stages,
+}
+
+impl Mapped {
+    fn call(&self, ctx: CtxId) -> Option<VertexIx> {
         ctx.index().and_then(|i| self.ctx_vertex.get(i)).copied()
+    }
+
+    /// The key of what was sampled in `ctx` after a call.
+    pub(crate) fn key(&self, after: CtxId, ctx: CtxId) -> Option<Key> {
+        let vertex = match self.stages.base(after) {
+            Some(base) => self.stages.vertex(base, ctx),
+            None => self.call(ctx)?,
+        };
+        Some(Key { after, vertex })
+    }
+
+    /// The vertex around a segment, for time that no sample tells about.
+    fn around(&self, top: &TopDown, segment: &Segment) -> VertexIx {
+        if let Some(base) = self.stages.base(segment.from) {
+            return base;
+        }
+        match (self.call(segment.from), self.call(segment.to)) {
+            (Some(a), Some(b)) => top.common_ancestor(a, b),
+            (Some(a), None) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
+            (None, None) => TopDown::ROOT,
+        }
+    }
+
+    /// Whether a segment is the last of its rank, but no samples tell it from others.
+    fn ends_alone(&self, segment: &Segment) -> bool {
+        self.stages.is_finalize(segment.to) && self.stages.base(segment.from).is_none()
     }
 }
 
@@ -121,12 +155,11 @@ fn within<'s, T>(all: &'s [(u32, &'s [T])], range: &Range<u32>) -> &'s [(u32, &'
 
 /// Finds all keys of a run.
 fn plan<'a>(
-    ctx_vertex: &'a [VertexIx],
+    mapped: &'a Mapped,
     top: &TopDown,
     samples: &[(u32, &[Sample])],
     segments: &[Segment],
 ) -> Plan<'a> {
-    let vertex = |ctx: CtxId| ctx.index().and_then(|i| ctx_vertex.get(i)).copied();
     let merge = |mut a: FxHashMap<Key, Pooled>, b: FxHashMap<Key, Pooled>| {
         for (key, p) in b {
             let sum = a.entry(key).or_default();
@@ -140,12 +173,8 @@ fn plan<'a>(
         .map(|tile| {
             let mut mine: FxHashMap<Key, Pooled> = FxHashMap::default();
             for s in tile.iter().flat_map(|t| t.1) {
-                let Some(vertex) = vertex(s.ctx) else {
+                let Some(key) = mapped.key(s.after, s.ctx) else {
                     continue;
-                };
-                let key = Key {
-                    after: s.after,
-                    vertex,
                 };
                 let sum = mine.entry(key).or_default();
                 sum.cpu += s.cpu_ns;
@@ -157,11 +186,15 @@ fn plan<'a>(
     // The vertex around all segments that follow a call: it is the same for all ranks.
     let mut around: FxHashMap<CtxId, VertexIx> = FxHashMap::default();
     for segment in segments {
-        let here = match (vertex(segment.from), vertex(segment.to)) {
-            (Some(a), Some(b)) => top.common_ancestor(a, b),
-            (Some(a), None) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
-            (None, None) => TopDown::ROOT,
-        };
+        if mapped.ends_alone(segment) {
+            let key = Key {
+                after: segment.from,
+                vertex: TopDown::WINDDOWN,
+            };
+            pooled.entry(key).or_default();
+            continue;
+        }
+        let here = mapped.around(top, segment);
         let known = around.entry(segment.from).or_insert(here);
         if *known != here {
             *known = top.common_ancestor(*known, here);
@@ -191,7 +224,7 @@ fn plan<'a>(
         );
     }
     Plan {
-        ctx_vertex,
+        mapped,
         keys,
         pooled,
         afters,
@@ -264,12 +297,8 @@ fn tile(
         // Rows are sorted as keys are, mostly, so that the next key is the likely one.
         let mut guess = 0;
         for s in within(samples, &only).iter().flat_map(|s| s.1) {
-            let Some(vertex) = plan.vertex(s.ctx) else {
+            let Some(key) = plan.mapped.key(s.after, s.ctx) else {
                 continue;
-            };
-            let key = Key {
-                after: s.after,
-                vertex,
             };
             if plan.keys.get(guess) != Some(&key) {
                 guess = match plan.keys.binary_search(&key) {
@@ -289,6 +318,19 @@ fn tile(
         }
         amounts.clear();
         for s in within(segments, &only).iter().flat_map(|s| s.1) {
+            if plan.mapped.ends_alone(s) {
+                let key = Key {
+                    after: s.from,
+                    vertex: TopDown::WINDDOWN,
+                };
+                if let Ok(key) = plan.keys.binary_search(&key) {
+                    let busy = (s.cpu_ns + s.blocked_ns) as f64 * NANO;
+                    out.add(plan, 0, key, column, busy);
+                    out.add(plan, 1, key, column, s.blocked_ns as f64 * NANO);
+                    out.add(plan, 2, key, column, s.runq_ns as f64 * NANO);
+                }
+                continue;
+            }
             let sum = amounts.entry(s.from).or_default();
             sum.cpu += s.cpu_ns as f64 * NANO;
             sum.blocked += s.blocked_ns as f64 * NANO;
@@ -343,10 +385,10 @@ fn distribute(
 }
 
 /// All computation of a run.
-pub(crate) fn place(run: &Run, ctx_vertex: &[VertexIx], top: &TopDown) -> Computation {
+pub(crate) fn place(run: &Run, mapped: &Mapped, top: &TopDown) -> Computation {
     let samples = stretches(&run.samples, |s| s.rank);
     let segments = stretches(&run.segments, |s| s.rank);
-    let plan = plan(ctx_vertex, top, &samples, &run.segments);
+    let plan = plan(mapped, top, &samples, &run.segments);
     let hz = run.header.sampling_hz.max(1.0);
     let counters = run.header.counters.len();
     let tiles: Vec<Tile> = (0..run.header.ranks)

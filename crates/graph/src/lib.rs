@@ -17,6 +17,7 @@ mod embed;
 mod mapping;
 mod pag;
 mod parallel;
+mod stages;
 mod structures;
 mod topdown;
 

@@ -3,7 +3,7 @@
 use crate::structures::{Structures, is_runtime_library};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
-use headwater_model::run::Run;
+use headwater_model::run::{Context, CtxId, Run};
 
 /// For every context of `run` its vertex. Frames inside runtime libraries take the vertex of the
 /// call that led there.
@@ -12,27 +12,63 @@ pub(crate) fn map_contexts(
     structures: &mut Structures,
     top: &mut TopDown,
 ) -> Vec<VertexIx> {
-    let modules: Vec<(u32, bool)> = run
-        .modules
-        .iter()
-        .map(|m| (structures.index_or_empty(m), is_runtime_library(&m.path)))
-        .collect();
+    let modules = modules(run, structures);
     let mut vertices = Vec::with_capacity(run.contexts.len());
     for context in &run.contexts {
         let parent = context.parent.index().filter(|p| *p < vertices.len());
         let caller = parent.map_or(TopDown::ROOT, |p| vertices[p]);
-        // Code that a runtime library calls back (`main`, a thread's function, a comparison) is
-        // entered from the call that went into the library.
-        let vertex = match modules.get(context.module as usize) {
-            Some(&(module, false)) if !starts_process(structures, module, context.lookup()) => {
-                top.enter(structures, caller, module, context.lookup())
-            }
-            _ => caller,
-        };
-        vertices.push(vertex);
+        vertices.push(enter(structures, top, &modules, caller, context));
     }
     mark_mpi_calls(run, &vertices, top);
     vertices
+}
+
+/// The vertex of one context where the process begins at `base` instead of the root.
+pub(crate) fn map_chain(
+    run: &Run,
+    structures: &mut Structures,
+    top: &mut TopDown,
+    base: VertexIx,
+    ctx: CtxId,
+) -> VertexIx {
+    let modules = modules(run, structures);
+    let at = |ctx: CtxId| ctx.index().and_then(|i| run.contexts.get(i));
+    // A parent stands before its child, so a chain ends.
+    let up = |ctx: &CtxId| at(*ctx).map(|c| c.parent).filter(|p| p < ctx);
+    let mut chain: Vec<CtxId> = std::iter::successors(Some(ctx), up).collect();
+    chain.reverse();
+    chain
+        .into_iter()
+        .filter_map(at)
+        .fold(base, |caller, context| {
+            enter(structures, top, &modules, caller, context)
+        })
+}
+
+/// Index and whether it is a runtime library, of each module of `run`.
+fn modules(run: &Run, structures: &mut Structures) -> Vec<(u32, bool)> {
+    run.modules
+        .iter()
+        .map(|m| (structures.index_or_empty(m), is_runtime_library(&m.path)))
+        .collect()
+}
+
+/// The vertex of `context`, called from `caller`.
+fn enter(
+    structures: &Structures,
+    top: &mut TopDown,
+    modules: &[(u32, bool)],
+    caller: VertexIx,
+    context: &Context,
+) -> VertexIx {
+    // Code that a runtime library calls back (`main`, a thread's function, a comparison) is
+    // entered from the call that went into the library.
+    match modules.get(context.module as usize) {
+        Some(&(module, false)) if !starts_process(structures, module, context.lookup()) => {
+            top.enter(structures, caller, module, context.lookup())
+        }
+        _ => caller,
+    }
 }
 
 /// Whether an address is in the code before `main`, which says nothing to anybody.

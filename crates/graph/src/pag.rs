@@ -1,13 +1,14 @@
 //! The graph as a whole: one top-down view, and a view of each run.
 
 use crate::columns::RankRows;
-use crate::embed::{Computation, HotLines, place};
+use crate::embed::{Computation, HotLines, Mapped, place};
 use crate::mapping::map_contexts;
 use crate::parallel::ParallelView;
+use crate::stages::Stages;
 use crate::structures::Structures;
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::diagnosis::Place;
-use headwater_model::run::{CtxId, Run};
+use headwater_model::run::{Context, CtxId, Run};
 
 /// The Program Abstraction Graph of several runs of one program.
 #[derive(Debug)]
@@ -53,19 +54,22 @@ impl Pag {
     /// in the graph afterwards.
     pub fn build(runs: &mut [Run], mut structures: Structures) -> Self {
         let mut top = TopDown::default();
-        let mapped: Vec<Vec<VertexIx>> = runs
+        let mapped: Vec<Mapped> = runs
             .iter()
-            .map(|run| map_contexts(run, &mut structures, &mut top))
+            .map(|run| Mapped {
+                ctx_vertex: map_contexts(run, &mut structures, &mut top),
+                stages: Stages::new(run, &mut structures, &mut top),
+            })
             .collect();
         let mut hot_lines = HotLines::default();
-        for (run, ctx_vertex) in runs.iter().zip(&mapped) {
-            add_hot_lines(run, ctx_vertex, &structures, &mut hot_lines);
+        for (run, mapped) in runs.iter().zip(&mapped) {
+            add_hot_lines(run, mapped, &structures, &mut hot_lines);
         }
         let views = runs
             .iter_mut()
             .zip(mapped)
-            .map(|(run, ctx_vertex)| {
-                let view = view(run, ctx_vertex, &top);
+            .map(|(run, mapped)| {
+                let view = view(run, mapped, &top);
                 run.samples = Vec::new();
                 view
             })
@@ -104,25 +108,42 @@ impl Pag {
     }
 }
 
-fn add_hot_lines(run: &Run, ctx_vertex: &[VertexIx], structures: &Structures, hot: &mut HotLines) {
-    let mut by_ctx = vec![0u64; run.contexts.len()];
-    for sample in &run.samples {
-        if let Some(n) = sample.ctx.index().and_then(|i| by_ctx.get_mut(i)) {
-            *n += u64::from(sample.count);
-        }
-    }
+fn add_hot_lines(run: &Run, mapped: &Mapped, structures: &Structures, hot: &mut HotLines) {
     let modules: Vec<_> = run.modules.iter().map(|m| structures.find(m)).collect();
-    let seen = run.contexts.iter().zip(ctx_vertex).zip(by_ctx);
-    for ((context, &v), n) in seen.filter(|s| s.1 > 0) {
+    let mut add = |context: Option<&Context>, v: VertexIx, n: u64| {
+        let Some(context) = context.filter(|_| n > 0) else {
+            return;
+        };
         let structure = modules.get(context.module as usize).copied().flatten();
         if let Some((_, line)) = structure.and_then(|s| s.line(context.lookup())) {
             *hot.entry((v, line)).or_default() += n;
         }
+    };
+    // A context has one vertex but for the few that were sampled before or after all MPI calls.
+    let mut by_ctx = vec![0u64; run.contexts.len()];
+    for sample in &run.samples {
+        let (n, index) = (u64::from(sample.count), sample.ctx.index());
+        match (mapped.stages.base(sample.after), index) {
+            (Some(_), Some(i)) => {
+                if let Some(key) = mapped.key(sample.after, sample.ctx) {
+                    add(run.contexts.get(i), key.vertex, n);
+                }
+            }
+            (_, index) => {
+                if let Some(sum) = index.and_then(|i| by_ctx.get_mut(i)) {
+                    *sum += n;
+                }
+            }
+        }
+    }
+    for ((context, &v), n) in run.contexts.iter().zip(&mapped.ctx_vertex).zip(by_ctx) {
+        add(Some(context), v, n);
     }
 }
 
-fn view(run: &Run, ctx_vertex: Vec<VertexIx>, top: &TopDown) -> RunView {
-    let computation = place(run, &ctx_vertex, top);
+fn view(run: &Run, mapped: Mapped, top: &TopDown) -> RunView {
+    let computation = place(run, &mapped, top);
+    let ctx_vertex = mapped.ctx_vertex;
     let mut mpi: Vec<(u32, u32, f64)> = run
         .calls
         .iter()

@@ -19,7 +19,7 @@ pub struct TopVertex {
     pub kind: VertexKind,
     /// The vertex around it; `None` only for the root.
     pub parent: Option<VertexIx>,
-    /// Index into the structures; `u32::MAX` for the root.
+    /// Index into the structures; `u32::MAX` for the first three vertices.
     pub module: u32,
     /// Function within the module; `u32::MAX` where the address is in no known function.
     pub function: u32,
@@ -31,7 +31,8 @@ pub struct TopVertex {
     pub mpi: Option<String>,
 }
 
-/// The top-down view. Vertex 0 is the root: the process itself.
+/// The top-down view. Vertex 0 is the root: the process itself; 1 and 2 are what it computes before
+/// its first and after its last MPI call.
 #[derive(Debug)]
 pub struct TopDown {
     /// All vertices, parents first.
@@ -41,17 +42,18 @@ pub struct TopDown {
 
 impl Default for TopDown {
     fn default() -> Self {
-        let root = TopVertex {
+        let fixed = |parent| TopVertex {
             kind: VertexKind::Function,
-            parent: None,
+            parent,
             module: u32::MAX,
             function: u32::MAX,
             psg: 0,
             address: 0,
             mpi: None,
         };
+        let stage = fixed(Some(Self::ROOT));
         Self {
-            vertices: vec![root],
+            vertices: vec![fixed(None), stage.clone(), stage],
             index: FxHashMap::default(),
         }
     }
@@ -60,6 +62,12 @@ impl Default for TopDown {
 impl TopDown {
     /// The root.
     pub const ROOT: VertexIx = 0;
+
+    /// Computation before the first MPI call.
+    pub const STARTUP: VertexIx = 1;
+
+    /// Computation between the last MPI call and `MPI_Finalize`.
+    pub const WINDDOWN: VertexIx = 2;
 
     /// The vertex behind an index.
     pub fn get(&self, v: VertexIx) -> &TopVertex {
@@ -198,7 +206,12 @@ impl TopDown {
             address: vertex.address,
         };
         let Some((module, structure)) = structures.get(vertex.module) else {
-            place.name = "the program".to_string();
+            place.name = match v {
+                Self::STARTUP => "start-up before the first MPI call",
+                Self::WINDDOWN => "the end after the last MPI call",
+                _ => "the program",
+            }
+            .to_string();
             return place;
         };
         place.module = module.path.clone();

@@ -91,6 +91,18 @@ pub struct Place {
     pub address: u64,
 }
 
+/// What seconds are seconds of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// CPU time plus time asleep outside MPI.
+    Cpu,
+    /// Wall time as recorded; where ranks outnumber cores it holds waiting for a core.
+    Wall,
+    /// Time of the run played again with a core for each rank and messages that take no time.
+    Virtual,
+}
+
 /// One step of the way from the symptom to the cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
@@ -102,6 +114,8 @@ pub struct Step {
     pub place: Place,
     /// Seconds waited or computed here, per rank concerned, at the cause's scale.
     pub seconds: f64,
+    /// What these seconds are of.
+    pub clock: Clock,
 }
 
 /// A figure that supports a cause.
@@ -136,8 +150,13 @@ pub struct Cause {
     pub explanation: String,
     /// From the symptom, where the time shows, to the cause.
     pub path: Vec<Step>,
+    /// Waiting of all ranks together that it causes, seconds (delay cost, Böhme et al. 2010); `None`
+    /// for a class that nobody waits for.
+    pub waiting_seconds: Option<f64>,
     /// Seconds in the place, by rank, at `scale`.
     pub by_rank: Vec<f64>,
+    /// What the seconds of `by_rank` and `by_scale` are of, at `scale`.
+    pub clock: Clock,
     /// (ranks, mean seconds per rank, largest seconds of a rank) in the place, by scale.
     pub by_scale: Vec<(u32, f64, f64)>,
     /// What supports it.

@@ -3,10 +3,12 @@
 use crate::cause::Candidate;
 use crate::marks;
 use crate::scale::Scale;
-use crate::times::{self, Times};
-use crate::{chain, communication, efficiency, imbalance, path, preempt, words, work};
-use headwater_graph::{Pag, Structures};
-use headwater_model::diagnosis::{Cause, Diagnosis, Evidence, SCHEMA, Scaling};
+use crate::scaling::scaling_of;
+use crate::teller::Teller;
+use crate::times::Times;
+use crate::{chain, communication, counted, efficiency, imbalance, preempt, words, work};
+use headwater_graph::{Pag, Structures, VertexIx};
+use headwater_model::diagnosis::{CauseClass, Diagnosis, SCHEMA, Scaling};
 use headwater_model::run::Run;
 
 /// What the user may set.
@@ -106,25 +108,6 @@ fn check(runs: &[Run]) -> Result<(), DiagnoseError> {
     Ok(())
 }
 
-/// Strong or weak, and how that is known.
-fn scaling_of(runs: &[Run], said: Option<Scaling>) -> (Scaling, String) {
-    let strong = runs
-        .windows(2)
-        .all(|w| w[0].header.command == w[1].header.command);
-    match (runs.len(), said) {
-        (1, _) => (Scaling::Single, "one scale was given".to_string()),
-        (_, Some(s)) => (s, "said by the user".to_string()),
-        (_, None) if strong => (
-            Scaling::Strong,
-            "guessed: the arguments are the same at all scales".to_string(),
-        ),
-        (_, None) => (
-            Scaling::Weak,
-            "guessed: the arguments change with the scale".to_string(),
-        ),
-    }
-}
-
 /// Finds the root causes of scaling loss in runs of one program at different scales.
 ///
 /// # Errors
@@ -138,7 +121,7 @@ pub fn diagnose(
     runs.sort_by_key(|r| r.header.ranks);
     check(&runs)?;
     let (scaling, scaling_reason) = scaling_of(&runs, options.scaling);
-    let missing = missing(&runs, &structures);
+    let mut missing = missing(&runs, &structures);
     let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs
         .iter()
@@ -160,10 +143,14 @@ pub fn diagnose(
     // The dearest first; equal prices in the order of the graph.
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
 
-    let causes: Vec<Cause> = found
-        .iter()
-        .map(|c| put(&pag, &scales, &times, c, time))
-        .collect();
+    let non_scalable = marks::non_scalable(&pag, &scales, &times, scaling);
+    let abnormal = marks::abnormal(&pag, &scales, &times, options.abnorm_threshold);
+    if let Some(sentence) = untold(last, &found, &missing) {
+        missing.push(sentence);
+    }
+    let teller = Teller::new(&pag, &scales, last, &times);
+    let symptoms: Vec<VertexIx> = non_scalable.iter().chain(&abnormal).map(|m| m.0).collect();
+    let causes = teller.causes(&found, symptoms);
     let summaries = efficiency::summaries(&scales, scaling);
     Ok(Diagnosis {
         schema: SCHEMA,
@@ -175,52 +162,10 @@ pub fn diagnose(
         notes: notes(&scales),
         scales: summaries,
         causes,
-        non_scalable: marks::non_scalable(&pag, &scales, &times, scaling),
-        abnormal: marks::abnormal(&pag, &scales, &times, options.abnorm_threshold),
+        non_scalable: non_scalable.into_iter().map(|m| m.1).collect(),
+        abnormal: abnormal.into_iter().map(|m| m.1).collect(),
         missing,
     })
-}
-
-fn put(pag: &Pag, scales: &[Scale<'_>], times: &Times, c: &Candidate, time: f64) -> Cause {
-    let end = scales.len() - 1;
-    let last = &scales[end];
-    let place = pag.place(c.vertex);
-    let ranks = c.ranks.iter().copied().collect();
-    let share = |seconds: f64| {
-        if time > 0.0 {
-            (seconds / time).clamp(0.0, 1.0)
-        } else {
-            0.0
-        }
-    };
-    let by_scale = scales
-        .iter()
-        .enumerate()
-        .map(|(i, s)| {
-            let row = times.shown(pag, i, c.vertex);
-            (s.p, row.mean, row.most)
-        })
-        .collect();
-    Cause {
-        class: c.class,
-        explanation: words::explanation(c.class, &place, &ranks, last.p),
-        call_path: pag.call_path(c.vertex),
-        place,
-        ranks,
-        scale: last.p,
-        cost_seconds: c.cost,
-        cost_share: share(c.cost),
-        gain_seconds: c.gain,
-        gain_share: share(c.gain),
-        path: path::steps(pag, last, c),
-        by_rank: times::row(pag, last, c.vertex),
-        by_scale,
-        evidence: c
-            .evidence
-            .iter()
-            .map(|text| Evidence { text: text.clone() })
-            .collect(),
-    }
 }
 
 /// What the reader must know before the figures.
@@ -252,6 +197,21 @@ fn notes(scales: &[Scale<'_>]) -> Vec<String> {
         ));
     }
     out
+}
+
+/// Says once that more work cannot be told from slower work, where that matters and nobody said so.
+fn untold(last: &Scale<'_>, found: &[Candidate], missing: &[String]) -> Option<String> {
+    let matters = |c: &Candidate| {
+        matches!(
+            c.class,
+            CauseClass::UnevenWork | CauseClass::NonShrinkingWork
+        )
+    };
+    let said = missing.iter().any(|m| m.contains("instructions"));
+    (found.iter().any(matters) && !said && !counted::counts_instructions(last)).then(|| {
+        "Instructions were not counted: equal work that runs slower cannot be told from more work."
+            .to_string()
+    })
 }
 
 /// What could not be measured, said once.

@@ -5,6 +5,7 @@
 //! another, the dearest first, so that two of them do not claim the same second.
 
 use crate::cause::Candidate;
+use crate::counted;
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats::{self, TwoGroups, stands_out, two_groups};
@@ -103,20 +104,30 @@ fn peel(
         let after = scale.afters(&inside);
         let blocked = sum_rows(&data.blocked, &inside, scale.p);
         let asleep = group_mean(&blocked, &groups.upper);
-        let class = if asleep > 0.5 * (groups.high - level) {
-            CauseClass::SystemCallOrIo
-        } else if happened_once(scale, &groups.upper, &after, groups.high - level) {
-            CauseClass::OneOff
-        } else {
-            CauseClass::UnevenWork
-        };
-        let evidence = vec![format!(
+        let mut evidence = vec![format!(
             "{} of {} ranks take {:.3} s here, the others {:.3} s",
             groups.upper.len(),
             scale.p,
             groups.high,
             level
         )];
+        let mut class = if asleep > 0.5 * (groups.high - level) {
+            CauseClass::SystemCallOrIo
+        } else if happened_once(scale, &groups.upper, &after, groups.high - level) {
+            CauseClass::OneOff
+        } else {
+            CauseClass::UnevenWork
+        };
+        let longer = groups.high / level.max(1e-12);
+        if class == CauseClass::UnevenWork
+            && let Some((more_work, words)) =
+                counted::compare(scale, &inside, &groups.upper, longer)
+        {
+            if !more_work {
+                class = CauseClass::SlowerWork;
+            }
+            evidence.extend(words);
+        }
         out.push(Candidate {
             class,
             vertex,

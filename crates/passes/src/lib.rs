@@ -4,14 +4,19 @@
 //! [`Diagnosis`](headwater_model::diagnosis::Diagnosis). No I/O; all results depend on the inputs
 //! alone, and ties are broken by the order of ranks, vertices or rows.
 //!
-//! The steps, each in its file: [`scale`] derives what one run says by itself (`phases` between
-//! synchronisations, `replay` of event windows in virtual time); then each kind of cause has a
-//! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates;
-//! `path` follows the waits from symptom to cause; `diagnose` puts it together.
+//! The steps, each in its file: `scale` derives what one run says by itself (`phases` between
+//! synchronisations, `replay` of event windows in virtual time, `waits` between ranks); `times` sums
+//! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
+//! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates.
+//! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
+//! makes causes of candidates; `diagnose` puts it together.
 
+mod backtrack;
 mod cause;
 mod chain;
 mod communication;
+mod counted;
+mod delay;
 mod diagnose;
 mod efficiency;
 mod fit;
@@ -23,8 +28,11 @@ mod phases;
 mod preempt;
 mod replay;
 mod scale;
+mod scaling;
 mod stats;
+mod teller;
 mod times;
+mod waits;
 mod words;
 mod work;
 

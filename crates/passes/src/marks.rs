@@ -13,9 +13,9 @@
 use crate::fit::{log_log, select};
 use crate::scale::Scale;
 use crate::stats::{self, stands_out, two_groups};
-use crate::times::{self, Summary, Times};
+use crate::times::{Summary, Times};
 use crate::work::ideal;
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{Aggregate, Aggregation, Marked, Scaling};
 use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
@@ -44,8 +44,13 @@ const WAYS: [(Aggregation, Way); 5] = [
 ];
 
 /// Whether a vertex is a place that people can act on.
-fn listed(kind: VertexKind) -> bool {
-    kind.is_loop() || kind == VertexKind::MpiCall || matches!(kind, VertexKind::ExternalCall)
+fn listed(pag: &Pag, v: VertexIx) -> bool {
+    let kind = pag.top.get(v).kind;
+    v == TopDown::STARTUP
+        || v == TopDown::WINDDOWN
+        || kind.is_loop()
+        || kind == VertexKind::MpiCall
+        || matches!(kind, VertexKind::ExternalCall)
 }
 
 fn marked(pag: &Pag, v: VertexIx, at_end: &Summary) -> Marked {
@@ -98,7 +103,7 @@ pub fn non_scalable(
     scales: &[Scale<'_>],
     times: &Times,
     scaling: Scaling,
-) -> Vec<Marked> {
+) -> Vec<(VertexIx, Marked)> {
     let [first, .., last] = scales else {
         return Vec::new();
     };
@@ -110,9 +115,9 @@ pub fn non_scalable(
         Scaling::Weak => (UNUSUAL[1], 0.0),
         Scaling::Strong | Scaling::Single => (UNUSUAL[0], -1.0),
     };
-    let mut out: Vec<(f64, Marked)> = Vec::new();
+    let mut out: Vec<(f64, (VertexIx, Marked))> = Vec::new();
     for v in 1..pag.top.vertices.len() as VertexIx {
-        if !listed(pag.top.get(v).kind) {
+        if !listed(pag, v) {
             continue;
         }
         let over: Vec<Summary> = (0..scales.len()).map(|i| times.shown(pag, i, v)).collect();
@@ -146,7 +151,7 @@ pub fn non_scalable(
                 .collect(),
             ..marked(pag, v, at_end)
         };
-        out.push((share * excess.min(STEEPEST), mark));
+        out.push((share * excess.min(STEEPEST), (v, mark)));
     }
     // Sorting is stable: equal ones stay in the order of the graph.
     out.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -155,7 +160,12 @@ pub fn non_scalable(
 }
 
 /// Vertices in which some ranks take much longer than others at the largest scale.
-pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) -> Vec<Marked> {
+pub fn abnormal(
+    pag: &Pag,
+    scales: &[Scale<'_>],
+    times: &Times,
+    threshold: f64,
+) -> Vec<(VertexIx, Marked)> {
     let Some(last) = scales.last() else {
         return Vec::new();
     };
@@ -163,7 +173,7 @@ pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) 
     let busy = stats::mean(&last.busy());
     let mut out = Vec::new();
     for v in 1..pag.top.vertices.len() as VertexIx {
-        if !listed(pag.top.get(v).kind) {
+        if !listed(pag, v) {
             continue;
         }
         let at_end = times.shown(pag, scales.len() - 1, v);
@@ -171,7 +181,7 @@ pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) 
         if at_end.most - at_end.least < least {
             continue;
         }
-        let row = times::row(pag, last, v);
+        let row = times.row(pag, scales, scales.len() - 1, v);
         let Some(groups) = two_groups(&row) else {
             continue;
         };
@@ -187,9 +197,9 @@ pub fn abnormal(pag: &Pag, scales: &[Scale<'_>], times: &Times, threshold: f64) 
         let mut mark = marked(pag, v, &at_end);
         mark.ranks = groups.upper.iter().copied().collect();
         mark.seconds = groups.high - groups.low;
-        out.push(mark);
+        out.push((v, mark));
     }
-    out.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    out.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
     out.truncate(MOST);
     out
 }

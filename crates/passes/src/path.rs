@@ -6,15 +6,17 @@
 //! real epoch, the one that passes most messages on its way to the cause; otherwise it walks the
 //! sampled message edges with the most waiting.
 
+use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
 use crate::chain::{Stretch, critical_path, last_rank};
 use crate::replay::Epoch;
 use crate::scale::Scale;
-use headwater_graph::{Pag, VertexIx};
-use headwater_model::diagnosis::{CauseClass, Step};
+use crate::waits::{At, mean_of};
+use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_model::diagnosis::{CauseClass, Clock, Step};
 use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
-use headwater_model::run::CtxId;
+use rustc_hash::FxHashMap;
 
 /// Messages that a path follows at the most.
 const LONGEST: usize = 24;
@@ -23,32 +25,64 @@ const LONGEST: usize = 24;
 const TRIED: usize = 200;
 
 /// The steps from symptom to cause. `seconds` of waits are means over the waiting ranks in the run.
-pub fn steps(pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Vec<Step> {
+pub fn steps(
+    pag: &Pag,
+    scale: &Scale<'_>,
+    walks: &Backtracking<'_>,
+    cause: &Candidate,
+) -> Vec<Step> {
+    let rows = WaitRows::new(scale);
     let mut out = Vec::new();
     if let Some((epoch, path)) = through_windows(scale, cause) {
         if let Some(close) = closing_call(scale, epoch) {
-            out.extend(wait_step(pag, scale, close, cause));
+            out.extend(rows.shared_wait(pag, scale, close, cause));
         }
         for stretch in &path {
             let Some(jump) = stretch.jump else { continue };
-            let Some(v) = scale.view.vertex(jump.at) else {
-                continue;
-            };
-            let place = pag.place(v);
-            let row = scale.view.mpi.dense(v, scale.p);
-            let seconds = row.get(jump.rank as usize).copied().unwrap_or(0.0);
-            out.push(Step {
-                what: format!("waits in {} for rank {}", place.name, jump.on),
-                ranks: [jump.rank].into_iter().collect(),
-                place,
-                seconds,
-            });
+            if let Some(v) = scale.view.vertex(jump.at) {
+                let seconds = rows.at(scale, jump.rank, v);
+                out.push(rows.wait(pag, (jump.rank, v), jump.on, seconds));
+            }
         }
-    } else if let Some(symptom) = largest_wait(pag, scale, cause) {
-        out.extend(wait_step(pag, scale, symptom, cause));
+    } else if let Some(symptom) = rows.longest(pag, scale, cause) {
+        out.extend(rows.shared_wait(pag, scale, symptom, cause));
+        for hop in through_graph(pag, scale, walks, symptom, cause) {
+            if let (Some(on), false) = (hop.on, hop.at.1 == symptom) {
+                out.push(rows.wait(pag, hop.at, on, hop.seconds));
+            }
+        }
     }
-    out.push(cause_step(pag, cause));
+    out.push(cause_step(pag, scale, cause));
     out
+}
+
+/// The walk over the parallel view from `symptom` to the cause, up to there; empty if it goes
+/// elsewhere. It starts on the rank that waits longest there.
+fn through_graph(
+    pag: &Pag,
+    scale: &Scale<'_>,
+    walks: &Backtracking<'_>,
+    symptom: VertexIx,
+    cause: &Candidate,
+) -> Vec<Hop> {
+    let row = scale.view.mpi.dense(symptom, scale.p);
+    let wait = |r: u32| row.get(r as usize).copied().unwrap_or(0.0);
+    let longest = (0..scale.p)
+        .filter(|r| !cause.ranks.contains(r))
+        .reduce(|a, b| if wait(b) > wait(a) { b } else { a });
+    let mut path = longest.map_or_else(Vec::new, |r| walks.path(r, symptom));
+    let end = path.iter().position(|hop| ends_in(pag, hop, cause));
+    path.truncate(end.unwrap_or(0));
+    path
+}
+
+/// Whether a hop is computation of the cause.
+pub fn ends_in(pag: &Pag, hop: &Hop, cause: &Candidate) -> bool {
+    let (rank, v) = hop.at;
+    hop.on.is_none()
+        && cause.ranks.contains(&rank)
+        && (pag.top.contains(cause.vertex, v)
+            || v != TopDown::ROOT && pag.top.contains(v, cause.vertex))
 }
 
 /// The epoch and critical path that reach the cause over the most messages.
@@ -113,15 +147,8 @@ fn reaches(scale: &Scale<'_>, epoch: &Epoch, stretch: &Stretch, cause: &Candidat
         return false;
     };
     let largest = (stretch.calls.0..stretch.calls.1)
-        .filter_map(|i| {
-            let before: CtxId = i
-                .checked_sub(1)
-                .and_then(|b| calls.get(b as usize))
-                .map_or(CtxId::NONE, |c| c.ctx);
-            calls
-                .get(i as usize)
-                .map(|c| (c.busy, cause.after.contains(&before)))
-        })
+        .filter_map(|i| calls.get(i as usize))
+        .map(|c| (c.busy, cause.after.contains(&c.after)))
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     largest.is_some_and(|(busy, at_cause)| at_cause && busy > 0.2 * epoch.seconds)
 }
@@ -138,57 +165,121 @@ fn closing_call(scale: &Scale<'_>, epoch: &Epoch) -> Option<VertexIx> {
     epoch.closed.then(|| scale.view.vertex(call.ctx)).flatten()
 }
 
-/// The MPI call in which ranks without the cause spend most time.
-pub fn largest_wait(pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Option<VertexIx> {
-    let others = |v: VertexIx| waiting_seconds(scale, v, cause).0;
-    let calls = scale.view.mpi.keys();
-    let waits = |v: &VertexIx| {
-        let name = pag.top.get(*v).mpi.as_deref().unwrap_or("");
-        !matches!(name, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize")
-            && pag.top.get(*v).kind == VertexKind::MpiCall
-    };
-    calls
-        .filter(waits)
-        .filter(|v| others(*v) > 0.0)
-        .reduce(|a, b| if others(b) > others(a) { b } else { a })
+/// Seconds of waiting by call and rank: replayed ones where there are any, otherwise time in the call.
+struct WaitRows {
+    rows: FxHashMap<VertexIx, Vec<f64>>,
+    clock: Clock,
 }
 
-/// Mean time in an MPI call of the ranks outside the cause (of all, if the cause is everywhere).
-fn waiting_seconds(scale: &Scale<'_>, v: VertexIx, cause: &Candidate) -> (f64, RankSet) {
-    let row = scale.view.mpi.dense(v, scale.p);
-    let everywhere = cause.ranks.len() as u32 >= scale.p;
-    let ranks: RankSet = (0..scale.p)
-        .filter(|r| everywhere || !cause.ranks.contains(r))
-        .collect();
-    let values: Vec<f64> = ranks.as_slice().iter().map(|r| row[*r as usize]).collect();
-    (crate::stats::mean(&values), ranks)
+impl WaitRows {
+    fn new(scale: &Scale<'_>) -> Self {
+        let clock = scale.waits.clock;
+        let rows = match clock {
+            Clock::Virtual => scale.waits.rows(),
+            Clock::Cpu | Clock::Wall => {
+                let mpi = &scale.view.mpi;
+                mpi.keys().map(|v| (v, mpi.dense(v, scale.p))).collect()
+            }
+        };
+        Self { rows, clock }
+    }
+
+    fn row(&self, scale: &Scale<'_>, v: VertexIx) -> Vec<f64> {
+        let row = self.rows.get(&v).cloned();
+        row.unwrap_or_else(|| vec![0.0; scale.p as usize])
+    }
+
+    fn at(&self, scale: &Scale<'_>, rank: u32, v: VertexIx) -> f64 {
+        let row = self.row(scale, v);
+        row.get(rank as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Mean time in an MPI call of the ranks outside the cause (of all, if the cause is everywhere).
+    fn of_others(&self, scale: &Scale<'_>, v: VertexIx, cause: &Candidate) -> (f64, RankSet) {
+        let everywhere = cause.ranks.len() as u32 >= scale.p;
+        let ranks: RankSet = (0..scale.p)
+            .filter(|r| everywhere || !cause.ranks.contains(r))
+            .collect();
+        (mean_of(&self.row(scale, v), ranks.as_slice()), ranks)
+    }
+
+    /// The MPI call in which ranks without the cause wait longest.
+    fn longest(&self, pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Option<VertexIx> {
+        let others = |v: VertexIx| self.of_others(scale, v, cause).0;
+        let waits = |v: &VertexIx| {
+            let name = pag.top.get(*v).mpi.as_deref().unwrap_or("");
+            !matches!(name, "MPI_Init" | "MPI_Init_thread" | "MPI_Finalize")
+                && pag.top.get(*v).kind == VertexKind::MpiCall
+        };
+        let mut calls: Vec<VertexIx> = self.rows.keys().copied().filter(waits).collect();
+        calls.sort_unstable();
+        calls
+            .into_iter()
+            .filter(|v| others(*v) > 0.0)
+            .reduce(|a, b| if others(b) > others(a) { b } else { a })
+    }
+
+    /// What the ranks outside the cause do in the call where it shows.
+    fn shared_wait(
+        &self,
+        pag: &Pag,
+        scale: &Scale<'_>,
+        v: VertexIx,
+        cause: &Candidate,
+    ) -> Option<Step> {
+        let (seconds, ranks) = self.of_others(scale, v, cause);
+        let place = pag.place(v);
+        let verb = if ranks.len() == 1 { "waits" } else { "wait" };
+        (v != cause.vertex).then_some(Step {
+            what: format!("{verb} in {}", place.name),
+            ranks,
+            place,
+            seconds,
+            clock: self.clock,
+        })
+    }
+
+    fn wait(&self, pag: &Pag, (rank, v): At, on: u32, seconds: f64) -> Step {
+        let place = pag.place(v);
+        Step {
+            what: format!("waits in {} for rank {on}", place.name),
+            ranks: [rank].into_iter().collect(),
+            place,
+            seconds,
+            clock: self.clock,
+        }
+    }
 }
 
-fn wait_step(pag: &Pag, scale: &Scale<'_>, v: VertexIx, cause: &Candidate) -> Option<Step> {
-    let (seconds, ranks) = waiting_seconds(scale, v, cause);
-    let place = pag.place(v);
-    let what = format!("wait in {}", place.name);
-    (v != cause.vertex).then_some(Step {
-        what,
-        ranks,
-        place,
-        seconds,
-    })
-}
-
-fn cause_step(pag: &Pag, cause: &Candidate) -> Step {
-    let what = match cause.class {
-        CauseClass::LateSenderChain => "wait in turn, each for the one before",
-        CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => "move data",
-        CauseClass::Preempted => "compute, but are kept from their core",
-        CauseClass::SystemCallOrIo => "are asleep in a system call",
-        CauseClass::OneOff => "compute once for long",
-        _ => "compute",
+fn cause_step(pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Step {
+    // What many ranks do, and what one does.
+    let [many, one] = match cause.class {
+        CauseClass::LateSenderChain => ["wait in turn, each for the one before", "waits"],
+        CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => {
+            ["move data", "moves data"]
+        }
+        CauseClass::Preempted => [
+            "compute, but are kept from their core",
+            "computes, but is kept from its core",
+        ],
+        CauseClass::SystemCallOrIo => ["are asleep in a system call", "is asleep in a system call"],
+        CauseClass::OneOff => ["compute once for long", "computes once for long"],
+        _ => ["compute", "computes"],
     };
     Step {
-        what: what.to_string(),
+        what: if cause.ranks.len() == 1 { one } else { many }.to_string(),
         ranks: cause.ranks.iter().copied().collect(),
         place: pag.place(cause.vertex),
         seconds: cause.cost,
+        clock: cause_clock(scale, cause),
+    }
+}
+
+/// What the seconds of a cause are of.
+pub fn cause_clock(scale: &Scale<'_>, cause: &Candidate) -> Clock {
+    match cause.class {
+        CauseClass::LateSenderChain => scale.waits.clock,
+        CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => Clock::Wall,
+        _ => Clock::Cpu,
     }
 }

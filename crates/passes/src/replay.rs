@@ -18,6 +18,9 @@ use rustc_hash::FxHashMap;
 pub struct Played {
     /// Call site.
     pub ctx: CtxId,
+    /// The call left before it. For the first of a window, which is not recorded there, it is the one
+    /// that this call follows most often.
+    pub after: CtxId,
     /// Index into the run's functions.
     pub func: u16,
     /// Computation before it, seconds.
@@ -101,13 +104,26 @@ struct Instance {
 /// Plays all windows of `run`.
 pub fn play(run: &Run) -> Replay {
     let mut replay = Replay::default();
+    let before = usually_before(run);
     for window in run.events.chunk_by(|a, b| a.window == b.window) {
-        play_window(run, window, &mut replay);
+        play_window(run, window, &before, &mut replay);
     }
     replay
 }
 
-fn play_window(run: &Run, events: &[Event], replay: &mut Replay) {
+/// For each call the call that it follows most often; ties go to the smaller context.
+fn usually_before(run: &Run) -> FxHashMap<CtxId, CtxId> {
+    let mut counts: FxHashMap<(CtxId, CtxId), u64> = FxHashMap::default();
+    for s in &run.segments {
+        *counts.entry((s.to, s.from)).or_default() += s.count;
+    }
+    let mut sorted: Vec<((CtxId, CtxId), u64)> = counts.into_iter().collect();
+    sorted.sort_unstable_by_key(|((to, from), n)| (*to, *n, std::cmp::Reverse(*from)));
+    // The last of each call wins.
+    sorted.into_iter().map(|(pair, _)| pair).collect()
+}
+
+fn play_window(run: &Run, events: &[Event], before: &FxHashMap<CtxId, CtxId>, replay: &mut Replay) {
     let p = run.header.ranks as usize;
     let mut calls: Vec<Vec<Call<'_>>> = (0..p).map(|_| Vec::new()).collect();
     // The analysis follows the first thread of each rank; others have no order with it here.
@@ -177,8 +193,13 @@ fn play_window(run: &Run, events: &[Event], replay: &mut Replay) {
                     arrived: false,
                 };
                 let busy = rows[0].busy_ns as f64 * 1e-9;
+                let after = match played[rank].last() {
+                    Some(last) => last.ctx,
+                    None => before.get(&rows[0].ctx).copied().unwrap_or(CtxId::NONE),
+                };
                 played[rank].push(Played {
                     ctx: rows[0].ctx,
+                    after,
                     func: rows[0].func,
                     busy,
                     enter,

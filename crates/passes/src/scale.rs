@@ -6,6 +6,7 @@
 
 use crate::phases::Phases;
 use crate::replay::{self, Replay};
+use crate::waits::Waits;
 use headwater_graph::{Pag, RunView, VertexIx};
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
@@ -29,6 +30,8 @@ pub struct Scale<'a> {
     pub phase_busy: FxHashMap<u32, Vec<f64>>,
     /// Event windows played again in virtual time.
     pub replay: Replay,
+    /// Who waited for whom.
+    pub waits: Waits,
     /// Time that moving data took, by MPI call vertex, seconds per rank.
     pub transfer: Vec<Transfer>,
 }
@@ -67,6 +70,8 @@ impl<'a> Scale<'a> {
         let cores = run.header.cores.iter().sum();
         let wall = run.ranks.iter().map(|r| r.wall_ns).max().unwrap_or(0) as f64 * NANO;
         let replay = replay::play(run);
+        let busy: f64 = phase_busy.values().map(|row| crate::stats::mean(row)).sum();
+        let waits = Waits::new(view, &replay, busy);
         let mut this = Self {
             run,
             view,
@@ -76,6 +81,7 @@ impl<'a> Scale<'a> {
             phases,
             phase_busy,
             replay,
+            waits,
             transfer: Vec::new(),
         };
         this.transfer = transfers(&this);

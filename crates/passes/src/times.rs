@@ -7,6 +7,7 @@
 use crate::scale::Scale;
 use crate::stats;
 use headwater_graph::{Pag, RankRows, TopDown, VertexIx, sum_rows};
+use headwater_model::diagnosis::Clock;
 use headwater_model::psg::VertexKind;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -57,7 +58,7 @@ impl Summary {
 /// The times of all vertices at all scales.
 pub struct Times {
     computation: Vec<Vec<Summary>>,
-    mpi: Vec<FxHashMap<VertexIx, Summary>>,
+    mpi: Vec<FxHashMap<VertexIx, Vec<f64>>>,
 }
 
 impl Times {
@@ -79,19 +80,23 @@ impl Times {
     /// What `v` is measured by at one scale: time in it if it is an MPI call, computation otherwise.
     pub fn shown(&self, pag: &Pag, scale: usize, v: VertexIx) -> Summary {
         if pag.top.get(v).kind == VertexKind::MpiCall {
-            let at = self.mpi.get(scale).and_then(|s| s.get(&v));
-            return at.copied().unwrap_or_default();
+            let row = self.mpi.get(scale).and_then(|s| s.get(&v));
+            return row.map_or_else(Summary::default, |row| Summary::new(row, 0.0));
         }
         self.computation(scale, v)
     }
-}
 
-/// Seconds in `v` by rank: in the call if it is an MPI call, of computation otherwise.
-pub fn row(pag: &Pag, scale: &Scale<'_>, v: VertexIx) -> Vec<f64> {
-    if pag.top.get(v).kind == VertexKind::MpiCall {
-        return scale.view.mpi.dense(v, scale.p);
+    /// The same by rank.
+    pub fn row(&self, pag: &Pag, scales: &[Scale<'_>], scale: usize, v: VertexIx) -> Vec<f64> {
+        let Some(at) = scales.get(scale) else {
+            return Vec::new();
+        };
+        if pag.top.get(v).kind == VertexKind::MpiCall {
+            let row = self.mpi.get(scale).and_then(|s| s.get(&v)).cloned();
+            return row.unwrap_or_else(|| vec![0.0; at.p as usize]);
+        }
+        inside(pag, at, &at.view.computation.busy, v)
     }
-    inside(pag, scale, &scale.view.computation.busy, v)
 }
 
 /// Sum of a column of computation by rank over `v` and what is inside it.
@@ -141,8 +146,20 @@ fn zeros(spare: &mut Vec<Vec<f64>>, ranks: u32) -> Vec<f64> {
     row
 }
 
-fn calls(scale: &Scale<'_>) -> FxHashMap<VertexIx, Summary> {
+/// Seconds in each MPI call by rank. Where ranks outnumber cores time in a call is mostly waiting for a
+/// core, so there it is the waiting of the replay, if there is one.
+fn calls(scale: &Scale<'_>) -> FxHashMap<VertexIx, Vec<f64>> {
+    if call_clock(scale) == Clock::Virtual {
+        return scale.waits.rows();
+    }
     let mpi = &scale.view.mpi;
-    let rows = mpi.keys().map(|v| (v, mpi.dense(v, scale.p)));
-    rows.map(|(v, row)| (v, Summary::new(&row, 0.0))).collect()
+    mpi.keys().map(|v| (v, mpi.dense(v, scale.p))).collect()
+}
+
+/// What seconds in MPI calls are of.
+pub fn call_clock(scale: &Scale<'_>) -> Clock {
+    match scale.waits.clock {
+        Clock::Virtual if scale.oversubscribed() => Clock::Virtual,
+        _ => Clock::Wall,
+    }
 }

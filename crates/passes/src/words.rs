@@ -47,6 +47,9 @@ pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32) -> 
         CauseClass::UnevenWork => format!(
             "{who} spend more time in {what} than the others, who wait for them. Divide this work more evenly, or let the waiting ranks help."
         ),
+        CauseClass::SlowerWork if set.len() as u32 == of => format!(
+            "The work in {what} is divided as it should be, but it runs slower the more ranks there are. They share memory, caches or power: look at the bandwidth that it needs, and spread the ranks over more nodes."
+        ),
         CauseClass::SlowerWork => format!(
             "{who} need longer for the same work in {what}. Look at memory placement, frequency and binding of these ranks."
         ),

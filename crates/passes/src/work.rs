@@ -5,6 +5,7 @@
 //! under weak scaling it should stay.
 
 use crate::cause::Candidate;
+use crate::counted::{self, Counted};
 use crate::fit::log_log;
 use crate::scale::Scale;
 use crate::times::Times;
@@ -81,16 +82,51 @@ pub fn find(
                 .enumerate()
                 .map(|(i, s)| format!("{:.3} s on {}", median(i, v), s.p))
                 .collect();
+            let mut evidence = vec![format!("median rank: {} ranks", seconds.join(", "))];
+            let time = median(end, v) / ideal(scaling, median(0, v), first.p, last.p);
+            let class = match instructions(pag, [first, last], scaling, v) {
+                Some((ratio, words)) => {
+                    evidence.push(words);
+                    if counted::is_work(time, ratio) {
+                        CauseClass::NonShrinkingWork
+                    } else {
+                        CauseClass::SlowerWork
+                    }
+                }
+                None => CauseClass::NonShrinkingWork,
+            };
             out.push(Candidate {
-                class: CauseClass::NonShrinkingWork,
+                class,
                 vertex: v,
                 ranks: (0..last.p).collect(),
                 cost: own,
                 gain: own,
                 after: last.afters(&last.keys_inside(pag, v)),
-                evidence: vec![format!("median rank: {} ranks", seconds.join(", "))],
+                evidence,
             });
         }
     }
     out
+}
+
+/// Instructions of the median rank over what they should be, and how fast they ran, where they were
+/// counted at both ends: time that stays though the instructions shrink is not work that stays.
+fn instructions(
+    pag: &Pag,
+    [first, last]: [&Scale<'_>; 2],
+    scaling: Scaling,
+    v: VertexIx,
+) -> Option<(f64, String)> {
+    let at = |s: &Scale<'_>| {
+        let all: Vec<u32> = (0..s.p).collect();
+        let counted = Counted::new(s, &s.keys_inside(pag, v))?;
+        Some((counted.instructions(&all)?, counted.pace(&all)))
+    };
+    let ((before, pace), (now, pace_now)) = (at(first)?, at(last)?);
+    let ratio = now / ideal(scaling, before, first.p, last.p);
+    let words = format!(
+        "{ratio:.2} times the instructions that there should be on {}: {pace} on {} ranks, {pace_now} on {}",
+        last.p, first.p, last.p
+    );
+    Some((ratio, words))
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
+use headwater_model::run::{CtxId, Sample, Segment};
 use headwater_passes::{DiagnoseError, Options, diagnose};
 use support::{Piece, piece, run, structure};
 
@@ -47,6 +48,9 @@ fn uneven_work_is_found_with_its_loop_ranks_and_price() {
     assert_eq!(c.ranks.to_string(), "0,4,8,12");
     assert!((c.gain_seconds - 0.5).abs() < 0.05, "{}", c.gain_seconds);
     assert_eq!(c.path.last().map(|s| s.place.first_line), Some(20));
+    // Twelve ranks wait half a second each.
+    let waiting = c.waiting_seconds.expect("others wait for it");
+    assert!((waiting - 6.0).abs() < 0.1, "{waiting}");
     assert_eq!(d.causes.len(), 1, "{:?}", d.causes);
 }
 
@@ -84,6 +88,52 @@ fn work_that_stays_is_found_on_all_ranks() {
     );
     assert_eq!(c.ranks.len(), 16);
     assert!(d.non_scalable.iter().any(|m| m.place.first_line == 20));
+}
+
+#[test]
+fn start_up_is_a_place_of_its_own() {
+    // The kernel shrinks as it should; the same loop is gone through once before the first MPI call.
+    let pieces = [piece("MPI_Allreduce", |_, p| even(p))];
+    let with_start = |p: &u32| {
+        let mut run = run(*p, &pieces);
+        for rank in 0..*p {
+            run.segments.push(Segment {
+                rank,
+                from: CtxId::NONE,
+                to: CtxId(1),
+                count: 1,
+                wall_ns: 400_000_000,
+                cpu_ns: 400_000_000,
+                ..Default::default()
+            });
+            run.samples.push(Sample {
+                rank,
+                after: CtxId::NONE,
+                ctx: CtxId(0),
+                count: 80,
+                cpu_ns: 400_000_000,
+                ..Default::default()
+            });
+            run.ranks[rank as usize].wall_ns += 400_000_000;
+        }
+        run.segments.sort_by_key(|s| s.rank);
+        run.samples.sort_by_key(|s| s.rank);
+        run
+    };
+    let runs = SCALES.iter().map(with_start).collect();
+    let d = diagnose(runs, structure(1), &Options::default()).expect("the runs belong together");
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.place.first_line),
+        (CauseClass::NonShrinkingWork, 10)
+    );
+    assert!(
+        c.call_path[0].name.contains("start-up"),
+        "{:?}",
+        c.call_path
+    );
+    assert!((c.by_scale[0].1 - 0.4).abs() < 0.01, "{:?}", c.by_scale);
+    assert_eq!(d.causes.len(), 1, "{:?}", d.causes);
 }
 
 #[test]

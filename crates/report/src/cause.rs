@@ -8,8 +8,7 @@ use crate::source::source;
 use crate::style::{Tone, hang, paint, seconds, wrap};
 use crate::tables::{location, who};
 use crate::text::TextOptions;
-use headwater_model::diagnosis::{Cause, Place};
-use headwater_model::psg::VertexKind;
+use headwater_model::diagnosis::{Cause, Clock, Place};
 
 /// Columns that a bar of ranks has at the most.
 const WIDEST: usize = 64;
@@ -57,9 +56,11 @@ fn path(c: &Cause, crowded: bool, options: &TextOptions<'_>) -> String {
     let Some(end) = c.path.len().checked_sub(1).filter(|end| *end > 0) else {
         return String::new();
     };
-    // A cost is that of a run with a core for each rank; time in MPI calls can only be had as it was.
-    let caption = if crowded {
+    let has = |clock: Clock| c.path.iter().any(|s| s.clock == clock);
+    let caption = if crowded && has(Clock::Wall) {
         "from where it shows to where it comes from; waits include those for a core"
+    } else if crowded && has(Clock::Virtual) {
+        "from where it shows to where it comes from; waits as if each rank had a core"
     } else {
         "from where it shows to where it comes from"
     };
@@ -135,9 +136,12 @@ fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
     if marked.is_some() {
         said += "; ^ these ranks";
     }
-    // Computation is given in CPU time, an MPI call in wall time, whatever the scheduler did to it.
-    if crowded && c.place.kind == VertexKind::MpiCall {
-        said += "; wall time in the call, waiting for a core included";
+    match c.clock {
+        Clock::Wall if crowded => {
+            said += "; wall time in the call, waiting for a core included";
+        }
+        Clock::Virtual => said += "; waiting in the call, with a core for each rank",
+        Clock::Cpu | Clock::Wall => {}
     }
     if bucket > 1 {
         said += &format!("; a column shows the largest of {bucket} ranks");

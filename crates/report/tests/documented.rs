@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_model::diagnosis::{
-    Aggregate, Aggregation, CauseClass, Diagnosis, Marked, SCHEMA, Scaling,
+    Aggregate, Aggregation, CauseClass, Clock, Diagnosis, Marked, SCHEMA, Scaling,
 };
 use headwater_model::psg::VertexKind;
 use headwater_report::json;
@@ -128,7 +128,8 @@ fn every_word_that_a_field_may_hold_is_told() {
     let scalings = [Scaling::Strong, Scaling::Weak, Scaling::Single].map(word);
     use Aggregation::*;
     let ways = [OneRank, Mean, Median, Variance, Clusters].map(word);
-    let words = classes().into_iter().chain(kinds());
+    let clocks = [Clock::Cpu, Clock::Wall, Clock::Virtual].map(word);
+    let words = classes().into_iter().chain(kinds()).chain(clocks);
     for name in words.chain(scalings).chain(ways) {
         assert!(PAGE.contains(&format!("`{name}`")), "{name} is not told");
     }

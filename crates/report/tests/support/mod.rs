@@ -90,14 +90,18 @@ pub fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
                 ranks: RankSet::all(ranks),
                 place: place(VertexKind::MpiCall, "MPI_Allreduce", lines),
                 seconds: 0.3,
+                clock: Clock::Virtual,
             },
             Step {
                 what: "compute".into(),
                 ranks: late,
                 place: place(VertexKind::Loop, "boundary", lines),
                 seconds: 0.5,
+                clock: Clock::Cpu,
             },
         ],
+        waiting_seconds: Some(6.0),
+        clock: Clock::Cpu,
         by_rank: (0..ranks)
             .map(|r| if r % 4 == 0 { 0.9 } else { 0.4 })
             .collect(),
@@ -152,6 +156,8 @@ pub fn second(ranks: u32) -> Cause {
         gain_seconds: 0.006,
         gain_share: 0.032,
         path: vec![],
+        waiting_seconds: None,
+        clock: Clock::Wall,
         by_rank: vec![0.012; ranks as usize],
         by_scale: vec![(2, 0.0, 0.0), (ranks, 0.012, 0.012)],
         ..diagnosis(ranks, None).causes.remove(0)

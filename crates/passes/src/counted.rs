@@ -1,0 +1,157 @@
+//! What counters say of a place: whether ranks that take longer do more, or run slower.
+//!
+//! Instructions per second of CPU time come from the samples, which hold the growth of each counter;
+//! times the exactly measured computation they give the instructions of a rank in a place. Equal
+//! instructions in more time are equal work run slower, by memory, frequency or placement; cycles and
+//! cache misses tell which. Without instructions nothing is said (DESIGN: missing, not guessed).
+
+use crate::scale::Scale;
+use crate::stats;
+use headwater_graph::sum_rows;
+
+/// Samples that a rank must have in a place for its counters to be believed.
+const SAMPLES: f64 = 16.0;
+
+/// Share of the excess in time, in logarithms, that instructions must explain for it to be work.
+const EXPLAINED: f64 = 0.5;
+
+/// Ranks whose instructions per cycle are listed one by one, at the most.
+const LISTED: u32 = 32;
+
+/// Counters of one place at one scale, by rank; `None` for ranks with too few samples.
+pub struct Counted {
+    rows: Vec<(String, Vec<f64>)>,
+    /// CPU seconds that the samples stand for.
+    sampled: Vec<f64>,
+    /// Measured computation, seconds.
+    busy: Vec<f64>,
+    least: f64,
+}
+
+impl Counted {
+    /// The counters of some keys; `None` where instructions were not counted.
+    pub fn new(scale: &Scale<'_>, keys: &[u32]) -> Option<Self> {
+        let (data, header) = (&scale.view.computation, &scale.run.header);
+        let named = header.counters.iter().zip(&data.counters);
+        let rows: Vec<(String, Vec<f64>)> = named
+            .map(|(name, rows)| (name.clone(), sum_rows(rows, keys, scale.p)))
+            .collect();
+        let counted =
+            |row: &(String, Vec<f64>)| row.0 == "instructions" && stats::max(&row.1) > 0.0;
+        rows.iter().any(counted).then(|| Self {
+            rows,
+            sampled: sum_rows(&data.sampled, keys, scale.p),
+            busy: sum_rows(&data.busy, keys, scale.p),
+            least: SAMPLES / header.sampling_hz.max(1.0),
+        })
+    }
+
+    /// Growth of one counter over that of another (or over CPU seconds where `over` is empty), on each
+    /// of some ranks that can be believed.
+    fn ratio(&self, counter: &str, over: &str, ranks: impl Iterator<Item = usize>) -> Vec<f64> {
+        let row = |name: &str| self.rows.iter().find(|r| r.0 == name).map(|r| &r.1);
+        let Some(counted) = row(counter) else {
+            return Vec::new();
+        };
+        let under = if over.is_empty() {
+            Some(&self.sampled)
+        } else {
+            row(over)
+        };
+        let Some(under) = under else {
+            return Vec::new();
+        };
+        ranks
+            .filter(|r| self.sampled.get(*r).is_some_and(|s| *s >= self.least))
+            .filter_map(|r| Some((counted.get(r)?, under.get(r)?)))
+            .filter(|(_, under)| **under > 0.0)
+            .map(|(counted, under)| counted / under)
+            .collect()
+    }
+
+    /// Instructions of the median rank of `ranks` in the place.
+    pub fn instructions(&self, ranks: &[u32]) -> Option<f64> {
+        let each: Vec<f64> = ranks
+            .iter()
+            .filter_map(|r| {
+                let rate = self.ratio("instructions", "", std::iter::once(*r as usize));
+                Some(rate.first()? * self.busy.get(*r as usize)?)
+            })
+            .filter(|n| *n > 0.0)
+            .collect();
+        (!each.is_empty()).then(|| stats::median(&each))
+    }
+
+    /// Instructions per cycle, gigahertz and cache misses per thousand instructions of the median rank
+    /// of `ranks`, in words, as far as they were counted.
+    pub fn pace(&self, ranks: &[u32]) -> String {
+        let figures = [
+            ("instructions", "cycles", 1.0, "IPC ", "", 2),
+            ("cycles", "", 1e-9, "", " GHz", 2),
+            (
+                "cache_misses",
+                "instructions",
+                1e3,
+                "",
+                " cache misses per 1,000 instructions",
+                1,
+            ),
+        ];
+        let said: Vec<String> = figures
+            .into_iter()
+            .filter_map(|(counter, over, factor, before, behind, digits)| {
+                let all = self.ratio(counter, over, ranks.iter().map(|r| *r as usize));
+                let middle = stats::median(&all) * factor;
+                (!all.is_empty()).then(|| format!("{before}{middle:.digits$}{behind}"))
+            })
+            .collect();
+        said.join(", ")
+    }
+}
+
+/// Whether a ratio of times is explained by a ratio of instructions.
+pub fn is_work(time_ratio: f64, instruction_ratio: f64) -> bool {
+    let (time, work) = (
+        time_ratio.max(1e-12).ln(),
+        instruction_ratio.max(1e-12).ln(),
+    );
+    work >= EXPLAINED * time
+}
+
+/// What the counters of `late` ranks say beside those of all others: whether they do more, and the
+/// figures in words. `None` where they cannot tell.
+pub fn compare(
+    scale: &Scale<'_>,
+    keys: &[u32],
+    late: &[u32],
+    time_ratio: f64,
+) -> Option<(bool, Vec<String>)> {
+    let counted = Counted::new(scale, keys)?;
+    let others: Vec<u32> = (0..scale.p).filter(|r| !late.contains(r)).collect();
+    let ratio = counted.instructions(late)? / counted.instructions(&others)?;
+    let words = format!(
+        "{ratio:.2} times the instructions of the others in {time_ratio:.2} times their time: {} here, {} there",
+        counted.pace(late),
+        counted.pace(&others)
+    );
+    let mut all = vec![words];
+    if scale.p <= LISTED {
+        let one = |r| counted.ratio("instructions", "cycles", std::iter::once(r as usize));
+        let each: Vec<String> = (0..scale.p)
+            .map(|r| {
+                one(r)
+                    .first()
+                    .map_or("–".to_string(), |ipc| format!("{ipc:.2}"))
+            })
+            .collect();
+        if each.iter().any(|e| e != "–") {
+            all.push(format!("IPC by rank: {}", each.join(" ")));
+        }
+    }
+    Some((is_work(time_ratio, ratio), all))
+}
+
+/// Whether instructions were counted in a run at all.
+pub fn counts_instructions(scale: &Scale<'_>) -> bool {
+    Counted::new(scale, &scale.keys()).is_some()
+}

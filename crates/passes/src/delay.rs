@@ -1,0 +1,264 @@
+//! Delay cost: which computation the waiting of all ranks is due to (Böhme et al. 2010; Scalasca).
+//!
+//! For a wait, the time that the rank waited for spent longer in each place than the waiter, since the
+//! two last met, is the delay. A wait of `w` seconds is split over the places by `s·d(c)` with
+//! `d(c) = max(0, own time of the late rank in c − the waiter's)`, `D = Σ d`, `W` the waiting of the
+//! late rank itself in the interval and `s = min(w/(D+W), 1)`. What falls on those inner waits is
+//! carried on to whoever caused them, which is the long-term part.
+//!
+//! Played windows give waits and intervals call by call, and what they hold stands for the run. Where
+//! there are none, whole phases are compared rank by rank with the same formula.
+
+use crate::cause::Candidate;
+use crate::replay::{Epoch, Played, Replay};
+use crate::scale::Scale;
+use crate::stats;
+use headwater_graph::{Pag, sum_rows};
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::run::CtxId;
+use rustc_hash::FxHashMap;
+
+/// Seconds of waiting caused, by late rank and by the MPI call after which it was late.
+pub type Costs = FxHashMap<(u32, CtxId), f64>;
+
+/// A wait of call `at` of a rank for another one.
+#[derive(Clone, Copy)]
+struct Wait {
+    rank: u32,
+    at: u32,
+    on: u32,
+    on_at: u32,
+    leave: f64,
+    seconds: f64,
+}
+
+/// The delay costs of all windows.
+pub fn in_windows(replay: &Replay) -> Costs {
+    let mut costs = Costs::default();
+    for epoch in &replay.epochs {
+        if let Some(window) = replay.windows.get(epoch.window) {
+            epoch_costs(window, epoch, &mut costs);
+        }
+    }
+    costs
+}
+
+fn epoch_costs(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Costs) {
+    let begin = |rank: u32| epoch.calls.get(rank as usize).map_or(0, |c| c.0);
+    let calls = |rank: u32, from: u32, to: u32| {
+        let all = window.get(rank as usize).map_or(&[][..], Vec::as_slice);
+        let range = from as usize..(to as usize).min(all.len());
+        range.map(move |i| (i as u32, all[i].after, &all[i]))
+    };
+    let mut waits: Vec<Wait> = Vec::new();
+    for (rank, &(from, to)) in (0..).zip(&epoch.calls) {
+        for (at, _, call) in calls(rank, from, to) {
+            if let Some((on, on_at)) = call.waited_for.filter(|w| w.1 >= begin(w.0)) {
+                waits.push(Wait {
+                    rank,
+                    at,
+                    on,
+                    on_at,
+                    leave: call.leave,
+                    seconds: call.leave - call.enter,
+                });
+            }
+        }
+    }
+    waits.sort_by(|a, b| {
+        a.leave
+            .total_cmp(&b.leave)
+            .then((a.rank, a.at).cmp(&(b.rank, b.at)))
+    });
+    // Where a pair of ranks met before each wait: the first call after that, of waiter and late rank.
+    let mut met: FxHashMap<(u32, u32), (u32, u32)> = FxHashMap::default();
+    let since: Vec<(u32, u32)> = waits
+        .iter()
+        .map(|w| {
+            let (low, high) = (w.rank.min(w.on), w.rank.max(w.on));
+            let known = met.entry((low, high)).or_insert((begin(low), begin(high)));
+            let (here, there) = (w.at + 1, w.on_at + 1);
+            if w.rank == low {
+                std::mem::replace(known, (here, there))
+            } else {
+                let before = std::mem::replace(known, (there, here));
+                (before.1, before.0)
+            }
+        })
+        .collect();
+    let mut carried: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+    for (wait, (mine, theirs)) in waits.iter().zip(since).rev() {
+        let mut longer: FxHashMap<CtxId, f64> = FxHashMap::default();
+        let mut waiting = 0.0;
+        for (index, after, call) in calls(wait.on, theirs, wait.on_at + 1) {
+            *longer.entry(after).or_default() += call.busy;
+            if index < wait.on_at {
+                waiting += call.leave - call.enter;
+            }
+        }
+        for (_, after, call) in calls(wait.rank, mine, wait.at + 1) {
+            if let Some(time) = longer.get_mut(&after) {
+                *time -= call.busy;
+            }
+        }
+        let mut longer: Vec<(CtxId, f64)> = longer.into_iter().filter(|l| l.1 > 0.0).collect();
+        longer.sort_unstable_by_key(|l| l.0);
+        let all = longer.iter().map(|l| l.1).sum::<f64>() + waiting;
+        if all <= 0.0 {
+            continue;
+        }
+        let inherited = carried.get(&(wait.rank, wait.at)).copied().unwrap_or(0.0);
+        let share = (wait.seconds / all).min(1.0) + inherited / all;
+        for (after, delay) in longer {
+            *costs.entry((wait.on, after)).or_default() += share * delay;
+        }
+        for (index, _, call) in calls(wait.on, theirs, wait.on_at) {
+            let inner = call.leave - call.enter;
+            if inner > 0.0 {
+                *carried.entry((wait.on, index)).or_default() += share * inner;
+            }
+        }
+    }
+}
+
+/// Seconds of waiting, of all ranks together and in the whole run, that a cause is to blame for.
+pub fn price(pag: &Pag, scale: &Scale<'_>, costs: &Costs, cause: &Candidate) -> f64 {
+    let in_windows = scale.replay.mean_busy();
+    let seen = |after: &CtxId| {
+        cause
+            .ranks
+            .iter()
+            .any(|r| costs.contains_key(&(*r, *after)))
+    };
+    // What happened once is in a window or not by chance, and does not stand for the run.
+    let repeats = cause.class != CauseClass::OneOff;
+    if repeats && in_windows > 0.0 && cause.after.iter().any(seen) {
+        let factor = stats::mean(&scale.busy()) / in_windows;
+        let of_call = |after: &CtxId| {
+            let cost = cause.ranks.iter().filter_map(|r| costs.get(&(*r, *after)));
+            cost.sum::<f64>() * share_of_excess(pag, scale, cause, *after)
+        };
+        return factor * cause.after.iter().map(of_call).sum::<f64>();
+    }
+    let mut phases: Vec<u32> = cause.after.iter().map(|a| scale.phases.after(*a)).collect();
+    phases.sort_unstable();
+    phases.dedup();
+    phases
+        .into_iter()
+        .map(|phase| in_phase(pag, scale, cause, phase))
+        .sum()
+}
+
+/// Which part of what the cause's ranks compute longer than the others after a call is in its place.
+fn share_of_excess(pag: &Pag, scale: &Scale<'_>, cause: &Candidate, after: CtxId) -> f64 {
+    let data = &scale.view.computation;
+    let excess = |keys: Vec<u32>| {
+        let row = sum_rows(&data.busy, &keys, scale.p);
+        let (late, others): (Vec<_>, Vec<_>) =
+            (0..).zip(row).partition(|(r, _)| cause.ranks.contains(r));
+        let values = |list: Vec<(u32, f64)>| list.into_iter().map(|l| l.1).collect::<Vec<f64>>();
+        (stats::mean(&values(late)) - stats::median(&values(others))).max(0.0)
+    };
+    let all = excess(data.keys_where(|k| k.after == after));
+    let here = data.keys_where(|k| k.after == after && pag.top.contains(cause.vertex, k.vertex));
+    if all > 0.0 {
+        (excess(here) / all).min(1.0)
+    } else {
+        0.0
+    }
+}
+
+/// The formula on one phase, with the cause's slowest rank as the late one.
+fn in_phase(pag: &Pag, scale: &Scale<'_>, cause: &Candidate, phase: u32) -> f64 {
+    let data = &scale.view.computation;
+    let Some(total) = scale.phase_busy.get(&phase) else {
+        return 0.0;
+    };
+    let time = |r: &u32| total.get(*r as usize).copied().unwrap_or(0.0);
+    let slowest = cause.ranks.iter().copied();
+    let Some(late) = slowest.reduce(|a, b| if time(&b) > time(&a) { b } else { a }) else {
+        return 0.0;
+    };
+    let mut delay = vec![0.0; total.len()];
+    let mut here = vec![0.0; total.len()];
+    for key in scale.keys_in(phase) {
+        let (Some(row), Some(of)) = (data.busy.row(key), data.keys.get(key as usize)) else {
+            continue;
+        };
+        let mut own = vec![0.0; total.len()];
+        row.add_to(&mut own);
+        let longest = row.at(late);
+        let inside = pag.top.contains(cause.vertex, of.vertex);
+        for (r, own) in own.into_iter().enumerate() {
+            let longer = (longest - own).max(0.0);
+            delay[r] += longer;
+            here[r] += if inside { longer } else { 0.0 };
+        }
+    }
+    let waits = total.iter().map(|t| (time(&late) - t).max(0.0));
+    let each = waits.zip(delay.into_iter().zip(here));
+    each.filter(|(_, (all, _))| *all > 0.0)
+        .map(|(wait, (all, here))| (wait / all).min(1.0) * here)
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A call of context `ctx` after one of the context before.
+    fn call(ctx: u32, busy: f64, enter: f64, leave: f64, on: Option<(u32, u32)>) -> Played {
+        Played {
+            ctx: CtxId(ctx),
+            after: CtxId(ctx - 1),
+            func: 0,
+            busy,
+            enter,
+            leave,
+            waited_for: on,
+        }
+    }
+
+    fn replay(window: Vec<Vec<Played>>) -> Replay {
+        let epoch = Epoch {
+            window: 0,
+            calls: window.iter().map(|c| (0, c.len() as u32)).collect(),
+            seconds: 0.0,
+            busy: vec![],
+            closed: false,
+        };
+        Replay {
+            windows: vec![window],
+            epochs: vec![epoch],
+        }
+    }
+
+    #[test]
+    fn a_wait_falls_on_what_the_late_rank_did_longer() {
+        // Rank 0 computes 1 s and sends, rank 1 computes 0.2 s and receives.
+        let costs = in_windows(&replay(vec![
+            vec![call(1, 1.0, 1.0, 1.0, None)],
+            vec![call(1, 0.2, 0.2, 1.0, Some((0, 0)))],
+        ]));
+        assert_eq!(costs.len(), 1);
+        assert!((costs[&(0, CtxId(0))] - 0.8).abs() < 1e-9);
+    }
+
+    #[test]
+    fn waits_that_were_passed_on_fall_on_their_origin() {
+        // Rank 0 is late, rank 1 waits for it and then makes rank 2 wait: all 1.6 s come from rank 0,
+        // but for the little that rank 1 computes itself after its wait.
+        let costs = in_windows(&replay(vec![
+            vec![call(1, 1.0, 1.0, 1.0, None)],
+            vec![
+                call(1, 0.2, 0.2, 1.0, Some((0, 0))),
+                call(2, 0.1, 1.1, 1.1, None),
+            ],
+            vec![call(1, 0.2, 0.2, 1.1, Some((1, 1)))],
+        ]));
+        let origin = costs[&(0, CtxId(0))];
+        let own = costs[&(1, CtxId(1))];
+        assert!((origin - (0.8 + 0.8)).abs() < 1e-9, "{origin}");
+        assert!((own - 0.1).abs() < 1e-9, "{own}");
+    }
+}

@@ -1,0 +1,157 @@
+//! From a candidate to a cause: figures by scale and by rank, its path, its price and its words.
+
+use crate::backtrack::{Backtracking, Hop};
+use crate::cause::Candidate;
+use crate::scale::Scale;
+use crate::times::{self, Times};
+use crate::{delay, path, stats, words};
+use headwater_graph::{Pag, VertexIx};
+use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
+use headwater_model::psg::VertexKind;
+
+/// What causes are told with.
+pub struct Teller<'a> {
+    pag: &'a Pag,
+    scales: &'a [Scale<'a>],
+    /// The largest scale.
+    last: &'a Scale<'a>,
+    times: &'a Times,
+    walks: Backtracking<'a>,
+    delays: delay::Costs,
+}
+
+impl<'a> Teller<'a> {
+    /// Prepares what all causes share.
+    pub fn new(
+        pag: &'a Pag,
+        scales: &'a [Scale<'a>],
+        last: &'a Scale<'a>,
+        times: &'a Times,
+    ) -> Self {
+        Self {
+            pag,
+            scales,
+            last,
+            times,
+            walks: Backtracking::new(pag, last),
+            delays: delay::in_windows(&last.replay),
+        }
+    }
+
+    /// Puts candidates into words and figures; `symptoms` are the vertices that were marked before
+    /// causes were sought.
+    pub fn causes(&self, found: &[Candidate], mut symptoms: Vec<VertexIx>) -> Vec<Cause> {
+        let is_call = |v: &VertexIx| self.pag.top.get(*v).kind == VertexKind::MpiCall;
+        symptoms.retain(is_call);
+        symptoms.sort_unstable();
+        symptoms.dedup();
+        let walk = |v: &VertexIx| self.walks.path(self.slowest(*v), *v);
+        let paths: Vec<Vec<Hop>> = symptoms.iter().map(walk).collect();
+        found.iter().map(|c| self.told(c, &paths)).collect()
+    }
+
+    /// The rank with the most time in an MPI call.
+    fn slowest(&self, v: VertexIx) -> u32 {
+        let end = self.scales.len().saturating_sub(1);
+        let row = self.times.row(self.pag, self.scales, end, v);
+        let longest = (0..).zip(&row).reduce(|a, b| if b.1 > a.1 { b } else { a });
+        longest.map_or(0, |(rank, _)| rank)
+    }
+
+    fn told(&self, c: &Candidate, paths: &[Vec<Hop>]) -> Cause {
+        let (pag, last) = (self.pag, self.last);
+        let place = pag.place(c.vertex);
+        let ranks = c.ranks.iter().copied().collect();
+        let time = last.model_seconds();
+        let share = |seconds: f64| {
+            if time > 0.0 {
+                (seconds / time).clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
+        };
+        let (by_rank, by_scale) = self.seconds(c);
+        let waiting_seconds = self.waiting(c);
+        let waiting = waiting_seconds.filter(|w| *w > 0.0).map(|w| match c.class {
+            CauseClass::LateSenderChain => format!("all ranks together wait {w:.3} s in it"),
+            _ => format!("all ranks together wait {w:.3} s because of it (delay cost)"),
+        });
+        let leads_here = |path: &&Vec<Hop>| path.iter().any(|hop| path::ends_in(pag, hop, c));
+        let led = paths.iter().filter(leads_here).count();
+        let walked = (led > 0).then(|| {
+            format!(
+                "backtracking from {led} of {} MPI calls that scale badly or differ between ranks leads here",
+                paths.len()
+            )
+        });
+        let evidence = c.evidence.iter().cloned().chain(waiting).chain(walked);
+        Cause {
+            class: c.class,
+            explanation: words::explanation(c.class, &place, &ranks, last.p),
+            call_path: pag.call_path(c.vertex),
+            place,
+            ranks,
+            scale: last.p,
+            cost_seconds: c.cost,
+            cost_share: share(c.cost),
+            gain_seconds: c.gain,
+            gain_share: share(c.gain),
+            path: path::steps(pag, last, &self.walks, c),
+            waiting_seconds,
+            by_rank,
+            by_scale,
+            clock: self.clock(c),
+            evidence: evidence.map(|text| Evidence { text }).collect(),
+        }
+    }
+
+    /// Whether a cause is moving data, which is time in calls, not waiting in them.
+    fn moves_data(c: &Candidate) -> bool {
+        matches!(
+            c.class,
+            CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication
+        )
+    }
+
+    /// What the seconds of a cause's place are of.
+    fn clock(&self, c: &Candidate) -> Clock {
+        match self.pag.top.get(c.vertex).kind {
+            VertexKind::MpiCall if Self::moves_data(c) => Clock::Wall,
+            VertexKind::MpiCall => times::call_clock(self.last),
+            _ => Clock::Cpu,
+        }
+    }
+
+    /// Seconds in the place by rank at the largest scale, and summed up by scale.
+    #[allow(clippy::type_complexity, reason = "the two fields of a cause")]
+    fn seconds(&self, c: &Candidate) -> (Vec<f64>, Vec<(u32, f64, f64)>) {
+        let row = |i: usize, s: &Scale<'_>| match self.clock(c) {
+            Clock::Wall => s.view.mpi.dense(c.vertex, s.p),
+            Clock::Cpu | Clock::Virtual => self.times.row(self.pag, self.scales, i, c.vertex),
+        };
+        let rows: Vec<Vec<f64>> = (0..).zip(self.scales).map(|(i, s)| row(i, s)).collect();
+        let sums = self.scales.iter().zip(&rows);
+        let by_scale = sums.map(|(s, row)| (s.p, stats::mean(row), stats::max(row)));
+        let by_scale = by_scale.collect();
+        (rows.into_iter().next_back().unwrap_or_default(), by_scale)
+    }
+
+    /// Waiting that a cause is to blame for.
+    fn waiting(&self, c: &Candidate) -> Option<f64> {
+        match c.class {
+            CauseClass::LateSenderChain => {
+                let rows = self.last.waits.rows();
+                rows.get(&c.vertex).map(|row| row.iter().sum())
+            }
+            // Where all ranks are the cause, nobody waits for them.
+            _ if c.ranks.len() as u32 >= self.last.p => None,
+            CauseClass::UnevenWork
+            | CauseClass::SlowerWork
+            | CauseClass::OneOff
+            | CauseClass::SystemCallOrIo => {
+                Some(delay::price(self.pag, self.last, &self.delays, c))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Who waited for whom, where, and for how long: the communication edges that carry a wait.
+//!
+//! Where event windows were kept, waits are those of their replay in virtual time, extended to the run
+//! by the computation that the windows hold: they are the program's own, whatever the scheduler did.
+//! Otherwise they are the recorded ones of sampled messages and collectives, in wall time.
+
+use crate::replay::Replay;
+use crate::stats;
+use headwater_graph::{RunView, VertexIx};
+use headwater_model::diagnosis::Clock;
+use rustc_hash::FxHashMap;
+
+/// A place in the parallel view: rank and vertex.
+pub type At = (u32, VertexIx);
+
+/// Waiting of one call for another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WaitEdge {
+    /// The call that was waited for.
+    pub on: At,
+    /// Seconds in the whole run.
+    pub seconds: f64,
+}
+
+/// All waits of a run.
+#[derive(Debug)]
+pub struct Waits {
+    /// By waiting call, the longest first.
+    edges: FxHashMap<At, Vec<WaitEdge>>,
+    /// What the seconds are seconds of.
+    pub clock: Clock,
+    ranks: usize,
+}
+
+impl Waits {
+    /// The waits of a run: replayed ones where there are windows. `busy` is the mean computation of a
+    /// rank in the run, seconds.
+    pub fn new(view: &RunView, replay: &Replay, busy: f64) -> Self {
+        let in_windows = replay.mean_busy();
+        let (clock, all) = if in_windows > 0.0 {
+            (Clock::Virtual, replayed(view, replay, busy / in_windows))
+        } else {
+            (Clock::Wall, recorded(view))
+        };
+        let mut sums: FxHashMap<(At, At), f64> = FxHashMap::default();
+        for (at, on, seconds) in all.into_iter().filter(|w| w.2 > 0.0) {
+            *sums.entry((at, on)).or_default() += seconds;
+        }
+        let mut edges: FxHashMap<At, Vec<WaitEdge>> = FxHashMap::default();
+        for ((at, on), seconds) in sums {
+            edges.entry(at).or_default().push(WaitEdge { on, seconds });
+        }
+        for of_call in edges.values_mut() {
+            of_call.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.on.cmp(&b.on)));
+        }
+        Self {
+            edges,
+            clock,
+            ranks: view.ranks as usize,
+        }
+    }
+
+    /// The edge with the longest wait of a call.
+    pub fn longest(&self, at: At) -> Option<WaitEdge> {
+        self.edges.get(&at).and_then(|e| e.first()).copied()
+    }
+
+    /// Seconds waited in every call that waited, by rank.
+    pub fn rows(&self) -> FxHashMap<VertexIx, Vec<f64>> {
+        let mut rows: FxHashMap<VertexIx, Vec<f64>> = FxHashMap::default();
+        for ((rank, vertex), edges) in &self.edges {
+            let row = rows.entry(*vertex).or_insert_with(|| vec![0.0; self.ranks]);
+            if let Some(slot) = row.get_mut(*rank as usize) {
+                *slot = edges.iter().map(|e| e.seconds).sum();
+            }
+        }
+        rows
+    }
+}
+
+/// Waits of the replayed windows times `factor`.
+fn replayed(view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> {
+    let mut out = Vec::new();
+    for window in &replay.windows {
+        let at = |rank: u32, call: u32| {
+            let ctx = window.get(rank as usize)?.get(call as usize)?.ctx;
+            Some((rank, view.vertex(ctx)?))
+        };
+        for (rank, calls) in (0..).zip(window) {
+            for (index, call) in (0..).zip(calls) {
+                let Some((who, which)) = call.waited_for else {
+                    continue;
+                };
+                if let (Some(here), Some(there)) = (at(rank, index), at(who, which)) {
+                    out.push((here, there, (call.leave - call.enter) * factor));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Waits of sampled messages, and of sampled collectives for the rank that was last most often.
+fn recorded(view: &RunView) -> Vec<(At, At, f64)> {
+    let messages = view.parallel.messages.iter();
+    let mut out: Vec<(At, At, f64)> = messages
+        .map(|m| ((m.dst, m.recv), (m.src, m.send), m.late_sender))
+        .collect();
+    let mut last: FxHashMap<(VertexIx, u16), (u64, u32)> = FxHashMap::default();
+    for c in &view.parallel.collectives {
+        let most = last.entry((c.vertex, c.comm)).or_insert((c.last, c.rank));
+        if (c.last, most.1) > (most.0, c.rank) {
+            *most = (c.last, c.rank);
+        }
+    }
+    for c in &view.parallel.collectives {
+        if let Some((times, rank)) = last.get(&(c.vertex, c.comm))
+            && *times > 0
+            && *rank != c.rank
+        {
+            out.push(((c.rank, c.vertex), (*rank, c.vertex), c.wait));
+        }
+    }
+    out
+}
+
+/// Mean of some ranks of a row.
+pub fn mean_of(row: &[f64], ranks: &[u32]) -> f64 {
+    let values: Vec<f64> = ranks
+        .iter()
+        .filter_map(|r| row.get(*r as usize))
+        .copied()
+        .collect();
+    stats::mean(&values)
+}
