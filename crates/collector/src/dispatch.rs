@@ -235,7 +235,7 @@ fn begin() {
     let began = process::begin(rank, size, &library.version);
     if began {
         comms::world(library.world, size);
-        crate::sampler::name_counters();
+        crate::counters::name();
     }
     let ready = began && thread::begin();
     if began && !ready {

@@ -21,6 +21,7 @@ mod args;
 mod clock;
 mod comms;
 mod context;
+mod counters;
 mod dispatch;
 mod finalize;
 mod links;

@@ -4,20 +4,12 @@
 //! interrupted code and counts, without allocation, lock or system call that can block. Signals that
 //! are not from our timer go to the program's own handler.
 
+use crate::counters::{self, Counters, Event};
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
 use crate::unwind::Start;
-use std::mem::MaybeUninit;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Names of the counters that the handler reads, in order.
-pub const COUNTERS: [&str; 4] = [
-    "page_faults",
-    "context_switches",
-    "run_queue_ns",
-    "migrations",
-];
 
 static INSTALL: Once = Once::new();
 /// The program's handler for the signal that we use.
@@ -30,8 +22,8 @@ const SIGNAL: libc::c_int = libc::SIGSTKFLT;
 
 /// What the sampler remembers of a thread.
 pub struct State {
-    last: [u64; 4],
-    core: i32,
+    /// Counters of the thread.
+    pub counters: Counters,
     /// Performance event that sends the signals; negative where a timer does.
     event: libc::c_int,
     /// CPU time that the next signal stands for, nanoseconds.
@@ -40,30 +32,12 @@ pub struct State {
     taken: u32,
 }
 
-/// Samples between two draws of the period, and between two readings of the counters: each costs
-/// system calls.
+/// Samples between two draws of the period, and between two readings of the kernel's counters: each
+/// costs system calls.
 const REDRAW: u32 = 4;
 
-/// Head of `perf_event_attr` as the kernel has it since its first version (64 bytes).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    bp_type: u32,
-    config1: u64,
-}
-
-const SOFTWARE: u32 = 1;
-const TASK_CLOCK: u64 = 1;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+/// The kernel's count of the thread's CPU time, nanoseconds.
+const CPU_TIME: Event = Event("task_clock", 1, 1);
 const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
 
 fn usual_period() -> u64 {
@@ -74,8 +48,7 @@ impl State {
     /// Nothing started.
     pub const fn new() -> Self {
         Self {
-            last: [0; 4],
-            core: -1,
+            counters: Counters::new(),
             event: -1,
             period: 0,
             random: 0x9e37_79b9_7f4a_7c15,
@@ -103,7 +76,7 @@ impl State {
                 "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them.",
             );
         }
-        self.last = counters(self);
+        self.counters.start();
     }
 
     fn start_event(&mut self, tid: libc::pid_t) -> bool {
@@ -115,26 +88,10 @@ impl State {
         }
         const F_SETSIG: libc::c_int = 10;
         const F_SETOWN_EX: libc::c_int = 15;
-        let attributes = Attributes {
-            kind: SOFTWARE,
-            size: size_of::<Attributes>() as u32,
-            config: TASK_CLOCK,
-            sample_period: self.period,
-            flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
-            wakeup_events: 1,
-            ..Default::default()
-        };
-        // SAFETY: the structure is as large as it says; the descriptor is our own. The owner must be
-        // this thread, or another one would be interrupted.
+        let fd = counters::open(&CPU_TIME, self.period, -1);
+        // SAFETY: the descriptor is our own. The owner must be this thread, or another one would be
+        // interrupted.
         unsafe {
-            let fd = libc::syscall(
-                libc::SYS_perf_event_open,
-                &attributes,
-                0,
-                -1,
-                -1,
-                8, /* close on exec */
-            ) as libc::c_int;
             if fd < 0 {
                 return false;
             }
@@ -195,19 +152,6 @@ impl State {
     }
 }
 
-/// Writes the names of the counters into the spool, and says which others there are none of.
-pub fn name_counters() {
-    process::with_spool(|spool| {
-        let header = spool.header();
-        header.counters = COUNTERS.len() as u32;
-        crate::modules::copy_text(&mut header.counter_names, COUNTERS.join(" ").as_bytes());
-        Some(())
-    });
-    process::say(
-        "Hardware counters (instructions, cycles, cache misses) were not recorded: equal work that runs slower cannot be told from more work.",
-    );
-}
-
 /// What tells our timer's signals from others.
 fn marker() -> *mut libc::c_void {
     std::ptr::from_ref(&INSTALL).cast_mut().cast()
@@ -224,24 +168,6 @@ fn install() {
             BEFORE.store(before.sa_sigaction, Ordering::Relaxed);
         }
     }
-}
-
-/// Counter values of the thread since it began.
-fn counters(state: &mut State) -> [u64; 4] {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: filled by the call, zero before; safe in handlers.
-    let (usage, core) = unsafe {
-        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
-        (usage.assume_init(), libc::sched_getcpu())
-    };
-    let moved = u64::from(state.core >= 0 && core != state.core);
-    state.core = core;
-    [
-        (usage.ru_minflt + usage.ru_majflt).max(0) as u64,
-        (usage.ru_nvcsw + usage.ru_nivcsw).max(0) as u64,
-        0,
-        state.last[3] + moved,
-    ]
 }
 
 unsafe extern "C" fn handler(
@@ -293,21 +219,16 @@ fn take(t: &mut Thread, cpu_ns: u64, context: *mut libc::c_void) {
     let Some(start) = start_of(context) else {
         return;
     };
-    let mut growth = [0u64; 4];
-    if !t.sampler.taken.is_multiple_of(REDRAW) {
-        t.sample(start, cpu_ns, 1, &growth);
-        return;
+    let mut growth = [0; counters::MOST];
+    if t.sampler.taken.is_multiple_of(REDRAW) {
+        let delay = t.run_delay();
+        let (kernel, moved) = t.sampler.counters.kernel_growth(delay);
+        growth = kernel;
+        if moved {
+            t.migrated();
+        }
     }
-    let mut now = counters(&mut t.sampler);
-    now[2] = t.run_delay();
-    let last = std::mem::replace(&mut t.sampler.last, now);
-    growth
-        .iter_mut()
-        .zip(now.iter().zip(last))
-        .for_each(|(g, (n, l))| *g = n.saturating_sub(l));
-    if growth[3] > 0 {
-        t.migrated();
-    }
+    t.sampler.counters.processor_growth(cpu_ns, &mut growth);
     t.sample(start, cpu_ns, 1, &growth);
 }
 

@@ -533,6 +533,10 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params) {
         &t.links,
     );
     t.last_ctx = call.ctx;
+    if wall > WORTH_READING {
+        // What was counted in the call is not the next computation's.
+        t.sampler.counters.rebase();
+    }
     look_for_modules(t);
     t.leave_at(now);
     t.in_mpi.store(false, Ordering::Relaxed);

@@ -1,0 +1,300 @@
+//! Counters of a thread: those of the kernel, which are always there, and those of the processor, where
+//! `perf_event_open` gives them to an ordinary user.
+//!
+//! The processor's are opened as one group, so that all of them count over the same time; the time
+//! that they were counting comes with each reading.
+
+use crate::process;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Counters of the kernel, in the order of a sample.
+const KERNEL: [&str; 4] = [
+    "page_faults",
+    "context_switches",
+    "run_queue_ns",
+    "migrations",
+];
+
+/// An event of `perf_event_open`: name, type, number.
+pub struct Event(pub &'static str, pub u32, pub u64);
+
+/// Counters of the processor, most wanted first: a processor that has too few counts the first ones.
+const PROCESSOR: [Event; 4] = [
+    Event("instructions", 0, 1),
+    Event("cycles", 0, 0),
+    Event("cache_references", 0, 2),
+    Event("cache_misses", 0, 3),
+];
+
+/// Counters in a sample, at the most.
+pub const MOST: usize = KERNEL.len() + PROCESSOR.len();
+
+/// Bits of the processor's counters that this process has.
+static HAD: AtomicU32 = AtomicU32::new(0);
+
+/// Head of `perf_event_attr` as the kernel has it since its first version (64 bytes).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    bp_type: u32,
+    config1: u64,
+}
+
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP`
+const READ_FORMAT: u64 = 1 | 2 | 8;
+
+/// Opens an event of the calling thread, its user code only, which needs no privilege; negative where
+/// that is not to be had. After each `period` events there is a signal, unless that is 0; `leader` is
+/// -1 or the descriptor of the group's first event.
+pub fn open(event: &Event, period: u64, leader: libc::c_int) -> libc::c_int {
+    let attributes = Attributes {
+        kind: event.1,
+        size: size_of::<Attributes>() as u32,
+        config: event.2,
+        sample_period: period,
+        read_format: READ_FORMAT,
+        flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        wakeup_events: 1,
+        ..Default::default()
+    };
+    const CLOSE_ON_EXEC: libc::c_ulong = 8;
+    // SAFETY: the structure is as large as it says, and the kernel reads no more of it.
+    unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &attributes,
+            0,
+            -1,
+            leader,
+            CLOSE_ON_EXEC,
+        ) as libc::c_int
+    }
+}
+
+/// The processor's counters of a thread.
+struct Group {
+    descriptors: [libc::c_int; PROCESSOR.len()],
+    members: usize,
+}
+
+/// What a group has counted: for how long, nanoseconds of the thread's CPU time, and each counter.
+#[derive(Clone, Copy, Default)]
+struct Reading {
+    time: u64,
+    values: [u64; PROCESSOR.len()],
+}
+
+impl Group {
+    const NONE: Self = Self {
+        descriptors: [-1; PROCESSOR.len()],
+        members: 0,
+    };
+
+    /// Opens as many of `events`, from the first on, as there are.
+    fn open(events: &[Event]) -> Self {
+        let mut this = Self::NONE;
+        for (i, event) in events.iter().enumerate() {
+            let fd = open(event, 0, this.descriptors[0]);
+            if fd < 0 {
+                break;
+            }
+            this.descriptors[i] = fd;
+            this.members += 1;
+        }
+        this
+    }
+
+    fn close(self) {
+        for fd in self.descriptors.into_iter().take(self.members) {
+            // SAFETY: our own descriptor.
+            unsafe { libc::close(fd) };
+        }
+    }
+
+    /// Reads all at once; safe in a handler. Where the processor has fewer counters than are wanted by
+    /// everybody, the kernel counts in turns, and what was counted stands for all of the time.
+    fn read(&self) -> Option<Reading> {
+        let mut words = [0u64; 3 + PROCESSOR.len()];
+        if self.members == 0 {
+            return None;
+        }
+        // SAFETY: reads into our own buffer. The system call itself, as `read` is wrapped.
+        let n = unsafe {
+            libc::syscall(
+                libc::SYS_read,
+                self.descriptors[0],
+                words.as_mut_ptr(),
+                size_of_val(&words),
+            )
+        };
+        let [members, enabled, running, values @ ..] = words;
+        if n < 24 || running == 0 {
+            return None;
+        }
+        let mut reading = Reading {
+            time: enabled,
+            ..Default::default()
+        };
+        for (to, from) in reading.values.iter_mut().zip(values).take(members as usize) {
+            *to = (u128::from(from) * u128::from(enabled) / u128::from(running)) as u64;
+        }
+        Some(reading)
+    }
+}
+
+/// What a thread remembers of its counters.
+pub struct Counters {
+    kernel: [u64; KERNEL.len()],
+    core: i32,
+    group: Group,
+    last: Reading,
+}
+
+impl Counters {
+    /// Nothing opened.
+    pub const fn new() -> Self {
+        Self {
+            kernel: [0; KERNEL.len()],
+            core: -1,
+            group: Group::NONE,
+            last: Reading {
+                time: 0,
+                values: [0; PROCESSOR.len()],
+            },
+        }
+    }
+
+    /// Begins to count.
+    pub fn start(&mut self) {
+        let had = HAD.load(Ordering::Relaxed).count_ones() as usize;
+        self.group = Group::open(PROCESSOR.get(..had).unwrap_or(&[]));
+        if self.group.members < had {
+            process::say(
+                "Some threads have no hardware counters, because no more could be opened; theirs stand at zero.",
+            );
+        }
+        self.kernel_growth(0);
+        self.rebase();
+    }
+
+    /// Forgets what was counted until now: it was not the program's computation.
+    pub fn rebase(&mut self) {
+        if let Some(now) = self.group.read() {
+            self.last = now;
+        }
+    }
+
+    /// Adds to `growth` what the processor has counted since the last call, brought to `cpu_ns`, the
+    /// time that a sample stands for.
+    pub fn processor_growth(&mut self, cpu_ns: u64, growth: &mut [u64; MOST]) {
+        let Some(now) = self.group.read() else { return };
+        let last = std::mem::replace(&mut self.last, now);
+        let time = u128::from(now.time.saturating_sub(last.time).max(1));
+        let places = growth.iter_mut().skip(KERNEL.len());
+        for (to, (n, l)) in places.zip(now.values.into_iter().zip(last.values)) {
+            *to = (u128::from(n.saturating_sub(l)) * u128::from(cpu_ns) / time) as u64;
+        }
+    }
+
+    /// What the kernel has counted since the last call, and whether the core has changed. `run_delay`
+    /// is the thread's time in the run queue, nanoseconds.
+    pub fn kernel_growth(&mut self, run_delay: u64) -> ([u64; MOST], bool) {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: filled by the call, zero before; safe in handlers.
+        let (usage, core) = unsafe {
+            libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            (usage.assume_init(), libc::sched_getcpu())
+        };
+        let moved = self.core >= 0 && core != self.core;
+        self.core = core;
+        let now = [
+            (usage.ru_minflt + usage.ru_majflt).max(0) as u64,
+            (usage.ru_nvcsw + usage.ru_nivcsw).max(0) as u64,
+            run_delay,
+            self.kernel[3] + u64::from(moved),
+        ];
+        let last = std::mem::replace(&mut self.kernel, now);
+        let mut growth = [0; MOST];
+        for (to, (n, l)) in growth.iter_mut().zip(now.into_iter().zip(last)) {
+            *to = n.saturating_sub(l);
+        }
+        (growth, moved)
+    }
+}
+
+/// Finds out which counters there are, and writes their names into the spool.
+pub fn name() {
+    let group = Group::open(&PROCESSOR);
+    // A counter that exists but is never given to this thread shows no time.
+    let counting = group.read().is_some_and(|r| r.values[0] > 0);
+    let had = if counting { group.members } else { 0 };
+    HAD.store((1 << had) - 1, Ordering::Relaxed);
+    group.close();
+    let processor = PROCESSOR.iter().take(had).map(|e| e.0);
+    let names: Vec<&str> = KERNEL.into_iter().chain(processor).collect();
+    process::with_spool(|spool| {
+        let header = spool.header();
+        header.counters = names.len() as u32;
+        crate::modules::copy_text(&mut header.counter_names, names.join(" ").as_bytes());
+        Some(())
+    });
+    if had == 0 {
+        process::say(
+            "Hardware counters (instructions, cycles, cache misses) could not be had: equal work that runs slower cannot be told from more work.",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's own events go the same way, and every machine has them.
+    #[test]
+    fn a_group_counts_over_the_time_of_its_thread() {
+        const PAGE_FAULTS: Event = Event("page_faults", 1, 2);
+        const TASK_CLOCK: Event = Event("task_clock", 1, 1);
+        let group = Group::open(&[PAGE_FAULTS, TASK_CLOCK]);
+        let Some(before) = group.read() else {
+            eprintln!("performance events are not permitted here: not tested");
+            return;
+        };
+        let pages: Vec<Vec<u8>> = (0..100).map(|i| vec![i; 1 << 16]).collect();
+        assert_eq!(pages.iter().map(Vec::len).sum::<usize>(), 100 << 16);
+        let after = group.read().expect("a second reading");
+        let [faults, clock, ..] = after.values;
+        assert!(faults >= before.values[0] + 100, "each page is touched");
+        assert!(after.time > before.time && clock > before.values[1]);
+    }
+
+    #[test]
+    fn what_was_counted_is_brought_to_the_time_of_the_sample() {
+        let mut counters = Counters::new();
+        counters.group = Group::open(&[Event("task_clock", 1, 1)]);
+        if counters.group.read().is_none() {
+            return;
+        }
+        counters.rebase();
+        let mut growth = [0; MOST];
+        let mut x = 0u64;
+        (0..3_000_000u64).for_each(|i| x = std::hint::black_box(x ^ i));
+        counters.processor_growth(5_000_000, &mut growth);
+        // This counter runs as fast as the time it is compared with.
+        let nanoseconds = growth[KERNEL.len()];
+        assert!(
+            (4_000_000..6_000_000).contains(&nanoseconds),
+            "{nanoseconds}"
+        );
+    }
+}
