@@ -5,7 +5,7 @@ use crate::comms;
 use crate::finalize;
 use crate::roles::Decoder;
 use crate::shape::Shape;
-use crate::{abi, process, thread};
+use crate::{abi, process, thread, tree};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -229,7 +229,7 @@ fn begin() {
     };
     let (rank, size) = (ask("MPI_Comm_rank"), ask("MPI_Comm_size"));
     SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
-    finalize::prepare(library);
+    tree::grow(library);
     // SAFETY: a handler that only stores to an atomic.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     let began = process::begin(rank, size, &library.version);
@@ -241,7 +241,7 @@ fn begin() {
     if began && !ready {
         process::give_up();
     }
-    finalize::agree_to_merge(library, ready);
+    finalize::agree_to_merge(ready);
     thread::start();
 }
 

@@ -17,6 +17,7 @@
 #![allow(unsafe_code)]
 
 mod abi;
+mod align;
 mod args;
 mod clock;
 mod comms;
@@ -36,6 +37,7 @@ mod status;
 mod table;
 mod thread;
 mod trampoline;
+mod tree;
 mod unwind;
 mod volume;
 mod window;

@@ -49,7 +49,8 @@ pub fn say(note: &str) {
     });
 }
 
-fn host() -> String {
+/// The name of this node.
+pub fn host() -> String {
     let mut name = [0u8; 64];
     // SAFETY: the buffer and its length.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };

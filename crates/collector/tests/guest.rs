@@ -245,6 +245,46 @@ fn a_rank_that_is_killed_leaves_its_data() {
     }
 }
 
+/// Two nodes on one: the second rank has a host name and a clock of its own.
+#[test]
+fn clocks_of_nodes_are_compared() {
+    let _alone = alone();
+    let apart = |program: &str| {
+        format!(
+            r#"case "$OMPI_COMM_WORLD_RANK$PMI_RANK" in
+            1) exec unshare -uTf --monotonic 5000 sh -c 'hostname elsewhere; exec "$@"' sh {program};; esac; exec {program}"#
+        )
+    };
+    for case in cases("steps.c") {
+        let bare = case.run(&apart(r#""$@""#), &["20"]);
+        if !bare.status.success() {
+            eprintln!("no second node can be made up here: not tested");
+            continue;
+        }
+        let out = case.run(&format!("{RECORDED} {}", apart(r#""$@""#)), &["20"]);
+        assert_eq!(
+            (out.status.code(), out.stdout),
+            (Some(0), bare.stdout),
+            "{}",
+            case.library
+        );
+        let run = case.recorded();
+        assert_eq!(run.header.nodes.len(), 2, "{}", case.library);
+        let error = run.header.clock_error_seconds;
+        assert!(error > 0.0 && error < 0.01, "{error}");
+        let waits = run
+            .messages
+            .iter()
+            .map(|m| m.late_sender_ns + m.late_receiver_ns);
+        assert!(waits.sum::<u64>() < 60_000_000_000, "{:?}", run.messages);
+        let span = run.events.iter().map(|e| e.enter_ns).max();
+        assert!(
+            span.is_some_and(|s| s < 60_000_000_000),
+            "events lie on one clock"
+        );
+    }
+}
+
 #[test]
 fn matched_probes_keep_both_ends_in_step() {
     let _alone = alone();

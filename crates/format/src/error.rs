@@ -39,6 +39,9 @@ pub enum FormatError {
         /// The newest version known.
         known: u32,
     },
+    /// An older spool.
+    #[error("{path} was recorded by an older headwater and never finished; record the run again", path = .0.display())]
+    Older(PathBuf),
     /// The name is taken.
     #[error("{path} exists already and is not overwritten; give another name with -o", path = .0.display())]
     Exists(PathBuf),

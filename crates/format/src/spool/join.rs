@@ -4,6 +4,7 @@
 //! `min(E_send, X_recv) − E_recv` with the enter of the *completing* call, a call that completes
 //! several messages counts its longest wait once; waits are never negative.
 
+use super::clock::Clocks;
 use super::layout::{EventRow, MessageRow};
 use super::read::Renumber;
 use headwater_model::run::*;
@@ -69,9 +70,8 @@ impl Seen {
     }
 }
 
-/// Joins sampled messages to edges and sampled collectives to waits. `shift` gives nanoseconds to add
-/// to a rank's clock.
-pub(super) fn messages(run: &mut Run, ends: Vec<End>, shift: impl Fn(u32) -> i64) {
+/// Joins sampled messages to edges and sampled collectives to waits.
+pub(super) fn messages(run: &mut Run, ends: Vec<End>, clocks: &Clocks) {
     let mut sends: FxHashMap<u64, &End> = FxHashMap::default();
     let mut collectives: FxHashMap<u64, Vec<&End>> = FxHashMap::default();
     for end in &ends {
@@ -83,7 +83,7 @@ pub(super) fn messages(run: &mut Run, ends: Vec<End>, shift: impl Fn(u32) -> i64
             _ => {}
         }
     }
-    let at = |e: &End, ns: u64| ns.wrapping_add_signed(shift(e.rank));
+    let at = |e: &End, ns: u64| clocks.common(e.rank, ns);
     let mut edges: FxHashMap<EdgeKey, MessageEdge> = FxHashMap::default();
     let mut longest: FxHashMap<(u32, u64), (u64, EdgeKey)> = FxHashMap::default();
     for recv in ends.iter().filter(|e| e.kind() == Some(EventKind::Recv)) {
@@ -187,7 +187,7 @@ fn collective_waits(
 }
 
 /// Keeps windows that all ranks have, spread over the run and cut to the budget, with links numbered.
-pub(super) fn windows(run: &mut Run, seen: Vec<Seen>, shift: impl Fn(u32) -> i64) {
+pub(super) fn windows(run: &mut Run, seen: Vec<Seen>, clocks: &Clocks) {
     let mut ranks_of: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
     for s in &seen {
         ranks_of.entry(s.row.window).or_default().insert(s.rank);
@@ -219,30 +219,24 @@ pub(super) fn windows(run: &mut Run, seen: Vec<Seen>, shift: impl Fn(u32) -> i64
             .collect();
         let base = rows
             .iter()
-            .map(|s| s.row.enter_ns.wrapping_add_signed(shift(s.rank)))
+            .map(|s| clocks.common(s.rank, s.row.enter_ns))
             .min()
             .unwrap_or(0);
         let links = number_links(&rows);
-        run.events.extend(rows.iter().map(|s| {
-            Event {
-                window: s.row.window,
-                rank: s.rank,
-                thread: s.thread,
-                ctx: s.ctx,
-                func: s.func,
-                kind: EventKind::from_code(s.row.kind).unwrap_or_default(),
-                first_of_call: s.row.first != 0,
-                link: links.get(&s.row.id).copied().unwrap_or(0),
-                peer: s.row.peer,
-                bytes: s.row.bytes,
-                busy_ns: s.row.busy_ns,
-                enter_ns: s
-                    .row
-                    .enter_ns
-                    .wrapping_add_signed(shift(s.rank))
-                    .saturating_sub(base),
-                mpi_ns: s.row.mpi_ns,
-            }
+        run.events.extend(rows.iter().map(|s| Event {
+            window: s.row.window,
+            rank: s.rank,
+            thread: s.thread,
+            ctx: s.ctx,
+            func: s.func,
+            kind: EventKind::from_code(s.row.kind).unwrap_or_default(),
+            first_of_call: s.row.first != 0,
+            link: links.get(&s.row.id).copied().unwrap_or(0),
+            peer: s.row.peer,
+            bytes: s.row.bytes,
+            busy_ns: s.row.busy_ns,
+            enter_ns: clocks.common(s.rank, s.row.enter_ns).saturating_sub(base),
+            mpi_ns: s.row.mpi_ns,
         }));
     }
 }

@@ -14,7 +14,7 @@ pub const MERGED_NAME: &str = "merged.spool";
 /// Ending of process files.
 pub const PROCESS_ENDING: &str = ".spool";
 /// Version of rows and header.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
 /// Counters that a sample can hold.
@@ -73,6 +73,18 @@ pub struct Desc {
     pub dropped: u32,
 }
 
+/// A comparison of this process's clock with rank 0's, all in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Alignment {
+    /// When it was made, on this clock; 0 for never.
+    pub at_ns: u64,
+    /// What to add to this clock to have rank 0's.
+    pub offset_ns: i64,
+    /// How far that may be out.
+    pub error_ns: u64,
+}
+
 /// Head of a process file or blob.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -117,10 +129,8 @@ pub struct FileHeader {
     pub runq_ns: u64,
     /// Page faults without and with disk, switches with and without consent, migrations.
     pub usage: [u64; 5],
-    /// Node clock minus rank 0's clock.
-    pub clock_offset_ns: i64,
-    /// Uncertainty of that.
-    pub clock_error_ns: u64,
+    /// How this clock compares with rank 0's, at the start and at the end.
+    pub alignments: [Alignment; 2],
     /// Host name.
     pub host: [u8; 64],
     /// What the MPI library calls itself, first line.

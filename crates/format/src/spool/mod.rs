@@ -1,5 +1,6 @@
 //! The collector's spool: its layout, and the way from it to a run.
 
+mod clock;
 mod join;
 pub mod layout;
 mod read;

@@ -1,11 +1,11 @@
 //! From the spool of all ranks to one run: modules and contexts united, rows renumbered.
 
-use super::join;
 use super::layout::{
     CallRow, CommRow, ContextRow, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC, MERGED_NAME,
     MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, VERSION, read_header, read_rows,
     text,
 };
+use super::{clock, join};
 use crate::FormatError;
 use headwater_model::RankSet;
 use headwater_model::run::*;
@@ -90,6 +90,7 @@ fn part(file: &Path, bytes: Vec<u8>) -> Result<Option<Part>, FormatError> {
             found: header.version,
             known: VERSION,
         }),
+        MAGIC if header.version < VERSION => Err(FormatError::Older(file.to_path_buf())),
         MAGIC => Ok(Some(Part { header, bytes })),
         _ => Err(FormatError::damaged(
             file,
@@ -231,22 +232,9 @@ fn unite(parts: &[Part]) -> Run {
             c.size_class,
         )
     });
-    // Clocks of different nodes are compared by their wall clocks, so shift all to the first rank's.
-    let base = parts.first().map_or(0, |p| p.header.unix_ns);
-    let shift: FxHashMap<u32, i64> = parts
-        .iter()
-        .map(|p| (p.header.rank, p.header.unix_ns.wrapping_sub(base) as i64))
-        .collect();
-    let one_node = run.header.nodes.len() == 1;
-    let shifted = |rank: u32| {
-        if one_node {
-            0
-        } else {
-            shift.get(&rank).copied().unwrap_or(0)
-        }
-    };
-    join::messages(&mut run, messages, shifted);
-    join::windows(&mut run, events, shifted);
+    let clocks = clock::common(&mut run.header, parts.iter().map(|p| &p.header));
+    join::messages(&mut run, messages, &clocks);
+    join::windows(&mut run, events, &clocks);
     run
 }
 
@@ -396,9 +384,6 @@ fn rank_info(part: &Part, header: &Header) -> RankInfo {
     }
 }
 
-/// Nodes on whose wall clocks ranks are aligned are taken to agree to this, seconds.
-const WALL_CLOCK_ERROR: f64 = 0.01;
-
 fn header(parts: &[Part]) -> Header {
     let mut out = Header::default();
     let Some(first) = parts.first().map(|p| &p.header) else {
@@ -444,14 +429,6 @@ fn header(parts: &[Part]) -> Header {
     out.incomplete = (0..out.ranks.min(1 << 24))
         .filter(|r| !finished.contains(*r))
         .collect();
-    if out.nodes.len() > 1 {
-        out.clock_error_seconds = WALL_CLOCK_ERROR;
-        out.missing.push(format!(
-            "Clocks of the {} nodes were compared by their wall clocks only: waits between nodes are uncertain by some {:.0} ms.",
-            out.nodes.len(),
-            WALL_CLOCK_ERROR * 1e3
-        ));
-    }
     let lost: u64 = parts
         .iter()
         .flat_map(|p| p.header.descs.iter().take(p.header.tables as usize))

@@ -1,0 +1,205 @@
+//! The ranks as a binomial tree: rank `r` without its lowest bit is the parent of `r`. Messages go over
+//! the job's own MPI, on a communicator of our own.
+
+use crate::abi::{self, Library};
+use crate::process;
+use headwater_mpi_abi::Abi;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Our own duplicate of the world; 0 until there is one, and once ranks no longer talk to each other.
+static COMM: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes sent at once; counts are `int`s.
+const CHUNK: usize = 1 << 28;
+
+/// This rank's place in the tree.
+#[derive(Clone, Copy)]
+pub struct Tree {
+    library: &'static Library,
+    abi: &'static Abi,
+    comm: u64,
+    /// This rank.
+    pub rank: u32,
+    size: u32,
+}
+
+/// Makes the communicator, while the program waits in `MPI_Init` anyway.
+pub fn grow(library: &Library) {
+    let real = abi::pmpi("MPI_Comm_dup");
+    let mut comm = 0u64;
+    if real != 0 {
+        // SAFETY: all ranks are in MPI_Init; the new handle is written in the library's width.
+        let result = unsafe {
+            let dup: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real);
+            dup(library.world, &mut comm)
+        };
+        if result == 0 {
+            COMM.store(comm, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Ranks do not talk to each other any more.
+pub fn fell() {
+    COMM.store(0, Ordering::Relaxed);
+}
+
+/// The tree, while ranks talk to each other.
+pub fn tree() -> Option<Tree> {
+    let comm = COMM.load(Ordering::Relaxed);
+    Some(Tree {
+        library: abi::library()?,
+        abi: abi::get()?,
+        comm: Some(comm).filter(|c| *c != 0)?,
+        rank: process::RANK.load(Ordering::Relaxed),
+        size: process::SIZE.load(Ordering::Relaxed),
+    })
+}
+
+fn parent(rank: u32) -> Option<u32> {
+    (rank != 0).then(|| rank & (rank - 1))
+}
+
+fn children(rank: u32, size: u32) -> impl DoubleEndedIterator<Item = u32> {
+    // All bits below the lowest one of the rank's own.
+    let steps = if rank == 0 {
+        u32::BITS
+    } else {
+        rank.trailing_zeros()
+    };
+    (0..steps)
+        .filter_map(move |bit| rank.checked_add(1 << bit))
+        .filter(move |child| *child < size)
+}
+
+impl Tree {
+    /// The rank above this one; none above rank 0.
+    pub fn parent(&self) -> Option<u32> {
+        parent(self.rank)
+    }
+
+    /// The ranks right below this one, those with the smallest trees of their own first.
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = u32> + use<> {
+        children(self.rank, self.size)
+    }
+
+    /// Waits for all ranks.
+    pub fn barrier(&self) {
+        let real = abi::pmpi("MPI_Barrier");
+        if real != 0 {
+            // SAFETY: all ranks come by here, in MPI_Finalize.
+            unsafe {
+                let barrier: unsafe extern "C" fn(u64) -> i32 = std::mem::transmute(real);
+                barrier(self.comm);
+            }
+        }
+    }
+
+    /// Sends all of `bytes`, their number first.
+    pub fn send(&self, to: u32, bytes: &[u8]) -> bool {
+        let real = abi::pmpi("MPI_Send");
+        if real == 0 {
+            return false;
+        }
+        let length = (bytes.len() as u64).to_le_bytes();
+        let one = |part: &[u8]| {
+            // SAFETY: our own buffer, communicator and tag; bytes of as many as are there.
+            unsafe {
+                type Send = unsafe extern "C" fn(*const u8, i32, u64, i32, i32, u64) -> i32;
+                let send: Send = std::mem::transmute(real);
+                send(
+                    part.as_ptr(),
+                    part.len() as i32,
+                    self.library.byte,
+                    to as i32,
+                    0,
+                    self.comm,
+                ) == 0
+            }
+        };
+        one(&length) && bytes.chunks(CHUNK).all(one)
+    }
+
+    /// Receives what [`Tree::send`] sends.
+    pub fn receive(&self, from: u32) -> Option<Vec<u8>> {
+        let real = abi::pmpi("MPI_Recv");
+        if real == 0 {
+            return None;
+        }
+        let one = |part: &mut [u8]| {
+            // SAFETY: as above, and the library's own constant for no status.
+            let result = unsafe {
+                type Recv = unsafe extern "C" fn(*mut u8, i32, u64, i32, i32, u64, u64) -> i32;
+                let recv: Recv = std::mem::transmute(real);
+                recv(
+                    part.as_mut_ptr(),
+                    part.len() as i32,
+                    self.library.byte,
+                    from as i32,
+                    0,
+                    self.comm,
+                    self.abi.status_ignore,
+                )
+            };
+            (result == 0).then_some(())
+        };
+        let mut length = [0u8; 8];
+        one(&mut length)?;
+        let mut bytes = vec![0u8; usize::try_from(u64::from_le_bytes(length)).ok()?];
+        for part in bytes.chunks_mut(CHUNK) {
+            one(part)?;
+        }
+        Some(bytes)
+    }
+
+    /// Receives numbers that [`Tree::send_words`] sends.
+    pub fn receive_words<const N: usize>(&self, from: u32) -> Option<[u64; N]> {
+        let bytes = self.receive(from)?;
+        let mut words = bytes.chunks_exact(8);
+        let mut out = [0u64; N];
+        for word in &mut out {
+            *word = u64::from_le_bytes(words.next()?.try_into().ok()?);
+        }
+        Some(out)
+    }
+
+    /// Sends numbers.
+    pub fn send_words(&self, to: u32, words: &[u64]) -> bool {
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.send(to, &bytes)
+    }
+
+    /// Whether `mine` holds on all ranks: gathered up the tree, told down the same tree.
+    pub fn all(&self, mine: bool) -> bool {
+        let told = |from| self.receive_words(from) == Some([1]);
+        // Every child is heard, whatever the others said.
+        let mut yes = self.children().fold(mine, |yes, child| told(child) && yes);
+        if let Some(parent) = self.parent() {
+            yes = self.send_words(parent, &[u64::from(yes)]) && told(parent);
+        }
+        for child in self.children().rev() {
+            self.send_words(child, &[u64::from(yes)]);
+        }
+        yes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_is_the_child_of_its_parent_alone() {
+        for size in 1..70u32 {
+            let mut seen = vec![None; size as usize];
+            for rank in 0..size {
+                for child in children(rank, size) {
+                    let before = seen[child as usize].replace(rank);
+                    assert_eq!(before, None, "{child} of {size} has one parent");
+                }
+            }
+            let parents: Vec<_> = (0..size).map(parent).collect();
+            assert_eq!(seen, parents);
+        }
+    }
+}
