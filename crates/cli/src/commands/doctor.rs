@@ -102,7 +102,7 @@ fn counters() -> Finding {
         (None, _) => (false, "the kernel offers no performance events; page faults, switches and run-queue delay are recorded all the same".to_string()),
         (Some(_), false) => (false, "this machine has no hardware counters (a virtual machine, perhaps); software counters are recorded all the same".to_string()),
         (Some(l), true) if l > 2 => (false, format!("perf_event_paranoid is {l}; ask for 2 or less to have hardware counters")),
-        (Some(l), true) => (true, format!("hardware counters are there (perf_event_paranoid {l}); this version does not record them yet")),
+        (Some(l), true) => (true, format!("hardware counters are there (perf_event_paranoid {l})")),
     };
     Finding {
         what: "counters",
