@@ -19,10 +19,13 @@ pub enum MpiKind {
 /// The MPI library that `program` loads and where it is.
 ///
 /// # Errors
-/// A program that is not there or does not use MPI, or holds it within itself.
+/// A program that is not there, is a script, does not use MPI, or holds it within itself.
 pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
     let name = program.display().to_string();
     let bytes = std::fs::read(program).map_err(|_| LaunchError::NotFound(name.clone()))?;
+    if bytes.starts_with(b"#!") {
+        return Err(LaunchError::Script(name));
+    }
     let search: Vec<PathBuf> = std::env::var("LD_LIBRARY_PATH")
         .unwrap_or_default()
         .split(':')
