@@ -22,6 +22,11 @@ pub enum LaunchError {
         "{0} is a script, which does not tell its MPI library; name the launcher: headwater run -n 2,4 -- mpirun -n {{np}} {0}"
     )]
     Script(String),
+    /// A set-user-ID or set-group-ID program.
+    #[error(
+        "{0} runs as another user or group, and the loader preloads nothing into such programs; record a copy without those mode bits"
+    )]
+    ChangesUser(String),
     /// The launcher is not there.
     #[error(
         "there is no launcher {0} on this machine; install it, or name yours: headwater run -n 2,4 -- mpirun -n {{np}} ./app"

@@ -10,20 +10,50 @@ fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The launcher that a word names. Generic names stand for several; which is told by what they link to.
+/// The launcher that a word names. Names such as `mpirun` stand for several; which one is told by
+/// what the file holds.
 pub fn recognise(word: &str) -> Option<&'static Launcher> {
-    let resolved = find_program(word).and_then(|p| p.canonicalize().ok());
-    let real = resolved
-        .as_ref()
-        .map_or(String::new(), |p| base(&p.to_string_lossy()).to_string());
-    let by = |name: &str| {
-        LAUNCHERS.iter().find(|l| {
-            l.names.first() == Some(&name)
-                || l.names.contains(&name) && !matches!(name, "mpirun" | "mpiexec")
-        })
-    };
-    let exact = by(base(word)).or_else(|| by(&real));
-    exact.or_else(|| LAUNCHERS.iter().find(|l| l.names.contains(&base(word))))
+    let path = find_program(word);
+    let real = path.as_ref().and_then(|p| p.canonicalize().ok());
+    let real = real.map_or(String::new(), |p| p.display().to_string());
+    [base(word), base(&real)].iter().find_map(|name| {
+        let mut fitting = LAUNCHERS.iter().filter(|l| l.names.contains(name));
+        let first = fitting.next()?;
+        let Some(second) = fitting.next() else {
+            return Some(first);
+        };
+        let kind = path.as_deref().and_then(launcher_library);
+        let mut all = [first, second].into_iter().chain(fitting);
+        all.find(|l| l.kind == kind).or(Some(first))
+    })
+}
+
+/// The library that the launcher in the file `path` belongs to, by what it holds; `None` where that
+/// tells nothing.
+pub fn launcher_library(path: &Path) -> Option<MpiKind> {
+    let bytes = std::fs::read(path).ok()?;
+    let holds = |text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
+    let marks = [
+        ("I_MPI_", MpiKind::Intel),
+        ("open-rte", MpiKind::OpenMpi),
+        ("prte", MpiKind::OpenMpi),
+        ("HYDRA", MpiKind::Mpich),
+    ];
+    marks.iter().find(|(mark, _)| holds(mark)).map(|m| m.1)
+}
+
+/// The launchers that are installed, each name that is found once, with the file behind it.
+pub fn installed() -> Vec<(&'static str, PathBuf)> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in LAUNCHERS.iter().flat_map(|l| l.names) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let there = names
+        .into_iter()
+        .filter_map(|n| Some((n, find_program(n)?)));
+    there.collect()
 }
 
 fn may_run(path: &Path) -> bool {
@@ -80,7 +110,7 @@ pub fn place_before_program(
 /// Refuses a program that cannot be run, or not be recorded.
 fn fit(word: &str) -> Result<(), LaunchError> {
     match mpi_library(&program(word)?) {
-        Err(e @ LaunchError::StaticMpi(_)) => Err(e),
+        Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),
         _ => Ok(()),
     }
 }

@@ -13,7 +13,9 @@ mod supervise;
 mod table;
 
 pub use error::LaunchError;
-pub use launcher::{Plan, command_for, place_before_program, recognise};
+pub use launcher::{
+    Plan, command_for, installed, launcher_library, place_before_program, recognise,
+};
 pub use library::{MpiKind, mpi_library};
 pub use preload::{collector_path, exec};
 pub use supervise::{Ended, supervise};
