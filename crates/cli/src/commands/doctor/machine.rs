@@ -75,9 +75,7 @@ pub fn counters() -> Finding {
     match level {
         Some(level) if hardware && (may || level <= 2) => Finding::good(
             WHAT,
-            format!(
-                "hardware counters are there and permitted (perf_event_paranoid {level})"
-            ),
+            format!("hardware counters are there and permitted (perf_event_paranoid {level})"),
         ),
         Some(level) if hardware => Finding::look(
             WHAT,
