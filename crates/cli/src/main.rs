@@ -3,8 +3,6 @@
 mod args;
 mod commands;
 mod exit;
-mod output;
-mod progress;
 mod source;
 
 use clap::Parser;

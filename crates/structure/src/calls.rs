@@ -1,7 +1,8 @@
 //! Calls across the functions of a module: names, targets, who leads to MPI, who comes back to itself.
 
-use crate::elf::Symbol;
-use crate::flow::{Callee, Flow, Site};
+use crate::elf::Image;
+use crate::flow::Callee;
+use crate::functions::Function;
 use crate::graph::NONE;
 use crate::names;
 use headwater_model::psg::VertexKind;
@@ -21,42 +22,41 @@ pub struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// Joins the call sites of all functions; `name` tells whom a site calls.
+    /// Joins the call sites of all functions.
     pub fn new(
-        functions: &[Symbol],
-        flows: &[Flow],
-        name: impl Fn(Callee) -> Option<&'a str> + Sync,
+        functions: &'a [Function],
+        image: &'a Image<'_>,
+        stubs: &FxHashMap<u64, &'a str>,
     ) -> Self {
-        let index: FxHashMap<u64, usize> = functions
-            .iter()
-            .enumerate()
-            .map(|(i, f)| (f.address, i))
-            .collect();
-        let by_name: FxHashMap<&str, usize> = functions
-            .iter()
-            .enumerate()
-            .filter_map(|(i, f)| Some((f.name.as_deref()?, i)))
-            .collect();
-        let names: Vec<Vec<Option<&str>>> = flows
+        let (mut index, mut by_name) = (FxHashMap::default(), FxHashMap::default());
+        for (i, f) in functions.iter().enumerate() {
+            index.insert(f.address(), i);
+            if let Some(name) = f.name.as_deref() {
+                by_name.insert(name, i);
+            }
+        }
+        let name = |callee: Callee| match callee {
+            Callee::Address(a) => match index.get(&a) {
+                Some(i) => functions[*i].name.as_deref(),
+                None => stubs.get(&a).copied(),
+            },
+            Callee::Slot(slot) => image.got.get(&slot).map(String::as_str),
+            Callee::Pointer => None,
+        };
+        let target = |callee: Callee| match callee {
+            Callee::Address(a) if index.contains_key(&a) => index.get(&a).copied(),
+            _ => by_name.get(name(callee)?).copied(),
+        };
+        let sites = |f: &'a Function| f.flow.sites.iter();
+        let names: Vec<Vec<Option<&str>>> = functions
             .par_iter()
-            .map(|f| f.sites.iter().map(|s| name(s.callee)).collect())
+            .map(|f| sites(f).map(|s| name(s.callee)).collect())
             .collect();
-        let targets: Vec<Vec<Option<usize>>> = flows
-            .iter()
-            .zip(&names)
-            .map(|(flow, names)| {
-                let target = |(site, name): (&Site, &Option<&str>)| match site.callee {
-                    Callee::Address(a) => index
-                        .get(&a)
-                        .copied()
-                        .or_else(|| by_name.get((*name)?).copied()),
-                    Callee::Slot(_) => by_name.get((*name)?).copied(),
-                    Callee::Pointer => None,
-                };
-                flow.sites.iter().zip(names).map(target).collect()
-            })
+        let targets: Vec<Vec<Option<usize>>> = functions
+            .par_iter()
+            .map(|f| sites(f).map(|s| target(s.callee)).collect())
             .collect();
-        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); flows.len()];
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
         for (from, list) in targets.iter().enumerate() {
             list.iter().flatten().for_each(|to| callers[*to].push(from));
         }
@@ -64,7 +64,7 @@ impl<'a> Calls<'a> {
             .iter()
             .map(|list| list.iter().flatten().any(|n| names::is_mpi_name(n)))
             .collect();
-        let mut open: Vec<usize> = (0..flows.len()).filter(|i| reaches_mpi[*i]).collect();
+        let mut open: Vec<usize> = (0..functions.len()).filter(|i| reaches_mpi[*i]).collect();
         while let Some(at) = open.pop() {
             for &caller in &callers[at] {
                 if !std::mem::replace(&mut reaches_mpi[caller], true) {

@@ -29,8 +29,8 @@ pub struct Row {
 pub struct Inline {
     /// Its code.
     pub ranges: Vec<(u64, u64)>,
-    /// How deep in other inlined functions.
-    pub depth: u32,
+    /// The one around it, which stands before it.
+    pub outer: Option<usize>,
     /// Its name.
     pub name: String,
 }
@@ -68,13 +68,14 @@ fn sections<'f>(file: &'f object::File<'_>) -> Option<DwarfSections<Cow<'f, [u8]
 }
 
 /// Reads the debug information of a module, from its split files where it has them.
-pub fn read(image: &Image<'_>, split: Option<&Split>) -> Info {
-    let own = split.and_then(|s| s.own.as_ref()).map(|m| &m[..]);
+pub fn read(image: &Image<'_>, split: &Split) -> Info {
+    let own = split.own.as_ref().map(|m| &m[..]);
     let Ok(file) = object::File::parse(own.unwrap_or_else(|| image.file.data())) else {
         return Info::default();
     };
     let shared = split
-        .and_then(|s| s.shared.as_ref())
+        .shared
+        .as_ref()
         .and_then(|m| object::File::parse(&m[..]).ok());
     let (Some(main), extra) = (sections(&file), shared.as_ref().and_then(sections)) else {
         return Info::default();
@@ -235,14 +236,14 @@ fn functions(
     part: &mut Part,
 ) -> gimli::Result<()> {
     let mut entries = unit.entries();
-    // For each level of the tree: index of the function that it is in, and depth of inlining.
-    let mut levels: Vec<(isize, Option<usize>, u32)> = Vec::new();
+    // For each level of the tree: indices of the function and of the inlined function that it is in.
+    let mut levels: Vec<(isize, Option<usize>, Option<usize>)> = Vec::new();
     while let Some(entry) = entries.next_dfs()? {
         let depth = entry.depth();
         while levels.last().is_some_and(|l| l.0 >= depth) {
             levels.pop();
         }
-        let (_, inside, inlining) = levels.last().copied().unwrap_or((0, None, 0));
+        let (_, inside, outer) = levels.last().copied().unwrap_or((0, None, None));
         match entry.tag() {
             gimli::DW_TAG_subprogram => {
                 let ranges = ranges(dwarf, unit, entry);
@@ -257,10 +258,11 @@ fn functions(
                     ));
                     part.functions.len() - 1
                 });
-                levels.push((depth, function, 0));
+                levels.push((depth, function, None));
             }
             gimli::DW_TAG_inlined_subroutine => {
                 let ranges = ranges(dwarf, unit, entry);
+                let mut this = outer;
                 if let Some((_, function)) = inside
                     .and_then(|i| part.functions.get_mut(i))
                     .filter(|_| !ranges.is_empty())
@@ -269,11 +271,12 @@ fn functions(
                         name(dwarf, unit, entry, 6).unwrap_or_else(|| "inlined function".into());
                     function.inlines.push(Inline {
                         ranges,
-                        depth: inlining,
+                        outer,
                         name,
                     });
+                    this = Some(function.inlines.len() - 1);
                 }
-                levels.push((depth, inside, inlining + 1));
+                levels.push((depth, inside, this));
             }
             _ => {}
         }

@@ -41,6 +41,8 @@ pub struct Image<'a> {
     pub sections: Vec<Section<'a>>,
     /// Names of functions that GOT slots point to.
     pub got: FxHashMap<u64, String>,
+    /// Addresses in this module that the loader writes into slots, sorted by slot.
+    relocated: Vec<(u64, u64)>,
     /// GNU build id in hexadecimal, or empty.
     pub build_id: String,
 }
@@ -110,13 +112,14 @@ impl<'a> Image<'a> {
             .collect();
         sections.sort_by_key(|s| s.address);
         let id = file.build_id().ok().flatten().unwrap_or(&[]);
-        let build_id = id.iter().map(|b| format!("{b:02x}")).collect();
-        let got = got_names(&file);
+        let build_id = crate::debug::hex(id);
+        let (got, relocated) = slots(&file);
         Ok(Self {
             file,
             machine,
             sections,
             got,
+            relocated,
             build_id,
         })
     }
@@ -131,47 +134,64 @@ impl<'a> Image<'a> {
             .filter(|b| !b.is_empty())
     }
 
-    /// Functions of the symbol tables.
-    pub fn symbols(&self) -> Vec<Symbol> {
-        let code = |a: u64| {
-            self.sections
-                .iter()
-                .any(|s| s.code && (s.address..s.address + s.data.len() as u64).contains(&a))
-        };
-        let all = self.file.symbols().chain(self.file.dynamic_symbols());
-        all.filter(|s| s.is_definition() && s.kind() == SymbolKind::Text && s.address() != 0)
-            .filter_map(|s| {
-                Some(Symbol {
-                    address: s.address(),
-                    size: s.size(),
-                    name: Some(s.name().ok()?.to_string()),
-                })
-            })
-            .filter(|s| code(s.address))
-            .collect()
+    /// The address in this module that the loader writes into `slot`.
+    pub fn relocated(&self, slot: u64) -> Option<u64> {
+        let at = self.relocated.binary_search_by_key(&slot, |r| r.0).ok()?;
+        self.relocated.get(at).map(|r| r.1)
+    }
+
+    /// The section of code that holds `address`; not one with stubs of the linker.
+    pub fn code_at(&self, address: u64) -> Option<&Section<'a>> {
+        let after = self.sections.partition_point(|s| s.address <= address);
+        let section = self.sections.get(after.checked_sub(1)?)?;
+        (section.code && !section.is_stubs() && address < section.end()).then_some(section)
     }
 }
 
-/// Names of the functions that the loader writes into GOT slots.
-fn got_names(file: &ElfFile64<'_, Endianness>) -> FxHashMap<u64, String> {
-    let mut out = FxHashMap::default();
-    let Some(relocations) = file.dynamic_relocations() else {
-        return out;
-    };
+impl Section<'_> {
+    /// First address behind it.
+    pub fn end(&self) -> u64 {
+        self.address.saturating_add(self.data.len() as u64)
+    }
+
+    /// Whether it holds the linker's stubs.
+    pub fn is_stubs(&self) -> bool {
+        let name = self.name.as_str();
+        matches!(name, ".plt" | ".plt.got" | ".plt.sec" | ".init" | ".fini")
+    }
+}
+
+/// Functions of a file's symbol tables.
+pub fn symbols<'d>(file: &impl Object<'d>) -> Vec<Symbol> {
+    let all = file.symbols().chain(file.dynamic_symbols());
+    all.filter(|s| s.is_definition() && s.kind() == SymbolKind::Text && s.address() != 0)
+        .filter_map(|s| {
+            Some(Symbol {
+                address: s.address(),
+                size: s.size(),
+                name: Some(s.name().ok()?.to_string()),
+            })
+        })
+        .collect()
+}
+
+/// What the loader writes: names of functions by GOT slot, and addresses in this module by slot.
+fn slots(file: &ElfFile64<'_, Endianness>) -> (FxHashMap<u64, String>, Vec<(u64, u64)>) {
+    let (mut names, mut addresses) = (FxHashMap::default(), Vec::new());
     let symbols = file.dynamic_symbol_table();
-    for (slot, relocation) in relocations {
+    for (slot, relocation) in file.dynamic_relocations().into_iter().flatten() {
         let RelocationTarget::Symbol(index) = relocation.target() else {
+            addresses.push((slot, relocation.addend() as u64));
             continue;
         };
         let symbol = symbols
             .as_ref()
             .and_then(|t| object::ObjectSymbolTable::symbol_by_index(t, index).ok());
-        if let Some(name) = symbol
-            .and_then(|s| s.name().ok().map(str::to_string))
-            .filter(|n| !n.is_empty())
-        {
-            out.insert(slot, name);
+        let name = symbol.and_then(|s| s.name().ok().map(str::to_string));
+        if let Some(name) = name.filter(|n| !n.is_empty()) {
+            names.insert(slot, name);
         }
     }
-    out
+    addresses.sort_unstable();
+    (names, addresses)
 }

@@ -1,8 +1,9 @@
 //! A function's flow of control: basic blocks with jump tables, dominators, loops, call sites.
 
-use crate::decode::{Op, Steer, Table, decode};
-use crate::elf::{Image, Machine};
+use crate::decode::{Op, Steer, decode};
+use crate::elf::Image;
 use crate::graph::{Graph, Loop};
+use crate::table::{Leap, Table};
 
 /// A basic block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct Block {
 /// What a call site calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callee {
-    /// Code at an address: a function or a PLT stub.
+    /// Code at an address: a function or a stub of the linker.
     Address(u64),
     /// What a GOT slot points to.
     Slot(u64),
@@ -35,6 +36,8 @@ pub struct Site {
     pub block: u32,
     /// Whom it calls.
     pub callee: Callee,
+    /// Whether it is a jump.
+    pub jump: bool,
 }
 
 /// The flow of a function.
@@ -42,12 +45,16 @@ pub struct Site {
 pub struct Flow {
     /// Blocks by address.
     pub blocks: Vec<Block>,
+    /// The block that the function is entered at.
+    pub entry: u32,
     /// Immediate dominators of blocks.
     pub idom: Vec<u32>,
     /// Blocks in reverse postorder.
     pub order: Vec<u32>,
     /// Blocks' successors.
     pub successors: Vec<Vec<u32>>,
+    /// Blocks that control leaves the function from, to come back to its caller.
+    pub exits: Vec<u32>,
     /// Loops, outer before inner.
     pub loops: Vec<Loop>,
     /// Call sites by address.
@@ -59,223 +66,232 @@ pub struct Flow {
 /// Functions longer than this are not taken apart: no compiler makes them, damaged files do.
 const LONGEST: u64 = 16 << 20;
 
-/// Analyses the code in `[start, end)`; `returns` tells of a callee whether it comes back.
-pub fn analyse(image: &Image<'_>, start: u64, end: u64, returns: impl Fn(Callee) -> bool) -> Flow {
-    let length = usize::try_from(end.saturating_sub(start).min(LONGEST)).unwrap_or(0);
-    let code = image
-        .bytes_at(start)
-        .and_then(|b| b.get(..length.min(b.len())))
-        .unwrap_or(&[]);
-    let ops = decode(image.machine, code, start);
-    let Some(last) = ops.last() else {
+/// Analyses the code of a function that is entered at the start of the first range; `returns` tells of a
+/// callee whether it comes back.
+pub fn analyse(image: &Image<'_>, ranges: &[(u64, u64)], returns: impl Fn(Callee) -> bool) -> Flow {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_unstable();
+    let mut ops: Vec<Op> = Vec::new();
+    for (start, end) in &mut sorted {
+        let length = usize::try_from(end.saturating_sub(*start).min(LONGEST)).unwrap_or(0);
+        let bytes = image.bytes_at(*start).unwrap_or(&[]);
+        let code = bytes.get(..length.min(bytes.len())).unwrap_or(&[]);
+        let part = decode(image.machine, code, *start);
+        *end = part.last().map_or(*start, Op::end);
+        match ops.is_empty() {
+            true => ops = part,
+            false => ops.extend(part),
+        }
+    }
+    let Some(entry) = ranges.first().filter(|_| !ops.is_empty()) else {
         return Flow::default();
     };
-    let end = last.at + u64::from(last.len);
-    let inside = |a: u64| (start..end).contains(&a);
-    let tables: Vec<(u64, Vec<u64>)> = ops
-        .iter()
-        .filter_map(|op| match op.steer {
-            Steer::Indirect(table) => Some((op.at, targets(image, table, &inside))),
+    let mut code = Code {
+        ops,
+        ranges: sorted,
+        tables: Vec::new(),
+    };
+    code.read_tables(image);
+    code.flow(entry.0, returns)
+}
+
+/// The instructions of a function with what its jump tables hold.
+struct Code {
+    ops: Vec<Op>,
+    /// Sorted.
+    ranges: Vec<(u64, u64)>,
+    /// Targets by instruction; none for a table that leads out.
+    tables: Vec<(u64, Vec<u64>)>,
+}
+
+impl Code {
+    fn inside(&self, address: u64) -> bool {
+        let after = self.ranges.partition_point(|r| r.0 <= address);
+        after > 0 && address < self.ranges[after - 1].1
+    }
+
+    /// Whether an instruction begins there: in the middle of one there is data, or damage.
+    fn begins(&self, address: u64) -> bool {
+        self.inside(address) && self.ops.binary_search_by_key(&address, |o| o.at).is_ok()
+    }
+
+    fn read_tables(&mut self, image: &Image<'_>) {
+        let tables = self.ops.iter().filter_map(|op| match op.steer {
+            Steer::Leap(Leap::Through(table)) => Some((op.at, table)),
             _ => None,
-        })
-        .collect();
-    let blocks = blocks(&ops, &tables, inside, end);
-    connect(&ops, &tables, blocks, inside, returns)
-}
-
-/// Targets of a jump table inside the function.
-fn targets(image: &Image<'_>, table: Table, inside: &impl Fn(u64) -> bool) -> Vec<u64> {
-    const MOST: u32 = 1024;
-    let Some(bytes) = image.bytes_at(table.at).filter(|_| table.at != 0) else {
-        return Vec::new();
-    };
-    let size = usize::from(table.entry.clamp(1, 8));
-    let entries = bytes
-        .chunks_exact(size)
-        .take(table.entries.unwrap_or(MOST) as usize);
-    let target = |e: &[u8]| {
-        let raw = e
-            .iter()
-            .rev()
-            .fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
-        if size == 8 {
-            return raw;
-        }
-        let unused = 64 - 8 * size as u32;
-        let distance = if table.signed {
-            (raw << unused) as i64 >> unused
-        } else {
-            raw as i64
+        });
+        let tables: Vec<(u64, Table)> = tables.collect();
+        let mut begins: Vec<u64> = tables.iter().map(|t| t.1.at).collect();
+        begins.sort_unstable();
+        let targets = |(at, table): (u64, Table)| {
+            let next = begins.partition_point(|b| *b <= table.at);
+            let end = begins.get(next).copied().unwrap_or(u64::MAX);
+            (at, table.targets(image, end, |t| self.begins(t)))
         };
-        table
-            .base
-            .wrapping_add_signed(distance << u32::from(table.shift.min(3)))
-    };
-    let mut out: Vec<u64> = entries.map(target).take_while(|t| inside(*t)).collect();
-    out.sort_unstable();
-    out.dedup();
-    out
-}
+        self.tables = tables.into_iter().map(targets).collect();
+    }
 
-fn blocks(
-    ops: &[Op],
-    tables: &[(u64, Vec<u64>)],
-    inside: impl Fn(u64) -> bool,
-    end: u64,
-) -> Vec<Block> {
-    let mut leaders: Vec<u64> = ops.first().map(|o| o.at).into_iter().collect();
-    for op in ops {
-        let next = op.at + u64::from(op.len);
-        match op.steer {
-            Steer::Jump(to) | Steer::Branch(to) => leaders.extend([to, next]),
-            Steer::Indirect(_) | Steer::JumpSlot(_) | Steer::End => leaders.push(next),
-            _ => {}
+    fn targets(&self, at: u64) -> &[u64] {
+        let found = self.tables.binary_search_by_key(&at, |t| t.0);
+        found.map_or(&[], |i| &self.tables[i].1)
+    }
+
+    /// Where an indirect jump goes, now that tables have been read: one of addresses elsewhere is a
+    /// table of functions.
+    fn leap(&self, op: &Op, leap: Leap) -> Leap {
+        match leap {
+            Leap::Through(table) if self.targets(op.at).is_empty() => match table.entry {
+                8 => Leap::Away,
+                _ => Leap::Unknown,
+            },
+            known => known,
         }
     }
-    leaders.extend(tables.iter().flat_map(|t| &t.1));
-    // A target in the middle of an instruction is no leader: overlapping code is data or damage.
-    let starts = |a: &u64| ops.binary_search_by_key(a, |o| o.at).is_ok();
-    leaders.retain(|a| inside(*a) && starts(a));
-    leaders.sort_unstable();
-    leaders.dedup();
-    let ends = leaders.iter().skip(1).copied().chain([end]);
-    leaders
-        .iter()
-        .copied()
-        .zip(ends)
-        .map(|(start, end)| Block { start, end })
-        .collect()
-}
 
-fn connect(
-    ops: &[Op],
-    tables: &[(u64, Vec<u64>)],
-    blocks: Vec<Block>,
-    inside: impl Fn(u64) -> bool,
-    returns: impl Fn(Callee) -> bool,
-) -> Flow {
-    let mut graph = Graph::new(blocks.len());
-    let mut sites = Vec::new();
-    let mut open = Vec::new();
-    let block_at = |a: u64| {
-        blocks
-            .binary_search_by_key(&a, |b| b.start)
-            .ok()
-            .map(|i| i as u32)
-    };
-    let mut at = 0;
-    for (index, block) in (0u32..).zip(&blocks) {
-        let mut falls = true;
-        while let Some(op) = ops.get(at).filter(|o| o.at < block.end) {
-            at += 1;
-            let end = op.at + u64::from(op.len);
-            let mut site = |callee| {
-                sites.push(Site {
-                    at: op.at,
-                    end,
-                    block: index,
-                    callee,
-                })
-            };
-            let mut jump = |to: u64| block_at(to).into_iter().for_each(|b| graph.edge(index, b));
+    fn blocks(&self, returns: &impl Fn(Callee) -> bool) -> Vec<Block> {
+        let mut leaders: Vec<u64> = self.ranges.iter().map(|r| r.0).collect();
+        for op in &self.ops {
             match op.steer {
-                Steer::Next => {}
-                Steer::Jump(to) | Steer::Branch(to) => {
-                    if inside(to) {
-                        jump(to)
-                    } else {
-                        site(Callee::Address(to))
-                    }
-                    falls = matches!(op.steer, Steer::Branch(_));
+                Steer::Jump(to) | Steer::Branch(to) => leaders.extend([to, op.end()]),
+                Steer::Call(to) if !returns(Callee::Address(to)) => leaders.push(op.end()),
+                Steer::CallSlot(slot) if !returns(Callee::Slot(slot)) => leaders.push(op.end()),
+                Steer::Next | Steer::Call(_) | Steer::CallSlot(_) | Steer::CallIndirect => {}
+                Steer::Leap(_) | Steer::JumpSlot(_) | Steer::Return | Steer::Stop => {
+                    leaders.push(op.end());
                 }
-                Steer::Indirect(_) => {
-                    falls = false;
-                    let known = tables
-                        .iter()
-                        .find(|t| t.0 == op.at)
-                        .filter(|t| !t.1.is_empty());
-                    match known {
-                        Some((_, targets)) => targets.iter().for_each(|t| jump(*t)),
-                        None => open.push(index),
-                    }
-                }
-                Steer::JumpSlot(slot) => {
-                    site(Callee::Slot(slot));
-                    falls = false;
-                }
-                Steer::Call(to) => {
-                    site(Callee::Address(to));
-                    falls = returns(Callee::Address(to));
-                }
-                Steer::CallSlot(slot) => {
-                    site(Callee::Slot(slot));
-                    falls = returns(Callee::Slot(slot));
-                }
-                Steer::CallIndirect => site(Callee::Pointer),
-                Steer::End => falls = false,
-            }
-            if !falls && op.at + u64::from(op.len) < block.end {
-                // Behind a call that does not come back the block goes on for others only.
-                falls = false;
             }
         }
-        if falls && (index as usize) + 1 < blocks.len() {
-            graph.edge(index, index + 1);
+        leaders.extend(self.tables.iter().flat_map(|t| &t.1));
+        leaders.sort_unstable();
+        leaders.dedup();
+        leaders.retain(|a| self.begins(*a));
+        let mut blocks: Vec<Block> = Vec::with_capacity(leaders.len());
+        let mut range = self.ranges.iter().peekable();
+        let next = leaders.iter().skip(1).copied().chain([u64::MAX]);
+        for (start, next) in leaders.iter().copied().zip(next) {
+            while range.peek().is_some_and(|r| r.1 <= start) {
+                range.next();
+            }
+            let end = range.peek().map_or(next, |r| r.1.min(next));
+            blocks.push(Block { start, end });
         }
+        blocks
     }
-    // Code that nothing leads to is what an unknown jump leads to.
-    for from in &open {
-        for to in 1..blocks.len() as u32 {
-            if graph.predecessors[to as usize].is_empty() {
-                graph.edge(*from, to);
+
+    fn flow(self, entry: u64, returns: impl Fn(Callee) -> bool) -> Flow {
+        let blocks = self.blocks(&returns);
+        let find = |a: u64| blocks.binary_search_by_key(&a, |b| b.start).ok();
+        let Some(entry) = find(entry) else {
+            return Flow::default();
+        };
+        let mut graph = Graph::new(blocks.len(), entry as u32);
+        let (mut sites, mut exits, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ops = self.ops.iter().peekable();
+        for (index, block) in (0u32..).zip(&blocks) {
+            let mut jump = |to: u64| {
+                find(to)
+                    .into_iter()
+                    .for_each(|b| graph.edge(index, b as u32))
+            };
+            // What the last instruction of the block leaves behind.
+            let (mut falls, mut leaves, mut calls) = (true, false, false);
+            while let Some(op) = ops.next_if(|o| o.at < block.end) {
+                let mut site = |callee, jump| {
+                    sites.push(Site {
+                        at: op.at,
+                        end: op.end(),
+                        block: index,
+                        callee,
+                        jump,
+                    });
+                    returns(callee)
+                };
+                calls = false;
+                match op.steer {
+                    Steer::Next => {}
+                    Steer::Jump(to) | Steer::Branch(to) => {
+                        falls = matches!(op.steer, Steer::Branch(_));
+                        match self.inside(to) {
+                            true => jump(to),
+                            false => leaves |= site(Callee::Address(to), true),
+                        }
+                    }
+                    Steer::Leap(leap) => {
+                        falls = false;
+                        match self.leap(op, leap) {
+                            Leap::Through(_) => self.targets(op.at).iter().for_each(|t| jump(*t)),
+                            Leap::Away => leaves |= site(Callee::Pointer, true),
+                            Leap::Unknown => open.push(index),
+                        }
+                    }
+                    Steer::JumpSlot(slot) => {
+                        leaves |= site(Callee::Slot(slot), true);
+                        falls = false;
+                    }
+                    Steer::Call(to) => {
+                        falls = site(Callee::Address(to), false);
+                        calls = true;
+                    }
+                    Steer::CallSlot(slot) => {
+                        falls = site(Callee::Slot(slot), false);
+                        calls = true;
+                    }
+                    Steer::CallIndirect => {
+                        site(Callee::Pointer, false);
+                        calls = true;
+                    }
+                    Steer::Return => (falls, leaves) = (false, true),
+                    Steer::Stop => falls = false,
+                }
+            }
+            if falls {
+                match blocks.get(index as usize + 1) {
+                    Some(next) if next.start == block.end => graph.edge(index, index + 1),
+                    // A call in the last place of the code does not come back; else it runs on into
+                    // another function.
+                    _ => leaves |= !calls,
+                }
+            }
+            if leaves {
+                exits.push(index);
             }
         }
-    }
-    let order = graph.order();
-    let idom = graph.dominators(&order);
-    let loops = graph.loops(&order, &idom);
-    Flow {
-        blocks,
-        idom,
-        order,
-        successors: graph.successors,
-        loops,
-        sites,
-        unresolved: open.len(),
+        // Code that nothing leads to is what an unknown jump leads to.
+        for from in &open {
+            for to in (0..blocks.len() as u32).filter(|to| *to != entry as u32) {
+                if graph.predecessors[to as usize].is_empty() {
+                    graph.edge(*from, to);
+                }
+            }
+        }
+        exits.extend(&open);
+        exits.sort_unstable();
+        exits.dedup();
+        let order = graph.order();
+        let idom = graph.dominators(&order);
+        let loops = graph.loops(&order, &idom);
+        Flow {
+            blocks,
+            entry: entry as u32,
+            idom,
+            order,
+            successors: graph.successors,
+            exits,
+            loops,
+            sites,
+            unresolved: open.len(),
+        }
     }
 }
 
-/// The name that a PLT stub at `address` jumps to.
-pub fn stub_name<'i>(image: &'i Image<'_>, address: u64) -> Option<&'i str> {
-    let bytes = image.bytes_at(address)?;
-    let bytes = bytes.get(..bytes.len().min(32))?;
-    let slot = match image.machine {
-        Machine::X86 => decode(image.machine, bytes, address)
-            .iter()
-            .take(3)
-            .find_map(|o| match o.steer {
-                Steer::JumpSlot(slot) => Some(slot),
-                _ => None,
-            })?,
-        Machine::Arm => arm_slot(bytes, address)?,
-    };
-    image.got.get(&slot).map(String::as_str)
-}
-
-/// The slot of `adrp x16, page; ldr x17, [x16, offset]`, perhaps behind a landing pad.
-fn arm_slot(bytes: &[u8], address: u64) -> Option<u64> {
-    let words: Vec<u32> = bytes
-        .chunks_exact(4)
-        .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
-        .collect();
-    let at = words
-        .iter()
-        .take(2)
-        .position(|w| w & 0x9f00_001f == 0x9000_0010)?;
-    let (adrp, ldr) = (*words.get(at)?, *words.get(at + 1)?);
-    let page = ((adrp >> 5 & 0x7_ffff) << 2 | adrp >> 29 & 3) as i32;
-    let page = i64::from(page << 11 >> 11) << 12;
-    let base = (address + 4 * at as u64) & !0xfff;
-    (ldr & 0xffc0_03ff == 0xf940_0211)
-        .then(|| base.wrapping_add_signed(page) + u64::from(ldr >> 10 & 0xfff) * 8)
+impl Flow {
+    /// Whether control can come back to the caller.
+    pub fn returns(&self) -> bool {
+        let reached = |b: &u32| {
+            self.idom
+                .get(*b as usize)
+                .is_some_and(|d| *d != crate::graph::NONE)
+        };
+        self.blocks.is_empty() || self.exits.iter().any(reached)
+    }
 }

@@ -10,7 +10,6 @@ pub struct Inlines<'a> {
     pub sub: Option<&'a Subprogram>,
     /// Boundaries of inlined code with the innermost inlined function behind each.
     cuts: Vec<(u64, Option<usize>)>,
-    outer: Vec<Option<usize>>,
 }
 
 impl<'a> Inlines<'a> {
@@ -20,7 +19,6 @@ impl<'a> Inlines<'a> {
             info,
             sub: info.functions.get(&address),
             cuts: Vec::new(),
-            outer: Vec::new(),
         };
         this.lay_out();
         this
@@ -29,47 +27,30 @@ impl<'a> Inlines<'a> {
     /// Cuts the function where inlined code begins or ends.
     fn lay_out(&mut self) {
         let Some(sub) = self.sub else { return };
-        let mut cuts: Vec<u64> = sub
-            .inlines
-            .iter()
-            .flat_map(|i| i.ranges.iter().flat_map(|r| [r.0, r.1]))
-            .collect();
+        let ranges = || sub.inlines.iter().flat_map(|i| &i.ranges);
+        let mut cuts: Vec<u64> = ranges().flat_map(|r| [r.0, r.1]).collect();
         cuts.sort_unstable();
         cuts.dedup();
-        let holds = |i: usize, a: u64| {
-            sub.inlines[i]
-                .ranges
-                .iter()
-                .any(|r| (r.0..r.1).contains(&a))
-        };
-        let mut innermost: FxHashMap<u64, (u32, usize)> = FxHashMap::default();
-        for (i, inline) in sub.inlines.iter().enumerate() {
+        self.cuts = cuts.into_iter().map(|c| (c, None)).collect();
+        // Of those that hold an address the last is innermost: each stands behind the one around it. So
+        // the last comes first, and `free` leads over what is taken.
+        let mut free: Vec<usize> = (0..=self.cuts.len()).collect();
+        for (i, inline) in sub.inlines.iter().enumerate().rev() {
             for r in &inline.ranges {
-                let first = cuts.partition_point(|c| *c < r.0);
-                for cut in cuts[first..].iter().take_while(|c| **c < r.1) {
-                    let at = innermost.entry(*cut).or_insert((inline.depth, i));
-                    if inline.depth > at.0 {
-                        *at = (inline.depth, i);
+                let mut at = self.cuts.partition_point(|c| c.0 < r.0);
+                loop {
+                    while free[at] != at {
+                        free[at] = free[free[at]];
+                        at = free[at];
                     }
+                    let Some(cut) = self.cuts.get_mut(at).filter(|c| c.0 < r.1) else {
+                        break;
+                    };
+                    cut.1 = Some(i);
+                    free[at] = at + 1;
                 }
             }
         }
-        self.cuts = cuts
-            .iter()
-            .map(|c| (*c, innermost.get(c).map(|i| i.1)))
-            .collect();
-        // The one around is the last before it, one less deep, that holds its first address.
-        self.outer = (0..sub.inlines.len())
-            .map(|i| {
-                let (depth, at) = (
-                    sub.inlines[i].depth,
-                    sub.inlines[i].ranges.first().map_or(0, |r| r.0),
-                );
-                (0..i)
-                    .rev()
-                    .find(|o| sub.inlines[*o].depth + 1 == depth && holds(*o, at))
-            })
-            .collect();
     }
 
     /// The innermost inlined function at `address`.
@@ -84,10 +65,15 @@ impl<'a> Inlines<'a> {
         self.cuts.get(after).map_or(u64::MAX, |c| c.0)
     }
 
-    /// Inlined functions around one, outermost first.
+    /// An inlined function and those around it, outward.
+    fn outward(&self, inline: Option<usize>) -> impl Iterator<Item = usize> {
+        let outer = |i: &usize| self.sub?.inlines.get(*i)?.outer;
+        std::iter::successors(inline, outer)
+    }
+
+    /// An inlined function and those around it, outermost first.
     pub fn chain(&self, inline: Option<usize>) -> Vec<usize> {
-        let mut out: Vec<usize> =
-            std::iter::successors(inline, |i| self.outer.get(*i).copied().flatten()).collect();
+        let mut out: Vec<usize> = self.outward(inline).collect();
         out.reverse();
         out
     }
@@ -114,11 +100,30 @@ impl<'a> Inlines<'a> {
 
     /// First and last line, in the file with most code, of the code in `ranges` at one level of inlining.
     pub fn lines(&self, ranges: &[(u64, u64)], level: Option<usize>) -> (u32, u32, u32) {
+        self.span(ranges, level, |_| true)
+    }
+
+    /// The same for code inside the function's body: in the line that declares the function, parameters
+    /// are made ready, which may be done anywhere.
+    pub fn body_lines(&self, ranges: &[(u64, u64)], level: Option<usize>) -> (u32, u32, u32) {
+        let declared = self.sub.filter(|_| level.is_none()).map_or(0, |s| s.line);
+        match self.span(ranges, level, |row| row.line != declared) {
+            (_, 0, 0) => self.lines(ranges, level),
+            found => found,
+        }
+    }
+
+    fn span(
+        &self,
+        ranges: &[(u64, u64)],
+        level: Option<usize>,
+        counts: impl Fn(&Row) -> bool,
+    ) -> (u32, u32, u32) {
         let mut files: Vec<(u32, u64, u32, u32)> = Vec::new();
         for &(start, end) in ranges {
             for (row, a, b) in self
                 .rows(start, end)
-                .filter(|(_, a, _)| self.at(*a) == level)
+                .filter(|(row, a, _)| counts(row) && self.at(*a) == level)
             {
                 match files.iter_mut().find(|f| f.0 == row.file) {
                     Some(f) => {
@@ -134,21 +139,34 @@ impl<'a> Inlines<'a> {
         most.map_or((u32::MAX, 0, 0), |f| (f.0, f.2, f.3))
     }
 
-    /// The innermost inlined function that holds most of the code in `ranges`.
-    pub fn level_of(&self, ranges: &[(u64, u64)]) -> Option<usize> {
-        let sub = self.sub.filter(|s| !s.inlines.is_empty())?;
+    /// The innermost inlined function that holds most of the code in `ranges`, and all of `inside`.
+    pub fn level_of(
+        &self,
+        ranges: &[(u64, u64)],
+        inside: impl Iterator<Item = u64>,
+    ) -> Option<usize> {
+        self.sub.filter(|s| !s.inlines.is_empty())?;
         let total: u64 = ranges.iter().map(|r| r.1 - r.0).sum();
-        let share = |i: usize| -> u64 {
-            let overlap =
-                |a: &(u64, u64), b: &(u64, u64)| a.1.min(b.1).saturating_sub(a.0.max(b.0));
-            sub.inlines[i]
-                .ranges
-                .iter()
-                .map(|x| ranges.iter().map(|r| overlap(r, x)).sum::<u64>())
-                .sum()
-        };
-        (0..sub.inlines.len())
-            .filter(|i| 2 * share(*i) > total)
-            .max_by_key(|i| (sub.inlines[*i].depth, share(*i)))
+        let mut share: FxHashMap<usize, u64> = FxHashMap::default();
+        for &(start, end) in ranges {
+            let mut at = start;
+            while at < end {
+                let next = self.next_cut(at).min(end);
+                for i in self.outward(self.at(at)) {
+                    *share.entry(i).or_default() += next - at;
+                }
+                at = next;
+            }
+        }
+        let mut most: Vec<(usize, u64)> = share.into_iter().collect();
+        most.retain(|(_, bytes)| 2 * bytes > total);
+        for address in inside {
+            if most.is_empty() {
+                return None;
+            }
+            let around: Vec<usize> = self.outward(self.at(address)).collect();
+            most.retain(|(i, _)| around.contains(i));
+        }
+        most.into_iter().map(|(i, _)| i).max()
     }
 }

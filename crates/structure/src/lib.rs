@@ -6,13 +6,14 @@
 //! of ScalAna (section III-A), got from machine code as in PerFlow (section 3.2), so that it works for
 //! whatever compiler made the file and nothing is rebuilt.
 //!
-//! The way: `elf` (sections, symbols, imported names) → `decode` (instructions that steer) → `flow`
-//! (basic blocks, jump tables, dominators, loops) → `regions` (what is around each block) → `tree`
-//! (vertices with lines from `dwarf`) → `module`.
+//! The way: `elf` (sections, symbols, imported names) → `decode` (instructions that steer, `x86` and
+//! `arm`, with jump tables) → `flow` (basic blocks, dominators, loops) → `functions` (where they lie,
+//! `parts` of them elsewhere, which ones never come back) → `regions` (what is around each block) →
+//! `tree` (vertices with lines from `dwarf`) → `module`.
 //! Bytes may be anything: what cannot be read becomes a sentence in `problems`, or an error that names
 //! the file; never a panic.
 
-mod arm_table;
+mod arm;
 mod cache;
 mod calls;
 mod debug;
@@ -27,9 +28,14 @@ mod graph;
 mod inlines;
 mod module;
 mod names;
+mod no_return;
+mod parts;
 mod regions;
 mod render;
+mod stubs;
+mod table;
 mod tree;
+mod x86;
 
 pub use cache::Cache;
 pub use error::StructureError;
@@ -64,7 +70,7 @@ impl Default for Options {
 pub fn analyse(path: &Path, options: &Options) -> Result<ModuleStructure, StructureError> {
     let file = elf::map(path)?;
     let image = elf::Image::parse(path, &file)?;
-    let debug = debug::find(path, &image, options);
-    let info = dwarf::read(&image, debug.as_ref());
-    Ok(module::build(path, &image, &info, options))
+    let split = debug::find(path, &image, options);
+    let info = dwarf::read(&image, &split);
+    Ok(module::build(path, &image, &split, &info, options))
 }

@@ -1,45 +1,37 @@
 //! The structure of a whole module, put together from its functions.
 
 use crate::calls::Calls;
+use crate::debug::Split;
 use crate::draft::Draft;
 use crate::dwarf::Info;
 use crate::elf::Image;
-use crate::flow::{Callee, Flow, analyse, stub_name};
-use crate::functions::functions;
+use crate::no_return::NoReturn;
 use crate::tree::Builder;
-use crate::{Options, names};
+use crate::{Options, functions, names, parts, stubs};
 use headwater_model::psg::{Counts, Function, LineRow, ModuleStructure, Vertex};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
 /// Builds the structure of a module.
-pub fn build(path: &Path, image: &Image<'_>, info: &Info, options: &Options) -> ModuleStructure {
-    let functions = functions(image);
-    let by_address: FxHashMap<u64, &str> = functions
-        .iter()
-        .filter_map(|f| Some((f.address, f.name.as_deref()?)))
-        .collect();
-    let callee_name = |callee: Callee| -> Option<&str> {
-        match callee {
-            Callee::Address(a) => by_address.get(&a).copied().or_else(|| stub_name(image, a)),
-            Callee::Slot(slot) => image.got.get(&slot).map(String::as_str),
-            Callee::Pointer => None,
-        }
-    };
-    let returns = |callee| !callee_name(callee).is_some_and(names::never_returns);
-    let flows: Vec<Flow> = functions
-        .par_iter()
-        .map(|f| analyse(image, f.address, f.address + f.size, returns))
-        .collect();
-    let calls = Calls::new(&functions, &flows, callee_name);
+pub fn build(
+    path: &Path,
+    image: &Image<'_>,
+    split: &Split,
+    info: &Info,
+    options: &Options,
+) -> ModuleStructure {
+    let stubs = stubs::names(image);
+    let told = functions::told(image, split);
+    let mut no_return = NoReturn::by_name(image, &stubs, &told);
+    let found = functions::find(image, told, |callee| no_return.returns(callee));
+    let mut functions = parts::join(found);
+    no_return.settle(image, &stubs, &mut functions);
+    let calls = Calls::new(&functions, image, &stubs);
     let drafts: Vec<(Draft, Counts)> = functions
         .par_iter()
-        .zip(&flows)
         .enumerate()
-        .map(|(index, (function, flow))| {
-            Builder::new(index, function, flow, info, &calls, options).build()
-        })
+        .map(|(index, function)| Builder::new(index, function, info, &calls, options).build())
         .collect();
     let mut out = ModuleStructure {
         path: path.to_string_lossy().into_owned(),
@@ -74,17 +66,17 @@ pub fn build(path: &Path, image: &Image<'_>, info: &Info, options: &Options) -> 
             address: v.address,
         });
         let vertices = vertices.collect();
-        let name = function
-            .name
-            .as_deref()
-            .map_or_else(|| format!("func@{:#x}", function.address), names::demangle);
+        let name = function.name.as_deref().map_or_else(
+            || format!("func@{:#x}", function.address()),
+            names::demangle,
+        );
         out.functions.push(Function {
             name: intern(&name, &mut out.strings),
             symbol: function
                 .name
                 .as_deref()
                 .map(|n| intern(n, &mut out.strings)),
-            ranges: vec![(function.address, function.address + function.size)],
+            ranges: function.ranges.clone(),
             vertices,
             owners: draft.owners,
         });
@@ -96,10 +88,11 @@ pub fn build(path: &Path, image: &Image<'_>, info: &Info, options: &Options) -> 
         c.comps += counts.comps;
         c.mpi += counts.mpi;
     }
+    out.problems.extend(split.problems.iter().cloned());
     if !info.present {
         out.problems.push("no debug information: places are named by function and address; compile with -g to see source lines".into());
     }
-    let unresolved: usize = flows.iter().map(|f| f.unresolved).sum();
+    let unresolved: usize = functions.iter().map(|f| f.flow.unresolved).sum();
     if unresolved > 0 {
         out.problems.push(format!(
             "{unresolved} indirect jumps could not be followed; loops around them may be missing"

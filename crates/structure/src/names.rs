@@ -18,40 +18,61 @@ pub fn is_mpi_name(name: &str) -> bool {
     c.is_some_and(upper) || fortran.is_some_and(word)
 }
 
-/// Functions that do not come back.
-const NO_RETURN: [&str; 22] = [
+/// Functions that do not come back; a `*` stands for the rest of a name.
+const NO_RETURN: [&str; 44] = [
+    "abort",
     "exit",
     "_exit",
     "_Exit",
     "quick_exit",
-    "abort",
+    "longjmp",
+    "_longjmp",
+    "siglongjmp",
+    "__longjmp_chk",
+    "pthread_exit",
+    "err",
+    "errx",
+    "verr",
+    "verrx",
+    "__assert*",
+    "__libc_fatal",
+    "__libc_start_main",
     "__stack_chk_fail",
-    "__assert_fail",
+    "__fortify_fail",
+    "__chk_fail",
     "__cxa_throw",
     "__cxa_rethrow",
     "__cxa_bad_cast",
+    "__cxa_bad_typeid",
+    "__cxa_throw_bad_array_new_length",
+    "__cxa_pure_virtual",
+    "__cxa_call_unexpected",
+    "__cxa_call_terminate",
+    "__clang_call_terminate",
     "_Unwind_Resume",
     "_ZSt9terminatev",
-    "__fortify_fail",
-    "__chk_fail",
-    "longjmp",
-    "siglongjmp",
-    "pthread_exit",
+    "_ZSt10unexpectedv",
+    "_gfortran_stop*",
+    "_gfortran_error_stop*",
+    "_gfortran_runtime_error",
+    "_gfortran_runtime_error_at",
+    "_ZN4core9panicking*",
+    "_gfortran_os_error*",
+    "_gfortran_exit_*",
     "MPI_Abort",
+    "PMPI_Abort",
     "mpi_abort_",
-    "__libc_start_main",
-    "_ZSt17__throw_bad_allocv",
-    "err",
+    "mpi_abort_f08_",
+    "pmpi_abort_",
 ];
 
 /// Whether a call of this name does not come back.
 pub fn never_returns(name: &str) -> bool {
     let base = name.split('@').next().unwrap_or(name);
-    NO_RETURN.contains(&base)
-        || base.starts_with("_gfortran_stop")
-        || base.starts_with("_gfortran_error_stop")
-        || base.starts_with("_gfortran_runtime_error")
-        || base.starts_with("_ZSt") && base.contains("__throw_")
+    NO_RETURN.iter().any(|known| match known.strip_suffix('*') {
+        Some(beginning) => base.starts_with(beginning),
+        None => base == *known,
+    }) || base.starts_with("_ZSt") && base.contains("__throw_")
 }
 
 /// Whether a call makes, ends or waits for a thread.

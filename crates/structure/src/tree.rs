@@ -6,18 +6,19 @@
 use crate::calls::Calls;
 use crate::draft::{Draft, DraftVertex, Key, in_preorder};
 use crate::dwarf::Info;
-use crate::elf::Symbol;
-use crate::flow::{Flow, Site};
+use crate::flow::{Block, Flow, Site};
+use crate::functions::Function;
+use crate::graph::{Loop, NONE};
 use crate::inlines::Inlines;
 use crate::regions::{Part, Regions};
 use crate::{Options, names};
 use headwater_model::psg::{Counts, VertexKind};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Builds the tree of one function.
 pub struct Builder<'a> {
     index: usize,
-    function: &'a Symbol,
+    function: &'a Function,
     flow: &'a Flow,
     calls: &'a Calls<'a>,
     options: &'a Options,
@@ -32,8 +33,7 @@ impl<'a> Builder<'a> {
     /// A builder for function number `index`.
     pub fn new(
         index: usize,
-        function: &'a Symbol,
-        flow: &'a Flow,
+        function: &'a Function,
         info: &'a Info,
         calls: &'a Calls<'a>,
         options: &'a Options,
@@ -41,10 +41,10 @@ impl<'a> Builder<'a> {
         Self {
             index,
             function,
-            flow,
+            flow: &function.flow,
             calls,
             options,
-            inlines: Inlines::new(info, function.address),
+            inlines: Inlines::new(info, function.address()),
             loop_inline: Vec::new(),
             loop_lines: Vec::new(),
             vertices: Vec::new(),
@@ -67,11 +67,7 @@ impl<'a> Builder<'a> {
     /// The tree, and its figures.
     pub fn build(mut self) -> (Draft, Counts) {
         let flow = self.flow;
-        let all: Vec<(u64, u64)> = vec![(
-            self.function.address,
-            self.function.address + self.function.size,
-        )];
-        let (file, first, last) = self.inlines.lines(&all, None);
+        let (file, first, last) = self.inlines.lines(&self.function.ranges, None);
         let declared = self.inlines.sub.map_or(0, |s| s.line);
         let first = if declared > 0 && declared < first {
             declared
@@ -85,55 +81,33 @@ impl<'a> Builder<'a> {
             file,
             first_line: first,
             last_line: last,
-            address: self.function.address,
+            address: self.function.address(),
         });
         for l in &flow.loops {
             let ranges = self.block_ranges(&l.nodes);
-            let level = self.inlines.level_of(&ranges);
-            let lines = self.inlines.lines(&ranges, level);
+            let level = self.inlines.level_of(&ranges, self.own_code(l));
+            let lines = self.inlines.body_lines(&ranges, level);
             self.loop_inline.push(level);
             self.loop_lines.push(lines);
         }
-        let regions = Regions {
-            flow,
-            calls: self.calls,
-            index: self.index,
-            max_loop_depth: self.options.max_loop_depth,
-        };
-        let branches = regions.branch_arms();
-        let kept = regions.kept_branches(&branches);
-        let loops = regions.kept_loops();
-        let paths = regions.paths(&branches, &kept, &loops);
+        let mpi: Vec<u32> = (flow.sites.iter().enumerate())
+            .filter(|(i, _)| self.calls.leads_to_mpi(self.index, *i))
+            .map(|(_, s)| s.block)
+            .collect();
+        let guards = self.guards();
+        let regions = Regions::new(flow, &mpi, self.options.max_loop_depth, &guards);
         let mut owners: Vec<(u64, u64, u32)> = Vec::new();
-        let mut site = flow.sites.iter().enumerate().peekable();
-        for (index, block) in flow.blocks.iter().enumerate() {
-            let path = &paths[index];
-            let mut at = block.start;
-            while at < block.end {
-                // Up to the next call or change of inlining.
-                let cut = self.inlines.next_cut(at).min(block.end);
-                while site.peek().is_some_and(|(_, s)| s.at < at) {
-                    site.next();
-                }
-                let call = site
-                    .peek()
-                    .filter(|(_, s)| s.at < cut)
-                    .map(|(i, s)| (*i, **s));
-                let vertex = self.vertex_for(path, self.inlines.at(at));
-                match call {
-                    Some((number, call)) if call.at == at => {
-                        let v = self.call_vertex(vertex, number, &call);
-                        owners.push((at, call.end, v));
-                        at = call.end.max(at + 1);
-                    }
-                    _ => {
-                        let end = call.map_or(cut, |c| c.1.at);
-                        let comp = self.comp(vertex, at);
-                        owners.push((at, end, comp));
-                        at = end;
-                    }
-                }
-            }
+        // Where the function is entered comes first, whatever was put before it.
+        let entry = self.function.address();
+        let parts = flow.blocks.partition_point(|b| b.start < entry);
+        let (before, behind) =
+            (0..flow.blocks.len() as u32).partition::<Vec<u32>, _>(|b| (*b as usize) < parts);
+        for index in behind.into_iter().chain(before) {
+            self.block(
+                flow.blocks[index as usize],
+                &regions.path(index),
+                &mut owners,
+            );
         }
         owners.sort_unstable();
         owners.dedup_by(|next, kept| {
@@ -143,7 +117,9 @@ impl<'a> Builder<'a> {
             }
             joined
         });
-        let before = 1 + flow.blocks.len() + flow.loops.len() + branches.len() + flow.sites.len();
+        let inlined = self.inlines.sub.map_or(0, |s| s.inlines.len());
+        let control = flow.loops.len() + regions.branches + inlined;
+        let before = 1 + flow.blocks.len() + control + flow.sites.len();
         let count = |f: fn(VertexKind) -> bool| self.vertices.iter().filter(|v| f(v.kind)).count();
         let counts = Counts {
             before,
@@ -155,6 +131,88 @@ impl<'a> Builder<'a> {
         };
         let (vertices, owners) = in_preorder(self.vertices, owners);
         (Draft { vertices, owners }, counts)
+    }
+
+    /// Code that is nowhere but at the loop's level of inlining or deeper: where it turns back, and its
+    /// calls, which compilers do not move.
+    fn own_code(&self, l: &Loop) -> impl Iterator<Item = u64> {
+        let flow = self.flow;
+        let turns = self.turns(l).map(|b| b.end.saturating_sub(1));
+        let calls = l.nodes.iter().flat_map(|n| {
+            let first = flow.sites.partition_point(|s| s.block < *n);
+            let sites = flow.sites[first..].iter();
+            sites.take_while(|s| s.block == *n).map(|s| s.at)
+        });
+        turns.chain(calls)
+    }
+
+    /// Blocks that a loop turns back from.
+    fn turns(&self, l: &Loop) -> impl Iterator<Item = Block> {
+        let flow = self.flow;
+        let header = l.header;
+        let turns = move |n: &&u32| flow.successors[**n as usize].contains(&header);
+        l.nodes
+            .iter()
+            .filter(turns)
+            .map(|n| flow.blocks[*n as usize])
+    }
+
+    /// Blocks that test a loop's condition before its first turn: it stands in the line where the loop
+    /// begins or turns back.
+    fn guards(&self) -> FxHashSet<u32> {
+        let flow = self.flow;
+        let up = |b: u32| flow.idom.get(b as usize).copied().filter(|u| *u != b);
+        let only = |b: &u32| flow.successors[*b as usize].len() == 1;
+        let mut out = FxHashSet::default();
+        for (l, lines) in flow.loops.iter().zip(&self.loop_lines) {
+            // Perhaps something is made ready between the test and the loop.
+            let before = up(l.header).filter(|b| *b != NONE);
+            let before = before.and_then(|b| if only(&b) { up(b) } else { Some(b) });
+            let Some(&block) = before.and_then(|b| flow.blocks.get(b as usize)) else {
+                continue;
+            };
+            let (file, _, line) = self.decision(block);
+            let same = |b: Block| (file, line) == (lines.0, self.decision(b).2);
+            if line > 0 && ((file, line) == (lines.0, lines.1) || self.turns(l).any(same)) {
+                out.extend(before);
+            }
+        }
+        out
+    }
+
+    /// The lines of a block at the level of inlining where it ends.
+    fn decision(&self, block: Block) -> (u32, u32, u32) {
+        let level = self.inlines.at(block.end.saturating_sub(1));
+        self.inlines.lines(&[(block.start, block.end)], level)
+    }
+
+    /// Finds the vertices of a block and what each of them owns.
+    fn block(&mut self, block: Block, path: &[Part], owners: &mut Vec<(u64, u64, u32)>) {
+        let sites = &self.flow.sites;
+        let mut number = sites.partition_point(|s| s.at < block.start);
+        let mut at = block.start;
+        while at < block.end {
+            // Up to the next call or change of inlining.
+            let cut = self.inlines.next_cut(at).min(block.end);
+            while sites.get(number).is_some_and(|s| s.at < at) {
+                number += 1;
+            }
+            let call = sites.get(number).filter(|s| s.at < cut);
+            let vertex = self.vertex_for(path, self.inlines.at(at));
+            match call {
+                Some(call) if call.at == at => {
+                    let v = self.call_vertex(vertex, number, call);
+                    owners.push((at, call.end, v));
+                    at = call.end.max(at + 1);
+                }
+                _ => {
+                    let end = call.map_or(cut, |c| c.at);
+                    let comp = self.comp(vertex, at);
+                    owners.push((at, end, comp));
+                    at = end;
+                }
+            }
+        }
     }
 
     /// The vertex for code with a path of loops and branches at a level of inlining.
@@ -231,11 +289,7 @@ impl<'a> Builder<'a> {
 
     fn branch_vertex(&mut self, parent: u32, block: u32) -> u32 {
         let b = self.flow.blocks[block as usize];
-        let lines = self.inlines.lines(
-            &[(b.start, b.end)],
-            self.inlines.at(b.end.saturating_sub(1)),
-        );
-        let (file, _, last) = lines;
+        let (file, _, last) = self.decision(b);
         self.vertex(
             parent,
             Key::Branch(block),

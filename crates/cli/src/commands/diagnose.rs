@@ -3,8 +3,6 @@
 use super::Outcome;
 use crate::args::{Analysis, Color, DiagnoseArgs, Kind};
 use crate::exit;
-use crate::output::print;
-use crate::progress::Progress;
 use crate::source::Files;
 use headwater_format::open_run;
 use headwater_graph::{Structures, is_runtime_library};
@@ -18,20 +16,13 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// `headwater diagnose`.
-pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
-    let progress = Progress::new(quiet, args.analysis.json.wanted());
-    let stage = progress.stage("reading the runs", args.runs.len());
+pub fn command(args: &DiagnoseArgs) -> Outcome {
     let runs: Result<Vec<Run>, String> = args
         .runs
         .par_iter()
-        .map(|dir| {
-            let run = open_run(dir, |_| ()).map_err(|e| e.to_string());
-            stage.step();
-            run
-        })
+        .map(|dir| open_run(dir, |_| ()).map_err(|e| e.to_string()))
         .collect();
-    drop(stage);
-    report(runs?, &args.analysis, progress)
+    report(runs?, &args.analysis)
 }
 
 /// Where analysed modules are kept.
@@ -45,7 +36,7 @@ pub fn cache_dir() -> Option<PathBuf> {
 }
 
 /// Structures of the modules that the runs touched, without those of language runtimes.
-fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Structures {
+fn structures(runs: &[Run], max_loop_depth: usize) -> Structures {
     let mut touched: Vec<Module> = Vec::new();
     for run in runs {
         let mut seen = vec![false; run.modules.len()];
@@ -68,7 +59,6 @@ fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Struct
         max_loop_depth,
         ..Default::default()
     };
-    let stage = progress.stage("taking the program and its libraries apart", touched.len());
     let analysed: Vec<(Module, ModuleStructure)> = touched
         .into_par_iter()
         .map(|module| {
@@ -82,7 +72,6 @@ fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Struct
                 ),
                 Err(e) => problem(&module, &e.to_string()),
             };
-            stage.step();
             (module, structure)
         })
         .collect();
@@ -98,8 +87,8 @@ fn problem(module: &Module, what: &str) -> ModuleStructure {
 }
 
 /// Diagnoses `runs` and prints the report.
-pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcome {
-    let structures = structures(&runs, analysis.max_loop_depth, progress);
+pub fn report(runs: Vec<Run>, analysis: &Analysis) -> Outcome {
+    let structures = structures(&runs, analysis.max_loop_depth);
     let options = headwater_passes::Options {
         scaling: analysis.scaling.map(|k| match k {
             Kind::Strong => Scaling::Strong,
@@ -108,12 +97,10 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
         abnorm_threshold: analysis.abnorm_threshold,
         ..Default::default()
     };
-    let stage = progress.stage("looking for causes", 0);
     let diagnosis =
         headwater_passes::diagnose(runs, structures, &options).map_err(|e| e.to_string())?;
-    drop(stage);
-    if analysis.json.wanted() {
-        analysis.json.give(&json(&diagnosis))?;
+    if analysis.json {
+        super::print(&json(&diagnosis))?;
     } else {
         let built = std::fs::metadata(&diagnosis.program)
             .and_then(|m| m.modified())
@@ -129,7 +116,7 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
             .and_then(|c| c.parse().ok())
             .unwrap_or(96usize)
             .clamp(60, 200);
-        print(&text(
+        super::print(&text(
             &diagnosis,
             &TextOptions {
                 color,

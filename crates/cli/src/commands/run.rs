@@ -2,13 +2,11 @@
 
 use super::{Outcome, diagnose, record};
 use crate::args::RunArgs;
-use crate::output::print;
-use crate::progress::Progress;
 use headwater_launch::{Ended, Plan, command_for};
 use std::path::Path;
 
 /// `headwater run`.
-pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
+pub fn run(args: &RunArgs) -> Outcome {
     let mut ranks = args.ranks.clone();
     ranks.sort_unstable();
     ranks.dedup();
@@ -26,26 +24,19 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
                     + &c.join(" ")
             })
             .collect();
-        return print(&(lines.join("\n") + "\n"));
+        return super::print(&(lines.join("\n") + "\n"));
     }
     let mut runs = Vec::new();
-    let progress = Progress::new(quiet, args.analysis.json.wanted());
-    for (i, ((command, environment), n)) in plans.iter().zip(&ranks).enumerate() {
-        progress.say(&format!(
-            "recording on {n} ranks ({} of {}): {}",
-            i + 1,
-            plans.len(),
-            command.join(" ")
-        ));
+    for ((command, environment), n) in plans.iter().zip(&ranks) {
+        eprintln!("headwater: recording on {n} ranks: {}", command.join(" "));
         let recorded = record::record(
             command,
             environment,
             None,
             args.output.as_deref().or(Some(Path::new("."))),
             &args.recording,
-            progress,
         )?;
-        progress.say(&record::summary(&recorded));
+        eprintln!("{}", record::summary(&recorded));
         let Ended { code, asked_to_end } = recorded.ended;
         if code != 0 || asked_to_end.is_some() {
             let why = asked_to_end.map_or_else(
@@ -60,7 +51,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         }
         runs.push(recorded.run);
     }
-    diagnose::report(runs, &args.analysis, progress)
+    diagnose::report(runs, &args.analysis)
 }
 
 /// The command for one scale: the user's own with `{np}` filled in, or that of the program's launcher.

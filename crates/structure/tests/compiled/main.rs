@@ -1,0 +1,9 @@
+//! Structures of small programs, compiled here by several compilers in several ways.
+
+mod build;
+mod control;
+mod damage;
+mod debug;
+mod languages;
+mod nesting;
+mod stripped;

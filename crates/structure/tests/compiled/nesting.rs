@@ -1,0 +1,128 @@
+//! Loops, calls and inlined functions have their lines, however they were compiled.
+
+use crate::build::{COMPILERS, around, barrier, lines, module};
+use headwater_model::psg::VertexKind;
+use headwater_structure::{Options, analyse};
+
+pub const SOURCE: &str = "int MPI_Barrier(void *);
+static inline double inner(double *x, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++)
+        s = 0.5 * s + x[i];
+    return s;
+}
+__attribute__((noinline)) int depth(int n) {
+    return n < 2 ? n : depth(n - 1) + depth(n - 2);
+}
+__attribute__((noinline)) double nest(double *x, int n) {
+    double s = 0;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++)
+            s = 0.5 * s + x[i] * x[k];
+    return s;
+}
+double work(double *x, int n, int rank) {
+    double s = 0;
+    for (int k = 0; k < n; k++) {
+        s += inner(x, n);
+        if (rank == 3)
+            MPI_Barrier(x);
+    }
+    return s + depth(n) + nest(x, n);
+}
+int main(int n, char **v) {
+    double x[64] = {n};
+    return work(x, n, n) > 0;
+}
+";
+
+#[test]
+fn every_way_of_compiling_gives_the_same_lines() {
+    let shared = ["-shared", "-fPIC"];
+    let ways: [&[&str]; 8] = [
+        &["-g", "-O0"],
+        &["-g", "-O2"],
+        &["-g", "-O3"],
+        &["-gdwarf-4", "-O2"],
+        &["-gdwarf-5", "-gz", "-O2"],
+        &["-gdwarf-4", "-gz=zlib-gnu", "-O2"],
+        &["-g", "-O2", "-pie"],
+        &["-g", "-O2", "-no-pie", "-fno-pie"],
+    ];
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (compiler, way) in COMPILERS
+        .iter()
+        .flat_map(|c| ways.iter().map(move |w| (c, w)))
+    {
+        let Some(other) = barrier(dir.path(), compiler) else {
+            continue;
+        };
+        let executable = way.iter().any(|f| f.ends_with("pie"));
+        let flags = [way, &if executable { [other, "-g"] } else { shared }[..]].concat();
+        let Some(file) = module(dir.path(), compiler, &flags, "c", SOURCE) else {
+            continue;
+        };
+        let s = analyse(&file, &Options::default()).expect("an ELF file");
+        let told = format!("{compiler} {way:?}");
+        let nest = lines(&s, "nest", VertexKind::Loop);
+        assert!(
+            nest.contains(&(13, 15)) && nest.contains(&(14, 15)),
+            "{told}: {nest:?}"
+        );
+        assert!(
+            !lines(&s, "depth", VertexKind::RecursiveCall).is_empty(),
+            "{told}"
+        );
+        let calls = around(&s, "work");
+        let barrier = calls.iter().find(|c| c.ends_with("mpi MPI_Barrier 23"));
+        let barrier = barrier.unwrap_or_else(|| panic!("{told}: {calls:?}"));
+        assert!(barrier.contains("branch 22"), "{told}: {barrier}");
+        assert!(barrier.starts_with("loop 20-"), "{told}: {barrier}");
+        if !way.contains(&"-O0") {
+            let inlined = lines(&s, "work", VertexKind::Inlined);
+            assert!(
+                inlined.iter().any(|l| l.0 >= 2 && l.1 <= 6),
+                "{told}: {inlined:?}"
+            );
+            let loops = lines(&s, "work", VertexKind::Loop);
+            assert!(loops.contains(&(4, 5)), "{told}: {loops:?}");
+        }
+        assert_eq!(s.problems, Vec::<String>::new(), "{told}");
+        let c = s.counts;
+        let inlined = |v: &&headwater_model::psg::Vertex| v.kind == VertexKind::Inlined;
+        let all = s.functions.iter().flat_map(|f| &f.vertices).filter(inlined);
+        assert!(c.before >= all.count() + c.loops + c.mpi, "{told}: {c:?}");
+    }
+}
+
+#[test]
+fn a_loop_around_a_big_inlined_function_is_not_in_it() {
+    let source = "int MPI_Barrier(void *), MPI_Send(void *);
+static inline void tell(double *x, int n) {
+    for (int i = 1; i < n; i++) {
+        x[i] = x[i - 1] / x[i] + x[0] / (1 + x[i]);
+        MPI_Send(x + i);
+    }
+}
+void f(double *x, int n) {
+    for (int k = 0; k < n; k++) {
+        tell(x, k);
+        MPI_Barrier(x);
+    }
+}
+";
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for compiler in COMPILERS {
+        let flags = ["-g", "-O2", "-shared", "-fPIC"];
+        let Some(file) = module(dir.path(), compiler, &flags, "c", source) else {
+            continue;
+        };
+        let s = analyse(&file, &Options::default()).expect("an ELF file");
+        let calls = around(&s, "f");
+        let starts = |call: &String| call.starts_with("loop 9-1");
+        assert!(calls.iter().all(starts), "{compiler}: {calls:?}");
+        let inside = calls.iter().find(|c| c.contains("MPI_Send"));
+        let inside = inside.expect("the inlined call");
+        assert!(inside.contains("inlined tell"), "{compiler}: {inside}");
+    }
+}
