@@ -66,7 +66,7 @@ pub fn price(case: &Case, mpi: Mpi, pairs: usize, out: &Path) -> Result<Option<P
     };
     let scales = case.manifest.scales(mpi);
     let fits = scales.iter().copied().filter(|&n| n <= cores()).max();
-    let ranks = fits.unwrap_or_else(|| scales.iter().copied().min().unwrap_or(1));
+    let ranks = case.manifest.price_ranks.or(fits).unwrap_or(1);
     let (mut with, mut without, mut differences) = (Vec::new(), Vec::new(), Vec::new());
     for pair in 0..pairs {
         // Which of the two goes first changes from pair to pair, so that drift falls on both.
@@ -87,8 +87,12 @@ pub fn price(case: &Case, mpi: Mpi, pairs: usize, out: &Path) -> Result<Option<P
     }
     let (delta, noise) = (median(&differences), scatter(&differences));
     let is_case = delta >= NOISES * noise && delta > 0.0;
-    // From one rank on, so that classes that compare scales can be seen at this one too.
-    let below = if ranks > 1 { vec![1, ranks] } else { vec![1] };
+    // Half the ranks too, so that classes that compare scales can be seen at this one too.
+    let below = if ranks > 1 {
+        vec![ranks / 2, ranks]
+    } else {
+        vec![1]
+    };
     let diagnosis = diagnose(case, mpi, &below, Some(dose), out)?;
     let known = case.manifest.cause.iter();
     let stated: Vec<f64> = known

@@ -31,6 +31,8 @@ pub struct Manifest {
     pub scales: Option<Vec<u32>>,
     /// `none` in a control, which has no cause.
     expected: Option<String>,
+    /// Ranks to price the cause on, where it does not show on as many as there are cores.
+    pub price_ranks: Option<u32>,
     /// Causes, the dearest first.
     #[serde(default)]
     pub cause: Vec<Known>,

@@ -12,6 +12,9 @@ use std::path::PathBuf;
     after_help = "Start with:  headwater run -n 2,4,8,16 -- ./app\nExit codes: 0 done, 1 over a --fail-on threshold, 2 bad use or input; record and run pass on the program's own."
 )]
 pub struct Args {
+    /// Say nothing about progress; warnings and errors stay.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -38,12 +41,8 @@ pub enum Command {
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
     /// Tell what this machine has and lacks for recording.
-    #[command(after_help = "Example:  headwater doctor")]
-    Doctor {
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    #[command(after_help = "Example:  headwater doctor ./app")]
+    Doctor(DoctorArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example:  headwater completions bash > /etc/bash_completion.d/headwater"
@@ -52,9 +51,59 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the man page.
-    #[command(after_help = "Example:  headwater man > headwater.1")]
-    Man,
+    /// Print a man page, or write all of them.
+    #[command(
+        after_help = "Example:  headwater man record | man -l -\n          headwater man --dir ~/.local/share/man/man1"
+    )]
+    Man(ManArgs),
+    /// Print the JSON schema of what a command's --json gives.
+    #[command(after_help = "Example:  headwater schema diagnose")]
+    Schema {
+        /// The command.
+        command: Described,
+    },
+}
+
+/// Where JSON goes.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub struct Json {
+    /// Give JSON: on standard output, or into FILE.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// A program to look at besides the machine.
+    pub program: Option<PathBuf>,
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, ClapArgs)]
+pub struct ManArgs {
+    /// The command whose page is printed.
+    #[arg(conflicts_with = "dir")]
+    pub command: Option<String>,
+    /// Write the pages of all commands into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Commands whose JSON has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Described {
+    /// `diagnose` and `run`.
+    Diagnose,
+    /// `record`.
+    Record,
+    /// `structure`.
+    Structure,
+    /// `doctor`.
+    Doctor,
 }
 
 /// What recording can be told.
@@ -97,9 +146,9 @@ pub struct RecordArgs {
     /// Recording.
     #[command(flatten)]
     pub recording: Recording,
-    /// Print JSON about what was recorded, to standard error.
-    #[arg(long)]
-    pub json: bool,
+    /// JSON about what was recorded, when the program has ended.
+    #[command(flatten)]
+    pub json: Json,
     /// The launcher and the program.
     #[arg(last = true, required = true)]
     pub command: Vec<String>,
@@ -131,9 +180,9 @@ pub enum Kind {
 /// What diagnosis can be told.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Analysis {
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
     /// How the problem grows; guessed from the arguments otherwise.
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
@@ -187,9 +236,9 @@ pub struct StructureArgs {
     /// Loops nested deeper are merged.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
 }
 
 /// The definition, for man page and completions.

@@ -3,6 +3,8 @@
 mod args;
 mod commands;
 mod exit;
+mod output;
+mod progress;
 mod source;
 
 use clap::Parser;

@@ -3,36 +3,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use support::{built, collector, headwater, said};
-
-const PROGRAM: &str = r#"
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-int main(int argc, char **argv) {
-    int rank, value = 0, end = argc > 1 ? atoi(argv[1]) : 0;
-    volatile double x = 0;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int step = 0; step < 50; step++) {
-        for (int i = 0; i < 200000; i++)
-            x = x + i;
-        if (rank == 0) {
-            value = step;
-            MPI_Send(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
-        } else if (rank == 1) {
-            MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        }
-        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-        if (end == 9 && step == 30 && rank == 1)
-            abort();
-    }
-    if (rank == 0)
-        printf("value %d\n", value);
-    MPI_Finalize();
-    return end;
-}
-"#;
+use support::{PROGRAM, built, collector, headwater, said};
 
 /// Builds the program with one library's compiler.
 fn app(dir: &Path, library: &str) -> Option<PathBuf> {
@@ -181,6 +152,7 @@ fn every_command_has_help_with_an_example() {
         "doctor",
         "completions",
         "man",
+        "schema",
     ] {
         let out = headwater(dir.path())
             .args([command, "--help"])
@@ -194,6 +166,7 @@ fn every_command_has_help_with_an_example() {
     for args in [
         &["completions", "bash"][..],
         &["man"],
+        &["man", "record"],
         &["doctor", "--json"],
         &["exec", "--dry-run", "--", "app"],
     ] {
@@ -203,5 +176,36 @@ fn every_command_has_help_with_an_example() {
             .output()
             .expect("runs");
         assert!(out.status.success() && !out.stdout.is_empty(), "{args:?}");
+    }
+}
+
+#[test]
+fn every_command_has_a_man_page_and_completions() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let give = |args: &[&str]| {
+        let out = headwater(dir.path()).args(args).output().expect("runs");
+        assert!(out.status.success(), "{args:?}: {}", said(&out));
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    };
+    give(&["man", "--dir", "pages/man1"]);
+    let bash = give(&["completions", "bash"]);
+    for command in [
+        "run",
+        "record",
+        "exec",
+        "diagnose",
+        "structure",
+        "doctor",
+        "schema",
+    ] {
+        let name = format!("headwater-{command}.1");
+        let page = std::fs::read_to_string(dir.path().join("pages/man1").join(&name));
+        let page = page.expect("a page");
+        assert_eq!(page, give(&["man", command]), "{name}");
+        assert!(page.contains("Example:") && page.contains(&format!("headwater {command}")));
+        assert!(
+            bash.contains(&format!("headwater__subcmd__{command}")),
+            "{command}"
+        );
     }
 }

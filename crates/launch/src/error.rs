@@ -11,6 +11,22 @@ pub enum LaunchError {
     /// The program is not there.
     #[error("there is no program {0}; check the path")]
     NotFound(String),
+    /// The program may not be run.
+    #[error("{0} is not executable; make it so with chmod +x, or put its interpreter before it")]
+    NotExecutable(String),
+    /// A directory in place of a program.
+    #[error("{0} is a directory, not a program")]
+    Directory(String),
+    /// A script, whose library cannot be known.
+    #[error(
+        "{0} is a script, which does not tell its MPI library; name the launcher: headwater run -n 2,4 -- mpirun -n {{np}} {0}"
+    )]
+    Script(String),
+    /// A set-user-ID or set-group-ID program.
+    #[error(
+        "{0} runs as another user or group, and the loader preloads nothing into such programs; record a copy without those mode bits"
+    )]
+    ChangesUser(String),
     /// The launcher is not there.
     #[error(
         "there is no launcher {0} on this machine; install it, or name yours: headwater run -n 2,4 -- mpirun -n {{np}} ./app"
@@ -21,6 +37,16 @@ pub enum LaunchError {
         "no program was found behind {0}; put it behind a -- of its own: … {0} OPTIONS -- ./app"
     )]
     NoProgramBehind(String),
+    /// The programs stand in a file.
+    #[error(
+        "{launcher} {option} names its programs in a file; put `headwater exec --` before each of them there, and run {launcher} as before"
+    )]
+    Listed {
+        /// The launcher.
+        launcher: String,
+        /// Its option.
+        option: String,
+    },
     /// No MPI library is linked.
     #[error(
         "{0} does not use MPI: no MPI library is linked to it; if it opens MPI itself, name the launcher: headwater record -- mpirun -n 4 {0}"

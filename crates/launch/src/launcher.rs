@@ -1,194 +1,95 @@
-//! Launchers as rows of a table, and command lines made and taken apart by it.
+//! Command lines made and taken apart by the table of launchers.
 
 use crate::LaunchError;
 use crate::library::{MpiKind, mpi_library};
+use crate::table::{LAUNCHERS, Launcher, lists};
+use rustix::fs::{Access, access};
 use std::path::{Path, PathBuf};
-
-/// What is known of a launcher.
-#[derive(Debug)]
-pub struct Launcher {
-    /// Base names that it goes by.
-    pub names: &'static [&'static str],
-    /// The library it belongs to; `None` for a scheduler's.
-    pub kind: Option<MpiKind>,
-    /// Option for the number of ranks.
-    pub ranks: &'static str,
-    /// Options that take this many values each.
-    values: &'static [(&'static str, usize)],
-    /// Options where ranks outnumber cores.
-    crowded: &'static [&'static str],
-}
-
-const HYDRA_VALUES: &[(&str, usize)] = &[
-    ("-n", 1),
-    ("-np", 1),
-    ("-ppn", 1),
-    ("-perhost", 1),
-    ("-f", 1),
-    ("-hosts", 1),
-    ("-host", 1),
-    ("-machinefile", 1),
-    ("-wdir", 1),
-    ("-env", 2),
-    ("-genv", 2),
-    ("-genvlist", 1),
-    ("-envlist", 1),
-    ("-bind-to", 1),
-    ("-map-by", 1),
-    ("-launcher", 1),
-    ("-rmk", 1),
-    ("-iface", 1),
-    ("-configfile", 1),
-    ("-outfile-pattern", 1),
-    ("-errfile-pattern", 1),
-    ("-prepend-pattern", 1),
-    ("-bootstrap", 1),
-];
-
-/// All launchers that are known. Where two go by one name, the first whose library fits counts.
-const LAUNCHERS: [Launcher; 5] = [
-    Launcher {
-        names: &[
-            "mpirun.openmpi",
-            "mpiexec.openmpi",
-            "orterun",
-            "prterun",
-            "mpirun",
-            "mpiexec",
-        ],
-        kind: Some(MpiKind::OpenMpi),
-        ranks: "-n",
-        values: &[
-            ("-n", 1),
-            ("-np", 1),
-            ("-c", 1),
-            ("-N", 1),
-            ("-npernode", 1),
-            ("-x", 1),
-            ("-H", 1),
-            ("-host", 1),
-            ("-hostfile", 1),
-            ("-machinefile", 1),
-            ("-mca", 2),
-            ("-gmca", 2),
-            ("-am", 1),
-            ("-wdir", 1),
-            ("-wd", 1),
-            ("-map-by", 1),
-            ("-bind-to", 1),
-            ("-rank-by", 1),
-            ("-output-filename", 1),
-            ("-rf", 1),
-            ("-rankfile", 1),
-            ("-app", 1),
-            ("-prefix", 1),
-            ("-path", 1),
-            ("-timeout", 1),
-            ("-stdin", 1),
-            ("-cpu-set", 1),
-            ("-tune", 1),
-            ("-ppr", 1),
-            ("-output", 1),
-            ("-prtemca", 2),
-            ("-pmixmca", 2),
-        ],
-        crowded: &["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
-    },
-    Launcher {
-        names: &["mpiexec.hydra", "mpirun", "mpiexec"],
-        kind: Some(MpiKind::Intel),
-        ranks: "-n",
-        values: HYDRA_VALUES,
-        crowded: &[],
-    },
-    Launcher {
-        names: &[
-            "mpirun.mpich",
-            "mpiexec.mpich",
-            "mpiexec.hydra",
-            "mpirun",
-            "mpiexec",
-        ],
-        kind: Some(MpiKind::Mpich),
-        ranks: "-n",
-        values: HYDRA_VALUES,
-        crowded: &[],
-    },
-    Launcher {
-        names: &["srun"],
-        kind: None,
-        ranks: "-n",
-        values: &[
-            ("-n", 1),
-            ("-N", 1),
-            ("-c", 1),
-            ("-p", 1),
-            ("-A", 1),
-            ("-t", 1),
-            ("-J", 1),
-            ("-w", 1),
-            ("-x", 1),
-            ("-o", 1),
-            ("-e", 1),
-            ("-D", 1),
-            ("-m", 1),
-            ("-q", 1),
-        ],
-        crowded: &["--overcommit"],
-    },
-    Launcher {
-        names: &["flux"],
-        kind: None,
-        ranks: "-n",
-        values: &[
-            ("-n", 1),
-            ("-N", 1),
-            ("-c", 1),
-            ("-g", 1),
-            ("-t", 1),
-            ("-o", 1),
-            ("-q", 1),
-        ],
-        crowded: &[],
-    },
-];
 
 fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The launcher that a word names. Generic names stand for several; which is told by what they link to.
+/// The launcher that a word names. Names such as `mpirun` stand for several; which one is told by
+/// what the file holds.
 pub fn recognise(word: &str) -> Option<&'static Launcher> {
-    let resolved = find_program(word).and_then(|p| p.canonicalize().ok());
-    let real = resolved
-        .as_ref()
-        .map_or(String::new(), |p| base(&p.to_string_lossy()).to_string());
-    let by = |name: &str| {
-        LAUNCHERS.iter().find(|l| {
-            l.names.first() == Some(&name)
-                || l.names.contains(&name) && !matches!(name, "mpirun" | "mpiexec")
-        })
-    };
-    let exact = by(base(word)).or_else(|| by(&real));
-    exact.or_else(|| LAUNCHERS.iter().find(|l| l.names.contains(&base(word))))
+    let path = find_program(word);
+    let real = path.as_ref().and_then(|p| p.canonicalize().ok());
+    let real = real.map_or(String::new(), |p| p.display().to_string());
+    [base(word), base(&real)].iter().find_map(|name| {
+        let mut fitting = LAUNCHERS.iter().filter(|l| l.names.contains(name));
+        let first = fitting.next()?;
+        let Some(second) = fitting.next() else {
+            return Some(first);
+        };
+        let kind = path.as_deref().and_then(launcher_library);
+        let mut all = [first, second].into_iter().chain(fitting);
+        all.find(|l| l.kind == kind).or(Some(first))
+    })
 }
 
-/// A program by path or through `PATH`.
+/// The library that the launcher in the file `path` belongs to, by what it holds; `None` where that
+/// tells nothing.
+pub fn launcher_library(path: &Path) -> Option<MpiKind> {
+    let bytes = std::fs::read(path).ok()?;
+    let holds = |text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
+    let marks = [
+        ("I_MPI_", MpiKind::Intel),
+        ("open-rte", MpiKind::OpenMpi),
+        ("prte", MpiKind::OpenMpi),
+        ("HYDRA", MpiKind::Mpich),
+    ];
+    marks.iter().find(|(mark, _)| holds(mark)).map(|m| m.1)
+}
+
+/// The launchers that are installed, each name that is found once, with the file behind it.
+pub fn installed() -> Vec<(&'static str, PathBuf)> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in LAUNCHERS.iter().flat_map(|l| l.names) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    let there = names
+        .into_iter()
+        .filter_map(|n| Some((n, find_program(n)?)));
+    there.collect()
+}
+
+fn may_run(path: &Path) -> bool {
+    path.is_file() && access(path, Access::EXEC_OK).is_ok()
+}
+
+/// A program by path or through `PATH`, as a shell finds it.
 fn find_program(word: &str) -> Option<PathBuf> {
     if word.contains('/') {
-        return Some(PathBuf::from(word)).filter(|p| p.is_file());
+        return Some(PathBuf::from(word)).filter(|p| may_run(p));
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .map(|d| d.join(word))
-        .find(|p| p.is_file())
+        .find(|p| may_run(p))
 }
 
-/// Puts `ours` before the program in a launcher's command line.
+/// A program that can be run here.
+fn program(word: &str) -> Result<PathBuf, LaunchError> {
+    find_program(word).ok_or_else(|| {
+        if word.contains('/') && Path::new(word).is_dir() {
+            LaunchError::Directory(word.to_string())
+        } else if word.contains('/') && Path::new(word).exists() {
+            LaunchError::NotExecutable(word.to_string())
+        } else {
+            LaunchError::NotFound(word.to_string())
+        }
+    })
+}
+
+/// Puts `ours` before the program in a launcher's command line; before each program, where several
+/// are given with `:`. A command whose first word is no launcher is a program by itself.
 ///
 /// # Errors
-/// No command, an unknown launcher that is not there, or no program behind it. A command whose first
-/// word is no launcher is a program by itself.
+/// No command, a launcher or program that is not there, no program behind a launcher, or one that
+/// holds its MPI library within itself.
 pub fn place_before_program(
     command: &[String],
     ours: &[String],
@@ -196,64 +97,92 @@ pub fn place_before_program(
     let Some(first) = command.first() else {
         return Err(LaunchError::NoProgram);
     };
-    if find_program(first).is_none() {
-        return Err(if recognise(first).is_some() {
-            LaunchError::NoLauncher(first.clone())
-        } else {
-            LaunchError::NotFound(first.clone())
-        });
-    }
-    let at = match recognise(first) {
-        Some(launcher) => program_at(launcher, command)
-            .ok_or_else(|| LaunchError::NoProgramBehind(first.clone()))?,
-        None => 0,
+    let Some(launcher) = recognise(first) else {
+        fit(first)?;
+        return Ok([ours, command].concat());
     };
-    let mut out = command[..at].to_vec();
-    out.extend_from_slice(ours);
-    // `mpmd` lines: each part behind a colon has its own options and program.
-    let parts: Vec<&[String]> = command[at..].split(|w| w == ":").collect();
-    for (i, part) in parts.iter().enumerate() {
-        if i > 0 {
-            out.push(":".to_string());
-            let again = recognise(first)
-                .and_then(|l| program_at(l, &[std::slice::from_ref(first), *part].concat()))
-                .map_or(0, |n| n - 1);
-            out.extend_from_slice(&part[..again]);
-            out.extend_from_slice(ours);
-            out.extend_from_slice(&part[again..]);
-        } else {
-            out.extend_from_slice(part);
+    if find_program(first).is_none() {
+        return Err(LaunchError::NoLauncher(first.clone()));
+    }
+    placed(launcher, command, ours, fit)
+}
+
+/// Refuses a program that cannot be run, or not be recorded.
+fn fit(word: &str) -> Result<(), LaunchError> {
+    match mpi_library(&program(word)?) {
+        Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// `command` with `ours` before each of its programs. Those that must be here are shown to `check`.
+fn placed(
+    launcher: &Launcher,
+    command: &[String],
+    ours: &[String],
+    check: impl Fn(&str) -> Result<(), LaunchError>,
+) -> Result<Vec<String>, LaunchError> {
+    let name = command.first().map_or("", String::as_str);
+    let verb = command
+        .get(1)
+        .is_some_and(|w| launcher.verbs.contains(&w.as_str()));
+    let (head, rest) = command.split_at(command.len().min(1 + usize::from(verb)));
+    let mut out = head.to_vec();
+    // A scheduler's program runs on other machines.
+    let mut here = launcher.kind.is_some();
+    for (i, part) in rest.split(|w| launcher.parts && w == ":").enumerate() {
+        let (options, program) = part.split_at(program_at(launcher, name, part)?);
+        let away = |w: &String| {
+            lists(
+                launcher.away,
+                w.split('=').next().unwrap_or(w).trim_start_matches('-'),
+            )
+        };
+        here &= !options.iter().any(|w| w.starts_with('-') && away(w));
+        if let Some(word) = program.first().filter(|_| here) {
+            check(word)?;
         }
+        out.extend((i > 0).then(|| ":".to_string()));
+        out.extend_from_slice(options);
+        out.extend_from_slice(ours);
+        out.extend_from_slice(program);
     }
     Ok(out)
 }
 
-/// Position of the program behind a launcher's options.
-fn program_at(launcher: &Launcher, command: &[String]) -> Option<usize> {
-    let mut at = 1;
-    if launcher.names.contains(&"flux")
-        && command
-            .get(1)
-            .is_some_and(|w| matches!(w.as_str(), "run" | "submit" | "alloc"))
-    {
-        at = 2;
-    }
-    while let Some(word) = command.get(at) {
+/// Position of the program behind the options of `launcher`, which is called `name`.
+fn program_at(launcher: &Launcher, name: &str, words: &[String]) -> Result<usize, LaunchError> {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
         if word == "--" {
-            return Some(at + 1).filter(|n| *n < command.len());
+            at += 1;
+            break;
         }
         if !word.starts_with('-') {
-            return Some(at);
+            break;
         }
-        let name = word.trim_start_matches('-');
-        let values = launcher
-            .values
-            .iter()
-            .find(|(o, _)| o.trim_start_matches('-') == name)
-            .map_or(0, |v| v.1);
-        at += 1 + if word.contains('=') { 0 } else { values };
+        let (option, joined) = match word.split_once('=') {
+            Some((option, _)) => (option, true),
+            None => (word.as_str(), false),
+        };
+        let bare = option.trim_start_matches('-');
+        if lists(launcher.listed, bare) {
+            return Err(LaunchError::Listed {
+                launcher: name.to_string(),
+                option: option.to_string(),
+            });
+        }
+        at += 1;
+        if !joined {
+            at +=
+                usize::from(lists(launcher.one, bare)) + 2 * usize::from(lists(launcher.two, bare));
+        }
     }
-    None
+    if at < words.len() {
+        Ok(at)
+    } else {
+        Err(LaunchError::NoProgramBehind(name.to_string()))
+    }
 }
 
 /// A command line, and what its environment needs besides.
@@ -268,7 +197,7 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
     let Some(name) = program.first() else {
         return Err(LaunchError::NoProgram);
     };
-    let path = find_program(name).ok_or_else(|| LaunchError::NotFound(name.clone()))?;
+    let path = self::program(name)?;
     let (kind, library) = mpi_library(&path)?;
     let launcher = LAUNCHERS
         .iter()
@@ -317,38 +246,86 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
 mod tests {
     use super::*;
 
-    fn at(line: &str) -> Option<String> {
-        let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_string).collect()
+    }
+
+    /// The line with `WE` put before the program, and the programs that were looked at.
+    fn put(line: &str) -> (String, Vec<String>) {
+        let words = words(line);
         let launcher = LAUNCHERS
             .iter()
-            .find(|l| l.names.contains(&words[0].as_str()))?;
-        program_at(launcher, &words).map(|i| words[i].clone())
+            .find(|l| l.names.contains(&words[0].as_str()))
+            .expect("a launcher");
+        let seen = std::cell::RefCell::default();
+        let note = |w: &str| {
+            Vec::push(&mut *seen.borrow_mut(), w.to_string());
+            Ok(())
+        };
+        let out = placed(launcher, &words, &["WE".to_string()], note)
+            .map_or_else(|e| e.to_string(), |w| w.join(" "));
+        (out, seen.into_inner())
     }
 
     #[test]
-    fn the_program_is_found_behind_the_options() {
+    fn we_go_before_the_program_behind_the_options() {
         for line in [
-            "mpirun.openmpi -n 4 ./app x",
-            "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -np 4 ./app -n 3",
-            "mpirun.openmpi -x A=b --map-by core -- ./app",
-            "mpiexec.hydra -genv A b -n 2 -ppn 1 ./app",
-            "srun -n 4 --mpi=pmix -c 2 ./app",
-            "flux run -n 4 ./app",
+            "mpirun.openmpi -n 4 | ./app x",
+            "mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -np 4 | ./app -n 3",
+            "mpirun.openmpi -x A=b --map-by core -- | ./app",
+            "mpirun.openmpi --report-bindings --report-uri f -n 2 | ./app",
+            "mpiexec.hydra -genv A b -n 2 -ppn 1 | ./app",
+            "srun -n 4 --mpi=pmix -c 2 | ./app",
+            "srun --ntasks 4 --cpus-per-task 2 --mpi pmix --cpu-bind cores --exclusive -u | ./app",
+            "srun --nodes 2 --time 10 --bcast --label --kill-on-bad-exit | ./app --nodes 3",
+            "flux run -n 4 | ./app",
+            "flux run --ntasks 4 --cores-per-task 2 --env A=b --setopt mpi=x -x --label-io | ./app",
+            "flux submit --cc 1-4 --watch | ./app a : b",
+            "mpirun.openmpi -n 1 | ./a x : -n 2 --map-by core | ./b y",
+            "mpiexec.hydra -n 1 | ./a : -env A b -n 2 | ./b",
+            "srun -n 1 | ./a : --ntasks 2 | ./b",
         ] {
-            assert_eq!(at(line).as_deref(), Some("./app"), "{line}");
+            assert_eq!(put(&line.replace("| ", "")).0, line.replace('|', "WE"));
         }
-        assert_eq!(at("mpirun.openmpi -n 4"), None);
     }
 
     #[test]
-    fn we_go_before_the_program_and_nowhere_else() {
-        let words = |s: &str| s.split(' ').map(str::to_string).collect::<Vec<_>>();
-        let out = place_before_program(&words("sh -c true"), &words("headwater exec --"))
+    fn a_line_without_a_program_is_told() {
+        for (line, wanted) in [
+            ("mpirun.openmpi -n 4", "no program was found"),
+            ("mpirun.openmpi -n 4 ./a :", "no program was found"),
+            ("mpirun.openmpi --app file", "headwater exec --"),
+            ("srun --multi-prog file", "headwater exec --"),
+        ] {
+            let said = put(line).0;
+            assert!(said.contains(wanted), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn only_programs_that_must_be_here_are_looked_for() {
+        for (line, looked_for) in [
+            ("mpirun.openmpi -n 2 ./a : -n 1 ./b", "./a ./b"),
+            ("mpirun.openmpi --host n1 ./a", ""),
+            ("mpirun.openmpi -wdir=x ./a", ""),
+            ("srun -n 2 ./a", ""),
+        ] {
+            assert_eq!(put(line).1.join(" "), looked_for, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_command_without_a_launcher_is_a_program() {
+        let out = place_before_program(&words("sh -c : : x"), &words("headwater exec --"))
             .expect("sh is there");
-        assert_eq!(out.join(" "), "headwater exec -- sh -c true");
+        assert_eq!(out.join(" "), "headwater exec -- sh -c : : x");
         assert!(matches!(
-            place_before_program(&words("no-such-launcher -n 2"), &[]),
+            place_before_program(&words("no-such-program -n 2"), &[]),
             Err(LaunchError::NotFound(_))
+        ));
+        assert!(matches!(
+            place_before_program(&words("/etc/passwd"), &[]),
+            Err(LaunchError::NotExecutable(_))
         ));
         assert!(matches!(
             place_before_program(&[], &[]),

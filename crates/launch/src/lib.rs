@@ -1,7 +1,7 @@
 //! Knows the launchers: finds the one that belongs to a program, and puts us before the program.
 //!
 //! *Comes in*: a command line as a user would type it. *Goes out*: the command line to run instead,
-//! and the environment that loads the collector. Launchers are rows of a table ([`launcher`]); the
+//! and the environment that loads the collector. Launchers are rows of a table ([`Launcher`]); the
 //! collector is set before the program only, never before the launcher, whose own processes it has
 //! no business in. While a launcher runs, signals for it are passed on ([`supervise`]).
 
@@ -10,9 +10,13 @@ mod launcher;
 mod library;
 mod preload;
 mod supervise;
+mod table;
 
 pub use error::LaunchError;
-pub use launcher::{Launcher, Plan, command_for, place_before_program, recognise};
+pub use launcher::{
+    Plan, command_for, installed, launcher_library, place_before_program, recognise,
+};
 pub use library::{MpiKind, mpi_library};
 pub use preload::{collector_path, exec};
 pub use supervise::{Ended, supervise};
+pub use table::Launcher;

@@ -3,6 +3,7 @@
 use crate::LaunchError;
 use object::read::elf::{Dyn, FileHeader};
 use object::{Endianness, Object, ObjectSymbol};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// MPI libraries as far as launching differs.
@@ -16,13 +17,31 @@ pub enum MpiKind {
     Intel,
 }
 
+impl MpiKind {
+    /// The library's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "Open MPI",
+            Self::Mpich => "MPICH",
+            Self::Intel => "Intel MPI",
+        }
+    }
+}
+
 /// The MPI library that `program` loads and where it is.
 ///
 /// # Errors
-/// A program that is not there or does not use MPI, or holds it within itself.
+/// A program that is not there, is a script, changes its user, does not use MPI,
+/// or holds it within itself.
 pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
     let name = program.display().to_string();
     let bytes = std::fs::read(program).map_err(|_| LaunchError::NotFound(name.clone()))?;
+    if changes_user(program) {
+        return Err(LaunchError::ChangesUser(name));
+    }
+    if bytes.starts_with(b"#!") {
+        return Err(LaunchError::Script(name));
+    }
     let search: Vec<PathBuf> = std::env::var("LD_LIBRARY_PATH")
         .unwrap_or_default()
         .split(':')
@@ -57,6 +76,15 @@ pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
     } else {
         Err(LaunchError::NoMpi(name))
     }
+}
+
+/// Whether the program would run as another user or group than we do.
+fn changes_user(program: &Path) -> bool {
+    use rustix::process::{getegid, geteuid};
+    std::fs::metadata(program).is_ok_and(|m| {
+        m.mode() & 0o4000 != 0 && m.uid() != geteuid().as_raw()
+            || m.mode() & 0o2000 != 0 && m.gid() != getegid().as_raw()
+    })
 }
 
 fn is_mpi(library: &str) -> bool {

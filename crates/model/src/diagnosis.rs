@@ -11,6 +11,7 @@ pub const SCHEMA: u32 = 1;
 
 /// How the problem grows with the number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Scaling {
     /// The same problem on more ranks.
@@ -23,6 +24,7 @@ pub enum Scaling {
 
 /// Classes of cause (DESIGN "Graph, detection, root cause").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseClass {
     /// Some ranks have more work than others.
@@ -70,6 +72,7 @@ impl CauseClass {
 
 /// One frame of a call path, or the place of a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// What stands there.
     pub kind: VertexKind,
@@ -93,6 +96,7 @@ pub struct Place {
 
 /// What seconds are seconds of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// CPU time plus time asleep outside MPI.
@@ -105,6 +109,7 @@ pub enum Clock {
 
 /// One step of the way from the symptom to the cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// What happens here, in a few words: `waits in MPI_Allreduce for`, `computes`, `receives late from`.
     pub what: String,
@@ -120,6 +125,7 @@ pub struct Step {
 
 /// A figure that supports a cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// A sentence with the figure in it.
     pub text: String,
@@ -127,6 +133,7 @@ pub struct Evidence {
 
 /// A cause of scaling loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     /// Its class.
     pub class: CauseClass,
@@ -165,6 +172,7 @@ pub struct Cause {
 
 /// A way to sum a vertex up over ranks (ScalAna, section IV-A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregation {
     /// Rank 0 alone.
@@ -181,6 +189,7 @@ pub enum Aggregation {
 
 /// A vertex summed up in one way, over the scales.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Aggregate {
     /// The way.
     pub aggregation: Aggregation,
@@ -198,6 +207,7 @@ pub struct Aggregate {
 
 /// A vertex that the detection marked, before root causes were sought (ScalAna, section IV-A).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Marked {
     /// Where.
     pub place: Place,
@@ -223,6 +233,7 @@ pub struct Marked {
 
 /// Efficiencies of one run in the words of the POP project, each 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Efficiencies {
     /// Useful computation over all time.
     pub parallel: f64,
@@ -242,6 +253,7 @@ pub struct Efficiencies {
 
 /// One run, summed up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScaleSummary {
     /// Name of the run.
     pub run: String,
@@ -263,6 +275,7 @@ pub struct ScaleSummary {
 
 /// The whole answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// [`SCHEMA`].
     pub schema: u32,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a vertex stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum VertexKind {
     /// A function; the root of its tree.
@@ -63,6 +64,7 @@ pub type VertexId = u32;
 
 /// A node of a function's tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Vertex {
     /// What it is.
     pub kind: VertexKind,
@@ -82,6 +84,7 @@ pub struct Vertex {
 
 /// A function and its tree of vertices in pre-order; vertex 0 is the function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Function {
     /// Name for people (demangled), or `func@0x1234` where there is no symbol.
     pub name: StringId,
@@ -98,6 +101,7 @@ pub struct Function {
 
 /// A row of the line table: from `address` to the next row's, the code comes from this line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineRow {
     /// First address.
     pub address: u64,
@@ -109,6 +113,7 @@ pub struct LineRow {
 
 /// Vertex counts before and after contraction (ScalAna, Table II).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Vertices before contraction.
     pub before: usize,
@@ -126,6 +131,7 @@ pub struct Counts {
 
 /// What is known of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModuleStructure {
     /// Path it was read from.
     pub path: String,

@@ -49,6 +49,21 @@ impl RankSet {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for RankSet {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RankSet".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "Ranks in ascending order, as in 0-3,7.",
+            "pattern": "^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"
+        })
+    }
+}
+
 impl FromIterator<Rank> for RankSet {
     fn from_iter<I: IntoIterator<Item = Rank>>(iter: I) -> Self {
         let mut ranks: Vec<Rank> = iter.into_iter().collect();

@@ -3,6 +3,8 @@
 use super::Outcome;
 use crate::args::{Analysis, Color, DiagnoseArgs, Kind};
 use crate::exit;
+use crate::output::print;
+use crate::progress::Progress;
 use crate::source::Files;
 use headwater_format::open_run;
 use headwater_graph::{Structures, is_runtime_library};
@@ -16,13 +18,20 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// `headwater diagnose`.
-pub fn command(args: &DiagnoseArgs) -> Outcome {
+pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
+    let progress = Progress::new(quiet, args.analysis.json.wanted());
+    let stage = progress.stage("reading the runs", args.runs.len());
     let runs: Result<Vec<Run>, String> = args
         .runs
         .par_iter()
-        .map(|dir| open_run(dir, |_| ()).map_err(|e| e.to_string()))
+        .map(|dir| {
+            let run = open_run(dir, |_| ()).map_err(|e| e.to_string());
+            stage.step();
+            run
+        })
         .collect();
-    report(runs?, &args.analysis)
+    drop(stage);
+    report(runs?, &args.analysis, progress)
 }
 
 /// Where analysed modules are kept.
@@ -36,7 +45,7 @@ pub fn cache_dir() -> Option<PathBuf> {
 }
 
 /// Structures of the modules that the runs touched, without those of language runtimes.
-fn structures(runs: &[Run], max_loop_depth: usize) -> Structures {
+fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Structures {
     let mut touched: Vec<Module> = Vec::new();
     for run in runs {
         let mut seen = vec![false; run.modules.len()];
@@ -59,6 +68,7 @@ fn structures(runs: &[Run], max_loop_depth: usize) -> Structures {
         max_loop_depth,
         ..Default::default()
     };
+    let stage = progress.stage("taking the program and its libraries apart", touched.len());
     let analysed: Vec<(Module, ModuleStructure)> = touched
         .into_par_iter()
         .map(|module| {
@@ -72,6 +82,7 @@ fn structures(runs: &[Run], max_loop_depth: usize) -> Structures {
                 ),
                 Err(e) => problem(&module, &e.to_string()),
             };
+            stage.step();
             (module, structure)
         })
         .collect();
@@ -87,8 +98,8 @@ fn problem(module: &Module, what: &str) -> ModuleStructure {
 }
 
 /// Diagnoses `runs` and prints the report.
-pub fn report(runs: Vec<Run>, analysis: &Analysis) -> Outcome {
-    let structures = structures(&runs, analysis.max_loop_depth);
+pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcome {
+    let structures = structures(&runs, analysis.max_loop_depth, progress);
     let options = headwater_passes::Options {
         scaling: analysis.scaling.map(|k| match k {
             Kind::Strong => Scaling::Strong,
@@ -97,10 +108,12 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis) -> Outcome {
         abnorm_threshold: analysis.abnorm_threshold,
         ..Default::default()
     };
+    let stage = progress.stage("looking for causes", 0);
     let diagnosis =
         headwater_passes::diagnose(runs, structures, &options).map_err(|e| e.to_string())?;
-    if analysis.json {
-        super::print(&json(&diagnosis))?;
+    drop(stage);
+    if analysis.json.wanted() {
+        analysis.json.give(&json(&diagnosis))?;
     } else {
         let built = std::fs::metadata(&diagnosis.program)
             .and_then(|m| m.modified())
@@ -116,7 +129,7 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis) -> Outcome {
             .and_then(|c| c.parse().ok())
             .unwrap_or(96usize)
             .clamp(60, 200);
-        super::print(&text(
+        print(&text(
             &diagnosis,
             &TextOptions {
                 color,

@@ -3,13 +3,14 @@
 
 mod diagnose;
 mod doctor;
+mod manual;
 mod record;
 mod run;
+mod schema;
 mod structure;
 
 use crate::args::{Args, Command};
 use crate::exit;
-use std::io::Write;
 
 /// Exit code, or what is wrong.
 pub type Outcome = Result<u8, Failure>;
@@ -34,39 +35,16 @@ impl From<String> for Failure {
 
 /// Runs a command.
 pub fn run(args: Args) -> Outcome {
+    let quiet = args.quiet;
     match args.command {
-        Command::Run(args) => run::run(&args),
-        Command::Record(args) => record::command(&args),
+        Command::Run(args) => run::run(&args, quiet),
+        Command::Record(args) => record::command(&args, quiet),
         Command::Exec(args) => record::exec(&args),
-        Command::Diagnose(args) => diagnose::command(&args),
-        Command::Structure(args) => structure::command(&args),
-        Command::Doctor { json } => doctor::command(json),
-        Command::Completions { shell } => {
-            let mut text = Vec::new();
-            clap_complete::generate(
-                shell,
-                &mut crate::args::definition(),
-                "headwater",
-                &mut text,
-            );
-            print(&String::from_utf8_lossy(&text))
-        }
-        Command::Man => {
-            let mut text = Vec::new();
-            clap_mangen::Man::new(crate::args::definition())
-                .render(&mut text)
-                .map_err(|e| e.to_string())?;
-            print(&String::from_utf8_lossy(&text))
-        }
-    }
-}
-
-/// Writes to standard output; a reader that has closed its end is content.
-pub fn print(text: &str) -> Outcome {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write the result: {e}").into())
-        }
-        _ => Ok(exit::DONE),
+        Command::Diagnose(args) => diagnose::command(&args, quiet),
+        Command::Structure(args) => structure::command(&args, quiet),
+        Command::Doctor(args) => doctor::command(&args),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man(args) => manual::man(&args),
+        Command::Schema { command } => schema::command(command),
     }
 }

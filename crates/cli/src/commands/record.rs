@@ -3,9 +3,13 @@
 use super::{Failure, Outcome};
 use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
+use crate::output::{SCHEMA, print};
+use crate::progress::Progress;
 use headwater_format::{open_run, run_bytes};
 use headwater_launch::{Ended, collector_path, place_before_program, supervise};
 use headwater_model::run::Run;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,11 +23,31 @@ pub struct Recorded {
     pub ended: Ended,
 }
 
+/// What `headwater record --json` gives.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Recorded")]
+pub struct Told<'a> {
+    /// Version of this format.
+    schema: u32,
+    /// Directory of the run.
+    run: &'a Path,
+    /// Number of ranks.
+    ranks: u32,
+    /// From `MPI_Init` to `MPI_Finalize` on the slowest rank, in seconds.
+    wall_seconds: f64,
+    /// Bytes on disk.
+    bytes: u64,
+    /// Exit code of the launcher, which is that of this command.
+    exit_code: u8,
+    /// Ranks that did not reach `MPI_Finalize`.
+    incomplete: &'a [u32],
+}
+
 /// `headwater exec`: becomes the program.
 pub fn exec(args: &ExecArgs) -> Outcome {
     if args.recording.dry_run {
         let collector = collector_path().map_err(|e| e.to_string())?;
-        return super::print(&format!(
+        return print(&format!(
             "LD_PRELOAD={} {}\n",
             collector.display(),
             args.program.join(" ")
@@ -34,27 +58,32 @@ pub fn exec(args: &ExecArgs) -> Outcome {
 }
 
 /// `headwater record`.
-pub fn command(args: &RecordArgs) -> Outcome {
+pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
     if args.recording.dry_run {
         let planned = wrapped(&args.command, Path::new("SPOOL"), &args.recording)?;
-        return super::print(&(planned.join(" ") + "\n"));
+        return print(&(planned.join(" ") + "\n"));
     }
+    let progress = Progress::new(quiet, args.json.wanted());
     let recorded = record(
         &args.command,
         &[],
         args.output.as_deref(),
         None,
         &args.recording,
+        progress,
     )?;
-    if args.json {
+    progress.say(&summary(&recorded));
+    if args.json.wanted() {
         let h = &recorded.run.header;
-        let text = serde_json::json!({
-            "run": recorded.dir, "ranks": h.ranks, "wall_seconds": h.wall_seconds, "bytes": run_bytes(&recorded.dir),
-            "exit_code": recorded.ended.code, "incomplete": h.incomplete,
-        });
-        eprintln!("{text}");
-    } else {
-        eprintln!("{}", summary(&recorded));
+        args.json.give_value(&Told {
+            schema: SCHEMA,
+            run: &recorded.dir,
+            ranks: h.ranks,
+            wall_seconds: h.wall_seconds,
+            bytes: run_bytes(&recorded.dir),
+            exit_code: recorded.ended.code,
+            incomplete: &h.incomplete,
+        })?;
     }
     Ok(recorded.ended.code)
 }
@@ -63,7 +92,7 @@ pub fn command(args: &RecordArgs) -> Outcome {
 pub fn summary(recorded: &Recorded) -> String {
     let h = &recorded.run.header;
     let mut line = format!(
-        "headwater: recorded {}: {} ranks, {:.2} s, {:.1} KiB",
+        "recorded {}: {} ranks, {:.2} s, {:.1} KiB",
         recorded.dir.display(),
         h.ranks,
         h.wall_seconds,
@@ -117,6 +146,7 @@ pub fn record(
     named: Option<&Path>,
     below: Option<&Path>,
     recording: &Recording,
+    progress: Progress,
 ) -> Result<Recorded, Failure> {
     collector_path().map_err(|e| e.to_string())?;
     let here =
@@ -141,6 +171,7 @@ pub fn record(
         format!("cannot start {}: {e}", line[0])
     })?;
     let code = ended.code;
+    let stage = progress.stage("joining what the ranks recorded", 0);
     let run = open_run(&temporary, |header| {
         header.launcher = command.to_vec();
         header.exit_code = Some(i32::from(code));
@@ -162,6 +193,7 @@ pub fn record(
         let code = if code == 0 { exit::BAD_USE } else { code };
         Failure { code, message }
     })?;
+    drop(stage);
     let dir = match named {
         Some(wanted) => {
             if temporary != here.join(wanted) {

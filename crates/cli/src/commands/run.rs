@@ -2,11 +2,13 @@
 
 use super::{Outcome, diagnose, record};
 use crate::args::RunArgs;
+use crate::output::print;
+use crate::progress::Progress;
 use headwater_launch::{Ended, Plan, command_for};
 use std::path::Path;
 
 /// `headwater run`.
-pub fn run(args: &RunArgs) -> Outcome {
+pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     let mut ranks = args.ranks.clone();
     ranks.sort_unstable();
     ranks.dedup();
@@ -24,19 +26,26 @@ pub fn run(args: &RunArgs) -> Outcome {
                     + &c.join(" ")
             })
             .collect();
-        return super::print(&(lines.join("\n") + "\n"));
+        return print(&(lines.join("\n") + "\n"));
     }
     let mut runs = Vec::new();
-    for ((command, environment), n) in plans.iter().zip(&ranks) {
-        eprintln!("headwater: recording on {n} ranks: {}", command.join(" "));
+    let progress = Progress::new(quiet, args.analysis.json.wanted());
+    for (i, ((command, environment), n)) in plans.iter().zip(&ranks).enumerate() {
+        progress.say(&format!(
+            "recording on {n} ranks ({} of {}): {}",
+            i + 1,
+            plans.len(),
+            command.join(" ")
+        ));
         let recorded = record::record(
             command,
             environment,
             None,
             args.output.as_deref().or(Some(Path::new("."))),
             &args.recording,
+            progress,
         )?;
-        eprintln!("{}", record::summary(&recorded));
+        progress.say(&record::summary(&recorded));
         let Ended { code, asked_to_end } = recorded.ended;
         if code != 0 || asked_to_end.is_some() {
             let why = asked_to_end.map_or_else(
@@ -51,7 +60,7 @@ pub fn run(args: &RunArgs) -> Outcome {
         }
         runs.push(recorded.run);
     }
-    diagnose::report(runs, &args.analysis)
+    diagnose::report(runs, &args.analysis, progress)
 }
 
 /// The command for one scale: the user's own with `{np}` filled in, or that of the program's launcher.

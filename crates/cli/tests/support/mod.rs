@@ -5,6 +5,37 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// Fifty steps of computing, sending from rank 0 to 1 and reducing. Its argument is its exit code; with
+/// 9, rank 1 aborts in step 30.
+pub const PROGRAM: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank, value = 0, end = argc > 1 ? atoi(argv[1]) : 0;
+    volatile double x = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int step = 0; step < 50; step++) {
+        for (int i = 0; i < 200000; i++)
+            x = x + i;
+        if (rank == 0) {
+            value = step;
+            MPI_Send(&value, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+        } else if (rank == 1) {
+            MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (end == 9 && step == 30 && rank == 1)
+            abort();
+    }
+    if (rank == 0)
+        printf("value %d\n", value);
+    MPI_Finalize();
+    return end;
+}
+"#;
+
 /// The collector as this test was built, made on demand.
 pub fn collector() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());

@@ -1,0 +1,86 @@
+//! `doctor`: what this machine has and lacks for recording, and what to do about it.
+
+mod launching;
+mod machine;
+
+use super::Outcome;
+use crate::args::DoctorArgs;
+use crate::output::{SCHEMA, print};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `headwater doctor --json` gives.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Doctor")]
+pub struct Told {
+    /// Version of this format.
+    schema: u32,
+    /// What was looked at.
+    findings: Vec<Finding>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Finding {
+    /// What it is.
+    what: &'static str,
+    /// Whether it is as recording wants it.
+    good: bool,
+    /// What was found.
+    found: String,
+    /// What to do; null where nothing needs to be done.
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn good(what: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            what,
+            good: true,
+            found: found.into(),
+            advice: None,
+        }
+    }
+
+    fn look(what: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            what,
+            good: false,
+            found: found.into(),
+            advice: Some(advice.into()),
+        }
+    }
+}
+
+/// `headwater doctor`.
+pub fn command(args: &DoctorArgs) -> Outcome {
+    let mut findings = vec![launching::collector()];
+    findings.extend(launching::launchers());
+    findings.extend(args.program.as_deref().map(launching::program));
+    findings.extend([
+        launching::set_id(),
+        machine::cores(),
+        machine::sampling(),
+        machine::counters(),
+        machine::run_queue(),
+        machine::tracing(),
+        machine::clock(),
+        machine::room(),
+        machine::shared_memory(),
+        machine::cache(),
+    ]);
+    if args.json.wanted() {
+        return args.json.give_value(&Told {
+            schema: SCHEMA,
+            findings,
+        });
+    }
+    print(&findings.iter().map(lines).collect::<String>())
+}
+
+fn lines(f: &Finding) -> String {
+    let mark = if f.good { "ok  " } else { "look" };
+    let advice = f.advice.as_ref();
+    let advice = advice.map_or_else(String::new, |a| format!("{:20}→ {a}\n", ""));
+    format!("{mark} {:<14} {}\n{advice}", f.what, f.found)
+}

@@ -1,0 +1,51 @@
+//! Where results go: standard output, or a file that the user named.
+
+use crate::args::Json;
+use crate::commands::{Failure, Outcome};
+use crate::exit;
+use serde::Serialize;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// Version of the JSON of `record`, `structure` and `doctor`; that of a diagnosis is its own.
+pub const SCHEMA: u32 = 1;
+
+/// Writes to standard output; a reader that has closed its end is content.
+pub fn print(text: &str) -> Outcome {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(format!("cannot write the result: {e}").into())
+        }
+        _ => Ok(exit::DONE),
+    }
+}
+
+/// Writes a file that the user named.
+pub fn write(path: &Path, text: &str) -> Outcome {
+    let failed = |e| Failure::from(format!("cannot write {}: {e}", path.display()));
+    std::fs::write(path, text).map_err(failed)?;
+    Ok(exit::DONE)
+}
+
+impl Json {
+    /// Whether JSON is wanted.
+    pub fn wanted(&self) -> bool {
+        self.json.is_some()
+    }
+
+    /// Gives `text`, which is JSON, to where it is wanted.
+    pub fn give(&self, text: &str) -> Outcome {
+        match &self.json {
+            Some(path) if path.as_os_str() != "-" => write(path, text),
+            _ => print(text),
+        }
+    }
+
+    /// Gives `value` as one line.
+    pub fn give_value(&self, value: &impl Serialize) -> Outcome {
+        let text = serde_json::to_string(value);
+        let text = text.map_err(|e| format!("cannot make JSON of the result: {e}"))?;
+        self.give(&(text + "\n"))
+    }
+}

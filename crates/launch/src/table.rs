@@ -1,0 +1,145 @@
+//! The table of launchers: their names, whose library they belong to, and their options as far as
+//! one must know them to find the program behind.
+//!
+//! Names of options stand without dashes: Open MPI and Hydra take one dash or two, and for the
+//! schedulers no short option has the name of a long one. `--opt=value` needs no row, and options
+//! without a value, or with one that only `=` can give, need none either.
+
+use crate::MpiKind;
+
+/// What is known of a launcher.
+#[derive(Debug)]
+pub struct Launcher {
+    /// Base names that it goes by.
+    pub names: &'static [&'static str],
+    /// The library it belongs to; `None` for a scheduler's.
+    pub kind: Option<MpiKind>,
+    /// Option for the number of ranks.
+    pub ranks: &'static str,
+    /// Words between its name and its options, one of which may stand there.
+    pub(crate) verbs: &'static [&'static str],
+    /// Options that take one word.
+    pub(crate) one: &'static str,
+    /// Options that take two words.
+    pub(crate) two: &'static str,
+    /// Options that name a file with the programs in it: none stands on the command line.
+    pub(crate) listed: &'static str,
+    /// Options after which the program may be one that is not to be found here.
+    pub(crate) away: &'static str,
+    /// Whether the word `:` begins another program with options of its own. Where it does, it does so
+    /// everywhere, also among a program's arguments: that is how these launchers read their line.
+    pub(crate) parts: bool,
+    /// Options where ranks outnumber cores.
+    pub(crate) crowded: &'static [&'static str],
+}
+
+/// Whether `name` is among the words of `list`.
+pub(crate) fn lists(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|w| w == name)
+}
+
+const HYDRA_ONE: &str = "n np ppn perhost grr f hosts host hostfile machinefile hosts-group wdir path \
+    genvlist genvexcl envlist envexcl bind-to map-by membind cpu-bind topolib order-nodes \
+    launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args branch-count rmk demux iface \
+    nameserver localhost usize gpus-per-proc configfile outfile-pattern errfile-pattern \
+    prepend-pattern gdb-args gtool gtoolfile s tune tmpdir umask";
+const HYDRA_TWO: &str = "env genv";
+const HYDRA_AWAY: &str = "f hosts host hostfile machinefile hosts-group wdir path";
+
+/// All launchers that are known. Where two go by one name, the first whose library fits counts.
+pub(crate) const LAUNCHERS: [Launcher; 5] = [
+    Launcher {
+        names: &[
+            "mpirun.openmpi",
+            "mpiexec.openmpi",
+            "orterun",
+            "prterun",
+            "mpirun",
+            "mpiexec",
+        ],
+        kind: Some(MpiKind::OpenMpi),
+        ranks: "-n",
+        verbs: &[],
+        // Those of version 4 and, from `add-host` on, what version 5 has besides.
+        one: "n np c N npernode npersocket ppr x H host hostfile default-hostfile machinefile am tune \
+            app wdir wd path prefix map-by bind-to rank-by rf rankfile cpu-set cpu-list cpus-per-proc \
+            cpus-per-rank cf cartofile output-filename stdin timeout debugger personality hnp \
+            ompi-server launch-agent max-restarts max-vm-size preload-files report-events report-pid \
+            report-uri xml-file xterm \
+            add-host add-hostfile display output runtime-options pset exec-agent default-exec-agent \
+            num-connect-retries memory-alloc-kinds",
+        two: "mca gmca prtemca pmixmca gpmixmca",
+        listed: "app",
+        away: "H host hostfile default-hostfile machinefile wdir wd path set-cwd-to-session-dir",
+        parts: true,
+        crowded: &["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"],
+    },
+    Launcher {
+        names: &["mpiexec.hydra", "mpirun", "mpiexec"],
+        kind: Some(MpiKind::Intel),
+        ranks: "-n",
+        verbs: &[],
+        one: HYDRA_ONE,
+        two: HYDRA_TWO,
+        listed: "configfile",
+        away: HYDRA_AWAY,
+        parts: true,
+        crowded: &[],
+    },
+    Launcher {
+        names: &[
+            "mpirun.mpich",
+            "mpiexec.mpich",
+            "mpiexec.hydra",
+            "mpirun",
+            "mpiexec",
+        ],
+        kind: Some(MpiKind::Mpich),
+        ranks: "-n",
+        verbs: &[],
+        one: HYDRA_ONE,
+        two: HYDRA_TWO,
+        listed: "configfile",
+        away: HYDRA_AWAY,
+        parts: true,
+        crowded: &[],
+    },
+    Launcher {
+        names: &["srun"],
+        kind: None,
+        ranks: "-n",
+        verbs: &[],
+        one: "A account b begin c cpus-per-task C constraint d dependency D chdir e error F nodefile \
+            G gpus i input J job-name L licenses m distribution M clusters n ntasks N nodes o output \
+            p partition q qos r relative S core-spec t time T threads w nodelist W wait x exclude \
+            B extra-node-info \
+            accel-bind acctg-freq bb bbf bcast-exclude cluster-constraint comment container \
+            container-id cores-per-socket cpu-bind cpu-freq cpus-per-gpu deadline delay-boot epilog \
+            export export-file extra gid gpu-bind gpu-freq gpus-per-node gpus-per-socket \
+            gpus-per-task gres gres-flags het-group hint jobid mail-type mail-user mcs-label mem \
+            mem-bind mem-per-cpu mem-per-gpu mincpus mpi msg-timeout network ntasks-per-core \
+            ntasks-per-gpu ntasks-per-node ntasks-per-socket open-mode power prefer priority profile \
+            prolog reservation segment signal slurmd-debug sockets-per-node switches task-epilog \
+            task-prolog thread-spec threads-per-core time-min tmp tres-bind tres-per-task uid wckey",
+        two: "",
+        listed: "multi-prog",
+        away: "",
+        parts: true,
+        crowded: &["--overcommit"],
+    },
+    Launcher {
+        names: &["flux"],
+        kind: None,
+        ranks: "-n",
+        verbs: &["run", "submit", "alloc"],
+        one: "n ntasks N nodes c cores-per-task g gpus-per-task t time-limit q queue o setopt B bank \
+            add-file begin-time bcc cc cores cwd dependency env env-file env-remove error flags \
+            gpus-per-node input job-name log log-stderr output requires rlimit setattr signal taskmap \
+            tasks-per-core tasks-per-node urgency wait-event",
+        two: "",
+        listed: "",
+        away: "",
+        parts: false,
+        crowded: &[],
+    },
+];
