@@ -3,6 +3,7 @@
 
 use crate::cause::Candidate;
 use crate::scale::{Scale, Transfer};
+use crate::words::time;
 use crate::work::ideal;
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
@@ -88,10 +89,10 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
                     last.p
                 ),
                 format!(
-                    "{:.3} s per rank without waiting for anybody on {} ranks, {:.3} s on {}",
-                    old(&|t| t.seconds),
+                    "{} per rank without waiting for anybody on {} ranks, {} on {}",
+                    time(old(&|t| t.seconds)),
                     base.p,
-                    now,
+                    time(now),
                     last.p
                 ),
             ],

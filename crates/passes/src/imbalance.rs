@@ -9,6 +9,7 @@ use crate::counted;
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats::{self, TwoGroups, stands_out, two_groups};
+use crate::words::time;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
@@ -77,8 +78,16 @@ fn peel(
         let usual = level_of_others(&totals, &groups);
         let mend = |r: usize| (row[r] - (totals[r] - usual).max(0.0)).max(level);
         let is_late = |r: usize| groups.upper.contains(&(r as u32));
+        // Evened out, what most ranks are spared is done by the few that have less.
+        let even = |r: usize| {
+            if is_most(&groups, &row) {
+                level
+            } else {
+                row[r]
+            }
+        };
         let mended: Vec<f64> = (0..row.len())
-            .map(|r| if is_late(r) { mend(r) } else { row[r] })
+            .map(|r| if is_late(r) { mend(r) } else { even(r) })
             .collect();
         let slowest_after = (0..row.len())
             .map(|r| totals[r] - row[r] + mended[r])
@@ -105,11 +114,11 @@ fn peel(
         let blocked = sum_rows(&data.blocked, &inside, scale.p);
         let asleep = group_mean(&blocked, &groups.upper);
         let mut evidence = vec![format!(
-            "{} of {} ranks take {:.3} s here, the others {:.3} s",
+            "{} of {} ranks take {} here, the others {}",
             groups.upper.len(),
             scale.p,
-            groups.high,
-            level
+            time(groups.high),
+            time(groups.low)
         )];
         let mut class = if asleep > 0.5 * (groups.high - level) {
             CauseClass::SystemCallOrIo
@@ -140,8 +149,18 @@ fn peel(
     }
 }
 
-/// What the ranks outside the upper group take: their median, so that one odd rank does not decide.
+/// Whether the upper group is most of the ranks.
+fn is_most(groups: &TwoGroups, row: &[f64]) -> bool {
+    2 * groups.upper.len() > row.len()
+}
+
+/// What the ranks of the upper group should take: the median of the others, so that one odd rank does
+/// not decide. If the upper group is most ranks, it is rather a few that have less: what most do cannot
+/// be taken from them, only evened out, so then it is the mean.
 fn level_of_others(row: &[f64], groups: &TwoGroups) -> f64 {
+    if is_most(groups, row) {
+        return stats::mean(row);
+    }
     let others: Vec<f64> = (0..row.len())
         .filter(|r| !groups.upper.contains(&(*r as u32)))
         .map(|r| row[r])

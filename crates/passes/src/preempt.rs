@@ -7,6 +7,8 @@ use crate::cause::Candidate;
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats;
+use crate::waits::mean_of;
+use crate::words::time;
 use headwater_graph::{Pag, TopDown};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::CauseClass;
@@ -93,10 +95,10 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
     cpus.sort_unstable();
     cpus.dedup();
     let mut evidence = vec![format!(
-        "ready to run but without a core for {:.3} s on these ranks while computing {:.3} s; {:.3} s on the median rank",
-        stats::mean(&kept.iter().map(|&r| waits[r as usize]).collect::<Vec<_>>()),
-        stats::mean(&kept.iter().map(|&r| busy[r as usize]).collect::<Vec<_>>()),
-        stats::median(&waits),
+        "ready to run but without a core for {} on these ranks while computing for {}; {} on the median rank",
+        time(mean_of(&waits, &kept)),
+        time(mean_of(&busy, &kept)),
+        time(stats::median(&waits)),
     )];
     if !cpus.is_empty() {
         evidence.push(format!(

@@ -4,6 +4,7 @@ use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
 use crate::scale::Scale;
 use crate::times::{self, Times};
+use crate::words::time;
 use crate::{delay, path, stats, words};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
@@ -62,10 +63,10 @@ impl<'a> Teller<'a> {
         let (pag, last) = (self.pag, self.last);
         let place = pag.place(c.vertex);
         let ranks = c.ranks.iter().copied().collect();
-        let time = last.model_seconds();
+        let whole = last.model_seconds();
         let share = |seconds: f64| {
-            if time > 0.0 {
-                (seconds / time).clamp(0.0, 1.0)
+            if whole > 0.0 {
+                (seconds / whole).clamp(0.0, 1.0)
             } else {
                 0.0
             }
@@ -73,8 +74,11 @@ impl<'a> Teller<'a> {
         let (by_rank, by_scale) = self.seconds(c);
         let waiting_seconds = self.waiting(c);
         let waiting = waiting_seconds.filter(|w| *w > 0.0).map(|w| match c.class {
-            CauseClass::LateSenderChain => format!("all ranks together wait {w:.3} s in it"),
-            _ => format!("all ranks together wait {w:.3} s because of it (delay cost)"),
+            CauseClass::LateSenderChain => format!("all ranks together wait {} in it", time(w)),
+            _ => format!(
+                "all ranks together wait {} because of it (delay cost)",
+                time(w)
+            ),
         });
         let leads_here = |path: &&Vec<Hop>| path.iter().any(|hop| path::ends_in(pag, hop, c));
         let led = paths.iter().filter(leads_here).count();

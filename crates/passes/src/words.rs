@@ -15,6 +15,21 @@ pub fn place(place: &Place) -> String {
     }
 }
 
+/// Seconds with three figures and a unit that fits.
+pub fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s if s >= 1e-6 => (s * 1e6, "µs"),
+        _ => return "no time".to_string(),
+    };
+    match value {
+        v if v >= 100.0 => format!("{v:.0} {unit}"),
+        v if v >= 10.0 => format!("{v:.1} {unit}"),
+        v => format!("{v:.2} {unit}"),
+    }
+}
+
 /// `the loop at`, `the call of MPI_Send at` …
 fn noun(p: &Place) -> String {
     if p.kind.is_loop() {
@@ -149,4 +164,15 @@ pub fn headline(scales: &[ScaleSummary], scaling: Scaling, causes: &[Cause]) -> 
         ));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_that_fits() {
+        let said = [2.3456, 0.1702, 33.8e-6, 1e-9, 0.0].map(time);
+        assert_eq!(said, ["2.35 s", "170 ms", "33.8 µs", "no time", "no time"]);
+    }
 }

@@ -9,6 +9,7 @@ use crate::counted::{self, Counted};
 use crate::fit::log_log;
 use crate::scale::Scale;
 use crate::times::Times;
+use crate::words::time;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
 
@@ -80,14 +81,14 @@ pub fn find(
             let seconds: Vec<String> = scales
                 .iter()
                 .enumerate()
-                .map(|(i, s)| format!("{:.3} s on {}", median(i, v), s.p))
+                .map(|(i, s)| format!("{} on {}", time(median(i, v)), s.p))
                 .collect();
             let mut evidence = vec![format!("median rank: {} ranks", seconds.join(", "))];
-            let time = median(end, v) / ideal(scaling, median(0, v), first.p, last.p);
+            let longer = median(end, v) / ideal(scaling, median(0, v), first.p, last.p);
             let class = match instructions(pag, [first, last], scaling, v) {
                 Some((ratio, words)) => {
                     evidence.push(words);
-                    if counted::is_work(time, ratio) {
+                    if counted::is_work(longer, ratio) {
                         CauseClass::NonShrinkingWork
                     } else {
                         CauseClass::SlowerWork

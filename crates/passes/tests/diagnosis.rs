@@ -55,6 +55,38 @@ fn uneven_work_is_found_with_its_loop_ranks_and_price() {
 }
 
 #[test]
+fn one_rank_that_does_less_is_no_delay_of_all_others() {
+    let pieces = |less: f64| {
+        [
+            piece("MPI_Allreduce", |_, p| even(p)),
+            piece("MPI_Barrier", move |r, p| {
+                if r == 5 {
+                    less * 0.4 * even(p)
+                } else {
+                    0.4 * even(p)
+                }
+            }),
+        ]
+    };
+    // Evened out, fifteen ranks would gain a sixteenth of what one has less.
+    assert_eq!(diagnosis(&pieces(0.4)).causes, vec![]);
+    // Where that is worth it, it is told at that price.
+    let d = diagnosis(&[piece(
+        "MPI_Barrier",
+        |r, p| {
+            if r == 5 { 0.0 } else { even(p) }
+        },
+    )]);
+    let c = &d.causes[0];
+    assert_eq!(c.ranks.to_string(), "0-4,6-15");
+    assert!(
+        (c.gain_share - 1.0 / 16.0).abs() < 0.005,
+        "{}",
+        c.gain_share
+    );
+}
+
+#[test]
 fn delays_in_different_phases_do_not_cancel() {
     // Each rank has the same total, but they are late in different phases.
     let d = diagnosis(&[

@@ -1,6 +1,6 @@
 //! The source lines of a place, as far as the caller has them.
 //!
-//! A file that is gone, or was changed after the program was built, is said to be; lines are never
+//! A file that is gone, or was changed after the program or library was built, is said to be; lines are never
 //! shown as those of the program without that word.
 
 use crate::style::{Tone, harmless, paint, shorten, wrap};
@@ -39,7 +39,7 @@ pub fn source(place: &Place, options: &TextOptions<'_>) -> String {
     };
     let dim = |text: &str| paint(text, Tone::Dim, options.color);
     let (first, last) = window(place);
-    let (lines, newer) = match options.source.lines(file, first, last) {
+    let (lines, newer) = match options.source.lines(&place.module, file, first, last) {
         Excerpt::Gone => (Vec::new(), false),
         Excerpt::Lines { lines, newer } => (lines, newer),
     };
@@ -52,7 +52,7 @@ pub fn source(place: &Place, options: &TextOptions<'_>) -> String {
         shorten(file, options.width.saturating_sub(3))
     )) + "\n";
     if newer {
-        let note = "(the source is newer than the program: lines may have moved)";
+        let note = "(the source is newer than the file built from it: lines may have moved)";
         out += &(dim(wrap(note, options.width, "   ").trim_end()) + "\n");
     }
     let wanted = (last - first + 1) as usize;

@@ -16,15 +16,15 @@ pub enum Excerpt {
     Lines {
         /// Without line ends.
         lines: Vec<String>,
-        /// Whether the file was changed after the program was built.
+        /// Whether the file was changed after the module was built.
         newer: bool,
     },
 }
 
 /// Gives source lines; the caller decides where from.
 pub trait SourceLines {
-    /// Lines `first..=last` of `file`.
-    fn lines(&self, file: &str, first: u32, last: u32) -> Excerpt;
+    /// Lines `first..=last` of `file`, from which `module` (an executable or library) was built.
+    fn lines(&self, module: &str, file: &str, first: u32, last: u32) -> Excerpt;
 }
 
 /// How to write.

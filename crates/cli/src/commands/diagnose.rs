@@ -115,9 +115,6 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
     if analysis.json.wanted() {
         analysis.json.give(&json(&diagnosis))?;
     } else {
-        let built = std::fs::metadata(&diagnosis.program)
-            .and_then(|m| m.modified())
-            .ok();
         let terminal = std::io::stdout().is_terminal();
         let color = match analysis.color {
             Color::Always => true,
@@ -135,7 +132,7 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
                 color,
                 width,
                 top: analysis.top,
-                source: &Files { built },
+                source: &Files,
             },
         ))?;
     }

@@ -19,7 +19,7 @@ pub enum Source {
 }
 
 impl SourceLines for Source {
-    fn lines(&self, _file: &str, first: u32, last: u32) -> Excerpt {
+    fn lines(&self, _module: &str, _file: &str, first: u32, last: u32) -> Excerpt {
         if matches!(self, Self::Gone) {
             return Excerpt::Gone;
         }
