@@ -89,42 +89,6 @@ fn a_failing_program_keeps_its_code_and_its_data() {
 }
 
 #[test]
-fn bad_input_gets_one_clear_line_and_exit_code_2() {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    std::fs::create_dir(dir.path().join("empty")).expect("a directory");
-    let cases: [(&[&str], &str); 6] = [
-        (&["diagnose", "nowhere"], "holds no recorded run"),
-        (&["diagnose", "empty"], "holds no recorded run"),
-        (&["run", "-n", "2", "--", "/bin/true"], "does not use MPI"),
-        (
-            &["run", "-n", "2", "--", "./no-such-program"],
-            "there is no program",
-        ),
-        (
-            &["record", "--", "no-such-launcher", "-n", "2", "./app"],
-            "there is no program no-such-launcher",
-        ),
-        (
-            &["structure", "/etc/passwd"],
-            "is not an executable or library",
-        ),
-    ];
-    for (args, wanted) in cases {
-        let out = headwater(dir.path())
-            .env("HEADWATER_COLLECTOR", env!("CARGO_BIN_EXE_headwater"))
-            .args(args)
-            .output()
-            .expect("runs");
-        assert_eq!(out.status.code(), Some(2), "{args:?}");
-        let text = said(&out);
-        assert!(
-            text.contains(wanted) && text.trim_end().lines().count() == 1,
-            "{args:?}: {text}"
-        );
-    }
-}
-
-#[test]
 fn a_program_without_mpi_runs_on_and_the_user_is_told() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let out = headwater(dir.path())

@@ -130,6 +130,36 @@ fn the_keyboards_signal_comes_once() {
 }
 
 #[test]
+fn the_keyboard_ends_an_mpi_program_and_its_data_are_kept() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "reducer", REDUCER, &[]) else {
+        return;
+    };
+    let line = format!(
+        "{} record -o kept -- mpirun.openmpi --oversubscribe -n 2 {}",
+        env!("CARGO_BIN_EXE_headwater"),
+        program.display()
+    );
+    let mut command = Command::new("script");
+    command
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .current_dir(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    let (status, rest) = when_ready(command, |child| {
+        let keys = child.stdin.as_mut().expect("a pipe");
+        keys.write_all(&[3]).expect("types ctrl-c");
+    });
+    assert!(
+        !status.success() && rest.contains("recorded kept"),
+        "{rest}"
+    );
+    let run = headwater_format::read_run(&dir.path().join("kept")).expect("the data are kept");
+    assert!(run.calls.iter().map(|c| c.count).sum::<u64>() >= 60);
+}
+
+#[test]
 fn what_was_ignored_stays_so() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut command = Command::new("sh");

@@ -125,6 +125,11 @@ fn wrapped(command: &[String], spool: &Path, recording: &Recording) -> Result<Ve
     place_before_program(command, &ours).map_err(|e| e.to_string())
 }
 
+/// Whether `command` can be run and recorded, before anything is made for it.
+pub fn check(command: &[String], recording: &Recording) -> Result<(), String> {
+    wrapped(command, Path::new(""), recording).map(|_| ())
+}
+
 /// A directory that is not there yet, for a run of this name.
 fn free_name(wanted: &Path) -> PathBuf {
     let taken = |p: &Path| p.exists();

@@ -14,7 +14,9 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     ranks.dedup();
     let mut plans = Vec::new();
     for n in &ranks {
-        plans.push(plan(&args.program, *n)?);
+        let plan = plan(&args.program, *n)?;
+        record::check(&plan.0, &args.recording)?;
+        plans.push(plan);
     }
     if args.recording.dry_run {
         let lines: Vec<String> = plans

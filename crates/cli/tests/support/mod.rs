@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Fifty steps of computing, sending from rank 0 to 1 and reducing. Its argument is its exit code; with
-/// 9, rank 1 aborts in step 30.
+/// 9, rank 1 aborts in step 30, with 8 it crashes.
 pub const PROGRAM: &str = r#"
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 int main(int argc, char **argv) {
@@ -28,6 +29,8 @@ int main(int argc, char **argv) {
         MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
         if (end == 9 && step == 30 && rank == 1)
             abort();
+        if (end == 8 && step == 30 && rank == 1)
+            raise(SIGSEGV);
     }
     if (rank == 0)
         printf("value %d\n", value);

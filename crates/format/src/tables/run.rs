@@ -6,6 +6,7 @@ use crate::FormatError;
 use crate::spool::read_spool;
 use headwater_model::run::*;
 use serde_json::{Map, Value, json};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Name of the file that says what a run is.
@@ -157,7 +158,7 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
 pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
     let path = dir.join(HEADER_NAME);
     let text = match std::fs::read_to_string(&path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Err(FormatError::NotARun(dir.to_path_buf()));
         }
         other => other.map_err(FormatError::io("read", &path))?,

@@ -1,0 +1,294 @@
+//! Ways in which input can be bad: each gets one line that says what and what to do, exit code 2, and
+//! nothing that was there is lost.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use support::{PROGRAM, built, collector, headwater, said};
+
+fn command(dir: &Path, args: &[&str]) -> Output {
+    headwater(dir)
+        .env("HEADWATER_COLLECTOR", collector())
+        .args(args)
+        .output()
+        .expect("runs")
+}
+
+/// Holds that `args` is refused on one line with these words.
+fn assert_refused(dir: &Path, args: &[&str], words: &[&str]) {
+    let out = command(dir, args);
+    let text = said(&out);
+    let ours: Vec<&str> = text.lines().collect();
+    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+    assert_eq!(ours.len(), 1, "{args:?}: {text}");
+    for word in words {
+        assert!(text.contains(word), "{args:?}: no \"{word}\" in: {text}");
+    }
+    assert!(out.stdout.is_empty(), "{args:?}");
+}
+
+/// Every file below `dir` with its bytes, but for the cache.
+fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut out = BTreeMap::new();
+    let mut open = vec![dir.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(&next).expect("a directory").flatten() {
+            let path = entry.path();
+            if path.is_dir() && !path.ends_with("cache") {
+                open.push(path);
+            } else if path.is_file() {
+                let bytes = std::fs::read(&path).expect("a file");
+                out.insert(path, bytes);
+            }
+        }
+    }
+    out
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("makes a directory");
+    for (path, bytes) in files(from) {
+        let name = path.file_name().expect("a name");
+        std::fs::write(to.join(name), bytes).expect("writes a file");
+    }
+}
+
+/// Records `program` on `ranks` ranks as the run `name`.
+fn record(dir: &Path, program: &Path, ranks: &str, name: &str) {
+    let program = program.display().to_string();
+    let launch = ["mpirun.openmpi", "--oversubscribe", "-n", ranks, &program];
+    let out = command(dir, &[&["record", "-o", name, "--"][..], &launch].concat());
+    assert!(out.status.success(), "{}", said(&out));
+}
+
+#[test]
+fn programs_that_cannot_be_recorded() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    std::fs::create_dir(at.join("folder")).expect("a directory");
+    for (name, text) in [("script", "#!/bin/sh\nexit 0\n"), ("plain", "text\n")] {
+        std::fs::write(at.join(name), text).expect("a file");
+    }
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(at.join("script"), mode).expect("a mode");
+    let before = files(at);
+    let cases: [(&[&str], &[&str]); 8] = [
+        (
+            &["run", "-n", "2", "--", "./none"],
+            &["there is no program ./none"],
+        ),
+        (
+            &["run", "-n", "2", "--", "./plain"],
+            &["./plain is not executable", "chmod"],
+        ),
+        (
+            &["run", "-n", "2", "--", "./folder"],
+            &["./folder is a directory"],
+        ),
+        (
+            &["run", "-n", "2", "--", "./script"],
+            &["./script is a script", "mpirun -n {np}"],
+        ),
+        (
+            &["run", "-n", "2", "--", "/bin/true"],
+            &["does not use MPI"],
+        ),
+        (
+            &["run", "-n", "2", "--", "no-mpirun", "-n", "{np}", "./a"],
+            &["there is no program no-mpirun"],
+        ),
+        (&["record", "--", "./none"], &["there is no program ./none"]),
+        (
+            &["record", "-o", "plain/run", "--", "/bin/true"],
+            &["cannot make", "plain/run", "-o"],
+        ),
+    ];
+    for (args, words) in cases {
+        assert_refused(at, args, words);
+    }
+    let launchers: [&[&str]; 2] = [&["srun", "-n", "2", "./a"], &["mpirun", "./a"]];
+    for launcher in launchers {
+        let out = headwater(at)
+            .env("HEADWATER_COLLECTOR", collector())
+            .env("PATH", "/nowhere")
+            .args(["record", "--"])
+            .args(launcher)
+            .output()
+            .expect("runs");
+        let wanted = format!("there is no launcher {}", launcher[0]);
+        assert!(said(&out).contains(&wanted), "{}", said(&out));
+        assert_eq!(out.status.code(), Some(2));
+    }
+    for mpirun in ["mpirun.openmpi", "mpirun.mpich"] {
+        if command(at, &["record", "--dry-run", "--", mpirun, "true"])
+            .status
+            .success()
+        {
+            let words = ["there is no program ./none"];
+            assert_refused(at, &["record", "--", mpirun, "-n", "2", "./none"], &words);
+            let words = ["./plain is not executable"];
+            assert_refused(at, &["record", "--", mpirun, "-n", "2", "./plain"], &words);
+            let out = command(at, &["record", "--", mpirun, "-n", "2", "true"]);
+            assert!(
+                said(&out).contains("nothing was recorded"),
+                "{}",
+                said(&out)
+            );
+            assert_eq!(out.status.code(), Some(2));
+        }
+    }
+    let kept = files(at);
+    assert!(
+        before
+            .iter()
+            .all(|(path, bytes)| kept.get(path) == Some(bytes))
+    );
+    assert!(
+        !kept
+            .keys()
+            .any(|p| p.to_string_lossy().contains("headwater-"))
+    );
+}
+
+#[test]
+fn a_program_that_holds_mpi_within_itself() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let source = "int MPI_Init(int *c, char ***v) { return !c + !v; }\nint main(void) { return MPI_Init(0, 0) * 0; }\n";
+    for (name, more) in [("static", &["-static"][..]), ("inside", &[])] {
+        let Some(program) = built("cc", dir.path(), name, source, more) else {
+            return;
+        };
+        let program = program.display().to_string();
+        for args in [
+            &["run", "-n", "2", "--", &program][..],
+            &["record", "--", &program],
+        ] {
+            assert_refused(
+                dir.path(),
+                args,
+                &["statically linked", "shared MPI library"],
+            );
+        }
+    }
+}
+
+#[test]
+fn runs_that_are_damaged_or_do_not_belong_together() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let Some(app) = built("mpicc.openmpi", at, "app", PROGRAM, &[]) else {
+        return;
+    };
+    record(at, &app, "2", "r2");
+    let other = built("mpicc.openmpi", at, "other", PROGRAM, &[]).expect("a program");
+    record(at, &other, "3", "other3");
+    built(
+        "mpicc.openmpi",
+        at,
+        "app",
+        &(PROGRAM.to_owned() + "int more;\n"),
+        &["-O2"],
+    );
+    record(at, &app, "3", "built3");
+    copy(&at.join("r2"), &at.join("again2"));
+    copy(&at.join("r2"), &at.join("newer"));
+    let header = std::fs::read_to_string(at.join("r2/run.json")).expect("a header");
+    let newer = header.replacen("\"format\": 1", "\"format\": 999", 1);
+    assert_ne!(newer, header);
+    std::fs::write(at.join("newer/run.json"), newer).expect("writes");
+    std::fs::create_dir_all(at.join("cut/spool")).expect("a directory");
+    std::fs::write(at.join("cut/spool/rank"), b"HW").expect("writes");
+
+    let mut cases: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+    let mut case = |args: &[&str], words: &[&str]| {
+        let own = |w: &[&str]| w.iter().map(|w| w.to_string()).collect::<Vec<_>>();
+        cases.push((own(args), own(words)));
+    };
+    case(&["r2", "again2"], &["both have 2 ranks"]);
+    case(&["r2", "other3"], &["different programs"]);
+    case(&["r2", "built3"], &["different builds"]);
+    case(&["newer"], &["run.json", "newer headwater", "update"]);
+    case(&["nowhere"], &["nowhere holds no recorded run"]);
+    case(&["app"], &["app holds no recorded run"]);
+    case(&["cut"], &["cut"]);
+    for path in files(&at.join("r2")).into_keys() {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        for (part, of) in [("half", 2), ("none", usize::MAX)] {
+            let run = format!("{part}-{name}");
+            copy(&at.join("r2"), &at.join(&run));
+            let file = at.join(&run).join(&*name);
+            let bytes = std::fs::read(&file).expect("a file");
+            std::fs::write(&file, &bytes[..bytes.len() / of]).expect("writes");
+            case(&[&run], &[&name, "damaged", "record the run again"]);
+        }
+        let run = format!("gone-{name}");
+        copy(&at.join("r2"), &at.join(&run));
+        std::fs::remove_file(at.join(&run).join(&*name)).expect("removes");
+        let what = if name == "run.json" {
+            "holds no recorded run"
+        } else {
+            &name
+        };
+        case(&[&run], &[what]);
+    }
+    let before = files(at);
+    for (args, words) in cases {
+        let args: Vec<&str> = ["diagnose"]
+            .into_iter()
+            .chain(args.iter().map(String::as_str))
+            .collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        assert_refused(at, &args, &words);
+    }
+    assert!(before == files(at), "nothing was changed");
+}
+
+#[test]
+fn one_rank_is_a_run_too() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let source = "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }\n";
+    let Some(program) = built("mpicc.openmpi", dir.path(), "one", source, &[]) else {
+        return;
+    };
+    record(dir.path(), &program, "1", "r1");
+    let out = command(dir.path(), &["diagnose", "r1"]);
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success() && !text.is_empty(), "{}", said(&out));
+}
+
+#[test]
+fn a_script_and_a_crash_are_recorded() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let Some(app) = built("mpicc.openmpi", at, "app", PROGRAM, &[]) else {
+        return;
+    };
+    let script = format!("#!/bin/sh\nexec {} \"$@\"\n", app.display());
+    std::fs::write(at.join("script"), script).expect("a script");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(at.join("script"), mode).expect("a mode");
+    for (name, argument, code) in [("well", "0", 0), ("crashed", "8", 139)] {
+        let launch = [
+            "mpirun.openmpi",
+            "--oversubscribe",
+            "-n",
+            "2",
+            "./script",
+            argument,
+        ];
+        let out = command(at, &[&["record", "-o", name, "--"][..], &launch].concat());
+        assert_eq!(out.status.code(), Some(code), "{}", said(&out));
+        let run = headwater_format::read_run(&at.join(name)).expect("the data are kept");
+        assert_eq!(run.header.exit_code, Some(code));
+        assert_eq!(run.header.incomplete.is_empty(), code == 0);
+        assert!(
+            run.header.program.ends_with("/app"),
+            "{}",
+            run.header.program
+        );
+        assert!(run.calls.iter().map(|c| c.count).sum::<u64>() > 50);
+    }
+}
