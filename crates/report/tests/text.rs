@@ -19,6 +19,70 @@ fn two_causes_stand_in_one_table() {
     insta::assert_snapshot!(shown(&d, Source::Newer, 80));
 }
 
+/// Three causes of different kinds, one of them on a single rank.
+fn several() -> Diagnosis {
+    let mut d = diagnosis(16, Some((20, 29)));
+    d.causes.push(second(16));
+    let mut third = diagnosis(16, Some((40, 48))).causes.remove(0);
+    third.class = CauseClass::OneOff;
+    third.ranks = [4].into_iter().collect();
+    third.explanation = "Rank 4 once takes very long here; every other time it does not.".into();
+    third.gain_seconds = 0.004;
+    third.gain_share = 0.031;
+    third.path.truncate(1);
+    third.clock = Clock::Virtual;
+    d.causes.push(third);
+    d.headline = vec![
+        "From 2 to 16 ranks the program becomes 4 times as fast, of 8 times possible.".into(),
+        "The main cause is uneven work in the loop in boundary at app.c:20-29 on ranks 0,4,8,12: mending it gains up to 25 %.".into(),
+        "Some further: collective growing by its algorithm in the call of MPI_Alltoall at app.c:71 (3 %), and others below.".into(),
+    ];
+    d
+}
+
+#[test]
+fn several_causes_fit_a_narrow_terminal() {
+    insta::assert_snapshot!(shown(&several(), Source::There, 60));
+}
+
+#[test]
+fn only_the_first_are_told_in_full_if_so_asked() {
+    let options = TextOptions {
+        color: false,
+        width: 80,
+        top: 1,
+        source: &Source::There,
+    };
+    let report = text(&several(), &options);
+    assert!(
+        report.contains("2 more causes in the table above"),
+        "{report}"
+    );
+    assert!(!report.contains("2. collective"), "{report}");
+    assert!(!report.contains('\u{1b}'), "no colour was asked for");
+}
+
+#[test]
+fn colour_marks_what_is_to_be_seen_first() {
+    let mut d = several();
+    d.causes.truncate(1);
+    let options = TextOptions {
+        color: true,
+        width: 80,
+        top: 1,
+        source: &Source::Gone,
+    };
+    insta::assert_snapshot!(text(&d, &options).replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn nothing_found_fits_a_narrow_terminal() {
+    let mut d = diagnosis(16, None);
+    d.causes.clear();
+    d.headline.push("No scaling loss found.".into());
+    insta::assert_snapshot!(shown(&d, Source::Gone, 60));
+}
+
 #[test]
 fn many_ranks_and_no_lines_still_fit() {
     insta::assert_snapshot!(shown(&diagnosis(1024, None), Source::Gone, 80));
