@@ -1,68 +1,53 @@
-//! Calls across the functions of a module: names, targets, who leads to MPI, who comes back to itself.
+//! Calls across the functions of a module: who leads to MPI, and who comes back to itself.
 
-use crate::elf::Image;
-use crate::flow::Callee;
+use crate::callees::Callees;
 use crate::functions::Function;
 use crate::graph::NONE;
-use crate::names;
 use headwater_model::psg::VertexKind;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 /// What is known of calls across functions.
-pub struct Calls<'a> {
-    /// Name of the callee of each site, by function and site.
-    pub names: Vec<Vec<Option<&'a str>>>,
-    /// Function called by each site, where it is one of this module.
-    targets: Vec<Vec<Option<usize>>>,
+pub struct Calls {
+    /// Number of the callee of each site, by function and site.
+    numbers: Vec<Vec<Option<u32>>>,
+    /// All that can be called.
+    pub callees: Callees,
     /// Whether a function calls MPI, itself or through others.
     reaches_mpi: Vec<bool>,
     /// Number of the cycle of calls that a function is in; [`NONE`] for none.
     cycle: Vec<u32>,
 }
 
-impl<'a> Calls<'a> {
+impl Calls {
     /// Joins the call sites of all functions.
-    pub fn new(
-        functions: &'a [Function],
-        image: &'a Image<'_>,
-        stubs: &FxHashMap<u64, &'a str>,
-    ) -> Self {
-        let (mut index, mut by_name) = (FxHashMap::default(), FxHashMap::default());
-        for (i, f) in functions.iter().enumerate() {
-            index.insert(f.address(), i);
-            if let Some(name) = f.name.as_deref() {
-                by_name.insert(name, i);
-            }
-        }
-        let name = |callee: Callee| match callee {
-            Callee::Address(a) => match index.get(&a) {
-                Some(i) => functions[*i].name.as_deref(),
-                None => stubs.get(&a).copied(),
-            },
-            Callee::Slot(slot) => image.got.get(&slot).map(String::as_str),
-            Callee::Pointer => None,
-        };
-        let target = |callee: Callee| match callee {
-            Callee::Address(a) if index.contains_key(&a) => index.get(&a).copied(),
-            _ => by_name.get(name(callee)?).copied(),
-        };
-        let sites = |f: &'a Function| f.flow.sites.iter();
-        let names: Vec<Vec<Option<&str>>> = functions
+    pub fn new(functions: &[Function], callees: Callees) -> Self {
+        let numbers: Vec<Vec<Option<u32>>> = functions
             .par_iter()
-            .map(|f| sites(f).map(|s| name(s.callee)).collect())
+            .map(|f| {
+                f.flow
+                    .sites
+                    .iter()
+                    .map(|s| callees.number(s.callee))
+                    .collect()
+            })
             .collect();
-        let targets: Vec<Vec<Option<usize>>> = functions
-            .par_iter()
-            .map(|f| sites(f).map(|s| target(s.callee)).collect())
+        let targets: Vec<Vec<usize>> = numbers
+            .iter()
+            .map(|list| {
+                list.iter()
+                    .flatten()
+                    .filter_map(|n| callees.function(*n))
+                    .collect()
+            })
             .collect();
         let mut callers: Vec<Vec<usize>> = vec![Vec::new(); functions.len()];
         for (from, list) in targets.iter().enumerate() {
-            list.iter().flatten().for_each(|to| callers[*to].push(from));
+            list.iter().for_each(|to| callers[*to].push(from));
         }
-        let mut reaches_mpi: Vec<bool> = names
+        let is_mpi = |n: &u32| callees.kind(*n) == Some(VertexKind::MpiCall);
+        let mut reaches_mpi: Vec<bool> = numbers
             .iter()
-            .map(|list| list.iter().flatten().any(|n| names::is_mpi_name(n)))
+            .map(|list| list.iter().flatten().any(is_mpi))
             .collect();
         let mut open: Vec<usize> = (0..functions.len()).filter(|i| reaches_mpi[*i]).collect();
         while let Some(at) = open.pop() {
@@ -72,42 +57,50 @@ impl<'a> Calls<'a> {
                 }
             }
         }
-        let cycle = cycles(&targets);
         Self {
-            names,
-            targets,
+            numbers,
+            callees,
             reaches_mpi,
-            cycle,
+            cycle: cycles(&targets),
         }
+    }
+
+    /// The number of the callee of a site, where it is known.
+    pub fn callee(&self, function: usize, site: usize) -> Option<u32> {
+        self.numbers[function][site]
+    }
+
+    fn target(&self, function: usize, site: usize) -> Option<usize> {
+        self.callees.function(self.callee(function, site)?)
     }
 
     /// What a site of a function is.
     pub fn kind(&self, function: usize, site: usize) -> VertexKind {
-        let name = self.names[function][site];
-        let target = self.targets[function][site];
-        match (name, target) {
-            (Some(n), _) if names::is_mpi_name(n) => VertexKind::MpiCall,
-            (Some(n), _) if names::is_thread_name(n) => VertexKind::ThreadCall,
-            (Some(n), _) if names::is_lock_name(n) => VertexKind::LockCall,
-            (_, Some(t)) if self.cycle[t] != NONE && self.cycle[t] == self.cycle[function] => {
+        let Some(callee) = self.callee(function, site) else {
+            return VertexKind::IndirectCall;
+        };
+        let known = self.callees.kind(callee);
+        known.unwrap_or_else(|| match self.target(function, site) {
+            Some(t) if self.cycle[t] != NONE && self.cycle[t] == self.cycle[function] => {
                 VertexKind::RecursiveCall
             }
-            (_, Some(_)) => VertexKind::Call,
-            (Some(_), None) => VertexKind::ExternalCall,
-            (None, None) => VertexKind::IndirectCall,
-        }
+            Some(_) => VertexKind::Call,
+            None => VertexKind::ExternalCall,
+        })
     }
 
     /// Whether a site calls MPI, itself or through others.
     pub fn leads_to_mpi(&self, function: usize, site: usize) -> bool {
         self.kind(function, site) == VertexKind::MpiCall
-            || self.targets[function][site].is_some_and(|t| self.reaches_mpi[t])
+            || self
+                .target(function, site)
+                .is_some_and(|t| self.reaches_mpi[t])
     }
 }
 
 /// Cycles of calls: strongly connected components with more than one function or a call of itself
 /// (Tarjan 1972, without recursion).
-fn cycles(targets: &[Vec<Option<usize>>]) -> Vec<u32> {
+fn cycles(targets: &[Vec<usize>]) -> Vec<u32> {
     let n = targets.len();
     let (mut number, mut low, mut on) = (vec![NONE; n], vec![NONE; n], vec![false; n]);
     let (mut out, mut stack, mut clock, mut cycle) = (vec![NONE; n], Vec::new(), 0, 0);
@@ -126,8 +119,8 @@ fn cycles(targets: &[Vec<Option<usize>>]) -> Vec<u32> {
             let step = calls.get(*next).copied();
             *next += 1;
             match step {
-                Some(Some(to)) if number[to] == NONE => work.push((to, 0)),
-                Some(Some(to)) if on[to] => low[at] = low[at].min(number[to]),
+                Some(to) if number[to] == NONE => work.push((to, 0)),
+                Some(to) if on[to] => low[at] = low[at].min(number[to]),
                 Some(_) => {}
                 None => {
                     work.pop();
@@ -137,7 +130,7 @@ fn cycles(targets: &[Vec<Option<usize>>]) -> Vec<u32> {
                     if low[at] == number[at] {
                         let from = stack.iter().rposition(|s| *s == at).unwrap_or(0);
                         let members = stack.split_off(from);
-                        let itself = targets[at].contains(&Some(at));
+                        let itself = targets[at].contains(&at);
                         for m in &members {
                             on[*m] = false;
                             if members.len() > 1 || itself {

@@ -2,14 +2,23 @@
 
 use headwater_model::psg::VertexKind;
 
+/// A name before it is a number of a string.
+#[derive(Clone, Copy)]
+pub enum Name<'a> {
+    /// A callee by number.
+    Callee(u32),
+    /// An inlined function.
+    Inlined(&'a str),
+}
+
 /// A vertex before its strings are numbered.
-pub struct DraftVertex {
+pub struct DraftVertex<'a> {
     /// What it is.
     pub kind: VertexKind,
     /// The vertex that it is in.
     pub parent: Option<u32>,
     /// Callee or inlined function.
-    pub name: Option<String>,
+    pub name: Option<Name<'a>>,
     /// Index into the module's files; `u32::MAX` where unknown.
     pub file: u32,
     /// First line; 0 where unknown.
@@ -21,9 +30,9 @@ pub struct DraftVertex {
 }
 
 /// The tree of one function.
-pub struct Draft {
+pub struct Draft<'a> {
     /// Its vertices in preorder.
-    pub vertices: Vec<DraftVertex>,
+    pub vertices: Vec<DraftVertex<'a>>,
     /// Addresses `[start, end)` and the vertex that owns them.
     pub owners: Vec<(u64, u64, u32)>,
 }
@@ -45,9 +54,9 @@ pub enum Key {
 
 /// Numbers vertices so that each stands before what is inside it, in the order of addresses.
 pub fn in_preorder(
-    vertices: Vec<DraftVertex>,
+    vertices: Vec<DraftVertex<'_>>,
     owners: Vec<(u64, u64, u32)>,
-) -> (Vec<DraftVertex>, Vec<(u64, u64, u32)>) {
+) -> (Vec<DraftVertex<'_>>, Vec<(u64, u64, u32)>) {
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); vertices.len()];
     for (i, v) in (0u32..).zip(&vertices) {
         if let Some(parent) = v.parent {
@@ -68,7 +77,7 @@ pub fn in_preorder(
         .iter()
         .zip(0..)
         .for_each(|(v, i)| number[*v as usize] = i);
-    let mut slots: Vec<Option<DraftVertex>> = vertices.into_iter().map(Some).collect();
+    let mut slots: Vec<Option<DraftVertex<'_>>> = vertices.into_iter().map(Some).collect();
     let moved = order.iter().filter_map(|v| slots[*v as usize].take());
     let moved = moved
         .map(|v| DraftVertex {

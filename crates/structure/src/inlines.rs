@@ -1,6 +1,6 @@
 //! Where inlined functions lie in a function, and the lines of its code at each level of inlining.
 
-use crate::dwarf::{Info, Row, Subprogram};
+use crate::dwarf::{Info, Inline, Row, Subprogram};
 use rustc_hash::FxHashMap;
 
 /// The inlined code of one function.
@@ -51,6 +51,11 @@ impl<'a> Inlines<'a> {
                 }
             }
         }
+    }
+
+    /// An inlined function.
+    pub fn get(&self, inline: usize) -> Option<&'a Inline> {
+        self.sub?.inlines.get(inline)
     }
 
     /// The innermost inlined function at `address`.

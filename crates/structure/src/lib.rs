@@ -15,6 +15,7 @@
 
 mod arm;
 mod cache;
+mod callees;
 mod calls;
 mod debug;
 mod decode;

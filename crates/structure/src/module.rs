@@ -1,13 +1,14 @@
 //! The structure of a whole module, put together from its functions.
 
+use crate::callees::Callees;
 use crate::calls::Calls;
 use crate::debug::Split;
-use crate::draft::Draft;
+use crate::draft::{Draft, Name};
 use crate::dwarf::Info;
 use crate::elf::Image;
 use crate::no_return::NoReturn;
 use crate::tree::Builder;
-use crate::{Options, functions, names, parts, stubs};
+use crate::{Options, functions, parts, stubs};
 use headwater_model::psg::{Counts, Function, LineRow, ModuleStructure, Vertex};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -27,8 +28,8 @@ pub fn build(
     let found = functions::find(image, told, |callee| no_return.returns(callee));
     let mut functions = parts::join(found);
     no_return.settle(image, &stubs, &mut functions);
-    let calls = Calls::new(&functions, image, &stubs);
-    let drafts: Vec<(Draft, Counts)> = functions
+    let calls = Calls::new(&functions, Callees::new(&functions, image, &stubs));
+    let drafts: Vec<(Draft<'_>, Counts)> = functions
         .par_iter()
         .enumerate()
         .map(|(index, function)| Builder::new(index, function, info, &calls, options).build())
@@ -48,34 +49,26 @@ pub fn build(
             line: r.line,
         })
         .collect();
-    let mut strings: FxHashMap<String, u32> = FxHashMap::default();
-    let mut intern = |text: &str, all: &mut Vec<String>| {
-        *strings.entry(text.to_string()).or_insert_with(|| {
-            all.push(text.to_string());
-            all.len() as u32 - 1
-        })
-    };
-    for ((draft, counts), function) in drafts.into_iter().zip(&functions) {
-        let vertices = draft.vertices.into_iter().map(|v| Vertex {
+    let mut strings = Strings::new(std::mem::take(&mut out.strings), &calls.callees.readable);
+    for (number, ((draft, counts), function)) in (0u32..).zip(drafts.into_iter().zip(&functions)) {
+        let name = strings.callee(number);
+        let symbol = function.name.as_deref().map(|n| strings.number(n));
+        let mut vertices = Vec::with_capacity(draft.vertices.len());
+        vertices.extend(draft.vertices.into_iter().map(|v| Vertex {
             kind: v.kind,
             parent: v.parent,
-            name: v.name.map(|n| intern(&n, &mut out.strings)),
+            name: v.name.map(|name| match name {
+                Name::Callee(number) => strings.callee(number),
+                Name::Inlined(name) => strings.number(name),
+            }),
             file: (v.file != u32::MAX).then_some(v.file),
             first_line: v.first_line,
             last_line: v.last_line,
             address: v.address,
-        });
-        let vertices = vertices.collect();
-        let name = function.name.as_deref().map_or_else(
-            || format!("func@{:#x}", function.address()),
-            names::demangle,
-        );
+        }));
         out.functions.push(Function {
-            name: intern(&name, &mut out.strings),
-            symbol: function
-                .name
-                .as_deref()
-                .map(|n| intern(n, &mut out.strings)),
+            name,
+            symbol,
             ranges: function.ranges.clone(),
             vertices,
             owners: draft.owners,
@@ -88,6 +81,7 @@ pub fn build(
         c.comps += counts.comps;
         c.mpi += counts.mpi;
     }
+    out.strings = strings.all;
     out.problems.extend(split.problems.iter().cloned());
     if !info.present {
         out.problems.push("no debug information: places are named by function and address; compile with -g to see source lines".into());
@@ -99,4 +93,43 @@ pub fn build(
         ));
     }
     out
+}
+
+/// The strings of a module, each once.
+struct Strings<'a> {
+    all: Vec<String>,
+    known: FxHashMap<&'a str, u32>,
+    readable: &'a [String],
+    of_callee: Vec<Option<u32>>,
+}
+
+impl<'a> Strings<'a> {
+    /// Begins with some that have their numbers.
+    fn new(all: Vec<String>, readable: &'a [String]) -> Self {
+        Self {
+            all,
+            known: FxHashMap::default(),
+            readable,
+            of_callee: vec![None; readable.len()],
+        }
+    }
+
+    fn number(&mut self, text: &'a str) -> u32 {
+        *self.known.entry(text).or_insert_with(|| {
+            self.all.push(text.to_string());
+            self.all.len() as u32 - 1
+        })
+    }
+
+    /// The name of a callee.
+    fn callee(&mut self, number: u32) -> u32 {
+        let index = number as usize;
+        if let Some(known) = self.of_callee.get(index).copied().flatten() {
+            return known;
+        }
+        let text = self.readable.get(index).map_or("", String::as_str);
+        let new = self.number(text);
+        self.of_callee[index] = Some(new);
+        new
+    }
 }

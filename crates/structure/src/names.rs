@@ -1,5 +1,7 @@
 //! What names of functions tell.
 
+use headwater_model::psg::VertexKind;
+
 /// Whether a callee is an MPI function: C, PMPI, or Fortran in any of the three bindings.
 pub fn is_mpi_name(name: &str) -> bool {
     let base = name.split('@').next().unwrap_or(name);
@@ -75,8 +77,18 @@ pub fn never_returns(name: &str) -> bool {
     }) || base.starts_with("_ZSt") && base.contains("__throw_")
 }
 
+/// What a call of this name is, where the name tells.
+pub fn call_kind(name: &str) -> Option<VertexKind> {
+    match name {
+        _ if is_mpi_name(name) => Some(VertexKind::MpiCall),
+        _ if is_thread_name(name) => Some(VertexKind::ThreadCall),
+        _ if is_lock_name(name) => Some(VertexKind::LockCall),
+        _ => None,
+    }
+}
+
 /// Whether a call makes, ends or waits for a thread.
-pub fn is_thread_name(name: &str) -> bool {
+fn is_thread_name(name: &str) -> bool {
     matches!(
         name,
         "pthread_create" | "pthread_join" | "pthread_detach" | "thrd_create" | "thrd_join"
@@ -84,7 +96,7 @@ pub fn is_thread_name(name: &str) -> bool {
 }
 
 /// Whether a call takes, gives back or waits on a lock.
-pub fn is_lock_name(name: &str) -> bool {
+fn is_lock_name(name: &str) -> bool {
     [
         "pthread_mutex_",
         "pthread_rwlock_",

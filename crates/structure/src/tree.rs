@@ -3,15 +3,16 @@
 //! Loops and branches nest as `regions` says. Inlined functions are fitted in by their addresses: a
 //! loop lies inside those that hold most of its code. Neighbouring computation merges.
 
+use crate::Options;
 use crate::calls::Calls;
-use crate::draft::{Draft, DraftVertex, Key, in_preorder};
+use crate::draft::{Draft, DraftVertex, Key, Name, in_preorder};
 use crate::dwarf::Info;
+use crate::dwarf::Inline;
 use crate::flow::{Block, Flow, Site};
 use crate::functions::Function;
 use crate::graph::{Loop, NONE};
 use crate::inlines::Inlines;
 use crate::regions::{Part, Regions};
-use crate::{Options, names};
 use headwater_model::psg::{Counts, VertexKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,12 +21,12 @@ pub struct Builder<'a> {
     index: usize,
     function: &'a Function,
     flow: &'a Flow,
-    calls: &'a Calls<'a>,
+    calls: &'a Calls,
     options: &'a Options,
     inlines: Inlines<'a>,
     loop_inline: Vec<Option<usize>>,
     loop_lines: Vec<(u32, u32, u32)>,
-    vertices: Vec<DraftVertex>,
+    vertices: Vec<DraftVertex<'a>>,
     known: FxHashMap<(u32, Key), u32>,
 }
 
@@ -35,7 +36,7 @@ impl<'a> Builder<'a> {
         index: usize,
         function: &'a Function,
         info: &'a Info,
-        calls: &'a Calls<'a>,
+        calls: &'a Calls,
         options: &'a Options,
     ) -> Self {
         Self {
@@ -65,7 +66,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The tree, and its figures.
-    pub fn build(mut self) -> (Draft, Counts) {
+    pub fn build(mut self) -> (Draft<'a>, Counts) {
         let flow = self.flow;
         let (file, first, last) = self.inlines.lines(&self.function.ranges, None);
         let declared = self.inlines.sub.map_or(0, |s| s.line);
@@ -190,7 +191,7 @@ impl<'a> Builder<'a> {
     fn block(&mut self, block: Block, path: &[Part], owners: &mut Vec<(u64, u64, u32)>) {
         let sites = &self.flow.sites;
         let mut number = sites.partition_point(|s| s.at < block.start);
-        let mut at = block.start;
+        let (mut at, mut last) = (block.start, None);
         while at < block.end {
             // Up to the next call or change of inlining.
             let cut = self.inlines.next_cut(at).min(block.end);
@@ -198,7 +199,12 @@ impl<'a> Builder<'a> {
                 number += 1;
             }
             let call = sites.get(number).filter(|s| s.at < cut);
-            let vertex = self.vertex_for(path, self.inlines.at(at));
+            let level = self.inlines.at(at);
+            let vertex = match last {
+                Some((same, vertex)) if same == level => vertex,
+                _ => self.vertex_for(path, level),
+            };
+            last = Some((level, vertex));
             match call {
                 Some(call) if call.at == at => {
                     let v = self.call_vertex(vertex, number, call);
@@ -230,30 +236,24 @@ impl<'a> Builder<'a> {
             };
         }
         let chain = self.inlines.chain(level);
-        if chain.starts_with(&inside) {
-            here = self.enter_inlines(here, &mut inside, &chain);
-        }
-        here
+        self.enter_inlines(here, &mut inside, &chain)
     }
 
     fn enter_inlines(&mut self, mut here: u32, inside: &mut Vec<usize>, chain: &[usize]) -> u32 {
-        if !chain.starts_with(inside) {
+        if chain.is_empty() || !chain.starts_with(inside) {
             return here;
         }
         for &inline in &chain[inside.len()..] {
-            let name = self
-                .inlines
-                .sub
-                .and_then(|s| s.inlines.get(inline))
-                .map(|i| (i.name.clone(), i.ranges.clone()));
-            let (name, ranges) = name.unwrap_or_default();
-            let lines = self.inlines.lines(&ranges, Some(inline));
+            let Some(Inline { name, ranges, .. }) = self.inlines.get(inline) else {
+                continue;
+            };
+            let lines = self.inlines.lines(ranges, Some(inline));
             let at = ranges.first().map_or(0, |r| r.0);
             here = self.vertex(
                 here,
                 Key::Inline(inline),
                 VertexKind::Inlined,
-                Some(name),
+                Some(Name::Inlined(name)),
                 lines,
                 at,
             );
@@ -325,11 +325,7 @@ impl<'a> Builder<'a> {
 
     fn call_vertex(&mut self, parent: u32, number: usize, site: &Site) -> u32 {
         let kind = self.calls.kind(self.index, number);
-        let name = self.calls.names[self.index]
-            .get(number)
-            .copied()
-            .flatten()
-            .map(names::demangle);
+        let name = self.calls.callee(self.index, number).map(Name::Callee);
         let line = self
             .inlines
             .rows(site.at, site.end)
@@ -352,7 +348,7 @@ impl<'a> Builder<'a> {
         parent: u32,
         key: Key,
         kind: VertexKind,
-        name: Option<String>,
+        name: Option<Name<'a>>,
         lines: (u32, u32, u32),
         address: u64,
     ) -> u32 {
