@@ -66,6 +66,12 @@ pub fn past_c(code: u32) -> bool {
     })
 }
 
+/// Whether any Fortran call comes through C.
+#[inline]
+pub fn through_c() -> bool {
+    get().is_some_and(|a| !(a.f08_past_c && a.fortran_past_c))
+}
+
 /// The family, once the library is known.
 #[inline]
 pub fn get() -> Option<&'static Abi> {

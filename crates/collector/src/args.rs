@@ -14,6 +14,7 @@ pub const PASSED: usize = 16;
 /// Arguments of a call.
 pub struct Args {
     values: [u64; PASSED],
+    count: usize,
     fortran: bool,
 }
 
@@ -41,7 +42,11 @@ impl Args {
                 }
             };
         }
-        Self { values, fortran }
+        Self {
+            values,
+            count,
+            fortran,
+        }
     }
 
     /// Whether the call came from Fortran.
@@ -125,21 +130,6 @@ impl Args {
         }
     }
 
-    /// Calls a function of the libc, whose result may be as wide as a register.
-    ///
-    /// # Safety
-    /// As [`Args::call`]; functions here take six arguments at the most.
-    #[inline]
-    pub unsafe fn call_wide(&self, real: usize) -> i64 {
-        type Function = unsafe extern "C-unwind" fn(u64, u64, u64, u64, u64, u64) -> i64;
-        let v = &self.values;
-        // SAFETY: an address that the loader gave for this function.
-        unsafe {
-            let real: Function = std::mem::transmute(real);
-            real(v[0], v[1], v[2], v[3], v[4], v[5])
-        }
-    }
-
     /// Calls `real` with these arguments; gives its error code. A Fortran subroutine has no result: its
     /// code stands where its argument `ierror`, the one behind the `roles` of C, points to, and
     /// `mpi_f08` may leave that out.
@@ -162,6 +152,10 @@ impl Args {
     /// `real` is the function that the arguments were meant for; it ignores what it does not take.
     #[inline]
     pub unsafe fn call(&self, real: usize) -> i32 {
+        if self.count <= REGISTERS {
+            // SAFETY: promised by the caller.
+            return unsafe { self.call_wide(real) } as i32;
+        }
         type Function = unsafe extern "C-unwind" fn(
             u64,
             u64,
@@ -188,6 +182,28 @@ impl Args {
                 v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12],
                 v[13], v[14], v[15],
             )
+        }
+    }
+
+    /// Calls a function that takes no more arguments than there are registers, and whose result may be
+    /// as wide as one.
+    ///
+    /// # Safety
+    /// As [`Args::call`].
+    #[inline]
+    pub unsafe fn call_wide(&self, real: usize) -> i64 {
+        let v = &self.values;
+        #[cfg(target_arch = "x86_64")]
+        type Function = unsafe extern "C-unwind" fn(u64, u64, u64, u64, u64, u64) -> i64;
+        #[cfg(target_arch = "aarch64")]
+        type Function = unsafe extern "C-unwind" fn(u64, u64, u64, u64, u64, u64, u64, u64) -> i64;
+        // SAFETY: an address that the loader gave for this function.
+        unsafe {
+            let real: Function = std::mem::transmute(real);
+            #[cfg(target_arch = "x86_64")]
+            return real(v[0], v[1], v[2], v[3], v[4], v[5]);
+            #[cfg(target_arch = "aarch64")]
+            return real(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! slot, so a hit compares them all: a few loads instead of unwinding, and exact.
 
 use crate::table::{Table, mix2};
+use crate::thread::Caller;
 use crate::unwind::{Cache, DEEPEST, Path, Start, Tables};
 use headwater_format::spool::layout::ContextRow;
 
@@ -58,13 +59,8 @@ impl Contexts {
 
     /// The context of a call: its return address and everything above.
     #[inline]
-    pub fn of_call(
-        &mut self,
-        tables: &Tables,
-        return_address: u64,
-        stack_pointer: u64,
-        frame_pointer: u64,
-    ) -> u32 {
+    pub fn of_call(&mut self, tables: &Tables, from: Caller) -> u32 {
+        let (return_address, stack_pointer) = (from.return_address, from.stack_pointer);
         let at = mix2(return_address, stack_pointer) as usize % ENTRIES;
         if let Some(entry) = self.entries.get(at)
             && entry.return_address == return_address
@@ -80,24 +76,17 @@ impl Contexts {
         {
             return entry.ctx;
         }
-        self.unwind_call(tables, at, return_address, stack_pointer, frame_pointer)
+        self.unwind_call(tables, at, from)
     }
 
     #[cold]
-    fn unwind_call(
-        &mut self,
-        tables: &Tables,
-        at: usize,
-        return_address: u64,
-        stack_pointer: u64,
-        frame_pointer: u64,
-    ) -> u32 {
+    fn unwind_call(&mut self, tables: &Tables, at: usize, from: Caller) -> u32 {
         self.unwound += 1;
         let start = Start {
-            ip: return_address,
+            ip: from.return_address,
             returned: true,
-            sp: stack_pointer,
-            fp: frame_pointer,
+            sp: from.stack_pointer,
+            fp: from.frame_pointer,
             lr: 0,
         };
         tables.walk(start, self.stack_end, &mut self.cache, &mut self.path);
@@ -108,8 +97,8 @@ impl Contexts {
             && let Some(entry) = self.entries.get_mut(at)
         {
             *entry = Entry {
-                return_address,
-                stack_pointer,
+                return_address: from.return_address,
+                stack_pointer: from.stack_pointer,
                 ctx,
                 len: above as u32,
                 slots: [(0, 0); KEPT],

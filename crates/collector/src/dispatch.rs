@@ -5,6 +5,7 @@ use crate::comms;
 use crate::finalize;
 use crate::roles::Decoder;
 use crate::shape::Shape;
+use crate::thread::Caller;
 use crate::{abi, process, thread, tree};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
@@ -13,14 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
 static BEGUN: AtomicBool = AtomicBool::new(false);
-
-/// Where a call came from.
-#[derive(Clone, Copy)]
-struct Caller {
-    return_address: u64,
-    stack_pointer: u64,
-    frame_pointer: u64,
-}
 
 thread_local! {
     /// The Fortran call in progress whose C twin is to be recorded, where the library's Fortran layer
@@ -101,12 +94,7 @@ fn asleep(id: usize, args: &Args, from: Caller) -> i64 {
     if nanoseconds > WORTH_NOTING {
         // SAFETY: errno belongs to this thread and is the program's to read.
         let errno = unsafe { *libc::__errno_location() };
-        t.asleep(thread::Asleep {
-            return_address: from.return_address,
-            stack_pointer: from.stack_pointer,
-            frame_pointer: from.frame_pointer,
-            nanoseconds,
-        });
+        t.asleep(from, nanoseconds);
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
     }
@@ -146,7 +134,12 @@ unsafe fn mpi(
         FORTRAN.set(None);
         return result;
     }
-    match FORTRAN.get() {
+    let outer = if abi::through_c() {
+        FORTRAN.get()
+    } else {
+        None
+    };
+    match outer {
         Some((outer, from)) if outer == id => caller = from,
         // The Fortran layer's own calls are not the program's.
         // SAFETY: the library's own function for these arguments.
@@ -174,20 +167,15 @@ fn record(
         // SAFETY: the library's own function for these arguments.
         return unsafe { args.call(real) };
     };
-    let Some((t, call)) = thread::enter(
-        from.return_address,
-        from.stack_pointer,
-        from.frame_pointer,
-        id,
-    ) else {
+    let Some((t, call)) = thread::enter(at, from, id) else {
         // SAFETY: as above.
         return unsafe { decoder.call(real) };
     };
     let before = decoder.before(t, &call);
     // SAFETY: as above.
     let result = unsafe { decoder.call(real) };
-    let params = decoder.after(t, &call, before, result);
-    thread::leave(t, call, &params);
+    let (params, idle) = decoder.after(t, &call, before, result);
+    thread::leave(t, call, &params, idle);
     result
 }
 
@@ -252,10 +240,15 @@ fn finalize_recording(id: u16, return_address: u64, stack_pointer: u64, frame_po
     }
     // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective. A thread
     // without a recording of its own meets the others all the same.
-    match thread::enter(return_address, stack_pointer, frame_pointer, id) {
+    let from = Caller {
+        return_address,
+        stack_pointer,
+        frame_pointer,
+    };
+    match thread::enter(thread::current(), from, id) {
         Some((t, call)) => {
             finalize::meet(Some(t));
-            thread::leave(t, call, &finalize::PARAMS);
+            thread::leave(t, call, &finalize::PARAMS, false);
         }
         None => finalize::meet(None),
     }

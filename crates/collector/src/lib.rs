@@ -27,6 +27,7 @@ mod dispatch;
 mod finalize;
 mod links;
 mod modules;
+mod polls;
 mod process;
 mod requests;
 mod roles;

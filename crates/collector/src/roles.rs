@@ -13,8 +13,6 @@ use crate::table::mix2;
 use crate::thread::{Call, Params, Thread};
 use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Abi, Class, Function, Mode, Role};
-use std::cell::RefCell;
-use std::mem::ManuallyDrop;
 
 /// What a thread knows of its messages.
 pub struct Messages {
@@ -32,16 +30,17 @@ pub struct Messages {
 /// Set in the handle of a matched message, where [`Messages`] keeps it as a request.
 const MATCHED: u64 = 1 << 63;
 
-thread_local! {
-    /// Never dropped: programs call MPI from handlers of `exit`, when thread-local data with
-    /// destructors are gone.
-    static MESSAGES: ManuallyDrop<RefCell<Messages>> = ManuallyDrop::new(RefCell::new(Messages {
-        requests: Requests::new(),
-        streams: Streams::new(),
-        types: [(u64::MAX, 0); 64],
-        handles: Vec::new(),
-        statuses: Vec::new(),
-    }));
+impl Messages {
+    /// Nothing sent or received.
+    pub fn new() -> Self {
+        Self {
+            requests: Requests::new(),
+            streams: Streams::new(),
+            types: [(u64::MAX, 0); 64],
+            handles: Vec::new(),
+            statuses: vec![0; 64],
+        }
+    }
 }
 
 /// A call being decoded.
@@ -131,11 +130,15 @@ impl<'a> Decoder<'a> {
     }
 
     /// Before the call.
+    #[inline]
     pub fn before(&mut self, t: &mut Thread, call: &Call) -> Before {
-        MESSAGES.with(|m| {
-            m.try_borrow_mut()
-                .map_or_else(|_| Before::default(), |mut m| self.look(t, call, &mut m))
-        })
+        // Taken for the time of the call's decoding, as links are added to the thread meanwhile.
+        let Some(mut m) = t.decoding.take() else {
+            return Before::default();
+        };
+        let before = self.look(t, call, &mut m);
+        t.decoding = Some(m);
+        before
     }
 
     fn look(&mut self, t: &mut Thread, call: &Call, m: &mut Messages) -> Before {
@@ -269,19 +272,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// A wildcard receive may be among them: whatever completes must have a status.
     fn look_at_requests(&mut self, m: &mut Messages) {
         self.gather_handles(m);
-        let handles = std::mem::take(&mut m.handles);
-        let unknown = |m: &mut Messages, h: &u64| {
-            m.requests
-                .get(*h)
-                .is_some_and(|r| r.work == Work::Recv && r.id == 0 && r.active)
-        };
-        if handles.iter().any(|h| unknown(m, h)) {
-            self.own_status(m);
-            self.own_statuses(m, handles.len());
-        }
-        m.handles = handles;
+        self.own_status(m);
+        self.own_statuses(m, m.handles.len());
     }
 
     fn start(&self, t: &mut Thread, call: &Call, m: &mut Messages) {
@@ -312,17 +307,34 @@ impl<'a> Decoder<'a> {
         m.handles = handles;
     }
 
-    /// After the call.
-    pub fn after(&mut self, t: &mut Thread, call: &Call, before: Before, result: i32) -> Params {
+    /// After the call: what it is counted by, and whether it found nothing to do.
+    #[inline]
+    pub fn after(
+        &mut self,
+        t: &mut Thread,
+        call: &Call,
+        before: Before,
+        result: i32,
+    ) -> (Params, bool) {
         let params = before.params.unwrap_or(NO_PARAMS);
-        if result == 0 {
-            MESSAGES.with(|m| {
-                if let Ok(mut m) = m.try_borrow_mut() {
-                    self.conclude(t, call, &before, &params, &mut m);
-                }
-            });
+        if result != 0 {
+            return (params, false);
         }
-        params
+        let flag = self.shape.at(Role::Flag);
+        if self.polls() && flag.is_some_and(|at| self.args.int_at(at, 0) == 0) {
+            return (params, true);
+        }
+        if let Some(mut m) = t.decoding.take() {
+            self.conclude(t, call, &before, &params, &mut m);
+            t.decoding = Some(m);
+        }
+        (params, false)
+    }
+
+    /// Whether the call asks without waiting.
+    #[inline]
+    pub fn polls(&self) -> bool {
+        matches!(self.function.class, Class::Test | Class::Probe)
     }
 
     fn conclude(
@@ -381,10 +393,6 @@ impl<'a> Decoder<'a> {
 
     /// A probe has matched a message: it is this rank's from now on.
     fn probed(&self, t: &mut Thread, before: &Before, params: &Params, m: &mut Messages) {
-        let arrived = self.shape.at(Role::Flag);
-        if arrived.is_some_and(|at| self.args.int_at(at, 0) == 0) {
-            return;
-        }
         let (mut source, mut tag) = (before.source, before.recv_tag);
         if !self.known(before) {
             let status = self.shape.at(Role::Status);
@@ -465,13 +473,6 @@ impl<'a> Decoder<'a> {
 
     /// Finds out which requests a wait or test has completed.
     fn completed(&self, t: &mut Thread, m: &mut Messages) {
-        if self
-            .shape
-            .at(Role::Flag)
-            .is_some_and(|at| self.args.int_at(at, 0) == 0)
-        {
-            return;
-        }
         let handles = std::mem::take(&mut m.handles);
         let one = self
             .shape

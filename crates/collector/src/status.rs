@@ -11,8 +11,6 @@ impl Decoder<'_> {
         };
         let raw = self.args.raw(at);
         if self.ignored(raw) {
-            // Fortran statuses of older codes are larger than the library's own; ours need not be.
-            m.statuses.resize(m.statuses.len().max(64), 0);
             self.args.replace(at, m.statuses.as_mut_ptr() as u64);
         }
     }

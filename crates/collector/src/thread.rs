@@ -6,7 +6,9 @@
 //! is long, the scheduler's own statistics tell waiting for a core from being asleep.
 
 use crate::context::{Contexts, NONE};
+use crate::polls::{LONGEST_ROW, Polls, Times};
 use crate::process::{self, RECORDING};
+use crate::roles::Messages;
 use crate::table::{Table, mix, mix2};
 use crate::window::Windows;
 use crate::{clock, sampler};
@@ -33,6 +35,9 @@ thread_local! {
 }
 
 static THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// Calls after which our bookkeeping is measured again.
+const CHECKED: u32 = 64;
 
 /// How time off the core divides.
 #[derive(Clone, Copy, Default)]
@@ -63,7 +68,7 @@ pub struct Link {
 }
 
 /// Parameters that calls are counted by.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub struct Params {
     /// Index of the communicator.
     pub comm: u16,
@@ -75,27 +80,32 @@ pub struct Params {
     pub bytes: u64,
 }
 
-/// A system call in which the program slept.
-pub struct Asleep {
+/// Where a call came from.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub struct Caller {
     /// Return address.
     pub return_address: u64,
     /// Stack pointer before the call.
     pub stack_pointer: u64,
     /// Frame pointer of the caller.
     pub frame_pointer: u64,
-    /// How long.
-    pub nanoseconds: u64,
 }
 
 /// A call between its enter and its leave.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Call {
     /// Context.
     pub ctx: u32,
     /// Clock at the start.
     pub enter_ns: u64,
-    func: u16,
-    busy_ns: u64,
+    /// Index of the function.
+    pub func: u16,
+    /// Where it came from.
+    pub from: Caller,
+    /// Time since the last call, without what was spent waiting for a core.
+    pub busy_ns: u64,
+    /// Whether that time was not counted yet, as this call may go on a row of idle polls.
+    pending: bool,
 }
 
 /// The recording of one thread.
@@ -112,6 +122,12 @@ pub struct Thread {
     windows: Windows,
     /// Links of the call in progress.
     pub links: Vec<Link>,
+    /// What is known of requests and messages; away while a call is being decoded.
+    pub decoding: Option<Box<Messages>>,
+    polls: Polls,
+    /// What our own bookkeeping between two calls takes at the least, nanoseconds.
+    bookkeeping: u64,
+    left: u32,
     header: &'static mut FileHeader,
     last_ctx: u32,
     left_ns: u64,
@@ -127,17 +143,6 @@ pub struct Thread {
 /// The calling thread's recording, if it has one; never makes one. For the signal handler.
 pub fn current() -> *mut Thread {
     CURRENT.try_with(Cell::get).unwrap_or(std::ptr::null_mut())
-}
-
-/// The calling thread's recording, made at its first call.
-#[inline]
-fn this() -> Option<&'static mut Thread> {
-    let at = current();
-    if at.is_null() {
-        return make();
-    }
-    // SAFETY: set by `make` to a leaked box that only this thread uses.
-    Some(unsafe { &mut *at })
 }
 
 #[cold]
@@ -192,6 +197,10 @@ impl Thread {
                 message_limit: u64::MAX,
                 windows: Windows::new(table!(Windows::ROWS, false)),
                 links: Vec::with_capacity(256),
+                decoding: Some(Box::new(Messages::new())),
+                polls: Polls::default(),
+                bookkeeping: 0,
+                left: CHECKED - 1,
                 header: spool.header(),
                 last_ctx: NONE,
                 left_ns: now,
@@ -267,9 +276,16 @@ impl Thread {
     fn close_segment(&mut self, ctx: u32, now: u64) -> u64 {
         let wall = now.saturating_sub(self.left_ns);
         let spent = self.spent(wall, now);
+        self.count_segment(ctx, 1, wall, spent);
+        spent.cpu + spent.blocked
+    }
+
+    /// Counts computation up to a call in `ctx` that was done `count` times in all.
+    #[inline]
+    fn count_segment(&mut self, ctx: u32, count: u64, wall: u64, spent: Spent) {
         let (from, to) = (self.last_ctx, ctx);
         let hash = mix(u64::from(from) << 32 | u64::from(to));
-        let busy = spent.cpu + spent.blocked;
+        let busy = (spent.cpu + spent.blocked) / count.max(1);
         let row = self.segments.find_or_push(
             hash,
             |r| r.from == from && r.to == to,
@@ -283,14 +299,88 @@ impl Thread {
             if busy > row.max_busy_ns {
                 (row.max_busy_ns, row.max_at) = (busy, row.count);
             }
-            row.count += 1;
+            row.count += count;
             row.wall_ns += wall;
             row.cpu_ns += spent.cpu;
             row.runq_ns += spent.runq;
             row.blocked_ns += spent.blocked;
         }
         self.header.runq_ns += spent.runq;
-        busy
+    }
+
+    /// Counts calls with the same parameters.
+    #[inline]
+    fn count_calls(&mut self, call: &Call, params: &Params, times: Times, spent: Spent) {
+        let size_class = u64::BITS - params.bytes.leading_zeros();
+        let key = u64::from(call.func) << 48
+            | u64::from(params.comm) << 32
+            | u64::from(params.peer as u32);
+        let hash = mix2(
+            key,
+            u64::from(call.ctx) << 32 | u64::from(params.tag as u32) ^ u64::from(size_class) << 24,
+        );
+        let same = |r: &CallRow| {
+            r.ctx == call.ctx
+                && r.func == call.func
+                && r.comm == params.comm
+                && r.peer == params.peer
+                && r.tag == params.tag
+                && r.size_class == size_class
+        };
+        let new = || CallRow {
+            ctx: call.ctx,
+            func: call.func,
+            comm: params.comm,
+            peer: params.peer,
+            tag: params.tag,
+            size_class,
+            ..Default::default()
+        };
+        if let Some(row) = self
+            .calls
+            .find_or_push(hash, same, new)
+            .and_then(|r| self.calls.get(r))
+        {
+            row.count += times.count;
+            row.bytes += params.bytes * times.count;
+            row.wall_ns += times.wall;
+            row.cpu_ns += spent.cpu;
+            row.runq_ns += spent.runq;
+            row.max_wall_ns = row.max_wall_ns.max(times.longest);
+        }
+        self.header.mpi_ns += times.wall;
+        self.header.runq_ns += spent.runq;
+    }
+
+    /// Counts what a row of idle polls has gathered, as one event.
+    #[cold]
+    fn count_polls(&mut self) {
+        let polls = self.polls;
+        self.polls.times = Times::default();
+        let on_core = |cpu| Spent {
+            cpu,
+            ..Default::default()
+        };
+        self.count_segment(
+            polls.call.ctx,
+            polls.times.count,
+            polls.between,
+            on_core(polls.between),
+        );
+        self.count_calls(
+            &polls.call,
+            &polls.params,
+            polls.times,
+            on_core(polls.times.wall),
+        );
+        self.windows.record(
+            polls.call.ctx,
+            polls.call.func,
+            polls.between,
+            polls.call.enter_ns,
+            polls.times.wall,
+            &[],
+        );
     }
 
     /// Keeps a message or collective for joining with its other end. Whether it is kept depends on its
@@ -348,27 +438,32 @@ impl Thread {
         }
     }
 
-    /// Computation begins. What the bookkeeping since `then` took is nobody's; if it was long, the
-    /// time off the core in it is not the next interval's either.
+    /// Computation begins. What the bookkeeping since `then` took is nobody's. It takes the same each
+    /// time, so the clock is read only now and then, and where it may have been `long`: then the time
+    /// off the core in it is not the next interval's either.
     #[inline]
-    fn leave_at(&mut self, then: u64) {
+    fn leave_at(&mut self, then: u64, long: bool) {
+        self.left = self.left.wrapping_add(1);
+        if !long && !self.left.is_multiple_of(CHECKED) {
+            self.left_ns = then + self.bookkeeping;
+            return;
+        }
         self.left_ns = clock::now();
-        if self.left_ns.saturating_sub(then) > WORTH_READING {
+        let took = self.left_ns.saturating_sub(then);
+        if self.bookkeeping == 0 || took < self.bookkeeping {
+            self.bookkeeping = took;
+        }
+        if took > WORTH_READING {
             (self.cpu_read, self.cpu_read_at) = (clock::thread_cpu(), self.left_ns);
             self.runq_read = self.run_delay();
         }
     }
 
     /// Takes time asleep in a system call of the program, of which samples of CPU time know nothing.
-    pub fn asleep(&mut self, from: Asleep) {
+    pub fn asleep(&mut self, from: Caller, nanoseconds: u64) {
         self.in_mpi.store(true, Ordering::Relaxed);
         if let Some(tables) = process::tables() {
-            let ctx = self.contexts.of_call(
-                tables,
-                from.return_address,
-                from.stack_pointer,
-                from.frame_pointer,
-            );
+            let ctx = self.contexts.of_call(tables, from);
             let after = self.last_ctx;
             let hash = mix2(u64::from(after), u64::from(ctx));
             let row = self.samples.find_or_push(
@@ -381,7 +476,7 @@ impl Thread {
                 },
             );
             if let Some(row) = row.and_then(|r| self.samples.get(r)) {
-                row.blocked_ns += from.nanoseconds;
+                row.blocked_ns += nanoseconds;
             }
         }
         self.in_mpi.store(false, Ordering::Relaxed);
@@ -431,93 +526,86 @@ impl Thread {
 
 /// Makes the calling thread's recording; gives whether there is room for it.
 pub fn begin() -> bool {
-    this().is_some()
+    // SAFETY: null or this thread's own recording.
+    unsafe { current().as_ref() }.is_some() || make().is_some()
 }
 
 /// Begins to record the calling thread: `MPI_Init` is about to return, computation starts.
 pub fn start() {
     // SAFETY: null or this thread's own recording.
     if let Some(t) = unsafe { current().as_mut() } {
-        t.left_ns = clock::now();
+        t.leave_at(clock::now(), true);
         t.in_mpi.store(false, Ordering::Relaxed);
     }
 }
 
-/// A call begins; `None` where it is not recorded.
+/// A call of the thread `at` begins; `None` where it is not recorded.
 #[inline]
-pub fn enter(
-    return_address: u64,
-    stack_pointer: u64,
-    frame_pointer: u64,
-    func: u16,
-) -> Option<(&'static mut Thread, Call)> {
+pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut Thread, Call)> {
     if !RECORDING.load(Ordering::Relaxed) {
         return None;
     }
-    let t = this()?;
+    // SAFETY: null or this thread's own recording, a leaked box that only this thread uses.
+    let t = match unsafe { at.as_mut() } {
+        Some(t) => t,
+        None => make()?,
+    };
     let tables = process::tables()?;
     t.in_mpi.store(true, Ordering::Relaxed);
     let now = clock::now();
-    let ctx = t
-        .contexts
-        .of_call(tables, return_address, stack_pointer, frame_pointer);
-    let busy_ns = t.close_segment(ctx, now);
+    let ctx = t.contexts.of_call(tables, from);
     t.links.clear();
-    Some((
-        t,
-        Call {
-            ctx,
-            enter_ns: now,
-            func,
-            busy_ns,
-        },
-    ))
+    let mut call = Call {
+        ctx,
+        enter_ns: now,
+        func,
+        from,
+        busy_ns: now.saturating_sub(t.left_ns),
+        pending: true,
+    };
+    if !t.polls.goes_on(&call) {
+        if t.polls.times.count > 0 {
+            t.count_polls();
+        }
+        t.polls.armed = false;
+        call.busy_ns = t.close_segment(ctx, now);
+        call.pending = false;
+    }
+    Some((t, call))
 }
 
-/// A call ends.
+/// A call ends; `idle` says that it asked for something and found nothing.
 #[inline]
-pub fn leave(t: &mut Thread, call: Call, params: &Params) {
+pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     let now = clock::now();
     let wall = now.saturating_sub(call.enter_ns);
-    let spent = t.spent(wall, now);
-    let size_class = u64::BITS - params.bytes.leading_zeros();
-    let key =
-        u64::from(call.func) << 48 | u64::from(params.comm) << 32 | u64::from(params.peer as u32);
-    let hash = mix2(
-        key,
-        u64::from(call.ctx) << 32 | u64::from(params.tag as u32) ^ u64::from(size_class) << 24,
-    );
-    let same = |r: &CallRow| {
-        r.ctx == call.ctx
-            && r.func == call.func
-            && r.comm == params.comm
-            && r.peer == params.peer
-            && r.tag == params.tag
-            && r.size_class == size_class
-    };
-    let new = || CallRow {
-        ctx: call.ctx,
-        func: call.func,
-        comm: params.comm,
-        peer: params.peer,
-        tag: params.tag,
-        size_class,
-        ..Default::default()
-    };
-    if let Some(row) = t
-        .calls
-        .find_or_push(hash, same, new)
-        .and_then(|r| t.calls.get(r))
-    {
-        row.count += 1;
-        row.bytes += params.bytes;
-        row.wall_ns += wall;
-        row.cpu_ns += spent.cpu;
-        row.runq_ns += spent.runq;
-        row.max_wall_ns = row.max_wall_ns.max(wall);
+    if call.pending {
+        if idle && wall < WORTH_READING && *params == t.polls.params {
+            t.polls.add(&call, wall);
+            if t.polls.times.wall + t.polls.between > LONGEST_ROW {
+                t.count_polls();
+            }
+            t.header.end_ns = now;
+            t.leave_at(now, false);
+            t.in_mpi.store(false, Ordering::Relaxed);
+            return;
+        }
+        if t.polls.times.count > 0 {
+            t.count_polls();
+        }
+        let spent = Spent {
+            cpu: call.busy_ns,
+            ..Default::default()
+        };
+        t.count_segment(call.ctx, 1, call.busy_ns, spent);
     }
-    t.header.mpi_ns += wall;
-    t.header.runq_ns += spent.runq;
+    let spent = t.spent(wall, now);
+    let once = Times {
+        count: 1,
+        wall,
+        longest: wall,
+    };
+    t.count_calls(&call, params, once, spent);
     t.header.end_ns = now;
     for i in 0..t.links.len() {
         if let Some(link) = t.links.get(i).copied() {
@@ -533,23 +621,26 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params) {
         &t.links,
     );
     t.last_ctx = call.ctx;
+    t.polls.arm(idle, call, params);
     if wall > WORTH_READING {
         // What was counted in the call is not the next computation's.
         t.sampler.counters.rebase();
     }
-    look_for_modules(t);
-    t.leave_at(now);
+    let looked = look_for_modules(t);
+    t.leave_at(now, looked || wall > WORTH_READING);
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 
 /// A call that unwinding does not understand may come from a library opened since. Looks again, at
-/// the latest every time the number of unwound calls doubles.
+/// the latest every time the number of unwound calls doubles; gives whether it did.
 #[inline]
-fn look_for_modules(t: &mut Thread) {
-    if t.contexts.unwound > 2 * t.misses_looked_at + 64 {
+fn look_for_modules(t: &mut Thread) -> bool {
+    let look = t.contexts.unwound > 2 * t.misses_looked_at + 64;
+    if look {
         t.misses_looked_at = t.contexts.unwound;
         let _ = std::panic::catch_unwind(process::look_at_modules);
     }
+    look
 }
 
 /// A collective over the whole world is being left.

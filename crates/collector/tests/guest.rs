@@ -308,6 +308,32 @@ fn a_datatype_made_anew_has_a_new_size() {
 }
 
 #[test]
+fn idle_polls_are_all_counted_and_timed() {
+    let _alone = alone();
+    for case in cases("polls.c") {
+        let out = case.record(&[]);
+        let run = case.recorded();
+        let text = String::from_utf8_lossy(&out.stdout);
+        let counted = ["MPI_Test", "MPI_Iprobe"].map(|name| calls_of(&run, name).to_string());
+        assert_eq!(text.trim(), counted.join(" "), "{}", case.library);
+        let sampled: u64 = run.messages.iter().map(|m| m.sampled).sum();
+        assert_eq!(sampled, 10, "{}", case.library);
+        // All of rank 0's time is in a call or between two.
+        let calls = run.calls.iter().filter(|c| c.rank == 0).map(|c| c.wall_ns);
+        let between = run
+            .segments
+            .iter()
+            .filter(|s| s.rank == 0)
+            .map(|s| s.wall_ns);
+        let (sum, wall) = (
+            calls.sum::<u64>() + between.sum::<u64>(),
+            run.ranks[0].wall_ns,
+        );
+        assert!(sum > wall / 2 && sum < wall * 11 / 10, "{sum} of {wall}");
+    }
+}
+
+#[test]
 fn corners_of_the_standard_are_read_right() {
     let _alone = alone();
     for case in cases("corners.c") {

@@ -1,0 +1,71 @@
+//! Rows of idle polls: programs that ask for messages millions of times a second, by `MPI_Test` or
+//! `MPI_Iprobe`, get the same answer nearly each time. A row of polls from one place that find nothing
+//! is summed up here and counted as a whole.
+
+use crate::thread::{Call, Params};
+
+/// Time after which a row is counted although it goes on, so that a program that is killed while it
+/// polls leaves nearly all of it, nanoseconds.
+pub const LONGEST_ROW: u64 = 10_000_000;
+
+/// Longest time between two polls of a row: beyond, CPU time is read as for any computation.
+const CLOSE: u64 = 20_000;
+
+/// Calls counted together.
+#[derive(Clone, Copy, Default)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// In all, nanoseconds.
+    pub wall: u64,
+    /// The longest, nanoseconds.
+    pub longest: u64,
+}
+
+/// The row in progress.
+#[derive(Clone, Copy, Default)]
+pub struct Polls {
+    /// Whether the last call was an idle poll, which the next one may go on.
+    pub armed: bool,
+    /// The first of the row.
+    pub call: Call,
+    /// What all of them asked for.
+    pub params: Params,
+    /// The calls.
+    pub times: Times,
+    /// Between them, nanoseconds.
+    pub between: u64,
+}
+
+impl Polls {
+    /// Whether a call that begins may be the next one of the row.
+    #[inline]
+    pub fn goes_on(&self, call: &Call) -> bool {
+        self.armed
+            && call.ctx == self.call.ctx
+            && call.func == self.call.func
+            && call.from == self.call.from
+            && call.busy_ns < CLOSE
+    }
+
+    /// Takes a poll up into the row.
+    #[inline]
+    pub fn add(&mut self, call: &Call, wall: u64) {
+        if self.times.count == 0 {
+            (self.call, self.between) = (*call, 0);
+        }
+        self.times.count += 1;
+        self.times.wall += wall;
+        self.times.longest = self.times.longest.max(wall);
+        self.between += call.busy_ns;
+    }
+
+    /// A call has been counted by itself; if it was an idle poll, a row may begin with the next one.
+    #[inline]
+    pub fn arm(&mut self, idle: bool, call: Call, params: &Params) {
+        self.armed = idle;
+        if idle {
+            (self.call, self.params) = (call, *params);
+        }
+    }
+}
