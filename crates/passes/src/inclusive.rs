@@ -10,7 +10,8 @@ pub struct Inclusive {
     ranks: usize,
 }
 
-/// A child must hold this share of what its parent has to show, or the parent is the place.
+/// A place must hold this share of all that there is to show, or what is around it is the place. Not of
+/// what its parent has: over many levels that would lead to something small that explains nothing.
 const DESCEND: f64 = 0.4;
 
 impl Inclusive {
@@ -52,10 +53,10 @@ impl Inclusive {
     }
 
     /// From `start` down to the vertex where most of `weigh` is: into the heaviest child as long as it
-    /// holds enough of its parent's weight. Computation without structure of its own is not entered.
+    /// holds enough of the weight of `start`. Computation without structure of its own is not entered.
     pub fn descend(&self, pag: &Pag, start: VertexIx, weigh: impl Fn(&[f64]) -> f64) -> VertexIx {
         let mut here = start;
-        let mut weight = self.row(here).map_or(0.0, &weigh);
+        let whole = self.row(start).map_or(0.0, &weigh);
         loop {
             let heaviest = pag.children[here as usize]
                 .iter()
@@ -63,7 +64,7 @@ impl Inclusive {
                 .filter_map(|&c| self.row(c).map(|row| (c, weigh(row))))
                 .reduce(|best, next| if next.1 > best.1 { next } else { best });
             match heaviest {
-                Some((child, w)) if w > 0.0 && w >= DESCEND * weight => (here, weight) = (child, w),
+                Some((child, w)) if w > 0.0 && w >= DESCEND * whole => here = child,
                 _ => return settle(pag, here),
             }
         }

@@ -5,7 +5,7 @@ mod support;
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
 use headwater_model::run::{CtxId, Sample, Segment};
 use headwater_passes::{DiagnoseError, Options, diagnose};
-use support::{Piece, piece, run, structure};
+use support::{Piece, piece, run, structure, structure_of};
 
 const SCALES: [u32; 4] = [2, 4, 8, 16];
 
@@ -105,6 +105,23 @@ fn delays_in_different_phases_do_not_cancel() {
         .collect();
     found.sort();
     assert_eq!(found, vec![(10, "0".into()), (20, "1".into())]);
+}
+
+#[test]
+fn a_cause_with_its_time_spread_over_many_levels_is_not_lost() {
+    // Rank 0 alone does something whose time halves from each loop to the one inside: the innermost
+    // one is too small to tell, all of it together is most of the run.
+    let piece_of =
+        |k: i32, call| piece(call, move |r, _| if r == 0 { 0.5f64.powi(k) } else { 0.0 });
+    let mut pieces: Vec<Piece> = (1..7).map(|k| piece_of(k, "MPI_Iprobe")).collect();
+    pieces.push(piece_of(7, "MPI_Allreduce"));
+    pieces.push(piece("MPI_Allreduce", |_, p| even(p)));
+    let runs = SCALES.iter().map(|p| run(*p, &pieces)).collect();
+    let d = diagnose(runs, structure_of(pieces.len(), true), &Options::default())
+        .expect("they belong together");
+    assert!(d.causes.iter().all(|c| c.ranks.to_string() == "0"));
+    let told: f64 = d.causes.iter().map(|c| c.gain_seconds).sum();
+    assert!(told > 0.9, "{told} s of 0.99 s: {:?}", d.causes);
 }
 
 #[test]

@@ -25,6 +25,11 @@ const SIZE: u64 = 0x100;
 
 /// `main` with a time loop (lines 1-99) around one loop (lines 10k..10k+5) and call per piece.
 pub fn structure(pieces: usize) -> Structures {
+    structure_of(pieces, false)
+}
+
+/// The same; `nested`, each piece's loop is inside the loop of the piece before.
+pub fn structure_of(pieces: usize, nested: bool) -> Structures {
     let mut vertices = vec![
         vertex(VertexKind::Function, None, 1, 99, 0),
         vertex(VertexKind::Loop, Some(0), 2, 98, 0),
@@ -33,7 +38,9 @@ pub fn structure(pieces: usize) -> Structures {
     for k in 0..pieces {
         let (at, line) = (k as u64 * SIZE, 10 * (k as u32 + 1));
         let id = vertices.len() as u32;
-        vertices.push(vertex(VertexKind::Loop, Some(1), line, line + 5, at));
+        let around = if nested && k > 0 { id - 2 } else { 1 };
+        let last = if nested { 95 } else { line + 5 };
+        vertices.push(vertex(VertexKind::Loop, Some(around), line, last, at));
         vertices.push(vertex(
             VertexKind::MpiCall,
             Some(1),
