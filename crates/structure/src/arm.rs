@@ -98,7 +98,7 @@ fn see(registers: &mut Registers, w: u32, at: u64) {
         }
         // A load with a register as index, with its sign or without.
         _ if w & 0x3f20_0c00 == 0x3820_0800 && w >> 22 & 3 != 0 => {
-            let (at, index) = (registers.get(n), registers.get(m));
+            let (at, index) = (registers.address(n), registers.get(m));
             registers.entry(d, at, index, 1 << (w >> 30), w >> 22 & 3 > 1);
         }
         // add of a register that is extended (sxtb, sxth, sxtw) or shifted left

@@ -55,27 +55,39 @@ pub fn decode(machine: Machine, code: &[u8], address: u64) -> Vec<Op> {
     }
 }
 
+/// What stands before an instruction.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Behind {
+    #[default]
+    Other,
+    /// Perhaps one that does not come back.
+    Call,
+    Jump,
+}
+
 /// Registers followed through code whose instructions stand one after the other, though the flow jumps:
-/// behind a jump the stack stands as it did where a jump came from.
+/// behind a jump, or a call that may not come back, the
+/// stack stands as it did where a jump to there came from.
 #[derive(Default)]
 pub struct Follow {
     /// What they hold.
     pub registers: Registers,
     stacks: FxHashMap<u64, Stack>,
-    behind_jump: bool,
+    behind: Behind,
 }
 
 impl Follow {
     /// Before the instruction at `at`.
     pub fn arrive(&mut self, at: u64) {
-        if std::mem::take(&mut self.behind_jump) {
-            let known = self.stacks.get(&at).copied();
-            let stack = &mut self.registers.stack;
-            *stack = known.unwrap_or(match stack {
-                Stack::Untouched => Stack::Untouched,
-                _ => Stack::Grown,
-            });
+        if self.behind == Behind::Other {
+            return;
         }
+        let known = self.stacks.get(&at).copied();
+        let stack = &mut self.registers.stack;
+        *stack = known.unwrap_or(match (&stack, self.behind) {
+            (Stack::Restored, Behind::Jump) => Stack::Grown,
+            _ => *stack,
+        });
     }
 
     /// Behind an instruction at `at` that steers so.
@@ -93,9 +105,10 @@ impl Follow {
         {
             self.registers.stack = Stack::Grown;
         }
-        self.behind_jump = matches!(
-            steer,
-            Steer::Jump(_) | Steer::Leap(_) | Steer::JumpSlot(_) | Steer::Return | Steer::Stop
-        );
+        self.behind = match steer {
+            Steer::Next | Steer::Branch(_) => Behind::Other,
+            Steer::Call(_) | Steer::CallSlot(_) | Steer::CallIndirect => Behind::Call,
+            _ => Behind::Jump,
+        };
     }
 }

@@ -22,6 +22,9 @@ pub struct Table {
     pub signed: bool,
     /// Entries, where a comparison bounds them.
     pub entries: Option<u32>,
+    /// Whether a register's last address was taken for its place, though it was written since, by code
+    /// that stands before this but may not lead here. Then all entries must be targets.
+    pub guess: bool,
 }
 
 impl Table {
@@ -44,6 +47,10 @@ impl Table {
             .map(|(entry, slot)| self.target(image, entry, slot))
             .take_while(|t| valid(*t))
             .collect();
+        let told = self.entries.map_or(2, |n| n as usize);
+        if self.guess && out.len() < told {
+            return Vec::new();
+        }
         out.sort_unstable();
         out.dedup();
         out
@@ -118,6 +125,8 @@ pub enum Leap {
 #[derive(Default)]
 pub struct Registers {
     held: [Held; 32],
+    /// The last address that each held; 0 for none.
+    pointed: [u64; 32],
     compared: Option<(Place, u32)>,
     /// Memory that a comparison bounded.
     bounded: Option<(Place, u32)>,
@@ -138,6 +147,18 @@ impl Registers {
     pub fn set(&mut self, d: usize, held: Held) {
         if let Some(slot) = self.held.get_mut(d) {
             *slot = held;
+        }
+        if let (Held::Address(address), Some(last)) = (held, self.pointed.get_mut(d)) {
+            *last = address;
+        }
+    }
+
+    /// The address in register `n`, and whether it is a guess.
+    pub fn address(&self, n: usize) -> Option<(u64, bool)> {
+        match (self.get(n), self.pointed.get(n)) {
+            (Held::Address(address), _) => Some((address, false)),
+            (Held::Unknown, Some(&last)) if last > 0 => Some((last, true)),
+            _ => None,
         }
     }
 
@@ -160,33 +181,44 @@ impl Registers {
 
     /// `d = n + (m << shift)`.
     pub fn sum(&mut self, d: usize, n: usize, m: usize, shift: u32) {
-        let new = match (self.get(n), self.get(m)) {
-            (Held::Address(base), Held::Entry(table)) => Held::Entry(Table {
+        let with = |table: Table, base: Option<(u64, bool)>| match base {
+            Some((base, guess)) => Held::Entry(Table {
                 base,
                 shift: shift as u8,
+                guess: table.guess | guess,
                 ..table
             }),
-            (Held::Entry(table), Held::Address(base)) if shift == 0 => {
-                Held::Entry(Table { base, ..table })
-            }
+            None => Held::Lost,
+        };
+        let new = match (self.get(n), self.get(m)) {
+            (_, Held::Entry(table)) => with(table, self.address(n)),
+            (Held::Entry(table), _) if shift == 0 => with(table, self.address(m)),
             (Held::Lost, _) | (_, Held::Lost) => Held::Lost,
             _ => Held::Unknown,
         };
         self.set(d, new);
     }
 
-    /// `d` is what `table` has at an index.
-    pub fn entry(&mut self, d: usize, at: Held, index: Held, entry: u8, signed: bool) {
+    /// `d` is what the table at an address has at an index.
+    pub fn entry(
+        &mut self,
+        d: usize,
+        at: Option<(u64, bool)>,
+        index: Held,
+        entry: u8,
+        signed: bool,
+    ) {
         let entries = match index {
             Held::Below(n) => Some(n),
             _ => None,
         };
         let new = match at {
-            Held::Address(at) => Held::Entry(Table {
+            Some((at, guess)) => Held::Entry(Table {
                 at,
                 entry,
                 signed,
                 entries,
+                guess,
                 ..Table::default()
             }),
             _ if entries.is_some() => Held::Lost,

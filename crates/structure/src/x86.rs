@@ -185,16 +185,15 @@ fn lea(registers: &mut Registers, i: &Instruction, d: usize) {
 fn load(registers: &mut Registers, i: &Instruction, d: usize, signed: bool) {
     let (base, index) = (number(i.memory_base()), number(i.memory_index()));
     let distance = i.memory_displacement64();
-    let at = |held| match held {
-        Held::Address(a) => Held::Address(a.wrapping_add(distance)),
-        _ => Held::Unknown,
-    };
+    let at = |found: Option<(u64, bool)>| found.map(|(a, guess)| (a.wrapping_add(distance), guess));
     let (table, index) = match (base, index) {
-        (Some(n), Some(m)) => match (registers.get(n), registers.get(m)) {
-            (index, table @ Held::Address(_)) if i.memory_index_scale() == 1 => (at(table), index),
-            (table, index) => (at(table), index),
-        },
-        (None, Some(m)) => (Held::Address(distance), registers.get(m)),
+        (Some(n), Some(m)) => {
+            let plain = i.memory_index_scale() == 1;
+            let swapped = plain && matches!(registers.get(m), Held::Address(_));
+            let (n, m) = if swapped { (m, n) } else { (n, m) };
+            (at(registers.address(n)), registers.get(m))
+        }
+        (None, Some(m)) => (Some((distance, false)), registers.get(m)),
         _ => {
             match place(i) {
                 Some(place) => registers.load(d, place),
