@@ -6,6 +6,7 @@ use crate::debug::Split;
 use crate::draft::{Draft, Name};
 use crate::dwarf::Info;
 use crate::elf::Image;
+use crate::flow::Flow;
 use crate::no_return::NoReturn;
 use crate::tree::Builder;
 use crate::{Options, functions, parts, stubs};
@@ -30,9 +31,17 @@ pub fn build(
     no_return.settle(image, &stubs, &mut functions);
     let calls = Calls::new(&functions, Callees::new(&functions, image, &stubs));
     let drafts: Vec<(Draft<'_>, Counts)> = functions
-        .par_iter()
+        .par_iter_mut()
         .enumerate()
-        .map(|(index, function)| Builder::new(index, function, info, &calls, options).build())
+        .map(|(index, function)| {
+            let draft = Builder::new(index, function, info, &calls, options).build();
+            // All flows of a big library take more room than all of the rest.
+            function.flow = Flow {
+                unresolved: function.flow.unresolved,
+                ..Flow::default()
+            };
+            draft
+        })
         .collect();
     let mut out = ModuleStructure {
         path: path.to_string_lossy().into_owned(),

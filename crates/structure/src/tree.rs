@@ -17,12 +17,12 @@ use headwater_model::psg::{Counts, VertexKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Builds the tree of one function.
-pub struct Builder<'a> {
+pub struct Builder<'f, 'a> {
     index: usize,
-    function: &'a Function,
-    flow: &'a Flow,
-    calls: &'a Calls,
-    options: &'a Options,
+    function: &'f Function,
+    flow: &'f Flow,
+    calls: &'f Calls,
+    options: &'f Options,
     inlines: Inlines<'a>,
     loop_inline: Vec<Option<usize>>,
     loop_lines: Vec<(u32, u32, u32)>,
@@ -30,14 +30,14 @@ pub struct Builder<'a> {
     known: FxHashMap<(u32, Key), u32>,
 }
 
-impl<'a> Builder<'a> {
+impl<'f, 'a> Builder<'f, 'a> {
     /// A builder for function number `index`.
     pub fn new(
         index: usize,
-        function: &'a Function,
+        function: &'f Function,
         info: &'a Info,
-        calls: &'a Calls,
-        options: &'a Options,
+        calls: &'f Calls,
+        options: &'f Options,
     ) -> Self {
         Self {
             index,
