@@ -1,7 +1,7 @@
 //! The spool file of this process, mapped and shared, so that the kernel keeps what was written however
 //! the process ends.
 //!
-//! Room is taken on the disk before it is mapped: writing to a hole of a mapped file on a full disk
+//! Room is taken on the disk before a row is written: writing to a hole of a mapped file on a full disk
 //! would end the program with a bus error.
 
 use crate::table::Table;
@@ -16,6 +16,9 @@ use std::path::Path;
 /// Bytes that the file grows by for each table are rounded to this.
 const PAGE: u64 = 4096;
 
+/// Bytes of a table that have room on the disk from the start.
+pub const FIRST_BYTES: u64 = 1 << 16;
+
 /// An open, mapped spool file.
 pub struct Spool {
     fd: RawFd,
@@ -27,6 +30,31 @@ pub struct Spool {
 
 // SAFETY: the pointers are to this process's mapping; the spool is only used under the process lock.
 unsafe impl Send for Spool {}
+
+/// Takes room on the disk for `bytes` at `offset`, where the file system can promise it; `None` where
+/// there is none.
+pub fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
+    let end = offset + bytes;
+    // SAFETY: our own file and plain numbers; zeroed structures are filled by the calls.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        // A file beyond its limit would cost the program a signal.
+        if libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0 || limit.rlim_cur < end {
+            return None;
+        }
+        if libc::fallocate(file, 0, offset as libc::off_t, bytes as libc::off_t) == 0 {
+            return Some(());
+        }
+        // A full disk says so; some network file systems only do not know the call.
+        let unknown = [libc::EOPNOTSUPP, libc::ENOSYS].contains(&*libc::__errno_location());
+        let mut now: libc::stat = std::mem::zeroed();
+        if !unknown || libc::fstat(file, &mut now) != 0 {
+            return None;
+        }
+        let long_enough = now.st_size as u64 >= end;
+        (long_enough || libc::ftruncate(file, end as libc::off_t) == 0).then_some(())
+    }
+}
 
 impl Spool {
     /// Makes `<host>.<pid>.spool` in `dir`.
@@ -47,18 +75,21 @@ impl Spool {
             path,
             comms: None,
         };
-        let header = this.map(size_of::<FileHeader>() as u64)?;
+        let bytes = size_of::<FileHeader>() as u64;
+        let header = this.map(bytes, bytes)?;
         this.header = header.1.cast();
         let h = this.header();
         (h.magic, h.version, h.pid) = (MAGIC, VERSION, pid);
         Some(this)
     }
 
-    /// Grows the file by `bytes` and maps them; gives the offset and the address.
-    fn map(&mut self, bytes: u64) -> Option<(u64, *mut u8)> {
+    /// Maps `bytes` more of the file, of which the first `ready` get room on the disk; gives the offset
+    /// and the address.
+    fn map(&mut self, bytes: u64, ready: u64) -> Option<(u64, *mut u8)> {
         let bytes = bytes.next_multiple_of(PAGE);
+        let ready = ready.next_multiple_of(PAGE).min(bytes);
         let offset = self.length;
-        self.grow(offset, bytes)?;
+        reserve(self.fd, offset, ready)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address that the kernel chooses.
         let at = unsafe {
@@ -76,31 +107,9 @@ impl Spool {
         }
         self.length = offset + bytes;
         // The first write to a page of a file may wait for the disk: do that now, not in a call.
-        const READY: usize = 1 << 17;
         // SAFETY: within the fresh mapping; a kernel without this advice refuses it.
-        unsafe { libc::madvise(at, READY.min(bytes as usize), libc::MADV_POPULATE_WRITE) };
+        unsafe { libc::madvise(at, ready as usize, libc::MADV_POPULATE_WRITE) };
         Some((offset, at.cast()))
-    }
-
-    /// Grows the file by `bytes` at `offset`, with room on the disk where the file system can promise it.
-    fn grow(&self, offset: u64, bytes: u64) -> Option<()> {
-        // SAFETY: our own file and plain numbers; a zeroed limit is filled by the call.
-        unsafe {
-            let mut limit: libc::rlimit = std::mem::zeroed();
-            // A file beyond its limit would cost the program a signal.
-            if libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0
-                || limit.rlim_cur < offset + bytes
-            {
-                return None;
-            }
-            let (at, length) = (offset as libc::off_t, bytes as libc::off_t);
-            if libc::fallocate(self.fd, 0, at, length) == 0 {
-                return Some(());
-            }
-            // A full disk says so; some network file systems only do not know the call.
-            let unknown = [libc::EOPNOTSUPP, libc::ENOSYS].contains(&*libc::__errno_location());
-            (unknown && libc::ftruncate(self.fd, at + length) == 0).then_some(())
-        }
     }
 
     /// The header, for writing by whoever holds the process lock or owns the field.
@@ -109,14 +118,25 @@ impl Spool {
         unsafe { &mut *self.header }
     }
 
-    /// Adds a table of `capacity` rows for `thread`.
-    pub fn table<R: Row>(&mut self, thread: u32, capacity: u32) -> Option<(*mut R, *mut Desc)> {
+    /// Adds a table of `capacity` rows for `thread` that can be searched if it is `indexed`.
+    pub fn table<R: Row>(&mut self, thread: u32, capacity: u32, indexed: bool) -> Option<Table<R>> {
+        let (rows, desc) = self.rows(thread, capacity, FIRST_BYTES)?;
+        // SAFETY: fresh room in the file that nobody else is given.
+        Some(unsafe { Table::new(self.fd, rows, desc, indexed) })
+    }
+
+    fn rows<R: Row>(
+        &mut self,
+        thread: u32,
+        capacity: u32,
+        ready: u64,
+    ) -> Option<(*mut R, *mut Desc)> {
         let row_bytes = size_of::<R>() as u32;
         let at = self.header().tables as usize;
         if at >= MOST_TABLES {
             return None;
         }
-        let (offset, rows) = self.map(u64::from(capacity) * u64::from(row_bytes))?;
+        let (offset, rows) = self.map(u64::from(capacity) * u64::from(row_bytes), ready)?;
         let header = self.header();
         let desc = header.descs.get_mut(at)?;
         *desc = Desc {
@@ -137,9 +157,7 @@ impl Spool {
     pub fn add_comm(&mut self, comm: CommRow) -> Option<u16> {
         const ROOM: u32 = 4096;
         if self.comms.is_none() {
-            let (rows, desc) = self.table::<CommRow>(0, ROOM)?;
-            // SAFETY: fresh room that is only written here, under the process lock.
-            self.comms = Some(unsafe { Table::new(rows, desc, true) });
+            self.comms = Some(self.table(0, ROOM, true)?);
         }
         let comms = self.comms.as_mut()?;
         let hash = comm.hash;
@@ -158,7 +176,8 @@ impl Spool {
         if let Some(old) = old {
             old.count = 0;
         }
-        if let Some((rows, desc)) = self.table::<ModuleRow>(0, modules.len() as u32) {
+        let bytes = size_of_val(modules) as u64;
+        if let Some((rows, desc)) = self.rows::<ModuleRow>(0, modules.len() as u32, bytes) {
             // SAFETY: room for as many rows was just made.
             unsafe {
                 std::ptr::copy_nonoverlapping(modules.as_ptr(), rows, modules.len());
@@ -220,5 +239,40 @@ impl Spool {
     pub fn remove(&self) {
         // SAFETY: our own path.
         unsafe { libc::unlink(self.path.as_ptr()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_takes_room_as_it_grows() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut spool = Spool::create(dir.path(), "node", 1).expect("a spool");
+        let file = dir.path().join(format!("node.1{PROCESS_ENDING}"));
+        let bytes = || std::fs::metadata(&file).map_or(0, |m| m.len());
+        const ROWS: u64 = 50_000;
+        let mut table = spool
+            .table::<CommRow>(0, ROWS as u32, true)
+            .expect("a table");
+        let before = bytes();
+        for hash in 0..ROWS {
+            let row = CommRow {
+                hash,
+                size: 2 * hash,
+            };
+            assert_eq!(
+                table.find_or_push(hash, |r| r.hash == hash, || row),
+                Some(hash as u32)
+            );
+        }
+        assert!(bytes() > before + (ROWS - 5000) * size_of::<CommRow>() as u64 - FIRST_BYTES);
+        assert_eq!(table.get(40_000).map(|r| r.size), Some(80_000));
+        assert_eq!(
+            table.push(CommRow::default()),
+            None,
+            "the capacity is the end"
+        );
     }
 }

@@ -1,15 +1,21 @@
 //! Tables of rows in mapped memory: fixed room, open addressing, no allocation after making.
 //!
 //! Rows stay where they are written, so a reader of the file sees each at any moment. The index that
-//! finds a row by its key is ordinary memory beside it.
+//! finds a row by its key is ordinary memory beside it. Room on the disk is taken piece by piece: a job
+//! of many ranks must not ask for what it will not need.
 
+use crate::spool::{FIRST_BYTES, reserve};
 use headwater_format::spool::layout::{Desc, Row};
+use std::os::fd::RawFd;
 
 /// A table of one thread.
 pub struct Table<R: Row> {
     rows: *mut R,
     desc: *mut Desc,
     index: Box<[u32]>,
+    file: RawFd,
+    /// Rows that have room on the disk.
+    ready: u32,
 }
 
 /// Mixes the bits of a key; multiplication by an odd constant and a fold (Fibonacci hashing).
@@ -26,12 +32,12 @@ pub fn mix2(a: u64, b: u64) -> u64 {
 }
 
 impl<R: Row> Table<R> {
-    /// Takes a table at `rows`, described by `desc`; `indexed` tables can be searched.
+    /// Takes a table at `rows` in `file`, described by `desc`; `indexed` tables can be searched.
     ///
     /// # Safety
-    /// `rows` has room for `capacity` rows and both pointers stay valid and unshared with other
-    /// writers as long as the table lives.
-    pub unsafe fn new(rows: *mut R, desc: *mut Desc, indexed: bool) -> Self {
+    /// Addresses for `capacity` rows are mapped to the file, whose first [`FIRST_BYTES`] there have
+    /// room, and both pointers stay valid and unshared with other writers as long as the table lives.
+    pub unsafe fn new(file: RawFd, rows: *mut R, desc: *mut Desc, indexed: bool) -> Self {
         // SAFETY: promised by the caller.
         let capacity = unsafe { (*desc).capacity } as usize;
         let slots = if indexed {
@@ -43,6 +49,8 @@ impl<R: Row> Table<R> {
             rows,
             desc,
             index: vec![0; slots].into_boxed_slice(),
+            file,
+            ready: (FIRST_BYTES / size_of::<R>() as u64).min(capacity as u64) as u32,
         }
     }
 
@@ -67,18 +75,34 @@ impl<R: Row> Table<R> {
     /// Appends a row; `None` and counted where there is no room.
     #[inline]
     pub fn push(&mut self, row: R) -> Option<u32> {
-        let desc = self.desc();
-        if desc.count >= desc.capacity {
-            desc.dropped = desc.dropped.saturating_add(1);
+        let at = self.len();
+        if at >= self.ready && !self.make_room() {
+            let dropped = &mut self.desc().dropped;
+            *dropped = dropped.saturating_add(1);
             return None;
         }
-        let at = desc.count;
-        // SAFETY: `at` is below the capacity.
+        // SAFETY: `at` is below the rows that have room.
         unsafe { self.rows.add(at as usize).write(row) };
         // The row is written before it counts: whoever reads the file after a kill sees it whole.
         std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::Release);
         self.desc().count = at + 1;
         Some(at)
+    }
+
+    /// Takes room on the disk for as many rows again; `false` at the capacity or where there is none.
+    /// A single system call, which a handler may make.
+    #[cold]
+    fn make_room(&mut self) -> bool {
+        let Desc {
+            offset, capacity, ..
+        } = *self.desc();
+        let bytes = |rows: u32| u64::from(rows) * size_of::<R>() as u64;
+        let more = self.ready.min(capacity - self.ready);
+        if more == 0 || reserve(self.file, offset + bytes(self.ready), bytes(more)).is_none() {
+            return false;
+        }
+        self.ready += more;
+        true
     }
 
     /// Forgets rows from `count` on.

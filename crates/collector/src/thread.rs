@@ -179,23 +179,16 @@ impl Thread {
         let number = THREADS.fetch_add(1, Ordering::Relaxed);
         let end = stack_end();
         process::with_spool(|spool| {
-            macro_rules! table {
-                ($capacity:expr, $indexed:expr) => {{
-                    let (rows, desc) = spool.table(number, $capacity)?;
-                    // SAFETY: fresh room in the file that only this thread is given.
-                    unsafe { Table::new(rows, desc, $indexed) }
-                }};
-            }
             let now = clock::now();
             Some(Self {
                 in_mpi: AtomicBool::new(true),
-                contexts: Contexts::new(table!(CONTEXTS, true), end),
-                segments: table!(SEGMENTS, true),
-                calls: table!(CALLS, true),
-                samples: table!(SAMPLES, true),
-                messages: table!(MESSAGES, false),
+                contexts: Contexts::new(spool.table(number, CONTEXTS, true)?, end),
+                segments: spool.table(number, SEGMENTS, true)?,
+                calls: spool.table(number, CALLS, true)?,
+                samples: spool.table(number, SAMPLES, true)?,
+                messages: spool.table(number, MESSAGES, false)?,
                 message_limit: u64::MAX,
-                windows: Windows::new(table!(Windows::ROWS, false)),
+                windows: Windows::new(spool.table(number, Windows::ROWS, false)?),
                 links: Vec::with_capacity(256),
                 decoding: Some(Box::new(Messages::new())),
                 polls: Polls::default(),
