@@ -101,7 +101,8 @@ impl<'a> Backtracking<'a> {
         path
     }
 
-    fn is_collective(&self, v: VertexIx) -> bool {
+    /// Whether an MPI call is one of all ranks of a communicator.
+    pub fn is_collective(&self, v: VertexIx) -> bool {
         let name = self.pag.top.get(v).mpi.as_deref().unwrap_or("");
         abi::by_name(name).is_some_and(|f| f.is_collective())
     }

@@ -47,7 +47,9 @@ pub fn steps(
     } else if let Some(symptom) = rows.longest(pag, scale, cause) {
         out.extend(rows.shared_wait(pag, scale, symptom, cause));
         for hop in through_graph(pag, scale, walks, symptom, cause) {
-            if let (Some(on), false) = (hop.on, hop.at.1 == symptom) {
+            // That they wait in a collective has just been said.
+            let said = hop.at.1 == symptom && walks.is_collective(symptom);
+            if let (Some(on), false) = (hop.on, said) {
                 out.push(rows.wait(pag, hop.at, on, hop.seconds));
             }
         }

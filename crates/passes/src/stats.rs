@@ -84,14 +84,24 @@ pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
     })
 }
 
+/// How often the spread within the groups the gap between them must be. Cutting what is spread evenly
+/// in two gives a gap of 3.5 times that spread, what is spread normally one of 2.7.
+const OVER_SPREAD: f64 = 3.0;
+
+/// How often the standard error of one value the gap must be: the largest of a thousand values lies
+/// 3.2 standard errors above their mean by chance alone.
+const OVER_NOISE: f64 = 4.0;
+
 /// Whether the upper group stands out: its mean is more than `threshold` times the lower one's
-/// (ScalAna's `AbnormThd`, section IV-A), and the gap is more than three times the spread within the
-/// groups and four times `noise`, the standard error of one value (seconds). The second condition is
-/// what keeps the scatter of a few samples, of which the largest of many ranks is looked at, from
-/// being called a finding.
+/// (ScalAna's `AbnormThd`, section IV-A), and the gap is wide enough for two natural groups (Jenks'
+/// breaks; Fisher, "On grouping for maximum homogeneity", 1958) and for `noise`, the standard error
+/// of one value (seconds). The last is what keeps the scatter of a few samples, of which the largest
+/// of many ranks is looked at, from being called a finding.
 pub fn stands_out(groups: &TwoGroups, threshold: f64, noise: f64) -> bool {
+    let gap = groups.high - groups.low;
     groups.high > threshold * groups.low
-        && groups.high - groups.low > 3.0 * groups.within.max(noise)
+        && gap > OVER_SPREAD * groups.within
+        && gap > OVER_NOISE * noise
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! What windows add: chains of waits, and paths along real messages.
+//! Waits: chains of them in windows, and paths along messages with and without windows.
 
 mod support;
 
-use headwater_model::diagnosis::CauseClass;
-use headwater_model::run::{CtxId, Event, EventKind, Run};
+use headwater_model::diagnosis::{CauseClass, Clock, Evidence};
+use headwater_model::run::{CtxId, Event, EventKind, MessageEdge, Run};
 use headwater_passes::{Options, diagnose};
 use support::{piece, run, structure};
 
@@ -124,4 +124,86 @@ fn a_window_cut_in_the_middle_is_played_as_far_as_it_goes() {
         short.events.truncate(keep);
         diagnose(vec![short], structure(3), &Options::default()).expect("a cut window is no error");
     }
+}
+
+/// A message of which a receiver waited `ms` for its sender.
+fn late(src: u32, dst: u32, ms: u64) -> MessageEdge {
+    MessageEdge {
+        src,
+        dst,
+        send_ctx: CtxId(3),
+        post_ctx: CtxId(1),
+        recv_ctx: CtxId(1),
+        sampled: 100,
+        bytes: 800,
+        late_sender_ns: ms * MS,
+        late_senders: 100,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn without_windows_the_path_follows_the_messages_that_were_waited_for() {
+    // Rank 3 computes longer before it sends; the wait passes from rank 2 to rank 1.
+    let pieces = [
+        piece("MPI_Recv", |_, _| 0.0),
+        piece("MPI_Send", |r, p| {
+            2.0 / f64::from(p) * if r == 3 { 3.0 } else { 1.0 }
+        }),
+        piece("MPI_Allreduce", |_, _| 0.0),
+    ];
+    let mut run = run(4, &pieces);
+    let receive = run.functions.iter().position(|f| f == "MPI_Recv");
+    for call in &mut run.calls {
+        let waits = Some(call.func as usize) == receive && matches!(call.rank, 1 | 2);
+        call.wall_ns = if waits {
+            900 * MS + u64::from(call.rank == 1)
+        } else {
+            1000
+        };
+    }
+    // Rank 0 received in time: that edge is pruned.
+    run.messages = vec![late(3, 2, 1000), late(2, 1, 1000), late(1, 0, 1)];
+    let d = diagnose(vec![run], structure(3), &Options::default()).expect("one run is enough");
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.ranks.to_string()),
+        (CauseClass::UnevenWork, "3".to_string())
+    );
+    let path: Vec<String> = c
+        .path
+        .iter()
+        .map(|s| format!("{} {}", s.ranks, s.what))
+        .collect();
+    assert_eq!(
+        path,
+        [
+            "0-2 wait in MPI_Recv",
+            "1 waits in MPI_Recv for rank 2",
+            "2 waits in MPI_Recv for rank 3",
+            "3 computes",
+        ]
+    );
+    assert!(c.path.iter().take(3).all(|s| s.clock == Clock::Wall));
+    let led = |e: &Evidence| e.text.starts_with("backtracking from 1 of 1");
+    assert!(c.evidence.iter().any(led), "{:?}", c.evidence);
+}
+
+#[test]
+fn waits_are_those_of_the_replay_where_ranks_outnumber_cores() {
+    let pieces = pieces();
+    let mut crowded = with_wall(run(8, &pieces), 20.0);
+    crowded.header.cores = vec![2];
+    // As measured, every call waits for a core.
+    crowded.calls.iter_mut().for_each(|c| c.wall_ns = 5000 * MS);
+    add_window(&mut crowded, 4, true, |_| 10);
+    let d = diagnose(vec![crowded], structure(3), &Options::default()).expect("one run is enough");
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.clock),
+        (CauseClass::LateSenderChain, Clock::Virtual)
+    );
+    // A window holds 40 ms of computation per rank, the run 250 ms: rank 1 waits a quarter second.
+    assert!((c.by_rank[1] - 0.25).abs() < 0.01, "{:?}", c.by_rank);
+    assert!((c.by_rank[7] - 7.0 * 0.25).abs() < 0.05, "{:?}", c.by_rank);
 }
