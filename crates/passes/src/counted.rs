@@ -3,11 +3,14 @@
 //! Instructions per second of CPU time come from the samples, which hold the growth of each counter;
 //! times the exactly measured computation they give the instructions of a rank in a place. Equal
 //! instructions in more time are equal work run slower, by memory, frequency or placement; cycles and
-//! cache misses tell which. Without instructions nothing is said (DESIGN: missing, not guessed).
+//! cache misses tell which. Without instructions nothing is said (DESIGN: missing, not guessed), but
+//! for page faults, which the kernel always counts and which may explain the time by themselves.
 
 use crate::scale::Scale;
 use crate::stats;
+use crate::words::time;
 use headwater_graph::sum_rows;
+use headwater_model::run::CtxId;
 
 /// Samples that a rank must have in a place for its counters to be believed.
 const SAMPLES: f64 = 16.0;
@@ -17,6 +20,13 @@ const EXPLAINED: f64 = 0.5;
 
 /// Ranks whose instructions per cycle are listed one by one, at the most.
 const LISTED: u32 = 32;
+
+/// Time beyond which a page fault cannot be blamed: the kernel takes half a microsecond to clear and map
+/// a page, and a few times that on a virtual machine.
+const FAULT_SECONDS: f64 = 4e-6;
+
+/// How many times the faults of the others there must be.
+const FAULTS_MORE: f64 = 3.0;
 
 /// Counters of one place at one scale, by rank; `None` for ranks with too few samples.
 pub struct Counted {
@@ -149,6 +159,41 @@ pub fn compare(
         }
     }
     Some((is_work(time_ratio, ratio), all))
+}
+
+/// Whether page faults explain why `late` ranks take longer after some MPI calls, with the figures.
+///
+/// Faults come from wherever a sample happens to read them, so whole segments are compared.
+pub fn faults(scale: &Scale<'_>, after: &[CtxId], late: &[u32]) -> Option<String> {
+    let data = &scale.view.computation;
+    let named = scale
+        .run
+        .header
+        .counters
+        .iter()
+        .position(|c| c == "page_faults")?;
+    let keys = data.keys_where(|k| after.contains(&k.after));
+    let excess = |row: &[f64]| {
+        let (mut here, mut there) = (Vec::new(), Vec::new());
+        for (rank, value) in (0..).zip(row) {
+            if late.contains(&rank) {
+                &mut here
+            } else {
+                &mut there
+            }
+            .push(*value);
+        }
+        (stats::mean(&here), stats::median(&there))
+    };
+    let (here, there) = excess(&sum_rows(data.counters.get(named)?, &keys, scale.p));
+    let (longer, usual) = excess(&sum_rows(&data.busy, &keys, scale.p));
+    let each = (longer - usual) / (here - there).max(1.0);
+    (here > FAULTS_MORE * there && (0.0..FAULT_SECONDS).contains(&each)).then(|| {
+        format!(
+            "{here:.0} page faults on each of these ranks, {there:.0} on the others: one for every {} that they take longer",
+            time(each)
+        )
+    })
 }
 
 /// Whether instructions were counted in a run at all.

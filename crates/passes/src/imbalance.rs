@@ -47,11 +47,6 @@ fn peel(
     let data = &scale.view.computation;
     let keys = scale.keys_in(phase);
     let mut busy = Inclusive::new(pag, scale.view, &data.busy, &keys);
-    // Noise is that of the measured times, whatever has been taken off them since.
-    let measured = busy
-        .row(TopDown::ROOT)
-        .map(<[f64]>::to_vec)
-        .unwrap_or_default();
     for _ in 0..MOST {
         let Some(totals) = busy.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
             return;
@@ -94,22 +89,18 @@ fn peel(
             .fold(0.0, f64::max);
         let gain = (slowest - slowest_after).max(0.0);
         busy.replace(pag, vertex, &mended);
-        if vertex == TopDown::ROOT
-            || !stands_out(
-                &groups,
-                threshold,
-                scale.sampling_noise(groups.high, group_mean(&measured, &groups.upper)),
-            )
-        {
+        let inside = data.keys_where(|k| {
+            scale.phases.after(k.after) == phase && pag.top.contains(vertex, k.vertex)
+        });
+        // Noise is that of the measured times, whatever has been taken off them since.
+        let noise = scale.sampling_noise(&inside, &groups.upper);
+        if vertex == TopDown::ROOT || !stands_out(&groups, threshold, noise) {
             return;
         }
         let cost = (groups.high - level).min(slowest - mean).max(gain);
         if gain < least {
             continue;
         }
-        let inside = data.keys_where(|k| {
-            scale.phases.after(k.after) == phase && pag.top.contains(vertex, k.vertex)
-        });
         let after = scale.afters(&inside);
         let blocked = sum_rows(&data.blocked, &inside, scale.p);
         let asleep = group_mean(&blocked, &groups.upper);
@@ -128,14 +119,16 @@ fn peel(
             CauseClass::UnevenWork
         };
         let longer = groups.high / level.max(1e-12);
-        if class == CauseClass::UnevenWork
-            && let Some((more_work, words)) =
-                counted::compare(scale, &inside, &groups.upper, longer)
-        {
-            if !more_work {
+        if class == CauseClass::UnevenWork {
+            let told = counted::compare(scale, &inside, &groups.upper, longer);
+            let faults = counted::faults(scale, &after, &groups.upper);
+            // Instructions are the better witness.
+            let slower = told.as_ref().map_or(faults.is_some(), |(more, _)| !more);
+            if slower {
                 class = CauseClass::SlowerWork;
             }
-            evidence.extend(words);
+            evidence.extend(told.into_iter().flat_map(|t| t.1));
+            evidence.extend(faults.filter(|_| slower));
         }
         out.push(Candidate {
             class,

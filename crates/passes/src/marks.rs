@@ -12,7 +12,7 @@
 
 use crate::fit::{log_log, select};
 use crate::scale::Scale;
-use crate::stats::{self, stands_out, two_groups};
+use crate::stats::{stands_out, two_groups};
 use crate::times::{Summary, Times};
 use crate::work::ideal;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -170,7 +170,6 @@ pub fn abnormal(
         return Vec::new();
     };
     let least = LEAST * last.model_seconds();
-    let busy = stats::mean(&last.busy());
     let mut out = Vec::new();
     for v in 1..pag.top.vertices.len() as VertexIx {
         if !listed(pag, v) {
@@ -185,13 +184,8 @@ pub fn abnormal(
         let Some(groups) = two_groups(&row) else {
             continue;
         };
-        if groups.high - groups.low < least
-            || !stands_out(
-                &groups,
-                threshold,
-                last.sampling_noise(groups.high, busy.max(groups.high)),
-            )
-        {
+        let noise = last.sampling_noise(&last.keys_inside(pag, v), &groups.upper);
+        if groups.high - groups.low < least || !stands_out(&groups, threshold, noise) {
             continue;
         }
         let mut mark = marked(pag, v, &at_end);

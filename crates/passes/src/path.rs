@@ -31,7 +31,7 @@ pub fn steps(
     walks: &Backtracking<'_>,
     cause: &Candidate,
 ) -> Vec<Step> {
-    let rows = WaitRows::new(scale);
+    let rows = WaitRows::new(scale, cause);
     let mut out = Vec::new();
     if let Some((epoch, path)) = through_windows(scale, cause) {
         if let Some(close) = closing_call(scale, epoch) {
@@ -174,8 +174,12 @@ struct WaitRows {
 }
 
 impl WaitRows {
-    fn new(scale: &Scale<'_>) -> Self {
-        let clock = scale.waits.clock;
+    fn new(scale: &Scale<'_>, cause: &Candidate) -> Self {
+        // With a core for each rank, nobody waits for ranks that have to share one.
+        let clock = match cause.class {
+            CauseClass::Preempted => Clock::Wall,
+            _ => scale.waits.clock,
+        };
         let rows = match clock {
             Clock::Virtual => scale.waits.rows(),
             Clock::Cpu | Clock::Wall => {

@@ -1,7 +1,7 @@
 //! Time without a core. Even oversubscription is a note; delay of *some* ranks, or of any rank on a
 //! machine with a core for each, is a cause. Where ranks outnumber cores every rank waits now and
-//! then, some by chance more than others: there only ranks that are bound to more crowded cores than
-//! the others are told.
+//! then, some by chance more than others: there only ranks are told that are bound to cores with more
+//! ranks than each core would have if they were spread evenly, and only for the waiting beyond that.
 
 use crate::cause::Candidate;
 use crate::inclusive::Inclusive;
@@ -17,11 +17,8 @@ use rustc_hash::FxHashMap;
 /// Share of a rank's computation that waiting for a core must add before it is told.
 const SHARE: f64 = 0.1;
 
-/// How much more often than the median rank a rank must wait where all wait.
-const OVER_MEDIAN: f64 = 2.0;
-
-/// How much more crowded a rank's cores must be than the median rank's.
-const CROWDED: f64 = 1.5;
+/// How much more crowded than an even spread a rank's cores must be.
+const CROWDED: f64 = 1.2;
 
 /// Ranks for each core that a rank may use, when every rank spreads evenly over its cores.
 fn crowds(scale: &Scale<'_>) -> Vec<f64> {
@@ -63,17 +60,19 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
         .zip(&busy)
         .map(|(w, b)| if *b > 0.0 { w / b } else { 0.0 })
         .collect();
-    let usual = if scale.oversubscribed() {
-        stats::median(&ratio)
+    // Ranks on each core if they were spread evenly; each then waits while the others on it compute.
+    let even = if scale.oversubscribed() {
+        f64::from(scale.p) / f64::from(scale.cores)
     } else {
-        0.0
+        1.0
     };
+    let usual = even - 1.0;
     let crowd = crowds(scale);
     let kept: Vec<u32> = (0..scale.p)
         .filter(|&r| {
             let r = r as usize;
-            (!scale.oversubscribed() || crowd[r] > CROWDED * stats::median(&crowd))
-                && ratio[r] > SHARE.max(OVER_MEDIAN * usual)
+            (!scale.oversubscribed() || crowd[r] > CROWDED * even)
+                && ratio[r] > SHARE.max(CROWDED * usual)
                 && waits[r] - usual * busy[r] > 0.25 * least.max(stats::max(&waits) * 0.5)
         })
         .collect();

@@ -7,7 +7,7 @@
 use crate::phases::Phases;
 use crate::replay::{self, Replay};
 use crate::waits::Waits;
-use headwater_graph::{Pag, RunView, VertexIx};
+use headwater_graph::{Pag, RunView, VertexIx, sum_rows};
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
@@ -168,20 +168,33 @@ impl<'a> Scale<'a> {
         self.view.computation.keys_where(|_| true)
     }
 
-    /// Standard error of one rank's time in a vertex, seconds. `all`, the rank's whole time between
-    /// the MPI calls around, is exact; only the vertex's share of it comes from counting samples.
-    pub fn sampling_noise(&self, seconds: f64, all: f64) -> f64 {
+    /// Standard error of the time of one of `ranks` in some keys, seconds. Time between two MPI calls is
+    /// measured exactly; only how it divides among the places in between comes from counting samples.
+    pub fn sampling_noise(&self, keys: &[u32], ranks: &[u32]) -> f64 {
         // CPU time timers fire at ticks of the kernel, of which some have no more than 100 a second;
         // what they miss comes as one sample with a larger weight.
         const TICK: f64 = 0.01;
         let hz = self.run.header.sampling_hz;
         let period = if hz > 0.0 { TICK.max(1.0 / hz) } else { TICK };
-        let share = if all > 0.0 {
-            (seconds / all).clamp(0.0, 1.0)
-        } else {
-            0.0
+        let data = &self.view.computation;
+        let variance = |after: CtxId| {
+            let all = sum_rows(&data.busy, &data.keys_where(|k| k.after == after), self.p);
+            let of_call = |k: &u32| {
+                let key = data.keys.get(*k as usize);
+                key.is_some_and(|k| k.after == after)
+            };
+            let mine: Vec<u32> = keys.iter().copied().filter(of_call).collect();
+            let here = sum_rows(&data.busy, &mine, self.p);
+            let of_rank = |r: &u32| {
+                let (all, here) = (*all.get(*r as usize)?, *here.get(*r as usize)?);
+                let share = (here / all).clamp(0.0, 1.0);
+                (all > 0.0).then(|| all * all.min(period) * share * (1.0 - share))
+            };
+            let each: Vec<f64> = ranks.iter().filter_map(of_rank).collect();
+            crate::stats::mean(&each)
         };
-        (all.max(period) * period * share * (1.0 - share)).sqrt()
+        let all = self.afters(keys).into_iter().map(variance);
+        all.sum::<f64>().sqrt()
     }
 
     /// Keys of the computation in `v` and inside it.

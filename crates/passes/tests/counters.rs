@@ -75,6 +75,28 @@ fn more_instructions_in_more_time_are_more_work() {
 }
 
 #[test]
+fn page_faults_explain_by_themselves_why_work_is_slower() {
+    // A fault for every `ns` of the half second that late ranks take longer.
+    let faulting = |ns: u64| {
+        let mut run = uneven(16);
+        run.header.counters = vec!["page_faults".into()];
+        for s in &mut run.samples {
+            let late = s.rank.is_multiple_of(4);
+            s.counters = vec![if late { 500_000_000 / ns } else { 12 }];
+        }
+        told(vec![run])
+    };
+    let d = faulting(1500);
+    assert_eq!(d.causes[0].class, CauseClass::SlowerWork);
+    assert!(
+        evidence(&d).contains("one for every 1.50 µs"),
+        "{}",
+        evidence(&d)
+    );
+    assert_eq!(faulting(20_000).causes[0].class, CauseClass::UnevenWork);
+}
+
+#[test]
 fn without_instructions_it_is_said_once_that_nobody_can_tell() {
     let d = told(SCALES.map(uneven).into());
     assert_eq!(d.causes[0].class, CauseClass::UnevenWork);

@@ -140,6 +140,35 @@ fn work_that_stays_is_found_on_all_ranks() {
 }
 
 #[test]
+fn ranks_crowded_on_one_core_are_told_though_all_cores_have_several() {
+    // Four ranks on two cores; each rank waits while the others on its core compute.
+    let crowded = |on_first: u32| {
+        let mut run = run(4, &[piece("MPI_Allreduce", |_, _| 1.0)]);
+        run.header.cores = vec![2];
+        for info in &mut run.ranks {
+            info.cpus = if info.rank < on_first { "0" } else { "1" }.into();
+        }
+        for s in &mut run.segments {
+            let sharing = if s.rank < on_first {
+                on_first
+            } else {
+                4 - on_first
+            };
+            s.runq_ns = u64::from(sharing - 1) * 1_000_000_000;
+        }
+        diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough")
+    };
+    let d = crowded(3);
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.ranks.to_string()),
+        (CauseClass::Preempted, "0-2".to_string())
+    );
+    assert!((c.gain_seconds - 1.0).abs() < 0.05, "{}", c.gain_seconds);
+    assert_eq!(crowded(2).causes, vec![]);
+}
+
+#[test]
 fn start_up_is_a_place_of_its_own() {
     // The kernel shrinks as it should; the same loop is gone through once before the first MPI call.
     let pieces = [piece("MPI_Allreduce", |_, p| even(p))];
