@@ -55,6 +55,8 @@ pub struct Info {
     pub functions: FxHashMap<u64, Subprogram>,
     /// Whether there was any.
     pub present: bool,
+    /// Units whose functions are in files of their own (`.dwo`), which are not read.
+    pub elsewhere: usize,
 }
 
 fn sections<'f>(file: &'f object::File<'_>) -> Option<DwarfSections<Cow<'f, [u8]>>> {
@@ -105,6 +107,7 @@ fn collect(dwarf: &Dwarf<Slice<'_>>) -> Info {
         .collect();
     let mut info = Info {
         present: !parts.is_empty(),
+        elsewhere: parts.iter().filter(|p| p.elsewhere).count(),
         ..Default::default()
     };
     let mut known: FxHashMap<String, u32> = FxHashMap::default();
@@ -146,10 +149,14 @@ struct Part {
     files: Vec<String>,
     rows: Vec<Row>,
     functions: Vec<(u64, Subprogram)>,
+    elsewhere: bool,
 }
 
 fn part(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>) -> Part {
-    let mut part = Part::default();
+    let mut part = Part {
+        elsewhere: unit.dwo_name().is_ok_and(|name| name.is_some()),
+        ..Part::default()
+    };
     let _ = lines(dwarf, unit, &mut part);
     let _ = functions(dwarf, unit, &mut part);
     part

@@ -95,6 +95,12 @@ pub fn build(
     if !info.present {
         out.problems.push("no debug information: places are named by function and address; compile with -g to see source lines".into());
     }
+    if info.elsewhere > 0 {
+        out.problems.push(format!(
+            "inlined functions of {} compiled files are not known: compile without -gsplit-dwarf to see them",
+            info.elsewhere
+        ));
+    }
     let unresolved: usize = functions.iter().map(|f| f.flow.unresolved).sum();
     if unresolved > 0 {
         out.problems.push(format!(

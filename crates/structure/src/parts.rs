@@ -140,3 +140,66 @@ fn holder(functions: &[Function], address: u64) -> Option<usize> {
         .any(|r| (r.0..r.1).contains(&address));
     holds.then_some(at)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{Flow, Site};
+
+    /// A function of 0x40 bytes that jumps (`true`) or calls to addresses.
+    fn function(at: u64, name: Option<&str>, sites: &[(bool, u64)]) -> Function {
+        let site = |(i, (jump, to)): (usize, &(bool, u64))| Site {
+            at: at + i as u64,
+            end: at + i as u64 + 1,
+            block: 0,
+            callee: Callee::Address(*to),
+            jump: *jump,
+        };
+        Function {
+            ranges: vec![(at, at + 0x40)],
+            name: name.map(str::to_string),
+            exact: true,
+            flow: Flow {
+                sites: sites.iter().enumerate().map(site).collect(),
+                ..Flow::default()
+            },
+            analysed: true,
+        }
+    }
+
+    fn joined(functions: Vec<Function>) -> Vec<Vec<u64>> {
+        let starts = |f: Function| f.ranges.iter().map(|r| r.0).collect();
+        join(functions).into_iter().map(starts).collect()
+    }
+
+    #[test]
+    fn a_named_part_is_joined_unless_others_call_it() {
+        let f = || function(0x100, Some("f"), &[(true, 0x200)]);
+        let part = || function(0x200, Some("f.part.0"), &[]);
+        assert_eq!(joined(vec![f(), part()]), [[0x100, 0x200]]);
+        let g = function(0x300, Some("g"), &[(false, 0x200)]);
+        assert_eq!(joined(vec![f(), part(), g]).len(), 3);
+    }
+
+    #[test]
+    fn a_cold_part_of_a_part_goes_to_the_whole() {
+        let functions = vec![
+            function(0x100, Some("f"), &[(true, 0x200)]),
+            function(0x200, Some("f.part.0"), &[]),
+            function(0x300, Some("f.part.0.cold"), &[]),
+        ];
+        assert_eq!(joined(functions), [[0x100, 0x200, 0x300]]);
+    }
+
+    #[test]
+    fn without_names_only_shared_insides_join() {
+        let functions = vec![
+            // Goes back into the middle of what jumped to it.
+            function(0x100, None, &[(true, 0x220)]),
+            function(0x200, Some("f"), &[(true, 0x100), (true, 0x300)]),
+            // Jumped to, but only at its beginning: a call in the last place.
+            function(0x300, None, &[]),
+        ];
+        assert_eq!(joined(functions), [vec![0x200, 0x100], vec![0x300]]);
+    }
+}

@@ -110,6 +110,7 @@ impl<'f, 'a> Builder<'f, 'a> {
                 &mut owners,
             );
         }
+        self.close_branches();
         owners.sort_unstable();
         owners.dedup_by(|next, kept| {
             let joined = next.2 == kept.2 && next.0 == kept.1;
@@ -132,6 +133,24 @@ impl<'f, 'a> Builder<'f, 'a> {
         };
         let (vertices, owners) = in_preorder(self.vertices, owners);
         (Draft { vertices, owners }, counts)
+    }
+
+    /// A branch ends where what is in it ends; inlined functions in it stand elsewhere in the source.
+    fn close_branches(&mut self) {
+        for i in (1..self.vertices.len()).rev() {
+            let DraftVertex {
+                kind,
+                parent,
+                file,
+                last_line,
+                ..
+            } = self.vertices[i];
+            let parent = parent.and_then(|p| self.vertices.get_mut(p as usize));
+            let branch = parent.filter(|p| p.kind == VertexKind::Branch && p.file == file);
+            if let Some(branch) = branch.filter(|_| kind != VertexKind::Inlined) {
+                branch.last_line = branch.last_line.max(last_line);
+            }
+        }
     }
 
     /// Code that is nowhere but at the loop's level of inlining or deeper: where it turns back, and its

@@ -79,7 +79,7 @@ pub fn around(s: &ModuleStructure, name: &str) -> Vec<String> {
             VertexKind::Inlined => "inlined",
             VertexKind::Loop => "loop",
             VertexKind::IrreducibleLoop => "irreducible",
-            VertexKind::Branch => return Some(format!("branch {}", v.first_line)),
+            VertexKind::Branch => "branch",
             VertexKind::MpiCall => "mpi",
             VertexKind::IndirectCall => "pointer",
             _ => "call",

@@ -172,11 +172,11 @@ void f(void *c, int rank, int n) {
 }
 ";
     let want = [
-        "branch 3 > mpi MPI_Abort 4",
-        "branch 5 > mpi MPI_Send 6",
-        "branch 5 > mpi MPI_Barrier 8",
+        "branch 3-4 > mpi MPI_Abort 4",
+        "branch 5-8 > mpi MPI_Send 6",
+        "branch 5-8 > mpi MPI_Barrier 8",
         "mpi MPI_Barrier 9",
-        "loop 10-13 > branch 11 > mpi MPI_Send 12",
+        "loop 10-13 > branch 11-12 > mpi MPI_Send 12",
         "loop 10-13 > mpi MPI_Send 13",
     ];
     check(source, &["-O0", "-O1"], "f", &want);

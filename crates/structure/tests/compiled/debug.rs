@@ -95,6 +95,18 @@ fn a_debug_file_of_another_build_is_not_used() {
 }
 
 #[test]
+fn in_files_beside_objects_it_is_said_to_be_missing() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let flags = ["-g", "-O2", "-gsplit-dwarf"];
+    let Some(file) = library(dir.path(), "gcc", &flags, "c", SOURCE) else {
+        return;
+    };
+    let s = analyse(&file, &Options::default()).expect("an ELF file");
+    assert!(!s.lines.is_empty(), "lines are in the file itself");
+    assert!(s.problems.iter().any(|p| p.contains("-gsplit-dwarf")));
+}
+
+#[test]
 fn shared_by_several_files_with_dwz() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let Some(file) = made(dir.path(), "0xabcdef0123") else {
