@@ -5,6 +5,7 @@ mod dose;
 mod figures;
 mod judge;
 mod mpi;
+mod readers;
 mod request;
 mod score;
 mod setup;
@@ -134,5 +135,6 @@ fn test() -> shell::Done {
         println!("cargo {}", args.join(" "));
         shell::run("cargo", args)?;
     }
+    readers::readers()?;
     score::check_part()
 }
