@@ -24,7 +24,7 @@ for path in tables:
     assert frame.columns == list(other.columns), path
 calls = duckdb.sql(f"SELECT sum(count) FROM '{sys.argv[1]}/calls.parquet'").fetchall()[0][0]
 assert calls > 0
-assert json.load(open(sys.argv[1] + "/run.json"))["ranks"] == 2
+assert json.load(open(sys.argv[1] + "/run.json"))["header"]["ranks"] == 2
 print(f"{len(tables)} tables read alike by polars, pandas and DuckDB")
 "#;
 
