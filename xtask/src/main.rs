@@ -5,6 +5,7 @@ mod dose;
 mod figures;
 mod judge;
 mod mpi;
+mod needs;
 mod readers;
 mod request;
 mod score;

@@ -1,25 +1,9 @@
-//! What builds and tests need from outside: found, or installed with a word about it.
+//! Where things are that builds and tests need, made or installed with a word about it.
 
+use crate::needs;
 use crate::shell::{Done, output, root, run};
 use std::path::PathBuf;
 use std::process::Command;
-
-/// Packages of the distribution.
-const PACKAGES: [&str; 10] = [
-    "openmpi-bin",
-    "libopenmpi-dev",
-    "mpich",
-    "libmpich-dev",
-    "gfortran",
-    "g++",
-    "gcc-aarch64-linux-gnu",
-    "libc6-dev-arm64-cross",
-    "elfutils",
-    "python3-venv",
-];
-
-/// What the demonstration needs of them.
-const DEMO: [&str; 2] = ["openmpi-bin", "libopenmpi-dev"];
 
 /// The built command.
 pub fn headwater() -> String {
@@ -48,46 +32,18 @@ pub fn build() -> Done {
     )
 }
 
-fn installed(package: &str) -> bool {
-    let state = output(Command::new("dpkg-query").args(["-W", "-f", "${Status}", package]));
-    state.is_ok_and(|s| s.contains("install ok installed"))
-}
-
 /// Installs what is missing; `all` for tests, otherwise what the demonstration needs.
 pub fn setup(all: bool) -> Done {
-    let wanted: &[&str] = if all { &PACKAGES } else { &DEMO };
-    let missing: Vec<&str> = wanted.iter().copied().filter(|p| !installed(p)).collect();
-    if !missing.is_empty() {
-        println!("installing from the distribution: {}", missing.join(" "));
-        let root_user = output(Command::new("id").arg("-u")).is_ok_and(|u| u.trim() == "0");
-        let sudo = !root_user
-            && Command::new("sudo")
-                .args(["-n", "true"])
-                .output()
-                .is_ok_and(|o| o.status.success());
-        if !root_user && !sudo {
-            return Err(format!(
-                "no right to install; type:  sudo apt-get update && sudo apt-get install --no-install-recommends {}",
-                missing.join(" ")
-            ));
-        }
-        let (program, first): (&str, &[&str]) = if root_user {
-            ("apt-get", &[])
-        } else {
-            ("sudo", &["apt-get"])
-        };
-        run(program, &[first, &["update", "-qq"]].concat())?;
-        run(
-            program,
-            &[
-                first,
-                &["install", "-y", "-qq", "--no-install-recommends"],
-                &missing,
-            ]
-            .concat(),
-        )?;
+    needs::install(all)?;
+    if !all {
+        return Ok(());
     }
-    if all { intel().map(|_| ()) } else { Ok(()) }
+    for (tool, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        output(Command::new("cargo").args([tool, "--version"])).map_err(|_| {
+            format!("cargo {tool} is missing; type:  rustup component add {component}")
+        })?;
+    }
+    intel().map(|_| ())
 }
 
 /// Where Intel MPI is; installs its wheel if it is nowhere.
@@ -105,8 +61,14 @@ pub fn intel() -> Result<PathBuf, String> {
             place.display()
         );
         let dir = place.display().to_string();
-        output(Command::new("python3").args(["-m", "venv", &dir]))?;
-        output(Command::new(place.join("bin/pip")).args(["-q", "install", "impi-rt"]))?;
+        output(Command::new("python3").args(["-m", "venv", &dir]))
+            .and_then(|_| {
+                let pip = place.join("bin/pip");
+                output(Command::new(pip).args(["-q", "install", "impi-rt==2021.*"]))
+            })
+            .map_err(|e| {
+                format!("{e}; install Intel MPI by hand and set HEADWATER_IMPI to the directory that has bin/mpiexec.hydra")
+            })?;
     }
     Ok(place)
 }
