@@ -77,7 +77,8 @@ fn demo() -> Result<String, String> {
         .args(["run", "-n", "2,4,8,16", "-o"])
         .arg(&out)
         .arg("--")
-        .arg(&case.program);
+        .arg(&case.program)
+        .stderr(std::process::Stdio::inherit());
     shell::output(&mut command)
 }
 

@@ -60,8 +60,15 @@ fn copy(from: &Path, to: &Path) {
 fn record(dir: &Path, program: &Path, ranks: &str, name: &str) {
     let program = program.display().to_string();
     let launch = ["mpirun.openmpi", "--oversubscribe", "-n", ranks, &program];
-    let out = command(dir, &[&["record", "-o", name, "--"][..], &launch].concat());
-    assert!(out.status.success(), "{}", said(&out));
+    let out = command(
+        dir,
+        &[&["record", "-q", "-o", name, "--"][..], &launch].concat(),
+    );
+    assert!(
+        out.status.success() && said(&out).is_empty(),
+        "{}",
+        said(&out)
+    );
 }
 
 #[test]
@@ -281,6 +288,7 @@ fn a_script_and_a_crash_are_recorded() {
         ];
         let out = command(at, &[&["record", "-o", name, "--"][..], &launch].concat());
         assert_eq!(out.status.code(), Some(code), "{}", said(&out));
+        assert!(said(&out).contains(&format!("recorded {name}: 2 ranks")));
         let run = headwater_format::read_run(&at.join(name)).expect("the data are kept");
         assert_eq!(run.header.exit_code, Some(code));
         assert_eq!(run.header.incomplete.is_empty(), code == 0);
