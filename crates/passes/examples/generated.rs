@@ -1,5 +1,5 @@
 //! Graph and detection on a generated profile: 1,024 ranks × 5,000 vertices at the largest of four
-//! scales. Prints seconds and the peak of memory; arguments: ranks, vertices.
+//! scales, with messages, collectives and a window of events. Prints seconds and the peak of memory; arguments: ranks, vertices.
 
 use headwater_graph::Structures;
 use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
@@ -99,6 +99,41 @@ fn structure(vertices: u64) -> Structures {
     Structures::new([(module(), structure)])
 }
 
+/// Calls of a rank in the window of events.
+const IN_WINDOW: u64 = 40;
+
+/// Keeps a window of events of a rank: an exchange around the ring before each reduction.
+fn window(run: &mut Run, rank: u32, functions: u64) {
+    let ranks = run.header.ranks;
+    let left = (rank + ranks - 1) % ranks;
+    for f in 0..IN_WINDOW.min(functions) {
+        let ctx = CtxId((f * LOOPS + LOOPS - 1) as u32);
+        let link = |from: u32| 1 + f as u32 * (ranks + 1) + from;
+        let late = if f == 3 && rank.is_multiple_of(16) {
+            2
+        } else {
+            1
+        };
+        let busy = late * 10_000_000 + scatter(rank, f);
+        let each = [
+            (EventKind::Send, link(rank), busy),
+            (EventKind::Recv, link(left), 0),
+            (EventKind::Collective, link(ranks), 1000),
+        ];
+        run.events.extend(each.map(|(kind, link, busy_ns)| Event {
+            rank,
+            ctx,
+            kind,
+            first_of_call: true,
+            link,
+            peer: u32::MAX,
+            bytes: 8,
+            busy_ns,
+            ..Default::default()
+        }));
+    }
+}
+
 /// Up to 150 µs, by rank and vertex.
 fn scatter(rank: u32, vertex: u64) -> u64 {
     let mixed = (u64::from(rank) << 32 ^ vertex).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -177,6 +212,28 @@ fn run(ranks: u32, vertices: u64) -> Run {
                 ..Default::default()
             });
         }
+        for f in 0..functions {
+            run.messages.push(MessageEdge {
+                src: rank,
+                dst: (rank + 1) % ranks,
+                send_ctx: call_ctx(f),
+                post_ctx: call_ctx(f),
+                recv_ctx: call_ctx(f),
+                sampled: 10,
+                bytes: 80_000,
+                late_sender_ns: scatter(rank, f),
+                ..Default::default()
+            });
+            run.collectives.push(CollectiveWait {
+                rank,
+                ctx: call_ctx(f),
+                sampled: 10,
+                wait_ns: scatter(rank, f + 1),
+                last: u64::from(rank == 16),
+                ..Default::default()
+            });
+        }
+        window(&mut run, rank, functions);
         run.ranks.push(RankInfo {
             rank,
             complete: true,
