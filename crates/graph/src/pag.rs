@@ -147,6 +147,8 @@ fn view(run: &Run, mapped: Mapped, top: &TopDown) -> RunView {
     let mut mpi: Vec<(u32, u32, f64)> = run
         .calls
         .iter()
+        // A rank that the run does not have is a damaged row, not a row to make room for.
+        .filter(|c| c.rank < run.header.ranks)
         .filter_map(|c| {
             Some((
                 *ctx_vertex.get(c.ctx.index()?)?,
