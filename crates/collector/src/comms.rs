@@ -20,6 +20,8 @@ pub struct Comm {
     pub index: u16,
     /// Same on all members.
     pub hash: u64,
+    /// That of the list of members alone.
+    list: u64,
     /// Members.
     pub size: u32,
     /// Neighbours that this rank sends to, where the communicator has a topology.
@@ -97,6 +99,7 @@ pub fn forget(handle: u64) {
         handle: u64::MAX,
         index: old.index,
         hash: 0,
+        list: 0,
         size: 0,
         neighbours: None,
         ranks: None,
@@ -116,10 +119,30 @@ pub fn forget(handle: u64) {
 
 /// Takes the world up.
 pub fn world(handle: u64, size: u32) {
-    add(handle, 1, size, None, None);
+    let members = Members {
+        list: hash_of(0..size),
+        size,
+        ranks: None,
+    };
+    add(members, handle, 1, None);
 }
 
-fn add(handle: u64, hash: u64, size: u32, ranks: Option<Box<[u32]>>, neighbours: Option<u32>) {
+/// Members of a communicator.
+struct Members {
+    list: u64,
+    size: u32,
+    /// World ranks by rank; `None` where they are the same.
+    ranks: Option<Box<[u32]>>,
+}
+
+/// The hash of a list of world ranks.
+fn hash_of(ranks: impl ExactSizeIterator<Item = u32>) -> u64 {
+    let size = ranks.len() as u64;
+    ranks.fold(size, |h, r| mix2(h, u64::from(r)))
+}
+
+fn add(members: Members, handle: u64, hash: u64, neighbours: Option<u32>) {
+    let Members { list, size, ranks } = members;
     let index = process::with_spool(|spool| {
         spool.add_comm(CommRow {
             hash,
@@ -131,6 +154,7 @@ fn add(handle: u64, hash: u64, size: u32, ranks: Option<Box<[u32]>>, neighbours:
         handle,
         index,
         hash,
+        list,
         size,
         neighbours,
         ranks,
@@ -147,13 +171,29 @@ pub fn created(function: &str, args: &Args, at: u8) {
     if handle == 0 || handle == library.comm_null {
         return;
     }
-    let neighbours = if function.contains("_dup") || function.contains("_idup") {
-        // A copy has the topology of the first argument.
-        find(args.handle(0, &library.comm)).and_then(|c| c.neighbours)
-    } else {
-        topology(function, handle)
+    let take_up = || {
+        if ["_dup", "_idup"].iter().any(|n| function.contains(n)) {
+            copied(handle, find(args.handle(0, &library.comm))?);
+            return Some(());
+        }
+        let members = describe(handle, library)?;
+        let hash = mix2(members.list, nth(members.list));
+        add(members, handle, hash, topology(function, handle));
+        Some(())
     };
-    let _ = std::panic::catch_unwind(|| describe(handle, neighbours, library));
+    let _ = std::panic::catch_unwind(take_up);
+}
+
+/// A copy has its original's members and topology. MPI is not asked: one that is made without blocking
+/// may not be used yet.
+fn copied(handle: u64, original: &Comm) {
+    let members = Members {
+        list: original.list,
+        size: original.size,
+        ranks: original.ranks.clone(),
+    };
+    let hash = mix2(original.list, nth(original.list));
+    add(members, handle, hash, original.neighbours);
 }
 
 /// Neighbours that this rank sends to, by the function that made the communicator.
@@ -186,7 +226,8 @@ fn topology(function: &str, handle: u64) -> Option<u32> {
     u32::try_from(out).ok()
 }
 
-fn describe(handle: u64, neighbours: Option<u32>, library: &abi::Library) -> Option<()> {
+/// The members of a communicator that was just made; none of one between groups.
+fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
     type Get = unsafe extern "C" fn(u64, *mut i32) -> i32;
     let names = [
         "MPI_Comm_size",
@@ -229,20 +270,13 @@ fn describe(handle: u64, neighbours: Option<u32>, library: &abi::Library) -> Opt
         free(&mut mine);
         free(&mut all);
         let ranks: Vec<u32> = global.into_iter().map(|r| r.max(0) as u32).collect();
-        let list = ranks
-            .iter()
-            .fold(u64::from(size as u32), |h, r| mix2(h, u64::from(*r)));
-        let before = nth(list);
         let same = ranks.iter().zip(0u32..).all(|(r, i)| *r == i);
-        add(
-            handle,
-            mix2(list, before),
-            size as u32,
-            (!same).then(|| ranks.into_boxed_slice()),
-            neighbours,
-        );
+        Some(Members {
+            list: hash_of(ranks.iter().copied()),
+            size: size as u32,
+            ranks: (!same).then(|| ranks.into_boxed_slice()),
+        })
     }
-    Some(())
 }
 
 /// How many communicators with this list of members were made before.

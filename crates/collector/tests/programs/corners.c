@@ -45,6 +45,16 @@ int main(int argc, char **argv) {
     MPI_Neighbor_allgather(&rank, 1, MPI_INT, in, 1, MPI_INT, ring);
     MPI_Comm_free(&ring);
 
+    /* A message over a copy that is made without blocking. */
+    MPI_Comm copy;
+    MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Send(&value, 1, MPI_INT, 1, 4, copy);
+    else if (rank == 1)
+        MPI_Recv(&value, 1, MPI_INT, 0, 4, copy, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&copy);
+
     if (rank == 0)
         printf("in %d %d\n", in[0], in[1]);
     MPI_Finalize();
