@@ -12,6 +12,7 @@ use crate::words::time;
 use headwater_graph::{Pag, TopDown};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::CauseClass;
+use headwater_model::run::Run;
 use rustc_hash::FxHashMap;
 
 /// Share of a rank's computation that waiting for a core must add before it is told.
@@ -20,9 +21,10 @@ const SHARE: f64 = 0.1;
 /// How much more crowded than an even spread a rank's cores must be.
 const CROWDED: f64 = 1.2;
 
-/// Ranks for each core that a rank may use, when every rank spreads evenly over its cores.
-fn crowds(scale: &Scale<'_>) -> Vec<f64> {
-    let infos = &scale.run.ranks;
+/// Ranks for each core that a rank may use, when every rank spreads evenly over its cores; 0 where the
+/// cores are not known.
+pub fn crowds(run: &Run) -> Vec<f64> {
+    let infos = &run.ranks;
     let cores: Vec<(u32, RankSet)> = infos
         .iter()
         .map(|i| (i.node, i.cpus.parse().unwrap_or_default()))
@@ -33,7 +35,7 @@ fn crowds(scale: &Scale<'_>) -> Vec<f64> {
             *load.entry((*node, *core)).or_default() += 1.0 / set.len() as f64;
         }
     }
-    let mut out = vec![0.0; scale.p as usize];
+    let mut out = vec![0.0; run.header.ranks as usize];
     for (info, (node, set)) in infos.iter().zip(&cores) {
         let all: f64 = set
             .as_slice()
@@ -67,7 +69,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
         1.0
     };
     let usual = even - 1.0;
-    let crowd = crowds(scale);
+    let crowd = crowds(scale.run);
     let kept: Vec<u32> = (0..scale.p)
         .filter(|&r| {
             let r = r as usize;

@@ -93,6 +93,12 @@ impl<'a> Scale<'a> {
         self.cores > 0 && self.p > self.cores
     }
 
+    /// Whether some ranks share a core, because there are too few or because they are bound so.
+    pub fn shares_cores(&self) -> bool {
+        let crowded = |c: &f64| *c > 1.0 + 1e-9;
+        self.oversubscribed() || crate::preempt::crowds(self.run).iter().any(crowded)
+    }
+
     /// Busy seconds of each rank.
     pub fn busy(&self) -> Vec<f64> {
         let mut out = vec![0.0; self.p as usize];
@@ -220,7 +226,7 @@ const SECONDS_PER_BYTE: f64 = 1.5e-9;
 /// What each call costs when nobody is waited for.
 ///
 /// The rank that arrives last does not wait, so the smallest time over the ranks is moving data.
-/// Where ranks outnumber cores the time is CPU time, and no more than the bytes can explain: what is
+/// Where ranks share cores the time is CPU time, and no more than the bytes can explain: what is
 /// above is polling while others have the core.
 fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
     struct Sum {
@@ -230,7 +236,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
         func: u16,
     }
     let ranks = scale.p as usize;
-    let over = scale.oversubscribed();
+    let over = scale.shares_cores();
     let mut sums: FxHashMap<VertexIx, Sum> = FxHashMap::default();
     for c in &scale.run.calls {
         let name = scale

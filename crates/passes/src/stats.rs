@@ -33,6 +33,14 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
+/// The middle value, of two the lower one.
+pub fn lower_median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len().saturating_sub(1) / 2;
+    sorted.get(middle).copied().unwrap_or(0.0)
+}
+
 /// Population variance.
 pub fn variance(values: &[f64]) -> f64 {
     let m = mean(values);
@@ -137,5 +145,8 @@ mod tests {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(quantile(&[0.0, 10.0], 0.25), 2.5);
         assert_eq!(median(&[]), 0.0);
+        assert_eq!(lower_median(&[4.0, 1.0, 3.0, 2.0]), 2.0);
+        assert_eq!(lower_median(&[5.0]), 5.0);
+        assert_eq!(lower_median(&[]), 0.0);
     }
 }

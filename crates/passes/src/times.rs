@@ -25,6 +25,8 @@ pub struct Summary {
     pub mean: f64,
     /// The middle rank.
     pub median: f64,
+    /// The middle rank, the faster of two: what a rank takes if up to half of them are late.
+    pub usual: f64,
     /// Standard deviation over ranks: the root of the variance, so that it is seconds too.
     pub deviation: f64,
     /// Mean of the slower of two clusters of ranks.
@@ -42,6 +44,7 @@ impl Summary {
             one: row.first().copied().unwrap_or(0.0),
             mean,
             median: mean,
+            usual: mean,
             deviation: stats::variance(row).sqrt(),
             cluster: mean,
             least: row.iter().copied().reduce(f64::min).unwrap_or(0.0),
@@ -49,6 +52,7 @@ impl Summary {
         };
         if most > negligible && this.deviation > 0.0 {
             this.median = stats::median(row);
+            this.usual = stats::lower_median(row);
             this.cluster = stats::two_groups(row).map_or(mean, |g| g.high);
         }
         this

@@ -1,7 +1,7 @@
 //! Computation that does not shrink as ranks are added (ScalAna, section IV-A).
 //!
-//! The median rank is compared between the smallest and the largest scale, so that work which only
-//! some ranks have is left to [`crate::imbalance`]. Under strong scaling the time should fall as 1/p,
+//! The middle rank (of two the faster) is compared between the smallest and the largest scale, so that
+//! work which only some ranks have is left to [`crate::imbalance`]. Under strong scaling the time should fall as 1/p,
 //! under weak scaling it should stay.
 
 use crate::cause::Candidate;
@@ -42,9 +42,9 @@ pub fn find(
     let [first, .., last] = scales else {
         return Vec::new();
     };
-    let median = |scale: usize, v: VertexIx| times.computation(scale, v).median;
+    let usual = |scale: usize, v: VertexIx| times.computation(scale, v).usual;
     let end = scales.len() - 1;
-    let loss = |v: VertexIx| median(end, v) - ideal(scaling, median(0, v), first.p, last.p);
+    let loss = |v: VertexIx| usual(end, v) - ideal(scaling, usual(0, v), first.p, last.p);
     let slope_limit = if scaling == Scaling::Weak {
         WEAK_SLOPE
     } else {
@@ -54,7 +54,7 @@ pub fn find(
         let points: Vec<(f64, f64)> = scales
             .iter()
             .enumerate()
-            .map(|(i, s)| (f64::from(s.p), median(i, v)))
+            .map(|(i, s)| (f64::from(s.p), usual(i, v)))
             .collect();
         log_log(&points).map_or(0.0, |l| l.slope)
     };
@@ -81,10 +81,10 @@ pub fn find(
             let seconds: Vec<String> = scales
                 .iter()
                 .enumerate()
-                .map(|(i, s)| format!("{} on {}", time(median(i, v)), s.p))
+                .map(|(i, s)| format!("{} on {}", time(usual(i, v)), s.p))
                 .collect();
-            let mut evidence = vec![format!("median rank: {} ranks", seconds.join(", "))];
-            let longer = median(end, v) / ideal(scaling, median(0, v), first.p, last.p);
+            let mut evidence = vec![format!("the usual rank: {} ranks", seconds.join(", "))];
+            let longer = usual(end, v) / ideal(scaling, usual(0, v), first.p, last.p);
             let class = match instructions(pag, [first, last], scaling, v) {
                 Some((ratio, words)) => {
                     evidence.push(words);

@@ -125,6 +125,23 @@ fn a_cause_with_its_time_spread_over_many_levels_is_not_lost() {
 }
 
 #[test]
+fn one_late_rank_of_two_is_uneven_work_only() {
+    let pieces = [
+        piece("MPI_Allreduce", |_, p| 2.0 * even(p)),
+        piece(
+            "MPI_Barrier",
+            |r, p| {
+                if r == 1 { 2.0 * even(p) } else { even(p) }
+            },
+        ),
+    ];
+    let runs = [1, 2].map(|p| run(p, &pieces)).into();
+    let d = diagnose(runs, structure(2), &Options::default()).expect("the runs belong together");
+    let found: Vec<CauseClass> = d.causes.iter().map(|c| c.class).collect();
+    assert_eq!(found, [CauseClass::UnevenWork]);
+}
+
+#[test]
 fn work_that_stays_is_found_on_all_ranks() {
     let d = diagnosis(&[
         piece("MPI_Allreduce", |_, p| even(p)),
