@@ -217,6 +217,27 @@ fn blocked_signals_do_not_pile_up() {
 }
 
 #[test]
+fn without_performance_events_a_timer_samples_and_the_run_says_so() {
+    let _alone = alone();
+    for case in cases("no_events.c") {
+        let out = case.record(&[]);
+        if out.status.code() == Some(77) {
+            eprintln!("system calls cannot be forbidden here: not tested");
+            continue;
+        }
+        assert!(out.status.success());
+        let run = case.recorded();
+        let said = |words: &str| run.header.missing.iter().any(|m| m.contains(words));
+        assert!(
+            said("not permitted") && said("Hardware counters"),
+            "{:?}",
+            run.header.missing
+        );
+        assert!(run.samples.iter().map(|s| s.count).sum::<u32>() > 5);
+    }
+}
+
+#[test]
 fn stacks_of_the_programs_own_are_read_to_their_end_at_most() {
     let _alone = alone();
     for case in cases("fiber.c") {
