@@ -83,6 +83,15 @@ impl<'a> Inlines<'a> {
         out
     }
 
+    /// The innermost inlined function around both.
+    pub fn common(&self, a: Option<usize>, b: Option<usize>) -> Option<usize> {
+        if a == b {
+            return a;
+        }
+        let around: Vec<usize> = self.outward(b).collect();
+        self.outward(a).find(|i| around.contains(i))
+    }
+
     /// Rows of the line table for `[start, end)`, each with the part of it that it tells of.
     pub fn rows(
         &self,

@@ -27,6 +27,7 @@ mod flow;
 mod functions;
 mod graph;
 mod inlines;
+mod levels;
 mod module;
 mod names;
 mod no_return;

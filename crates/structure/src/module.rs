@@ -7,6 +7,7 @@ use crate::draft::{Draft, Name};
 use crate::dwarf::Info;
 use crate::elf::Image;
 use crate::flow::Flow;
+use crate::inlines::Inlines;
 use crate::no_return::NoReturn;
 use crate::tree::Builder;
 use crate::{Options, functions, parts, stubs};
@@ -34,7 +35,8 @@ pub fn build(
         .par_iter_mut()
         .enumerate()
         .map(|(index, function)| {
-            let draft = Builder::new(index, function, info, &calls, options).build();
+            let inlines = Inlines::new(info, function.address());
+            let draft = Builder::new(index, function, &inlines, &calls, options).build();
             // All flows of a big library take more room than all of the rest.
             function.flow = Flow {
                 unresolved: function.flow.unresolved,

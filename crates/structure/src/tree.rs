@@ -6,15 +6,14 @@
 use crate::Options;
 use crate::calls::Calls;
 use crate::draft::{Draft, DraftVertex, Key, Name, in_preorder};
-use crate::dwarf::Info;
 use crate::dwarf::Inline;
 use crate::flow::{Block, Flow, Site};
 use crate::functions::Function;
-use crate::graph::{Loop, NONE};
 use crate::inlines::Inlines;
+use crate::levels::{Levels, Place};
 use crate::regions::{Part, Regions};
 use headwater_model::psg::{Counts, VertexKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Builds the tree of one function.
 pub struct Builder<'f, 'a> {
@@ -23,9 +22,9 @@ pub struct Builder<'f, 'a> {
     flow: &'f Flow,
     calls: &'f Calls,
     options: &'f Options,
-    inlines: Inlines<'a>,
-    loop_inline: Vec<Option<usize>>,
-    loop_lines: Vec<(u32, u32, u32)>,
+    inlines: &'f Inlines<'a>,
+    loops: Vec<Place>,
+    branches: FxHashMap<u32, Option<usize>>,
     vertices: Vec<DraftVertex<'a>>,
     known: FxHashMap<(u32, Key), u32>,
 }
@@ -35,7 +34,7 @@ impl<'f, 'a> Builder<'f, 'a> {
     pub fn new(
         index: usize,
         function: &'f Function,
-        info: &'a Info,
+        inlines: &'f Inlines<'a>,
         calls: &'f Calls,
         options: &'f Options,
     ) -> Self {
@@ -45,24 +44,12 @@ impl<'f, 'a> Builder<'f, 'a> {
             flow: &function.flow,
             calls,
             options,
-            inlines: Inlines::new(info, function.address()),
-            loop_inline: Vec::new(),
-            loop_lines: Vec::new(),
+            inlines,
+            loops: Vec::new(),
+            branches: FxHashMap::default(),
             vertices: Vec::new(),
             known: FxHashMap::default(),
         }
-    }
-
-    fn block_ranges(&self, nodes: &[u32]) -> Vec<(u64, u64)> {
-        nodes
-            .iter()
-            .map(|n| {
-                (
-                    self.flow.blocks[*n as usize].start,
-                    self.flow.blocks[*n as usize].end,
-                )
-            })
-            .collect()
     }
 
     /// The tree, and its figures.
@@ -84,19 +71,19 @@ impl<'f, 'a> Builder<'f, 'a> {
             last_line: last,
             address: self.function.address(),
         });
-        for l in &flow.loops {
-            let ranges = self.block_ranges(&l.nodes);
-            let level = self.inlines.level_of(&ranges, self.own_code(l));
-            let lines = self.inlines.body_lines(&ranges, level);
-            self.loop_inline.push(level);
-            self.loop_lines.push(lines);
-        }
+        let levels = self.levels();
+        let loops = levels.loops();
+        let guards = levels.guards(&loops);
         let mpi: Vec<u32> = (flow.sites.iter().enumerate())
             .filter(|(i, _)| self.calls.leads_to_mpi(self.index, *i))
             .map(|(_, s)| s.block)
             .collect();
-        let guards = self.guards();
         let regions = Regions::new(flow, &mpi, self.options.max_loop_depth, &guards);
+        // Branches are kept around calls of MPI only.
+        if !mpi.is_empty() {
+            self.branches = levels.branches(&regions);
+        }
+        self.loops = loops;
         let mut owners: Vec<(u64, u64, u32)> = Vec::new();
         // Where the function is entered comes first, whatever was put before it.
         let entry = self.function.address();
@@ -153,57 +140,11 @@ impl<'f, 'a> Builder<'f, 'a> {
         }
     }
 
-    /// Code that is nowhere but at the loop's level of inlining or deeper: where it turns back, and its
-    /// calls, which compilers do not move.
-    fn own_code(&self, l: &Loop) -> impl Iterator<Item = u64> {
-        let flow = self.flow;
-        let turns = self.turns(l).map(|b| b.end.saturating_sub(1));
-        let calls = l.nodes.iter().flat_map(|n| {
-            let first = flow.sites.partition_point(|s| s.block < *n);
-            let sites = flow.sites[first..].iter();
-            sites.take_while(|s| s.block == *n).map(|s| s.at)
-        });
-        turns.chain(calls)
-    }
-
-    /// Blocks that a loop turns back from.
-    fn turns(&self, l: &Loop) -> impl Iterator<Item = Block> {
-        let flow = self.flow;
-        let header = l.header;
-        let turns = move |n: &&u32| flow.successors[**n as usize].contains(&header);
-        l.nodes
-            .iter()
-            .filter(turns)
-            .map(|n| flow.blocks[*n as usize])
-    }
-
-    /// Blocks that test a loop's condition before its first turn: it stands in the line where the loop
-    /// begins or turns back.
-    fn guards(&self) -> FxHashSet<u32> {
-        let flow = self.flow;
-        let up = |b: u32| flow.idom.get(b as usize).copied().filter(|u| *u != b);
-        let only = |b: &u32| flow.successors[*b as usize].len() == 1;
-        let mut out = FxHashSet::default();
-        for (l, lines) in flow.loops.iter().zip(&self.loop_lines) {
-            // Perhaps something is made ready between the test and the loop.
-            let before = up(l.header).filter(|b| *b != NONE);
-            let before = before.and_then(|b| if only(&b) { up(b) } else { Some(b) });
-            let Some(&block) = before.and_then(|b| flow.blocks.get(b as usize)) else {
-                continue;
-            };
-            let (file, _, line) = self.decision(block);
-            let same = |b: Block| (file, line) == (lines.0, self.decision(b).2);
-            if line > 0 && ((file, line) == (lines.0, lines.1) || self.turns(l).any(same)) {
-                out.extend(before);
-            }
+    fn levels(&self) -> Levels<'f, 'a> {
+        Levels {
+            flow: self.flow,
+            inlines: self.inlines,
         }
-        out
-    }
-
-    /// The lines of a block at the level of inlining where it ends.
-    fn decision(&self, block: Block) -> (u32, u32, u32) {
-        let level = self.inlines.at(block.end.saturating_sub(1));
-        self.inlines.lines(&[(block.start, block.end)], level)
     }
 
     /// Finds the vertices of a block and what each of them owns.
@@ -245,10 +186,12 @@ impl<'f, 'a> Builder<'f, 'a> {
         let mut here = 0;
         let mut inside: Vec<usize> = Vec::new();
         for part in path {
-            if let Part::Loop(l) = part {
-                let chain = self.inlines.chain(self.loop_inline[*l as usize]);
-                here = self.enter_inlines(here, &mut inside, &chain);
-            }
+            let level = match part {
+                Part::Loop(l) => self.loops[*l as usize].level,
+                Part::Branch(b) => self.branches.get(b).copied().flatten(),
+            };
+            let chain = self.inlines.chain(level);
+            here = self.enter_inlines(here, &mut inside, &chain);
             here = match *part {
                 Part::Loop(l) => self.loop_vertex(here, l),
                 Part::Branch(b) => self.branch_vertex(here, b),
@@ -282,7 +225,7 @@ impl<'f, 'a> Builder<'f, 'a> {
     }
 
     fn loop_vertex(&mut self, parent: u32, l: u32) -> u32 {
-        let lines = self.loop_lines[l as usize];
+        let lines = self.loops[l as usize].lines;
         let (header, irreducible) = (
             self.flow.loops[l as usize].header,
             self.flow.loops[l as usize].irreducible,
@@ -308,7 +251,7 @@ impl<'f, 'a> Builder<'f, 'a> {
 
     fn branch_vertex(&mut self, parent: u32, block: u32) -> u32 {
         let b = self.flow.blocks[block as usize];
-        let (file, _, last) = self.decision(b);
+        let (file, _, last) = self.levels().decision(b);
         self.vertex(
             parent,
             Key::Branch(block),

@@ -126,3 +126,38 @@ void f(double *x, int n) {
         assert!(inside.contains("inlined tell"), "{compiler}: {inside}");
     }
 }
+
+#[test]
+fn a_branch_stands_where_it_and_its_calls_were_inlined_from() {
+    let source = "int MPI_Barrier(void *), MPI_Send(void *);
+static inline void stamp(int *x) {
+    if (x[1] > 3)
+        MPI_Send(x);
+}
+static inline int chief(int *x) {
+    return x[7] * x[8] == 3;
+}
+void f(int *x, int n) {
+    for (int k = 0; k < n; k++)
+        stamp(x + k);
+    if (chief(x))
+        MPI_Barrier(x);
+}
+";
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for compiler in COMPILERS {
+        let flags = ["-g", "-O2", "-shared", "-fPIC"];
+        let Some(file) = module(dir.path(), compiler, &flags, "c", source) else {
+            continue;
+        };
+        let s = analyse(&file, &Options::default()).expect("an ELF file");
+        let calls = around(&s, "f");
+        let [send, barrier] = &calls[..] else {
+            panic!("{compiler}: {calls:?}");
+        };
+        let stamp = send.find("inlined stamp").zip(send.find("branch 3"));
+        assert!(stamp.is_some_and(|(a, b)| a < b), "{compiler}: {send}");
+        assert!(!barrier.contains("inlined"), "{compiler}: {barrier}");
+        assert!(barrier.contains("branch"), "{compiler}: {barrier}");
+    }
+}
