@@ -1,13 +1,13 @@
 //! Which loops and branches are around each block of a function, and which of them contraction keeps.
 //!
 //! Regions nest along the dominator tree. A branch holds what its deciding block dominates, up to the
-//! block's immediate post-dominator, where its ways meet again; ways on which the program stops do not
-//! count. What decides whether a loop goes on is the loop's own condition and no branch. Contraction is
+//! block's immediate post-dominator, where its ways meet again (`joins`). What decides whether a loop goes on is the loop's own condition and no branch. Contraction is
 //! ScalAna's (section III-A): branches stay only around MPI calls (or calls that lead to one), loops
 //! stay to a depth.
 
 use crate::flow::Flow;
-use crate::graph::{Intervals, NONE, post_dominators};
+use crate::graph::NONE;
+use crate::joins::Joins;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Part of the way from a function to a piece of its code.
@@ -59,7 +59,12 @@ impl Regions {
         if mpi.is_empty() {
             this.nest(flow, &nest, &Joins::default(), &[]);
         } else {
-            this.nest(flow, &nest, &Joins::new(flow, &decides), &decides);
+            this.nest(
+                flow,
+                &nest,
+                &Joins::new(flow, &nest.inner, &decides),
+                &decides,
+            );
         }
         this.contract(mpi, max_loop_depth);
         this
@@ -167,39 +172,6 @@ impl Regions {
             let kept = outer.map_or(NONE, |o| o.kept);
             self.all[i].kept = if keep { i as u32 } else { kept };
         }
-    }
-}
-
-/// Where branches end: immediate post-dominators of deciding blocks.
-#[derive(Default)]
-struct Joins {
-    of: Vec<u32>,
-    /// (join, deciding block that dominates it), sorted.
-    at: Vec<(u32, u32)>,
-}
-
-impl Joins {
-    fn new(flow: &Flow, decides: &[bool]) -> Self {
-        let of = post_dominators(&flow.successors, &flow.order, &flow.exits);
-        let tree = Intervals::new(&flow.idom, &flow.order);
-        let deciding = flow.order.iter().copied().filter(|b| decides[*b as usize]);
-        let pairs = deciding.map(|b| (of[b as usize], b));
-        let mut at: Vec<(u32, u32)> = pairs
-            .filter(|(join, b)| *join != NONE && tree.dominates(*b, *join))
-            .collect();
-        at.sort_unstable();
-        Self { of, at }
-    }
-
-    fn of(&self, block: u32) -> u32 {
-        self.of.get(block as usize).copied().unwrap_or(NONE)
-    }
-
-    /// Deciding blocks whose ways meet in a block.
-    fn at(&self, join: u32) -> &[(u32, u32)] {
-        let first = self.at.partition_point(|p| p.0 < join);
-        let behind = self.at.partition_point(|p| p.0 <= join);
-        &self.at[first..behind]
     }
 }
 

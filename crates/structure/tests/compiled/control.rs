@@ -183,6 +183,31 @@ void f(void *c, int rank, int n) {
 }
 
 #[test]
+fn leaving_a_loop_does_not_hold_the_rest_of_it() {
+    let source = "int MPI_Barrier(void *), MPI_Send(void *), MPI_Recv(void *);
+int f(int *x, int n) {
+    for (int i = 0; i < n; i++) {
+        if (x[i] < 0)
+            break;
+        if (x[i] > 7) {
+            MPI_Send(x);
+            if (MPI_Recv(x))
+                return 1;
+        }
+        MPI_Barrier(x);
+    }
+    return 0;
+}
+";
+    let want = [
+        "loop 3-11 > branch 6-8 > mpi MPI_Send 7",
+        "loop 3-11 > branch 6-8 > mpi MPI_Recv 8",
+        "loop 3-11 > mpi MPI_Barrier 11",
+    ];
+    check(source, &["-O0", "-O1"], "f", &want);
+}
+
+#[test]
 fn cold_parts_belong_to_their_function() {
     let source = "__attribute__((cold)) int note(int);
 int hot(int *x, int n) {
