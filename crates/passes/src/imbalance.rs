@@ -61,12 +61,28 @@ fn peel(
         let excess = |row: &[f64]| {
             late.iter().map(|&r| row[r]).sum::<f64>() / late.len() as f64 - stats::mean(row)
         };
-        let vertex = busy.descend(pag, TopDown::ROOT, excess);
-        let Some(row) = busy.row(vertex).map(<[f64]>::to_vec) else {
-            return;
-        };
-        let Some(groups) = two_groups(&row) else {
-            return;
+        let mut vertex = busy.descend(pag, TopDown::ROOT, excess);
+        // Time between calls is measured, only its place is sampled: where a place has too few samples
+        // to stand out, what is around it still may.
+        let (row, groups, inside) = loop {
+            if vertex == TopDown::ROOT {
+                return;
+            }
+            let Some(row) = busy.row(vertex).map(<[f64]>::to_vec) else {
+                return;
+            };
+            let Some(groups) = two_groups(&row) else {
+                return;
+            };
+            let inside = data.keys_where(|k| {
+                scale.phases.after(k.after) == phase && pag.top.contains(vertex, k.vertex)
+            });
+            // Noise is that of the measured times, whatever has been taken off them since.
+            let noise = scale.sampling_noise(&inside, &groups.upper);
+            if stands_out(&groups, threshold, noise) {
+                break (row, groups, inside);
+            }
+            vertex = busy.around(pag, vertex);
         };
         let level = level_of_others(&row, &groups);
         // Mended, a rank is no faster than the others: what is beyond that is not this vertex's.
@@ -89,14 +105,6 @@ fn peel(
             .fold(0.0, f64::max);
         let gain = (slowest - slowest_after).max(0.0);
         busy.replace(pag, vertex, &mended);
-        let inside = data.keys_where(|k| {
-            scale.phases.after(k.after) == phase && pag.top.contains(vertex, k.vertex)
-        });
-        // Noise is that of the measured times, whatever has been taken off them since.
-        let noise = scale.sampling_noise(&inside, &groups.upper);
-        if vertex == TopDown::ROOT || !stands_out(&groups, threshold, noise) {
-            return;
-        }
         let cost = (groups.high - level).min(slowest - mean).max(gain);
         if gain < least {
             continue;

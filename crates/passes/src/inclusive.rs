@@ -1,7 +1,7 @@
 //! Time of vertices including everything inside them, over ranks, and the way down to where it is.
 
 use crate::stats;
-use headwater_graph::{Pag, RankRows, RunView, VertexIx};
+use headwater_graph::{Pag, RankRows, RunView, TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
 
 /// Inclusive seconds by vertex and rank.
@@ -70,16 +70,23 @@ impl Inclusive {
         }
     }
 
+    /// The place around a place; the root where that would be the whole program.
+    pub fn around(&self, pag: &Pag, v: VertexIx) -> VertexIx {
+        let parent = settle(pag, pag.top.get(v).parent.unwrap_or(TopDown::ROOT));
+        let is_function = |a: VertexIx| pag.top.get(a).kind == VertexKind::Function;
+        if pag.top.ancestors(parent).all(is_function) {
+            TopDown::ROOT
+        } else {
+            parent
+        }
+    }
+
     /// Sets the ranks of `v` to given values and takes the difference out of everything around it.
     pub fn replace(&mut self, pag: &Pag, v: VertexIx, values: &[f64]) {
         let Some(old) = self.rows[v as usize].clone() else {
             return;
         };
-        let around: Vec<VertexIx> = pag
-            .top
-            .ancestors(v)
-            .chain([headwater_graph::TopDown::ROOT])
-            .collect();
+        let around: Vec<VertexIx> = pag.top.ancestors(v).chain([TopDown::ROOT]).collect();
         for a in around {
             for (r, slot) in self.slot(a).iter_mut().enumerate() {
                 *slot += values[r] - old[r];

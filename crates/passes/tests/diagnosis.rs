@@ -142,6 +142,33 @@ fn one_late_rank_of_two_is_uneven_work_only() {
 }
 
 #[test]
+fn what_single_places_are_too_short_to_show_is_told_of_what_is_around_them() {
+    // In one segment of rank 0, eight samples in a loop and eight in another one.
+    let pieces = [
+        piece("MPI_Allreduce", |r, _| if r == 0 { 0.08 } else { 0.0 }),
+        piece("MPI_Allreduce", |_, _| 0.0),
+        piece("MPI_Allreduce", |_, p| even(p)),
+    ];
+    let halved = |p: &u32| {
+        let mut run = run(*p, &pieces);
+        let mut first = run.samples.remove(0);
+        (first.count, first.cpu_ns) = (first.count / 2, first.cpu_ns / 2);
+        let other = Sample {
+            ctx: CtxId(2),
+            ..first.clone()
+        };
+        run.samples.extend([first, other]);
+        run
+    };
+    let runs = SCALES.iter().map(halved).collect();
+    let d =
+        diagnose(runs, structure(pieces.len()), &Options::default()).expect("they belong together");
+    let told: f64 = d.causes.iter().map(|c| c.gain_seconds).sum();
+    assert!((told - 0.08).abs() < 0.01, "{told} s: {:?}", d.causes);
+    assert!(d.causes.iter().all(|c| c.ranks.to_string() == "0"));
+}
+
+#[test]
 fn work_that_stays_is_found_on_all_ranks() {
     let d = diagnosis(&[
         piece("MPI_Allreduce", |_, p| even(p)),
