@@ -97,6 +97,7 @@ pub struct ManArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Described {
     /// `diagnose` and `run`.
+    #[value(alias = "run")]
     Diagnose,
     /// `record`.
     Record,

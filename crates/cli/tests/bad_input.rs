@@ -183,6 +183,32 @@ fn a_program_that_holds_mpi_within_itself() {
 }
 
 #[test]
+fn a_program_that_changes_its_group() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built(
+        "cc",
+        dir.path(),
+        "app",
+        "int main(void) { return 0; }\n",
+        &[],
+    ) else {
+        return;
+    };
+    // Only root may give files away, and to another group than its own.
+    if std::os::unix::fs::chown(&program, None, Some(1)).is_err() {
+        return;
+    }
+    let mode = std::fs::Permissions::from_mode(0o2755);
+    std::fs::set_permissions(&program, mode).expect("a mode");
+    let program = program.display().to_string();
+    assert_refused(
+        dir.path(),
+        &["record", "--", &program],
+        &["another user or group", "record a copy"],
+    );
+}
+
+#[test]
 fn runs_that_are_damaged_or_do_not_belong_together() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let at = dir.path();

@@ -173,3 +173,29 @@ fn every_command_has_a_man_page_and_completions() {
         );
     }
 }
+
+#[test]
+fn the_doctor_says_what_to_do_about_everything_that_is_not_well() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", "/etc/passwd")
+        .env("PATH", "/nowhere")
+        .args(["doctor", "--json", "/bin/true"])
+        .output()
+        .expect("runs");
+    let told: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let findings = told["findings"].as_array().expect("findings");
+    for (what, word) in [
+        ("collector", "does not load"),
+        ("launcher", "none found"),
+        ("program", "does not use MPI"),
+    ] {
+        let found = findings.iter().find(|f| f["what"] == what).expect(what);
+        assert!(found["found"].as_str().is_some_and(|t| t.contains(word)));
+        assert_eq!(found["good"], false);
+    }
+    for finding in findings {
+        let good = finding["good"].as_bool().expect("a mark");
+        assert_eq!(good, finding["advice"].is_null(), "{finding}");
+    }
+}

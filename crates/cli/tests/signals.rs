@@ -178,6 +178,48 @@ fn what_was_ignored_stays_so() {
     assert_eq!(mask & 1, 1, "nohup holds for the program: {text}");
 }
 
+/// A caller may have blocked any signal, and its children inherit that.
+#[test]
+fn the_end_is_seen_whatever_is_blocked() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut command = Command::new("env");
+    command
+        .args(["--block-signal", env!("CARGO_BIN_EXE_headwater")])
+        .args(["record", "--", "sh", "-c", "exit 7"])
+        .current_dir(dir.path())
+        .env("HEADWATER_COLLECTOR", collector());
+    assert_eq!(command.status().expect("runs").code(), Some(7));
+}
+
+#[test]
+fn what_a_killed_recording_left_is_finished_by_diagnosing_it() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "reducer", REDUCER, &[]) else {
+        return;
+    };
+    let mut command = headwater(dir.path());
+    command.env("HEADWATER_COLLECTOR", collector());
+    let launch = ["mpirun.openmpi", "--oversubscribe", "-n", "2"];
+    command.args(["record", "-o", "left", "--"]).args(launch);
+    command.arg(&program);
+    when_ready(command, |child| {
+        let id = child.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        let children = children.expect("the kernel tells children");
+        let launcher = children.trim().parse().ok().and_then(Pid::from_raw);
+        send(child, Signal::KILL);
+        kill_process(launcher.expect("one child"), Signal::USR1).expect("ends the program");
+    });
+    assert!(headwater_format::read_run(&dir.path().join("left")).is_err());
+    let out = headwater(dir.path())
+        .args(["diagnose", "left"])
+        .output()
+        .expect("runs");
+    assert!(out.status.success(), "{}", support::said(&out));
+    let run = headwater_format::read_run(&dir.path().join("left")).expect("a finished run");
+    assert!(run.calls.iter().map(|c| c.count).sum::<u64>() >= 60);
+}
+
 #[test]
 fn an_mpi_program_ends_with_its_launcher_and_its_data_are_kept() {
     let dir = tempfile::tempdir().expect("a temporary directory");

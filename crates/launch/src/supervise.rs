@@ -6,8 +6,9 @@
 //! alone, and is passed on. One that was ignored when we were started (`nohup`) stays ignored, by us
 //! and by the launcher.
 
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
@@ -39,7 +40,7 @@ pub struct Ended {
 pub fn supervise(command: &mut Command) -> io::Result<Ended> {
     let caught = caught();
     // Caught before the launcher starts: a signal in between is passed on, not lost.
-    let mut signals = SignalsInfo::<WithOrigin>::new(caught.iter().chain([&SIGCHLD]))?;
+    let mut signals = SignalsInfo::<WithOrigin>::new(&caught)?;
     let idle = idle(&caught)?;
     idle.store(false, Ordering::SeqCst);
     let ended = wait(command, &mut signals);
@@ -51,23 +52,33 @@ fn wait(command: &mut Command, signals: &mut SignalsInfo<WithOrigin>) -> io::Res
     let mut child = command.spawn()?;
     let pid = Pid::from_child(&child);
     let mut asked_to_end = None;
-    loop {
+    let handle = signals.handle();
+    // Not by SIGCHLD: whoever started us may have blocked it. The end is only looked at, so that the
+    // number stays the launcher's own until `child.wait` below, and no signal goes to another process.
+    let look = move || {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), ended));
+        handle.close();
+    };
+    let Ok(looker) = std::thread::Builder::new().spawn(look) else {
+        let code = code(child.wait()?);
+        return Ok(Ended { code, asked_to_end });
+    };
+    while !signals.is_closed() {
         for origin in signals.wait() {
             if ENDING.contains(&origin.signal) {
                 asked_to_end = u8::try_from(origin.signal).ok();
             }
             if is_for_us_alone(&origin, pid) {
-                // It may have ended meanwhile; until `try_wait` has seen that, its number is its own.
                 let _ = Signal::from_named_raw(origin.signal).map(|s| kill_process(pid, s));
             }
         }
-        if let Some(status) = child.try_wait()? {
-            return Ok(Ended {
-                code: code(status),
-                asked_to_end,
-            });
-        }
     }
+    let _ = looker.join();
+    Ok(Ended {
+        code: code(child.wait()?),
+        asked_to_end,
+    })
 }
 
 /// Whether a signal has to be passed on to `launcher`.
@@ -75,7 +86,7 @@ fn is_for_us_alone(origin: &Origin, launcher: Pid) -> bool {
     let from_launcher = origin
         .process
         .is_some_and(|p| p.pid == launcher.as_raw_nonzero().get());
-    origin.signal != SIGCHLD && !matches!(origin.cause, Cause::Kernel) && !from_launcher
+    !matches!(origin.cause, Cause::Kernel) && !from_launcher
 }
 
 /// Exit code as shells give it.
