@@ -54,17 +54,29 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP`
 const READ_FORMAT: u64 = 1 | 2 | 8;
 
-/// Opens an event of the calling thread, its user code only, which needs no privilege; negative where
-/// that is not to be had. After each `period` events there is a signal, unless that is 0; `leader` is
-/// -1 or the descriptor of the group's first event.
-pub fn open(event: &Event, period: u64, leader: libc::c_int) -> libc::c_int {
+/// What of a thread is counted.
+#[derive(Clone, Copy)]
+pub enum Scope {
+    /// Its own code, which needs no privilege.
+    User,
+    /// What the kernel does for it too, which `perf_event_paranoid` has to allow.
+    Everything,
+}
+
+/// Opens an event of the calling thread; negative where that is not to be had. After each `period`
+/// events there is a signal, unless that is 0; `leader` is -1 or the descriptor of the group's first
+/// event.
+pub fn open(event: &Event, period: u64, leader: libc::c_int, scope: Scope) -> libc::c_int {
     let attributes = Attributes {
         kind: event.1,
         size: size_of::<Attributes>() as u32,
         config: event.2,
         sample_period: period,
         read_format: READ_FORMAT,
-        flags: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        flags: match scope {
+            Scope::User => EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+            Scope::Everything => EXCLUDE_HYPERVISOR,
+        },
         wakeup_events: 1,
         ..Default::default()
     };
@@ -105,7 +117,7 @@ impl Group {
     fn open(events: &[Event]) -> Self {
         let mut this = Self::NONE;
         for (i, event) in events.iter().enumerate() {
-            let fd = open(event, 0, this.descriptors[0]);
+            let fd = open(event, 0, this.descriptors[0], Scope::User);
             if fd < 0 {
                 break;
             }

@@ -4,7 +4,7 @@
 //! interrupted code and counts, without allocation, lock or system call that can block. Signals that
 //! are not from our timer go to the program's own handler.
 
-use crate::counters::{self, Counters, Event};
+use crate::counters::{self, Counters, Event, Scope};
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
 use crate::unwind::Start;
@@ -88,7 +88,14 @@ impl State {
         }
         const F_SETSIG: libc::c_int = 10;
         const F_SETOWN_EX: libc::c_int = 15;
-        let fd = counters::open(&CPU_TIME, self.period, -1);
+        // A period that ends inside the kernel is lost to an event that leaves the kernel out, and its
+        // time goes to wherever the next one ends; otherwise the signal comes when the kernel returns,
+        // which is where the page fault or the system call is.
+        let open = |scope| counters::open(&CPU_TIME, self.period, -1, scope);
+        let fd = match open(Scope::Everything) {
+            fd if fd < 0 => open(Scope::User),
+            fd => fd,
+        };
         // SAFETY: the descriptor is our own. The owner must be this thread, or another one would be
         // interrupted.
         unsafe {

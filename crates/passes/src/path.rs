@@ -24,6 +24,12 @@ const LONGEST: usize = 24;
 /// Epochs tried in search of a path.
 const TRIED: usize = 200;
 
+/// Share of the longest computation of a cause that an epoch must hold to show its path.
+const TYPICAL: f64 = 0.3;
+
+/// Share of an epoch that a wait must take for a path to be the longer by it.
+const WORTH_TELLING: f64 = 0.1;
+
 /// The steps from symptom to cause. `seconds` of waits are means over the waiting ranks in the run.
 pub fn steps(
     pag: &Pag,
@@ -94,7 +100,11 @@ fn through_windows<'s>(
 ) -> Option<(&'s Epoch, Vec<Stretch>)> {
     let replay = &scale.replay;
     let mut best: Option<(&Epoch, Vec<Stretch>)> = None;
-    for epoch in replay.epochs.iter().take(TRIED) {
+    let mut most_told = (0, 0.0);
+    let epochs = || replay.epochs.iter().take(TRIED);
+    let most = epochs().map(|e| held(scale, e, cause)).fold(0.0, f64::max);
+    // The end of a run, or of a window, passes messages too, but next to nothing happens there.
+    for epoch in epochs().filter(|e| held(scale, e, cause) >= TYPICAL * most) {
         // Ranks that arrive together with the last one were all held up; each may show the longer way.
         let Some(last) = last_rank(replay, epoch) else {
             continue;
@@ -113,12 +123,38 @@ fn through_windows<'s>(
             if let Some(s) = path.last_mut() {
                 s.jump = None;
             }
-            if best.as_ref().is_none_or(|(_, b)| path.len() > b.len()) {
-                best = Some((epoch, path));
+            let told = told(scale, epoch, &path);
+            if best.is_none() || told > most_told {
+                (best, most_told) = (Some((epoch, path)), told);
             }
         }
     }
     best
+}
+
+/// How much a path tells: its jumps with a wait worth the name, and the seconds of all of them.
+fn told(scale: &Scale<'_>, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
+    let window = scale.replay.windows.get(epoch.window);
+    let wait = |s: &Stretch| {
+        let at = s.jump.and(s.calls.0.checked_sub(1))?;
+        let call = window?.get(s.rank as usize)?.get(at as usize)?;
+        Some(call.leave - call.enter)
+    };
+    let waits: Vec<f64> = path.iter().filter_map(wait).collect();
+    let long = waits.iter().filter(|w| **w > WORTH_TELLING * epoch.seconds);
+    (long.count(), waits.iter().sum())
+}
+
+/// The longest computation of the cause in an epoch, seconds.
+fn held(scale: &Scale<'_>, epoch: &Epoch, cause: &Candidate) -> f64 {
+    let window = scale.replay.windows.get(epoch.window);
+    let of_rank = |r: &u32| {
+        let (from, to) = *epoch.calls.get(*r as usize)?;
+        let calls = window?.get(*r as usize)?.get(from as usize..to as usize)?;
+        let at_cause = calls.iter().filter(|c| cause.after.contains(&c.after));
+        at_cause.map(|c| c.busy).reduce(f64::max)
+    };
+    cause.ranks.iter().filter_map(of_rank).fold(0.0, f64::max)
 }
 
 fn arrives_with(scale: &Scale<'_>, epoch: &Epoch, rank: u32, last: u32) -> bool {
