@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 /// Fifty steps of computing, sending from rank 0 to 1 and reducing. Its argument is its exit code; with
 /// 9, rank 1 aborts in step 30, with 8 it crashes.
@@ -40,16 +41,19 @@ int main(int argc, char **argv) {
 "#;
 
 /// The collector as this test was built, made on demand.
-pub fn collector() -> PathBuf {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "-p", "headwater-collector"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.is_ok_and(|s| s.success()), "the collector builds");
-    let bin = Path::new(env!("CARGO_BIN_EXE_headwater"));
-    let target = bin.parent().and_then(Path::parent).expect("target folder");
-    target.join("release/libheadwater_collector.so")
+pub fn collector() -> &'static Path {
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--quiet", "--release", "-p", "headwater-collector"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(built.is_ok_and(|s| s.success()), "the collector builds");
+        let bin = Path::new(env!("CARGO_BIN_EXE_headwater"));
+        let target = bin.parent().and_then(Path::parent).expect("target folder");
+        target.join("release/libheadwater_collector.so")
+    })
 }
 
 /// The command, run in `dir` with caches there.
