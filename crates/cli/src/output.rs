@@ -21,6 +21,17 @@ pub fn print(text: &str) -> Outcome {
     }
 }
 
+/// Columns that text may fill: what `COLUMNS` says, those of the terminal, or what pages have.
+pub fn width() -> usize {
+    const PAGE: usize = 96;
+    let said = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let terminal = || {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    };
+    said.or_else(terminal).unwrap_or(PAGE)
+}
+
 /// Writes a file that the user named.
 pub fn write(path: &Path, text: &str) -> Outcome {
     let failed = |e| Failure::from(format!("cannot write {}: {e}", path.display()));

@@ -129,6 +129,13 @@ fn programs_that_cannot_be_recorded() {
         assert!(said(&out).contains(&wanted), "{}", said(&out));
         assert_eq!(out.status.code(), Some(2));
     }
+    let out = headwater(at)
+        .env("HEADWATER_COLLECTOR", "/nowhere/collector.so")
+        .args(["record", "--", "/bin/true"])
+        .output()
+        .expect("runs");
+    let wanted = "HEADWATER_COLLECTOR names /nowhere/collector.so";
+    assert!(said(&out).contains(wanted) && out.status.code() == Some(2));
     for mpirun in ["mpirun.openmpi", "mpirun.mpich"] {
         if command(at, &["record", "--dry-run", "--", mpirun, "true"])
             .status

@@ -68,6 +68,9 @@ pub enum LaunchError {
     /// The collector is not there.
     #[error("the collector libheadwater_collector.so was not found beside {place} or in ../lib; build it with: cargo build --release, or set HEADWATER_COLLECTOR", place = .0.display())]
     NoCollector(PathBuf),
+    /// The collector is not where the user says.
+    #[error("HEADWATER_COLLECTOR names {path}, which is not there; correct it, or unset it to use the collector beside headwater", path = .0.display())]
+    CollectorGone(PathBuf),
     /// The operating system refused.
     #[error("cannot start {program}: {source}")]
     Start {

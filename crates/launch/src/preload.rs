@@ -10,13 +10,14 @@ const NAME: &str = "libheadwater_collector.so";
 /// Where the collector is: said by `HEADWATER_COLLECTOR`, beside this program, or in `../lib`.
 ///
 /// # Errors
-/// It is in none of these places.
+/// It is in none of these places, or not where it is said to be.
 pub fn collector_path() -> Result<PathBuf, LaunchError> {
-    if let Some(path) = std::env::var_os("HEADWATER_COLLECTOR")
-        .map(PathBuf::from)
-        .filter(|p| p.is_file())
-    {
-        return Ok(path);
+    if let Some(path) = std::env::var_os("HEADWATER_COLLECTOR").filter(|p| !p.is_empty()) {
+        let path = PathBuf::from(path);
+        return match path.is_file() {
+            true => Ok(path),
+            false => Err(LaunchError::CollectorGone(path)),
+        };
     }
     let own = std::env::current_exe()
         .and_then(|p| p.canonicalize())

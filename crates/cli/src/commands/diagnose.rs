@@ -3,7 +3,7 @@
 use super::Outcome;
 use crate::args::{Analysis, Color, DiagnoseArgs, Kind};
 use crate::exit;
-use crate::output::print;
+use crate::output::{self, print};
 use crate::progress::Progress;
 use crate::source::Files;
 use headwater_format::open_run;
@@ -121,11 +121,7 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
             Color::Never => false,
             Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         };
-        let width = std::env::var("COLUMNS")
-            .ok()
-            .and_then(|c| c.parse().ok())
-            .unwrap_or(96usize)
-            .clamp(60, 200);
+        let width = output::width().clamp(60, 200);
         print(&text(
             &diagnosis,
             &TextOptions {
