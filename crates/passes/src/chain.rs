@@ -9,7 +9,7 @@
 use crate::cause::Candidate;
 use crate::replay::{Epoch, Played, Replay};
 use crate::scale::Scale;
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::VertexIx;
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
 use rustc_hash::FxHashMap;
@@ -117,7 +117,7 @@ pub fn last_rank(replay: &Replay, epoch: &Epoch) -> Option<u32> {
 }
 
 /// Looks for a chain at one scale.
-pub fn find(pag: &Pag, scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate> {
+pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate> {
     let total = scale.chain();
     if total < least.max(LEAST_SHARE * model_seconds) {
         return Vec::new();
@@ -177,7 +177,6 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec
     let mut ranks: Vec<u32> = in_chain.iter().flat_map(|j| [j.rank, j.on]).collect();
     ranks.sort_unstable();
     ranks.dedup();
-    let _ = pag;
     vec![Candidate {
         class: CauseClass::LateSenderChain,
         vertex,

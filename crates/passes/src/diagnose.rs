@@ -149,7 +149,7 @@ pub fn diagnose(
     let mut found = imbalance::find(&pag, last, options.abnorm_threshold, least);
     found.extend(work::find(&pag, &scales, &times, scaling, least));
     found.extend(communication::find(&pag, &scales, scaling, least));
-    found.extend(chain::find(&pag, last, time, least));
+    found.extend(chain::find(last, time, least));
     found.extend(preempt::find(&pag, last, least));
     // The dearest first; equal prices in the order of the graph.
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));

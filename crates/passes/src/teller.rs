@@ -3,7 +3,7 @@
 use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
 use crate::scale::Scale;
-use crate::times::{self, Times};
+use crate::times::Times;
 use crate::words::time;
 use crate::{delay, path, stats, words};
 use headwater_graph::{Pag, VertexIx};
@@ -121,7 +121,7 @@ impl<'a> Teller<'a> {
     fn clock(&self, c: &Candidate) -> Clock {
         match self.pag.top.get(c.vertex).kind {
             VertexKind::MpiCall if Self::moves_data(c) => Clock::Wall,
-            VertexKind::MpiCall => times::call_clock(self.last),
+            VertexKind::MpiCall => self.times.clock,
             _ => Clock::Cpu,
         }
     }

@@ -63,16 +63,23 @@ impl Summary {
 pub struct Times {
     computation: Vec<Vec<Summary>>,
     mpi: Vec<FxHashMap<VertexIx, Vec<f64>>>,
+    /// What seconds in MPI calls are of.
+    pub clock: Clock,
 }
 
 impl Times {
     /// Sums up every vertex at every scale.
     pub fn new(pag: &Pag, scales: &[Scale<'_>]) -> Self {
+        let clock = call_clock(scales);
         let (computation, mpi) = scales
             .par_iter()
-            .map(|s| (computation(pag, s), calls(s)))
+            .map(|s| (computation(pag, s), calls(s, clock)))
             .unzip();
-        Self { computation, mpi }
+        Self {
+            computation,
+            mpi,
+            clock,
+        }
     }
 
     /// Computation inside `v` at one scale; zeros where there is none.
@@ -150,20 +157,22 @@ fn zeros(spare: &mut Vec<Vec<f64>>, ranks: u32) -> Vec<f64> {
     row
 }
 
-/// Seconds in each MPI call by rank. Where ranks outnumber cores time in a call is mostly waiting for a
-/// core, so there it is the waiting of the replay, if there is one.
-fn calls(scale: &Scale<'_>) -> FxHashMap<VertexIx, Vec<f64>> {
-    if call_clock(scale) == Clock::Virtual {
+/// Seconds in each MPI call by rank.
+fn calls(scale: &Scale<'_>, clock: Clock) -> FxHashMap<VertexIx, Vec<f64>> {
+    if clock == Clock::Virtual {
         return scale.waits.rows();
     }
     let mpi = &scale.view.mpi;
     mpi.keys().map(|v| (v, mpi.dense(v, scale.p))).collect()
 }
 
-/// What seconds in MPI calls are of.
-pub fn call_clock(scale: &Scale<'_>) -> Clock {
-    match scale.waits.clock {
-        Clock::Virtual if scale.oversubscribed() => Clock::Virtual,
-        _ => Clock::Wall,
+/// What seconds in MPI calls are of, the same at all scales. Where ranks outnumber cores time in a call
+/// is mostly waiting for a core, so then it is the waiting of the replay, if every scale has one.
+fn call_clock(scales: &[Scale<'_>]) -> Clock {
+    let replayed = |s: &Scale<'_>| s.waits.clock == Clock::Virtual;
+    if scales.iter().any(Scale::oversubscribed) && scales.iter().all(replayed) {
+        Clock::Virtual
+    } else {
+        Clock::Wall
     }
 }
