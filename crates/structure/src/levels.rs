@@ -33,7 +33,18 @@ impl Levels<'_, '_> {
         let place = |l: &Loop| {
             let ranges: Vec<(u64, u64)> = l.nodes.iter().map(range).collect();
             let level = self.inlines.level_of(&ranges, self.own_code(l));
-            let lines = self.inlines.body_lines(&ranges, level);
+            let (file, first, last) = self.inlines.body_lines(&ranges, level);
+            // Where a loop turns back by a condition is its first line, if it is not its last: what stands
+            // before was moved in from elsewhere.
+            let turns = self.turns(l).filter(|(b, ends)| {
+                *ends && self.decides_at(*b) == level && self.decision(*b).0 == file
+            });
+            let turns = turns.map(|(b, _)| self.decision(b).1);
+            let first = turns
+                .filter(|t| (first..last).contains(t))
+                .min()
+                .unwrap_or(first);
+            let lines = (file, first, last);
             Place { level, lines }
         };
         self.flow.loops.iter().map(place).collect()
@@ -41,9 +52,9 @@ impl Levels<'_, '_> {
 
     /// Code that is nowhere but at the loop's level of inlining or deeper: where it turns back, and its
     /// calls, which compilers do not move.
-    fn own_code(&self, l: &Loop) -> impl Iterator<Item = u64> {
+    fn own_code<'l>(&'l self, l: &'l Loop) -> impl Iterator<Item = u64> {
         let flow = self.flow;
-        let turns = self.turns(l).map(|b| b.end.saturating_sub(1));
+        let turns = self.turns(l).map(|(b, _)| b.end.saturating_sub(1));
         let calls = l.nodes.iter().flat_map(|n| {
             let first = flow.sites.partition_point(|s| s.block < *n);
             let sites = flow.sites[first..].iter();
@@ -52,13 +63,15 @@ impl Levels<'_, '_> {
         turns.chain(calls)
     }
 
-    /// Blocks that a loop turns back from.
-    fn turns(&self, l: &Loop) -> impl Iterator<Item = Block> {
+    /// Blocks that a loop turns back from, and whether it may end there too.
+    fn turns<'l>(&'l self, l: &'l Loop) -> impl Iterator<Item = (Block, bool)> {
         let flow = self.flow;
         let header = l.header;
         let turns = move |n: &&u32| flow.successors[**n as usize].contains(&header);
+        let outside = |t: &u32| l.nodes.binary_search(t).is_err();
+        let ends = move |n: &u32| flow.successors[*n as usize].iter().any(outside);
         let nodes = l.nodes.iter().filter(turns);
-        nodes.map(|n| flow.blocks[*n as usize])
+        nodes.map(move |n| (flow.blocks[*n as usize], ends(n)))
     }
 
     /// Blocks that test a loop's condition before its first turn: it stands in the line where the loop
@@ -75,9 +88,9 @@ impl Levels<'_, '_> {
             let Some(&block) = before.and_then(|b| flow.blocks.get(b as usize)) else {
                 continue;
             };
-            let (file, _, line) = self.decision(block);
+            let (file, line) = self.decision(block);
             let (same_file, first, _) = place.lines;
-            let same = |b: Block| line == self.decision(b).2;
+            let same = |(b, _)| line == self.decision(b).1;
             if line > 0 && file == same_file && (line == first || self.turns(l).any(same)) {
                 out.extend(before);
             }
@@ -85,10 +98,12 @@ impl Levels<'_, '_> {
         out
     }
 
-    /// The lines of a block at the level of inlining where it ends.
-    pub fn decision(&self, block: Block) -> (u32, u32, u32) {
-        let ranges = [(block.start, block.end)];
-        self.inlines.lines(&ranges, self.decides_at(block))
+    /// File and line of the instruction that a block ends with, which decides where to go; 0 where no
+    /// line is known.
+    pub fn decision(&self, block: Block) -> (u32, u32) {
+        let mut last = self.inlines.rows(block.end.saturating_sub(1), block.end);
+        last.next()
+            .map_or((u32::MAX, 0), |(row, _, _)| (row.file, row.line))
     }
 
     fn decides_at(&self, block: Block) -> Option<usize> {

@@ -251,13 +251,13 @@ impl<'f, 'a> Builder<'f, 'a> {
 
     fn branch_vertex(&mut self, parent: u32, block: u32) -> u32 {
         let b = self.flow.blocks[block as usize];
-        let (file, _, last) = self.levels().decision(b);
+        let (file, line) = self.levels().decision(b);
         self.vertex(
             parent,
             Key::Branch(block),
             VertexKind::Branch,
             None,
-            (file, last, last),
+            (file, line, line),
             b.start,
         )
     }

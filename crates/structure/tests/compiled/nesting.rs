@@ -161,3 +161,30 @@ void f(int *x, int n) {
         assert!(barrier.contains("branch"), "{compiler}: {barrier}");
     }
 }
+
+#[test]
+fn code_moved_into_a_loop_does_not_move_its_first_line() {
+    let source = "void g(double *x, int n);
+void f(double *x, int n, double dose) {
+    const int often = n >= 8;
+    g(x, n);
+    for (int k = 0; k < 10; k++) {
+        for (int i = 1; i < n; i++)
+            x[i] = 0.5 * x[i] + 0.4 * x[i - 1];
+        if (often && k < (int)(10 * dose))
+            g(x, n);
+    }
+}
+";
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (compiler, flag) in COMPILERS.iter().flat_map(|c| [(c, "-O2"), (c, "-O3")]) {
+        let flags = ["-g", flag, "-shared", "-fPIC"];
+        let Some(file) = module(dir.path(), compiler, &flags, "c", source) else {
+            continue;
+        };
+        let s = analyse(&file, &Options::default()).expect("an ELF file");
+        let loops = lines(&s, "f", VertexKind::Loop);
+        let first = |l: &(u32, u32)| l.0 == 5 || l.0 == 6;
+        assert!(loops.iter().all(first), "{compiler} {flag}: {loops:?}");
+    }
+}
