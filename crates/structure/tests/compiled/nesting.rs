@@ -165,14 +165,18 @@ void f(int *x, int n) {
 #[test]
 fn code_moved_into_a_loop_does_not_move_its_first_line() {
     let source = "void g(double *x, int n);
-void f(double *x, int n, double dose) {
-    const int often = n >= 8;
-    g(x, n);
-    for (int k = 0; k < 10; k++) {
-        for (int i = 1; i < n; i++)
-            x[i] = 0.5 * x[i] + 0.4 * x[i - 1];
-        if (often && k < (int)(10 * dose))
-            g(x, n);
+void f(double *x, int n, double dose, int rank) {
+    const int often = rank >= n - n / 4 - (n < 4);
+    for (int i = 0; i < n; i++)
+        x[i] = i % 256;
+    for (int k = 0; k < 240; k++) {
+        for (int j = 0; j < 10; j++) {
+            for (int i = 1; i < n; i++)
+                x[i] = 0.5 * x[i] + 0.4 * x[i - 1];
+            if (often && j < (int)(10 * dose))
+                g(x, n);
+        }
+        g(x + 1, n);
     }
 }
 ";
@@ -184,7 +188,11 @@ void f(double *x, int n, double dose) {
         };
         let s = analyse(&file, &Options::default()).expect("an ELF file");
         let loops = lines(&s, "f", VertexKind::Loop);
-        let first = |l: &(u32, u32)| l.0 == 5 || l.0 == 6;
-        assert!(loops.iter().all(first), "{compiler} {flag}: {loops:?}");
+        // On AArch64 the rounding of line 4 is made ready once and kept through the loop of line 6.
+        assert!(loops.contains(&(4, 5)), "{compiler} {flag}: {loops:?}");
+        assert!(
+            loops.iter().any(|l| l.0 == 6),
+            "{compiler} {flag}: {loops:?}"
+        );
     }
 }
