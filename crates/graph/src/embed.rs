@@ -11,8 +11,9 @@
 //! threads work; what is summed over ranks is summed in whole nanoseconds, in which order is no matter.
 
 use crate::columns::RankRows;
-use crate::stages::Stages;
-use crate::topdown::{TopDown, VertexIx};
+use crate::computation::{Computation, Key};
+use crate::keys::{After, Mapped, Plan, Pooled, plan};
+use crate::topdown::TopDown;
 use headwater_model::run::{CtxId, Run, Sample, Segment};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -26,115 +27,6 @@ const NANO: f64 = 1e-9;
 
 /// Ranks that one task takes: few enough for their times to stay in a core's cache.
 const TILE: usize = 64;
-
-/// Computation in one vertex after one MPI call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// Context of the MPI call left before.
-    pub after: CtxId,
-    /// Vertex, without the vertices inside it.
-    pub vertex: VertexIx,
-}
-
-/// All computation of a run: a row over ranks for each key.
-#[derive(Debug, Default)]
-pub struct Computation {
-    /// What the rows of the columns stand for, ascending.
-    pub keys: Vec<Key>,
-    /// CPU time plus time asleep, seconds.
-    pub busy: RankRows,
-    /// Time asleep within that, seconds.
-    pub blocked: RankRows,
-    /// Time ready to run without a core (not in `busy`), seconds.
-    pub runq: RankRows,
-    /// CPU time that the rank's own samples stand for, seconds; kept where there are counters.
-    pub sampled: RankRows,
-    /// Growth of each of the run's counters.
-    pub counters: Vec<RankRows>,
-}
-
-impl Computation {
-    /// Indices of the keys for which `wanted` holds.
-    pub fn keys_where(&self, wanted: impl Fn(&Key) -> bool) -> Vec<u32> {
-        let keys = (0..).zip(&self.keys);
-        keys.filter(|(_, k)| wanted(k)).map(|(i, _)| i).collect()
-    }
-}
-
-/// Sum of a column over some keys, over all `n` ranks.
-pub fn sum_rows(column: &RankRows, keys: &[u32], n: u32) -> Vec<f64> {
-    let mut full = vec![0.0; n as usize];
-    for row in keys.iter().filter_map(|k| column.row(*k)) {
-        row.add_to(&mut full);
-    }
-    full
-}
-
-/// Samples by vertex and source line: which line of a vertex is the hot one.
-pub type HotLines = FxHashMap<(VertexIx, u32), u64>;
-
-/// What all ranks together did in a key, nanoseconds.
-#[derive(Clone, Copy, Default)]
-struct Pooled {
-    cpu: u64,
-    blocked: u64,
-}
-
-/// The keys that follow one MPI call.
-struct After {
-    keys: Range<usize>,
-    /// CPU time of all samples, nanoseconds.
-    cpu: u64,
-    /// Key of the vertex around the calls, for time that no sample tells about.
-    around: usize,
-}
-
-/// Keys with what is needed to find them.
-struct Plan<'a> {
-    mapped: &'a Mapped,
-    keys: Vec<Key>,
-    pooled: Vec<Pooled>,
-    afters: FxHashMap<CtxId, After>,
-}
-
-/// Vertices of the contexts of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Mapped {
-    pub(crate) ctx_vertex: Vec<VertexIx>,
-    pub(crate) stages: Stages,
-}
-
-impl Mapped {
-    fn call(&self, ctx: CtxId) -> Option<VertexIx> {
-        ctx.index().and_then(|i| self.ctx_vertex.get(i)).copied()
-    }
-
-    /// The key of what was sampled in `ctx` after a call.
-    pub(crate) fn key(&self, after: CtxId, ctx: CtxId) -> Option<Key> {
-        let vertex = match self.stages.base(after) {
-            Some(base) => self.stages.vertex(base, ctx),
-            None => self.call(ctx)?,
-        };
-        Some(Key { after, vertex })
-    }
-
-    /// The vertex around a segment, for time that no sample tells about.
-    fn around(&self, top: &TopDown, segment: &Segment) -> VertexIx {
-        if let Some(base) = self.stages.base(segment.from) {
-            return base;
-        }
-        match (self.call(segment.from), self.call(segment.to)) {
-            (Some(a), Some(b)) => top.common_ancestor(a, b),
-            (Some(a), None) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
-            (None, None) => TopDown::ROOT,
-        }
-    }
-
-    /// Whether a segment is the last of its rank, but no samples tell it from others.
-    fn ends_alone(&self, segment: &Segment) -> bool {
-        self.stages.is_finalize(segment.to) && self.stages.base(segment.from).is_none()
-    }
-}
 
 /// Rows of one table, a slice of consecutive ones for each rank and stretch.
 fn stretches<T: Sync>(items: &[T], rank: impl Fn(&T) -> u32) -> Vec<(u32, &[T])> {
@@ -151,84 +43,6 @@ fn within<'s, T>(all: &'s [(u32, &'s [T])], range: &Range<u32>) -> &'s [(u32, &'
     let begin = all.partition_point(|s| s.0 < range.start);
     let end = all.partition_point(|s| s.0 < range.end);
     all.get(begin..end).unwrap_or(&[])
-}
-
-/// Finds all keys of a run.
-fn plan<'a>(
-    mapped: &'a Mapped,
-    top: &TopDown,
-    samples: &[(u32, &[Sample])],
-    segments: &[Segment],
-) -> Plan<'a> {
-    let merge = |mut a: FxHashMap<Key, Pooled>, b: FxHashMap<Key, Pooled>| {
-        for (key, p) in b {
-            let sum = a.entry(key).or_default();
-            sum.cpu += p.cpu;
-            sum.blocked += p.blocked;
-        }
-        a
-    };
-    let mut pooled = samples
-        .par_chunks(TILE)
-        .map(|tile| {
-            let mut mine: FxHashMap<Key, Pooled> = FxHashMap::default();
-            for s in tile.iter().flat_map(|t| t.1) {
-                let Some(key) = mapped.key(s.after, s.ctx) else {
-                    continue;
-                };
-                let sum = mine.entry(key).or_default();
-                sum.cpu += s.cpu_ns;
-                sum.blocked += s.blocked_ns;
-            }
-            mine
-        })
-        .reduce(FxHashMap::default, merge);
-    // The vertex around all segments that follow a call: it is the same for all ranks.
-    let mut around: FxHashMap<CtxId, VertexIx> = FxHashMap::default();
-    for segment in segments {
-        if mapped.ends_alone(segment) {
-            let key = Key {
-                after: segment.from,
-                vertex: TopDown::WINDDOWN,
-            };
-            pooled.entry(key).or_default();
-            continue;
-        }
-        let here = mapped.around(top, segment);
-        let known = around.entry(segment.from).or_insert(here);
-        if *known != here {
-            *known = top.common_ancestor(*known, here);
-        }
-    }
-    for (&after, &vertex) in &around {
-        pooled.entry(Key { after, vertex }).or_default();
-    }
-    let mut sorted: Vec<(Key, Pooled)> = pooled.into_iter().collect();
-    sorted.sort_unstable_by_key(|p| p.0);
-    let (keys, pooled): (Vec<Key>, Vec<Pooled>) = sorted.into_iter().unzip();
-    let mut afters = FxHashMap::default();
-    let mut begin = 0;
-    for of_call in keys.chunk_by(|a, b| a.after == b.after) {
-        let range = begin..begin + of_call.len();
-        begin = range.end;
-        let after = of_call[0].after;
-        let place = around.get(&after).copied().unwrap_or(TopDown::ROOT);
-        let at = of_call.partition_point(|k| k.vertex < place);
-        afters.insert(
-            after,
-            After {
-                cpu: pooled[range.clone()].iter().map(|p| p.cpu).sum(),
-                around: range.start + at.min(of_call.len() - 1),
-                keys: range,
-            },
-        );
-    }
-    Plan {
-        mapped,
-        keys,
-        pooled,
-        afters,
-    }
 }
 
 /// Columns of one tile of ranks, by key and then rank.

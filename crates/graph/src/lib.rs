@@ -13,7 +13,9 @@
 //! no function) becomes a vertex of its own, never an error.
 
 mod columns;
+mod computation;
 mod embed;
+mod keys;
 mod mapping;
 mod pag;
 mod parallel;
@@ -22,7 +24,7 @@ mod structures;
 mod topdown;
 
 pub use columns::{RankRow, RankRows};
-pub use embed::{Computation, HotLines, Key, sum_rows};
+pub use computation::{Computation, HotLines, Key, sum_rows};
 pub use pag::{Pag, RunView};
 pub use parallel::{CollectiveEdge, FlowEdge, MessageLink, ParallelView};
 pub use structures::{Structures, is_runtime_library};

@@ -1,7 +1,9 @@
 //! The graph as a whole: one top-down view, and a view of each run.
 
 use crate::columns::RankRows;
-use crate::embed::{Computation, HotLines, Mapped, place};
+use crate::computation::{Computation, HotLines};
+use crate::embed::place;
+use crate::keys::Mapped;
 use crate::mapping::map_contexts;
 use crate::parallel::ParallelView;
 use crate::stages::Stages;
