@@ -6,23 +6,29 @@ use std::path::Path;
 /// Endings of Fortran names: what compilers append, and the two kinds of `mpi_f08` names.
 const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
-/// Calls in which a program waits for a device, a file or a timer.
-const SLEEPS: [&str; 15] = [
-    "nanosleep",
-    "clock_nanosleep",
-    "usleep",
-    "sleep",
-    "fsync",
-    "fdatasync",
-    "msync",
-    "read",
-    "write",
-    "pread",
-    "pwrite",
-    "pread64",
-    "pwrite64",
-    "poll",
-    "select",
+/// Functions of the libc that are wrapped, and why (`guarded::Why`).
+const LIBC: [(&str, &str); 21] = [
+    ("nanosleep", "Sleeps"),
+    ("clock_nanosleep", "Sleeps"),
+    ("usleep", "Sleeps"),
+    ("sleep", "Sleeps"),
+    ("fsync", "Sleeps"),
+    ("fdatasync", "Sleeps"),
+    ("msync", "Sleeps"),
+    ("read", "Sleeps"),
+    ("write", "Sleeps"),
+    ("pread", "Sleeps"),
+    ("pwrite", "Sleeps"),
+    ("pread64", "Sleeps"),
+    ("pwrite64", "Sleeps"),
+    ("poll", "Sleeps"),
+    ("select", "Sleeps"),
+    ("dlclose", "ClosesLibrary"),
+    ("sigaction", "SetsAction"),
+    ("signal", "SetsHandler"),
+    ("bsd_signal", "SetsHandler"),
+    ("sysv_signal", "SetsHandler"),
+    ("__sysv_signal", "SetsHandler"),
 ];
 
 fn main() {
@@ -35,11 +41,13 @@ fn main() {
         )
         .expect("writing to a string succeeds");
     };
-    // System calls in which a program may sleep, by their libc names.
-    for (id, name) in SLEEPS.iter().enumerate() {
+    for (id, (name, _)) in LIBC.iter().enumerate() {
         wrapper(name, 7 << 16 | id);
     }
-    let sleeps: String = SLEEPS.iter().map(|n| format!("c\"{n}\", ")).collect();
+    let libc: String = LIBC
+        .iter()
+        .map(|(name, why)| format!("(c\"{name}\", crate::guarded::Why::{why}), "))
+        .collect();
     let mut names = String::new();
     for (id, function) in headwater_mpi_abi::FUNCTIONS.iter().enumerate() {
         wrapper(function.name, id);
@@ -50,8 +58,12 @@ fn main() {
         writeln!(names, "c\"{0}\", c\"P{0}\",", function.name)
             .expect("writing to a string succeeds");
     }
-    writeln!(out, "/// Calls in which the program may sleep.\npub static SLEEPS: [&std::ffi::CStr; {}] = [{sleeps}];", SLEEPS.len())
-        .expect("writing to a string succeeds");
+    writeln!(
+        out,
+        "/// Wrapped functions of the libc, and why they are.\npub static LIBC: [(&std::ffi::CStr, crate::guarded::Why); {}] = [{libc}];",
+        LIBC.len()
+    )
+    .expect("writing to a string succeeds");
     let count = headwater_mpi_abi::FUNCTIONS.len();
     writeln!(out, "/// C names and their PMPI twins, in pairs.\npub static C_NAMES: [&std::ffi::CStr; {}] = [{names}];", 2 * count)
         .expect("writing to a string succeeds");

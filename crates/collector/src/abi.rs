@@ -1,6 +1,6 @@
 //! The MPI library of this process: which it is, its functions, its handles.
 
-use crate::trampoline::{C_NAMES, SLEEPS};
+use crate::trampoline::C_NAMES;
 use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, id_of, recognise};
 use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
@@ -11,7 +11,6 @@ const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
 const COUNT: usize = FUNCTIONS.len();
 static REAL: [AtomicUsize; COUNT * 5] = [const { AtomicUsize::new(0) }; COUNT * 5];
-static SLEEP: [AtomicUsize; SLEEPS.len()] = [const { AtomicUsize::new(0) }; SLEEPS.len()];
 static ABI: AtomicPtr<Abi> = AtomicPtr::new(std::ptr::null_mut());
 static LIBRARY: OnceLock<Library> = OnceLock::new();
 
@@ -95,17 +94,27 @@ pub fn narrow(handle: u64) -> u64 {
     }
 }
 
-fn next(name: &CStr) -> usize {
+/// The function of this name in the objects behind this one; 0 where there is none.
+pub fn next(name: &CStr) -> usize {
     // SAFETY: a C string; looking up in the objects behind this one.
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
 }
 
-/// Looks `name` up through the object that holds `caller`: a program may have opened MPI for itself.
+/// An address in an object that sees MPI, where the program opened it for itself.
+static SEES_MPI: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks `name` up through the object that holds `caller`, or that MPI was first called from: a program
+/// may have opened MPI for itself.
 fn beside(name: &CStr, caller: u64) -> usize {
+    let seen = SEES_MPI.load(Relaxed) as u64;
+    let from = if caller == 0 { seen } else { caller };
+    if from == 0 {
+        return 0;
+    }
     // SAFETY: plain queries of the loader; the handle is closed again, the object stays loaded.
-    unsafe {
+    let found = unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(caller as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
+        if libc::dladdr(from as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
             return 0;
         }
         let handle = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
@@ -115,7 +124,11 @@ fn beside(name: &CStr, caller: u64) -> usize {
         let found = libc::dlsym(handle, name.as_ptr()) as usize;
         libc::dlclose(handle);
         found
+    };
+    if found != 0 && seen == 0 {
+        SEES_MPI.store(from as usize, Relaxed);
     }
+    found
 }
 
 /// The library's function behind a wrapper; 0 where there is none. Looked up at the first call only:
@@ -150,24 +163,6 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     };
     place.store(found, Relaxed);
     found
-}
-
-/// The libc's function behind the wrapper of a call in which the program may sleep.
-#[inline]
-pub fn real_sleep(id: usize) -> usize {
-    let Some(place) = SLEEP.get(id) else { return 0 };
-    match place.load(Relaxed) {
-        // Another object's constructor came before ours.
-        0 => SLEEPS.get(id).map_or(0, |name| next(name)),
-        found => found,
-    }
-}
-
-/// Looks up the functions that [`real_sleep`] gives.
-pub fn find_sleeps() {
-    for (place, name) in SLEEP.iter().zip(SLEEPS) {
-        place.store(next(name), Relaxed);
-    }
 }
 
 /// A PMPI function by its C name; 0 where there is none.

@@ -4,6 +4,7 @@
 //! call path. It is the same for certain if every return address above still stands in its stack
 //! slot, so a hit compares them all: a few loads instead of unwinding, and exact.
 
+use crate::stack::{AT_ONCE, Stack, ask};
 use crate::table::{Table, mix2};
 use crate::thread::Caller;
 use crate::unwind::{Cache, DEEPEST, Path, Start, Tables};
@@ -15,7 +16,7 @@ pub const NONE: u32 = u32::MAX;
 /// Entries of the cache; a power of two.
 const ENTRIES: usize = 1024;
 /// Return addresses that an entry can hold; deeper paths are unwound each time.
-const KEPT: usize = 40;
+const KEPT: usize = AT_ONCE;
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -26,20 +27,36 @@ struct Entry {
     slots: [(u64, u64); KEPT],
 }
 
+/// Whether the values still stand in slots of a stack that the program has made for itself.
+#[cold]
+fn elsewhere(slots: &[(u64, u64)]) -> bool {
+    let (mut addresses, mut words) = ([0; KEPT], [0; KEPT]);
+    for (to, (slot, _)) in addresses.iter_mut().zip(slots) {
+        *to = *slot;
+    }
+    let (Some(addresses), Some(words)) =
+        (addresses.get(..slots.len()), words.get_mut(..slots.len()))
+    else {
+        return false;
+    };
+    slots.is_empty()
+        || ask(addresses, words) && words.iter().zip(slots).all(|(w, (_, value))| w == value)
+}
+
 /// Contexts of one thread.
 pub struct Contexts {
     table: Table<ContextRow>,
     entries: Box<[Entry]>,
     cache: Cache,
     path: Box<Path>,
-    stack_end: u64,
+    stack: Stack,
     /// Calls whose path had to be unwound.
     pub unwound: u64,
 }
 
 impl Contexts {
-    /// Contexts that are interned in `table`, for a thread whose stack ends at `stack_end`.
-    pub fn new(table: Table<ContextRow>, stack_end: u64) -> Self {
+    /// Contexts that are interned in `table`, for a thread with this stack.
+    pub fn new(table: Table<ContextRow>, stack: Stack) -> Self {
         let empty = Entry {
             return_address: 0,
             stack_pointer: 0,
@@ -52,7 +69,7 @@ impl Contexts {
             entries: vec![empty; ENTRIES].into_boxed_slice(),
             cache: Cache::new_in(),
             path: Box::new(Path::new()),
-            stack_end,
+            stack,
             unwound: 0,
         }
     }
@@ -65,18 +82,29 @@ impl Contexts {
         if let Some(entry) = self.entries.get(at)
             && entry.return_address == return_address
             && entry.stack_pointer == stack_pointer
-            && entry
-                .slots
-                .iter()
-                .take(entry.len as usize)
-                .all(|(slot, value)| {
-                    // SAFETY: the slot lies above this call's stack pointer in the same stack, which is mapped.
-                    unsafe { (*slot as *const u64).read_volatile() == *value }
-                })
+            && self.still_there(entry)
         {
             return entry.ctx;
         }
         self.unwind_call(tables, at, from)
+    }
+
+    /// Whether every return address of an entry still stands in its slot.
+    #[inline]
+    fn still_there(&self, entry: &Entry) -> bool {
+        let slots = entry.slots.get(..entry.len as usize).unwrap_or(&[]);
+        if !self.stack.holds(entry.stack_pointer) {
+            return elsewhere(slots);
+        }
+        slots.iter().all(|(slot, value)| {
+            // SAFETY: the slot lies between this call's stack pointer and the end of the thread's own stack.
+            unsafe { (*slot as *const u64).read_volatile() == *value }
+        })
+    }
+
+    /// Forgets all entries: addresses may stand for other code now.
+    pub fn forget(&mut self) {
+        self.entries.iter_mut().for_each(|e| e.return_address = 0);
     }
 
     #[cold]
@@ -89,7 +117,7 @@ impl Contexts {
             fp: from.frame_pointer,
             lr: 0,
         };
-        tables.walk(start, self.stack_end, &mut self.cache, &mut self.path);
+        tables.walk(start, self.stack, &mut self.cache, &mut self.path);
         let ctx = self.intern(0);
         let len = self.path.len.min(DEEPEST);
         let above = len.saturating_sub(1);
@@ -105,8 +133,7 @@ impl Contexts {
             };
             for (kept, i) in entry.slots.iter_mut().zip(1..len) {
                 let slot = self.path.slot.get(i).copied().unwrap_or(0);
-                // SAFETY: the unwinder has just read this slot.
-                *kept = (slot, unsafe { (slot as *const u64).read_volatile() });
+                *kept = (slot, self.path.ip.get(i).copied().unwrap_or(0));
             }
         }
         ctx
@@ -114,7 +141,7 @@ impl Contexts {
 
     /// The context of an interrupted instruction. Called from the signal handler.
     pub fn of_sample(&mut self, tables: &Tables, start: Start) -> u32 {
-        tables.walk(start, self.stack_end, &mut self.cache, &mut self.path);
+        tables.walk(start, self.stack, &mut self.cache, &mut self.path);
         self.intern(1)
     }
 

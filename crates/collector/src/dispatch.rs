@@ -3,6 +3,7 @@
 use crate::args::Args;
 use crate::comms;
 use crate::finalize;
+use crate::guarded;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
@@ -29,7 +30,7 @@ static START: extern "C" fn() = start;
 /// program may first call from a handler of a signal.
 extern "C" fn start() {
     crate::clock::start();
-    abi::find_sleeps();
+    guarded::find();
 }
 
 /// In a child after `fork`, nothing is recorded: the file is the parent's.
@@ -46,18 +47,16 @@ pub unsafe extern "C-unwind" fn dispatch(
     return_address: u64,
     frame_pointer: u64,
 ) -> i64 {
-    if code >> 16 == SLEEP {
-        // SAFETY: as the trampoline saved them.
+    if code >> 16 == LIBC {
+        // SAFETY: as the trampoline saved them; functions of the libc that are wrapped take no more
+        // arguments than there are registers.
         let args = unsafe { Args::read(registers, stack, 0, false) };
-        return asleep(
-            (code & 0xffff) as usize,
-            &args,
-            Caller {
-                return_address,
-                stack_pointer: stack as u64,
-                frame_pointer,
-            },
-        );
+        let from = Caller {
+            return_address,
+            stack_pointer: stack as u64,
+            frame_pointer,
+        };
+        return guarded::call((code & 0xffff) as usize, &args, from);
     }
     // SAFETY: passed on as they came.
     i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
@@ -66,40 +65,8 @@ pub unsafe extern "C-unwind" fn dispatch(
 /// Arguments that Fortran has beyond those of C: the error code and the lengths of strings.
 const FORTRAN_EXTRA: usize = 4;
 
-/// Marks wrappers of calls in which the program may sleep.
-const SLEEP: u32 = 7;
-
-/// Sleeps longer than this are noted, nanoseconds.
-const WORTH_NOTING: u64 = 50_000;
-
-/// A call of the libc in which the program may sleep: notes where, if it did for long.
-fn asleep(id: usize, args: &Args, from: Caller) -> i64 {
-    let real = abi::real_sleep(id);
-    if real == 0 {
-        return -1;
-    }
-    let at = thread::current();
-    // SAFETY: null or this thread's own recording.
-    let recorded = unsafe { at.as_mut() }.filter(|t| {
-        process::RECORDING.load(Ordering::Relaxed) && !t.in_mpi.load(Ordering::Relaxed)
-    });
-    let Some(t) = recorded else {
-        // SAFETY: the libc's own function for these arguments.
-        return unsafe { args.call_wide(real) };
-    };
-    let start = crate::clock::now();
-    // SAFETY: as above.
-    let result = unsafe { args.call_wide(real) };
-    let nanoseconds = crate::clock::now().saturating_sub(start);
-    if nanoseconds > WORTH_NOTING {
-        // SAFETY: errno belongs to this thread and is the program's to read.
-        let errno = unsafe { *libc::__errno_location() };
-        t.asleep(from, nanoseconds);
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = errno };
-    }
-    result
-}
+/// Marks wrappers of functions of the libc.
+const LIBC: u32 = 7;
 
 /// A call of MPI.
 unsafe fn mpi(
@@ -112,7 +79,8 @@ unsafe fn mpi(
     let (id, fortran) = ((code & 0xffff) as u16, code >> 16 != 0);
     let real = abi::real(code, return_address);
     let Some(function) = FUNCTIONS.get(id as usize).filter(|_| real != 0) else {
-        return abi::get().map_or(16, |a| a.err_other);
+        // SAFETY: as the trampoline saved them.
+        return unsafe { absent(id, registers) };
     };
     let count = function.roles.len() + if fortran { FORTRAN_EXTRA } else { 0 };
     // SAFETY: as the trampoline saved them.
@@ -128,11 +96,9 @@ unsafe fn mpi(
         frame_pointer,
     };
     if fortran && !abi::past_c(code) {
-        FORTRAN.set(Some((id, caller)));
+        let _outer = Outer(FORTRAN.replace(Some((id, caller))));
         // SAFETY: the library's own function for these arguments.
-        let result = unsafe { args.call(real) };
-        FORTRAN.set(None);
-        return result;
+        return unsafe { args.call(real) };
     }
     let outer = if abi::through_c() {
         FORTRAN.get()
@@ -149,6 +115,36 @@ unsafe fn mpi(
     record(id, function, real, &mut args, caller)
 }
 
+/// A call of MPI where there is none: programs ask whether they run under MPI.
+unsafe fn absent(id: u16, registers: *const u64) -> i32 {
+    let name = FUNCTIONS.get(id as usize).map_or("", |f| f.name);
+    if ["MPI_Initialized", "MPI_Finalized"].contains(&name) {
+        // SAFETY: the first argument, in C and in Fortran, is where the answer goes.
+        unsafe { *(*registers as *mut i32) = 0 };
+        return 0;
+    }
+    abi::get().map_or(16, |a| a.err_other)
+}
+
+/// Ends a call that an exception leaves early.
+struct Left(*mut thread::Thread);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        // SAFETY: this thread's own recording, which is never freed.
+        unsafe { (*self.0).in_mpi.store(false, Ordering::Relaxed) };
+    }
+}
+
+/// Puts back what [`FORTRAN`] was, also where an exception ends the call.
+struct Outer(Option<(u16, Caller)>);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        FORTRAN.set(self.0);
+    }
+}
+
 fn record(
     id: u16,
     function: &'static headwater_mpi_abi::Function,
@@ -158,7 +154,7 @@ fn record(
 ) -> i32 {
     let at = thread::current();
     // SAFETY: null or this thread's own recording.
-    let inside = unsafe { at.as_ref() }.is_some_and(|t| t.in_mpi.load(Ordering::Relaxed));
+    let inside = unsafe { at.as_ref() }.is_some_and(|t| t.inside(from.stack_pointer));
     let shape = SHAPES.get().and_then(|s| s.get(id as usize));
     let decoder = shape
         .filter(|_| !inside && !function.is_start_or_end())
@@ -172,8 +168,10 @@ fn record(
         return unsafe { decoder.call(real) };
     };
     let before = decoder.before(t, &call);
+    let left = Left(t);
     // SAFETY: as above.
     let result = unsafe { decoder.call(real) };
+    std::mem::forget(left);
     let (params, idle) = decoder.after(t, &call, before, result);
     thread::leave(t, call, &params, idle);
     result

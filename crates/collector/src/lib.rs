@@ -10,8 +10,7 @@
 //!   in the signal handler;
 //! * nothing of ours unwinds out of an exported symbol; exceptions of the program pass through;
 //! * results, exit code, errno, signals and output of the program are its own;
-//! * without `HEADWATER_SPOOL`, without MPI, in a child after `fork`, or when anything of ours fails,
-//!   calls go straight through.
+//! * without MPI, in a child after `fork`, or when anything of ours fails, calls go straight through.
 //!
 //! `unsafe` is confined to the files that talk to the machine; every block says why it is sound.
 #![allow(unsafe_code)]
@@ -25,8 +24,10 @@ mod context;
 mod counters;
 mod dispatch;
 mod finalize;
+mod guarded;
 mod links;
 mod modules;
+mod off_core;
 mod polls;
 mod process;
 mod requests;
@@ -34,6 +35,7 @@ mod roles;
 mod sampler;
 mod shape;
 mod spool;
+mod stack;
 mod status;
 mod table;
 mod thread;

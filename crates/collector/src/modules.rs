@@ -23,6 +23,25 @@ pub fn loaded() -> Vec<Loaded> {
     out
 }
 
+/// How many libraries have left the process since it started.
+pub fn removals() -> u64 {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        size: usize,
+        data: *mut libc::c_void,
+    ) -> libc::c_int {
+        if size >= size_of::<libc::dl_phdr_info>() {
+            // SAFETY: `data` is the number below; `info` is as long as the loader says.
+            unsafe { *data.cast::<u64>() = (*info).dlpi_subs };
+        }
+        1
+    }
+    let mut count = 0u64;
+    // SAFETY: the callback gets our number back and is called before this function returns.
+    unsafe { libc::dl_iterate_phdr(Some(first), std::ptr::from_mut(&mut count).cast()) };
+    count
+}
+
 unsafe extern "C" fn visit(
     info: *mut libc::dl_phdr_info,
     _size: usize,
@@ -65,8 +84,8 @@ unsafe extern "C" fn visit(
         let segment =
             load().find(|h| (base + h.p_vaddr..base + h.p_vaddr + h.p_memsz).contains(&address))?;
         let len = base + segment.p_vaddr + segment.p_memsz - address;
-        // SAFETY: a loaded segment stays mapped as long as its module; modules that are closed later are
-        // a risk that the unwinder's callers take by looking modules up anew on a miss.
+        // SAFETY: a loaded segment stays mapped as long as its module, and `dlclose` is wrapped: tables are
+        // made anew where a module has gone (`process::while_modules_change`).
         Some(unsafe { std::slice::from_raw_parts(address as *const u8, len as usize) })
     };
     for h in headers.iter().filter(|h| h.p_type == libc::PT_NOTE) {

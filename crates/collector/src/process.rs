@@ -1,7 +1,7 @@
 //! What the process as a whole has: the spool file, the unwind tables, the rank.
 
 use crate::clock;
-use crate::modules::{copy_text, loaded};
+use crate::modules::{copy_text, loaded, removals};
 use crate::spool::Spool;
 use crate::unwind::Tables;
 use std::path::PathBuf;
@@ -134,7 +134,7 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     SIZE.store(size, Ordering::Relaxed);
     let Some(dir) = directory() else { return false };
     let host = host();
-    let Some(mut spool) = Spool::create(&dir, &host, std::process::id()) else {
+    let Some(mut spool) = Spool::create(&dir, &host, rank, std::process::id()) else {
         return false;
     };
     let hz = std::env::var("HEADWATER_HZ")
@@ -192,6 +192,23 @@ pub fn give_up() {
     }
 }
 
+/// Runs `f`, which may take libraries out of the process: nothing is unwound meanwhile, and if some
+/// have gone, tables are made anew, as the old ones point into them.
+pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
+    let tables = TABLES.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    let before = removals();
+    let result = f();
+    if tables.is_null() {
+        return result;
+    }
+    if removals() == before {
+        TABLES.store(tables, Ordering::Release);
+    } else {
+        let _ = std::panic::catch_unwind(look_at_modules);
+    }
+    result
+}
+
 /// Notes libraries that were opened since the last look; unwinding into them works from now on.
 pub fn look_at_modules() {
     let modules = loaded();
@@ -210,6 +227,7 @@ pub fn look_at_modules() {
 /// Ends recording: totals are final.
 pub fn end() {
     RECORDING.store(false, Ordering::Release);
+    look_at_modules();
     let (allowed, cores) = affinity();
     with_spool(|spool| {
         let header = spool.header();

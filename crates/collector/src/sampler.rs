@@ -9,11 +9,13 @@ use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
 use crate::unwind::Start;
 use std::sync::Once;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 
 static INSTALL: Once = Once::new();
 /// The program's handler for the signal that we use.
 static BEFORE: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
+/// Whether our handler is in place.
+static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// Our signal: one that nothing sends any more. It is no real-time one, because those queue: while a
 /// program blocks its signals they pile up, and at the limit the kernel sends `SIGIO` instead, which
@@ -141,10 +143,9 @@ impl State {
         }
     }
 
-    /// CPU time that this signal stands for; draws the next period between half and one and a half of
-    /// the usual one, so that samples do not keep step with the program.
-    fn next_period(&mut self, expirations: u64) -> u64 {
-        let stood = self.period * expirations;
+    /// Draws the next period between half and one and a half of the usual one, so that samples do not
+    /// keep step with the program.
+    fn next_period(&mut self) {
         self.taken = self.taken.wrapping_add(1);
         if self.event >= 0 && self.taken.is_multiple_of(REDRAW) {
             self.random ^= self.random << 13;
@@ -155,7 +156,6 @@ impl State {
             // SAFETY: our own event; the kernel reads a number.
             unsafe { libc::ioctl(self.event, IOC_PERIOD as _, &self.period) };
         }
-        stood
     }
 }
 
@@ -171,10 +171,55 @@ fn install() {
         let mut before: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+        // A handler of the program in the middle of ours would find tables in use.
+        libc::sigfillset(&mut action.sa_mask);
+        for fault in [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGTRAP,
+        ] {
+            libc::sigdelset(&mut action.sa_mask, fault);
+        }
         if libc::sigaction(SIGNAL, &action, &mut before) == 0 {
             BEFORE.store(before.sa_sigaction, Ordering::Relaxed);
+            INSTALLED.store(true, Ordering::Release);
         }
     }
+}
+
+/// The program calls `sigaction`: for our signal its handler is remembered and called by ours. `None`
+/// for other signals.
+pub fn set_action(number: u64, new: u64, old: u64) -> Option<i64> {
+    if number as libc::c_int != SIGNAL || !INSTALLED.load(Ordering::Acquire) {
+        return None;
+    }
+    // SAFETY: null or the program's own structures, as the function is defined.
+    unsafe {
+        let (new, old) = (
+            (new as *const libc::sigaction).as_ref(),
+            (old as *mut libc::sigaction).as_mut(),
+        );
+        let handler = new.map(|n| n.sa_sigaction);
+        if let Some(old) = old {
+            *old = std::mem::zeroed();
+            old.sa_sigaction = BEFORE.load(Ordering::Relaxed);
+            old.sa_flags = libc::SA_SIGINFO;
+        }
+        if let Some(handler) = handler {
+            BEFORE.store(handler, Ordering::Relaxed);
+        }
+    }
+    Some(0)
+}
+
+/// The same for `signal`: gives the handler before.
+pub fn set_handler(number: u64, new: u64) -> Option<i64> {
+    if number as libc::c_int != SIGNAL || !INSTALLED.load(Ordering::Acquire) {
+        return None;
+    }
+    Some(BEFORE.swap(new as usize, Ordering::Relaxed) as i64)
 }
 
 unsafe extern "C" fn handler(
@@ -186,23 +231,26 @@ unsafe extern "C" fn handler(
     unsafe {
         let errno = *libc::__errno_location();
         let at = thread::current();
-        match expirations(info, at.as_ref()) {
-            Some(n) if !at.is_null() => {
-                let t = &mut *at;
-                let stood = t.sampler.next_period(n);
-                if !t.in_mpi.load(Ordering::Relaxed) && process::RECORDING.load(Ordering::Relaxed) {
-                    take(t, stood, context);
-                }
+        let t = at.as_mut();
+        if !from_us(info, t.as_deref()) {
+            pass_on(number, info, context);
+        } else if let Some(t) = t {
+            t.sampler.next_period();
+            if !t.in_mpi.load(Ordering::Relaxed) && process::RECORDING.load(Ordering::Relaxed) {
+                // Whatever wrapped function runs meanwhile is none of the program's.
+                t.in_mpi.store(true, Ordering::Relaxed);
+                compiler_fence(Ordering::SeqCst);
+                take(t, context);
+                compiler_fence(Ordering::SeqCst);
+                t.in_mpi.store(false, Ordering::Relaxed);
             }
-            Some(_) => {}
-            None => pass_on(number, info, context),
         }
         *libc::__errno_location() = errno;
     }
 }
 
-/// How many periods a signal stands for, if it is one of ours.
-unsafe fn expirations(info: *mut libc::siginfo_t, t: Option<&Thread>) -> Option<u64> {
+/// Whether a signal is one of ours.
+unsafe fn from_us(info: *mut libc::siginfo_t, t: Option<&Thread>) -> bool {
     /// `POLL_IN` and `POLL_HUP`
     const EVENT_CODES: [libc::c_int; 2] = [1, 6];
     // The kernel's union begins behind three ints and padding: timer number and overrun, or band and
@@ -211,21 +259,21 @@ unsafe fn expirations(info: *mut libc::siginfo_t, t: Option<&Thread>) -> Option<
     unsafe {
         let code = (*info).si_code;
         if code == libc::SI_TIMER && (*info).si_value().sival_ptr == marker() {
-            let overrun = info.cast::<libc::c_int>().add(5).read();
-            return Some(1 + overrun.clamp(0, 1000) as u64);
+            return true;
         }
         let descriptor = info.cast::<libc::c_int>().add(6).read();
-        let ours = t.is_some_and(|t| t.sampler.event >= 0 && t.sampler.event == descriptor);
-        (EVENT_CODES.contains(&code) && ours).then_some(1)
+        let event = t.map_or(-1, |t| t.sampler.event);
+        EVENT_CODES.contains(&code) && event >= 0 && event == descriptor
     }
 }
 
-fn take(t: &mut Thread, cpu_ns: u64, context: *mut libc::c_void) {
+fn take(t: &mut Thread, context: *mut libc::c_void) {
     // SAFETY: the kernel's user context of this interruption.
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
     let Some(start) = start_of(context) else {
         return;
     };
+    let cpu_ns = t.since_last_sample();
     let mut growth = [0; counters::MOST];
     if t.sampler.taken.is_multiple_of(REDRAW) {
         let delay = t.run_delay();

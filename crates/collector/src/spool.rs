@@ -12,6 +12,7 @@ use headwater_format::spool::layout::{
 use std::ffi::CString;
 use std::os::fd::RawFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that the file grows by for each table are rounded to this.
 const PAGE: u64 = 4096;
@@ -31,10 +32,30 @@ pub struct Spool {
 // SAFETY: the pointers are to this process's mapping; the spool is only used under the process lock.
 unsafe impl Send for Spool {}
 
+/// Which file is ours: a program may close descriptors that it does not know, and then the number
+/// stands for a file of its own.
+static DEVICE: AtomicU64 = AtomicU64::new(0);
+static INODE: AtomicU64 = AtomicU64::new(0);
+
+fn identity(file: RawFd) -> Option<(u64, u64)> {
+    // SAFETY: a zeroed structure is filled by the call.
+    unsafe {
+        let mut now: libc::stat = std::mem::zeroed();
+        (libc::fstat(file, &mut now) == 0).then_some((now.st_dev, now.st_ino))
+    }
+}
+
 /// Takes room on the disk for `bytes` at `offset`, where the file system can promise it; `None` where
 /// there is none.
 pub fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
     let end = offset + bytes;
+    let ours = (
+        DEVICE.load(Ordering::Relaxed),
+        INODE.load(Ordering::Relaxed),
+    );
+    if identity(file) != Some(ours) {
+        return None;
+    }
     // SAFETY: our own file and plain numbers; zeroed structures are filled by the calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
@@ -57,17 +78,20 @@ pub fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
 }
 
 impl Spool {
-    /// Makes `<host>.<pid>.spool` in `dir`.
-    pub fn create(dir: &Path, host: &str, pid: u32) -> Option<Self> {
+    /// Makes `<host>.<rank>.<pid>.spool` in `dir`, anew: in containers, process numbers repeat.
+    pub fn create(dir: &Path, host: &str, rank: u32, pid: u32) -> Option<Self> {
         std::fs::create_dir_all(dir).ok()?;
-        let path = dir.join(format!("{host}.{pid}{PROCESS_ENDING}"));
+        let path = dir.join(format!("{host}.{rank}.{pid}{PROCESS_ENDING}"));
         let path = CString::new(path.into_os_string().into_encoded_bytes()).ok()?;
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
+        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
         // SAFETY: a C string and plain flags.
         let fd = unsafe { libc::open(path.as_ptr(), flags, 0o644) };
         if fd < 0 {
             return None;
         }
+        let (device, inode) = identity(fd)?;
+        DEVICE.store(device, Ordering::Relaxed);
+        INODE.store(inode, Ordering::Relaxed);
         let mut this = Self {
             fd,
             length: 0,
@@ -249,8 +273,8 @@ mod tests {
     #[test]
     fn a_table_takes_room_as_it_grows() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let mut spool = Spool::create(dir.path(), "node", 1).expect("a spool");
-        let file = dir.path().join(format!("node.1{PROCESS_ENDING}"));
+        let mut spool = Spool::create(dir.path(), "node", 0, 1).expect("a spool");
+        let file = dir.path().join(format!("node.0.1{PROCESS_ENDING}"));
         let bytes = || std::fs::metadata(&file).map_or(0, |m| m.len());
         const ROWS: u64 = 50_000;
         let mut table = spool

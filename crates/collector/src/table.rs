@@ -90,7 +90,7 @@ impl<R: Row> Table<R> {
     }
 
     /// Takes room on the disk for as many rows again; `false` at the capacity or where there is none.
-    /// A single system call, which a handler may make.
+    /// A few system calls, all of which a handler may make.
     #[cold]
     fn make_room(&mut self) -> bool {
         let Desc {

@@ -6,9 +6,11 @@
 //! is long, the scheduler's own statistics tell waiting for a core from being asleep.
 
 use crate::context::{Contexts, NONE};
+use crate::off_core::{OffCore, run_delay};
 use crate::polls::{LONGEST_ROW, Polls, Times};
 use crate::process::{self, RECORDING};
 use crate::roles::Messages;
+use crate::stack::Stack;
 use crate::table::{Table, mix, mix2};
 use crate::window::Windows;
 use crate::{clock, sampler};
@@ -18,8 +20,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
 const WORTH_READING: u64 = 20_000;
-/// Time off the core longer than this is asked about, nanoseconds.
-const WORTH_ASKING: u64 = 100_000;
 
 const CONTEXTS: u32 = 1 << 16;
 const SEGMENTS: u32 = 1 << 13;
@@ -124,6 +124,15 @@ pub struct Thread {
     pub links: Vec<Link>,
     /// What is known of requests and messages; away while a call is being decoded.
     pub decoding: Option<Box<Messages>>,
+    stack: Stack,
+    /// Stack pointer of the call in progress.
+    call_sp: u64,
+    /// CPU time in MPI calls, and that and the thread's own at the last sample.
+    mpi_cpu: u64,
+    sampled_at: (u64, u64),
+    /// Calls and samples in code of no known module.
+    strays: u64,
+    strays_looked_at: u64,
     polls: Polls,
     /// What our own bookkeeping between two calls takes at the least, nanoseconds.
     bookkeeping: u64,
@@ -133,7 +142,7 @@ pub struct Thread {
     left_ns: u64,
     cpu_read: u64,
     cpu_read_at: u64,
-    runq_read: u64,
+    off_core: OffCore,
     schedstat: libc::c_int,
     /// State of the sampler.
     pub sampler: sampler::State,
@@ -159,30 +168,15 @@ fn make() -> Option<&'static mut Thread> {
     Some(this)
 }
 
-/// End of the calling thread's stack.
-fn stack_end() -> u64 {
-    // SAFETY: a zeroed attribute is filled by the call and then freed; the answer is plain numbers.
-    unsafe {
-        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-            return 0;
-        }
-        let (mut base, mut size) = (std::ptr::null_mut(), 0);
-        libc::pthread_attr_getstack(&attributes, &mut base, &mut size);
-        libc::pthread_attr_destroy(&mut attributes);
-        base as u64 + size as u64
-    }
-}
-
 impl Thread {
     fn new() -> Option<Self> {
         let number = THREADS.fetch_add(1, Ordering::Relaxed);
-        let end = stack_end();
+        let stack = Stack::own();
         process::with_spool(|spool| {
             let now = clock::now();
             Some(Self {
                 in_mpi: AtomicBool::new(true),
-                contexts: Contexts::new(spool.table(number, CONTEXTS, true)?, end),
+                contexts: Contexts::new(spool.table(number, CONTEXTS, true)?, stack),
                 segments: spool.table(number, SEGMENTS, true)?,
                 calls: spool.table(number, CALLS, true)?,
                 samples: spool.table(number, SAMPLES, true)?,
@@ -191,6 +185,12 @@ impl Thread {
                 windows: Windows::new(spool.table(number, Windows::ROWS, false)?),
                 links: Vec::with_capacity(256),
                 decoding: Some(Box::new(Messages::new())),
+                stack,
+                call_sp: 0,
+                mpi_cpu: 0,
+                sampled_at: (clock::thread_cpu(), 0),
+                strays: 0,
+                strays_looked_at: 0,
                 polls: Polls::default(),
                 bookkeeping: 0,
                 left: CHECKED - 1,
@@ -199,7 +199,7 @@ impl Thread {
                 left_ns: now,
                 cpu_read: clock::thread_cpu(),
                 cpu_read_at: now,
-                runq_read: 0,
+                off_core: OffCore::default(),
                 // SAFETY: a constant path; a failure is a negative number, which is never read from.
                 schedstat: unsafe {
                     libc::open(
@@ -212,25 +212,14 @@ impl Thread {
             })
         })
         .map(|mut t| {
-            t.runq_read = t.run_delay();
+            t.off_core.begin(t.run_delay());
             t
         })
     }
 
-    /// Time this thread has waited for a core since it began, nanoseconds (the second number of
-    /// `schedstat`).
+    /// Time this thread has waited for a core since it began, nanoseconds.
     pub fn run_delay(&self) -> u64 {
-        let mut text = [0u8; 64];
-        // SAFETY: reads into our own buffer.
-        let n = unsafe { libc::pread(self.schedstat, text.as_mut_ptr().cast(), text.len(), 0) };
-        let text = text.get(..n.max(0) as usize).unwrap_or(&[]);
-        let second = text.split(|b| *b == b' ').nth(1).unwrap_or(&[]);
-        second
-            .iter()
-            .take_while(|b| b.is_ascii_digit())
-            .fold(0u64, |n, b| {
-                n.wrapping_mul(10).wrapping_add(u64::from(b - b'0'))
-            })
+        run_delay(self.schedstat)
     }
 
     /// Divides an interval that has just ended.
@@ -248,16 +237,7 @@ impl Thread {
             .saturating_sub(cpu.saturating_sub(self.cpu_read))
             .min(interval);
         (self.cpu_read, self.cpu_read_at) = (cpu, now);
-        if off < WORTH_ASKING {
-            return Spent {
-                cpu: interval - off,
-                runq: off,
-                blocked: 0,
-            };
-        }
-        let delay = self.run_delay();
-        let runq = delay.saturating_sub(self.runq_read).min(off);
-        self.runq_read = delay;
+        let runq = self.off_core.waiting(off, || run_delay(self.schedstat));
         Spent {
             cpu: interval - off,
             runq,
@@ -448,13 +428,37 @@ impl Thread {
         }
         if took > WORTH_READING {
             (self.cpu_read, self.cpu_read_at) = (clock::thread_cpu(), self.left_ns);
-            self.runq_read = self.run_delay();
+            self.off_core.begin(self.run_delay());
         }
     }
 
-    /// Takes time asleep in a system call of the program, of which samples of CPU time know nothing.
-    pub fn asleep(&mut self, from: Caller, nanoseconds: u64) {
+    /// Whether a call from this place on the stack comes from within another one. A call higher up on
+    /// the same stack is not: the one before was left by `longjmp`.
+    #[inline]
+    pub fn inside(&self, stack_pointer: u64) -> bool {
+        self.in_mpi.load(Ordering::Relaxed)
+            && !(stack_pointer > self.call_sp
+                && self.stack.holds(stack_pointer)
+                && self.stack.holds(self.call_sp))
+    }
+
+    /// CPU time of computation since the last sample, nanoseconds: what this sample stands for. Ticks
+    /// that fell into the kernel, where they are not seen, or into MPI are made up for.
+    pub fn since_last_sample(&mut self) -> u64 {
+        let now = (clock::thread_cpu(), self.mpi_cpu);
+        let last = std::mem::replace(&mut self.sampled_at, now);
+        let in_mpi = now.1.saturating_sub(last.1);
+        now.0.saturating_sub(last.0).saturating_sub(in_mpi).max(1)
+    }
+
+    /// Takes time in a system call of the program, of which samples of CPU time know nothing: as much of
+    /// `wall` as the thread was asleep.
+    pub fn asleep(&mut self, from: Caller, wall: u64) {
         self.in_mpi.store(true, Ordering::Relaxed);
+        let now = clock::now();
+        let cpu = clock::thread_cpu().saturating_sub(self.cpu_read);
+        let off = now.saturating_sub(self.cpu_read_at).saturating_sub(cpu);
+        let nanoseconds = self.off_core.asleep(off.min(wall), self.run_delay());
         if let Some(tables) = process::tables() {
             let ctx = self.contexts.of_call(tables, from);
             let after = self.last_ctx;
@@ -488,6 +492,7 @@ impl Thread {
             return;
         };
         let ctx = self.contexts.of_sample(tables, start);
+        self.strays += u64::from(!tables.know(start.ip));
         let after = self.last_ctx;
         let hash = mix2(u64::from(after), u64::from(ctx));
         let row = self.samples.find_or_push(
@@ -546,8 +551,13 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
     let tables = process::tables()?;
     t.in_mpi.store(true, Ordering::Relaxed);
     let now = clock::now();
+    let unwound = t.contexts.unwound;
     let ctx = t.contexts.of_call(tables, from);
+    if t.contexts.unwound > unwound {
+        t.strays += u64::from(!tables.know(from.return_address));
+    }
     t.links.clear();
+    t.call_sp = from.stack_pointer;
     let mut call = Call {
         ctx,
         enter_ns: now,
@@ -575,6 +585,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     if call.pending {
         if idle && wall < WORTH_READING && *params == t.polls.params {
             t.polls.add(&call, wall);
+            t.mpi_cpu += wall;
             if t.polls.times.wall + t.polls.between > LONGEST_ROW {
                 t.count_polls();
             }
@@ -599,6 +610,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
         longest: wall,
     };
     t.count_calls(&call, params, once, spent);
+    t.mpi_cpu += spent.cpu;
     t.header.end_ns = now;
     for i in 0..t.links.len() {
         if let Some(link) = t.links.get(i).copied() {
@@ -624,14 +636,16 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 
-/// A call that unwinding does not understand may come from a library opened since. Looks again, at
-/// the latest every time the number of unwound calls doubles; gives whether it did.
+/// A call that is not found in any module may come from a library opened since. Looks again when there
+/// were some, at the latest every time the number of calls unwound doubles; gives whether it did.
 #[inline]
 fn look_for_modules(t: &mut Thread) -> bool {
-    let look = t.contexts.unwound > 2 * t.misses_looked_at + 64;
+    let look =
+        t.contexts.unwound > 2 * t.misses_looked_at + 64 || t.strays > 2 * t.strays_looked_at;
     if look {
-        t.misses_looked_at = t.contexts.unwound;
+        (t.misses_looked_at, t.strays_looked_at) = (t.contexts.unwound, t.strays);
         let _ = std::panic::catch_unwind(process::look_at_modules);
+        t.contexts.forget();
     }
     look
 }

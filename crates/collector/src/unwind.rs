@@ -1,6 +1,7 @@
 //! Call paths by the program's own unwind tables, without allocating.
 
 use crate::modules::Loaded;
+use crate::stack::Stack;
 use framehop::{
     CacheNative, ExplicitModuleSectionInfo, FrameAddress, Module, MustNotAllocateDuringUnwind,
     Unwinder, UnwinderNative,
@@ -16,6 +17,8 @@ pub type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 /// Unwind tables of all modules.
 pub struct Tables {
     rules: Rules,
+    /// First and last address of each module, sorted.
+    modules: Vec<(u64, u64)>,
 }
 
 /// Where unwinding begins.
@@ -56,6 +59,15 @@ impl Path {
 }
 
 impl Tables {
+    /// Whether an address is in a module that was looked at.
+    pub fn know(&self, address: u64) -> bool {
+        let after = self.modules.partition_point(|m| m.0 <= address);
+        after
+            .checked_sub(1)
+            .and_then(|i| self.modules.get(i))
+            .is_some_and(|m| address <= m.1)
+    }
+
     /// The tables of `modules`.
     pub fn new(modules: &[Loaded]) -> Self {
         let mut rules = Rules::new();
@@ -79,23 +91,17 @@ impl Tables {
                 sections,
             ));
         }
-        Self { rules }
+        let mut known: Vec<_> = modules.iter().map(|m| (m.row.start, m.row.end)).collect();
+        known.sort_unstable();
+        Self {
+            rules,
+            modules: known,
+        }
     }
 
-    /// Unwinds from `start` as long as frames lie below `stack_end`. Never allocates.
-    pub fn walk(&self, start: Start, stack_end: u64, cache: &mut Cache, path: &mut Path) {
-        let low = start.sp;
-        let mut read = |address: u64| {
-            let inside = address >= low
-                && address.checked_add(8).is_some_and(|end| end <= stack_end)
-                && address.is_multiple_of(8);
-            if inside {
-                // SAFETY: aligned and between the stack pointer and the end of this thread's stack.
-                Ok(unsafe { (address as *const u64).read_volatile() })
-            } else {
-                Err(())
-            }
-        };
+    /// Unwinds from `start`, on the thread's own stack or another one. Never allocates.
+    pub fn walk(&self, start: Start, stack: Stack, cache: &mut Cache, path: &mut Path) {
+        let mut read = |address: u64| stack.word(start.sp, address).ok_or(());
         #[cfg(target_arch = "x86_64")]
         let mut regs = framehop::x86_64::UnwindRegsX86_64::new(start.ip, start.sp, start.fp);
         #[cfg(target_arch = "aarch64")]

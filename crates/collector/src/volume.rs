@@ -69,6 +69,10 @@ impl Decoder<'_> {
         let in_place =
             |raw: u64| raw == self.abi.in_place || self.library.fortran_in_place.contains(&raw);
         let two_sided = self.shape.at(Role::Rtype).is_some();
+        // In place, the lists of an exchange with a datatype for each say nothing.
+        if in_place(self.args.raw(0)) && self.shape.at(Role::Types).is_some() {
+            return 0;
+        }
         let takes =
             two_sided && (self.function.class == Class::OneToAll || in_place(self.args.raw(0)));
         let (counts, datatype) = if takes {

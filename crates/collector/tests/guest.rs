@@ -2,7 +2,7 @@
 //! same; what it recorded is read back. Libraries that are not installed are left out, which is said.
 
 use headwater_format::spool::read_spool;
-use headwater_model::run::Run;
+use headwater_model::run::{CtxId, Run};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,10 +35,10 @@ fn collector() -> PathBuf {
 
 /// Compiles a program of `programs/`; `None` where the compiler is not installed.
 fn compiled(dir: &Path, source: &str, library: &str) -> Option<PathBuf> {
-    let compiler = if source.ends_with(".c") {
-        "mpicc"
-    } else {
-        "mpif90"
+    let compiler = match source.rsplit('.').next() {
+        Some("c") => "mpicc",
+        Some("cpp") => "mpicxx",
+        _ => "mpif90",
     };
     let program = dir.join(source.split('.').next().unwrap_or(source));
     let status = Command::new(format!("{compiler}.{library}"))
@@ -302,6 +302,72 @@ fn clocks_of_nodes_are_compared() {
         assert!(
             span.is_some_and(|s| s < 60_000_000_000),
             "events lie on one clock"
+        );
+    }
+}
+
+#[test]
+fn handlers_that_the_program_sets_for_every_signal_are_its_own() {
+    let _alone = alone();
+    for case in cases("all_signals.c") {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let samples = case.recorded().samples;
+        assert!(samples.iter().map(|s| s.count).sum::<u32>() > 5);
+    }
+}
+
+#[test]
+fn an_exception_may_leave_a_call() {
+    let _alone = alone();
+    for case in cases("thrown.cpp") {
+        case.unchanged("", &[]);
+        assert_eq!(
+            calls_of(&case.recorded(), "MPI_Barrier"),
+            40,
+            "{}",
+            case.library
+        );
+    }
+}
+
+#[test]
+fn libraries_may_come_and_go() {
+    let _alone = alone();
+    for case in cases("plugins.c") {
+        for library in ["before.so", "after.so"] {
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/plugin.c");
+            let built = Command::new(format!("mpicc.{}", case.library))
+                .args(["-g", "-O1", "-shared", "-fPIC", "-o"])
+                .arg(case.dir.path().join(library))
+                .arg(source)
+                .status();
+            assert!(built.is_ok_and(|s| s.success()), "{library}");
+        }
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let run = case.recorded();
+        let after = |m: u32| {
+            run.modules
+                .get(m as usize)
+                .is_some_and(|m| m.path.ends_with("after.so"))
+        };
+        let there = |c: CtxId| {
+            c.index()
+                .and_then(|i| run.contexts.get(i))
+                .is_some_and(|c| after(c.module))
+        };
+        let inside = run
+            .samples
+            .iter()
+            .filter(|s| there(s.ctx))
+            .map(|s| s.cpu_ns);
+        let all = run.samples.iter().map(|s| s.cpu_ns).sum::<u64>();
+        assert!(
+            inside.sum::<u64>() > all / 2,
+            "{}: {:?}",
+            case.library,
+            run.modules
         );
     }
 }

@@ -1,0 +1,105 @@
+//! Reading stacks. A thread's own is read as it stands; one that the program has made for itself, for a
+//! fiber or for signals, ends nobody knows where, so the kernel is asked, which does not fault.
+
+/// The stack that the system gave a thread.
+#[derive(Clone, Copy)]
+pub struct Stack {
+    low: u64,
+    end: u64,
+}
+
+impl Stack {
+    /// The calling thread's.
+    pub fn own() -> Self {
+        // SAFETY: a zeroed attribute is filled by the call and then freed; the answer is plain numbers.
+        unsafe {
+            let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+            if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+                return Self { low: 0, end: 0 };
+            }
+            let (mut base, mut size) = (std::ptr::null_mut(), 0);
+            libc::pthread_attr_getstack(&attributes, &mut base, &mut size);
+            libc::pthread_attr_destroy(&mut attributes);
+            Self {
+                low: base as u64,
+                end: base as u64 + size as u64,
+            }
+        }
+    }
+
+    /// Whether a stack pointer is in it.
+    #[inline]
+    pub fn holds(&self, sp: u64) -> bool {
+        (self.low..self.end).contains(&sp)
+    }
+
+    /// The word at `address`, of the stack that `sp` is in; `None` where there is no such.
+    #[inline]
+    pub fn word(&self, sp: u64, address: u64) -> Option<u64> {
+        if !address.is_multiple_of(8) || address < sp {
+            return None;
+        }
+        if !self.holds(sp) {
+            let mut words = [0u64];
+            return ask(&[address], &mut words).then_some(words[0]);
+        }
+        let inside = address.checked_add(8).is_some_and(|end| end <= self.end);
+        // SAFETY: aligned and between the stack pointer and the end of this thread's stack.
+        inside.then(|| unsafe { (address as *const u64).read_volatile() })
+    }
+}
+
+/// Words read at once, at the most.
+pub const AT_ONCE: usize = 40;
+
+/// Reads the words at `addresses` of this process into `words` by one system call; `false` where any
+/// of them is not mapped, or where the system does not let us.
+pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
+    const NOWHERE: libc::iovec = libc::iovec {
+        iov_base: std::ptr::null_mut(),
+        iov_len: 0,
+    };
+    let mut from = [NOWHERE; AT_ONCE];
+    let n = addresses.len().min(words.len()).min(AT_ONCE);
+    for (to, address) in from.iter_mut().zip(addresses) {
+        *to = libc::iovec {
+            iov_base: *address as *mut libc::c_void,
+            iov_len: 8,
+        };
+    }
+    let to = libc::iovec {
+        iov_base: words.as_mut_ptr().cast(),
+        iov_len: 8 * n,
+    };
+    // SAFETY: writes at most `n` words into our own buffer; the kernel checks what it reads from.
+    let read = unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            &to,
+            1,
+            from.as_ptr(),
+            n,
+            0,
+        )
+    };
+    n == addresses.len() && read == 8 * n as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_mapped_is_not_read() {
+        let (here, mut words) = (7u64, [0u64; 2]);
+        let address = std::ptr::from_ref(&here) as u64;
+        assert!(Stack::own().holds(address));
+        assert!(ask(&[address], &mut words[..1]), "{words:?}");
+        assert_eq!(words[0], 7);
+        assert!(!ask(&[address, 64], &mut words));
+        let foreign = Stack { low: 0, end: 0 };
+        assert!(foreign.word(address, address & !7).is_some());
+        assert_eq!(foreign.word(64, 64), None);
+    }
+}
