@@ -207,7 +207,7 @@ impl TopDown {
         };
         let Some((module, structure)) = structures.get(vertex.module) else {
             place.name = match v {
-                Self::STARTUP => "start-up before the first MPI call",
+                Self::STARTUP => "the start-up before the first MPI call",
                 Self::WINDDOWN => "the end after the last MPI call",
                 _ => "the program",
             }

@@ -32,7 +32,10 @@ pub fn time(seconds: f64) -> String {
 
 /// `the loop at`, `the call of MPI_Send at` …
 fn noun(p: &Place) -> String {
-    if p.kind.is_loop() {
+    // The program as a whole, its start-up and its end are no place in a file.
+    if p.module.is_empty() {
+        p.name.clone()
+    } else if p.kind.is_loop() {
         format!("the loop in {} at {}", p.function, place(p))
     } else if p.kind.is_call() {
         format!("the call of {} at {}", p.name, place(p))
@@ -45,6 +48,7 @@ fn noun(p: &Place) -> String {
 pub fn ranks(set: &RankSet, of: u32) -> String {
     match set.len() as u32 {
         1 => format!("rank {set}"),
+        2 if of == 2 => "both ranks".to_string(),
         n if n == of => format!("all {of} ranks"),
         // A long list tells less than its size and how it begins.
         n if set.to_string().len() > 40 => {
@@ -66,7 +70,7 @@ pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32) -> 
             "The work in {what} is divided as it should be, but it runs slower the more ranks there are. They share memory, caches or power: look at the bandwidth that it needs, and spread the ranks over more nodes."
         ),
         CauseClass::SlowerWork => format!(
-            "{who} need longer for the same work in {what}. Look at memory placement, frequency and binding of these ranks."
+            "{who} need longer for the same work in {what}. Look at page faults and memory placement, frequency and binding of these ranks."
         ),
         CauseClass::NonShrinkingWork => format!(
             "{who} do in {what} what does not become less when ranks are added. Divide this work over the ranks, or do it once and share the result."
@@ -169,6 +173,25 @@ pub fn headline(scales: &[ScaleSummary], scaling: Scaling, causes: &[Cause]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headwater_model::psg::VertexKind;
+
+    #[test]
+    fn what_is_in_no_file_is_told_by_its_name() {
+        let start = Place {
+            kind: VertexKind::Function,
+            name: "the start-up before the first MPI call".into(),
+            function: String::new(),
+            file: None,
+            first_line: 0,
+            last_line: 0,
+            hot_line: 0,
+            module: String::new(),
+            address: 0,
+        };
+        let text = explanation(CauseClass::NonShrinkingWork, &start, &RankSet::all(4), 4);
+        let begin = "All 4 ranks do in the start-up before the first MPI call what";
+        assert!(text.starts_with(begin), "{text}");
+    }
 
     #[test]
     fn times_have_a_unit_that_fits() {

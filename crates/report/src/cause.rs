@@ -23,6 +23,9 @@ fn title(place: &Place, width: usize) -> String {
     } else {
         String::new()
     };
+    if place.module.is_empty() {
+        return place.name.clone();
+    }
     format!("{kind}{}{within} ({})", place.name, location(place, width))
 }
 

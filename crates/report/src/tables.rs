@@ -111,6 +111,8 @@ pub fn location(place: &Place, width: usize) -> String {
             format!("{}:{}-{}", base(file), place.first_line, place.last_line)
         }
         Some(file) if place.first_line > 0 => format!("{}:{}", base(file), place.first_line),
+        // The program as a whole, its start-up and its end are no place in a file.
+        _ if place.module.is_empty() => return shorten_end(&place.name, width),
         _ => format!("{}+{:#x}", base(&place.module), place.address),
     };
     shorten(&text, width)

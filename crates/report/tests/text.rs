@@ -84,6 +84,24 @@ fn nothing_found_fits_a_narrow_terminal() {
 }
 
 #[test]
+fn what_is_in_no_file_is_told_by_its_name() {
+    let mut d = diagnosis(16, None);
+    let place = &mut d.causes[0].place;
+    place.kind = headwater_model::psg::VertexKind::Function;
+    place.name = "the start-up before the first MPI call".into();
+    (place.module, place.function) = (String::new(), String::new());
+    d.causes[0].path[1].place = d.causes[0].place.clone();
+    let report = shown(&d, Source::Gone, 80);
+    for line in [
+        "1. uneven work: the start-up before the first MPI call\n",
+        "      the start-up before the first MPI call, ranks 0,4,8,12\n",
+        "compute: 500.0 ms at the start-up before the first MPI",
+    ] {
+        assert!(report.contains(line), "{line}\n{report}");
+    }
+}
+
+#[test]
 fn many_ranks_and_no_lines_still_fit() {
     insta::assert_snapshot!(shown(&diagnosis(1024, None), Source::Gone, 80));
 }
