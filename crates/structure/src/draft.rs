@@ -57,20 +57,29 @@ pub fn in_preorder(
     vertices: Vec<DraftVertex<'_>>,
     owners: Vec<(u64, u64, u32)>,
 ) -> (Vec<DraftVertex<'_>>, Vec<(u64, u64, u32)>) {
-    let mut children: Vec<Vec<u32>> = vec![Vec::new(); vertices.len()];
-    for (i, v) in (0u32..).zip(&vertices) {
-        if let Some(parent) = v.parent {
-            children[parent as usize].push(i);
+    // Children of one vertex stand together, the last address first, as a stack takes them.
+    let parent = |c: u32| vertices[c as usize].parent;
+    let mut children: Vec<u32> = (0..vertices.len() as u32)
+        .filter(|c| parent(*c).is_some())
+        .collect();
+    children.sort_unstable_by_key(|c| {
+        let address = vertices[*c as usize].address;
+        (parent(*c), std::cmp::Reverse((address, *c)))
+    });
+    let mut first = vec![0usize; vertices.len() + 1];
+    for &child in &children {
+        if let Some(p) = parent(child) {
+            first[p as usize + 1] += 1;
         }
     }
-    for list in &mut children {
-        list.sort_by_key(|c| (vertices[*c as usize].address, *c));
+    for i in 1..first.len() {
+        first[i] += first[i - 1];
     }
     let mut order = Vec::with_capacity(vertices.len());
     let mut stack = vec![0u32];
     while let Some(v) = stack.pop() {
         order.push(v);
-        stack.extend(children[v as usize].iter().rev());
+        stack.extend(&children[first[v as usize]..first[v as usize + 1]]);
     }
     let mut number = vec![0u32; vertices.len()];
     order

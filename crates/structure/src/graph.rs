@@ -234,7 +234,25 @@ pub struct Intervals {
 impl Intervals {
     /// Walks the tree that immediate dominators make.
     pub fn new(idom: &[u32], order: &[u32]) -> Self {
-        let (enter, leave) = intervals(idom, order);
+        let n = idom.len();
+        let parent = |node: u32| Some(idom[node as usize]).filter(|p| *p != NONE && *p != node);
+        let mut size = vec![1u32; n];
+        for &node in order.iter().rev() {
+            if let Some(p) = parent(node) {
+                size[p as usize] += size[node as usize];
+            }
+        }
+        // In this order a node comes behind the one that dominates it: it takes the next room there.
+        let (mut enter, mut leave, mut free) = (vec![NONE; n], vec![0; n], vec![0; n]);
+        for &node in order {
+            let i = node as usize;
+            let at = parent(node).map_or(0, |p| {
+                let at = free[p as usize];
+                free[p as usize] += size[i];
+                at
+            });
+            (enter[i], leave[i], free[i]) = (at, at + size[i] - 1, at + 1);
+        }
         Self { enter, leave }
     }
 
@@ -243,39 +261,6 @@ impl Intervals {
         let (a, b) = (a as usize, b as usize);
         self.enter[a] <= self.enter[b] && self.leave[b] <= self.leave[a]
     }
-}
-
-/// Entry and exit numbers of a walk over the dominator tree.
-fn intervals(idom: &[u32], order: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let n = idom.len();
-    let mut children = vec![Vec::new(); n];
-    for &node in order {
-        let parent = idom[node as usize];
-        if parent != NONE && parent != node {
-            children[parent as usize].push(node);
-        }
-    }
-    let (mut enter, mut leave) = (vec![NONE; n], vec![0; n]);
-    let (mut clock, mut stack) = (0, Vec::new());
-    if let Some(&root) = order.first() {
-        stack.push((root, 0usize));
-        enter[root as usize] = 0;
-    }
-    while let Some((node, next)) = stack.last_mut() {
-        match children[*node as usize].get(*next) {
-            Some(&child) => {
-                *next += 1;
-                clock += 1;
-                enter[child as usize] = clock;
-                stack.push((child, 0));
-            }
-            None => {
-                leave[*node as usize] = clock;
-                stack.pop();
-            }
-        }
-    }
-    (enter, leave)
 }
 
 #[cfg(test)]

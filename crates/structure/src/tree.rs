@@ -84,7 +84,8 @@ impl<'f, 'a> Builder<'f, 'a> {
             self.branches = levels.branches(&regions);
         }
         self.loops = loops;
-        let mut owners: Vec<(u64, u64, u32)> = Vec::new();
+        let mut owners: Vec<(u64, u64, u32)> =
+            Vec::with_capacity(flow.blocks.len() + 2 * flow.sites.len());
         // Where the function is entered comes first, whatever was put before it.
         let entry = self.function.address();
         let parts = flow.blocks.partition_point(|b| b.start < entry);
