@@ -5,17 +5,18 @@
 //! members, makes equal on all of them.
 
 use crate::process;
+use crate::spool::MOST_COMMS;
 use crate::table::mix2;
 use crate::{abi, args::Args};
 use headwater_format::spool::layout::CommRow;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, Once};
 
 /// Communicators alive at a time, at the most; a power of two.
 const PLACES: usize = 1024;
 
 /// A communicator.
 pub struct Comm {
-    handle: u64,
     /// Index in the spool's table.
     pub index: u16,
     /// Same on all members.
@@ -26,14 +27,79 @@ pub struct Comm {
     pub size: u32,
     /// Neighbours that this rank sends to, where the communicator has a topology.
     pub neighbours: Option<u32>,
-    /// World ranks by rank; `None` where they are the same.
-    ranks: Option<Box<[u32]>>,
+    /// World ranks by rank, [`OUTSIDE`] for none; `None` where they are the same.
+    ranks: Option<&'static [u32]>,
     /// Collectives called so far.
     collectives: AtomicU64,
 }
 
-static PLACE: [AtomicPtr<Comm>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
-static MADE: std::sync::Mutex<Vec<(u64, u64)>> = std::sync::Mutex::new(Vec::new());
+/// In place of the world rank of a process of another job.
+const OUTSIDE: u32 = u32::MAX;
+
+/// A communicator's place.
+struct Place {
+    /// Its handle, [`EMPTY`] or [`GONE`].
+    handle: AtomicU64,
+    comm: AtomicPtr<Comm>,
+}
+
+/// The handle of a place that was never taken.
+const EMPTY: u64 = 0;
+/// The handle of a place that was given up.
+const GONE: u64 = u64::MAX;
+
+static PLACE: [Place; PLACES] = [const {
+    Place {
+        handle: AtomicU64::new(EMPTY),
+        comm: AtomicPtr::new(std::ptr::null_mut()),
+    }
+}; PLACES];
+
+/// What communicators with the same members share.
+struct List {
+    /// Hash of the list of members.
+    hash: u64,
+    /// How many were made.
+    made: u64,
+    /// World ranks, as in [`Comm`].
+    ranks: Option<&'static [u32]>,
+    /// Index of the last one that had a row of its own.
+    row: Option<u16>,
+}
+
+/// Programs make communicators in loops: what is kept of each is used again, not kept for ever.
+struct Kept {
+    lists: Vec<List>,
+    /// Communicators that were given up.
+    free: Vec<Room>,
+}
+
+/// Leaked memory of a communicator that nobody finds any more.
+struct Room(*mut Comm);
+
+// SAFETY: the pointer is only used by who takes it out of the list.
+unsafe impl Send for Room {}
+
+impl Kept {
+    fn list(&mut self, hash: u64) -> Option<&mut List> {
+        let at = self.lists.iter().position(|l| l.hash == hash);
+        let at = at.unwrap_or_else(|| {
+            self.lists.push(List {
+                hash,
+                made: 0,
+                ranks: None,
+                row: None,
+            });
+            self.lists.len() - 1
+        });
+        self.lists.get_mut(at)
+    }
+}
+
+static KEPT: Mutex<Kept> = Mutex::new(Kept {
+    lists: Vec::new(),
+    free: Vec::new(),
+});
 
 impl Comm {
     /// World rank of a member.
@@ -41,8 +107,8 @@ impl Comm {
     pub fn world(&self, rank: i32) -> Option<u32> {
         let rank = u32::try_from(rank).ok().filter(|r| *r < self.size)?;
         self.ranks
-            .as_ref()
             .map_or(Some(rank), |list| list.get(rank as usize).copied())
+            .filter(|world| *world != OUTSIDE)
     }
 
     /// Number of the collective that is being called.
@@ -55,13 +121,21 @@ impl Comm {
 /// The communicator behind a handle.
 #[inline]
 pub fn find(handle: u64) -> Option<&'static Comm> {
+    // SAFETY: leaked memory, which is used again only once the communicator was given up: the program
+    // must not do that while it uses the handle.
+    unsafe { place(handle)?.comm.load(Ordering::Relaxed).as_ref() }
+}
+
+/// The place of a handle.
+#[inline]
+fn place(handle: u64) -> Option<&'static Place> {
     let first = start(handle);
     for i in 0..PLACES {
-        let at = PLACE.get((first + i) % PLACES)?.load(Ordering::Acquire);
-        // SAFETY: entries are leaked boxes that are never freed.
-        let comm = unsafe { at.as_ref() }?;
-        if comm.handle == handle {
-            return Some(comm);
+        let at = PLACE.get((first + i) % PLACES)?;
+        match at.handle.load(Ordering::Acquire) {
+            EMPTY => return None,
+            found if found == handle => return Some(at),
+            _ => {}
         }
     }
     None
@@ -72,49 +146,34 @@ fn start(handle: u64) -> usize {
 }
 
 /// Takes a communicator up; a handle that comes again stands for the newer one.
-fn insert(comm: Comm) {
-    let first = start(comm.handle);
-    let handle = comm.handle;
-    let new = Box::into_raw(Box::new(comm));
-    for i in 0..PLACES {
-        let Some(place) = PLACE.get((first + i) % PLACES) else {
-            return;
-        };
-        let at = place.load(Ordering::Acquire);
-        // SAFETY: as above.
-        let free =
-            unsafe { at.as_ref() }.is_none_or(|old| old.handle == handle || old.handle == u64::MAX);
-        if free {
-            place.store(new, Ordering::Release);
-            return;
+fn insert(handle: u64, comm: Comm, kept: &mut Kept) {
+    let first = start(handle);
+    let free = || {
+        (0..PLACES)
+            .filter_map(|i| PLACE.get((first + i) % PLACES))
+            .find(|p| [EMPTY, GONE].contains(&p.handle.load(Ordering::Acquire)))
+    };
+    let Some(place) = place(handle).or_else(free) else {
+        return;
+    };
+    let new = match kept.free.pop() {
+        Some(Room(room)) => {
+            // SAFETY: memory of a communicator that was given up (see `find`).
+            unsafe { room.write(comm) };
+            room
         }
-    }
+        None => Box::into_raw(Box::new(comm)),
+    };
+    place.comm.store(new, Ordering::Relaxed);
+    place.handle.store(handle, Ordering::Release);
 }
 
-/// Gives a communicator up: its place is taken by one that no handle finds.
+/// Gives a communicator up.
 pub fn forget(handle: u64) {
-    let Some(old) = find(handle) else { return };
-    let first = start(handle);
-    let gone = Comm {
-        handle: u64::MAX,
-        index: old.index,
-        hash: 0,
-        list: 0,
-        size: 0,
-        neighbours: None,
-        ranks: None,
-        collectives: AtomicU64::new(0),
-    };
-    let gone = Box::into_raw(Box::new(gone));
-    for i in 0..PLACES {
-        let Some(place) = PLACE.get((first + i) % PLACES) else {
-            return;
-        };
-        if std::ptr::eq(place.load(Ordering::Acquire), old) {
-            place.store(gone, Ordering::Release);
-            return;
-        }
-    }
+    let Some(place) = place(handle) else { return };
+    let Ok(mut kept) = KEPT.lock() else { return };
+    place.handle.store(GONE, Ordering::Release);
+    kept.free.push(Room(place.comm.load(Ordering::Relaxed)));
 }
 
 /// Takes the world up.
@@ -124,15 +183,15 @@ pub fn world(handle: u64, size: u32) {
         size,
         ranks: None,
     };
-    add(members, handle, 1, None);
+    add(members, handle, Some(1), None);
 }
 
 /// Members of a communicator.
 struct Members {
     list: u64,
     size: u32,
-    /// World ranks by rank; `None` where they are the same.
-    ranks: Option<Box<[u32]>>,
+    /// World ranks by rank, as in [`Comm`].
+    ranks: Option<Vec<u32>>,
 }
 
 /// The hash of a list of world ranks.
@@ -141,25 +200,43 @@ fn hash_of(ranks: impl ExactSizeIterator<Item = u32>) -> u64 {
     ranks.fold(size, |h, r| mix2(h, u64::from(r)))
 }
 
-fn add(members: Members, handle: u64, hash: u64, neighbours: Option<u32>) {
+/// Adds a communicator, whose hash comes from its members and how many with these were made before
+/// where it has no `hash` of its own.
+fn add(members: Members, handle: u64, hash: Option<u64>, neighbours: Option<u32>) {
+    static SAID: Once = Once::new();
     let Members { list, size, ranks } = members;
-    let index = process::with_spool(|spool| {
-        spool.add_comm(CommRow {
-            hash,
-            size: u64::from(size),
-        })
-    })
-    .unwrap_or(u16::MAX);
-    insert(Comm {
-        handle,
-        index,
+    let Ok(mut kept) = KEPT.lock() else { return };
+    let Some(known) = kept.list(list) else { return };
+    let hash = hash.unwrap_or_else(|| {
+        known.made += 1;
+        mix2(list, known.made - 1)
+    });
+    if known.ranks.is_none() {
+        known.ranks = ranks.map(|r| &*r.leak());
+    }
+    let row = CommRow {
+        hash,
+        size: u64::from(size),
+    };
+    let index = process::with_spool(|spool| spool.add_comm(row, known.row));
+    if index.is_some() && index == known.row {
+        SAID.call_once(|| {
+            process::say(&format!(
+                "More than {MOST_COMMS} communicators were made: calls on later ones are counted with those on an earlier one of the same members."
+            ));
+        });
+    }
+    known.row = index.or(known.row);
+    let comm = Comm {
+        index: index.unwrap_or(u16::MAX),
         hash,
         list,
         size,
         neighbours,
-        ranks,
+        ranks: known.ranks,
         collectives: AtomicU64::new(0),
-    });
+    };
+    insert(handle, comm, &mut kept);
 }
 
 /// Takes up the communicator that a call has just made.
@@ -177,8 +254,7 @@ pub fn created(function: &str, args: &Args, at: u8) {
             return Some(());
         }
         let members = describe(handle, library)?;
-        let hash = mix2(members.list, nth(members.list));
-        add(members, handle, hash, topology(function, handle));
+        add(members, handle, None, topology(function, handle));
         Some(())
     };
     let _ = std::panic::catch_unwind(take_up);
@@ -190,10 +266,10 @@ fn copied(handle: u64, original: &Comm) {
     let members = Members {
         list: original.list,
         size: original.size,
-        ranks: original.ranks.clone(),
+        // Known by the list.
+        ranks: None,
     };
-    let hash = mix2(original.list, nth(original.list));
-    add(members, handle, hash, original.neighbours);
+    add(members, handle, None, original.neighbours);
 }
 
 /// Neighbours that this rank sends to, by the function that made the communicator.
@@ -269,27 +345,15 @@ fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
         let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[4]);
         free(&mut mine);
         free(&mut all);
-        let ranks: Vec<u32> = global.into_iter().map(|r| r.max(0) as u32).collect();
+        let ranks: Vec<u32> = global
+            .into_iter()
+            .map(|r| u32::try_from(r).unwrap_or(OUTSIDE))
+            .collect();
         let same = ranks.iter().zip(0u32..).all(|(r, i)| *r == i);
         Some(Members {
             list: hash_of(ranks.iter().copied()),
             size: size as u32,
-            ranks: (!same).then(|| ranks.into_boxed_slice()),
+            ranks: (!same).then_some(ranks),
         })
-    }
-}
-
-/// How many communicators with this list of members were made before.
-fn nth(list: u64) -> u64 {
-    let Ok(mut made) = MADE.lock() else { return 0 };
-    match made.iter_mut().find(|m| m.0 == list) {
-        Some(known) => {
-            known.1 += 1;
-            known.1
-        }
-        None => {
-            made.push((list, 0));
-            0
-        }
     }
 }

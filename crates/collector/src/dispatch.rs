@@ -188,6 +188,20 @@ fn init(real: usize, args: &Args) -> i32 {
     result
 }
 
+/// Whether processes of another job started this one.
+fn was_spawned(library: &abi::Library) -> bool {
+    let real = abi::pmpi("MPI_Comm_get_parent");
+    let mut parent = 0u64;
+    if real != 0 {
+        // SAFETY: gives a communicator, in the library's own width.
+        unsafe {
+            let get: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real);
+            get(&mut parent);
+        }
+    }
+    parent != 0 && parent != library.comm_null
+}
+
 fn begin() {
     let initialized = abi::pmpi("MPI_Initialized");
     let mut yes = 0i32;
@@ -201,6 +215,10 @@ fn begin() {
     let Some(library) = abi::learn().filter(|_| yes != 0) else {
         return;
     };
+    // Its parents record into the same directory, and their ranks have the same numbers.
+    if was_spawned(library) {
+        return;
+    }
     let ask = |name: &str| {
         let mut value = 0i32;
         let real = abi::pmpi(name);

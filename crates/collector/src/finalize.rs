@@ -5,9 +5,10 @@
 //! without room for its file would not answer, and the others would wait for it for ever.
 
 use crate::align;
+use crate::links::link;
 use crate::process;
 use crate::table::mix2;
-use crate::thread::{Link, Params, Thread};
+use crate::thread::{Params, Thread};
 use crate::tree::{self, tree};
 use headwater_format::spool::layout::{MERGED_MAGIC, MERGED_NAME};
 use headwater_model::run::{EventKind, peer};
@@ -38,14 +39,8 @@ pub fn agree_to_merge(ready: bool) {
 /// Waits for all ranks, as `MPI_Finalize` itself may, and notes it as a collective.
 pub fn meet(t: Option<&mut Thread>) {
     if let Some(t) = t {
-        t.links.push(Link {
-            kind: EventKind::Collective as u8,
-            id: mix2(0xf1a1, 1) | 1,
-            peer: u32::MAX,
-            bytes: 0,
-            post_ctx: u32::MAX,
-            post_ns: 0,
-        });
+        let id = mix2(0xf1a1, 1) | 1;
+        t.links.push(link(EventKind::Collective, id, u32::MAX, 0));
     }
     if let Some(tree) = tree() {
         tree.barrier();

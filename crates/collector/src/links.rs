@@ -10,6 +10,7 @@ use crate::roles::Messages;
 use crate::table::mix2;
 use crate::thread::{Link, Thread};
 use headwater_model::run::EventKind;
+use std::sync::Once;
 
 /// This process's rank in the world.
 pub fn me() -> u32 {
@@ -25,6 +26,7 @@ pub fn link(kind: EventKind, id: u64, peer: u32, bytes: u64) -> Link {
         bytes,
         post_ctx: u32::MAX,
         post_ns: 0,
+        posted_by: None,
     }
 }
 
@@ -40,7 +42,21 @@ fn stream(hash: u64, partner: u32, tag: i32, receives: bool) -> u64 {
     mix2(hash, u64::from(partner) << 32 | u64::from(tag as u32)) << 2 | u64::from(receives) << 1
 }
 
-/// Notes that this rank sends the next message of a stream.
+/// The next number of a stream; 0 where there are too many streams.
+fn next(m: &mut Messages, stream: u64) -> u64 {
+    static SAID: Once = Once::new();
+    let n = m.streams.next(stream);
+    if n == 0 && m.streams.full {
+        SAID.call_once(|| {
+            crate::process::say(
+                "Messages of more than 65536 pairs of partner and tag in a thread: the ends of later ones were not joined.",
+            );
+        });
+    }
+    n
+}
+
+/// Notes that this rank sends the next message of a stream; gives its id, 0 where it is not known.
 pub fn send_link(
     t: &mut Thread,
     m: &mut Messages,
@@ -48,26 +64,45 @@ pub fn send_link(
     dest: i32,
     tag: i32,
     bytes: u64,
-) {
+) -> u64 {
     let Some((comm, to)) = comm.and_then(|c| c.world(dest).map(|w| (c, w))) else {
-        return;
+        return 0;
     };
-    let n = m.streams.next(stream(comm.hash, to, tag, false));
-    t.links.push(link(
-        EventKind::Send,
-        message_id(comm.hash, me(), to, tag, n),
-        to,
-        bytes,
-    ));
+    let n = next(m, stream(comm.hash, to, tag, false));
+    if n == 0 {
+        return 0;
+    }
+    let id = message_id(comm.hash, me(), to, tag, n);
+    t.links.push(link(EventKind::Send, id, to, bytes));
+    id
 }
 
-/// The id of the next message that this rank receives of a stream; 0 where the partner is no rank.
+/// The id of the next message that this rank receives of a stream; 0 where it is not known.
 pub fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> u64 {
     let Some((comm, from)) = comm.and_then(|c| c.world(source).map(|w| (c, w))) else {
         return 0;
     };
-    let n = m.streams.next(stream(comm.hash, from, tag, true));
-    message_id(comm.hash, from, me(), tag, n)
+    match next(m, stream(comm.hash, from, tag, true)) {
+        0 => 0,
+        n => message_id(comm.hash, from, me(), tag, n),
+    }
+}
+
+/// A receive that was to take message `id` was called off.
+#[cold]
+pub fn call_off(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32, id: u64) {
+    if let Some((comm, from)) = comm.and_then(|c| c.world(source).map(|w| (c, w))) {
+        let is_last = |n| message_id(comm.hash, from, me(), tag, n) == id;
+        m.streams
+            .take_back(stream(comm.hash, from, tag, true), is_last);
+    }
+}
+
+/// Whether the ids of messages that this rank receives of a stream say nothing any more.
+#[inline]
+pub fn lost(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> bool {
+    comm.and_then(|c| c.world(source).map(|w| (c, w)))
+        .is_some_and(|(c, from)| m.streams.lost(stream(c.hash, from, tag, true)))
 }
 
 /// Notes that a message has been received; `post` is context and clock of the posting call.

@@ -165,8 +165,7 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     header.before_init_wall_ns = age();
     header.before_init_cpu_ns = clock::process_cpu();
     (header.init_ns, header.end_ns) = (clock::now(), clock::now());
-    header.cpu_ns = 0;
-    header.usage = usage();
+    header.usage_before = usage();
     let modules = loaded();
     let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
     spool.set_modules(&rows);
@@ -234,13 +233,10 @@ pub fn end() {
         header.end_ns = clock::now();
         header.cpu_ns = clock::process_cpu().saturating_sub(header.before_init_cpu_ns);
         let now = usage();
-        let migrations = header.usage[4];
-        header
-            .usage
-            .iter_mut()
-            .zip(now)
-            .for_each(|(at, now)| *at = now.saturating_sub(*at));
-        header.usage[4] = migrations;
+        let counted = now.iter().zip(header.usage_before).take(4);
+        for (total, (now, before)) in header.usage.iter_mut().zip(counted) {
+            *total = now.saturating_sub(before);
+        }
         // Programs bind themselves after MPI_Init as well.
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];

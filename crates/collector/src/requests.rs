@@ -26,8 +26,12 @@ pub struct Request {
     pub persistent: bool,
     /// Whether it is under way; persistent ones rest between completion and the next start.
     pub active: bool,
+    /// Whether it was called off, which it may or may not heed.
+    pub cancelled: bool,
     /// Handle of its communicator.
     pub comm: u64,
+    /// Function that made it, and index of its communicator.
+    pub made_by: (u16, u16),
     /// Partner as the program says it, a rank of the communicator.
     pub peer: i32,
     /// Tag as the program says it.
@@ -130,10 +134,19 @@ impl Requests {
     }
 }
 
+/// Streams at the most: a program that never uses a tag again would fill the memory with them.
+const MOST_STREAMS: usize = 1 << 16;
+
+/// In place of the last number of a stream whose ends no longer count alike.
+const LOST: u64 = u64::MAX;
+
 /// Sequence numbers of messages in one direction of one (communicator, partner, tag).
 pub struct Streams {
     places: Vec<(u64, u64)>,
     used: usize,
+    /// Whether there were more than are kept.
+    pub full: bool,
+    some_lost: bool,
 }
 
 impl Streams {
@@ -142,10 +155,44 @@ impl Streams {
         Self {
             places: vec![(0, 0); 1024],
             used: 0,
+            full: false,
+            some_lost: false,
         }
     }
 
-    /// The number of the next message of a stream, from 1.
+    fn place(&mut self, stream: u64) -> Option<&mut (u64, u64)> {
+        let key = stream | 1;
+        let mask = self.places.len() - 1;
+        let mut at = mix(key) as usize & mask;
+        while self
+            .places
+            .get(at)
+            .is_some_and(|p| ![0, key].contains(&p.0))
+        {
+            at = (at + 1) & mask;
+        }
+        self.places.get_mut(at).filter(|p| p.0 == key)
+    }
+
+    /// Takes a number of a stream back, as its message will not come, if it `is_last`. If others were
+    /// given since, they no longer count like their senders': no more messages of the stream are known.
+    #[cold]
+    pub fn take_back(&mut self, stream: u64, is_last: impl FnOnce(u64) -> bool) {
+        let Some(place) = self.place(stream).filter(|p| p.1 != LOST) else {
+            return;
+        };
+        let last = is_last(place.1);
+        place.1 = if last { place.1 - 1 } else { LOST };
+        self.some_lost |= !last;
+    }
+
+    /// Whether numbers of a stream say nothing any more.
+    #[inline]
+    pub fn lost(&mut self, stream: u64) -> bool {
+        self.some_lost && self.place(stream).is_some_and(|p| p.1 == LOST)
+    }
+
+    /// The number of the next message of a stream, from 1; 0 where it is not known.
     #[inline]
     pub fn next(&mut self, stream: u64) -> u64 {
         let key = stream | 1;
@@ -153,10 +200,17 @@ impl Streams {
         let mut at = mix(key) as usize & mask;
         while let Some(place) = self.places.get_mut(at) {
             if place.0 == key {
+                if place.1 == LOST {
+                    return 0;
+                }
                 place.1 += 1;
                 return place.1;
             }
             if place.0 == 0 {
+                if self.used == MOST_STREAMS {
+                    self.full = true;
+                    return 0;
+                }
                 *place = (key, 1);
                 self.used += 1;
                 if 2 * self.used > self.places.len() {
@@ -198,7 +252,9 @@ mod tests {
             work: Work::Send,
             persistent: false,
             active: true,
+            cancelled: false,
             comm: 0,
+            made_by: (0, u16::MAX),
             peer: 0,
             tag: 0,
             bytes: handle,
@@ -223,5 +279,24 @@ mod tests {
                 assert_eq!(streams.next(s), round);
             }
         }
+    }
+
+    #[test]
+    fn streams_do_not_fill_the_memory() {
+        let mut streams = Streams::new();
+        let known = (0..80_000u64).filter(|s| streams.next(s * 2) == 1).count();
+        assert_eq!((known, streams.full), (MOST_STREAMS, true));
+        assert_eq!(streams.next(0), 2, "those that are known go on");
+    }
+
+    #[test]
+    fn only_the_last_number_can_be_taken_back() {
+        let mut streams = Streams::new();
+        assert_eq!((streams.next(8), streams.next(8)), (1, 2));
+        streams.take_back(8, |n| n == 2);
+        assert_eq!(streams.next(8), 2);
+        streams.take_back(8, |n| n == 1);
+        assert!(streams.lost(8) && !streams.lost(6));
+        assert_eq!(streams.next(8), 0);
     }
 }

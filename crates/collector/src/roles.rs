@@ -6,13 +6,14 @@
 use crate::abi::{self, Library};
 use crate::args::Args;
 use crate::comms::{self, Comm};
-use crate::links::{link, me, recv_id, recv_link, send_link};
+use crate::links::{call_off, link, lost, me, recv_id, recv_link, send_link};
 use crate::requests::{Request, Requests, Streams, Work};
 use crate::shape::Shape;
 use crate::table::mix2;
 use crate::thread::{Call, Params, Thread};
 use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Abi, Class, Function, Mode, Role};
+use std::sync::Once;
 
 /// What a thread knows of its messages.
 pub struct Messages {
@@ -26,6 +27,9 @@ pub struct Messages {
     /// Statuses of our own, where the program does not want any.
     pub statuses: Vec<u8>,
 }
+
+/// That there are processes of a job started by this one is said once.
+static SPAWNED: Once = Once::new();
 
 /// Set in the handle of a matched message, where [`Messages`] keeps it as a request.
 const MATCHED: u64 = 1 << 63;
@@ -65,6 +69,7 @@ pub struct Before {
     comm_handle: u64,
     source: i32,
     recv_tag: i32,
+    send_id: u64,
     recv_id: u64,
     recv_bytes: u64,
 }
@@ -154,6 +159,13 @@ impl<'a> Decoder<'a> {
                 self.start(t, call, m);
             }
             Class::CommFree | Class::RequestFree => self.gather_handles(m),
+            Class::Cancel => {
+                self.gather_handles(m);
+                let handle = m.handles.first().copied();
+                if let Some(request) = handle.and_then(|h| m.requests.get(h)) {
+                    request.cancelled = true;
+                }
+            }
             Class::TypeFree => self.forget_type(m),
             Class::Probe => {
                 (out.comm_handle, out.comm) = self.comm();
@@ -217,7 +229,7 @@ impl<'a> Decoder<'a> {
             let bytes = self.bytes(m, Role::Count, Role::Type);
             out.params = Some(self.params(out.comm, dest, tag, bytes));
             if blocking_or_now {
-                send_link(t, m, out.comm, dest, tag, bytes);
+                out.send_id = send_link(t, m, out.comm, dest, tag, bytes);
             }
         }
         if self.shape.at(Role::Source).is_some() {
@@ -288,7 +300,9 @@ impl<'a> Decoder<'a> {
             let comm = comms::find(request.comm);
             let mut id = 0;
             match request.work {
-                Work::Send => send_link(t, m, comm, request.peer, request.tag, request.bytes),
+                Work::Send => {
+                    id = send_link(t, m, comm, request.peer, request.tag, request.bytes);
+                }
                 Work::Recv
                     if request.peer != self.abi.any_source && request.tag != self.abi.any_tag =>
                 {
@@ -375,9 +389,18 @@ impl<'a> Decoder<'a> {
             (Class::CommFree, _) => m.handles.iter().for_each(|h| comms::forget(*h)),
             (Class::RequestFree, _) => {
                 if let Some(handle) = m.handles.first().copied() {
+                    // Whether it is called off nobody will know.
+                    if let Some(request) = m.requests.get(handle).copied().filter(|r| r.cancelled) {
+                        self.call_off(m, &request, 0);
+                    }
                     m.requests.remove(handle);
                 }
             }
+            (Class::Spawn, _) => SPAWNED.call_once(|| {
+                crate::process::say(
+                    "The program starts processes by MPI_Comm_spawn: those were not recorded.",
+                );
+            }),
             _ if self.function.is_collective() && self.function.mode != Mode::Blocking => {
                 self.remember(t, call, before, params, m);
             }
@@ -408,7 +431,9 @@ impl<'a> Decoder<'a> {
             work: Work::Matched,
             persistent: false,
             active: true,
+            cancelled: false,
             comm: before.comm_handle,
+            made_by: (u16::MAX, params.comm),
             peer: source,
             tag,
             bytes: 0,
@@ -451,11 +476,17 @@ impl<'a> Decoder<'a> {
             work,
             persistent: self.function.mode == Mode::Persistent,
             active: self.function.mode != Mode::Persistent,
+            cancelled: false,
             comm: before.comm_handle,
+            made_by: (call.func, params.comm),
             peer: rank,
             tag,
             bytes: params.bytes,
-            id: before.recv_id,
+            id: if work == Work::Send {
+                before.send_id
+            } else {
+                before.recv_id
+            },
             root,
             post: (call.ctx, call.enter_ns),
         };
@@ -503,6 +534,19 @@ impl<'a> Decoder<'a> {
             }
         }
         m.handles = handles;
+        // A call that completes receives too has waited for those, as far as anybody can tell.
+        let waits = |kind| kind == EventKind::Recv as u8 || kind == EventKind::Collective as u8;
+        if t.links.iter().any(|l| waits(l.kind)) {
+            t.links.retain(|l| l.kind != EventKind::SendDone as u8);
+        }
+    }
+
+    /// Takes back the number of a receive that was called off; `id` is that of its message.
+    fn call_off(&self, m: &mut Messages, request: &Request, id: u64) {
+        if request.work == Work::Recv && request.id != 0 {
+            let comm = comms::find(request.comm);
+            call_off(m, comm, request.peer, request.tag, id);
+        }
     }
 
     fn finish(&self, t: &mut Thread, m: &mut Messages, handle: u64, status: (u64, usize)) {
@@ -510,7 +554,7 @@ impl<'a> Decoder<'a> {
             return;
         };
         let request = *known;
-        known.active = false;
+        (known.active, known.cancelled) = (false, false);
         if !request.persistent {
             m.requests.remove(handle);
         }
@@ -518,10 +562,30 @@ impl<'a> Decoder<'a> {
         if !request.active {
             return;
         }
+        if request.cancelled && self.was_cancelled(status.0, status.1) {
+            self.call_off(m, &request, request.id);
+            return;
+        }
         let comm = comms::find(request.comm);
         match request.work {
-            Work::Send | Work::Matched => {}
+            Work::Matched => {}
+            Work::Send => {
+                if request.id != 0 {
+                    let to = comm.and_then(|c| c.world(request.peer));
+                    let mut l = link(
+                        EventKind::SendDone,
+                        request.id,
+                        to.unwrap_or(u32::MAX),
+                        request.bytes,
+                    );
+                    (l.post_ctx, l.post_ns) = request.post;
+                    t.links.push(l);
+                }
+            }
             Work::Recv => {
+                if request.id != 0 && lost(m, comm, request.peer, request.tag) {
+                    return;
+                }
                 let (mut id, mut source) = (request.id, request.peer);
                 if id == 0 {
                     let (s, tag) = self.status(status.0, status.1);
@@ -538,6 +602,7 @@ impl<'a> Decoder<'a> {
                     request.bytes,
                 );
                 (l.post_ctx, l.post_ns) = request.post;
+                l.posted_by = Some(request.made_by);
                 t.links.push(l);
             }
         }

@@ -20,6 +20,9 @@ const PAGE: u64 = 4096;
 /// Bytes of a table that have room on the disk from the start.
 pub const FIRST_BYTES: u64 = 1 << 16;
 
+/// Communicators that have a row of their own.
+pub const MOST_COMMS: u32 = 4096;
+
 /// An open, mapped spool file.
 pub struct Spool {
     fd: RawFd,
@@ -177,35 +180,38 @@ impl Spool {
         Some((rows.cast(), desc))
     }
 
-    /// Adds a communicator; gives its index.
-    pub fn add_comm(&mut self, comm: CommRow) -> Option<u16> {
-        const ROOM: u32 = 4096;
+    /// Adds a communicator; gives its index. Where the table is full, `same_members` is taken, the index
+    /// of an earlier one.
+    pub fn add_comm(&mut self, comm: CommRow, same_members: Option<u16>) -> Option<u16> {
         if self.comms.is_none() {
-            self.comms = Some(self.table(0, ROOM, true)?);
+            self.comms = Some(self.table(0, MOST_COMMS, true)?);
         }
         let comms = self.comms.as_mut()?;
         let hash = comm.hash;
+        if comms.len() == MOST_COMMS && same_members.is_some() {
+            return same_members;
+        }
         comms
             .find_or_push(hash, |c| c.hash == hash, || comm)
             .and_then(|i| u16::try_from(i).ok())
     }
 
-    /// Writes `rows` as the table of modules, in place of an earlier one.
+    /// Writes the table of modules in place of earlier ones, which stay where there is no room.
     pub fn set_modules(&mut self, modules: &[ModuleRow]) {
-        let old = self
-            .header()
-            .descs
-            .iter_mut()
-            .find(|d| d.kind == Kind::Modules as u32);
-        if let Some(old) = old {
-            old.count = 0;
-        }
         let bytes = size_of_val(modules) as u64;
-        if let Some((rows, desc)) = self.rows::<ModuleRow>(0, modules.len() as u32, bytes) {
-            // SAFETY: room for as many rows was just made.
-            unsafe {
-                std::ptr::copy_nonoverlapping(modules.as_ptr(), rows, modules.len());
-                (*desc).count = modules.len() as u32;
+        let Some((rows, desc)) = self.rows::<ModuleRow>(0, modules.len() as u32, bytes) else {
+            return;
+        };
+        // SAFETY: room for as many rows was just made.
+        unsafe {
+            std::ptr::copy_nonoverlapping(modules.as_ptr(), rows, modules.len());
+            (*desc).count = modules.len() as u32;
+        }
+        let header = self.header();
+        let tables = header.descs.iter_mut().take(header.tables as usize);
+        for old in tables.filter(|d| d.kind == Kind::Modules as u32) {
+            if !std::ptr::eq(old, desc) {
+                old.count = 0;
             }
         }
     }
@@ -269,6 +275,32 @@ impl Spool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modules_are_those_of_the_last_look_that_had_room() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut spool = Spool::create(dir.path(), "node", 1).expect("a spool");
+        let module = ModuleRow {
+            base: 0,
+            start: 0,
+            end: 0,
+            id_bytes: 0,
+            id: [0; 32],
+            path: [0; 448],
+        };
+        let counts = |spool: &Spool| {
+            let tables = spool.header().descs.iter();
+            let counts: Vec<u32> = tables.map(|d| d.count).filter(|c| *c > 0).collect();
+            counts
+        };
+        for n in 1..5 {
+            spool.set_modules(&vec![module; n]);
+            assert_eq!(counts(&spool), [n as u32]);
+        }
+        spool.header().tables = MOST_TABLES as u32;
+        spool.set_modules(&[module]);
+        assert_eq!(counts(&spool), [4]);
+    }
 
     #[test]
     fn a_table_takes_room_as_it_grows() {

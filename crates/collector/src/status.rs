@@ -1,5 +1,6 @@
 //! Statuses: our own where the program wants none and a wildcard must be known, and what they say.
 
+use crate::abi;
 use crate::roles::{Decoder, Messages};
 use headwater_mpi_abi::Role;
 
@@ -35,6 +36,23 @@ impl Decoder<'_> {
         } else {
             raw == self.abi.status_ignore || raw == self.abi.statuses_ignore
         }
+    }
+
+    /// Whether status number `i` at `address` says that its request was called off.
+    #[cold]
+    pub fn was_cancelled(&self, address: u64, i: usize) -> bool {
+        let real = abi::pmpi("MPI_Test_cancelled");
+        let mut flag = 0i32;
+        if real != 0 && address != 0 && !self.ignored(address) {
+            // SAFETY: a status that the library has just written, the program's or ours.
+            unsafe {
+                let ask: unsafe extern "C" fn(*const u8, *mut i32) -> i32 =
+                    std::mem::transmute(real);
+                let status = (address as *const u8).add(i * self.abi.status_bytes);
+                ask(status, &mut flag);
+            }
+        }
+        flag != 0
     }
 
     /// Source and tag of status number `i` at `address`; wildcards where there is no status.

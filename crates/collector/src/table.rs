@@ -111,6 +111,22 @@ impl<R: Row> Table<R> {
         desc.count = desc.count.min(count);
     }
 
+    /// Whether there is a row for which `same` holds among those with `hash`.
+    pub fn has(&self, hash: u64, same: impl Fn(&R) -> bool) -> bool {
+        let Some(mask) = self.index.len().checked_sub(1) else {
+            return false;
+        };
+        let mut slot = hash as usize & mask;
+        while let Some(row) = self.index.get(slot).and_then(|e| e.checked_sub(1)) {
+            // SAFETY: the index holds rows that were pushed.
+            if same(unsafe { &*self.rows.add(row as usize) }) {
+                return true;
+            }
+            slot = (slot + 1) & mask;
+        }
+        false
+    }
+
     /// The row for which `same` holds among those with `hash`, or a new one.
     #[inline]
     pub fn find_or_push(

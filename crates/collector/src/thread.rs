@@ -15,6 +15,7 @@ use crate::table::{Table, mix, mix2};
 use crate::window::Windows;
 use crate::{clock, sampler};
 use headwater_format::spool::layout::{CallRow, FileHeader, MessageRow, SampleRow, SegmentRow};
+use headwater_model::run::{EventKind, tag};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -24,6 +25,8 @@ const WORTH_READING: u64 = 20_000;
 const CONTEXTS: u32 = 1 << 16;
 const SEGMENTS: u32 = 1 << 13;
 const CALLS: u32 = 1 << 15;
+/// From here on new tags are counted together.
+const MANY_CALLS: u32 = CALLS / 4 * 3;
 const SAMPLES: u32 = 1 << 14;
 /// Messages sampled; when they are full, half of them go (see [`Thread::sample_message`]).
 const MESSAGES: u32 = 1 << 12;
@@ -65,6 +68,8 @@ pub struct Link {
     pub post_ctx: u32,
     /// Clock of the posting call.
     pub post_ns: u64,
+    /// Function of the posting call and index of its communicator; `None` where that is the call itself.
+    pub posted_by: Option<(u16, u16)>,
 }
 
 /// Parameters that calls are counted by.
@@ -288,19 +293,7 @@ impl Thread {
         let key = u64::from(call.func) << 48
             | u64::from(params.comm) << 32
             | u64::from(params.peer as u32);
-        let hash = mix2(
-            key,
-            u64::from(call.ctx) << 32 | u64::from(params.tag as u32) ^ u64::from(size_class) << 24,
-        );
-        let same = |r: &CallRow| {
-            r.ctx == call.ctx
-                && r.func == call.func
-                && r.comm == params.comm
-                && r.peer == params.peer
-                && r.tag == params.tag
-                && r.size_class == size_class
-        };
-        let new = || CallRow {
+        let mut wanted = CallRow {
             ctx: call.ctx,
             func: call.func,
             comm: params.comm,
@@ -309,11 +302,28 @@ impl Thread {
             size_class,
             ..Default::default()
         };
-        if let Some(row) = self
+        let hash = |r: &CallRow| {
+            mix2(
+                key,
+                u64::from(r.ctx) << 32 | u64::from(r.tag as u32) ^ u64::from(size_class) << 24,
+            )
+        };
+        let alike = |a: &CallRow, b: &CallRow| {
+            a.ctx == b.ctx
+                && a.func == b.func
+                && a.comm == b.comm
+                && a.peer == b.peer
+                && a.tag == b.tag
+                && a.size_class == b.size_class
+        };
+        let crowded = self.calls.len() >= MANY_CALLS && wanted.tag != tag::NONE;
+        if crowded && !self.calls.has(hash(&wanted), |r| alike(r, &wanted)) {
+            wanted.tag = tag::MANY;
+        }
+        let row = self
             .calls
-            .find_or_push(hash, same, new)
-            .and_then(|r| self.calls.get(r))
-        {
+            .find_or_push(hash(&wanted), |r| alike(r, &wanted), || wanted);
+        if let Some(row) = row.and_then(|r| self.calls.get(r)) {
             row.count += times.count;
             row.bytes += params.bytes * times.count;
             row.wall_ns += times.wall;
@@ -371,6 +381,7 @@ impl Thread {
         if mix(link.id) > self.message_limit {
             return;
         }
+        let (func, comm) = link.posted_by.unwrap_or((func, comm));
         let row = MessageRow {
             id: link.id,
             ctx,
@@ -577,6 +588,17 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
     Some((t, call))
 }
 
+/// Whether a link of a call that took `wall` says when its message began or ended: a posted receive is
+/// told by its completion, and a send that completes at once waited for nobody.
+#[inline]
+fn says_when(link: &Link, wall: u64) -> bool {
+    match EventKind::from_code(link.kind) {
+        Some(EventKind::RecvPost) => false,
+        Some(EventKind::SendDone) => wall > WORTH_READING,
+        _ => true,
+    }
+}
+
 /// A call ends; `idle` says that it asked for something and found nothing.
 #[inline]
 pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
@@ -613,10 +635,11 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     t.mpi_cpu += spent.cpu;
     t.header.end_ns = now;
     for i in 0..t.links.len() {
-        if let Some(link) = t.links.get(i).copied() {
+        if let Some(link) = t.links.get(i).copied().filter(|l| says_when(l, wall)) {
             t.sample_message(&link, call.ctx, call.func, params.comm, call.enter_ns, now);
         }
     }
+    t.links.retain(|l| l.kind != EventKind::SendDone as u8);
     t.windows.record(
         call.ctx,
         call.func,

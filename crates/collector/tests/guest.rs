@@ -2,7 +2,7 @@
 //! same; what it recorded is read back. Libraries that are not installed are left out, which is said.
 
 use headwater_format::spool::read_spool;
-use headwater_model::run::{CtxId, Run};
+use headwater_model::run::{CtxId, Run, peer, tag};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -256,6 +256,11 @@ fn a_rank_that_is_killed_leaves_its_data() {
             assert!(!out.status.success(), "{end}");
             let run = case.recorded();
             assert_eq!(run.header.incomplete, [0, 1], "{} {end}", case.library);
+            assert!(
+                run.ranks.iter().all(|r| r.cpu_ns.is_none()),
+                "{:?}",
+                run.ranks
+            );
             let rows = run.calls.iter().filter(|c| c.rank == 1);
             assert!(
                 rows.map(|c| c.count).sum::<u64>() >= 4 * 30,
@@ -462,5 +467,116 @@ fn fortran_may_leave_the_error_out() {
         ] {
             assert_eq!(calls_of(&run, name), count, "{name} under {}", case.library);
         }
+    }
+}
+
+/// A fifth of the time that the programs are late by: no sleep is shorter, however busy the machine.
+const LATE_NS: u64 = 40_000_000;
+
+#[test]
+fn who_completes_late_work_of_others_has_waited() {
+    let _alone = alone();
+    for case in cases("nonblocking.c") {
+        case.unchanged("", &[]);
+        let run = case.recorded();
+        let barriers: Vec<_> = run
+            .collectives
+            .iter()
+            .filter(|c| run.functions[c.func as usize] == "MPI_Ibarrier")
+            .collect();
+        let of = |rank| barriers.iter().find(|c| c.rank == rank);
+        let (Some(first), Some(last)) = (of(0), of(1)) else {
+            panic!("{}: {:?}", case.library, run.collectives)
+        };
+        assert_eq!(run.comms[first.comm as usize].size, 2, "{}", case.library);
+        assert_eq!((first.last, last.last), (0, 1), "{}", case.library);
+        assert!(
+            first.wait_ns > LATE_NS && last.wait_ns < LATE_NS,
+            "{first:?} {last:?}"
+        );
+        let held: u64 = run.messages.iter().map(|m| m.late_receiver_ns).sum();
+        assert!(held > LATE_NS, "{}: {:?}", case.library, run.messages);
+    }
+}
+
+#[test]
+fn receives_that_are_called_off_take_no_number() {
+    let _alone = alone();
+    for case in cases("cancel.c") {
+        let out = case.unchanged("", &[]);
+        let text = String::from_utf8_lossy(&out.stdout);
+        assert_eq!(text.trim(), "value 9 off 20", "{}", case.library);
+        // Of the other stream it is not known which message is which.
+        let joined: u64 = case.recorded().messages.iter().map(|m| m.sampled).sum();
+        assert_eq!(joined, 10, "{}", case.library);
+    }
+}
+
+#[test]
+fn tags_that_do_not_come_again_lose_no_call() {
+    let _alone = alone();
+    for case in cases("many_tags.c") {
+        case.unchanged("", &[]);
+        let run = case.recorded();
+        for name in ["MPI_Send", "MPI_Recv"] {
+            assert_eq!(calls_of(&run, name), 70_000, "{name} {}", case.library);
+        }
+        assert!(run.calls.iter().any(|c| c.tag == tag::MANY && c.count > 1));
+        let missing = &run.header.missing;
+        let said = |words: &str| missing.iter().filter(|m| m.contains(words)).count();
+        assert_eq!(said("partner and tag"), 1, "{}: {missing:?}", case.library);
+        assert_eq!(said("were lost"), 0, "{}: {missing:?}", case.library);
+    }
+}
+
+#[test]
+fn communicators_may_come_and_go() {
+    let _alone = alone();
+    for case in cases("many_comms.c") {
+        case.unchanged("", &[]);
+        let run = case.recorded();
+        let joined: u64 = run.messages.iter().map(|m| m.sampled).sum();
+        assert_eq!(joined, 2, "{}: {:?}", case.library, run.messages);
+        let missing = &run.header.missing;
+        let said = |words: &str| missing.iter().filter(|m| m.contains(words)).count();
+        assert_eq!(said("communicators"), 1, "{}: {missing:?}", case.library);
+        assert_eq!(said("were lost"), 0, "{}: {missing:?}", case.library);
+        let sends = run
+            .calls
+            .iter()
+            .filter(|c| run.functions[c.func as usize] == "MPI_Send");
+        assert!(sends.clone().count() > 0);
+        assert!(
+            sends.clone().all(|c| c.comm != u16::MAX),
+            "{}",
+            case.library
+        );
+    }
+}
+
+#[test]
+fn children_of_the_program_do_not_write_over_it() {
+    let _alone = alone();
+    for case in cases("spawn.c") {
+        let bare = case.run(PLAIN, &[]);
+        if !bare.status.success() {
+            eprintln!("{} cannot start processes here: not tested", case.library);
+            continue;
+        }
+        let out = case.unchanged("", &[]);
+        assert!(String::from_utf8_lossy(&out.stdout).contains("child 4"));
+        let run = case.recorded();
+        assert_eq!(run.header.ranks, 2, "{}", case.library);
+        assert!(run.header.incomplete.is_empty(), "{}", case.library);
+        let missing = &run.header.missing;
+        let said = missing.iter().filter(|m| m.contains("MPI_Comm_spawn"));
+        assert_eq!(said.count(), 1, "{}: {missing:?}", case.library);
+        // A process of another job has no rank in this one's world.
+        let sends = run
+            .calls
+            .iter()
+            .filter(|c| run.functions[c.func as usize] == "MPI_Send");
+        let peers: Vec<i32> = sends.map(|c| c.peer).collect();
+        assert_eq!(peers, [peer::UNKNOWN], "{}", case.library);
     }
 }

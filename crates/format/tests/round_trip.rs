@@ -34,6 +34,7 @@ fn sample_run() -> Run {
                 rank,
                 complete: rank == 0,
                 cpus: "0-1".into(),
+                cpu_ns: (rank == 0).then_some(7),
                 ..Default::default()
             })
             .collect(),
@@ -85,6 +86,15 @@ fn sample_run() -> Run {
                 enter_ns: u64::from(10 + i),
                 ..Default::default()
             })
+            // The next thread begins before the row above it.
+            .chain([Event {
+                rank: 1,
+                thread: 1,
+                ctx: CtxId(0),
+                peer: u32::MAX,
+                enter_ns: 5,
+                ..Default::default()
+            }])
             .collect(),
     }
 }
@@ -132,6 +142,52 @@ fn tables_cut_anywhere_are_damage_not_a_panic() {
     assert!(matches!(read_run(&run_dir), Err(FormatError::Io { .. })));
 }
 
+/// A process's data without rows.
+fn blob(rank: u32, finished: bool) -> Vec<u8> {
+    use headwater_format::spool::layout::*;
+    let mut header = read_header(&vec![0; size_of::<FileHeader>()]).expect("as long as a header");
+    (header.magic, header.version) = (MAGIC, VERSION);
+    (header.rank, header.size) = (rank, 2);
+    (header.finished, header.cpu_ns) = (u32::from(finished), 5);
+    header_bytes(&header).to_vec()
+}
+
+#[test]
+fn a_merged_file_that_is_cut_gives_the_ranks_that_are_whole() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut bytes = headwater_format::spool::layout::MERGED_MAGIC
+        .to_le_bytes()
+        .to_vec();
+    for blob in [blob(0, true), blob(1, true)] {
+        bytes.extend((blob.len() as u64).to_le_bytes());
+        bytes.extend(blob);
+    }
+    let read = |len: usize| {
+        std::fs::write(dir.path().join("merged.spool"), &bytes[..len]).expect("writes");
+        read_spool(dir.path())
+    };
+    let whole = read(bytes.len()).expect("a whole file");
+    assert_eq!((whole.ranks.len(), whole.header.missing.len()), (2, 0));
+    let cut = read(bytes.len() - 1).expect("rank 0 is whole");
+    assert_eq!((cut.ranks.len(), &cut.header.incomplete[..]), (1, &[1][..]));
+    assert!(cut.header.missing[0].contains("nothing is left of rank 1."));
+    assert!(matches!(read(1000), Err(FormatError::Damaged { .. })));
+}
+
+#[test]
+fn what_a_rank_did_not_live_to_measure_is_missing() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for rank in 0..2 {
+        let file = dir.path().join(format!("host.{rank}.spool"));
+        std::fs::write(file, blob(rank, rank == 0)).expect("writes");
+    }
+    let run = read_spool(dir.path()).expect("two ranks");
+    let cpu: Vec<_> = run.ranks.iter().map(|r| r.cpu_ns).collect();
+    assert_eq!(cpu, [Some(5), None]);
+    assert!(run.ranks[1].minor_faults.is_none());
+    assert!(run.header.missing[0].contains("rank 1"));
+}
+
 #[test]
 fn spool_bytes_of_any_kind_are_no_panic() {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -139,9 +195,9 @@ fn spool_bytes_of_any_kind_are_no_panic() {
     let mut bytes = headwater_format::spool::layout::MAGIC
         .to_le_bytes()
         .to_vec();
-    bytes.extend([1, 0, 0, 0]);
+    bytes.extend(headwater_format::spool::layout::VERSION.to_le_bytes());
     let mut state = 7u64;
-    for len in (0..40_000).step_by(1999) {
+    for len in (0..40_000).step_by(3999) {
         while bytes.len() < len {
             state = state
                 .wrapping_mul(6364136223846793005)

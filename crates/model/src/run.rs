@@ -149,20 +149,21 @@ pub struct RankInfo {
     pub before_init_cpu_ns: u64,
     /// From leaving `MPI_Init` to entering `MPI_Finalize` (or the last sign of life), wall time.
     pub wall_ns: u64,
-    /// CPU time of the same stretch, all threads.
-    pub cpu_ns: u64,
+    /// CPU time of the same stretch, all threads; like the four counts below read at its end, and
+    /// therefore missing where the rank did not finish.
+    pub cpu_ns: Option<u64>,
     /// Time inside MPI calls in that stretch, wall time of the recorded threads.
     pub mpi_wall_ns: u64,
     /// Time ready to run but without a core in that stretch.
     pub runq_ns: u64,
     /// Minor page faults.
-    pub minor_faults: u64,
+    pub minor_faults: Option<u64>,
     /// Major page faults.
-    pub major_faults: u64,
+    pub major_faults: Option<u64>,
     /// Voluntary context switches.
-    pub voluntary_switches: u64,
+    pub voluntary_switches: Option<u64>,
     /// Involuntary context switches.
-    pub involuntary_switches: u64,
+    pub involuntary_switches: Option<u64>,
     /// Times a sample found the thread on another core than the one before.
     pub migrations: u64,
 }
@@ -240,7 +241,7 @@ pub struct MpiCalls {
     pub comm: u16,
     /// Partner rank minus own rank, both in world ranks; see [`peer`] for the special values.
     pub peer: i32,
-    /// Message tag; `i32::MIN` where the call has none.
+    /// Message tag; see [`tag`] for the special values.
     pub tag: i32,
     /// Size class: number of bits of the message's byte count (0 for an empty message).
     pub size_class: u8,
@@ -268,6 +269,14 @@ pub mod peer {
     pub const ANY: i32 = i32::MIN + 2;
     /// A partner whose world rank could not be found.
     pub const UNKNOWN: i32 = i32::MIN + 3;
+}
+
+/// Special values of [`MpiCalls::tag`]; MPI's own tags are not negative, but for that of any tag.
+pub mod tag {
+    /// The call has no tag.
+    pub const NONE: i32 = i32::MIN;
+    /// Several tags: a program had too many of them to count each for itself.
+    pub const MANY: i32 = i32::MIN + 1;
 }
 
 /// Messages between the same two places, from those that both ends sampled.
@@ -300,19 +309,20 @@ pub struct MessageEdge {
 pub struct CollectiveWait {
     /// Rank that called.
     pub rank: Rank,
-    /// Call site.
+    /// Call site; of a nonblocking one that of the call that completes it, where ranks wait.
     pub ctx: CtxId,
-    /// Index into [`Run::functions`].
+    /// Index into [`Run::functions`]; of a nonblocking one the function that posts it.
     pub func: u16,
     /// Index into [`Run::comms`].
     pub comm: u16,
     /// Instances sampled on all ranks of the communicator.
     pub sampled: u64,
-    /// Time from own arrival to the last arrival (for rooted kinds: to the root's or from the root).
+    /// Time from own arrival to the last arrival (for rooted kinds: to the root's or from the root). A
+    /// nonblocking one arrives when it is posted; this rank waits from the call that completes it.
     pub wait_ns: u64,
     /// Instances in which this rank arrived last.
     pub last: u64,
-    /// Time from the last arrival to own leave.
+    /// Time from the last arrival to own leave, within the call that completes it.
     pub after_last_ns: u64,
 }
 
@@ -331,7 +341,8 @@ pub enum EventKind {
     Recv = 2,
     /// A collective; `link` is the instance.
     Collective = 3,
-    /// The completion of a synchronous or rendezvous send; `link` is the message.
+    /// The completion of a nonblocking send; `link` is the message. Not in windows: sends wait for
+    /// nobody in a replay.
     SendDone = 4,
     /// The posting of a nonblocking receive; `link` is the message.
     RecvPost = 5,

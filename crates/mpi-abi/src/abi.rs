@@ -33,8 +33,6 @@ pub struct Abi {
     pub any_tag: i32,
     /// `MPI_PROC_NULL`.
     pub proc_null: i32,
-    /// `MPI_ROOT`.
-    pub root: i32,
     /// `MPI_STATUS_IGNORE`.
     pub status_ignore: u64,
     /// `MPI_STATUSES_IGNORE`.
@@ -43,14 +41,10 @@ pub struct Abi {
     pub comm_world: Option<u64>,
     /// `MPI_COMM_NULL`, where it is not the address of a symbol.
     pub comm_null: Option<u64>,
-    /// `MPI_REQUEST_NULL`, where it is not the address of a symbol.
-    pub request_null: Option<u64>,
     /// `MPI_BYTE`, where it is not the address of a symbol.
     pub byte: Option<u64>,
     /// `MPI_IN_PLACE` in C.
     pub in_place: u64,
-    /// `MPI_UNDEFINED`.
-    pub undefined: i32,
     /// `MPI_ERR_OTHER`.
     pub err_other: i32,
     /// Whether Fortran calls go to `PMPI_*` past the C wrappers.
@@ -69,15 +63,12 @@ const FAMILIES: [Abi; 3] = [
         any_source: -1,
         any_tag: -1,
         proc_null: -2,
-        root: -4,
         status_ignore: 0,
         statuses_ignore: 0,
         comm_world: None,
         comm_null: None,
-        request_null: None,
         byte: None,
         in_place: 1,
-        undefined: -32766,
         err_other: 16,
         fortran_past_c: true,
         f08_past_c: true,
@@ -91,15 +82,12 @@ const FAMILIES: [Abi; 3] = [
         any_source: -2,
         any_tag: -1,
         proc_null: -1,
-        root: -3,
         status_ignore: 1,
         statuses_ignore: 1,
         comm_world: Some(0x4400_0000),
         comm_null: Some(0x0400_0000),
-        request_null: Some(0x2c00_0000),
         byte: Some(0x4c00_010d),
         in_place: u64::MAX,
-        undefined: -32766,
         err_other: 15,
         fortran_past_c: false,
         f08_past_c: true,
@@ -113,15 +101,12 @@ const FAMILIES: [Abi; 3] = [
         any_source: -1,
         any_tag: -2,
         proc_null: -3,
-        root: -4,
         status_ignore: 0,
         statuses_ignore: 0,
         comm_world: Some(0x101),
         comm_null: Some(0x100),
-        request_null: Some(0x180),
         byte: Some(0x207),
         in_place: 1,
-        undefined: -32766,
         err_other: 16,
         fortran_past_c: true,
         f08_past_c: true,

@@ -45,6 +45,10 @@ pub enum Class {
     CommFree,
     /// Gives a datatype up.
     TypeFree,
+    /// Calls a request off.
+    Cancel,
+    /// Starts processes.
+    Spawn,
     /// Anything else: timed and counted only.
     Other,
 }

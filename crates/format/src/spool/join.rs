@@ -2,7 +2,9 @@
 //!
 //! Wait states by the formulas that Scalasca documents: a late sender's wait is
 //! `min(E_send, X_recv) − E_recv` with the enter of the *completing* call, a call that completes
-//! several messages counts its longest wait once; waits are never negative.
+//! several messages counts its longest wait once; waits are never negative. A late receiver's wait is
+//! that of the blocking send, or of the call that completes a nonblocking one, until the receive is
+//! posted. A nonblocking collective arrives where it is posted and waits where it is completed.
 
 use super::clock::Clocks;
 use super::layout::{EventRow, MessageRow};
@@ -19,6 +21,19 @@ const MOST_WINDOWS: usize = 6;
 
 /// Sending rank, receiving rank, and the contexts that send, post and complete.
 type EdgeKey = (u32, u32, CtxId, CtxId, CtxId);
+
+/// The longest wait of each call, by rank and enter, with the edge that it is counted for.
+#[derive(Default)]
+struct Longest(FxHashMap<(u32, u64), (u64, EdgeKey)>);
+
+impl Longest {
+    fn take(&mut self, call: (u32, u64), wait: u64, key: EdgeKey) {
+        let slot = self.0.entry(call).or_insert((wait, key));
+        if wait > slot.0 {
+            *slot = (wait, key);
+        }
+    }
+}
 
 /// One end of a message, or one rank's part in a collective.
 pub(super) struct End {
@@ -39,6 +54,14 @@ impl End {
             post: number.ctx(row.post_ctx),
             comm: number.comm(row.comm),
             func,
+        }
+    }
+
+    /// Clock when it was posted; that of the call itself where it posts.
+    fn posted_ns(&self) -> u64 {
+        match self.row.post_ns {
+            0 => self.row.enter_ns,
+            posted => posted,
         }
     }
 
@@ -73,11 +96,15 @@ impl Seen {
 /// Joins sampled messages to edges and sampled collectives to waits.
 pub(super) fn messages(run: &mut Run, ends: Vec<End>, clocks: &Clocks) {
     let mut sends: FxHashMap<u64, &End> = FxHashMap::default();
+    let mut done: FxHashMap<u64, &End> = FxHashMap::default();
     let mut collectives: FxHashMap<u64, Vec<&End>> = FxHashMap::default();
     for end in &ends {
         match end.kind() {
             Some(EventKind::Send) => {
                 sends.insert(end.row.id, end);
+            }
+            Some(EventKind::SendDone) => {
+                done.insert(end.row.id, end);
             }
             Some(EventKind::Collective) => collectives.entry(end.row.id).or_default().push(end),
             _ => {}
@@ -85,7 +112,7 @@ pub(super) fn messages(run: &mut Run, ends: Vec<End>, clocks: &Clocks) {
     }
     let at = |e: &End, ns: u64| clocks.common(e.rank, ns);
     let mut edges: FxHashMap<EdgeKey, MessageEdge> = FxHashMap::default();
-    let mut longest: FxHashMap<(u32, u64), (u64, EdgeKey)> = FxHashMap::default();
+    let (mut late_senders, mut late_receivers) = (Longest::default(), Longest::default());
     for recv in ends.iter().filter(|e| e.kind() == Some(EventKind::Recv)) {
         let Some(send) = sends.get(&recv.row.id) else {
             continue;
@@ -105,26 +132,25 @@ pub(super) fn messages(run: &mut Run, ends: Vec<End>, clocks: &Clocks) {
         let wait = at(send, send.row.enter_ns).min(leave).saturating_sub(enter);
         if wait > 0 {
             edge.late_senders += 1;
-            let slot = longest
-                .entry((recv.rank, recv.row.enter_ns))
-                .or_insert((0, key));
-            if wait > slot.0 {
-                *slot = (wait, key);
-            }
+            late_senders.take((recv.rank, recv.row.enter_ns), wait, key);
         } else {
-            let posted = if recv.row.post_ns > 0 {
-                at(recv, recv.row.post_ns)
-            } else {
-                enter
-            };
+            let posted = at(recv, recv.posted_ns());
+            // Where the sender waits: in the send itself or where that is completed.
+            let send = done.get(&send.row.id).unwrap_or(send);
             if at(send, send.row.leave_ns) > posted {
-                edge.late_receiver_ns += posted.saturating_sub(at(send, send.row.enter_ns));
+                let wait = posted.saturating_sub(at(send, send.row.enter_ns));
+                late_receivers.take((send.rank, send.row.enter_ns), wait, key);
             }
         }
     }
-    for (wait, key) in longest.into_values() {
+    for (wait, key) in late_senders.0.into_values() {
         if let Some(edge) = edges.get_mut(&key) {
             edge.late_sender_ns += wait;
+        }
+    }
+    for (wait, key) in late_receivers.0.into_values() {
+        if let Some(edge) = edges.get_mut(&key) {
+            edge.late_receiver_ns += wait;
         }
     }
     let mut all: Vec<MessageEdge> = edges.into_values().collect();
@@ -154,11 +180,12 @@ fn collective_waits(
             continue;
         }
         let enter = |e: &End| at(e, e.row.enter_ns);
-        let latest = parts.iter().map(|e| enter(e)).max().unwrap_or(0);
+        let arrival = |e: &End| at(e, e.posted_ns());
+        let latest = parts.iter().map(|e| arrival(e)).max().unwrap_or(0);
         let root = parts
             .iter()
             .find(|e| e.rank == e.row.peer)
-            .map(|e| enter(e));
+            .map(|e| arrival(e));
         for e in &parts {
             let leave = at(e, e.row.leave_ns);
             let until = match (class, root) {
@@ -177,8 +204,8 @@ fn collective_waits(
                 });
             row.sampled += 1;
             row.wait_ns += until.min(leave).saturating_sub(enter(e));
-            row.last += u64::from(enter(e) == latest);
-            row.after_last_ns += leave.saturating_sub(latest);
+            row.last += u64::from(arrival(e) == latest);
+            row.after_last_ns += leave.saturating_sub(latest.max(enter(e)));
         }
     }
     let mut all: Vec<CollectiveWait> = waits.into_values().collect();

@@ -14,7 +14,7 @@ pub const MERGED_NAME: &str = "merged.spool";
 /// Ending of process files.
 pub const PROCESS_ENDING: &str = ".spool";
 /// Version of rows and header.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
 /// Counters that a sample can hold.
@@ -111,7 +111,7 @@ pub struct FileHeader {
     pub hz: u32,
     /// Counters in a sample.
     pub counters: u32,
-    /// Seconds since 1970 at clock 0, nanoseconds.
+    /// Clock 0 in nanoseconds since 1970.
     pub unix_ns: u64,
     /// Process start to leaving `MPI_Init`.
     pub before_init_wall_ns: u64,
@@ -121,14 +121,17 @@ pub struct FileHeader {
     pub init_ns: u64,
     /// Clock when `MPI_Finalize` was entered, or of the last sign of life.
     pub end_ns: u64,
-    /// CPU time of the process between the two.
+    /// CPU time of the process between the two; 0 until it has finished.
     pub cpu_ns: u64,
     /// Wall time inside MPI between the two.
     pub mpi_ns: u64,
     /// Run-queue delay between the two.
     pub runq_ns: u64,
-    /// Page faults without and with disk, switches with and without consent, migrations.
+    /// Page faults without and with disk, switches with and without consent, between the two, 0 until it
+    /// has finished; migrations so far.
     pub usage: [u64; 5],
+    /// The same when `MPI_Init` was left, from which `usage` is counted.
+    pub usage_before: [u64; 5],
     /// How this clock compares with rank 0's, at the start and at the end.
     pub alignments: [Alignment; 2],
     /// Host name.

@@ -13,6 +13,9 @@ use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 
+/// Ranks that are looked for at the most, whatever a damaged header says.
+const MOST_RANKS: u32 = 1 << 24;
+
 /// One process's data.
 struct Part {
     header: FileHeader,
@@ -43,10 +46,11 @@ impl Renumber {
 /// Reads the spool in `dir`.
 ///
 /// # Errors
-/// A directory without spool files, or files of another version or kind. Files that are cut short
-/// give the rows that are there.
+/// A directory without spool files, or files of another version or kind. A process file that is cut
+/// short gives the rows that are there, a merged file the ranks that are whole; the header says which
+/// ranks are missing.
 pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
-    let mut parts = parts(dir)?;
+    let (mut parts, cut) = parts(dir)?;
     parts.sort_by_key(|p| {
         (
             p.header.rank,
@@ -58,24 +62,41 @@ pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
     if parts.is_empty() {
         return Err(FormatError::NothingRecorded(dir.to_path_buf()));
     }
-    Ok(unite(&parts))
+    let mut run = unite(&parts);
+    if cut {
+        let gone = gone(&parts, run.header.ranks);
+        run.header.missing.push(format!(
+            "{MERGED_NAME} was cut short: nothing is left of rank{} {gone}.",
+            if gone.len() == 1 { "" } else { "s" }
+        ));
+    }
+    Ok(run)
 }
 
-fn parts(dir: &Path) -> Result<Vec<Part>, FormatError> {
+/// Ranks of which there are no data.
+fn gone(parts: &[Part], ranks: u32) -> RankSet {
+    let there: RankSet = parts.iter().map(|p| p.header.rank).collect();
+    (0..ranks.min(MOST_RANKS))
+        .filter(|r| !there.contains(*r))
+        .collect()
+}
+
+/// All parts in `dir`, and whether a merged file was cut short.
+fn parts(dir: &Path) -> Result<(Vec<Part>, bool), FormatError> {
     let listing = std::fs::read_dir(dir).map_err(FormatError::io("read", dir))?;
     let mut files: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
     files.retain(|f| f.to_string_lossy().ends_with(PROCESS_ENDING));
     files.sort();
-    let mut out = Vec::new();
+    let (mut out, mut cut) = (Vec::new(), false);
     for file in files {
         let bytes = std::fs::read(&file).map_err(FormatError::io("read", &file))?;
         if file.file_name().is_some_and(|n| n == MERGED_NAME) {
-            merged(&file, &bytes, &mut out)?;
+            cut |= merged(&file, &bytes, &mut out)?;
         } else if let Some(part) = part(&file, bytes)? {
             out.push(part);
         }
     }
-    Ok(out)
+    Ok((out, cut))
 }
 
 /// A process file that was made but never written to is a process that died at once: no part.
@@ -99,7 +120,8 @@ fn part(file: &Path, bytes: Vec<u8>) -> Result<Option<Part>, FormatError> {
     }
 }
 
-fn merged(file: &Path, bytes: &[u8], out: &mut Vec<Part>) -> Result<(), FormatError> {
+/// Takes the ranks of a merged file that are whole; gives whether it was cut short behind them.
+fn merged(file: &Path, bytes: &[u8], out: &mut Vec<Part>) -> Result<bool, FormatError> {
     let word = |at: usize| {
         bytes
             .get(at..at + 8)
@@ -119,15 +141,18 @@ fn merged(file: &Path, bytes: &[u8], out: &mut Vec<Part>) -> Result<(), FormatEr
             bytes.get(start..start.checked_add(usize::try_from(len).ok()?)?)
         });
         let Some(blob) = blob else {
-            return Err(FormatError::damaged(
-                file,
-                "it ends in the middle of a rank's data",
-            ));
+            if out.is_empty() {
+                return Err(FormatError::damaged(
+                    file,
+                    "it ends in the middle of its first rank's data",
+                ));
+            }
+            return Ok(true);
         };
         at += 8 + blob.len();
         out.extend(part(file, blob.to_vec())?);
     }
-    Ok(())
+    Ok(false)
 }
 
 fn unite(parts: &[Part]) -> Run {
@@ -364,6 +389,7 @@ fn sample(r: &SampleRow, n: &Renumber, counters: usize) -> Sample {
 fn rank_info(part: &Part, header: &Header) -> RankInfo {
     let h = &part.header;
     let host = text(&h.host);
+    let at_end = |value: u64| (h.finished == 1).then_some(value);
     RankInfo {
         rank: h.rank,
         node: header.nodes.iter().position(|n| *n == host).unwrap_or(0) as u32,
@@ -373,13 +399,13 @@ fn rank_info(part: &Part, header: &Header) -> RankInfo {
         before_init_wall_ns: h.before_init_wall_ns,
         before_init_cpu_ns: h.before_init_cpu_ns,
         wall_ns: h.end_ns.saturating_sub(h.init_ns),
-        cpu_ns: h.cpu_ns,
+        cpu_ns: at_end(h.cpu_ns),
         mpi_wall_ns: h.mpi_ns,
         runq_ns: h.runq_ns,
-        minor_faults: h.usage[0],
-        major_faults: h.usage[1],
-        voluntary_switches: h.usage[2],
-        involuntary_switches: h.usage[3],
+        minor_faults: at_end(h.usage[0]),
+        major_faults: at_end(h.usage[1]),
+        voluntary_switches: at_end(h.usage[2]),
+        involuntary_switches: at_end(h.usage[3]),
         migrations: h.usage[4],
     }
 }
@@ -426,9 +452,20 @@ fn header(parts: &[Part]) -> Header {
         .filter(|p| p.header.finished == 1)
         .map(|p| p.header.rank)
         .collect();
-    out.incomplete = (0..out.ranks.min(1 << 24))
+    out.incomplete = (0..out.ranks.min(MOST_RANKS))
         .filter(|r| !finished.contains(*r))
         .collect();
+    let cut_off: RankSet = parts
+        .iter()
+        .filter(|p| p.header.finished != 1)
+        .map(|p| p.header.rank)
+        .collect();
+    if !cut_off.is_empty() {
+        out.missing.push(format!(
+            "CPU time, page faults and context switches of rank{} {cut_off} as a whole: known only where MPI_Finalize is reached.",
+            if cut_off.len() == 1 { "" } else { "s" }
+        ));
+    }
     let lost: u64 = parts
         .iter()
         .flat_map(|p| p.header.descs.iter().take(p.header.tables as usize))

@@ -51,6 +51,16 @@ macro_rules! column {
             ),
         }
     };
+    ($row:ty, $field:ident maybe, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Unsigned(
+                Box::new(|r: &$row| r.$field),
+                Box::new(|r: &mut $row, v| r.$field = v),
+            ),
+        }
+    };
     ($row:ty, $field:ident flag, $meaning:expr) => {
         Column {
             name: stringify!($field).to_string(),
@@ -137,13 +147,13 @@ tables! {
         before_init_wall_ns u u64: "process start to the end of MPI_Init, ns",
         before_init_cpu_ns u u64: "CPU time of the same, ns",
         wall_ns u u64: "end of MPI_Init to MPI_Finalize, ns",
-        cpu_ns u u64: "CPU time of the same, all threads, ns",
+        cpu_ns maybe: "CPU time of the same, all threads, ns; null where the rank did not finish",
         mpi_wall_ns u u64: "time in MPI calls, ns",
         runq_ns u u64: "time ready to run without a core, ns",
-        minor_faults u u64: "page faults without disk",
-        major_faults u u64: "page faults with disk",
-        voluntary_switches u u64: "context switches by waiting",
-        involuntary_switches u u64: "context switches by the scheduler",
+        minor_faults maybe: "page faults without disk; null where the rank did not finish",
+        major_faults maybe: "page faults with disk; the same",
+        voluntary_switches maybe: "context switches by waiting; the same",
+        involuntary_switches maybe: "context switches by the scheduler; the same",
         migrations u u64: "samples that found the thread on another core",
     }
     "segments" Segment {
@@ -166,7 +176,7 @@ tables! {
         func u u16: "row in functions",
         comm none u16: "row in comms; null where the call has none",
         peer i: "partner's world rank minus own; special values near the smallest 32-bit integer: +0 none, +1 MPI_PROC_NULL, +2 any, +3 unknown",
-        tag i: "tag; the smallest 32-bit integer where the call has none",
+        tag i: "tag; special values from the smallest 32-bit integer on: +0 none, +1 several, where there were too many",
         size_class u u8: "bits of the number of bytes of one call",
         count u u64: "calls",
         bytes u u64: "bytes of all calls",
@@ -190,12 +200,12 @@ tables! {
     "collectives" CollectiveWait {
         rank u u32: "rank",
         ctx ctx: "context of the call",
-        func u u16: "row in functions",
+        func u u16: "row in functions; the one that posted, where another call completes it",
         comm none u16: "row in comms",
         sampled u u64: "instances sampled on all ranks",
-        wait_ns u u64: "own arrival to that of whom it waits for, ns",
-        last u u64: "instances in which this rank came last",
-        after_last_ns u u64: "last arrival to own leave, ns",
+        wait_ns u u64: "time waited for whom it needs: from own arrival, or from the call that completes a nonblocking one, ns",
+        last u u64: "instances in which this rank came, or posted, last",
+        after_last_ns u u64: "last arrival to own leave, within the call that completes it, ns",
     }
     "events" StoredEvent {
         window u u32: "number of the window",
@@ -203,13 +213,13 @@ tables! {
         thread u u16: "thread of the rank",
         ctx ctx: "context of the call",
         func u u16: "row in functions",
-        kind u u8: "0 no partner, 1 send, 2 receive completed, 3 collective, 4 synchronous send completed, 5 receive posted",
+        kind u u8: "0 no partner, 1 send, 2 receive completed, 3 collective, 5 receive posted",
         first_of_call flag: "1 for the first row of a call",
         link u u32: "message or collective within the window; 0 for none",
         peer none u32: "partner or root; null for none",
         bytes u u64: "bytes",
         busy_ns u u64: "CPU time and time asleep since the previous call, ns",
-        enter_ns u u64: "start, from the start of the rank's previous row in the window, ns",
+        enter_ns u u64: "start, from the row before where that is of the same window, rank and thread, else from the window's earliest event, ns",
         mpi_ns u u64: "duration, ns",
     }
 }

@@ -29,17 +29,14 @@ fn describe<R>(columns: &[Column<R>]) -> Value {
         .into()
 }
 
-/// Starts of events relative to the row before of the same rank and window, and back.
+/// Starts of events relative to the row before of the same thread and window, and back.
 fn store(events: &[Event]) -> Vec<StoredEvent> {
-    let mut last = (u32::MAX, u32::MAX, 0);
+    let mut last = (None, 0);
     let mut out = Vec::with_capacity(events.len());
     for e in events {
-        let base = if (e.window, e.rank) == (last.0, last.1) {
-            last.2
-        } else {
-            0
-        };
-        last = (e.window, e.rank, e.enter_ns.max(base));
+        let of = Some((e.window, e.rank, e.thread));
+        let base = if of == last.0 { last.1 } else { 0 };
+        last = (of, e.enter_ns.max(base));
         out.push(StoredEvent {
             window: e.window,
             rank: e.rank,
@@ -60,16 +57,13 @@ fn store(events: &[Event]) -> Vec<StoredEvent> {
 }
 
 fn restore(stored: &[StoredEvent]) -> Vec<Event> {
-    let mut last = (u32::MAX, u32::MAX, 0);
+    let mut last = (None, 0u64);
     let mut out = Vec::with_capacity(stored.len());
     for s in stored {
-        let base = if (s.window, s.rank) == (last.0, last.1) {
-            last.2
-        } else {
-            0u64
-        };
+        let of = Some((s.window, s.rank, s.thread));
+        let base = if of == last.0 { last.1 } else { 0 };
         let enter_ns = base.saturating_add(s.enter_ns);
-        last = (s.window, s.rank, enter_ns);
+        last = (of, enter_ns);
         out.push(Event {
             window: s.window,
             rank: s.rank,
