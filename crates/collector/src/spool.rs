@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn modules_are_those_of_the_last_look_that_had_room() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let mut spool = Spool::create(dir.path(), "node", 1).expect("a spool");
+        let mut spool = Spool::create(dir.path(), "node", 0, 1).expect("a spool");
         let module = ModuleRow {
             base: 0,
             start: 0,

@@ -77,10 +77,11 @@ pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
             libc::SYS_process_vm_readv,
             libc::getpid(),
             &to,
-            1,
+            1usize,
             from.as_ptr(),
             n,
-            0,
+            // As wide as the kernel takes it: a narrow one leaves half of its place on the stack as it was.
+            0usize,
         )
     };
     n == addresses.len() && read == 8 * n as i64
