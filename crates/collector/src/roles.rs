@@ -156,7 +156,7 @@ impl<'a> Decoder<'a> {
             Class::Wait | Class::Test => self.look_at_requests(m),
             Class::Start => {
                 self.gather_handles(m);
-                self.start(t, call, m);
+                out.params = Some(self.start(t, call, m));
             }
             Class::CommFree | Class::RequestFree => self.gather_handles(m),
             Class::Cancel => {
@@ -291,13 +291,20 @@ impl<'a> Decoder<'a> {
         self.own_statuses(m, m.handles.len());
     }
 
-    fn start(&self, t: &mut Thread, call: &Call, m: &mut Messages) {
+    /// Requests are started; gives what the call is counted by: the one request's partner and tag, and
+    /// the bytes of all.
+    fn start(&self, t: &mut Thread, call: &Call, m: &mut Messages) -> Params {
         let handles = std::mem::take(&mut m.handles);
+        let mut params = NO_PARAMS;
         for handle in &handles {
             let Some(request) = m.requests.get(*handle).copied() else {
                 continue;
             };
             let comm = comms::find(request.comm);
+            params.bytes += request.bytes;
+            if handles.len() == 1 && request.work != Work::Collective {
+                params = self.params(comm, request.peer, request.tag, request.bytes);
+            }
             let mut id = 0;
             match request.work {
                 Work::Send => {
@@ -319,6 +326,7 @@ impl<'a> Decoder<'a> {
             }
         }
         m.handles = handles;
+        params
     }
 
     /// After the call: what it is counted by, and whether it found nothing to do.
@@ -330,7 +338,7 @@ impl<'a> Decoder<'a> {
         before: Before,
         result: i32,
     ) -> (Params, bool) {
-        let params = before.params.unwrap_or(NO_PARAMS);
+        let mut params = before.params.unwrap_or(NO_PARAMS);
         if result != 0 {
             return (params, false);
         }
@@ -341,6 +349,10 @@ impl<'a> Decoder<'a> {
         if let Some(mut m) = t.decoding.take() {
             self.conclude(t, call, &before, &params, &mut m);
             t.decoding = Some(m);
+        }
+        if self.function.mode == Mode::Persistent {
+            // Bytes move when the request is started.
+            params.bytes = 0;
         }
         (params, false)
     }

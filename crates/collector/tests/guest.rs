@@ -322,6 +322,27 @@ fn handlers_that_the_program_sets_for_every_signal_are_its_own() {
     }
 }
 
+/// The program's own clock is compared with what was recorded of its first computation.
+#[test]
+fn computation_before_the_first_call_keeps_its_time() {
+    let _alone = alone();
+    for case in cases("first.c") {
+        let out = case.record(&[]);
+        let said = String::from_utf8_lossy(&out.stdout);
+        let own: f64 = said.trim().parse().unwrap_or(0.0);
+        let run = case.recorded();
+        let first = run
+            .segments
+            .iter()
+            .filter(|s| s.rank == 0 && s.from == CtxId::NONE);
+        let seconds = first.map(|s| s.cpu_ns).sum::<u64>() as f64 * 1e-9;
+        assert!(
+            seconds > 0.8 * own && seconds < 1.2 * own,
+            "{seconds} of {own}"
+        );
+    }
+}
+
 #[test]
 fn an_exception_may_leave_a_call() {
     let _alone = alone();
@@ -432,11 +453,13 @@ fn corners_of_the_standard_are_read_right() {
         let out = case.unchanged("", &[]);
         assert!(out.status.success(), "{}", case.library);
         let run = case.recorded();
-        assert_eq!(run.messages.iter().map(|m| m.sampled).sum::<u64>(), 3);
+        assert_eq!(run.messages.iter().map(|m| m.sampled).sum::<u64>(), 7);
         for (name, bytes) in [
             ("MPI_Reduce_scatter_block", 2 * 2 * 4),
             ("MPI_Neighbor_alltoallv", 2 * 2 * 4),
             ("MPI_Neighbor_allgather", 2 * 4),
+            ("MPI_Send_init", 0),
+            ("MPI_Start", 4 * 8 * 4 + 2 * 4),
         ] {
             let is = |func: u16| run.functions.get(func as usize).is_some_and(|f| f == name);
             let sum: u64 = run

@@ -45,6 +45,19 @@ int main(int argc, char **argv) {
     MPI_Neighbor_allgather(&rank, 1, MPI_INT, in, 1, MPI_INT, ring);
     MPI_Comm_free(&ring);
 
+    /* Four messages by persistent sends. */
+    if (rank == 0) {
+        MPI_Send_init(in, 8, MPI_INT, 1, 12, MPI_COMM_WORLD, &request);
+        for (int i = 0; i < 4; i++) {
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(&request);
+    } else if (rank == 1) {
+        for (int i = 0; i < 4; i++)
+            MPI_Recv(in, 8, MPI_INT, 0, 12, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+
     /* A message over a copy that is made without blocking. */
     MPI_Comm copy;
     MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request);
