@@ -5,7 +5,7 @@
 //! distributed over vertices as the rank's samples after that call are. A rank with few samples
 //! leans on those of all ranks, with the weight of [`PRIOR`] samples; where nobody has a sample, the
 //! time goes to the vertex around both calls. Time asleep goes to the system calls that slept; what
-//! none of them explains (waiting for memory, mostly) is kept apart with the time without a core.
+//! none of them explains (joining a thread, waiting for memory) goes to the vertex around both calls.
 //!
 //! Ranks are taken in tiles of a fixed number, so that the result does not depend on how many
 //! threads work; what is summed over ranks is summed in whole nanoseconds, in which order is no matter.
@@ -166,7 +166,7 @@ fn tile(
 fn distribute(
     plan: &Plan<'_>,
     after: &After,
-    mut amount: Amount,
+    amount: Amount,
     own: &[Pooled],
     hz: f64,
     mut add: impl FnMut(usize, usize, f64),
@@ -174,7 +174,10 @@ fn distribute(
     let mine = &own[after.keys.clone()];
     let slept: u64 = mine.iter().map(|o| o.blocked).sum();
     let known = (slept as f64 * NANO).min(amount.blocked);
-    amount.runq += amount.blocked - known;
+    // The kernel tells being asleep from waiting for a core: what no call owns up to was asleep too.
+    for column in [0, 1] {
+        add(column, after.around, amount.blocked - known);
+    }
     for (key, o) in after.keys.clone().zip(mine).filter(|(_, o)| o.blocked > 0) {
         let seconds = o.blocked as f64 / slept as f64 * known;
         add(0, key, seconds);

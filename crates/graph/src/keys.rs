@@ -56,14 +56,15 @@ impl Mapped {
         Some(Key { after, vertex })
     }
 
-    /// The vertex around a segment, for time that no sample tells about.
+    /// The vertex around a segment, for time that no sample tells about: never one of its calls, even
+    /// where a call follows itself.
     fn around(&self, top: &TopDown, segment: &Segment) -> VertexIx {
         if let Some(base) = self.stages.base(segment.from) {
             return base;
         }
         match (self.call(segment.from), self.call(segment.to)) {
-            (Some(a), Some(b)) => top.common_ancestor(a, b),
-            (Some(a), None) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
+            (Some(a), Some(b)) if a != b => top.common_ancestor(a, b),
+            (Some(a), _) | (None, Some(a)) => top.get(a).parent.unwrap_or(TopDown::ROOT),
             (None, None) => TopDown::ROOT,
         }
     }

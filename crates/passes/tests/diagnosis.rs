@@ -184,6 +184,22 @@ fn work_that_stays_is_found_on_all_ranks() {
 }
 
 #[test]
+fn sleep_that_no_call_explains_is_sleep_around_the_calls() {
+    // Rank 1 joins a thread, say: it is asleep in nothing that was sampled.
+    let mut run = run(4, &[piece("MPI_Allreduce", |_, _| 1.0)]);
+    for s in run.segments.iter_mut().filter(|s| s.rank == 1) {
+        (s.blocked_ns, s.wall_ns) = (1_000_000_000, 2_000_000_000);
+    }
+    let d = diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough");
+    let found: Vec<_> = d
+        .causes
+        .iter()
+        .map(|c| (c.class, c.ranks.to_string(), c.place.first_line))
+        .collect();
+    assert_eq!(found, [(CauseClass::SystemCallOrIo, "1".to_string(), 2)]);
+}
+
+#[test]
 fn ranks_crowded_on_one_core_are_told_though_all_cores_have_several() {
     // Four ranks on two cores; each rank waits while the others on its core compute.
     let crowded = |on_first: u32| {
