@@ -20,6 +20,7 @@ mod align;
 mod args;
 mod clock;
 mod comms;
+mod completion;
 mod context;
 mod counters;
 mod dispatch;

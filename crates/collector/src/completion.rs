@@ -1,0 +1,118 @@
+//! Requests that are completed: received messages, sends that were waited for, collectives, receives
+//! that were called off.
+
+use crate::comms;
+use crate::links::{call_off, link, lost, recv_id, recv_link};
+use crate::requests::{Request, Work};
+use crate::roles::{Decoder, Messages};
+use crate::thread::Thread;
+use headwater_model::run::EventKind;
+use headwater_mpi_abi::Role;
+
+impl Decoder<'_> {
+    /// Finds out which requests a wait or test has completed.
+    pub fn completed(&self, t: &mut Thread, m: &mut Messages) {
+        let handles = std::mem::take(&mut m.handles);
+        let one = self
+            .shape
+            .at(Role::Status)
+            .map_or(0, |at| self.args.raw(at));
+        let many = self
+            .shape
+            .at(Role::Statuses)
+            .map_or(0, |at| self.args.raw(at));
+        // Fortran counts from 1.
+        let base = i32::from(self.args.fortran());
+        if let (Some(n), Some(list)) = (self.shape.at(Role::Outcount), self.shape.at(Role::Indices))
+        {
+            for i in 0..self.args.int_at(n, 0).max(0) as usize {
+                let which = self.args.int_at(list, i) - base;
+                if let Some(h) = usize::try_from(which).ok().and_then(|w| handles.get(w)) {
+                    self.finish(t, m, *h, (many, i));
+                }
+            }
+        } else if let Some(at) = self.shape.at(Role::Index) {
+            let which = self.args.int_at(at, 0) - base;
+            if let Some(h) = usize::try_from(which).ok().and_then(|w| handles.get(w)) {
+                self.finish(t, m, *h, (one, 0));
+            }
+        } else {
+            for (i, h) in handles.iter().enumerate() {
+                self.finish(t, m, *h, if many != 0 { (many, i) } else { (one, 0) });
+            }
+        }
+        m.handles = handles;
+        // A call that completes receives too has waited for those, as far as anybody can tell.
+        let waits = |kind| kind == EventKind::Recv as u8 || kind == EventKind::Collective as u8;
+        if t.links.iter().any(|l| waits(l.kind)) {
+            t.links.retain(|l| l.kind != EventKind::SendDone as u8);
+        }
+    }
+
+    /// Takes back the number of a receive that was called off; `id` is that of its message.
+    pub fn call_off(&self, m: &mut Messages, request: &Request, id: u64) {
+        if request.work == Work::Recv && request.id != 0 {
+            let comm = comms::find(request.comm);
+            call_off(m, comm, request.peer, request.tag, id);
+        }
+    }
+
+    fn finish(&self, t: &mut Thread, m: &mut Messages, handle: u64, status: (u64, usize)) {
+        let Some(known) = m.requests.get(handle) else {
+            return;
+        };
+        let request = *known;
+        (known.active, known.cancelled) = (false, false);
+        if !request.persistent {
+            m.requests.remove(handle);
+        }
+        // Waiting for a persistent request that was not started says nothing.
+        if !request.active {
+            return;
+        }
+        if request.cancelled && self.was_cancelled(status.0, status.1) {
+            self.call_off(m, &request, request.id);
+            return;
+        }
+        let comm = comms::find(request.comm);
+        match request.work {
+            Work::Matched => {}
+            Work::Send => {
+                if request.id != 0 {
+                    let to = comm.and_then(|c| c.world(request.peer));
+                    let mut l = link(
+                        EventKind::SendDone,
+                        request.id,
+                        to.unwrap_or(u32::MAX),
+                        request.bytes,
+                    );
+                    (l.post_ctx, l.post_ns) = request.post;
+                    t.links.push(l);
+                }
+            }
+            Work::Recv => {
+                if request.id != 0 && lost(m, comm, request.peer, request.tag) {
+                    return;
+                }
+                let (mut id, mut source) = (request.id, request.peer);
+                if id == 0 {
+                    let (s, tag) = self.status(status.0, status.1);
+                    source = s;
+                    id = recv_id(m, comm, s, tag);
+                }
+                recv_link(t, comm, source, id, request.bytes, request.post);
+            }
+            Work::Collective => {
+                let mut l = link(
+                    EventKind::Collective,
+                    request.id,
+                    request.root,
+                    request.bytes,
+                );
+                (l.post_ctx, l.post_ns) = request.post;
+                l.posted_by = Some(request.made_by);
+                t.links.push(l);
+            }
+        }
+    }
+}
