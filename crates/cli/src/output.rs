@@ -6,6 +6,7 @@ use crate::exit;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+use std::process::Command;
 
 /// Version of the JSON of `record`, `structure` and `doctor`; that of a diagnosis is its own.
 pub const SCHEMA: u32 = 1;
@@ -30,6 +31,28 @@ pub fn width() -> usize {
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     };
     said.or_else(terminal).unwrap_or(PAGE)
+}
+
+/// The line that a shell takes for `command`: what it sets in the environment, the program, its arguments.
+pub fn shell_line(command: &Command) -> String {
+    let set = command.get_envs().filter_map(|(name, value)| {
+        let value = quoted(&value?.to_string_lossy());
+        Some(format!("{}={value}", name.to_string_lossy()))
+    });
+    let words = [command.get_program()]
+        .into_iter()
+        .chain(command.get_args());
+    let words = words.map(|w| quoted(&w.to_string_lossy()));
+    set.chain(words).collect::<Vec<_>>().join(" ") + "\n"
+}
+
+/// `word` as a shell reads it whole.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Writes a file that the user named.

@@ -58,6 +58,65 @@ fn a_program_is_recorded_under_each_library_with_every_call_counted() {
 }
 
 #[test]
+fn the_programs_own_arguments_may_grow_with_the_ranks() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = app(dir.path(), "openmpi") else {
+        return;
+    };
+    let run = |args: &[&str]| {
+        let mut command = headwater(dir.path());
+        command.env("HEADWATER_COLLECTOR", collector()).args(args);
+        command.output().expect("runs")
+    };
+    let program = program.display().to_string();
+    let out = run(&["run", "-n", "2,3", "--dry-run", "--", &program, "{np}00"]);
+    let text = String::from_utf8_lossy(&out.stdout);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2, "{text}{}", said(&out));
+    for (line, n) in lines.iter().zip([2, 3]) {
+        assert!(line.contains("mpirun"), "{line}");
+        assert!(line.contains(&format!("-n {n} ")), "{line}");
+        let end = format!("exec --spool SPOOL -- {program} {n}00");
+        assert!(line.ends_with(&end), "what is really run: {line}");
+    }
+    let launch = ["mpirun.openmpi", "--oversubscribe", "-n", "3", &program];
+    let out = run(&[&["run", "-q", "-n", "2", "--"], &launch[..], &["0", "{np}"]].concat());
+    assert_eq!(out.status.code(), Some(2));
+    let told = said(&out);
+    assert!(told.contains("2 ranks were asked for and 3 recorded") && told.lines().count() == 1);
+}
+
+#[test]
+fn exec_shows_what_it_becomes() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", "/etc/passwd")
+        .env_remove("LD_PRELOAD")
+        .args(["exec", "--dry-run", "--hz", "50", "--spool", "S", "--"])
+        .args(["app", "a b", "it's"])
+        .output()
+        .expect("runs");
+    assert_eq!(
+        String::from_utf8_lossy(&out.stdout),
+        "HEADWATER_HZ=50 HEADWATER_SPOOL=S LD_PRELOAD=/etc/passwd app 'a b' 'it'\\''s'\n"
+    );
+}
+
+#[test]
+fn a_launcher_that_refuses_is_told() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .args(["record", "--", "sh", "-c", "echo no slots >&2; exit 7"])
+        .output()
+        .expect("runs");
+    let told = said(&out);
+    assert!(told.starts_with("no slots\n") && told.contains("ended with exit code 7"));
+    assert!(told.contains("what it last said is above"), "{told}");
+    assert_eq!(out.status.code(), Some(7));
+}
+
+#[test]
 fn a_failing_program_keeps_its_code_and_its_data() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let Some(program) = app(dir.path(), "openmpi") else {

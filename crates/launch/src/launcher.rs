@@ -185,6 +185,19 @@ fn program_at(launcher: &Launcher, name: &str, words: &[String]) -> Result<usize
     }
 }
 
+/// Whether `command` starts its ranks itself: its first word is a launcher, or nothing that loads MPI,
+/// as a script of the user's.
+pub fn brings_launcher(command: &[String]) -> bool {
+    let Some(first) = command.first() else {
+        return false;
+    };
+    let loads_mpi = |path: PathBuf| {
+        use LaunchError::{NoMpi, NotFound, Script};
+        !matches!(mpi_library(&path), Err(NoMpi(_) | NotFound(_) | Script(_)))
+    };
+    recognise(first).is_some() || !find_program(first).is_some_and(loads_mpi)
+}
+
 /// A command line, and what its environment needs besides.
 pub type Plan = (Vec<String>, Vec<(&'static str, &'static str)>);
 

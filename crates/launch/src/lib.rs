@@ -14,9 +14,10 @@ mod table;
 
 pub use error::LaunchError;
 pub use launcher::{
-    Plan, command_for, installed, launcher_library, place_before_program, recognise,
+    Plan, brings_launcher, command_for, installed, launcher_library, place_before_program,
+    recognise,
 };
 pub use library::{MpiKind, mpi_library};
-pub use preload::{collector_path, exec};
+pub use preload::{collector_path, exec, with_collector};
 pub use supervise::{Ended, supervise};
 pub use table::Launcher;

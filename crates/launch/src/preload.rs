@@ -34,31 +34,37 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
         .ok_or(LaunchError::NoCollector(own))
 }
 
-/// Becomes `program` with the collector loaded: same process, so signals and exit code are its own.
-/// Returns only if that fails.
-pub fn exec(program: &[String], spool: Option<&Path>, hz: Option<u32>) -> LaunchError {
-    let Some(name) = program.first() else {
-        return LaunchError::NoProgram;
-    };
-    let collector = match collector_path() {
-        Ok(path) => path,
-        Err(e) => return e,
-    };
-    let mut preload = collector.into_os_string();
+/// The command that is `program` with the collector loaded: for [`exec`].
+///
+/// # Errors
+/// No program; no collector.
+pub fn with_collector(
+    program: &[String],
+    spool: Option<&Path>,
+    hz: Option<u32>,
+) -> Result<Command, LaunchError> {
+    let (name, arguments) = program.split_first().ok_or(LaunchError::NoProgram)?;
+    let mut preload = collector_path()?.into_os_string();
     if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|v| !v.is_empty()) {
         preload.push(":");
         preload.push(before);
     }
     let mut command = Command::new(name);
-    command.args(&program[1..]).env("LD_PRELOAD", preload);
+    command.args(arguments).env("LD_PRELOAD", preload);
     if let Some(spool) = spool {
         command.env("HEADWATER_SPOOL", spool);
     }
     if let Some(hz) = hz {
         command.env("HEADWATER_HZ", hz.to_string());
     }
+    Ok(command)
+}
+
+/// Becomes `command`: same process, so signals and exit code are its own. Returns only if that fails.
+pub fn exec(mut command: Command) -> LaunchError {
+    let source = command.exec();
     LaunchError::Start {
-        program: name.clone(),
-        source: command.exec(),
+        program: command.get_program().to_string_lossy().into_owned(),
+        source,
     }
 }

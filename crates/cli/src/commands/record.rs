@@ -3,11 +3,11 @@
 use super::{Failure, Outcome};
 use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
-use crate::output::{SCHEMA, print};
+use crate::output::{SCHEMA, print, shell_line};
 use crate::progress::Progress;
-use headwater_format::{open_run, run_bytes};
-use headwater_launch::{Ended, collector_path, place_before_program, supervise};
-use headwater_model::run::Run;
+use headwater_format::{FormatError, open_run, run_bytes};
+use headwater_launch::{Ended, collector_path, place_before_program, supervise, with_collector};
+use headwater_model::run::{Header, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -45,23 +45,18 @@ pub struct Told<'a> {
 
 /// `headwater exec`: becomes the program.
 pub fn exec(args: &ExecArgs) -> Outcome {
-    if args.recording.dry_run {
-        let collector = collector_path().map_err(|e| e.to_string())?;
-        return print(&format!(
-            "LD_PRELOAD={} {}\n",
-            collector.display(),
-            args.program.join(" ")
-        ));
+    let (spool, recording) = (args.spool.as_deref(), &args.recording);
+    let command = with_collector(&args.program, spool, recording.hz).map_err(|e| e.to_string())?;
+    if recording.dry_run {
+        return print(&shell_line(&command));
     }
-    let failed = headwater_launch::exec(&args.program, args.spool.as_deref(), args.recording.hz);
-    Err(failed.to_string().into())
+    Err(headwater_launch::exec(command).to_string().into())
 }
 
 /// `headwater record`.
 pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
     if args.recording.dry_run {
-        let planned = wrapped(&args.command, Path::new("SPOOL"), &args.recording)?;
-        return print(&(planned.join(" ") + "\n"));
+        return print(&planned(&args.command, &[], &args.recording)?);
     }
     let progress = Progress::new(quiet, args.json.wanted());
     let recorded = record(
@@ -108,8 +103,13 @@ pub fn summary(recorded: &Recorded) -> String {
     line
 }
 
-/// The launcher's command line with us before the program.
-fn wrapped(command: &[String], spool: &Path, recording: &Recording) -> Result<Vec<String>, String> {
+/// What is run for `command`: the same with us before the program, and with `environment` set.
+fn launching(
+    command: &[String],
+    environment: &[(&str, &str)],
+    spool: &Path,
+    recording: &Recording,
+) -> Result<Command, String> {
     let own =
         std::env::current_exe().map_err(|e| format!("cannot find this program itself: {e}"))?;
     let mut ours = vec![
@@ -122,12 +122,21 @@ fn wrapped(command: &[String], spool: &Path, recording: &Recording) -> Result<Ve
         ours.extend(["--hz".into(), hz.to_string()]);
     }
     ours.push("--".into());
-    place_before_program(command, &ours).map_err(|e| e.to_string())
+    let line = place_before_program(command, &ours).map_err(|e| e.to_string())?;
+    let (first, rest) = line.split_first().ok_or("there is nothing to run")?;
+    let mut launcher = Command::new(first);
+    launcher.args(rest).envs(environment.iter().copied());
+    Ok(launcher)
 }
 
-/// Whether `command` can be run and recorded, before anything is made for it.
-pub fn check(command: &[String], recording: &Recording) -> Result<(), String> {
-    wrapped(command, Path::new(""), recording).map(|_| ())
+/// The line that would be run for `command`, with `SPOOL` for a directory that only recording makes.
+pub fn planned(
+    command: &[String],
+    environment: &[(&str, &str)],
+    recording: &Recording,
+) -> Result<String, String> {
+    let launcher = launching(command, environment, Path::new("SPOOL"), recording)?;
+    Ok(shell_line(&launcher))
 }
 
 /// A directory that is not there yet, for a run of this name.
@@ -162,41 +171,31 @@ pub fn record(
         None => free_name(&below.join(format!(".headwater-{}", std::process::id()))),
     };
     let spool = temporary.join("spool");
+    let mut launcher = launching(command, environment, &spool, recording)?;
     std::fs::create_dir_all(&spool).map_err(|e| {
         format!(
             "cannot make {}: {e}; give another place with -o",
             spool.display()
         )
     })?;
-    let line = wrapped(command, &spool, recording).inspect_err(|_| clear(&temporary))?;
-    let mut launcher = Command::new(&line[0]);
-    launcher.args(&line[1..]).envs(environment.iter().copied());
+    let name = launcher.get_program().to_string_lossy().into_owned();
     let ended = supervise(&mut launcher).map_err(|e| {
         clear(&temporary);
-        format!("cannot start {}: {e}", line[0])
+        format!("cannot start {name}: {e}")
     })?;
     let code = ended.code;
     let stage = progress.stage("joining what the ranks recorded", 0);
     let run = open_run(&temporary, |header| {
         header.launcher = command.to_vec();
         header.exit_code = Some(i32::from(code));
-        let program = header.program.rsplit('/').next().unwrap_or("run").to_string();
-        let job = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"].iter().find_map(|v| std::env::var(v).ok());
-        let default = format!("{program}.{}{}", header.ranks, job.map_or_else(String::new, |j| format!(".{j}")));
-        header.name = named.and_then(|n| n.file_name()).map_or(default, |n| n.to_string_lossy().into_owned());
+        header.name = named.and_then(|n| n.file_name()).map_or_else(
+            || default_name(header),
+            |n| n.to_string_lossy().into_owned(),
+        );
     })
     .map_err(|e| {
         clear(&temporary);
-        let failed = if code == 0 { String::new() } else { format!(" (the program ended with exit code {code})") };
-        let message = match e {
-            headwater_format::FormatError::NothingRecorded(_) => format!(
-                "nothing was recorded{failed}: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library and that {} can be written",
-                below.display()
-            ),
-            other => other.to_string(),
-        };
-        let code = if code == 0 { exit::BAD_USE } else { code };
-        Failure { code, message }
+        nothing(&e, code, &command.join(" "), &below)
     })?;
     drop(stage);
     let dir = match named {
@@ -229,6 +228,31 @@ pub fn record(
         run,
         ended,
     })
+}
+
+/// What a run is called that the user gave no name: program, ranks and job.
+fn default_name(header: &Header) -> String {
+    const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
+    let program = header.program.rsplit('/').next().unwrap_or("run");
+    let job = JOBS.iter().find_map(|v| std::env::var(v).ok());
+    let job = job.map_or_else(String::new, |j| format!(".{j}"));
+    format!("{program}.{}{job}", header.ranks)
+}
+
+/// Why there is no run, of a command that ended with `code`.
+fn nothing(error: &FormatError, code: u8, command: &str, below: &Path) -> Failure {
+    let message = match error {
+        FormatError::NothingRecorded(_) if code != 0 => format!(
+            "nothing was recorded: {command} ended with exit code {code}, and no rank had called MPI_Init with the collector loaded; what it last said is above"
+        ),
+        FormatError::NothingRecorded(_) => format!(
+            "nothing was recorded: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library and that {} can be written",
+            below.display()
+        ),
+        other => other.to_string(),
+    };
+    let code = if code == 0 { exit::BAD_USE } else { code };
+    Failure { code, message }
 }
 
 /// Removes a directory that holds nothing worth keeping.

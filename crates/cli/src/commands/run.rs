@@ -4,7 +4,7 @@ use super::{Outcome, diagnose, record};
 use crate::args::RunArgs;
 use crate::output::print;
 use crate::progress::Progress;
-use headwater_launch::{Ended, Plan, command_for};
+use headwater_launch::{Ended, Plan, brings_launcher, command_for};
 use std::path::Path;
 
 /// `headwater run`.
@@ -13,22 +13,14 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     ranks.sort_unstable();
     ranks.dedup();
     let mut plans = Vec::new();
+    let mut lines = String::new();
     for n in &ranks {
-        let plan = plan(&args.program, *n)?;
-        record::check(&plan.0, &args.recording)?;
-        plans.push(plan);
+        let (command, environment) = plan(&args.program, *n)?;
+        lines += &record::planned(&command, &environment, &args.recording)?;
+        plans.push((command, environment));
     }
     if args.recording.dry_run {
-        let lines: Vec<String> = plans
-            .iter()
-            .map(|(c, e)| {
-                e.iter()
-                    .map(|(k, v)| format!("{k}={v} "))
-                    .collect::<String>()
-                    + &c.join(" ")
-            })
-            .collect();
-        return print(&(lines.join("\n") + "\n"));
+        return print(&lines);
     }
     let mut runs = Vec::new();
     let progress = Progress::new(quiet, args.analysis.json.wanted());
@@ -60,22 +52,28 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
                 _ => code,
             });
         }
+        let got = recorded.run.header.ranks;
+        if got != *n {
+            return Err(format!(
+                "{n} ranks were asked for and {got} recorded, in {}; see that the launcher is given the number of ranks ({{np}}), and that it is the one of the program's MPI library",
+                recorded.dir.display()
+            )
+            .into());
+        }
         runs.push(recorded.run);
     }
     diagnose::report(runs, &args.analysis, progress)
 }
 
-/// The command for one scale: the user's own with `{np}` filled in, or that of the program's launcher.
+/// The command for one scale, `{np}` filled in everywhere: the user's own where it brings its launcher,
+/// otherwise with that of the program's MPI library.
 fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
-    if program.iter().any(|w| w.contains("{np}")) {
-        return Ok((
-            program
-                .iter()
-                .map(|w| w.replace("{np}", &ranks.to_string()))
-                .collect(),
-            Vec::new(),
-        ));
+    let told = program.iter().any(|w| w.contains("{np}"));
+    let fill = |w: &String| w.replace("{np}", &ranks.to_string());
+    let filled: Vec<String> = program.iter().map(fill).collect();
+    if told && brings_launcher(&filled) {
+        return Ok((filled, Vec::new()));
     }
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    command_for(program, ranks, cores).map_err(|e| e.to_string())
+    command_for(&filled, ranks, cores).map_err(|e| e.to_string())
 }
