@@ -231,21 +231,23 @@ pub struct Marked {
     pub ratio: f64,
 }
 
-/// Efficiencies of one run in the words of the POP project, each 0 to 1.
+/// Efficiencies of one run in the words of the POP project: shares from 0 to 1, but for the two that
+/// compare scales, which superlinear speedup brings above 1. `None` is what is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Efficiencies {
     /// Useful computation over all time.
-    pub parallel: f64,
+    pub parallel: Option<f64>,
     /// Mean over largest computation of a rank.
-    pub load_balance: f64,
+    pub load_balance: Option<f64>,
     /// Parallel over load balance.
-    pub communication: f64,
+    pub communication: Option<f64>,
     /// Loss by waiting for one another, with messages taken as immediate.
     pub serialisation: Option<f64>,
     /// Loss by moving data.
     pub transfer: Option<f64>,
-    /// Computation at the smallest scale over that at this one.
+    /// What computation should be here, going by the smallest scale, over what it is; above 1 where ranks
+    /// became faster.
     pub computation_scaling: Option<f64>,
     /// Parallel times computation scaling.
     pub global: Option<f64>,

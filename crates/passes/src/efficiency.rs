@@ -15,22 +15,25 @@ pub fn summaries(scales: &[Scale<'_>], scaling: Scaling) -> Vec<ScaleSummary> {
         .collect()
 }
 
-fn ratio(a: f64, b: f64) -> f64 {
-    if b > 0.0 {
-        (a / b).clamp(0.0, 1.0)
-    } else {
-        0.0
-    }
+/// `a` over `b`; `None` where there is nothing to divide by.
+fn ratio(a: f64, b: f64) -> Option<f64> {
+    (b > 0.0).then(|| a / b)
+}
+
+/// A share of time, which rounding and noise must not make more than the whole.
+fn share(a: f64, b: f64) -> Option<f64> {
+    ratio(a, b).map(|s| s.clamp(0.0, 1.0))
 }
 
 fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> ScaleSummary {
     let busy = scale.busy();
     let (mean, max) = (stats::mean(&busy), stats::max(&busy));
     let time = scale.model_seconds();
-    let parallel = ratio(mean, time);
+    let parallel = share(mean, time);
     // Serialisation needs the order of events: without windows it is not known, not perfect.
     let known = !scale.replay.epochs.is_empty();
-    let computation_scaling = base.map(|base| {
+    // More than 1 where less work or better caches make ranks faster than their number: no share.
+    let computation_scaling = base.and_then(|base| {
         let per_rank_base = stats::mean(&base.busy());
         let should = crate::work::ideal(scaling, per_rank_base, base.p, scale.p);
         ratio(should, mean)
@@ -50,12 +53,12 @@ fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> Sca
         runq_share: scale.runq_share(),
         efficiencies: Efficiencies {
             parallel,
-            load_balance: ratio(mean, max),
-            communication: ratio(max, time),
-            serialisation: known.then(|| ratio(max, scale.ideal_seconds())),
-            transfer: known.then(|| ratio(scale.ideal_seconds(), time)),
+            load_balance: share(mean, max),
+            communication: share(max, time),
+            serialisation: known.then(|| share(max, scale.ideal_seconds())).flatten(),
+            transfer: known.then(|| share(scale.ideal_seconds(), time)).flatten(),
             computation_scaling,
-            global: computation_scaling.map(|c| c * parallel),
+            global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
         },
         startup_seconds: stats::mean(&startup),
     }

@@ -304,6 +304,22 @@ fn one_scale_still_shows_what_is_uneven() {
 }
 
 #[test]
+fn superlinear_speedup_is_told_and_what_has_no_divisor_is_not() {
+    // On 16 ranks the data fit into the caches: a quarter of what the ideal is.
+    let faster = [piece("MPI_Allreduce", |_, p| {
+        if p == 16 { 0.25 * even(p) } else { even(p) }
+    })];
+    let d = diagnosis(&faster);
+    let e = &d.scales[3].efficiencies;
+    let times = d.scales[0].model_seconds / d.scales[3].model_seconds;
+    let global = e.global.expect("two scales");
+    assert!((e.computation_scaling.expect("two scales") - 4.0).abs() < 0.01);
+    assert!((global - times / 8.0).abs() < 0.01, "{global} for {times}");
+    let idle = &diagnosis(&[piece("MPI_Allreduce", |_, _| 0.0)]).scales[3].efficiencies;
+    assert_eq!((idle.load_balance, idle.computation_scaling), (None, None));
+}
+
+#[test]
 fn runs_that_do_not_belong_together_are_refused() {
     let pieces = [piece("MPI_Allreduce", |_, p| even(p))];
     let refuse =

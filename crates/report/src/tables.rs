@@ -53,10 +53,10 @@ fn block(scales: &[ScaleSummary]) -> String {
         ("  computation scaling", |s| {
             s.efficiencies.computation_scaling
         }),
-        ("  parallel efficiency", |s| Some(s.efficiencies.parallel)),
-        ("    load balance", |s| Some(s.efficiencies.load_balance)),
+        ("  parallel efficiency", |s| s.efficiencies.parallel),
+        ("    load balance", |s| s.efficiencies.load_balance),
         ("    communication efficiency", |s| {
-            Some(s.efficiencies.communication)
+            s.efficiencies.communication
         }),
         ("      serialisation", |s| s.efficiencies.serialisation),
         ("      transfer", |s| s.efficiencies.transfer),

@@ -114,10 +114,10 @@ fn nothing_found(d: &Diagnosis) -> Vec<String> {
     });
     if let Some(last) = d.scales.last() {
         let (name, lost) = match last.efficiencies.global {
-            Some(global) => ("global", global),
+            Some(global) => ("global", Some(global)),
             None => ("parallel", last.efficiencies.parallel),
         };
-        if tables::below(lost) {
+        if let Some(lost) = lost.filter(|lost| tables::below(*lost)) {
             out.push(format!(
                 "Yet the {name} efficiency at {} ranks is {lost:.2}: that loss has no single place that this recording shows.",
                 last.ranks

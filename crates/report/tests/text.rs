@@ -113,9 +113,9 @@ fn no_loss_is_a_proper_answer() {
     d.headline.push("No scaling loss found.".into());
     for s in &mut d.scales {
         s.efficiencies = Efficiencies {
-            parallel: 0.96,
-            load_balance: 0.98,
-            communication: 0.98,
+            parallel: Some(0.96),
+            load_balance: Some(0.98),
+            communication: Some(0.98),
             global: Some(0.95),
             ..Default::default()
         };
@@ -176,7 +176,7 @@ fn a_missing_figure_is_a_dash() {
     let mut d = diagnosis(16, None);
     for s in &mut d.scales {
         s.efficiencies.transfer = None;
-        s.efficiencies.parallel = f64::NAN;
+        s.efficiencies.parallel = Some(f64::NAN);
     }
     d.causes[0].gain_seconds = f64::NAN;
     let report = shown(&d, Source::Gone, 80);

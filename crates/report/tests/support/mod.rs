@@ -55,9 +55,9 @@ pub fn scale(ranks: u32) -> ScaleSummary {
         model_seconds: 3.0 / f64::from(ranks),
         runq_share: 0.5,
         efficiencies: Efficiencies {
-            parallel: 0.7,
-            load_balance: 0.72,
-            communication: 0.97,
+            parallel: Some(0.7),
+            load_balance: Some(0.72),
+            communication: Some(0.97),
             serialisation: (ranks > 4).then_some(0.99),
             transfer: None,
             computation_scaling: Some(0.95),
