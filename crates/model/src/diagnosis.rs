@@ -275,6 +275,23 @@ pub struct ScaleSummary {
     pub startup_seconds: f64,
 }
 
+impl ScaleSummary {
+    /// Share of rank time spent waiting for a core above which it is kept out of the figures: less is
+    /// what any machine has.
+    pub const BUSY_SHARE: f64 = 0.05;
+
+    /// Whether ranks outnumber cores or other work took them, so that wall time shows the scheduler and
+    /// `model_seconds` is the run with a core for each rank.
+    pub fn is_crowded(&self) -> bool {
+        Self::crowds(self.ranks, self.cores, self.runq_share)
+    }
+
+    /// The same of bare figures; 0 cores are unknown ones.
+    pub fn crowds(ranks: u32, cores: u32, runq_share: f64) -> bool {
+        cores > 0 && ranks > cores || runq_share > Self::BUSY_SHARE
+    }
+}
+
 /// The whole answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -182,7 +182,7 @@ pub fn diagnose(
 /// What the reader must know before the figures.
 fn notes(scales: &[Scale<'_>]) -> Vec<String> {
     let mut out = Vec::new();
-    let crowded: Vec<&Scale<'_>> = scales.iter().filter(|s| s.oversubscribed()).collect();
+    let crowded: Vec<&Scale<'_>> = scales.iter().filter(|s| s.outnumbers()).collect();
     if let Some(last) = crowded.last() {
         let at: Vec<String> = crowded.iter().map(|s| s.p.to_string()).collect();
         out.push(format!(
@@ -191,6 +191,18 @@ fn notes(scales: &[Scale<'_>]) -> Vec<String> {
             last.cores,
             last.runq_share() * 100.0,
             last.p
+        ));
+    }
+    let busy = || scales.iter().filter(|s| s.is_crowded() && !s.outnumbers());
+    if busy().next().is_some() {
+        let at: Vec<String> = busy().map(|s| s.p.to_string()).collect();
+        let shares: Vec<String> = busy()
+            .map(|s| format!("{:.0} %", s.runq_share() * 100.0))
+            .collect();
+        out.push(format!(
+            "With {} ranks, though there were cores enough, ranks ready to run were without one for {} of their time: other work ran there, or they share cores. That time is set aside; computation is compared in CPU time, and run times are those of the same run with a core for each rank.",
+            at.join(", "),
+            shares.join(", "),
         ));
     }
     let incomplete: Vec<String> = scales

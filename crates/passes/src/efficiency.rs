@@ -1,6 +1,6 @@
 //! Efficiencies in the words of the POP project, from useful computation per rank.
 //!
-//! Useful computation is CPU time plus time asleep outside MPI. Where ranks outnumber cores the run
+//! Useful computation is CPU time plus time asleep outside MPI. Where cores are crowded the run
 //! time is that of the same run with a core for each rank (see [`crate::scale`]).
 
 use crate::scale::Scale;

@@ -1,7 +1,7 @@
-//! Time without a core. Even oversubscription is a note; delay of *some* ranks, or of any rank on a
-//! machine with a core for each, is a cause. Where ranks outnumber cores every rank waits now and
-//! then, some by chance more than others: there only ranks are told that are bound to cores with more
-//! ranks than each core would have if they were spread evenly, and only for the waiting beyond that.
+//! Time without a core. What all ranks have to bear alike is a note; delay of *some* ranks is a cause,
+//! and so is that of ranks which are bound to cores with more ranks than each core would have if they
+//! were spread evenly, for the waiting beyond that. Where ranks outnumber cores every rank waits now and
+//! then, some by chance more than others: there only such binding is told.
 
 use crate::cause::Candidate;
 use crate::inclusive::Inclusive;
@@ -17,6 +17,9 @@ use rustc_hash::FxHashMap;
 
 /// Share of a rank's computation that waiting for a core must add before it is told.
 const SHARE: f64 = 0.1;
+
+/// How often what the middle rank waits another one must wait to be told, if its binding tells nothing.
+const BEYOND: f64 = 2.0;
 
 /// How much more crowded than an even spread a rank's cores must be.
 const CROWDED: f64 = 1.2;
@@ -63,25 +66,29 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
         .map(|(w, b)| if *b > 0.0 { w / b } else { 0.0 })
         .collect();
     // Ranks on each core if they were spread evenly; each then waits while the others on it compute.
-    let even = if scale.oversubscribed() {
+    let even = if scale.outnumbers() {
         f64::from(scale.p) / f64::from(scale.cores)
     } else {
         1.0
     };
-    let usual = even - 1.0;
+    let borne = stats::lower_median(&ratio);
     let crowd = crowds(scale.run);
+    // Waiting for each second of computation that nobody is to blame for, and how often it must be waited.
+    let usual = |r: usize| match crowd[r] > CROWDED * even {
+        true => (even - 1.0, CROWDED),
+        false => (borne, BEYOND),
+    };
+    let beyond = |r: usize| waits[r] - usual(r).0 * busy[r];
     let kept: Vec<u32> = (0..scale.p)
         .filter(|&r| {
             let r = r as usize;
-            (!scale.oversubscribed() || crowd[r] > CROWDED * even)
-                && ratio[r] > SHARE.max(CROWDED * usual)
-                && waits[r] - usual * busy[r] > 0.25 * least.max(stats::max(&waits) * 0.5)
+            let (seconds, factor) = usual(r);
+            (!scale.outnumbers() || crowd[r] > CROWDED * even)
+                && ratio[r] > SHARE.max(factor * seconds)
+                && beyond(r) > 0.25 * least.max(stats::max(&waits) * 0.5)
         })
         .collect();
-    let cost = kept
-        .iter()
-        .map(|&r| waits[r as usize] - usual * busy[r as usize])
-        .fold(0.0, f64::max);
+    let cost = kept.iter().map(|&r| beyond(r as usize)).fold(0.0, f64::max);
     if kept.is_empty() || cost < least {
         return Vec::new();
     }

@@ -1,6 +1,6 @@
 //! One run as the analysis sees it: its sizes, its phases, and what time means on it.
 //!
-//! Where ranks outnumber cores, wall time shows the scheduler. Computation is then compared in CPU
+//! Where ranks outnumber cores or other work takes them, wall time shows the scheduler. Computation is then compared in CPU
 //! time (plus time asleep), time in the run queue is kept apart, and the run time that shares refer
 //! to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
 
@@ -8,6 +8,7 @@ use crate::phases::Phases;
 use crate::replay::{self, Replay};
 use crate::waits::Waits;
 use headwater_graph::{Pag, RunView, VertexIx, sum_rows};
+use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
@@ -89,14 +90,19 @@ impl<'a> Scale<'a> {
     }
 
     /// Whether ranks outnumber cores.
-    pub fn oversubscribed(&self) -> bool {
+    pub fn outnumbers(&self) -> bool {
         self.cores > 0 && self.p > self.cores
+    }
+
+    /// Whether wall time shows the scheduler: ranks outnumber cores, or other work took them.
+    pub fn is_crowded(&self) -> bool {
+        ScaleSummary::crowds(self.p, self.cores, self.runq_share())
     }
 
     /// Whether some ranks share a core, because there are too few or because they are bound so.
     pub fn shares_cores(&self) -> bool {
         let crowded = |c: &f64| *c > 1.0 + 1e-9;
-        self.oversubscribed() || crate::preempt::crowds(self.run).iter().any(crowded)
+        self.is_crowded() || crate::preempt::crowds(self.run).iter().any(crowded)
     }
 
     /// Busy seconds of each rank.
@@ -131,7 +137,7 @@ impl<'a> Scale<'a> {
     /// The run time that shares refer to, seconds: as measured where each rank had a core, otherwise
     /// that of the same run with a core for each rank.
     pub fn model_seconds(&self) -> f64 {
-        if self.oversubscribed() {
+        if self.is_crowded() {
             self.ideal_seconds() + self.transfer_seconds()
         } else {
             self.wall
@@ -141,7 +147,7 @@ impl<'a> Scale<'a> {
     /// The run on an ideal network, seconds.
     pub fn ideal_seconds(&self) -> f64 {
         let ideal = self.busy_critical() + self.chain();
-        if self.oversubscribed() {
+        if self.is_crowded() {
             ideal
         } else {
             ideal.min(self.wall)

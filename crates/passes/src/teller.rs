@@ -63,7 +63,9 @@ impl<'a> Teller<'a> {
         let (pag, last) = (self.pag, self.last);
         let place = pag.place(c.vertex);
         let ranks = c.ranks.iter().copied().collect();
-        let whole = last.model_seconds();
+        // Waiting for a core is no part of the run with a core for each rank: it comes on top.
+        let on_top = c.class == CauseClass::Preempted && last.is_crowded();
+        let whole = last.model_seconds() + if on_top { c.cost } else { 0.0 };
         let share = |seconds: f64| {
             if whole > 0.0 {
                 (seconds / whole).clamp(0.0, 1.0)

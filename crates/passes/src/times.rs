@@ -166,11 +166,11 @@ fn calls(scale: &Scale<'_>, clock: Clock) -> FxHashMap<VertexIx, Vec<f64>> {
     mpi.keys().map(|v| (v, mpi.dense(v, scale.p))).collect()
 }
 
-/// What seconds in MPI calls are of, the same at all scales. Where ranks outnumber cores time in a call
+/// What seconds in MPI calls are of, the same at all scales. Where cores are crowded time in a call
 /// is mostly waiting for a core, so then it is the waiting of the replay, if every scale has one.
 fn call_clock(scales: &[Scale<'_>]) -> Clock {
     let replayed = |s: &Scale<'_>| s.waits.clock == Clock::Virtual;
-    if scales.iter().any(Scale::oversubscribed) && scales.iter().all(replayed) {
+    if scales.iter().any(Scale::is_crowded) && scales.iter().all(replayed) {
         Clock::Virtual
     } else {
         Clock::Wall

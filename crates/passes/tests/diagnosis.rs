@@ -228,6 +228,59 @@ fn ranks_crowded_on_one_core_are_told_though_all_cores_have_several() {
     assert_eq!(crowded(2).causes, vec![]);
 }
 
+/// Even work on `p` ranks with a core for each, whose ranks also wait `share(rank)` of their time for it.
+fn on_busy_cores(p: u32, share: impl Fn(u32) -> f64) -> headwater_model::run::Run {
+    let mut run = run(p, &[piece("MPI_Allreduce", |_, p| even(p))]);
+    let queued = |rank: u32| (even(p) * 1e9 * share(rank) / (1.0 - share(rank))) as u64;
+    for s in &mut run.segments {
+        s.runq_ns = queued(s.rank);
+        s.wall_ns += s.runq_ns;
+    }
+    let longest = (0..p).map(queued).max().unwrap_or(0);
+    for c in &mut run.calls {
+        c.wall_ns += longest - queued(c.rank);
+        c.cpu_ns = c.wall_ns;
+    }
+    for info in &mut run.ranks {
+        info.runq_ns = queued(info.rank);
+        info.wall_ns += longest;
+    }
+    run
+}
+
+#[test]
+fn a_busy_machine_is_no_communication() {
+    let runs = [(1, 0.7), (2, 0.3), (4, 0.0)].map(|(p, share)| on_busy_cores(p, move |_| share));
+    let d = diagnose(runs.into(), structure(1), &Options::default()).expect("they belong together");
+    assert_eq!(d.causes, vec![]);
+    for s in &d.scales {
+        let (e, p) = (&s.efficiencies, f64::from(s.ranks));
+        assert!(e.communication.is_some_and(|c| c > 0.99), "{s:?}");
+        assert!((s.model_seconds * p - 8.0).abs() < 0.01, "{s:?}");
+    }
+    let told = |n: &String| n.contains("With 1, 2 ranks") && n.contains("for 70 %, 30 %");
+    assert!(d.notes.iter().any(told), "{:?}", d.notes);
+}
+
+#[test]
+fn a_rank_that_alone_waits_for_its_core_is_told() {
+    let alone = on_busy_cores(4, |r| if r == 3 { 0.5 } else { 0.05 });
+    let d = diagnose(vec![alone], structure(1), &Options::default()).expect("one run is enough");
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.ranks.to_string()),
+        (CauseClass::Preempted, "3".to_string())
+    );
+    assert!((c.gain_seconds - 1.9).abs() < 0.02, "{}", c.gain_seconds);
+    assert!((c.gain_share - 1.9 / 3.9).abs() < 0.02, "{}", c.gain_share);
+    assert_eq!(d.causes.len(), 1, "{:?}", d.causes);
+    // All of them on one core of four: their binding is to blame, however evenly they wait.
+    let mut bound = on_busy_cores(4, |_| 0.75);
+    bound.ranks.iter_mut().for_each(|i| i.cpus = "0".into());
+    let d = diagnose(vec![bound], structure(1), &Options::default()).expect("one run is enough");
+    assert_eq!(d.causes[0].ranks.to_string(), "0-3");
+}
+
 #[test]
 fn start_up_is_a_place_of_its_own() {
     // The kernel shrinks as it should; the same loop is gone through once before the first MPI call.

@@ -72,7 +72,7 @@ fn block(scales: &[ScaleSummary]) -> String {
         row
     };
     table.add_row(time("wall time", |s| seconds(s.wall_seconds)));
-    if scales.iter().any(|s| s.cores > 0 && s.ranks > s.cores) {
+    if scales.iter().any(ScaleSummary::is_crowded) {
         table.add_row(time("with a core for each rank", |s| {
             seconds(s.model_seconds)
         }));

@@ -66,7 +66,7 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         for (i, c) in d.causes.iter().take(options.top).enumerate() {
             out.push('\n');
             let run = d.scales.iter().find(|s| s.ranks == c.scale);
-            let crowded = run.is_some_and(|s| s.cores > 0 && s.ranks > s.cores);
+            let crowded = run.is_some_and(|s| s.is_crowded());
             out += &cause(c, i + 1, crowded, options);
         }
         let more = d.causes.len().saturating_sub(options.top);
