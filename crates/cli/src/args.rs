@@ -32,7 +32,9 @@ pub enum Command {
     #[command(after_help = "Example:  headwater record -o p16 -- mpirun -n 16 ./app input")]
     Record(RecordArgs),
     /// Become a program with the collector loaded; goes behind a launcher.
-    #[command(after_help = "Example:  mpirun -n 8 headwater exec -- ./app input")]
+    #[command(
+        after_help = "Put it before the program on every rank of the job or on none: otherwise ranks wait for each other in MPI_Init.\nWithout --spool, what is recorded goes to headwater-PROGRAM-JOB in the current directory, which diagnose takes.\nExample:  mpirun -n 8 headwater exec -- ./app input"
+    )]
     Exec(ExecArgs),
     /// Find the root causes in recorded runs of one program.
     #[command(after_help = "Example:  headwater diagnose app.2 app.4 app.8 app.16")]
@@ -158,7 +160,7 @@ pub struct RecordArgs {
 /// Arguments of `exec`.
 #[derive(Debug, ClapArgs)]
 pub struct ExecArgs {
-    /// Where to spool; by default a directory named after program and job.
+    /// Where to spool; by default a directory named after program and job. `diagnose` takes it.
     #[arg(long, value_name = "DIR")]
     pub spool: Option<PathBuf>,
     /// Recording.

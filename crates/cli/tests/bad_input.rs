@@ -4,9 +4,10 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 use support::{PROGRAM, built, collector, headwater, said};
 
 fn command(dir: &Path, args: &[&str]) -> Output {
@@ -284,6 +285,80 @@ fn runs_that_are_damaged_or_do_not_belong_together() {
         assert_refused(at, &args, &words);
     }
     assert!(before == files(at), "nothing was changed");
+}
+
+#[test]
+fn a_run_that_is_still_being_recorded_is_left_alone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    // It ends when its input does.
+    let source = "#include <mpi.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); puts(\"ready\"), fflush(stdout); while (read(0, &c, 1) > 0); return MPI_Finalize(); }\n";
+    let Some(program) = built("mpicc.openmpi", at, "waits", source, &[]) else {
+        return;
+    };
+    for killed in [false, true] {
+        let name = format!("run-{killed}");
+        let mut recorder = headwater(at)
+            .env("HEADWATER_COLLECTOR", collector())
+            .args(["record", "-q", "-o", &name, "--"])
+            .arg(&program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut line = String::new();
+        let mut out = BufReader::new(recorder.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("reads");
+        let names = || files(at).into_keys().collect::<Vec<_>>();
+        let before = names();
+        let process = format!("(process {})", recorder.id());
+        let words = [&name, "still being recorded", &process, "wait for its end"];
+        assert_refused(at, &["diagnose", &name], &words);
+        assert_eq!(before, names(), "nothing was touched");
+        if killed {
+            recorder.kill().expect("is killed");
+        }
+        drop(recorder.stdin.take());
+        recorder.wait().expect("ends");
+        out.read_to_string(&mut line).expect("the program ends too");
+        let out = command(at, &["diagnose", &name]);
+        assert!(out.status.success(), "{}", said(&out));
+        let left = files(&at.join(&name));
+        assert!(left.keys().all(|p| !p.ends_with("recording")), "{left:?}");
+    }
+}
+
+#[test]
+fn a_spool_may_lie_in_a_directory_of_the_users() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let Some(app) = built("mpicc.openmpi", at, "app", PROGRAM, &[]) else {
+        return;
+    };
+    std::fs::create_dir(at.join("mine")).expect("a directory");
+    std::fs::write(at.join("mine/notes"), "text").expect("a file");
+    let out = Command::new("mpirun.openmpi")
+        .current_dir(at)
+        .env("HEADWATER_COLLECTOR", collector())
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .args([
+            "--oversubscribe",
+            "-n",
+            "2",
+            env!("CARGO_BIN_EXE_headwater"),
+        ])
+        .args(["exec", "--spool", "mine", "--"])
+        .arg(&app)
+        .output()
+        .expect("runs");
+    assert!(out.status.success(), "{}", said(&out));
+    let out = command(at, &["diagnose", "mine"]);
+    assert!(out.status.success(), "{}", said(&out));
+    let left = files(&at.join("mine"));
+    let spooled = |p: &PathBuf| p.extension().is_some_and(|e| e == "spool");
+    assert!(!left.keys().any(spooled) && left.contains_key(&at.join("mine/notes")));
+    assert!(command(at, &["diagnose", "mine"]).status.success());
 }
 
 #[test]

@@ -21,6 +21,14 @@ pub enum FormatError {
     /// The spool is empty.
     #[error("nothing was recorded in {path}: the program made no MPI call that could be seen", path = .0.display())]
     NothingRecorded(PathBuf),
+    /// Somebody records it at this moment.
+    #[error("{path} is still being recorded (process {process}); wait for its end", path = .path.display())]
+    BeingRecorded {
+        /// The run.
+        path: PathBuf,
+        /// Number of the recording process.
+        process: String,
+    },
     /// A file is damaged.
     #[error("{path} is damaged ({why}); record the run again", path = .path.display())]
     Damaged {

@@ -12,4 +12,7 @@ mod tables;
 
 pub use error::FormatError;
 #[cfg(feature = "tables")]
-pub use tables::{HEADER_NAME, VERSION, format_document, open_run, read_run, run_bytes, write_run};
+pub use tables::{
+    Claim, HEADER_NAME, VERSION, finish_run, format_document, open_run, read_run, run_bytes,
+    write_run,
+};

@@ -25,7 +25,7 @@ pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
         .runs
         .par_iter()
         .map(|dir| {
-            let run = open_run(dir, |_| ()).map_err(|e| e.to_string());
+            let run = open_run(dir).map_err(|e| e.to_string());
             stage.step();
             run
         })

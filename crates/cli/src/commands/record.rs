@@ -5,7 +5,7 @@ use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
 use crate::output::{SCHEMA, print, shell_line};
 use crate::progress::Progress;
-use headwater_format::{FormatError, open_run, run_bytes};
+use headwater_format::{Claim, FormatError, finish_run, run_bytes};
 use headwater_launch::{Ended, collector_path, place_before_program, supervise, with_collector};
 use headwater_model::run::{Header, Run};
 use schemars::JsonSchema;
@@ -178,26 +178,34 @@ pub fn record(
             spool.display()
         )
     })?;
+    let ours = Claim::begin(&temporary).map_err(|e| e.to_string())?;
     let name = launcher.get_program().to_string_lossy().into_owned();
-    let ended = supervise(&mut launcher).map_err(|e| {
-        clear(&temporary);
-        format!("cannot start {name}: {e}")
-    })?;
+    let ended = match supervise(&mut launcher) {
+        Ok(ended) => ended,
+        Err(e) => {
+            clear(&temporary, ours);
+            return Err(format!("cannot start {name}: {e}").into());
+        }
+    };
     let code = ended.code;
     let stage = progress.stage("joining what the ranks recorded", 0);
-    let run = open_run(&temporary, |header| {
+    let run = finish_run(&temporary, |header| {
         header.launcher = command.to_vec();
         header.exit_code = Some(i32::from(code));
         header.name = named.and_then(|n| n.file_name()).map_or_else(
             || default_name(header),
             |n| n.to_string_lossy().into_owned(),
         );
-    })
-    .map_err(|e| {
-        clear(&temporary);
-        nothing(&e, code, &command.join(" "), &below)
-    })?;
+    });
     drop(stage);
+    let run = match run {
+        Ok(run) => run,
+        Err(e) => {
+            clear(&temporary, ours);
+            return Err(nothing(&e, code, &command.join(" "), &below));
+        }
+    };
+    drop(ours);
     let dir = match named {
         Some(wanted) => {
             if temporary != here.join(wanted) {
@@ -256,7 +264,8 @@ fn nothing(error: &FormatError, code: u8, command: &str, below: &Path) -> Failur
 }
 
 /// Removes a directory that holds nothing worth keeping.
-fn clear(dir: &Path) {
+fn clear(dir: &Path, ours: Claim) {
+    drop(ours);
     let _ = std::fs::remove_dir(dir.join("spool"));
     let _ = std::fs::remove_dir(dir);
 }

@@ -5,4 +5,4 @@ mod join;
 pub mod layout;
 mod read;
 
-pub use read::read_spool;
+pub use read::{read_spool, spool_files};

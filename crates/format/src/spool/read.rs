@@ -81,14 +81,20 @@ fn gone(parts: &[Part], ranks: u32) -> RankSet {
         .collect()
 }
 
-/// All parts in `dir`, and whether a merged file was cut short.
-fn parts(dir: &Path) -> Result<(Vec<Part>, bool), FormatError> {
-    let listing = std::fs::read_dir(dir).map_err(FormatError::io("read", dir))?;
+/// The spool files in `dir`, by name; none where it cannot be read.
+pub fn spool_files(dir: &Path) -> Vec<PathBuf> {
+    let listing = std::fs::read_dir(dir).into_iter().flatten();
     let mut files: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
     files.retain(|f| f.to_string_lossy().ends_with(PROCESS_ENDING));
     files.sort();
+    files
+}
+
+/// All parts in `dir`, and whether a merged file was cut short.
+fn parts(dir: &Path) -> Result<(Vec<Part>, bool), FormatError> {
+    std::fs::read_dir(dir).map_err(FormatError::io("read", dir))?;
     let (mut out, mut cut) = (Vec::new(), false);
-    for file in files {
+    for file in spool_files(dir) {
         let bytes = std::fs::read(&file).map_err(FormatError::io("read", &file))?;
         if file.file_name().is_some_and(|n| n == MERGED_NAME) {
             cut |= merged(&file, &bytes, &mut out)?;

@@ -3,10 +3,12 @@
 //! The schema stands once, in [`columns`]; writer, reader, `run.json` and the documentation are made
 //! from it. `run.json` is written last, so a directory that has it is whole.
 
+mod claim;
 mod codec;
 mod columns;
 mod document;
 mod run;
 
+pub use claim::Claim;
 pub use document::format_document;
-pub use run::{HEADER_NAME, VERSION, open_run, read_run, run_bytes, write_run};
+pub use run::{HEADER_NAME, VERSION, finish_run, open_run, read_run, run_bytes, write_run};

@@ -1,9 +1,10 @@
 //! A whole run on disk: written at once or not at all, read back as it was.
 
+use super::claim::Claim;
 use super::codec;
 use super::columns::{Column, Name, StoredEvent, Table, sample_columns};
 use crate::FormatError;
-use crate::spool::read_spool;
+use crate::spool::{read_spool, spool_files};
 use headwater_model::run::*;
 use serde_json::{Map, Value, json};
 use std::io::ErrorKind;
@@ -194,12 +195,26 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
 /// launcher of ours, or was cut off. The spool goes when the tables stand.
 ///
 /// # Errors
-/// As [`read_run`] and [`read_spool`].
-pub fn open_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run, FormatError> {
-    let spool = dir.join(SPOOL);
-    if dir.join(HEADER_NAME).exists() || !spool.is_dir() {
+/// As [`read_run`] and [`read_spool`]; a run that is still being recorded, which is left alone.
+pub fn open_run(dir: &Path) -> Result<Run, FormatError> {
+    if dir.join(HEADER_NAME).exists() || spool_in(dir).is_none() {
         return read_run(dir);
     }
+    let _ours = Claim::take_over(dir)?;
+    // It may have been finished since we looked.
+    if dir.join(HEADER_NAME).exists() {
+        return read_run(dir);
+    }
+    finish_run(dir, |_| ())
+}
+
+/// Makes the tables of the run in `dir` from its spool, which goes when they stand. `complete` adds to
+/// the header what only the recorder knows.
+///
+/// # Errors
+/// As [`read_spool`] and [`write_run`].
+pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run, FormatError> {
+    let spool = spool_in(dir).ok_or_else(|| FormatError::NotARun(dir.to_path_buf()))?;
     let mut run = read_spool(&spool)?;
     complete(&mut run.header);
     if run.header.name.is_empty() {
@@ -208,8 +223,23 @@ pub fn open_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run, F
             .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     }
     write_run(dir, &run)?;
-    let _ = std::fs::remove_dir_all(&spool);
+    for file in spool_files(&spool) {
+        let _ = std::fs::remove_file(file);
+    }
+    if spool != dir {
+        let _ = std::fs::remove_dir_all(&spool);
+    }
     Ok(run)
+}
+
+/// Where the spool of the run in `dir` is: in a directory of its own, or, where that was asked for, in
+/// `dir` itself.
+fn spool_in(dir: &Path) -> Option<PathBuf> {
+    let own = dir.join(SPOOL);
+    if own.is_dir() {
+        return Some(own);
+    }
+    (!spool_files(dir).is_empty()).then(|| dir.to_path_buf())
 }
 
 /// Bytes of the run in `dir` on disk.
