@@ -78,7 +78,7 @@ fn peel(
                 scale.phases.after(k.after) == phase && pag.top.contains(vertex, k.vertex)
             });
             // Noise is that of the measured times, whatever has been taken off them since.
-            let noise = scale.sampling_noise(&inside, &groups.upper);
+            let noise = scale.sampling_noise(pag, &inside, &groups.upper);
             if stands_out(&groups, threshold, noise) {
                 break (row, groups, inside);
             }

@@ -184,7 +184,7 @@ pub fn abnormal(
         let Some(groups) = two_groups(&row) else {
             continue;
         };
-        let noise = last.sampling_noise(&last.keys_inside(pag, v), &groups.upper);
+        let noise = last.sampling_noise(pag, &last.keys_inside(pag, v), &groups.upper);
         if groups.high - groups.low < least || !stands_out(&groups, threshold, noise) {
             continue;
         }

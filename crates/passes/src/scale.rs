@@ -7,7 +7,7 @@
 use crate::phases::Phases;
 use crate::replay::{self, Replay};
 use crate::waits::Waits;
-use headwater_graph::{Pag, RunView, VertexIx, sum_rows};
+use headwater_graph::{Key, Pag, RunView, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
@@ -33,6 +33,8 @@ pub struct Scale<'a> {
     pub replay: Replay,
     /// Who waited for whom.
     pub waits: Waits,
+    /// CPU time that a sample stands for, mean, seconds.
+    period: f64,
     /// Time that moving data took, by MPI call vertex, seconds per rank.
     pub transfer: Vec<Transfer>,
 }
@@ -83,6 +85,7 @@ impl<'a> Scale<'a> {
             phase_busy,
             replay,
             waits,
+            period: period(run),
             transfer: Vec::new(),
         };
         this.transfer = transfers(&this);
@@ -181,21 +184,18 @@ impl<'a> Scale<'a> {
     }
 
     /// Standard error of the time of one of `ranks` in some keys, seconds. Time between two MPI calls is
-    /// measured exactly; only how it divides among the places in between comes from counting samples.
-    pub fn sampling_noise(&self, keys: &[u32], ranks: &[u32]) -> f64 {
-        // CPU time timers fire at ticks of the kernel, of which some have no more than 100 a second;
-        // what they miss comes as one sample with a larger weight.
-        const TICK: f64 = 0.01;
-        let hz = self.run.header.sampling_hz;
-        let period = if hz > 0.0 { TICK.max(1.0 / hz) } else { TICK };
+    /// measured exactly, and so is what comes after the last one even if that call repeats; only how it
+    /// divides among the places in between comes from counting samples.
+    pub fn sampling_noise(&self, pag: &Pag, keys: &[u32], ranks: &[u32]) -> f64 {
+        let period = self.period;
         let data = &self.view.computation;
-        let variance = |after: CtxId| {
-            let all = sum_rows(&data.busy, &data.keys_where(|k| k.after == after), self.p);
-            let of_call = |k: &u32| {
-                let key = data.keys.get(*k as usize);
-                key.is_some_and(|k| k.after == after)
+        let variance = |(after, at_end): (CtxId, bool)| {
+            let measured = |k: &Key| {
+                k.after == after && pag.top.contains(TopDown::WINDDOWN, k.vertex) == at_end
             };
-            let mine: Vec<u32> = keys.iter().copied().filter(of_call).collect();
+            let all = sum_rows(&data.busy, &data.keys_where(measured), self.p);
+            let is_mine = |k: &u32| data.keys.get(*k as usize).is_some_and(measured);
+            let mine: Vec<u32> = keys.iter().copied().filter(is_mine).collect();
             let here = sum_rows(&data.busy, &mine, self.p);
             let of_rank = |r: &u32| {
                 let (all, here) = (*all.get(*r as usize)?, *here.get(*r as usize)?);
@@ -205,8 +205,9 @@ impl<'a> Scale<'a> {
             let each: Vec<f64> = ranks.iter().filter_map(of_rank).collect();
             crate::stats::mean(&each)
         };
-        let all = self.afters(keys).into_iter().map(variance);
-        all.sum::<f64>().sqrt()
+        let all = self.afters(keys).into_iter();
+        let all = all.flat_map(|after| [(after, false), (after, true)]);
+        all.map(variance).sum::<f64>().sqrt()
     }
 
     /// Keys of the computation in `v` and inside it.
@@ -222,6 +223,16 @@ impl<'a> Scale<'a> {
         all.dedup();
         all
     }
+}
+
+/// CPU time that a sample stands for, seconds: the usual period where samples are events, more where they
+/// come from a timer that fires at ticks of the kernel and are fewer than was asked for.
+fn period(run: &Run) -> f64 {
+    let asked = 1.0 / run.header.sampling_hz.max(1.0);
+    let (count, cpu) = run.samples.iter().fold((0, 0.0), |sum, s| {
+        (sum.0 + u64::from(s.count), sum.1 + s.cpu_ns as f64 * NANO)
+    });
+    asked.max(cpu / count.max(1) as f64)
 }
 
 /// Seconds that a call may need at the most where CPU time in it is mostly polling: a start-up time

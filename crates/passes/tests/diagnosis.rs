@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
-use headwater_model::run::{CtxId, Sample, Segment};
+use headwater_model::run::{Context, CtxId, MpiCalls, Sample, Segment};
 use headwater_passes::{DiagnoseError, Options, diagnose};
 use support::{Piece, piece, run, structure, structure_of};
 
@@ -325,6 +325,51 @@ fn start_up_is_a_place_of_its_own() {
     );
     assert!((c.by_scale[0].1 - 0.4).abs() < 0.01, "{:?}", c.by_scale);
     assert_eq!(d.causes.len(), 1, "{:?}", d.causes);
+}
+
+#[test]
+fn a_delay_before_the_end_is_exact_though_its_call_repeats() {
+    // Rank 3 computes after the last of the calls that the loop repeats; no sample is needed for that.
+    let mut run = run(4, &[piece("MPI_Allreduce", |_, _| 1.0)]);
+    run.contexts.push(Context {
+        parent: CtxId::NONE,
+        module: 0,
+        offset: 0x181,
+        exact: false,
+    });
+    run.functions.push("MPI_Finalize".into());
+    for rank in 0..4 {
+        let busy = if rank == 3 { 49_900_000 } else { 100_000 };
+        run.segments.push(Segment {
+            rank,
+            from: CtxId(1),
+            to: CtxId(2),
+            count: 1,
+            wall_ns: busy,
+            cpu_ns: busy,
+            max_busy_ns: busy,
+            ..Default::default()
+        });
+        run.calls.push(MpiCalls {
+            rank,
+            ctx: CtxId(2),
+            func: 1,
+            count: 1,
+            ..Default::default()
+        });
+        run.ranks[rank as usize].wall_ns += 49_900_000;
+    }
+    run.segments.sort_by_key(|s| s.rank);
+    run.calls.sort_by_key(|c| c.rank);
+    let d = diagnose(vec![run], structure(2), &Options::default()).expect("one run is enough");
+    let c = d.causes.first().expect("rank 3 is late");
+    assert_eq!(c.ranks.to_string(), "3");
+    assert!(
+        (c.gain_seconds - 0.0498).abs() < 0.001,
+        "{}",
+        c.gain_seconds
+    );
+    assert_eq!(d.abnormal.len(), 1, "{:?}", d.abnormal);
 }
 
 #[test]
