@@ -1,6 +1,7 @@
 //! The command line, defined once: parsing, help, man page and completions come from here.
 
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Finds where a parallel program's scaling loss comes from, and follows it to the line that causes it.
@@ -190,16 +191,16 @@ pub struct Analysis {
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
     /// How many times longer than the others a rank must take to stand out.
-    #[arg(long, value_name = "RATIO", default_value_t = 1.3)]
+    #[arg(long, value_name = "RATIO", default_value_t = 1.3, value_parser = ratio)]
     pub abnorm_threshold: f64,
     /// Loops nested deeper are merged.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
     /// Causes told in full.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = count)]
     pub top: usize,
     /// Exit with 1 if a cause's gain is at least this share of the run time (0 to 1).
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_on: Option<f64>,
     /// Colour.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
@@ -233,7 +234,7 @@ pub struct DiagnoseArgs {
 pub struct StructureArgs {
     /// Executable or shared library.
     pub module: PathBuf,
-    /// Only functions whose name contains this.
+    /// Only functions whose name contains this, or that such a one is inlined into.
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
     /// Loops nested deeper are merged.
@@ -242,6 +243,27 @@ pub struct StructureArgs {
     /// JSON.
     #[command(flatten)]
     pub json: Json,
+}
+
+/// A ratio that says something: at least 1.
+fn ratio(word: &str) -> Result<f64, String> {
+    number(word, 1.0..=f64::MAX, "give a number from 1 on, as 1.3")
+}
+
+/// A share, 0 to 1.
+fn share(word: &str) -> Result<f64, String> {
+    number(word, 0.0..=1.0, "give a share from 0 to 1, as 0.05")
+}
+
+fn number(word: &str, within: RangeInclusive<f64>, advice: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|n| within.contains(n));
+    number.ok_or_else(|| advice.to_string())
+}
+
+/// How many: at least one.
+fn count(word: &str) -> Result<usize, String> {
+    let number = word.parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| "give a whole number from 1 on".to_string())
 }
 
 /// The definition, for man page and completions.

@@ -362,6 +362,46 @@ fn a_spool_may_lie_in_a_directory_of_the_users() {
 }
 
 #[test]
+fn values_that_mean_nothing() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (option, value) in [
+        ("--abnorm-threshold", "nan"),
+        ("--abnorm-threshold", "0.5"),
+        ("--abnorm-threshold", "inf"),
+        ("--fail-on", "5"),
+        ("--fail-on", "nan"),
+        ("--top", "0"),
+    ] {
+        let words = ["headwater: invalid value", option, value, "give a"];
+        assert_refused(dir.path(), &["diagnose", option, value, "run"], &words);
+    }
+    for args in [["run", "--ranks", "0"], ["record", "--hz", "0"]] {
+        let words = ["headwater: invalid value '0'", args[1]];
+        assert_refused(dir.path(), &[&args[..], &["--", "true"]].concat(), &words);
+    }
+}
+
+#[test]
+fn functions_that_are_not_there() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    assert_refused(at, &["structure", "."], &["it is a directory"]);
+    let source = "static inline __attribute__((always_inline)) int inner(int n) { int s = 0; for (int i = 0; i < n; i++) s ^= i * s + n; return s; }\nint main(int c, char **v) { return v ? inner(c) : 0; }\n";
+    let Some(program) = built("cc", at, "app", source, &[]) else {
+        return;
+    };
+    let program = program.display().to_string();
+    let none = ["structure", &program, "--function", "outer"];
+    assert_refused(at, &none, &["inlined", "has outer in its name"]);
+    let out = command(at, &["structure", &program, "--function", "inner"]);
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(
+        text.starts_with("main") && text.contains("inlined inner"),
+        "{text}"
+    );
+}
+
+#[test]
 fn one_rank_is_a_run_too() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let source = "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }\n";

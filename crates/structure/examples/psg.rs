@@ -3,12 +3,14 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let Some(path) = args.first() else { return };
     match headwater_structure::analyse(path.as_ref(), &Default::default()) {
-        Ok(s) => {
+        Ok(mut s) => {
+            if let Some(wanted) = args.get(1).filter(|a| *a != "--counts") {
+                let mut kept = std::mem::take(&mut s.functions);
+                kept.retain(|f| headwater_structure::names(&s, f, wanted));
+                s.functions = kept;
+            }
             if args.get(1).is_none_or(|a| a != "--counts") {
-                print!(
-                    "{}",
-                    headwater_structure::render_tree(&s, args.get(1).map(String::as_str))
-                );
+                print!("{}", headwater_structure::render_tree(&s));
             }
             println!(
                 "{:?} functions {} lines {}\n{:?}",

@@ -66,10 +66,15 @@ pub fn map(path: &Path) -> Result<memmap2::Mmap, StructureError> {
         source,
     };
     let file = std::fs::File::open(path).map_err(io)?;
-    if file.metadata().map_err(io)?.len() == 0 {
+    let meta = file.metadata().map_err(io)?;
+    let wrong = [
+        (meta.is_dir(), "it is a directory"),
+        (meta.len() == 0, "it is empty"),
+    ];
+    if let Some((_, why)) = wrong.iter().find(|w| w.0) {
         return Err(StructureError::NotElf {
             path: path.to_path_buf(),
-            why: "it is empty".into(),
+            why: why.to_string(),
         });
     }
     // SAFETY: the map is only read; a file that is changed meanwhile gives wrong bytes, which every

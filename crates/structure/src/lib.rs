@@ -43,7 +43,7 @@ mod x86;
 pub use cache::Cache;
 pub use error::StructureError;
 pub use names::is_mpi_name;
-pub use render::tree as render_tree;
+pub use render::{names, tree as render_tree};
 
 use headwater_model::psg::ModuleStructure;
 use std::path::{Path, PathBuf};

@@ -1,16 +1,21 @@
 //! A structure as an indented tree for people.
 
-use headwater_model::psg::{ModuleStructure, VertexKind};
+use headwater_model::psg::{Function, ModuleStructure, VertexKind};
 use std::fmt::Write;
 
-/// The tree of all functions, or of those whose name contains `filter`.
-pub fn tree(structure: &ModuleStructure, filter: Option<&str>) -> String {
+/// Whether the name of `function`, or of one that is inlined into it, contains `text`.
+pub fn names(structure: &ModuleStructure, function: &Function, text: &str) -> bool {
+    let inlined = function.vertices.iter();
+    let inlined = inlined.filter(|v| v.kind == VertexKind::Inlined);
+    let mut all = inlined.filter_map(|v| v.name).chain([function.name]);
+    all.any(|name| structure.string(name).contains(text))
+}
+
+/// The tree of all functions.
+pub fn tree(structure: &ModuleStructure) -> String {
     let mut out = String::new();
     for function in &structure.functions {
         let name = structure.string(function.name);
-        if filter.is_some_and(|f| !name.contains(f)) {
-            continue;
-        }
         let mut depth = vec![0usize; function.vertices.len()];
         for (i, v) in function.vertices.iter().enumerate() {
             depth[i] = v

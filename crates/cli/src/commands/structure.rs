@@ -5,7 +5,7 @@ use crate::args::StructureArgs;
 use crate::output::{SCHEMA, print};
 use crate::progress::Progress;
 use headwater_model::psg::ModuleStructure;
-use headwater_structure::{Options, analyse, render_tree};
+use headwater_structure::{Options, analyse, names, render_tree};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,25 +28,32 @@ pub fn command(args: &StructureArgs, quiet: bool) -> Outcome {
     };
     let progress = Progress::new(quiet, args.json.wanted());
     let stage = progress.stage("taking the program apart", 0);
-    let structure = analyse(&args.module, &options).map_err(|e| e.to_string())?;
+    let mut structure = analyse(&args.module, &options).map_err(|e| e.to_string())?;
     drop(stage);
+    let all = structure.functions.len();
+    if let Some(wanted) = &args.function {
+        let mut kept = std::mem::take(&mut structure.functions);
+        kept.retain(|f| names(&structure, f, wanted));
+        structure.functions = kept;
+        if structure.functions.is_empty() {
+            return Err(format!(
+                "none of the {all} functions of {}, nor one inlined into them, has {wanted} in its name; without --function all are shown",
+                args.module.display()
+            )
+            .into());
+        }
+    }
     if args.json.wanted() {
         return args.json.give_value(&Told {
             schema: SCHEMA,
             structure,
         });
     }
-    let mut out = render_tree(&structure, args.function.as_deref());
+    let mut out = render_tree(&structure);
     let c = structure.counts;
     out += &format!(
         "\n{} functions; vertices before contraction {}, after {}: loops {}, branches {}, computation {}, MPI calls {}\n",
-        structure.functions.len(),
-        c.before,
-        c.after,
-        c.loops,
-        c.branches,
-        c.comps,
-        c.mpi
+        all, c.before, c.after, c.loops, c.branches, c.comps, c.mpi
     );
     for problem in &structure.problems {
         out += &format!("note: {problem}\n");

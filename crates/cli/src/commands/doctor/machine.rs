@@ -51,7 +51,9 @@ pub fn sampling() -> Finding {
         ),
         (Some(level), false) => Finding::look(
             WHAT,
-            format!("performance events are refused (perf_event_paranoid {level}): {TIMER}"),
+            format!(
+                "performance events may be refused (perf_event_paranoid {level}; some kernels permit at any level); where they are, {TIMER}"
+            ),
             "sysctl kernel.perf_event_paranoid=2, or ask for it",
         ),
         (None, _) => Finding::look(
@@ -80,7 +82,7 @@ pub fn counters() -> Finding {
         Some(level) if hardware => Finding::look(
             WHAT,
             format!(
-                "hardware counters are there and refused (perf_event_paranoid {level}); {ANYWAY}"
+                "hardware counters are there and may be refused (perf_event_paranoid {level}); {ANYWAY}"
             ),
             "sysctl kernel.perf_event_paranoid=2, or ask for it",
         ),
