@@ -52,6 +52,18 @@ pub enum CauseClass {
 }
 
 impl CauseClass {
+    /// Whether it is in what ranks compute, not in MPI calls or in a lack of cores.
+    pub fn is_computation(self) -> bool {
+        matches!(
+            self,
+            Self::UnevenWork
+                | Self::SlowerWork
+                | Self::NonShrinkingWork
+                | Self::SystemCallOrIo
+                | Self::OneOff
+        )
+    }
+
     /// The class in words, for a report.
     pub fn words(self) -> &'static str {
         match self {
@@ -64,7 +76,7 @@ impl CauseClass {
             Self::ThreadImbalance => "thread imbalance",
             Self::LockContention => "lock contention",
             Self::SystemCallOrIo => "system call or I/O",
-            Self::Preempted => "preempted",
+            Self::Preempted => "waiting for a core",
             Self::OneOff => "one-off outlier",
         }
     }

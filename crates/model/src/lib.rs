@@ -16,5 +16,6 @@ pub mod diagnosis;
 pub mod psg;
 pub mod rank;
 pub mod run;
+pub mod words;
 
 pub use rank::{Rank, RankSet};

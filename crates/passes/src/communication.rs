@@ -3,10 +3,10 @@
 
 use crate::cause::Candidate;
 use crate::scale::{Scale, Transfer};
-use crate::words::time;
 use crate::work::ideal;
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
+use headwater_model::words::seconds as time;
 use headwater_mpi_abi as abi;
 
 /// Growth of bytes or calls per rank that counts as growing.

@@ -8,9 +8,9 @@
 
 use crate::scale::Scale;
 use crate::stats;
-use crate::words::time;
 use headwater_graph::sum_rows;
 use headwater_model::run::CtxId;
+use headwater_model::words::seconds as time;
 
 /// Samples that a rank must have in a place for its counters to be believed.
 const SAMPLES: f64 = 16.0;

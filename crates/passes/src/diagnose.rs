@@ -6,7 +6,7 @@ use crate::scale::Scale;
 use crate::scaling::scaling_of;
 use crate::teller::Teller;
 use crate::times::Times;
-use crate::{chain, communication, counted, efficiency, imbalance, preempt, words, work};
+use crate::{chain, communication, counted, efficiency, imbalance, preempt, unnamed, words, work};
 use headwater_graph::{Pag, Structures, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, SCHEMA, Scaling};
 use headwater_model::run::Run;
@@ -133,6 +133,7 @@ pub fn diagnose(
     check(&runs)?;
     let (scaling, scaling_reason) = scaling_of(&runs, options.scaling);
     let mut missing = missing(&runs, &structures);
+    let unnamed = unnamed::main(&runs, &structures);
     let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs
         .iter()
@@ -169,7 +170,7 @@ pub fn diagnose(
         mpi_library: last.run.header.mpi_library.clone(),
         scaling,
         scaling_reason,
-        headline: words::headline(&summaries, scaling, &causes),
+        headline: words::headline(&summaries, scaling, &causes, unnamed),
         notes: notes(&scales),
         scales: summaries,
         causes,
@@ -210,7 +211,11 @@ fn notes(scales: &[Scale<'_>]) -> Vec<String> {
         .filter(|s| !s.run.header.incomplete.is_empty())
         .map(|s| {
             let ranks: headwater_model::RankSet = s.run.header.incomplete.iter().copied().collect();
-            format!("{} (ranks {ranks})", s.run.header.name)
+            format!(
+                "{} ({})",
+                s.run.header.name,
+                headwater_model::words::ranks(&ranks, s.p, 40)
+            )
         })
         .collect();
     if !incomplete.is_empty() {

@@ -9,10 +9,10 @@ use crate::counted;
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats::{self, TwoGroups, stands_out, two_groups};
-use crate::words::time;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
+use headwater_model::words::seconds as time;
 
 /// Causes looked for in one phase at the most.
 const MOST: usize = 6;
@@ -113,9 +113,14 @@ fn peel(
         let blocked = sum_rows(&data.blocked, &inside, scale.p);
         let asleep = group_mean(&blocked, &groups.upper);
         let mut evidence = vec![format!(
-            "{} of {} ranks take {} here, the others {}",
+            "{} of {} ranks {} {} here, the others {}",
             groups.upper.len(),
             scale.p,
+            if groups.upper.len() == 1 {
+                "takes"
+            } else {
+                "take"
+            },
             time(groups.high),
             time(groups.low)
         )];

@@ -32,6 +32,7 @@ mod scaling;
 mod stats;
 mod teller;
 mod times;
+mod unnamed;
 mod waits;
 mod words;
 mod work;

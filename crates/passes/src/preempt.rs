@@ -8,11 +8,11 @@ use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats;
 use crate::waits::mean_of;
-use crate::words::time;
 use headwater_graph::{Pag, TopDown};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::CauseClass;
-use headwater_model::run::Run;
+use headwater_model::run::{RankInfo, Run};
+use headwater_model::words::seconds as time;
 use rustc_hash::FxHashMap;
 
 /// Share of a rank's computation that waiting for a core must add before it is told.
@@ -50,6 +50,18 @@ pub fn crowds(run: &Run) -> Vec<f64> {
         }
     }
     out
+}
+
+/// Whether all of `ranks` may use only some of the cores of their node.
+pub fn bound(run: &Run, ranks: &RankSet) -> bool {
+    let own = run.ranks.iter().filter(|i| ranks.contains(i.rank));
+    let few = |i: &RankInfo| {
+        let cores = run.header.cores.get(i.node as usize).copied().unwrap_or(0);
+        let set: RankSet = i.cpus.parse().unwrap_or_default();
+        !set.is_empty() && (set.len() as u32) < cores
+    };
+    let mut own = own.peekable();
+    own.peek().is_some() && own.all(few)
 }
 
 /// Looks for ranks that were kept from running while they had work.
@@ -103,8 +115,8 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
     cpus.sort_unstable();
     cpus.dedup();
     let mut evidence = vec![format!(
-        "ready to run but without a core for {} on these ranks while computing for {}; {} on the median rank",
-        time(mean_of(&waits, &kept)),
+        "ready to run but without a core for up to {} more than ranks had to bear here, while computing for {}; the median rank in all for {}",
+        time(cost),
         time(mean_of(&busy, &kept)),
         time(stats::median(&waits)),
     )];

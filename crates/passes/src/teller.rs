@@ -4,11 +4,11 @@ use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
 use crate::scale::Scale;
 use crate::times::Times;
-use crate::words::time;
-use crate::{delay, path, stats, words};
+use crate::{delay, path, preempt, stats, words};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
+use headwater_model::words::seconds as time;
 
 /// What causes are told with.
 pub struct Teller<'a> {
@@ -93,7 +93,13 @@ impl<'a> Teller<'a> {
         let evidence = c.evidence.iter().cloned().chain(waiting).chain(walked);
         Cause {
             class: c.class,
-            explanation: words::explanation(c.class, &place, &ranks, last.p),
+            explanation: words::explanation(
+                c.class,
+                &place,
+                &ranks,
+                last.p,
+                preempt::bound(last.run, &ranks),
+            ),
             call_path: pag.call_path(c.vertex),
             place,
             ranks,

@@ -1,67 +1,43 @@
 //! Causes and answers in sentences.
 
 use headwater_model::diagnosis::{Cause, CauseClass, Place, ScaleSummary, Scaling};
+use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
+use headwater_model::words::{self, location};
 
-/// A place as short as it can be said: `file.c:12-20` or `function`.
-pub fn place(place: &Place) -> String {
-    let base = |f: &String| f.rsplit('/').next().unwrap_or(f).to_string();
-    match (&place.file, place.first_line) {
-        (Some(file), first) if first > 0 && place.last_line > first => {
-            format!("{}:{first}-{}", base(file), place.last_line)
-        }
-        (Some(file), first) if first > 0 => format!("{}:{first}", base(file)),
-        _ => place.function.clone(),
-    }
-}
+/// Below this global (or parallel) efficiency a run has lost time, whether a cause was found or not:
+/// the accepted mark of the POP project.
+const ACCEPTED: f64 = 0.8;
 
-/// Seconds with three figures and a unit that fits.
-pub fn time(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        s if s >= 1.0 => (s, "s"),
-        s if s >= 1e-3 => (s * 1e3, "ms"),
-        s if s >= 1e-6 => (s * 1e6, "µs"),
-        _ => return "no time".to_string(),
-    };
-    match value {
-        v if v >= 100.0 => format!("{v:.0} {unit}"),
-        v if v >= 10.0 => format!("{v:.1} {unit}"),
-        v => format!("{v:.2} {unit}"),
-    }
-}
+/// Characters that the ranks of a sentence may take.
+const ROOM: usize = 40;
 
 /// `the loop at`, `the call of MPI_Send at` …
-fn noun(p: &Place) -> String {
+fn noun(class: CauseClass, p: &Place) -> String {
     // The program as a whole, its start-up and its end are no place in a file.
     if p.module.is_empty() {
         p.name.clone()
     } else if p.kind.is_loop() {
-        format!("the loop in {} at {}", p.function, place(p))
+        format!("the loop in {} at {}", p.function, location(p))
+    } else if p.kind == VertexKind::MpiCall && class.is_computation() {
+        // Nothing but the calls around it is known of this computation.
+        format!("the computation before the {} at {}", p.name, location(p))
     } else if p.kind.is_call() {
-        format!("the call of {} at {}", p.name, place(p))
+        format!("the call of {} at {}", p.name, location(p))
     } else {
-        format!("{} at {}", p.name, place(p))
+        format!("{} at {}", p.name, location(p))
     }
 }
 
-/// `rank 3`, `ranks 0,4,8`, `all 16 ranks`.
-pub fn ranks(set: &RankSet, of: u32) -> String {
-    match set.len() as u32 {
-        1 => format!("rank {set}"),
-        2 if of == 2 => "both ranks".to_string(),
-        n if n == of => format!("all {of} ranks"),
-        // A long list tells less than its size and how it begins.
-        n if set.to_string().len() > 40 => {
-            let first: Vec<String> = set.as_slice().iter().take(4).map(u32::to_string).collect();
-            format!("{n} of {of} ranks ({} …)", first.join(", "))
-        }
-        _ => format!("ranks {set}"),
-    }
-}
-
-/// What is wrong and what to try.
-pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32) -> String {
-    let (who, what) = (ranks(set, of), noun(place));
+/// What is wrong and what to try; `bound` where the ranks may use only some of their node's cores.
+pub fn explanation(
+    class: CauseClass,
+    place: &Place,
+    set: &RankSet,
+    of: u32,
+    bound: bool,
+) -> String {
+    let (who, what) = (words::ranks(set, of, ROOM), noun(class, place));
     let mut text = match class {
         CauseClass::UnevenWork => format!(
             "{who} spend more time in {what} than the others, who wait for them. Divide this work more evenly, or let the waiting ranks help."
@@ -89,8 +65,11 @@ pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32) -> 
         CauseClass::SystemCallOrIo => format!(
             "{who} are asleep in {what}, waiting for a file, a device or a timer, and the others wait for them. Let fewer or more ranks do it, do it less often, or beside the computation."
         ),
+        CauseClass::Preempted if bound => format!(
+            "{who} are ready to compute in {what} but have to share the few cores that they are bound to. Look at the binding of ranks to cores."
+        ),
         CauseClass::Preempted => format!(
-            "{who} are ready to compute in {what} but have to share their core. Look at the binding of ranks to cores, and at what else runs there."
+            "{who} are ready to compute in {what} but have to wait for a core, though they are bound to none: other programs ran here. Look at what else runs on these nodes."
         ),
         CauseClass::OneOff => format!(
             "{who} once take very long in {what}; every other time they do not. Look at what is done there only then."
@@ -103,6 +82,7 @@ pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32) -> 
             (" are asleep", " is asleep"),
             (" are ready", " is ready"),
             (" have to", " has to"),
+            (" they are bound", " it is bound"),
             (" once take ", " once takes "),
             (" they do not", " it does not"),
             (" wait for them", " wait for it"),
@@ -118,9 +98,15 @@ pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32) -> 
         .map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }
 
-/// The answer in two or three sentences.
-pub fn headline(scales: &[ScaleSummary], scaling: Scaling, causes: &[Cause]) -> Vec<String> {
-    let mut out = Vec::new();
+/// The answer in a few sentences; `unnamed` tells first why places have no names.
+pub fn headline(
+    scales: &[ScaleSummary],
+    scaling: Scaling,
+    causes: &[Cause],
+    unnamed: Option<String>,
+) -> Vec<String> {
+    let nameless = unnamed.is_some();
+    let mut out: Vec<String> = unnamed.into_iter().collect();
     if let (Some(first), Some(last)) = (scales.first(), scales.last()) {
         let speed = first.model_seconds / last.model_seconds.max(1e-12);
         let times = f64::from(last.ranks) / f64::from(first.ranks);
@@ -134,46 +120,55 @@ pub fn headline(scales: &[ScaleSummary], scaling: Scaling, causes: &[Cause]) -> 
                 first.ranks, last.ranks, 1.0 / speed.max(1e-12)
             )),
             Scaling::Single => out.push(format!(
-                "One scale was given ({} ranks): how the program scales cannot be judged, only how even it is.",
-                last.ranks
+                "One scale was given ({}): how the program scales cannot be judged, only how even it is.",
+                words::count(last.ranks as usize)
             )),
         }
     }
     let Some(main) = causes.first() else {
-        out.push(match scaling {
-            Scaling::Single => "No cause of waiting found.".to_string(),
-            _ => "No scaling loss found.".to_string(),
-        });
+        out.push(nothing(scales, scaling, nameless));
         return out;
     };
+    let told = |c: &Cause| format!("{} in {}", c.class.words(), noun(c.class, &c.place));
     out.push(format!(
-        "The main cause is {} in {} on {}: mending it gains up to {:.0} %.",
-        main.class.words(),
-        noun(&main.place),
-        ranks(&main.ranks, main.scale),
+        "The main cause is {} on {}: mending it gains up to {:.0} %.",
+        told(main),
+        words::ranks(&main.ranks, main.scale, ROOM),
         main.gain_share * 100.0
     ));
-    if let [_, second, ..] = causes {
-        out.push(format!(
-            "{} further: {} in {} ({:.0} %){}",
-            if causes.len() == 2 { "One" } else { "Some" },
-            second.class.words(),
-            noun(&second.place),
-            second.gain_share * 100.0,
-            if causes.len() > 2 {
-                ", and others below."
-            } else {
-                "."
-            }
-        ));
+    if let [_, second, more @ ..] = causes {
+        let next = format!("{} ({:.0} %)", told(second), second.gain_share * 100.0);
+        out.push(match more.len() {
+            0 => format!("The other cause: {next}."),
+            1 => format!("The next: {next}; one more is told below."),
+            n => format!("The next: {next}; {n} more are told below."),
+        });
     }
     out
+}
+
+/// What is said where no cause was found: a loss that the efficiencies show is not denied, and where
+/// places have no names nothing is cleared.
+fn nothing(scales: &[ScaleSummary], scaling: Scaling, nameless: bool) -> String {
+    let efficiency = scales.last().and_then(|s| {
+        let e = s.efficiencies.global.or(s.efficiencies.parallel)?;
+        Some((s.ranks, e))
+    });
+    match efficiency {
+        Some((ranks, e)) if (e * 100.0).round() < ACCEPTED * 100.0 => format!(
+            "At {} {:.0} % is lost, and no cause was found.",
+            words::count(ranks as usize),
+            (1.0 - e) * 100.0
+        ),
+        _ if nameless => "No cause was found among the MPI calls alone.".to_string(),
+        _ if scaling == Scaling::Single => "No cause of waiting found.".to_string(),
+        _ => "No scaling loss found.".to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_model::psg::VertexKind;
 
     #[test]
     fn what_is_in_no_file_is_told_by_its_name() {
@@ -188,14 +183,37 @@ mod tests {
             module: String::new(),
             address: 0,
         };
-        let text = explanation(CauseClass::NonShrinkingWork, &start, &RankSet::all(4), 4);
+        let text = explanation(
+            CauseClass::NonShrinkingWork,
+            &start,
+            &RankSet::all(4),
+            4,
+            false,
+        );
         let begin = "All 4 ranks do in the start-up before the first MPI call what";
         assert!(text.starts_with(begin), "{text}");
     }
 
     #[test]
-    fn times_have_a_unit_that_fits() {
-        let said = [2.3456, 0.1702, 33.8e-6, 1e-9, 0.0].map(time);
-        assert_eq!(said, ["2.35 s", "170 ms", "33.8 µs", "no time", "no time"]);
+    fn cores_are_shared_only_by_those_bound_to_them() {
+        let place = Place {
+            kind: VertexKind::Loop,
+            name: "f".into(),
+            function: "f".into(),
+            file: Some("a.c".into()),
+            first_line: 3,
+            last_line: 4,
+            hot_line: 0,
+            module: "app".into(),
+            address: 0,
+        };
+        let told = |bound| explanation(CauseClass::Preempted, &place, &RankSet::all(2), 4, bound);
+        assert!(told(true).contains("binding of ranks"), "{}", told(true));
+        assert!(
+            told(false).contains("other programs ran here"),
+            "{}",
+            told(false)
+        );
+        assert!(!told(false).contains("binding"), "{}", told(false));
     }
 }

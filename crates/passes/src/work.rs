@@ -9,9 +9,9 @@ use crate::counted::{self, Counted};
 use crate::fit::log_log;
 use crate::scale::Scale;
 use crate::times::Times;
-use crate::words::time;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
+use headwater_model::words::seconds as time;
 
 /// Causes looked for at the most.
 const MOST: usize = 6;

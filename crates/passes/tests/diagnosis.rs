@@ -2,6 +2,7 @@
 
 mod support;
 
+use headwater_graph::Structures;
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
 use headwater_model::run::{Context, CtxId, MpiCalls, Sample, Segment};
 use headwater_passes::{DiagnoseError, Options, diagnose};
@@ -225,6 +226,7 @@ fn ranks_crowded_on_one_core_are_told_though_all_cores_have_several() {
         (CauseClass::Preempted, "0-2".to_string())
     );
     assert!((c.gain_seconds - 1.0).abs() < 0.05, "{}", c.gain_seconds);
+    assert!(c.explanation.contains("binding"), "{}", c.explanation);
     assert_eq!(crowded(2).causes, vec![]);
 }
 
@@ -433,4 +435,35 @@ fn runs_that_do_not_belong_together_are_refused() {
         refuse(vec![run(4, &pieces), other]),
         DiagnoseError::DifferentBuilds(..)
     ));
+}
+
+#[test]
+fn a_loss_without_a_cause_is_not_denied() {
+    // Half of the run is in nothing that was recorded.
+    let mut run = run(16, &[piece("MPI_Allreduce", |_, p| even(p))]);
+    run.ranks.iter_mut().for_each(|i| i.wall_ns *= 2);
+    let d = diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough");
+    assert_eq!(d.causes, vec![]);
+    let said = d.headline.join(" ");
+    assert!(said.contains("% is lost, and no cause was found"), "{said}");
+}
+
+#[test]
+fn a_program_that_is_gone_is_told_first() {
+    let pieces = [piece("MPI_Allreduce", |_, p| even(p))];
+    let runs = SCALES.iter().map(|p| run(*p, &pieces)).collect();
+    let d = diagnose(runs, Structures::default(), &Options::default())
+        .expect("the runs belong together");
+    assert!(
+        d.headline[0].contains("cannot be named"),
+        "{:?}",
+        d.headline
+    );
+    assert!(
+        d.headline[0].contains("before rebuilding"),
+        "{:?}",
+        d.headline
+    );
+    let said = d.headline.join(" ");
+    assert!(!said.contains("No scaling loss"), "{said}");
 }

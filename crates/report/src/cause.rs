@@ -6,9 +6,10 @@
 use crate::bars::{bar, columns, marks, per_column};
 use crate::source::source;
 use crate::style::{Tone, hang, paint, seconds, wrap};
-use crate::tables::{location, who};
+use crate::tables::location;
 use crate::text::TextOptions;
-use headwater_model::diagnosis::{Cause, Clock, Place};
+use headwater_model::diagnosis::{Cause, CauseClass, Clock, Place};
+use headwater_model::words;
 
 /// Columns that a bar of ranks has at the most.
 const WIDEST: usize = 64;
@@ -76,7 +77,7 @@ fn path(c: &Cause, crowded: bool, options: &TextOptions<'_>) -> String {
         };
         let text = format!(
             "{} {}: {} at {}",
-            who(&step.ranks, c.scale, 40),
+            words::ranks(&step.ranks, c.scale, 40),
             step.what,
             seconds(step.seconds),
             location(&step.place, width / 2)
@@ -140,6 +141,7 @@ fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
         said += "; ^ these ranks";
     }
     match c.clock {
+        _ if c.class == CauseClass::Preempted => said += "; ready to run, but without a core",
         Clock::Wall if crowded => {
             said += "; wall time in the call, waiting for a core included";
         }
@@ -176,8 +178,9 @@ fn by_scale(c: &Cause, width: usize) -> String {
         } else {
             "not seen".to_string()
         };
+        let unit = if *ranks == 1 { "rank" } else { "ranks" };
         let bar = bar(*mean, most, room);
-        out += &format!("   {label:<9} {ranks:>6} ranks {bar:<room$} {figures}\n");
+        out += &format!("   {label:<9} {ranks:>6} {unit:<5} {bar:<room$} {figures}\n");
     }
     out
 }

@@ -68,21 +68,7 @@ pub fn hang(sentence: &str, width: usize, first: &str, rest: &str) -> String {
     out
 }
 
-/// What stands for a figure that is not known.
-pub const UNKNOWN: &str = "–";
-
-/// Seconds with three significant figures.
-pub fn seconds(value: f64) -> String {
-    match value {
-        v if !v.is_finite() => UNKNOWN.to_string(),
-        v if v >= 100.0 => format!("{v:.0} s"),
-        v if v >= 10.0 => format!("{v:.1} s"),
-        v if v >= 1.0 => format!("{v:.2} s"),
-        v if v >= 0.001 => format!("{:.1} ms", v * 1e3),
-        v if v > 0.0 => format!("{:.1} µs", v * 1e6),
-        _ => "0 s".to_string(),
-    }
-}
+pub use headwater_model::words::{UNKNOWN, seconds};
 
 /// A share as per cent.
 pub fn percent(share: f64) -> String {

@@ -6,7 +6,7 @@
 use crate::style::{Tone, UNKNOWN, paint, percent, seconds, shorten};
 use comfy_table::{CellAlignment, Table, presets};
 use headwater_model::diagnosis::{Cause, Place, ScaleSummary};
-use headwater_model::rank::RankSet;
+use headwater_model::words;
 
 /// The mark that efficiencies are held against.
 pub const ACCEPTED: f64 = 0.8;
@@ -103,19 +103,14 @@ fn lines(table: &Table) -> String {
     out
 }
 
-/// `file.c:10-20`, or `module+0x1234` where there are no lines; at most `width` characters.
+/// Where a place is, in at most `width` characters: a path loses its beginning, a name its end.
 pub fn location(place: &Place, width: usize) -> String {
-    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
-    let text = match &place.file {
-        Some(file) if place.first_line > 0 && place.last_line > place.first_line => {
-            format!("{}:{}-{}", base(file), place.first_line, place.last_line)
-        }
-        Some(file) if place.first_line > 0 => format!("{}:{}", base(file), place.first_line),
-        // The program as a whole, its start-up and its end are no place in a file.
-        _ if place.module.is_empty() => return shorten_end(&place.name, width),
-        _ => format!("{}+{:#x}", base(&place.module), place.address),
-    };
-    shorten(&text, width)
+    let text = words::location(place);
+    if place.module.is_empty() && place.file.is_none() {
+        shorten_end(&text, width)
+    } else {
+        shorten(&text, width)
+    }
 }
 
 /// The location and the function that holds it: `file.c:10-20 in solve`.
@@ -126,17 +121,6 @@ pub fn whereabouts(place: &Place, width: usize) -> String {
         location
     } else {
         format!("{location} in {}", shorten_end(&place.function, room))
-    }
-}
-
-/// `rank 3`, `ranks 0-3`, `all ranks`, `256 of 1024 ranks`; at most about `width` characters.
-pub fn who(set: &RankSet, of: u32, width: usize) -> String {
-    let text = set.to_string();
-    match set.len() as u32 {
-        n if n == of && n > 1 => "all ranks".to_string(),
-        1 => format!("rank {text}"),
-        n if text.len() > width => format!("{n} of {of} ranks"),
-        _ => format!("ranks {text}"),
     }
 }
 
@@ -158,7 +142,7 @@ pub fn causes(causes: &[Cause], width: usize, colour: bool) -> String {
             &price(c.cost_seconds, c.cost_share),
             &price(c.gain_seconds, c.gain_share),
         );
-        let who = who(&c.ranks, c.scale, 24);
+        let who = words::ranks(&c.ranks, c.scale, 24);
         let room = width.saturating_sub(8 + who.chars().count());
         out += &format!("\n      {}, {who}\n", whereabouts(&c.place, room));
     }

@@ -5,7 +5,7 @@
 use crate::cause::cause;
 use crate::style::{Tone, hang, paint, wrap};
 use crate::tables;
-use headwater_model::diagnosis::{Diagnosis, Scaling};
+use headwater_model::diagnosis::{Cause, Diagnosis, Scaling};
 
 /// Lines of a source file.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +81,12 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
             );
         }
     }
+    if let Some(sentence) = unexplained(d) {
+        if !d.causes.is_empty() {
+            out.push('\n');
+        }
+        out += &wrap(&sentence, options.width, "");
+    }
     out += &head("What this rests on");
     out += &wrap(
         &format!("{}, {}; {}.", d.program, d.mpi_library, scaling_words(d)),
@@ -106,23 +112,34 @@ fn nothing_found(d: &Diagnosis) -> Vec<String> {
     let mut out = Vec::new();
     let (grow, differ) = (d.non_scalable.len(), d.abnormal.len());
     out.push(match (d.scaling, grow + differ) {
-        (Scaling::Single, 0) => "No rank stands out from the others.".to_string(),
-        (_, 0) => "No place takes clearly more than its share as ranks are added, and no rank stands out from the others.".to_string(),
+        (Scaling::Single, 0) => "No rank stands out from the others in a place that this recording tells apart.".to_string(),
+        (_, 0) => "Of the places that this recording tells apart, none takes clearly more than its share as ranks are added, and in none a rank stands out from the others.".to_string(),
         _ => format!(
             "Places that by their figures alone do not scale: {grow}; differing between ranks: {differ} (--json lists them). No cause behind them costs enough to be worth mending."
         ),
     });
-    if let Some(last) = d.scales.last() {
-        let (name, lost) = match last.efficiencies.global {
-            Some(global) => ("global", Some(global)),
-            None => ("parallel", last.efficiencies.parallel),
-        };
-        if let Some(lost) = lost.filter(|lost| tables::below(*lost)) {
-            out.push(format!(
-                "Yet the {name} efficiency at {} ranks is {lost:.2}: that loss has no single place that this recording shows.",
-                last.ranks
-            ));
-        }
-    }
     out
+}
+
+/// The loss that the efficiencies show and the causes do not explain by half.
+fn unexplained(d: &Diagnosis) -> Option<String> {
+    let last = d.scales.last()?;
+    let (name, left) = match last.efficiencies.global {
+        Some(global) => ("global", global),
+        None => ("parallel", last.efficiencies.parallel?),
+    };
+    let gain = |c: &Cause| Some(c.gain_share).filter(|s| s.is_finite());
+    let explained: f64 = d.causes.iter().filter_map(gain).sum();
+    if !tables::below(left) || explained >= 0.5 * (1.0 - left) {
+        return None;
+    }
+    let why = if d.causes.is_empty() {
+        "that loss has no single place that this recording shows"
+    } else {
+        "the causes above explain less than half of that loss"
+    };
+    Some(format!(
+        "Yet the {name} efficiency at {} ranks is {left:.2}: {why}.",
+        last.ranks
+    ))
 }

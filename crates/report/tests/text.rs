@@ -35,7 +35,7 @@ fn several() -> Diagnosis {
     d.headline = vec![
         "From 2 to 16 ranks the program becomes 4 times as fast, of 8 times possible.".into(),
         "The main cause is uneven work in the loop in boundary at app.c:20-29 on ranks 0,4,8,12: mending it gains up to 25 %.".into(),
-        "Some further: collective growing by its algorithm in the call of MPI_Alltoall at app.c:71 (3 %), and others below.".into(),
+        "The next: collective growing by its algorithm in the call of MPI_Alltoall at app.c:71 (3 %); one more is told below.".into(),
     ];
     d
 }
@@ -79,7 +79,8 @@ fn colour_marks_what_is_to_be_seen_first() {
 fn nothing_found_fits_a_narrow_terminal() {
     let mut d = diagnosis(16, None);
     d.causes.clear();
-    d.headline.push("No scaling loss found.".into());
+    d.headline
+        .push("At 16 ranks 34 % is lost, and no cause was found.".into());
     insta::assert_snapshot!(shown(&d, Source::Gone, 60));
 }
 
@@ -95,7 +96,7 @@ fn what_is_in_no_file_is_told_by_its_name() {
     for line in [
         "1. uneven work: the start-up before the first MPI call\n",
         "      the start-up before the first MPI call, ranks 0,4,8,12\n",
-        "compute: 500.0 ms at the start-up before the first MPI",
+        "compute: 500 ms at the start-up before the first MPI",
     ] {
         assert!(report.contains(line), "{line}\n{report}");
     }
@@ -146,6 +147,15 @@ fn loss_without_a_cause_is_admitted() {
         report.contains("Yet the global efficiency at 16 ranks is 0.67"),
         "{report}"
     );
+}
+
+#[test]
+fn causes_that_explain_little_of_the_loss_do_not_hide_it() {
+    let mut d = diagnosis(16, None);
+    let says = |d: &Diagnosis| shown(d, Source::Gone, 200).contains("explain less than half");
+    assert!(!says(&d));
+    d.causes[0].gain_share = 0.1;
+    assert!(says(&d));
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! Figures, places and ranks in words: one way for sentences and tables.
+//!
+//! A figure that is not known is a dash, never zero.
+
+use crate::diagnosis::Place;
+use crate::rank::RankSet;
+
+/// What stands for a figure that is not known.
+pub const UNKNOWN: &str = "–";
+
+/// Seconds with three figures and the unit that fits.
+pub fn seconds(value: f64) -> String {
+    let (value, unit) = match value {
+        v if !v.is_finite() => return UNKNOWN.to_string(),
+        v if v <= 0.0 => return "0 s".to_string(),
+        v if v >= 1.0 => (v, "s"),
+        v if v >= 1e-3 => (v * 1e3, "ms"),
+        v if v >= 1e-6 => (v * 1e6, "µs"),
+        _ => return "< 1 µs".to_string(),
+    };
+    match value {
+        v if v >= 100.0 => format!("{v:.0} {unit}"),
+        v if v >= 10.0 => format!("{v:.1} {unit}"),
+        v => format!("{v:.2} {unit}"),
+    }
+}
+
+/// `file.c:10-20`, or `module+0x1234` where there are no lines, or the name of what is in no file.
+pub fn location(place: &Place) -> String {
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
+    match &place.file {
+        Some(file) if place.first_line > 0 && place.last_line > place.first_line => {
+            format!("{}:{}-{}", base(file), place.first_line, place.last_line)
+        }
+        Some(file) if place.first_line > 0 => format!("{}:{}", base(file), place.first_line),
+        // The program as a whole, its start-up and its end are no place in a file.
+        _ if place.module.is_empty() => place.name.clone(),
+        _ => format!("{}+{:#x}", base(&place.module), place.address),
+    }
+}
+
+/// `1 rank`, `3 ranks`.
+pub fn count(ranks: usize) -> String {
+    format!("{ranks} rank{}", if ranks == 1 { "" } else { "s" })
+}
+
+/// `rank 3`, `ranks 0,4,8`, `both ranks`, `all 16 ranks`; a set longer than `width` characters by its
+/// size and, where that fits, how it begins.
+pub fn ranks(set: &RankSet, of: u32, width: usize) -> String {
+    let text = set.to_string();
+    match set.len() as u32 {
+        1 => format!("rank {text}"),
+        2 if of == 2 => "both ranks".to_string(),
+        n if n == of => format!("all {of} ranks"),
+        n if text.len() > width => {
+            let first: Vec<String> = set.as_slice().iter().take(4).map(u32::to_string).collect();
+            let size = format!("{n} of {of} ranks");
+            let begin = format!("{size} ({} …)", first.join(", "));
+            if begin.chars().count() <= width {
+                begin
+            } else {
+                size
+            }
+        }
+        _ => format!("ranks {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_that_fits() {
+        let said = [2.3456, 0.1702, 33.8e-6, 1e-9, 0.0, f64::NAN].map(seconds);
+        assert_eq!(said, ["2.35 s", "170 ms", "33.8 µs", "< 1 µs", "0 s", "–"]);
+    }
+
+    #[test]
+    fn ranks_are_told_as_short_as_they_can_be() {
+        let one: RankSet = [3].into_iter().collect();
+        let fourth: RankSet = (0..1024).step_by(4).collect();
+        let said = [
+            ranks(&one, 8, 40),
+            ranks(&RankSet::all(2), 2, 40),
+            ranks(&RankSet::all(8), 8, 40),
+            ranks(&RankSet::all(3), 8, 40),
+            ranks(&fourth, 1024, 40),
+            ranks(&fourth, 1024, 24),
+        ];
+        let expected = [
+            "rank 3",
+            "both ranks",
+            "all 8 ranks",
+            "ranks 0-2",
+            "256 of 1024 ranks (0, 4, 8, 12 …)",
+            "256 of 1024 ranks",
+        ];
+        assert_eq!(said, expected);
+        assert_eq!([count(1), count(2)], ["1 rank", "2 ranks"]);
+    }
+}

@@ -1,0 +1,32 @@
+//! A program whose places have no names: it was built anew since it was recorded, or is gone.
+//!
+//! Then only the MPI calls tell computation apart. That is said before anything else: "no cause" of a
+//! program that could not be looked into clears nothing.
+
+use headwater_graph::Structures;
+use headwater_model::run::{Module, Run};
+
+/// The program's own module among those that calls and samples were recorded in.
+fn module(run: &Run) -> Option<&Module> {
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
+    let program = base(&run.header.program);
+    run.modules.iter().find(|m| base(&m.path) == program)
+}
+
+/// What to say where the main module of the runs has no structure.
+pub fn main(runs: &[Run], structures: &Structures) -> Option<String> {
+    let module = runs.iter().find_map(module)?;
+    let structure = structures.find(module);
+    if structure.is_some_and(|s| !s.functions.is_empty()) {
+        return None;
+    }
+    let why = structure.and_then(|s| s.problems.first()).map_or_else(
+        || "its file could not be analysed".to_string(),
+        Clone::clone,
+    );
+    Some(format!(
+        "The functions and loops of {} cannot be named ({}), so computation is told by MPI calls and addresses only: put the recorded program back and diagnose again, and another time diagnose before rebuilding, which keeps its structure in the cache.",
+        module.path,
+        why.trim_end_matches('.')
+    ))
+}
