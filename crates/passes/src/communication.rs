@@ -63,13 +63,14 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
             .get(main.func as usize)
             .map_or("", String::as_str);
         let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
-        let grows = bytes > GROWTH * bytes_before || calls > GROWTH * calls_before;
-        let class = match (collective, grows, calls > GROWTH * calls_before) {
-            (true, _, false) => CauseClass::CollectiveAlgorithm,
-            (_, true, _) => CauseClass::GrowingCommunication,
-            // Messages that stay as they are while work shrinks: told as growing only if their time is.
-            _ if now > GROWTH * old(&|t| t.seconds) => CauseClass::GrowingCommunication,
-            _ => continue,
+        let more_calls = calls > GROWTH * calls_before;
+        let class = if more_calls || !collective && bytes > GROWTH * bytes_before {
+            CauseClass::GrowingCommunication
+        } else if collective && now > old(&|t| t.seconds) {
+            CauseClass::CollectiveAlgorithm
+        } else {
+            // The same messages that only take longer, or take as long while work shrinks, do not grow.
+            continue;
         };
         out.push(Candidate {
             class,

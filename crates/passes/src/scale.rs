@@ -242,7 +242,8 @@ const SECONDS_PER_BYTE: f64 = 1.5e-9;
 
 /// What each call costs when nobody is waited for.
 ///
-/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data.
+/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, but for
+/// what one of them was without a core in the call: that long the others may have waited for it.
 /// Where ranks share cores the time is CPU time, and no more than the bytes can explain: what is
 /// above is polling while others have the core.
 fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
@@ -250,6 +251,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
         seconds: Vec<f64>,
         calls: Vec<f64>,
         bytes: Vec<f64>,
+        runq: Vec<f64>,
         func: u16,
     }
     let ranks = scale.p as usize;
@@ -271,6 +273,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
             seconds: vec![0.0; ranks],
             calls: vec![0.0; ranks],
             bytes: vec![0.0; ranks],
+            runq: vec![0.0; ranks],
             func: c.func,
         });
         if r < ranks {
@@ -282,6 +285,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
             sum.seconds[r] += time as f64 * NANO;
             sum.calls[r] += c.count as f64;
             sum.bytes[r] += c.bytes as f64;
+            sum.runq[r] += c.runq_ns as f64 * NANO;
         }
     }
     // Completing calls carry no bytes of their own, so the whole flow shares the bytes of its peers.
@@ -297,6 +301,8 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
                 let moved = if bytes > 0.0 { bytes } else { p2p_bytes };
                 seconds =
                     seconds.min((calls * STARTUP_SECONDS + moved * SECONDS_PER_BYTE) * stages);
+            } else {
+                seconds = (seconds - crate::stats::max(&sum.runq)).max(0.0);
             }
             Transfer {
                 vertex,

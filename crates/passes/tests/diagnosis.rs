@@ -283,6 +283,34 @@ fn a_rank_that_alone_waits_for_its_core_is_told() {
     assert_eq!(d.causes[0].ranks.to_string(), "0-3");
 }
 
+/// Classes of causes where `call` has the same calls and bytes on 2 and 4 ranks, but takes `longer` on 4,
+/// of which each rank spends some in the run queue.
+fn with_longer_calls(call: &'static str, longer: u64, queued: fn(u32) -> u64) -> Vec<CauseClass> {
+    let pieces = [piece(call, |_, p| even(p))];
+    let mut runs = [2, 4].map(|p| run(p, &pieces));
+    for c in &mut runs[1].calls {
+        (c.wall_ns, c.cpu_ns) = (longer, longer - queued(c.rank));
+        c.runq_ns = queued(c.rank);
+    }
+    for info in &mut runs[1].ranks {
+        (info.wall_ns, info.runq_ns) = (info.wall_ns + longer, queued(info.rank));
+    }
+    let d = diagnose(runs.into(), structure(1), &Options::default()).expect("they belong together");
+    d.causes.iter().map(|c| c.class).collect()
+}
+
+#[test]
+fn communication_that_only_takes_longer_does_not_move_more() {
+    assert_eq!(with_longer_calls("MPI_Send", 300_000_000, |_| 0), []);
+    assert_eq!(
+        with_longer_calls("MPI_Allreduce", 300_000_000, |_| 0),
+        [CauseClass::CollectiveAlgorithm]
+    );
+    // While one rank was without a core, the others waited in the call for it: now this one, now that.
+    let queued = |_| 100_000_000;
+    assert_eq!(with_longer_calls("MPI_Allreduce", 200_000_000, queued), []);
+}
+
 #[test]
 fn start_up_is_a_place_of_its_own() {
     // The kernel shrinks as it should; the same loop is gone through once before the first MPI call.
