@@ -54,6 +54,9 @@ fn a_program_is_recorded_under_each_library_with_every_call_counted() {
             "{library}: wildcards take the status"
         );
         assert!(run.header.incomplete.is_empty() && !run.events.is_empty());
+        let ids: Vec<&str> = run.modules.iter().map(|m| m.build_id.as_str()).collect();
+        let own = run.header.build_id.as_str();
+        assert!(!own.is_empty() && ids.contains(&own), "{own}: {ids:?}");
     }
 }
 

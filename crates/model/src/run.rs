@@ -52,11 +52,15 @@ pub struct Run {
 
 /// What is known of the run as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// Name of the run, `program.ranks[.job]`.
     pub name: String,
     /// Path of the measured program.
     pub program: String,
+    /// GNU build id of the measured program, hexadecimal; empty where there is none.
+    #[serde(default)]
+    pub build_id: String,
     /// Command line of the measured program, without the launcher.
     pub command: Vec<String>,
     /// Command line of the launcher, if we started it.

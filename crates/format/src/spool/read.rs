@@ -263,6 +263,8 @@ fn unite(parts: &[Part]) -> Run {
             c.size_class,
         )
     });
+    let own = run.modules.iter().find(|m| m.path == run.header.program);
+    run.header.build_id = own.map_or_else(String::new, |m| m.build_id.clone());
     let clocks = clock::common(&mut run.header, parts.iter().map(|p| &p.header));
     join::messages(&mut run, messages, &clocks);
     join::windows(&mut run, events, &clocks);

@@ -4,10 +4,11 @@
 use super::columns::{Column, Name, StoredEvent, Table, Values, sample_columns};
 use super::run::{HEADER_NAME, VERSION};
 use headwater_model::run::*;
+use serde_json::Value;
 use std::fmt::Write;
 
-/// The text of `docs/FORMAT.md`.
-pub fn format_document() -> String {
+/// The text of `docs/FORMAT.md`; `header` is the JSON schema of [`Header`].
+pub fn format_document(header: &Value) -> String {
     let mut out = format!(
         "# A recorded run (format {VERSION})\n\n\
          Made from the tables' description in `crates/format`; to remake it after a change there:\n\
@@ -17,6 +18,7 @@ pub fn format_document() -> String {
          every column of every table. Each table is a Parquet file, `TABLE.parquet`. A \"row in TABLE\" counts from 0.\n\
          Columns that end in `_ns` are nanoseconds. What does not apply is null; flags are 0 or 1.\n"
     );
+    fields(&mut out, header);
     fn add<R: Table>(out: &mut String) {
         describe(out, R::NAME, &R::columns());
     }
@@ -33,6 +35,25 @@ pub fn format_document() -> String {
     add::<CollectiveWait>(&mut out);
     add::<StoredEvent>(&mut out);
     out
+}
+
+/// The fields of `run.json`'s header.
+fn fields(out: &mut String, header: &Value) {
+    *out += "\n## header\n\n| field | type | meaning |\n| --- | --- | --- |\n";
+    let all = header.get("properties").and_then(Value::as_object);
+    for (name, field) in all.into_iter().flatten() {
+        let kind = match field.get("type") {
+            Some(Value::Array(kinds)) => kinds
+                .iter()
+                .filter_map(Value::as_str)
+                .collect::<Vec<_>>()
+                .join(" or "),
+            kind => kind.and_then(Value::as_str).unwrap_or("").to_string(),
+        };
+        let meaning = field.get("description").and_then(Value::as_str);
+        let meaning = meaning.unwrap_or("").replace("[`", "`").replace("`]", "`");
+        let _ = writeln!(out, "| `{name}` | {kind} | {meaning} |");
+    }
 }
 
 fn describe<R>(out: &mut String, table: &str, columns: &[Column<R>]) {
