@@ -32,6 +32,8 @@ pub struct MessageLink {
     pub send: VertexIx,
     /// The call that completed the receive.
     pub recv: VertexIx,
+    /// The call that posted the receive, for which a sender may wait.
+    pub post: VertexIx,
     /// Messages sampled.
     pub count: u64,
     /// Their bytes.
@@ -84,11 +86,13 @@ impl ParallelView {
             busy: s.busy_ns() as f64 * NANO,
         });
         let messages = run.messages.iter().filter_map(|m| {
+            let recv = vertex(m.recv_ctx)?;
             Some(MessageLink {
                 src: m.src,
                 dst: m.dst,
                 send: vertex(m.send_ctx)?,
-                recv: vertex(m.recv_ctx)?,
+                recv,
+                post: vertex(m.post_ctx).unwrap_or(recv),
                 count: m.sampled,
                 bytes: m.bytes,
                 late_sender: m.late_sender_ns as f64 * NANO,

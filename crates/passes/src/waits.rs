@@ -2,11 +2,12 @@
 //!
 //! Where event windows were kept, waits are those of their replay in virtual time, extended to the run
 //! by the computation that the windows hold: they are the program's own, whatever the scheduler did.
-//! Otherwise they are the recorded ones of sampled messages and collectives, in wall time.
+//! Otherwise they are the recorded ones of sampled messages, at either end, and of collectives, in wall
+//! time. Replayed sends wait for nobody.
 
 use crate::replay::Replay;
 use crate::stats;
-use headwater_graph::{RunView, VertexIx};
+use headwater_graph::{MessageLink, RunView, VertexIx};
 use headwater_model::diagnosis::Clock;
 use rustc_hash::FxHashMap;
 
@@ -103,9 +104,14 @@ fn replayed(view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> 
 /// Waits of sampled messages, and of sampled collectives for the rank that was last most often.
 fn recorded(view: &RunView) -> Vec<(At, At, f64)> {
     let messages = view.parallel.messages.iter();
-    let mut out: Vec<(At, At, f64)> = messages
-        .map(|m| ((m.dst, m.recv), (m.src, m.send), m.late_sender))
-        .collect();
+    let both = |m: &MessageLink| {
+        let (send, recv) = ((m.src, m.send), (m.dst, m.recv));
+        [
+            (recv, send, m.late_sender),
+            (send, (m.dst, m.post), m.late_receiver),
+        ]
+    };
+    let mut out: Vec<(At, At, f64)> = messages.flat_map(both).collect();
     let mut last: FxHashMap<(VertexIx, u16), (u64, u32)> = FxHashMap::default();
     for c in &view.parallel.collectives {
         let most = last.entry((c.vertex, c.comm)).or_insert((c.last, c.rank));

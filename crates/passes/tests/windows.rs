@@ -190,6 +190,35 @@ fn without_windows_the_path_follows_the_messages_that_were_waited_for() {
 }
 
 #[test]
+fn a_send_that_waits_for_its_receiver_leads_to_it() {
+    // Rank 3 computes longer before it receives; rank 2 cannot leave its large send until then.
+    let pieces = [
+        piece("MPI_Recv", |r, p| {
+            2.0 / f64::from(p) * if r == 3 { 3.0 } else { 1.0 }
+        }),
+        piece("MPI_Send", |_, _| 0.0),
+        piece("MPI_Allreduce", |_, _| 0.0),
+    ];
+    let mut run = run(4, &pieces);
+    let send = run.functions.iter().position(|f| f == "MPI_Send");
+    for call in &mut run.calls {
+        let waits = Some(call.func as usize) == send && call.rank == 2;
+        call.wall_ns = if waits { 900 * MS } else { 1000 };
+    }
+    run.messages = vec![MessageEdge {
+        late_sender_ns: 0,
+        late_senders: 0,
+        late_receiver_ns: 900 * MS,
+        ..late(2, 3, 0)
+    }];
+    let d = diagnose(vec![run], structure(3), &Options::default()).expect("one run is enough");
+    let c = &d.causes[0];
+    assert_eq!(c.ranks.to_string(), "3");
+    let led = |e: &Evidence| e.text.starts_with("backtracking from 1 of 1");
+    assert!(c.evidence.iter().any(led), "{:?}", c.evidence);
+}
+
+#[test]
 fn waits_are_those_of_the_replay_where_ranks_outnumber_cores() {
     let pieces = pieces();
     let mut crowded = with_wall(run(8, &pieces), 20.0);
