@@ -8,9 +8,9 @@ use crate::request::Request;
 use crate::setup;
 use crate::shell::{Done, output, root};
 use crate::testbed::build_all;
-use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Interleaved pairs.
 const PAIRS: usize = 11;
@@ -20,10 +20,11 @@ pub fn bench() -> Done {
     call_cost()?;
     // Both long enough that starting up, some 15 ms more, does not decide.
     for (case, arguments) in [("even_weak", &["0", "131072"][..]), ("msgbound", &[])] {
-        overhead(case, arguments)?;
+        overhead(case, &built(case)?, arguments, PAIRS)?;
     }
+    hpcc()?;
     size()?;
-    structure();
+    structure()?;
     diagnose_time()?;
     let text = output(
         Command::new("cargo")
@@ -98,27 +99,54 @@ fn call_cost() -> Done {
     Ok(())
 }
 
-/// Wall time recorded over bare, on two ranks.
-fn overhead(name: &str, arguments: &[&str]) -> Done {
-    let program = built(name)?;
-    let spool = setup::target().join("bench-spool");
+/// Wall time recorded over bare, on two ranks, in a directory of their own.
+fn overhead(name: &str, program: &Path, arguments: &[&str], pairs: usize) -> Done {
+    let (spool, scratch) = (
+        setup::target().join("bench-spool"),
+        setup::target().join("bench-scratch"),
+    );
+    std::fs::create_dir_all(&scratch).map_err(|e| e.to_string())?;
     let seconds = |command: &mut Command| -> Result<f64, String> {
         let start = Instant::now();
-        output(command)?;
+        output(command.current_dir(&scratch))?;
         Ok(start.elapsed().as_secs_f64())
     };
     let mut ratios = Vec::new();
-    for _ in 0..PAIRS {
-        let bare = seconds(Mpi::Open.mpirun(2)?.arg(&program).args(arguments))?;
+    for _ in 0..pairs {
+        let bare = seconds(Mpi::Open.mpirun(2)?.arg(program).args(arguments))?;
         let mut with = Mpi::Open.mpirun(2)?;
         recorded(&mut with, &spool);
-        ratios.push(seconds(with.arg(&program).args(arguments))? / bare);
+        ratios.push(seconds(with.arg(program).args(arguments))? / bare);
     }
     println!(
-        "{name}: wall time recorded over bare {:.4} (median of {PAIRS} pairs, 2 ranks)",
+        "{name}: wall time recorded over bare {:.4} (median of {pairs} pairs, 2 ranks)",
         median(&ratios)
     );
     Ok(())
+}
+
+/// The same of HPC Challenge, where it is named or installed. With an `hpccinf.txt` beside the program
+/// it does what that says.
+fn hpcc() -> Done {
+    let named = std::env::var_os("HPCC").map(PathBuf::from);
+    let program = named.unwrap_or_else(|| PathBuf::from("/usr/bin/hpcc"));
+    if !program.is_file() {
+        println!(
+            "hpcc: left out, {} is not there (HPCC=/path/to/hpcc names one)",
+            program.display()
+        );
+        return Ok(());
+    }
+    let program = program.canonicalize().map_err(|e| e.to_string())?;
+    let scratch = setup::target().join("bench-scratch");
+    std::fs::create_dir_all(&scratch).map_err(|e| e.to_string())?;
+    let input = "hpccinf.txt";
+    let _ = std::fs::remove_file(scratch.join(input));
+    let given = program.with_file_name(input);
+    if given.is_file() {
+        std::fs::copy(given, scratch.join(input)).map_err(|e| e.to_string())?;
+    }
+    overhead("hpcc", &program, &[], 5)
 }
 
 /// Bytes of a 16-rank run of the conjugate gradient program.
@@ -145,25 +173,47 @@ fn size() -> Done {
     Ok(())
 }
 
-/// Analysis of the largest ELF file of the distribution's lammps.
-fn structure() {
+/// Time and memory of the analysis of the largest ELF file of the distribution's lammps.
+fn structure() -> Done {
     let file = "/usr/lib/x86_64-linux-gnu/liblammps.so.0";
     if !Path::new(file).exists() {
         println!("structure of liblammps: not measured, the package lammps is not installed");
-        return;
+        return Ok(());
     }
     let start = Instant::now();
-    let done = output(Command::new(setup::headwater()).args([
-        "structure",
-        file,
-        "--function",
-        "no such function",
-    ]));
+    let mut child = Command::new(setup::headwater())
+        .args(["structure", file, "--function", "lammps_open"])
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|e| format!("cannot start headwater: {e}"))?;
+    // The kernel keeps the highest mark, so what is read last before the end is nearly the whole.
+    let status = Path::new("/proc")
+        .join(child.id().to_string())
+        .join("status");
+    let mut most = 0;
+    let ended = loop {
+        most = most.max(high_water(
+            &std::fs::read_to_string(&status).unwrap_or_default(),
+        ));
+        if let Some(ended) = child.try_wait().map_err(|e| e.to_string())? {
+            break ended;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
     println!(
-        "structure of liblammps: {:.2} s ({})",
+        "structure of liblammps: {:.2} s, at most {} MB of memory ({})",
         start.elapsed().as_secs_f64(),
-        if done.is_ok() { "done" } else { "failed" }
+        most * 1024 / 1_000_000,
+        if ended.success() { "done" } else { "failed" }
     );
+    Ok(())
+}
+
+/// The most memory that a process had, in KiB, from its status; 0 where it does not tell.
+fn high_water(status: &str) -> u64 {
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let number = line.and_then(|l| l.trim().strip_suffix(" kB")?.parse().ok());
+    number.unwrap_or(0)
 }
 
 /// Diagnosis of four runs up to 16 ranks.
