@@ -89,9 +89,11 @@ fn mark_mpi_calls(run: &Run, vertices: &[VertexIx], top: &mut TopDown) {
             continue;
         };
         let vertex = &mut top.vertices[v as usize];
-        if v != TopDown::ROOT
+        // Where the module has no structure, that it is a call is known from the record alone.
+        let unknown = vertex.function == u32::MAX;
+        if v > TopDown::WINDDOWN
             && vertex.mpi.is_none()
-            && (vertex.kind.is_call() || vertex.kind == VertexKind::Comp)
+            && (unknown || vertex.kind.is_call() || vertex.kind == VertexKind::Comp)
         {
             vertex.kind = VertexKind::MpiCall;
             vertex.mpi = Some(name.clone());

@@ -6,7 +6,10 @@ use crate::scale::Scale;
 use crate::scaling::scaling_of;
 use crate::teller::Teller;
 use crate::times::Times;
-use crate::{chain, communication, counted, efficiency, imbalance, preempt, unnamed, words, work};
+use crate::{
+    chain, communication, counted, efficiency, imbalance, outside, preempt, segments, threads,
+    unnamed, words, work,
+};
 use headwater_graph::{Pag, Structures, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, SCHEMA, Scaling};
 use headwater_model::run::Run;
@@ -133,6 +136,7 @@ pub fn diagnose(
     check(&runs)?;
     let (scaling, scaling_reason) = scaling_of(&runs, options.scaling);
     let mut missing = missing(&runs, &structures);
+    missing.extend(runs.last().and_then(threads::unseen));
     let unnamed = unnamed::main(&runs, &structures);
     let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs
@@ -148,10 +152,21 @@ pub fn diagnose(
     let time = last.model_seconds();
     let least = options.least_share * time;
     let mut found = imbalance::find(&pag, last, options.abnorm_threshold, least);
+    if unnamed.is_some() {
+        // Single addresses hold a part of what the calls around them show whole.
+        let whole = segments::find(&pag, last, options.abnorm_threshold, least);
+        let covered = |c: &Candidate| {
+            let told = |w: &Candidate| w.after.iter().any(|a| c.after.contains(a));
+            c.class == CauseClass::UnevenWork && whole.iter().any(told)
+        };
+        found.retain(|c| !covered(c));
+        found.extend(whole);
+    }
     found.extend(work::find(&pag, &scales, &times, scaling, least));
     found.extend(communication::find(&pag, &scales, scaling, least));
     found.extend(chain::find(last, time, least));
     found.extend(preempt::find(&pag, last, least));
+    let mut found = outside::bring_home(&pag, found);
     // The dearest first; equal prices in the order of the graph.
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
 

@@ -9,7 +9,9 @@
 //! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
 //! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
-//! makes causes of candidates; `diagnose` puts it together.
+//! makes causes of candidates; `diagnose` puts it together. `unnamed` says that the program cannot be
+//! looked into, `segments` then tells computation by its MPI calls; `outside` tells foreign code by the
+//! loop around its call; `threads` says which threads the verdict does not cover.
 
 mod backtrack;
 mod cause;
@@ -23,14 +25,17 @@ mod fit;
 mod imbalance;
 mod inclusive;
 mod marks;
+mod outside;
 mod path;
 mod phases;
 mod preempt;
 mod replay;
 mod scale;
 mod scaling;
+mod segments;
 mod stats;
 mod teller;
+mod threads;
 mod times;
 mod unnamed;
 mod waits;

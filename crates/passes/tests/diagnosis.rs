@@ -4,6 +4,7 @@ mod support;
 
 use headwater_graph::Structures;
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
+use headwater_model::psg::VertexKind;
 use headwater_model::run::{Context, CtxId, MpiCalls, Sample, Segment};
 use headwater_passes::{DiagnoseError, Options, diagnose};
 use support::{Piece, piece, run, structure, structure_of};
@@ -494,4 +495,73 @@ fn a_program_that_is_gone_is_told_first() {
     );
     let said = d.headline.join(" ");
     assert!(!said.contains("No scaling loss"), "{said}");
+}
+
+#[test]
+fn uneven_segments_of_a_program_that_is_gone_are_told_by_their_calls() {
+    let pieces = [
+        piece("MPI_Barrier", |_, p| even(p)),
+        piece("MPI_Allreduce", |r, p| {
+            if r == 3 { 2.0 * even(p) } else { even(p) }
+        }),
+    ];
+    let runs = vec![run(8, &pieces)];
+    let d = diagnose(runs, Structures::default(), &Options::default()).expect("one run is enough");
+    let c = &d.causes[0];
+    assert_eq!(
+        (c.class, c.ranks.to_string()),
+        (CauseClass::UnevenWork, "3".to_string())
+    );
+    assert!(
+        c.explanation
+            .contains("before the MPI_Allreduce at app+0x180"),
+        "{}",
+        c.explanation
+    );
+    assert!((c.by_rank[3] - 2.0).abs() < 0.01, "{:?}", c.by_rank);
+    assert_eq!(d.causes.len(), 1, "{:?}", d.causes);
+}
+
+#[test]
+fn threads_that_were_not_recorded_are_told() {
+    let told = |more: f64| {
+        let mut run = run(2, &[piece("MPI_Allreduce", |_, _| 1.0)]);
+        for info in &mut run.ranks {
+            info.cpu_ns = Some((more * 1e9) as u64);
+        }
+        let d = diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough");
+        d.missing.join(" ").contains("recorded threads only")
+    };
+    assert!(told(2.0));
+    assert!(!told(1.05));
+}
+
+#[test]
+fn a_call_of_foreign_code_is_told_as_the_loop_around_it() {
+    let plain = structure(1);
+    let (module, mut own) = plain
+        .iter()
+        .next()
+        .map(|(m, s)| (m.clone(), s.clone()))
+        .expect("one module");
+    own.strings.push("sin".into());
+    let function = &mut own.functions[0];
+    let mut call = function.vertices[2].clone();
+    (call.kind, call.parent, call.name) = (VertexKind::ExternalCall, Some(2), Some(2));
+    (call.first_line, call.last_line) = (12, 12);
+    function.owners[0].2 = function.vertices.len() as u32;
+    function.vertices.push(call);
+    let pieces = [piece("MPI_Allreduce", |r, p| {
+        if r == 3 { 2.0 * even(p) } else { even(p) }
+    })];
+    let structures = Structures::new([(module, own)]);
+    let d = diagnose(vec![run(8, &pieces)], structures, &Options::default())
+        .expect("one run is enough");
+    let c = &d.causes[0];
+    assert_eq!((c.place.kind, c.place.first_line), (VertexKind::Loop, 10));
+    assert!(
+        c.evidence.iter().any(|e| e.text == "mostly in sin"),
+        "{:?}",
+        c.evidence
+    );
 }
