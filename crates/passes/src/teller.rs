@@ -5,7 +5,7 @@ use crate::cause::Candidate;
 use crate::scale::Scale;
 use crate::times::Times;
 use crate::{delay, path, preempt, segments, stats, words};
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
 use headwater_model::words::seconds as time;
@@ -128,6 +128,7 @@ impl<'a> Teller<'a> {
     /// What the seconds of a cause's place are of.
     fn clock(&self, c: &Candidate) -> Clock {
         match self.pag.top.get(c.vertex).kind {
+            _ if c.class == CauseClass::Preempted => Clock::Wall,
             VertexKind::MpiCall if c.class.is_computation() => Clock::Cpu,
             VertexKind::MpiCall if Self::moves_data(c) => Clock::Wall,
             VertexKind::MpiCall => self.times.clock,
@@ -140,6 +141,10 @@ impl<'a> Teller<'a> {
     fn seconds(&self, c: &Candidate) -> (Vec<f64>, Vec<(u32, f64, f64)>) {
         let is_call = self.pag.top.get(c.vertex).kind == VertexKind::MpiCall;
         let row = |i: usize, s: &Scale<'_>| match self.clock(c) {
+            _ if c.class == CauseClass::Preempted => {
+                let inside = s.keys_inside(self.pag, c.vertex);
+                sum_rows(&s.view.computation.runq, &inside, s.p)
+            }
             Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, c.vertex),
             Clock::Wall => s.view.mpi.dense(c.vertex, s.p),
             Clock::Cpu | Clock::Virtual => self.times.row(self.pag, self.scales, i, c.vertex),

@@ -228,6 +228,9 @@ fn ranks_crowded_on_one_core_are_told_though_all_cores_have_several() {
     );
     assert!((c.gain_seconds - 1.0).abs() < 0.05, "{}", c.gain_seconds);
     assert!(c.explanation.contains("binding"), "{}", c.explanation);
+    // What is shown by rank is the waiting, not the computation.
+    assert!((c.by_rank[0] - 2.0).abs() < 0.05, "{:?}", c.by_rank);
+    assert!(c.by_rank[3] < 0.05, "{:?}", c.by_rank);
     assert_eq!(crowded(2).causes, vec![]);
 }
 
