@@ -9,7 +9,7 @@ use headwater_model::diagnosis::{CauseClass, Scaling};
 use headwater_model::words::seconds as time;
 use headwater_mpi_abi as abi;
 
-/// Growth of bytes or calls per rank that counts as growing.
+/// Growth of bytes or calls per rank, or of a collective's part of the run time, that counts as growing.
 const GROWTH: f64 = 1.3;
 
 /// Looks for growing communication between the smallest and the largest scale.
@@ -66,7 +66,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         let more_calls = calls > GROWTH * calls_before;
         let class = if more_calls || !collective && bytes > GROWTH * bytes_before {
             CauseClass::GrowingCommunication
-        } else if collective && now > old(&|t| t.seconds) {
+        } else if collective && part(now, last) > GROWTH * part(old(&|t| t.seconds), base) {
             CauseClass::CollectiveAlgorithm
         } else {
             // The same messages that only take longer, or take as long while work shrinks, do not grow.
@@ -100,6 +100,11 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         });
     }
     out
+}
+
+/// Part of a scale's run time.
+fn part(seconds: f64, scale: &Scale<'_>) -> f64 {
+    seconds / scale.model_seconds().max(f64::MIN_POSITIVE)
 }
 
 /// Bytes decide which call of an exchange is named; among equals the longer time.

@@ -58,7 +58,7 @@ pub fn explanation(
             "{who} wait in turn in {what}: each can start only when the one before has finished. Cut the work between the messages into smaller blocks, so that ranks overlap."
         ),
         CauseClass::CollectiveAlgorithm => format!(
-            "Nobody is late for {what}, and yet it takes longer with more ranks. Reduce its data or how often it is called, overlap it, or try another algorithm of the MPI library."
+            "Nobody is late for {what}, and yet it takes more and more of the time with more ranks. Reduce its data or how often it is called, overlap it, or try another algorithm of the MPI library."
         ),
         CauseClass::ThreadImbalance => format!("Threads of {who} have uneven work in {what}."),
         CauseClass::LockContention => format!("{who} wait for a lock in {what}."),
