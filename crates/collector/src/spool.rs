@@ -12,7 +12,6 @@ use headwater_format::spool::layout::{
 use std::ffi::CString;
 use std::os::fd::RawFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes that the file grows by for each table are rounded to this.
 const PAGE: u64 = 4096;
@@ -25,7 +24,7 @@ pub const MOST_COMMS: u32 = 4096;
 
 /// An open, mapped spool file.
 pub struct Spool {
-    fd: RawFd,
+    file: Opened,
     length: u64,
     header: *mut FileHeader,
     path: CString,
@@ -35,11 +34,28 @@ pub struct Spool {
 // SAFETY: the pointers are to this process's mapping; the spool is only used under the process lock.
 unsafe impl Send for Spool {}
 
-/// Which file is ours: a program may close descriptors that it does not know, and then the number
-/// stands for a file of its own.
-static DEVICE: AtomicU64 = AtomicU64::new(0);
-static INODE: AtomicU64 = AtomicU64::new(0);
+/// An open file, and which one it was: a program may close descriptors that it does not know, and then
+/// the number stands for a file of its own.
+#[derive(Clone, Copy)]
+pub struct Opened {
+    fd: RawFd,
+    which: (u64, u64),
+}
 
+impl Opened {
+    fn new(fd: RawFd) -> Option<Self> {
+        identity(fd).map(|which| Self { fd, which })
+    }
+
+    /// Takes room on the disk for `bytes` at `offset`, where the file system can promise it; `None` where
+    /// there is none.
+    pub fn reserve(self, offset: u64, bytes: u64) -> Option<()> {
+        (identity(self.fd)? == self.which).then_some(())?;
+        reserve(self.fd, offset, bytes)
+    }
+}
+
+/// Device and number of a file.
 fn identity(file: RawFd) -> Option<(u64, u64)> {
     // SAFETY: a zeroed structure is filled by the call.
     unsafe {
@@ -48,17 +64,8 @@ fn identity(file: RawFd) -> Option<(u64, u64)> {
     }
 }
 
-/// Takes room on the disk for `bytes` at `offset`, where the file system can promise it; `None` where
-/// there is none.
-pub fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
+fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
     let end = offset + bytes;
-    let ours = (
-        DEVICE.load(Ordering::Relaxed),
-        INODE.load(Ordering::Relaxed),
-    );
-    if identity(file) != Some(ours) {
-        return None;
-    }
     // SAFETY: our own file and plain numbers; zeroed structures are filled by the calls.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
@@ -92,11 +99,8 @@ impl Spool {
         if fd < 0 {
             return None;
         }
-        let (device, inode) = identity(fd)?;
-        DEVICE.store(device, Ordering::Relaxed);
-        INODE.store(inode, Ordering::Relaxed);
         let mut this = Self {
-            fd,
+            file: Opened::new(fd)?,
             length: 0,
             header: std::ptr::null_mut(),
             path,
@@ -116,7 +120,7 @@ impl Spool {
         let bytes = bytes.next_multiple_of(PAGE);
         let ready = ready.next_multiple_of(PAGE).min(bytes);
         let offset = self.length;
-        reserve(self.fd, offset, ready)?;
+        self.file.reserve(offset, ready)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address that the kernel chooses.
         let at = unsafe {
@@ -125,7 +129,7 @@ impl Spool {
                 bytes as usize,
                 protection,
                 libc::MAP_SHARED,
-                self.fd,
+                self.file.fd,
                 offset as libc::off_t,
             )
         };
@@ -149,7 +153,7 @@ impl Spool {
     pub fn table<R: Row>(&mut self, thread: u32, capacity: u32, indexed: bool) -> Option<Table<R>> {
         let (rows, desc) = self.rows(thread, capacity, FIRST_BYTES)?;
         // SAFETY: fresh room in the file that nobody else is given.
-        Some(unsafe { Table::new(self.fd, rows, desc, indexed) })
+        Some(unsafe { Table::new(self.file, rows, desc, indexed) })
     }
 
     fn rows<R: Row>(
@@ -244,7 +248,7 @@ impl Spool {
             // SAFETY: reads into our own buffer within its bounds.
             let n = unsafe {
                 libc::pread(
-                    self.fd,
+                    self.file.fd,
                     out.as_mut_ptr().add(done).cast(),
                     bytes - done,
                     (desc.offset as usize + done) as libc::off_t,

@@ -4,16 +4,15 @@
 //! finds a row by its key is ordinary memory beside it. Room on the disk is taken piece by piece: a job
 //! of many ranks must not ask for what it will not need.
 
-use crate::spool::{FIRST_BYTES, reserve};
+use crate::spool::{FIRST_BYTES, Opened};
 use headwater_format::spool::layout::{Desc, Row};
-use std::os::fd::RawFd;
 
 /// A table of one thread.
 pub struct Table<R: Row> {
     rows: *mut R,
     desc: *mut Desc,
     index: Box<[u32]>,
-    file: RawFd,
+    file: Opened,
     /// Rows that have room on the disk.
     ready: u32,
 }
@@ -37,7 +36,7 @@ impl<R: Row> Table<R> {
     /// # Safety
     /// Addresses for `capacity` rows are mapped to the file, whose first [`FIRST_BYTES`] there have
     /// room, and both pointers stay valid and unshared with other writers as long as the table lives.
-    pub unsafe fn new(file: RawFd, rows: *mut R, desc: *mut Desc, indexed: bool) -> Self {
+    pub unsafe fn new(file: Opened, rows: *mut R, desc: *mut Desc, indexed: bool) -> Self {
         // SAFETY: promised by the caller.
         let capacity = unsafe { (*desc).capacity } as usize;
         let slots = if indexed {
@@ -98,7 +97,12 @@ impl<R: Row> Table<R> {
         } = *self.desc();
         let bytes = |rows: u32| u64::from(rows) * size_of::<R>() as u64;
         let more = self.ready.min(capacity - self.ready);
-        if more == 0 || reserve(self.file, offset + bytes(self.ready), bytes(more)).is_none() {
+        if more == 0
+            || self
+                .file
+                .reserve(offset + bytes(self.ready), bytes(more))
+                .is_none()
+        {
             return false;
         }
         self.ready += more;
