@@ -1,9 +1,9 @@
 //! One thread's recording: what happens when it enters and leaves an MPI call.
 //!
 //! CPU time costs a system call, the time stamp counter nothing much. So CPU time is read only at the
-//! end of an interval longer than [`WORTH_READING`]: a shorter one cannot hold a preemption that
-//! matters. Time off the core since the last reading then belongs to the interval just ended; if it
-//! is long, the scheduler's own statistics tell waiting for a core from being asleep.
+//! end of a call longer than [`WORTH_READING`] or computation longer than [`LONG_SEGMENT`]: a shorter
+//! one cannot hold a preemption that matters. Time off the core since the last reading then belongs to
+//! the interval just ended; the scheduler's own statistics tell waiting for a core from being asleep.
 
 mod tally;
 
@@ -23,6 +23,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
 const WORTH_READING: u64 = 20_000;
+/// The same for computation, which does not yield its core as MPI calls do: what takes a core away from
+/// it takes it for a time slice.
+const LONG_SEGMENT: u64 = 100_000;
 
 const CONTEXTS: u32 = 1 << 16;
 const SEGMENTS: u32 = 1 << 13;
@@ -231,8 +234,8 @@ impl Thread {
 
     /// Divides an interval that has just ended.
     #[inline]
-    fn spent(&mut self, interval: u64, now: u64) -> Spent {
-        if interval < WORTH_READING {
+    fn spent(&mut self, interval: u64, now: u64, worth: u64) -> Spent {
+        if interval < worth {
             return Spent {
                 cpu: interval,
                 ..Default::default()
@@ -255,7 +258,7 @@ impl Thread {
     #[inline]
     fn close_segment(&mut self, ctx: u32, now: u64) -> u64 {
         let wall = now.saturating_sub(self.left_ns);
-        let spent = self.spent(wall, now);
+        let spent = self.spent(wall, now, LONG_SEGMENT);
         self.count_segment(ctx, 1, wall, spent);
         spent.cpu + spent.blocked
     }
@@ -468,7 +471,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
         };
         t.count_segment(call.ctx, 1, call.busy_ns, spent);
     }
-    let spent = t.spent(wall, now);
+    let spent = t.spent(wall, now, WORTH_READING);
     let once = Times {
         count: 1,
         wall,
