@@ -4,6 +4,7 @@ mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use support::{built, collector, headwater};
 
@@ -82,6 +83,24 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("sends a signal");
 }
 
+/// `headwater` with `arguments`, to which ctrl-c is typed at a terminal when it is ready.
+fn interrupted(dir: &Path, arguments: &str) -> (ExitStatus, String) {
+    let mut command = Command::new("script");
+    // `exec`, or else a shell may wait beside it, take the signal too and end with a code of its own.
+    let line = format!("exec {} {arguments}", env!("CARGO_BIN_EXE_headwater"));
+    command
+        .args(["-q", "-e", "-c", &line, "/dev/null"])
+        .current_dir(dir)
+        .env("SHELL", "/bin/sh")
+        .env("HEADWATER_COLLECTOR", collector())
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    when_ready(command, |child| {
+        let keys = child.stdin.as_mut().expect("a pipe");
+        keys.write_all(&[3]).expect("types ctrl-c");
+    })
+}
+
 /// Whether this process ignores a signal, as under `nohup`: then so do its children, and nothing comes.
 fn ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -125,20 +144,7 @@ fn the_keyboards_signal_comes_once() {
     let Some(program) = built("cc", dir.path(), "listener", LISTENER, &[]) else {
         return;
     };
-    let line = format!(
-        "{} record -- {}",
-        env!("CARGO_BIN_EXE_headwater"),
-        program.display()
-    );
-    let mut command = Command::new("script");
-    command
-        .args(["-q", "-e", "-c", &line, "/dev/null"])
-        .current_dir(dir.path())
-        .env("HEADWATER_COLLECTOR", collector());
-    let (status, rest) = when_ready(command, |child| {
-        let keys = child.stdin.as_mut().expect("a pipe");
-        keys.write_all(&[3]).expect("types ctrl-c");
-    });
+    let (status, rest) = interrupted(dir.path(), &format!("record -- {}", program.display()));
     assert_eq!(rest.matches("got 02").count(), 1, "{rest}");
     assert_eq!(status.code(), Some(100), "{rest}");
 }
@@ -149,22 +155,11 @@ fn the_keyboard_ends_an_mpi_program_and_its_data_are_kept() {
     let Some(program) = built("mpicc.openmpi", dir.path(), "reducer", REDUCER, &[]) else {
         return;
     };
-    let line = format!(
-        "{} record -o kept -- mpirun.openmpi --oversubscribe -n 2 {}",
-        env!("CARGO_BIN_EXE_headwater"),
+    let launched = format!(
+        "record -o kept -- mpirun.openmpi --oversubscribe -n 2 {}",
         program.display()
     );
-    let mut command = Command::new("script");
-    command
-        .args(["-q", "-e", "-c", &line, "/dev/null"])
-        .current_dir(dir.path())
-        .env("HEADWATER_COLLECTOR", collector())
-        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    let (status, rest) = when_ready(command, |child| {
-        let keys = child.stdin.as_mut().expect("a pipe");
-        keys.write_all(&[3]).expect("types ctrl-c");
-    });
+    let (status, rest) = interrupted(dir.path(), &launched);
     assert!(
         !status.success() && rest.contains("recorded kept"),
         "{rest}"
