@@ -170,6 +170,19 @@ pub fn pmpi(name: &str) -> usize {
     id_of(name).map_or(0, |id| real(u32::from(id.0), 0))
 }
 
+/// The number that a function such as `MPI_Comm_rank` gives for a communicator; `None` where the
+/// library has no such function.
+pub fn ask(name: &str, comm: u64) -> Option<i32> {
+    let real = Some(pmpi(name)).filter(|real| *real != 0)?;
+    let mut number = 0i32;
+    // SAFETY: such functions take a communicator and write one int.
+    unsafe {
+        let get: unsafe extern "C" fn(u64, *mut i32) -> i32 = std::mem::transmute(real);
+        get(comm, &mut number);
+    }
+    Some(number)
+}
+
 fn version() -> String {
     let real = pmpi("MPI_Get_library_version");
     if real == 0 {

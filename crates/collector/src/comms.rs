@@ -274,40 +274,43 @@ fn copied(handle: u64, original: &Comm) {
 
 /// Neighbours that this rank sends to, by the function that made the communicator.
 fn topology(function: &str, handle: u64) -> Option<u32> {
-    let (mut rank, mut n, mut out, mut weighted) = (0i32, 0i32, 0i32, 0i32);
-    let ask = |name: &str| Some(abi::pmpi(name)).filter(|real| *real != 0);
-    // SAFETY: the library's functions with arguments of their signatures, on a communicator that has
-    // just the topology that they ask about.
-    unsafe {
-        if function.starts_with("MPI_Dist_graph") {
-            type Ask = unsafe extern "C" fn(u64, *mut i32, *mut i32, *mut i32) -> i32;
-            let ask: Ask = std::mem::transmute(ask("MPI_Dist_graph_neighbors_count")?);
-            ask(handle, &mut n, &mut out, &mut weighted);
-        } else if function.starts_with("MPI_Cart") {
-            type Ask = unsafe extern "C" fn(u64, *mut i32) -> i32;
-            let ask: Ask = std::mem::transmute(ask("MPI_Cartdim_get")?);
-            ask(handle, &mut n);
-            out = 2 * n;
-        } else if function.starts_with("MPI_Graph") {
-            type Own = unsafe extern "C" fn(u64, *mut i32) -> i32;
-            type Ask = unsafe extern "C" fn(u64, i32, *mut i32) -> i32;
-            let own: Own = std::mem::transmute(ask("MPI_Comm_rank")?);
-            let ask: Ask = std::mem::transmute(ask("MPI_Graph_neighbors_count")?);
-            own(handle, &mut rank);
-            ask(handle, rank, &mut out);
-        } else {
-            return None;
+    let real = |name: &str| Some(abi::pmpi(name)).filter(|real| *real != 0);
+    let (mut into, mut out, mut weighted) = (0i32, 0i32, 0i32);
+    if function.starts_with("MPI_Cart") {
+        out = 2 * abi::ask("MPI_Cartdim_get", handle)?;
+    } else if function.starts_with("MPI_Dist_graph") {
+        type Ask = unsafe extern "C" fn(u64, *mut i32, *mut i32, *mut i32) -> i32;
+        let real = real("MPI_Dist_graph_neighbors_count")?;
+        // SAFETY: the library's function with arguments of its signature, on a communicator that has
+        // just this topology.
+        unsafe {
+            let ask: Ask = std::mem::transmute(real);
+            ask(handle, &mut into, &mut out, &mut weighted);
         }
+    } else if function.starts_with("MPI_Graph") {
+        type Ask = unsafe extern "C" fn(u64, i32, *mut i32) -> i32;
+        let (real, rank) = (
+            real("MPI_Graph_neighbors_count")?,
+            abi::ask("MPI_Comm_rank", handle)?,
+        );
+        // SAFETY: as above.
+        unsafe {
+            let ask: Ask = std::mem::transmute(real);
+            ask(handle, rank, &mut out);
+        }
+    } else {
+        return None;
     }
     u32::try_from(out).ok()
 }
 
 /// The members of a communicator that was just made; none of one between groups.
 fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
-    type Get = unsafe extern "C" fn(u64, *mut i32) -> i32;
+    if abi::ask("MPI_Comm_test_inter", handle)? != 0 {
+        return None;
+    }
+    let size = abi::ask("MPI_Comm_size", handle)?;
     let names = [
-        "MPI_Comm_size",
-        "MPI_Comm_test_inter",
         "MPI_Comm_group",
         "MPI_Group_translate_ranks",
         "MPI_Group_free",
@@ -316,25 +319,17 @@ fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
     if real.contains(&0) {
         return None;
     }
-    let (mut size, mut inter) = (0i32, 0i32);
     // SAFETY: the library's functions with arguments of their signatures; all are local operations on
     // a communicator that was just made. Groups are read and freed in the library's own width.
     unsafe {
-        let get: Get = std::mem::transmute(real[1]);
-        get(handle, &mut inter);
-        if inter != 0 {
-            return None;
-        }
-        let get: Get = std::mem::transmute(real[0]);
-        get(handle, &mut size);
-        let group: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real[2]);
+        let group: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real[0]);
         let (mut mine, mut all) = (0u64, 0u64);
         group(handle, &mut mine);
         group(library.world, &mut all);
         let local: Vec<i32> = (0..size).collect();
         let mut global = vec![0i32; local.len()];
         let translate: unsafe extern "C" fn(u64, i32, *const i32, u64, *mut i32) -> i32 =
-            std::mem::transmute(real[3]);
+            std::mem::transmute(real[1]);
         translate(
             abi::narrow(mine),
             size,
@@ -342,7 +337,7 @@ fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
             abi::narrow(all),
             global.as_mut_ptr(),
         );
-        let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[4]);
+        let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[2]);
         free(&mut mine);
         free(&mut all);
         let ranks: Vec<u32> = global

@@ -219,18 +219,7 @@ fn begin() {
     if was_spawned(library) {
         return;
     }
-    let ask = |name: &str| {
-        let mut value = 0i32;
-        let real = abi::pmpi(name);
-        if real != 0 {
-            // SAFETY: both functions take a communicator and give an int.
-            unsafe {
-                let get: unsafe extern "C" fn(u64, *mut i32) -> i32 = std::mem::transmute(real);
-                get(library.world, &mut value);
-            }
-        }
-        value.max(0) as u32
-    };
+    let ask = |name| abi::ask(name, library.world).unwrap_or(0).max(0) as u32;
     let (rank, size) = (ask("MPI_Comm_rank"), ask("MPI_Comm_size"));
     SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
     tree::grow(library);
@@ -268,6 +257,8 @@ fn finalize_recording(id: u16, return_address: u64, stack_pointer: u64, frame_po
         }
         None => finalize::meet(None),
     }
-    process::end();
-    let _ = std::panic::catch_unwind(finalize::merge);
+    let _ = std::panic::catch_unwind(|| {
+        process::end();
+        finalize::merge();
+    });
 }

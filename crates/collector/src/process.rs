@@ -1,7 +1,7 @@
 //! What the process as a whole has: the spool file, the unwind tables, the rank.
 
 use crate::clock;
-use crate::modules::{copy_text, loaded, removals};
+use crate::modules::{Loaded, copy_text, loaded, removals};
 use crate::spool::Spool;
 use crate::unwind::Tables;
 use std::path::PathBuf;
@@ -134,7 +134,7 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     SIZE.store(size, Ordering::Relaxed);
     let Some(dir) = directory() else { return false };
     let host = host();
-    let Some(mut spool) = Spool::create(&dir, &host, rank, std::process::id()) else {
+    let Some(spool) = Spool::create(&dir, &host, rank, std::process::id()) else {
         return false;
     };
     let hz = std::env::var("HEADWATER_HZ")
@@ -166,17 +166,11 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     header.before_init_cpu_ns = clock::process_cpu();
     (header.init_ns, header.end_ns) = (clock::now(), clock::now());
     header.usage_before = usage();
-    let modules = loaded();
-    let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
-    spool.set_modules(&rows);
-    TABLES.store(
-        Box::into_raw(Box::new(Tables::new(&modules))),
-        Ordering::Release,
-    );
     match SPOOL.lock() {
         Ok(mut place) => *place = Some(spool),
         Err(_) => return false,
     }
+    look_at_modules();
     RECORDING.store(true, Ordering::Release);
     true
 }
@@ -195,11 +189,11 @@ pub fn give_up() {
 /// have gone, tables are made anew, as the old ones point into them.
 pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
     let tables = TABLES.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    if tables.is_null() {
+        return f();
+    }
     let before = removals();
     let result = f();
-    if tables.is_null() {
-        return result;
-    }
     if removals() == before {
         TABLES.store(tables, Ordering::Release);
     } else {
@@ -208,14 +202,20 @@ pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Notes libraries that were opened since the last look; unwinding into them works from now on.
-pub fn look_at_modules() {
+/// Notes which libraries are loaded now.
+fn note_modules() -> Vec<Loaded> {
     let modules = loaded();
     let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
     with_spool(|spool| {
         spool.set_modules(&rows);
         Some(())
     });
+    modules
+}
+
+/// Notes libraries that were opened since the last look; unwinding into them works from now on.
+pub fn look_at_modules() {
+    let modules = note_modules();
     // The old tables stay: a handler may be using them.
     TABLES.store(
         Box::into_raw(Box::new(Tables::new(&modules))),
@@ -226,7 +226,7 @@ pub fn look_at_modules() {
 /// Ends recording: totals are final.
 pub fn end() {
     RECORDING.store(false, Ordering::Release);
-    look_at_modules();
+    note_modules();
     let (allowed, cores) = affinity();
     with_spool(|spool| {
         let header = spool.header();

@@ -28,8 +28,6 @@ pub struct State {
     pub counters: Counters,
     /// Performance event that sends the signals; negative where a timer does.
     event: libc::c_int,
-    /// CPU time that the next signal stands for, nanoseconds.
-    period: u64,
     random: u64,
     taken: u32,
 }
@@ -42,6 +40,7 @@ const REDRAW: u32 = 4;
 const CPU_TIME: Event = Event("task_clock", 1, 1);
 const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
 
+/// CPU time that a sample stands for on average, nanoseconds.
 fn usual_period() -> u64 {
     1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1))
 }
@@ -52,7 +51,6 @@ impl State {
         Self {
             counters: Counters::new(),
             event: -1,
-            period: 0,
             random: 0x9e37_79b9_7f4a_7c15,
             taken: 0,
         }
@@ -63,7 +61,6 @@ impl State {
     /// the kernel only.
     pub fn start(&mut self) {
         INSTALL.call_once(install);
-        self.period = usual_period();
         // SAFETY: a plain query.
         let tid = unsafe { libc::syscall(libc::SYS_gettid) } as libc::pid_t;
         self.random ^= (tid as u64) << 20;
@@ -93,7 +90,7 @@ impl State {
         // A period that ends inside the kernel is lost to an event that leaves the kernel out, and its
         // time goes to wherever the next one ends; otherwise the signal comes when the kernel returns,
         // which is where the page fault or the system call is.
-        let open = |scope| counters::open(&CPU_TIME, self.period, -1, scope);
+        let open = |scope| counters::open(&CPU_TIME, usual_period(), -1, scope);
         let fd = match open(Scope::Everything) {
             fd if fd < 0 => open(Scope::User),
             fd => fd,
@@ -118,7 +115,7 @@ impl State {
     }
 
     fn start_timer(&mut self, tid: libc::pid_t) -> bool {
-        let period = self.period as i64;
+        let period = usual_period() as i64;
         // SAFETY: all structures are zeroed before their fields are set, as the interface wants; the
         // timer lives as long as the thread.
         unsafe {
@@ -152,9 +149,9 @@ impl State {
             self.random ^= self.random >> 7;
             self.random ^= self.random << 17;
             let usual = usual_period();
-            self.period = usual / 2 + self.random % usual.max(1);
+            let period = usual / 2 + self.random % usual.max(1);
             // SAFETY: our own event; the kernel reads a number.
-            unsafe { libc::ioctl(self.event, IOC_PERIOD as _, &self.period) };
+            unsafe { libc::ioctl(self.event, IOC_PERIOD as _, &period) };
         }
     }
 }

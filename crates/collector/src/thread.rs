@@ -313,18 +313,7 @@ impl Thread {
         let nanoseconds = self.off_core.asleep(off.min(wall), self.run_delay());
         if let Some(tables) = process::tables() {
             let ctx = self.contexts.of_call(tables, from);
-            let after = self.last_ctx;
-            let hash = mix2(u64::from(after), u64::from(ctx));
-            let row = self.samples.find_or_push(
-                hash,
-                |r| r.after == after && r.ctx == ctx,
-                || SampleRow {
-                    after,
-                    ctx,
-                    ..Default::default()
-                },
-            );
-            if let Some(row) = row.and_then(|r| self.samples.get(r)) {
+            if let Some(row) = self.sample_row(ctx) {
                 row.blocked_ns += nanoseconds;
             }
         }
@@ -345,6 +334,18 @@ impl Thread {
         };
         let ctx = self.contexts.of_sample(tables, start);
         self.strays += u64::from(!tables.know(start.ip));
+        if let Some(row) = self.sample_row(ctx) {
+            row.count += count;
+            row.cpu_ns += cpu_ns;
+            row.counters
+                .iter_mut()
+                .zip(counters)
+                .for_each(|(sum, c)| *sum += c);
+        }
+    }
+
+    /// The row of samples in `ctx` since the last call.
+    fn sample_row(&mut self, ctx: u32) -> Option<&mut SampleRow> {
         let after = self.last_ctx;
         let hash = mix2(u64::from(after), u64::from(ctx));
         let row = self.samples.find_or_push(
@@ -355,15 +356,8 @@ impl Thread {
                 ctx,
                 ..Default::default()
             },
-        );
-        if let Some(row) = row.and_then(|r| self.samples.get(r)) {
-            row.count += count;
-            row.cpu_ns += cpu_ns;
-            row.counters
-                .iter_mut()
-                .zip(counters)
-                .for_each(|(sum, c)| *sum += c);
-        }
+        )?;
+        self.samples.get(row)
     }
 
     /// Counts a core change that the sampler saw.
