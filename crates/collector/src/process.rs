@@ -186,8 +186,12 @@ pub fn give_up() {
 }
 
 /// Runs `f`, which may take libraries out of the process: nothing is unwound meanwhile, and if some
-/// have gone, tables are made anew, as the old ones point into them.
+/// have gone, tables are made anew, as the old ones point into them. After the end nothing needs them,
+/// and MPI closes its own libraries there, one by one.
 pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
+    if !RECORDING.load(Ordering::Acquire) {
+        return f();
+    }
     let tables = TABLES.swap(std::ptr::null_mut(), Ordering::AcqRel);
     if tables.is_null() {
         return f();
