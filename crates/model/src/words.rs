@@ -44,6 +44,12 @@ pub fn count(ranks: usize) -> String {
     format!("{ranks} rank{}", if ranks == 1 { "" } else { "s" })
 }
 
+/// `1 of 4 ranks takes 2.00 s`, `3 of 4 ranks take 170 ms`.
+pub fn takers(ranks: usize, of: u32, each: f64) -> String {
+    let take = if ranks == 1 { "takes" } else { "take" };
+    format!("{ranks} of {of} ranks {take} {}", seconds(each))
+}
+
 /// `rank 3`, `ranks 0,4,8`, `both ranks`, `all 16 ranks`; a set longer than `width` characters by its
 /// size and, where that fits, how it begins.
 pub fn ranks(set: &RankSet, of: u32, width: usize) -> String {
@@ -98,5 +104,7 @@ mod tests {
         ];
         assert_eq!(said, expected);
         assert_eq!([count(1), count(2)], ["1 rank", "2 ranks"]);
+        assert_eq!(takers(1, 4, 2.0), "1 of 4 ranks takes 2.00 s");
+        assert_eq!(takers(3, 4, 0.17), "3 of 4 ranks take 170 ms");
     }
 }

@@ -12,7 +12,7 @@ use crate::stats::{self, TwoGroups, stands_out, two_groups};
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
-use headwater_model::words::seconds as time;
+use headwater_model::words;
 
 /// Causes looked for in one phase at the most.
 const MOST: usize = 6;
@@ -111,18 +111,11 @@ fn peel(
         }
         let after = scale.afters(&inside);
         let blocked = sum_rows(&data.blocked, &inside, scale.p);
-        let asleep = group_mean(&blocked, &groups.upper);
+        let asleep = stats::mean_of(&blocked, &groups.upper);
         let mut evidence = vec![format!(
-            "{} of {} ranks {} {} here, the others {}",
-            groups.upper.len(),
-            scale.p,
-            if groups.upper.len() == 1 {
-                "takes"
-            } else {
-                "take"
-            },
-            time(groups.high),
-            time(groups.low)
+            "{} here, the others {}",
+            words::takers(groups.upper.len(), scale.p, groups.high),
+            words::seconds(groups.low)
         )];
         let mut class = if asleep > 0.5 * (groups.high - level) {
             CauseClass::SystemCallOrIo
@@ -172,15 +165,6 @@ fn level_of_others(row: &[f64], groups: &TwoGroups) -> f64 {
         .map(|r| row[r])
         .collect();
     stats::median(&others)
-}
-
-fn group_mean(row: &[f64], ranks: &[u32]) -> f64 {
-    let values: Vec<f64> = ranks
-        .iter()
-        .filter_map(|r| row.get(*r as usize))
-        .copied()
-        .collect();
-    stats::mean(&values)
 }
 
 /// Whether most of the excess of the late ranks is one single repetition of something that repeats.

@@ -11,7 +11,8 @@ use crate::cause::Candidate;
 use crate::chain::{Stretch, critical_path, last_rank};
 use crate::replay::Epoch;
 use crate::scale::Scale;
-use crate::waits::{At, mean_of};
+use crate::stats;
+use crate::waits::At;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Clock, Step};
 use headwater_model::psg::VertexKind;
@@ -242,7 +243,7 @@ impl WaitRows {
         let ranks: RankSet = (0..scale.p)
             .filter(|r| everywhere || !cause.ranks.contains(r))
             .collect();
-        (mean_of(&self.row(scale, v), ranks.as_slice()), ranks)
+        (stats::mean_of(&self.row(scale, v), ranks.as_slice()), ranks)
     }
 
     /// The MPI call in which ranks without the cause wait longest.

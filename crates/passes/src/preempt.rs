@@ -7,7 +7,6 @@ use crate::cause::Candidate;
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats;
-use crate::waits::mean_of;
 use headwater_graph::{Pag, TopDown};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::CauseClass;
@@ -117,7 +116,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
     let mut evidence = vec![format!(
         "ready to run but without a core for up to {} more than ranks had to bear here, while computing for {}; the median rank in all for {}",
         time(cost),
-        time(mean_of(&busy, &kept)),
+        time(stats::mean_of(&busy, &kept)),
         time(stats::median(&waits)),
     )];
     if !cpus.is_empty() {

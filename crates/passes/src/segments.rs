@@ -54,18 +54,11 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Can
         let first = after.first().and_then(call);
         let last = pag.place(to);
         let evidence = vec![format!(
-            "between {} and {} ({}): {} of {} ranks {} {}, the others {}",
+            "between {} and {} ({}): {}, the others {}",
             first.unwrap_or_else(|| "the start".to_string()),
             last.name,
             words::location(&last),
-            groups.upper.len(),
-            scale.p,
-            if groups.upper.len() == 1 {
-                "takes"
-            } else {
-                "take"
-            },
-            words::seconds(groups.high),
+            words::takers(groups.upper.len(), scale.p, groups.high),
             words::seconds(groups.low),
         )];
         Some(Candidate {

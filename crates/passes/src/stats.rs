@@ -11,6 +11,16 @@ pub fn mean(values: &[f64]) -> f64 {
     }
 }
 
+/// Mean of some ranks of a row; those beyond its end are left out.
+pub fn mean_of(row: &[f64], ranks: &[u32]) -> f64 {
+    let values: Vec<f64> = ranks
+        .iter()
+        .filter_map(|r| row.get(*r as usize))
+        .copied()
+        .collect();
+    mean(&values)
+}
+
 /// Largest value; 0 for nothing.
 pub fn max(values: &[f64]) -> f64 {
     values.iter().copied().reduce(f64::max).unwrap_or(0.0)

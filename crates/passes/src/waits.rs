@@ -6,7 +6,6 @@
 //! time. Replayed sends wait for nobody.
 
 use crate::replay::Replay;
-use crate::stats;
 use headwater_graph::{MessageLink, RunView, VertexIx};
 use headwater_model::diagnosis::Clock;
 use rustc_hash::FxHashMap;
@@ -128,14 +127,4 @@ fn recorded(view: &RunView) -> Vec<(At, At, f64)> {
         }
     }
     out
-}
-
-/// Mean of some ranks of a row.
-pub fn mean_of(row: &[f64], ranks: &[u32]) -> f64 {
-    let values: Vec<f64> = ranks
-        .iter()
-        .filter_map(|r| row.get(*r as usize))
-        .copied()
-        .collect();
-    stats::mean(&values)
 }
