@@ -38,13 +38,23 @@ pub(crate) fn lists(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|w| w == name)
 }
 
-const HYDRA_ONE: &str = "n np ppn perhost grr f hosts host hostfile machinefile hosts-group wdir path \
-    genvlist genvexcl envlist envexcl bind-to map-by membind cpu-bind topolib order-nodes \
-    launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args branch-count rmk demux iface \
-    nameserver localhost usize gpus-per-proc configfile outfile-pattern errfile-pattern \
-    prepend-pattern gdb-args gtool gtoolfile s tune tmpdir umask";
-const HYDRA_TWO: &str = "env genv";
-const HYDRA_AWAY: &str = "f hosts host hostfile machinefile hosts-group wdir path";
+/// What Intel MPI and MPICH have alike: both start ranks by Hydra.
+const HYDRA: Launcher = Launcher {
+    names: &[],
+    kind: None,
+    ranks: "-n",
+    verbs: &[],
+    one: "n np ppn perhost grr f hosts host hostfile machinefile hosts-group wdir path \
+        genvlist genvexcl envlist envexcl bind-to map-by membind cpu-bind topolib order-nodes \
+        launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args branch-count rmk demux iface \
+        nameserver localhost usize gpus-per-proc configfile outfile-pattern errfile-pattern \
+        prepend-pattern gdb-args gtool gtoolfile s tune tmpdir umask",
+    two: "env genv",
+    listed: "configfile",
+    away: "f hosts host hostfile machinefile hosts-group wdir path",
+    parts: true,
+    crowded: &[],
+};
 
 /// All launchers that are known. Where two go by one name, the first whose library fits counts.
 pub(crate) const LAUNCHERS: [Launcher; 5] = [
@@ -77,14 +87,7 @@ pub(crate) const LAUNCHERS: [Launcher; 5] = [
     Launcher {
         names: &["mpiexec.hydra", "mpirun", "mpiexec"],
         kind: Some(MpiKind::Intel),
-        ranks: "-n",
-        verbs: &[],
-        one: HYDRA_ONE,
-        two: HYDRA_TWO,
-        listed: "configfile",
-        away: HYDRA_AWAY,
-        parts: true,
-        crowded: &[],
+        ..HYDRA
     },
     Launcher {
         names: &[
@@ -95,14 +98,7 @@ pub(crate) const LAUNCHERS: [Launcher; 5] = [
             "mpiexec",
         ],
         kind: Some(MpiKind::Mpich),
-        ranks: "-n",
-        verbs: &[],
-        one: HYDRA_ONE,
-        two: HYDRA_TWO,
-        listed: "configfile",
-        away: HYDRA_AWAY,
-        parts: true,
-        crowded: &[],
+        ..HYDRA
     },
     Launcher {
         names: &["srun"],
