@@ -1,160 +1,14 @@
 //! The collector in other people's programs: each runs bare and with it, and must say and return the
 //! same; what it recorded is read back. Libraries that are not installed are left out, which is said.
 
-use headwater_format::spool::read_spool;
-use headwater_model::run::{CtxId, Run, peer, tag};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use tempfile::TempDir;
+mod case;
+mod counts;
 
-const LIBRARIES: [&str; 2] = ["openmpi", "mpich"];
-
-/// Jobs run one after the other: more ranks than cores are slow, not more telling.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The collector as it is now, made on demand.
-fn collector() -> PathBuf {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "-p", "headwater-collector"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.is_ok_and(|s| s.success()), "the collector builds");
-    let test = std::env::current_exe().expect("this program has a path");
-    let target = test
-        .ancestors()
-        .nth(3)
-        .expect("tests lie in the target folder");
-    target.join("release/libheadwater_collector.so")
-}
-
-/// Compiles a program of `programs/`; `None` where the compiler is not installed.
-fn compiled(dir: &Path, source: &str, library: &str) -> Option<PathBuf> {
-    let compiler = match source.rsplit('.').next() {
-        Some("c") => "mpicc",
-        Some("cpp") => "mpicxx",
-        _ => "mpif90",
-    };
-    let program = dir.join(source.split('.').next().unwrap_or(source));
-    let status = Command::new(format!("{compiler}.{library}"))
-        .args(["-g", "-O1", "-w", "-o"])
-        .arg(&program)
-        .arg(
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/programs")
-                .join(source),
-        )
-        .current_dir(dir)
-        .status();
-    match status {
-        Ok(status) => {
-            assert!(status.success(), "{source} compiles for {library}");
-            Some(program)
-        }
-        Err(_) => {
-            eprintln!("{compiler}.{library} is not installed: {source} was not tested with it");
-            None
-        }
-    }
-}
-
-/// What runs in place of the program, by a shell: `"$@"` is the program with its arguments.
-const PLAIN: &str = r#"exec "$@""#;
-
-/// Said before it to have it recorded.
-const RECORDED: &str = r#"export HEADWATER_SPOOL="${SPOOL_HERE-$SPOOL}" LD_PRELOAD="$COLLECTOR";"#;
-
-/// A program under one library.
-struct Case {
-    dir: TempDir,
-    library: &'static str,
-    program: PathBuf,
-}
-
-/// The program under every library that is there.
-fn cases(source: &str) -> impl Iterator<Item = Case> + '_ {
-    LIBRARIES.into_iter().filter_map(move |library| {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let program = compiled(dir.path(), source, library)?;
-        Some(Case {
-            dir,
-            library,
-            program,
-        })
-    })
-}
-
-impl Case {
-    fn spool(&self) -> PathBuf {
-        self.dir.path().join("spool")
-    }
-
-    /// Two ranks, each by a shell that sees `SPOOL` and `COLLECTOR`; 124 where they never end.
-    fn run(&self, shell: &str, arguments: &[&str]) -> Output {
-        self.run_inside(&["timeout", "-k", "5", "60"], shell, arguments)
-    }
-
-    /// The same, with words before the launcher.
-    fn run_inside(&self, before: &[&str], shell: &str, arguments: &[&str]) -> Output {
-        let mut command = Command::new(before[0]);
-        command
-            .args(&before[1..])
-            .arg(format!("mpirun.{}", self.library));
-        if self.library == "openmpi" {
-            command.args(["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]);
-        }
-        command
-            .args(["-n", "2", "sh", "-c", shell, "sh"])
-            .arg(&self.program)
-            .args(arguments)
-            .env("SPOOL", self.spool())
-            .env("COLLECTOR", collector())
-            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .current_dir(self.dir.path())
-            .output()
-            .expect("the launcher runs")
-    }
-
-    fn record(&self, arguments: &[&str]) -> Output {
-        self.run(&format!("{RECORDED} {PLAIN}"), arguments)
-    }
-
-    /// Runs bare and recorded, by `around` both times; output and code must be the same.
-    fn unchanged(&self, around: &str, arguments: &[&str]) -> Output {
-        let bare = self.run(&format!("{around} {PLAIN}"), arguments);
-        let recorded = self.run(&format!("{around} {RECORDED} {PLAIN}"), arguments);
-        let what = format!("{} under {}", self.program.display(), self.library);
-        assert_eq!(
-            (bare.status.code(), String::from_utf8_lossy(&bare.stdout)),
-            (
-                recorded.status.code(),
-                String::from_utf8_lossy(&recorded.stdout)
-            ),
-            "{what}: {}",
-            String::from_utf8_lossy(&recorded.stderr)
-        );
-        recorded
-    }
-
-    fn recorded(&self) -> Run {
-        read_spool(&self.spool()).unwrap_or_else(|e| panic!("{}: {e}", self.library))
-    }
-}
-
-fn calls_of(run: &Run, name: &str) -> u64 {
-    let is = |func: u16| run.functions.get(func as usize).is_some_and(|f| f == name);
-    run.calls
-        .iter()
-        .filter(|c| is(c.func))
-        .map(|c| c.count)
-        .sum()
-}
+use case::{PLAIN, RECORDED, alone, cases};
+use counts::{calls, calls_of, is, joined, said, samples};
+use headwater_model::run::{CtxId, peer, tag};
+use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn mpi_may_be_used_and_ended_while_the_program_exits() {
@@ -198,12 +52,7 @@ fn a_rank_that_cannot_record_holds_nobody_up() {
         assert!(out.status.success());
         let run = case.recorded();
         assert_eq!(run.header.incomplete, [1], "{}", case.library);
-        assert!(
-            run.header
-                .missing
-                .iter()
-                .any(|m| m.contains("could not record"))
-        );
+        assert!(said(&run, "could not record") > 0, "{}", case.library);
     }
 }
 
@@ -227,13 +76,10 @@ fn without_performance_events_a_timer_samples_and_the_run_says_so() {
         }
         assert!(out.status.success());
         let run = case.recorded();
-        let said = |words: &str| run.header.missing.iter().any(|m| m.contains(words));
-        assert!(
-            said("not permitted") && said("Hardware counters"),
-            "{:?}",
-            run.header.missing
-        );
-        assert!(run.samples.iter().map(|s| s.count).sum::<u32>() > 5);
+        for words in ["not permitted", "Hardware counters"] {
+            assert!(said(&run, words) > 0, "{:?}", run.header.missing);
+        }
+        assert!(samples(&run) > 5);
     }
 }
 
@@ -317,8 +163,7 @@ fn handlers_that_the_program_sets_for_every_signal_are_its_own() {
     for case in cases("all_signals.c") {
         let out = case.unchanged("", &[]);
         assert!(out.status.success(), "{}", case.library);
-        let samples = case.recorded().samples;
-        assert!(samples.iter().map(|s| s.count).sum::<u32>() > 5);
+        assert!(samples(&case.recorded()) > 5);
     }
 }
 
@@ -404,8 +249,7 @@ fn matched_probes_keep_both_ends_in_step() {
     for case in cases("matched_probe.c") {
         case.unchanged("", &[]);
         let run = case.recorded();
-        let joined: u64 = run.messages.iter().map(|m| m.sampled).sum();
-        assert_eq!(joined, 20, "{}: {:?}", case.library, run.messages);
+        assert_eq!(joined(&run), 20, "{}: {:?}", case.library, run.messages);
     }
 }
 
@@ -429,8 +273,7 @@ fn idle_polls_are_all_counted_and_timed() {
         let text = String::from_utf8_lossy(&out.stdout);
         let counted = ["MPI_Test", "MPI_Iprobe"].map(|name| calls_of(&run, name).to_string());
         assert_eq!(text.trim(), counted.join(" "), "{}", case.library);
-        let sampled: u64 = run.messages.iter().map(|m| m.sampled).sum();
-        assert_eq!(sampled, 10, "{}", case.library);
+        assert_eq!(joined(&run), 10, "{}", case.library);
         // All of rank 0's time is in a call or between two.
         let calls = run.calls.iter().filter(|c| c.rank == 0).map(|c| c.wall_ns);
         let between = run
@@ -453,7 +296,7 @@ fn corners_of_the_standard_are_read_right() {
         let out = case.unchanged("", &[]);
         assert!(out.status.success(), "{}", case.library);
         let run = case.recorded();
-        assert_eq!(run.messages.iter().map(|m| m.sampled).sum::<u64>(), 7);
+        assert_eq!(joined(&run), 7, "{}", case.library);
         for (name, bytes) in [
             ("MPI_Reduce_scatter_block", 2 * 2 * 4),
             ("MPI_Neighbor_alltoallv", 2 * 2 * 4),
@@ -461,13 +304,7 @@ fn corners_of_the_standard_are_read_right() {
             ("MPI_Send_init", 0),
             ("MPI_Start", 4 * 8 * 4 + 2 * 4),
         ] {
-            let is = |func: u16| run.functions.get(func as usize).is_some_and(|f| f == name);
-            let sum: u64 = run
-                .calls
-                .iter()
-                .filter(|c| is(c.func))
-                .map(|c| c.bytes)
-                .sum();
+            let sum: u64 = calls(&run, name).map(|c| c.bytes).sum();
             assert_eq!(sum, bytes, "{name} under {}", case.library);
         }
     }
@@ -479,8 +316,7 @@ fn fortran_may_leave_the_error_out() {
     for case in cases("no_error.f90") {
         case.unchanged("", &[]);
         let run = case.recorded();
-        let joined: u64 = run.messages.iter().map(|m| m.sampled).sum();
-        assert_eq!(joined, 20, "{}", case.library);
+        assert_eq!(joined(&run), 20, "{}", case.library);
         // Some layers call `PMPI_*`, some `MPI_*`: none lost, none twice.
         for (name, count) in [
             ("MPI_Wait", 10),
@@ -505,7 +341,7 @@ fn who_completes_late_work_of_others_has_waited() {
         let barriers: Vec<_> = run
             .collectives
             .iter()
-            .filter(|c| run.functions[c.func as usize] == "MPI_Ibarrier")
+            .filter(|c| is(&run, c.func, "MPI_Ibarrier"))
             .collect();
         let of = |rank| barriers.iter().find(|c| c.rank == rank);
         let (Some(first), Some(last)) = (of(0), of(1)) else {
@@ -530,8 +366,7 @@ fn receives_that_are_called_off_take_no_number() {
         let text = String::from_utf8_lossy(&out.stdout);
         assert_eq!(text.trim(), "value 9 off 20", "{}", case.library);
         // Of the other stream it is not known which message is which.
-        let joined: u64 = case.recorded().messages.iter().map(|m| m.sampled).sum();
-        assert_eq!(joined, 10, "{}", case.library);
+        assert_eq!(joined(&case.recorded()), 10, "{}", case.library);
     }
 }
 
@@ -546,9 +381,9 @@ fn tags_that_do_not_come_again_lose_no_call() {
         }
         assert!(run.calls.iter().any(|c| c.tag == tag::MANY && c.count > 1));
         let missing = &run.header.missing;
-        let said = |words: &str| missing.iter().filter(|m| m.contains(words)).count();
-        assert_eq!(said("partner and tag"), 1, "{}: {missing:?}", case.library);
-        assert_eq!(said("were lost"), 0, "{}: {missing:?}", case.library);
+        for (words, times) in [("partner and tag", 1), ("were lost", 0)] {
+            assert_eq!(said(&run, words), times, "{}: {missing:?}", case.library);
+        }
     }
 }
 
@@ -558,22 +393,14 @@ fn communicators_may_come_and_go() {
     for case in cases("many_comms.c") {
         case.unchanged("", &[]);
         let run = case.recorded();
-        let joined: u64 = run.messages.iter().map(|m| m.sampled).sum();
-        assert_eq!(joined, 2, "{}: {:?}", case.library, run.messages);
+        assert_eq!(joined(&run), 2, "{}: {:?}", case.library, run.messages);
         let missing = &run.header.missing;
-        let said = |words: &str| missing.iter().filter(|m| m.contains(words)).count();
-        assert_eq!(said("communicators"), 1, "{}: {missing:?}", case.library);
-        assert_eq!(said("were lost"), 0, "{}: {missing:?}", case.library);
-        let sends = run
-            .calls
-            .iter()
-            .filter(|c| run.functions[c.func as usize] == "MPI_Send");
-        assert!(sends.clone().count() > 0);
-        assert!(
-            sends.clone().all(|c| c.comm != u16::MAX),
-            "{}",
-            case.library
-        );
+        for (words, times) in [("communicators", 1), ("were lost", 0)] {
+            assert_eq!(said(&run, words), times, "{}: {missing:?}", case.library);
+        }
+        assert!(calls(&run, "MPI_Send").count() > 0);
+        let known = calls(&run, "MPI_Send").all(|c| c.comm != u16::MAX);
+        assert!(known, "{}", case.library);
     }
 }
 
@@ -592,14 +419,10 @@ fn children_of_the_program_do_not_write_over_it() {
         assert_eq!(run.header.ranks, 2, "{}", case.library);
         assert!(run.header.incomplete.is_empty(), "{}", case.library);
         let missing = &run.header.missing;
-        let said = missing.iter().filter(|m| m.contains("MPI_Comm_spawn"));
-        assert_eq!(said.count(), 1, "{}: {missing:?}", case.library);
+        let told = said(&run, "MPI_Comm_spawn");
+        assert_eq!(told, 1, "{}: {missing:?}", case.library);
         // A process of another job has no rank in this one's world.
-        let sends = run
-            .calls
-            .iter()
-            .filter(|c| run.functions[c.func as usize] == "MPI_Send");
-        let peers: Vec<i32> = sends.map(|c| c.peer).collect();
+        let peers: Vec<i32> = calls(&run, "MPI_Send").map(|c| c.peer).collect();
         assert_eq!(peers, [peer::UNKNOWN], "{}", case.library);
     }
 }
