@@ -5,6 +5,17 @@ mod support;
 use std::path::{Path, PathBuf};
 use support::{PROGRAM, built, collector, headwater, said};
 
+/// The commands that users are shown, besides those that make man pages and completions.
+const COMMANDS: [&str; 7] = [
+    "run",
+    "record",
+    "exec",
+    "diagnose",
+    "structure",
+    "doctor",
+    "schema",
+];
+
 /// Builds the program with one library's compiler.
 fn app(dir: &Path, library: &str) -> Option<PathBuf> {
     built(&format!("mpicc.{library}"), dir, "app", PROGRAM, &[])
@@ -169,17 +180,7 @@ fn a_program_without_mpi_runs_on_and_the_user_is_told() {
 #[test]
 fn every_command_has_help_with_an_example() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    for command in [
-        "run",
-        "record",
-        "exec",
-        "diagnose",
-        "structure",
-        "doctor",
-        "completions",
-        "man",
-        "schema",
-    ] {
+    for command in COMMANDS.into_iter().chain(["completions", "man"]) {
         let out = headwater(dir.path())
             .args([command, "--help"])
             .output()
@@ -215,15 +216,7 @@ fn every_command_has_a_man_page_and_completions() {
     };
     give(&["man", "--dir", "pages/man1"]);
     let bash = give(&["completions", "bash"]);
-    for command in [
-        "run",
-        "record",
-        "exec",
-        "diagnose",
-        "structure",
-        "doctor",
-        "schema",
-    ] {
+    for command in COMMANDS {
         let name = format!("headwater-{command}.1");
         let page = std::fs::read_to_string(dir.path().join("pages/man1").join(&name));
         let page = page.expect("a page");
