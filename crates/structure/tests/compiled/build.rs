@@ -1,6 +1,7 @@
 //! Small programs, compiled here.
 
 use headwater_model::psg::{Function, ModuleStructure, VertexKind};
+use headwater_structure::{Options, analyse};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,6 +55,24 @@ pub fn library(
 ) -> Option<PathBuf> {
     let flags = [flags, &["-shared", "-fPIC", "-nostartfiles"]].concat();
     module(dir, compiler, &flags, extension, text)
+}
+
+/// A library of C by every compiler that is there, in each of the ways (flags with spaces between):
+/// what made it, for messages, and its structure.
+pub fn libraries(text: &str, ways: &[&str]) -> Vec<(String, ModuleStructure)> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut out = Vec::new();
+    for (compiler, way) in COMPILERS
+        .iter()
+        .flat_map(|c| ways.iter().map(move |w| (c, w)))
+    {
+        let flags: Vec<&str> = way.split(' ').collect();
+        if let Some(file) = library(dir.path(), compiler, &flags, "c", text) {
+            let s = analyse(&file, &Options::default()).expect("an ELF file");
+            out.push((format!("{compiler} {way}"), s));
+        }
+    }
+    out
 }
 
 /// The function of a name.

@@ -1,24 +1,15 @@
 //! Control flow that is easily misread: the same expectations on x86-64 and AArch64.
 
-use crate::build::{COMPILERS, around, library};
+use crate::build::{around, libraries};
 use headwater_model::psg::VertexKind;
-use headwater_structure::{Options, analyse};
 
 /// What stands around the calls of one function in a library made of `source`, by every compiler and
-/// with each of the flags.
-fn check(source: &str, flags: &[&str], function: &str, want: &[&str]) {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for (compiler, flag) in COMPILERS
-        .iter()
-        .flat_map(|c| flags.iter().map(move |f| (c, f)))
-    {
-        let Some(file) = library(dir.path(), compiler, &["-g", flag], "c", source) else {
-            continue;
-        };
-        let s = analyse(&file, &Options::default()).expect("an ELF file");
-        assert_eq!(around(&s, function), want, "{compiler} {flag}");
+/// in each of the ways.
+fn check(source: &str, ways: &[&str], function: &str, want: &[&str]) {
+    for (how, s) in libraries(source, ways) {
+        assert_eq!(around(&s, function), want, "{how}");
         let lost = s.problems.iter().find(|p| p.contains("indirect jumps"));
-        assert_eq!(lost, None, "{compiler} {flag}");
+        assert_eq!(lost, None, "{how}");
     }
 }
 
@@ -40,11 +31,11 @@ int leaf(struct ops *o, unsigned n) {
 ";
     check(
         source,
-        &["-O2"],
+        &["-g -O2"],
         "tail",
         &["loop 5-6 > pointer 6", "pointer 7"],
     );
-    check(source, &["-O2"], "leaf", &["pointer 12"]);
+    check(source, &["-g -O2"], "leaf", &["pointer 12"]);
 }
 
 #[test]
@@ -74,26 +65,19 @@ sync: MPI_Barrier(&a); goto *to[*p++];
 end: return a;
 }
 ";
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for compiler in COMPILERS {
-        for flag in ["-O0", "-O1", "-O2", "-O3"] {
-            let Some(file) = library(dir.path(), compiler, &["-g", flag], "c", source) else {
-                continue;
+    for (how, s) in libraries(source, &["-g -O0", "-g -O1", "-g -O2", "-g -O3"]) {
+        for function in ["f", "run"] {
+            let calls = around(&s, function);
+            let [call] = &calls[..] else {
+                panic!("{how} {function}: {calls:?}");
             };
-            let s = analyse(&file, &Options::default()).expect("an ELF file");
-            for function in ["f", "run"] {
-                let calls = around(&s, function);
-                let [call] = &calls[..] else {
-                    panic!("{compiler} {flag} {function}: {calls:?}");
-                };
-                assert!(
-                    call.contains("loop") || call.contains("irreducible"),
-                    "{compiler} {flag} {function}: {call}"
-                );
-            }
-            let lost = s.problems.iter().find(|p| p.contains("indirect jumps"));
-            assert_eq!(lost, None, "{compiler} {flag}");
+            assert!(
+                call.contains("loop") || call.contains("irreducible"),
+                "{how} {function}: {call}"
+            );
         }
+        let lost = s.problems.iter().find(|p| p.contains("indirect jumps"));
+        assert_eq!(lost, None, "{how}");
     }
 }
 
@@ -113,19 +97,8 @@ second:
     return x;
 }
 ";
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for compiler in COMPILERS {
-        let Some(file) = library(dir.path(), compiler, &["-g", "-O0"], "c", source) else {
-            continue;
-        };
-        let s = analyse(&file, &Options::default()).expect("an ELF file");
-        let calls = around(&s, "f");
-        assert_eq!(
-            calls,
-            ["irreducible 6-11 > mpi MPI_Barrier 7"],
-            "{compiler}"
-        );
-    }
+    let want = ["irreducible 6-11 > mpi MPI_Barrier 7"];
+    check(source, &["-g -O0"], "f", &want);
 }
 
 #[test]
@@ -150,7 +123,7 @@ int f(int *x, int n) {
     return s;
 }
 ";
-    check(source, &["-O1", "-O2"], "f", &["call fail 14"]);
+    check(source, &["-g -O1", "-g -O2"], "f", &["call fail 14"]);
 }
 
 #[test]
@@ -179,7 +152,7 @@ void f(void *c, int rank, int n) {
         "loop 10-13 > branch 11-12 > mpi MPI_Send 12",
         "loop 10-13 > mpi MPI_Send 13",
     ];
-    check(source, &["-O0", "-O1"], "f", &want);
+    check(source, &["-g -O0", "-g -O1"], "f", &want);
 }
 
 #[test]
@@ -204,7 +177,7 @@ int f(int *x, int n) {
         "loop 3-11 > branch 6-8 > mpi MPI_Recv 8",
         "loop 3-11 > mpi MPI_Barrier 11",
     ];
-    check(source, &["-O0", "-O1"], "f", &want);
+    check(source, &["-g -O0", "-g -O1"], "f", &want);
 }
 
 #[test]
@@ -220,27 +193,23 @@ int hot(int *x, int n) {
     return s;
 }
 ";
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for compiler in COMPILERS {
-        for flag in ["-g", "-s"] {
-            let flags = [flag, "-O2", "-freorder-blocks-and-partition"];
-            let Some(file) = library(dir.path(), compiler, &flags, "c", source) else {
-                continue;
-            };
-            let s = analyse(&file, &Options::default()).expect("an ELF file");
-            let hot = s.functions.iter().find(|f| s.string(f.name) == "hot");
-            assert_eq!(hot.map(|f| f.ranges.len()), Some(2), "{compiler} {flag}");
-            let calls = around(&s, "hot");
-            assert!(
-                calls.iter().all(|c| c.starts_with("loop")),
-                "{compiler}: {calls:?}"
-            );
-            // A sample in the part is found there.
-            let part = hot.and_then(|f| f.ranges.get(1)).expect("two ranges").0;
-            let (found, vertex) = s.locate(part).expect("it has an owner");
-            let f = &s.functions[found];
-            assert_eq!(s.string(f.name), "hot", "{compiler} {flag}");
-            assert_ne!(f.vertices[vertex as usize].kind, VertexKind::Function);
-        }
+    let ways = [
+        "-g -O2 -freorder-blocks-and-partition",
+        "-s -O2 -freorder-blocks-and-partition",
+    ];
+    for (how, s) in libraries(source, &ways) {
+        let hot = s.functions.iter().find(|f| s.string(f.name) == "hot");
+        assert_eq!(hot.map(|f| f.ranges.len()), Some(2), "{how}");
+        let calls = around(&s, "hot");
+        assert!(
+            calls.iter().all(|c| c.starts_with("loop")),
+            "{how}: {calls:?}"
+        );
+        // A sample in the part is found there.
+        let part = hot.and_then(|f| f.ranges.get(1)).expect("two ranges").0;
+        let (found, vertex) = s.locate(part).expect("it has an owner");
+        let f = &s.functions[found];
+        assert_eq!(s.string(f.name), "hot", "{how}");
+        assert_ne!(f.vertices[vertex as usize].kind, VertexKind::Function);
     }
 }

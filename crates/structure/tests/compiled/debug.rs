@@ -5,6 +5,8 @@ use crate::nesting::SOURCE;
 use headwater_structure::{Options, analyse};
 use std::path::Path;
 
+const BINUTILS: &str = "binutils are there with the compiler";
+
 /// The library that is split, or nothing where there is no compiler.
 fn made(dir: &Path, id: &str) -> Option<std::path::PathBuf> {
     let id = format!("-Wl,--build-id={id}");
@@ -13,9 +15,15 @@ fn made(dir: &Path, id: &str) -> Option<std::path::PathBuf> {
 
 /// Splits the debug information off to a file at `to`.
 fn split(dir: &Path, to: &str) {
-    let binutils = "binutils are there with the compiler";
-    run(dir, "objcopy", &["--only-keep-debug", "module", to]).expect(binutils);
-    run(dir, "strip", &["module"]).expect(binutils);
+    run(dir, "objcopy", &["--only-keep-debug", "module", to]).expect(BINUTILS);
+    run(dir, "strip", &["module"]).expect(BINUTILS);
+}
+
+/// The same to a file beside it, which it links to.
+fn linked(dir: &Path) {
+    split(dir, "module.debug");
+    let link = ["--add-gnu-debuglink=module.debug", "module"];
+    run(dir, "objcopy", &link).expect(BINUTILS);
 }
 
 /// Whether the barrier is found with its lines, and functions that only the symbol table names.
@@ -35,13 +43,7 @@ fn by_the_link_beside_the_file_or_below_it() {
     let Some(file) = made(dir.path(), "none") else {
         return;
     };
-    split(dir.path(), "module.debug");
-    run(
-        dir.path(),
-        "objcopy",
-        &["--add-gnu-debuglink=module.debug", "module"],
-    )
-    .expect("objcopy");
+    linked(dir.path());
     // Without a build id the sum in the link tells that it fits.
     check(&file, &Options::default());
     let below = dir.path().join(".debug");
@@ -72,13 +74,7 @@ fn a_debug_file_of_another_build_is_not_used() {
     let Some(file) = made(dir.path(), "0xabcdef0123") else {
         return;
     };
-    split(dir.path(), "module.debug");
-    run(
-        dir.path(),
-        "objcopy",
-        &["--add-gnu-debuglink=module.debug", "module"],
-    )
-    .expect("objcopy");
+    linked(dir.path());
     let other = ["-g", "-O0", "-Wl,--build-id=0x99"];
     let inner = dir.path().join("other");
     std::fs::create_dir(&inner).expect("creates");

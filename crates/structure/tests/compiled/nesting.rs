@@ -1,6 +1,6 @@
 //! Loops, calls and inlined functions have their lines, however they were compiled.
 
-use crate::build::{COMPILERS, around, barrier, lines, module};
+use crate::build::{COMPILERS, around, barrier, libraries, lines, module};
 use headwater_model::psg::VertexKind;
 use headwater_structure::{Options, analyse};
 
@@ -111,19 +111,13 @@ void f(double *x, int n) {
     }
 }
 ";
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for compiler in COMPILERS {
-        let flags = ["-g", "-O2", "-shared", "-fPIC"];
-        let Some(file) = module(dir.path(), compiler, &flags, "c", source) else {
-            continue;
-        };
-        let s = analyse(&file, &Options::default()).expect("an ELF file");
+    for (how, s) in libraries(source, &["-g -O2"]) {
         let calls = around(&s, "f");
         let starts = |call: &String| call.starts_with("loop 9-1");
-        assert!(calls.iter().all(starts), "{compiler}: {calls:?}");
+        assert!(calls.iter().all(starts), "{how}: {calls:?}");
         let inside = calls.iter().find(|c| c.contains("MPI_Send"));
         let inside = inside.expect("the inlined call");
-        assert!(inside.contains("inlined tell"), "{compiler}: {inside}");
+        assert!(inside.contains("inlined tell"), "{how}: {inside}");
     }
 }
 
@@ -144,21 +138,15 @@ void f(int *x, int n) {
         MPI_Barrier(x);
 }
 ";
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for compiler in COMPILERS {
-        let flags = ["-g", "-O2", "-shared", "-fPIC"];
-        let Some(file) = module(dir.path(), compiler, &flags, "c", source) else {
-            continue;
-        };
-        let s = analyse(&file, &Options::default()).expect("an ELF file");
+    for (how, s) in libraries(source, &["-g -O2"]) {
         let calls = around(&s, "f");
         let [send, barrier] = &calls[..] else {
-            panic!("{compiler}: {calls:?}");
+            panic!("{how}: {calls:?}");
         };
         let stamp = send.find("inlined stamp").zip(send.find("branch 3"));
-        assert!(stamp.is_some_and(|(a, b)| a < b), "{compiler}: {send}");
-        assert!(!barrier.contains("inlined"), "{compiler}: {barrier}");
-        assert!(barrier.contains("branch"), "{compiler}: {barrier}");
+        assert!(stamp.is_some_and(|(a, b)| a < b), "{how}: {send}");
+        assert!(!barrier.contains("inlined"), "{how}: {barrier}");
+        assert!(barrier.contains("branch"), "{how}: {barrier}");
     }
 }
 
@@ -180,19 +168,10 @@ void f(double *x, int n, double dose, int rank) {
     }
 }
 ";
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for (compiler, flag) in COMPILERS.iter().flat_map(|c| [(c, "-O2"), (c, "-O3")]) {
-        let flags = ["-g", flag, "-shared", "-fPIC"];
-        let Some(file) = module(dir.path(), compiler, &flags, "c", source) else {
-            continue;
-        };
-        let s = analyse(&file, &Options::default()).expect("an ELF file");
+    for (how, s) in libraries(source, &["-g -O2", "-g -O3"]) {
         let loops = lines(&s, "f", VertexKind::Loop);
         // On AArch64 the rounding of line 4 is made ready once and kept through the loop of line 6.
-        assert!(loops.contains(&(4, 5)), "{compiler} {flag}: {loops:?}");
-        assert!(
-            loops.iter().any(|l| l.0 == 6),
-            "{compiler} {flag}: {loops:?}"
-        );
+        assert!(loops.contains(&(4, 5)), "{how}: {loops:?}");
+        assert!(loops.iter().any(|l| l.0 == 6), "{how}: {loops:?}");
     }
 }

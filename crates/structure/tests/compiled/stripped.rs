@@ -1,24 +1,23 @@
 //! Files without symbols, debug information, or even unwind tables.
 
-use crate::build::{COMPILERS, around, barrier, library, module, run};
+use crate::build::{around, barrier, libraries, module, run};
 use crate::nesting::SOURCE;
 use headwater_model::psg::ModuleStructure;
 use headwater_structure::{Options, analyse};
 
 #[test]
 fn a_library_keeps_exported_names_and_loops() {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    for compiler in COMPILERS {
-        let Some(file) = library(dir.path(), compiler, &["-O2", "-s"], "c", SOURCE) else {
-            continue;
-        };
-        let s = analyse(&file, &Options::default()).expect("an ELF file");
+    for (how, s) in libraries(SOURCE, &["-O2 -s"]) {
         let calls = around(&s, "work");
         assert!(
             calls.iter().any(|c| c.contains("mpi MPI_Barrier")),
-            "{calls:?}"
+            "{how}: {calls:?}"
         );
-        assert!(s.counts.loops >= 3 && s.counts.mpi == 1, "{:?}", s.counts);
+        assert!(
+            s.counts.loops >= 3 && s.counts.mpi == 1,
+            "{how}: {:?}",
+            s.counts
+        );
         assert!(
             s.problems
                 .iter()
