@@ -153,6 +153,8 @@ pub struct Cause {
     pub place: Place,
     /// Call path from the outermost frame to the place.
     pub call_path: Vec<Place>,
+    /// Where another cause has the same place: the innermost caller that only this one has.
+    pub called_from: Option<String>,
     /// Ranks on which it happens.
     pub ranks: RankSet,
     /// Number of ranks of the run that the figures are from.

@@ -4,7 +4,7 @@ use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
 use crate::scale::Scale;
 use crate::times::Times;
-use crate::{delay, path, preempt, segments, stats, words};
+use crate::{apart, delay, path, preempt, segments, stats, words};
 use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
@@ -48,7 +48,9 @@ impl<'a> Teller<'a> {
         symptoms.dedup();
         let walk = |v: &VertexIx| self.walks.path(self.slowest(*v), *v);
         let paths: Vec<Vec<Hop>> = symptoms.iter().map(walk).collect();
-        found.iter().map(|c| self.told(c, &paths)).collect()
+        let mut causes: Vec<Cause> = found.iter().map(|c| self.told(c, &paths)).collect();
+        apart::tell_apart(&mut causes);
+        causes
     }
 
     /// The rank with the most time in an MPI call.
@@ -101,6 +103,7 @@ impl<'a> Teller<'a> {
                 preempt::bound(last.run, &ranks),
             ),
             call_path: pag.call_path(c.vertex),
+            called_from: None,
             place,
             ranks,
             scale: last.p,

@@ -129,7 +129,11 @@ pub fn headline(
         out.push(nothing(scales, scaling, nameless));
         return out;
     };
-    let told = |c: &Cause| format!("{} in {}", c.class.words(), noun(c.class, &c.place));
+    let told = |c: &Cause| {
+        let caller = c.called_from.as_ref();
+        let caller = caller.map_or_else(String::new, |from| format!(" called from {from},"));
+        format!("{} in {}{caller}", c.class.words(), noun(c.class, &c.place))
+    };
     out.push(format!(
         "The main cause is {} on {}: mending it gains up to {:.0} %.",
         told(main),

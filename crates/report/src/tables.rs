@@ -145,6 +145,10 @@ pub fn causes(causes: &[Cause], width: usize, colour: bool) -> String {
         let who = words::ranks(&c.ranks, c.scale, 24);
         let room = width.saturating_sub(8 + who.chars().count());
         out += &format!("\n      {}, {who}\n", whereabouts(&c.place, room));
+        if let Some(from) = &c.called_from {
+            let from = shorten_end(from, width.saturating_sub(18));
+            out += &format!("      called from {from}\n");
+        }
     }
     out
 }

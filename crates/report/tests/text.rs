@@ -16,6 +16,7 @@ fn a_cause_is_told_in_full() {
 fn two_causes_stand_in_one_table() {
     let mut d = diagnosis(16, Some((20, 29)));
     d.causes.push(second(16));
+    d.causes[1].called_from = Some("spectral_step".into());
     insta::assert_snapshot!(shown(&d, Source::Newer, 80));
 }
 

@@ -77,6 +77,7 @@ pub fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
             place(VertexKind::Function, "main", lines),
             place(VertexKind::Loop, "boundary", lines),
         ],
+        called_from: None,
         ranks: late.clone(),
         scale: ranks,
         cost_seconds: 0.5,
