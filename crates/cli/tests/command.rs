@@ -42,16 +42,8 @@ fn a_program_is_recorded_under_each_library_with_every_call_counted() {
         );
         let run = headwater_format::read_run(&dir.path().join("app.2")).expect("a run");
         let calls = |name: &str| -> u64 {
-            let func = run
-                .functions
-                .iter()
-                .position(|f| f == name)
-                .map(|i| i as u16);
-            run.calls
-                .iter()
-                .filter(|c| Some(c.func) == func)
-                .map(|c| c.count)
-                .sum()
+            let of = run.calls.iter().filter(|c| run.function(c.func) == name);
+            of.map(|c| c.count).sum()
         };
         assert_eq!(
             (calls("MPI_Send"), calls("MPI_Recv"), calls("MPI_Allreduce")),

@@ -25,9 +25,7 @@ impl Stages {
     /// Finds the stages of `run` and enters what was sampled in them into the view.
     pub(crate) fn new(run: &Run, structures: &mut Structures, top: &mut TopDown) -> Self {
         let ends = |func: u16| {
-            let name = run.functions.get(func as usize);
-            name.and_then(|n| abi::by_name(n))
-                .is_some_and(|f| f.class == abi::Class::Finalize)
+            abi::by_name(run.function(func)).is_some_and(|f| f.class == abi::Class::Finalize)
         };
         let finalize: FxHashSet<CtxId> = run
             .calls

@@ -50,6 +50,13 @@ pub struct Run {
     pub events: Vec<Event>,
 }
 
+impl Run {
+    /// Name of the MPI function that a `func` column tells; empty where the table does not have it.
+    pub fn function(&self, func: u16) -> &str {
+        self.functions.get(func as usize).map_or("", String::as_str)
+    }
+}
+
 /// What is known of the run as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -57,11 +57,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         };
         let (bytes, bytes_before) = (sum(&|t| t.bytes), old(&|t| t.bytes));
         let (calls, calls_before) = (sum(&|t| t.calls), old(&|t| t.calls));
-        let name = last
-            .run
-            .functions
-            .get(main.func as usize)
-            .map_or("", String::as_str);
+        let name = last.run.function(main.func);
         let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
         let more_calls = calls > GROWTH * calls_before;
         let class = if more_calls || !collective && bytes > GROWTH * bytes_before {
@@ -115,11 +111,7 @@ fn weight(t: &Transfer) -> (u64, u64) {
 /// The vertex that stands for the exchange a call belongs to: collectives stand for themselves,
 /// point-to-point calls for the function that holds them.
 fn exchange_of(pag: &Pag, scale: &Scale<'_>, t: &Transfer) -> VertexIx {
-    let name = scale
-        .run
-        .functions
-        .get(t.func as usize)
-        .map_or("", String::as_str);
+    let name = scale.run.function(t.func);
     if abi::by_name(name).is_none_or(|f| f.is_collective()) {
         return t.vertex;
     }

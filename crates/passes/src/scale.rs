@@ -258,11 +258,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
     let over = scale.shares_cores();
     let mut sums: FxHashMap<VertexIx, Sum> = FxHashMap::default();
     for c in &scale.run.calls {
-        let name = scale
-            .run
-            .functions
-            .get(c.func as usize)
-            .map_or("", String::as_str);
+        let name = scale.run.function(c.func);
         if abi::by_name(name).is_none_or(abi::Function::is_start_or_end) {
             continue;
         }

@@ -4,17 +4,13 @@ use headwater_model::run::{MpiCalls, Run};
 
 /// The rows of the calls of one function.
 pub fn calls<'r>(run: &'r Run, name: &'r str) -> impl Iterator<Item = &'r MpiCalls> {
-    run.calls.iter().filter(move |c| is(run, c.func, name))
+    let all = run.calls.iter();
+    all.filter(move |c| run.function(c.func) == name)
 }
 
 /// How often a function was called.
 pub fn calls_of(run: &Run, name: &str) -> u64 {
     calls(run, name).map(|c| c.count).sum()
-}
-
-/// Whether a function's number is that of the name.
-pub fn is(run: &Run, func: u16, name: &str) -> bool {
-    run.functions.get(func as usize).is_some_and(|f| f == name)
 }
 
 /// Messages both of whose ends were found.

@@ -5,7 +5,7 @@ mod case;
 mod counts;
 
 use case::{PLAIN, RECORDED, alone, cases};
-use counts::{calls, calls_of, is, joined, said, samples};
+use counts::{calls, calls_of, joined, said, samples};
 use headwater_model::run::{CtxId, peer, tag};
 use std::path::Path;
 use std::process::Command;
@@ -341,7 +341,7 @@ fn who_completes_late_work_of_others_has_waited() {
         let barriers: Vec<_> = run
             .collectives
             .iter()
-            .filter(|c| is(&run, c.func, "MPI_Ibarrier"))
+            .filter(|c| run.function(c.func) == "MPI_Ibarrier")
             .collect();
         let of = |rank| barriers.iter().find(|c| c.rank == rank);
         let (Some(first), Some(last)) = (of(0), of(1)) else {

@@ -171,11 +171,7 @@ fn collective_waits(
             .comms
             .get(first.comm as usize)
             .map_or(0, |c| c.size as usize);
-        let class = run
-            .functions
-            .get(first.func as usize)
-            .and_then(|f| abi::by_name(f))
-            .map(|f| f.class);
+        let class = abi::by_name(run.function(first.func)).map(|f| f.class);
         if parts.len() < size.max(2) {
             continue;
         }
