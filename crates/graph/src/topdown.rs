@@ -195,15 +195,8 @@ impl TopDown {
     pub fn place(&self, structures: &Structures, v: VertexIx) -> Place {
         let vertex = self.get(v);
         let mut place = Place {
-            kind: vertex.kind,
-            name: String::new(),
-            function: String::new(),
-            file: None,
-            first_line: 0,
-            last_line: 0,
-            hot_line: 0,
-            module: String::new(),
             address: vertex.address,
+            ..Place::unknown(vertex.kind)
         };
         let Some((module, structure)) = structures.get(vertex.module) else {
             place.name = match v {

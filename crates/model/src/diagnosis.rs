@@ -106,6 +106,23 @@ pub struct Place {
     pub address: u64,
 }
 
+impl Place {
+    /// A place of which no more is known than what stands there.
+    pub fn unknown(kind: VertexKind) -> Self {
+        Self {
+            kind,
+            name: String::new(),
+            function: String::new(),
+            file: None,
+            first_line: 0,
+            last_line: 0,
+            hot_line: 0,
+            module: String::new(),
+            address: 0,
+        }
+    }
+}
+
 /// What seconds are seconds of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -177,15 +177,8 @@ mod tests {
     #[test]
     fn what_is_in_no_file_is_told_by_its_name() {
         let start = Place {
-            kind: VertexKind::Function,
             name: "the start-up before the first MPI call".into(),
-            function: String::new(),
-            file: None,
-            first_line: 0,
-            last_line: 0,
-            hot_line: 0,
-            module: String::new(),
-            address: 0,
+            ..Place::unknown(VertexKind::Function)
         };
         let text = explanation(
             CauseClass::NonShrinkingWork,
@@ -201,15 +194,12 @@ mod tests {
     #[test]
     fn cores_are_shared_only_by_those_bound_to_them() {
         let place = Place {
-            kind: VertexKind::Loop,
-            name: "f".into(),
             function: "f".into(),
             file: Some("a.c".into()),
             first_line: 3,
             last_line: 4,
-            hot_line: 0,
             module: "app".into(),
-            address: 0,
+            ..Place::unknown(VertexKind::Loop)
         };
         let told = |bound| explanation(CauseClass::Preempted, &place, &RankSet::all(2), 4, bound);
         assert!(told(true).contains("binding of ranks"), "{}", told(true));

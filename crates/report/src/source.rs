@@ -74,15 +74,10 @@ mod tests {
 
     fn lines(first: u32, last: u32, hot: u32) -> Place {
         Place {
-            kind: VertexKind::Loop,
-            name: String::new(),
-            function: String::new(),
-            file: None,
             first_line: first,
             last_line: last,
             hot_line: hot,
-            module: String::new(),
-            address: 0,
+            ..Place::unknown(VertexKind::Loop)
         }
     }
 
