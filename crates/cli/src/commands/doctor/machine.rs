@@ -11,6 +11,8 @@ const ROOM: u64 = 256 << 20;
 const SHARED: u64 = 128 << 20;
 /// Capabilities that performance events ask for, as bits: `CAP_PERFMON`, and `CAP_SYS_ADMIN` before it.
 const MAY_MEASURE: u64 = 1 << 38 | 1 << 21;
+/// What to do where performance events may be refused.
+const PERMIT: &str = "sysctl kernel.perf_event_paranoid=2, or ask for it";
 
 fn line(path: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
@@ -54,7 +56,7 @@ pub fn sampling() -> Finding {
             format!(
                 "performance events may be refused (perf_event_paranoid {level}; some kernels permit at any level); where they are, {TIMER}"
             ),
-            "sysctl kernel.perf_event_paranoid=2, or ask for it",
+            PERMIT,
         ),
         (None, _) => Finding::look(
             WHAT,
@@ -84,7 +86,7 @@ pub fn counters() -> Finding {
             format!(
                 "hardware counters are there and may be refused (perf_event_paranoid {level}); {ANYWAY}"
             ),
-            "sysctl kernel.perf_event_paranoid=2, or ask for it",
+            PERMIT,
         ),
         _ => Finding::look(
             WHAT,
@@ -149,14 +151,11 @@ fn free(path: &Path) -> Option<u64> {
 /// Room for a run in the current directory.
 pub fn room() -> Finding {
     const WHAT: &str = "disk room";
+    const ELSEWHERE: &str = "record elsewhere: headwater record -o DIR/NAME";
     let here = Path::new(".");
     let writable = access(here, Access::WRITE_OK).is_ok();
     match free(here) {
-        _ if !writable => Finding::look(
-            WHAT,
-            "the current directory cannot be written",
-            "record elsewhere: headwater record -o DIR/NAME",
-        ),
+        _ if !writable => Finding::look(WHAT, "the current directory cannot be written", ELSEWHERE),
         Some(bytes) if bytes >= ROOM => Finding::good(WHAT, format!("{} MiB here", bytes >> 20)),
         Some(bytes) => Finding::look(
             WHAT,
@@ -164,13 +163,9 @@ pub fn room() -> Finding {
                 "{} MiB here; a full disk cuts a recording short",
                 bytes >> 20
             ),
-            "record elsewhere: headwater record -o DIR/NAME",
+            ELSEWHERE,
         ),
-        None => Finding::look(
-            WHAT,
-            "how much there is here cannot be found",
-            "record elsewhere: headwater record -o DIR/NAME",
-        ),
+        None => Finding::look(WHAT, "how much there is here cannot be found", ELSEWHERE),
     }
 }
 
