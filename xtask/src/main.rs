@@ -123,15 +123,7 @@ fn test() -> shell::Done {
             "-D",
             "warnings",
         ],
-        &[
-            "build",
-            "--release",
-            "--quiet",
-            "-p",
-            "headwater",
-            "-p",
-            "headwater-collector",
-        ],
+        &setup::RELEASE,
         &["test", "--quiet", "--workspace"],
     ] {
         println!("cargo {}", args.join(" "));

@@ -10,6 +10,17 @@ pub fn headwater() -> String {
     target().join("release/headwater").display().to_string()
 }
 
+/// How cargo builds the command and the collector as users have them.
+pub const RELEASE: [&str; 7] = [
+    "build",
+    "--release",
+    "--quiet",
+    "-p",
+    "headwater",
+    "-p",
+    "headwater-collector",
+];
+
 /// Where cargo builds.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
@@ -18,18 +29,7 @@ pub fn target() -> PathBuf {
 /// Builds the command and the collector.
 pub fn build() -> Done {
     println!("building headwater and its collector");
-    run(
-        "cargo",
-        &[
-            "build",
-            "--release",
-            "--quiet",
-            "-p",
-            "headwater",
-            "-p",
-            "headwater-collector",
-        ],
-    )
+    run("cargo", &RELEASE)
 }
 
 /// Installs what is missing; `all` for tests, otherwise what the demonstration needs.
