@@ -42,6 +42,7 @@ pub fn meet(t: Option<&mut Thread>) {
         let id = mix2(0xf1a1, 1) | 1;
         t.links.push(link(EventKind::Collective, id, u32::MAX, 0));
     }
+    tree::leave_the_world();
     if let Some(tree) = tree() {
         tree.barrier();
     }

@@ -84,14 +84,21 @@ impl Requests {
         self.places.get_mut(at)?.as_mut()
     }
 
-    /// Takes a request up. Makes room by doubling, which is rare.
-    #[inline]
+    /// Makes room by doubling, which is rare.
+    #[cold]
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.places);
+        self.places = vec![None; 2 * old.len()];
+        self.used = 0;
+        old.into_iter().flatten().for_each(|r| self.insert(r));
+    }
+
+    /// Takes a request up. Always inlined, so that it is made in its place: to copy what was just written
+    /// field by field would wait for all that the processor has under way.
+    #[inline(always)]
     pub fn insert(&mut self, request: Request) {
         if 2 * self.used >= self.places.len() {
-            let old = std::mem::take(&mut self.places);
-            self.places = vec![None; 2 * old.len()];
-            self.used = 0;
-            old.into_iter().flatten().for_each(|r| self.insert(r));
+            self.grow();
         }
         let mask = self.places.len() - 1;
         let mut at = self.start(request.handle);

@@ -1,13 +1,21 @@
 //! The ranks as a binomial tree: rank `r` without its lowest bit is the parent of `r`. Messages go over
-//! the job's own MPI, on a communicator of our own.
+//! the job's own MPI.
+//!
+//! In `MPI_Init` they go over the world itself: every rank takes all of its before the program sees it,
+//! and a message of the program that has the same tag comes after ours. In `MPI_Finalize` the program may
+//! have left messages lying about, so there they go over a communicator of our own. It is not made
+//! earlier, as Open MPI polls for ever after for what it makes one with.
 
 use crate::abi::{self, Library};
 use crate::process;
 use headwater_mpi_abi::Abi;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Our own duplicate of the world; 0 until there is one, and once ranks no longer talk to each other.
+/// Communicator on which ranks talk to each other; 0 while they do not.
 static COMM: AtomicU64 = AtomicU64::new(0);
+
+/// Tag of all messages.
+const TAG: i32 = 0x4857;
 
 /// Bytes sent at once; counts are `int`s.
 const CHUNK: usize = 1 << 28;
@@ -23,19 +31,15 @@ pub struct Tree {
     size: u32,
 }
 
-/// Makes the communicator, while the program waits in `MPI_Init` anyway.
+/// Ranks talk to each other from now on: all of them are in `MPI_Init`.
 pub fn grow(library: &Library) {
-    let real = abi::pmpi("MPI_Comm_dup");
-    let mut comm = 0u64;
-    if real != 0 {
-        // SAFETY: all ranks are in MPI_Init; the new handle is written in the library's width.
-        let result = unsafe {
-            let dup: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real);
-            dup(library.world, &mut comm)
-        };
-        if result == 0 {
-            COMM.store(comm, Ordering::Relaxed);
-        }
+    COMM.store(library.world, Ordering::Relaxed);
+}
+
+/// From now on they do so apart from the program: all of them are in `MPI_Finalize`.
+pub fn leave_the_world() {
+    if let Some(tree) = tree() {
+        COMM.store(tree.own_communicator().unwrap_or(0), Ordering::Relaxed);
     }
 }
 
@@ -83,6 +87,28 @@ impl Tree {
         children(self.rank, self.size)
     }
 
+    /// Makes a communicator of all ranks. What the program has attached to the world is not copied.
+    fn own_communicator(&self) -> Option<u64> {
+        let real = ["MPI_Comm_group", "MPI_Comm_create", "MPI_Group_free"].map(abi::pmpi);
+        if real.contains(&0) {
+            return None;
+        }
+        let (mut group, mut comm) = (0u64, 0u64);
+        // SAFETY: the library's functions with arguments of their signatures, called by all ranks; new
+        // handles are written in the library's width.
+        let made = unsafe {
+            let group_of: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real[0]);
+            let create: unsafe extern "C" fn(u64, u64, *mut u64) -> i32 =
+                std::mem::transmute(real[1]);
+            let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[2]);
+            let made = group_of(self.comm, &mut group) == 0
+                && create(self.comm, abi::narrow(group), &mut comm) == 0;
+            free(&mut group);
+            made
+        };
+        made.then_some(comm)
+    }
+
     /// Waits for all ranks.
     pub fn barrier(&self) {
         let real = abi::pmpi("MPI_Barrier");
@@ -112,7 +138,7 @@ impl Tree {
                     part.len() as i32,
                     self.library.byte,
                     to as i32,
-                    0,
+                    TAG,
                     self.comm,
                 ) == 0
             }
@@ -136,7 +162,7 @@ impl Tree {
                     part.len() as i32,
                     self.library.byte,
                     from as i32,
-                    0,
+                    TAG,
                     self.comm,
                     self.abi.status_ignore,
                 )
