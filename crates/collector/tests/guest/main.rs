@@ -21,6 +21,20 @@ fn mpi_may_be_used_and_ended_while_the_program_exits() {
 }
 
 #[test]
+fn the_world_is_the_programs_own() {
+    let _alone = alone();
+    // Or else MPICH's transport tells of the messages left, with the time.
+    let quiet = "export UCX_LOG_LEVEL=error;";
+    for case in cases("world.c") {
+        let out = case.unchanged(quiet, &[]);
+        assert!(out.status.success());
+        let run = case.recorded();
+        assert_eq!(calls_of(&run, "MPI_Send"), 82, "{}", case.library);
+        assert!(run.header.incomplete.is_empty());
+    }
+}
+
+#[test]
 fn no_room_for_the_file_leaves_the_program_alone() {
     let _alone = alone();
     const SMALL: &str = r#"mount -t tmpfs -o size=64k none "$SPOOL" && exec timeout 60 "$@""#;
