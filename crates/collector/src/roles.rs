@@ -392,7 +392,9 @@ impl<'a> Decoder<'a> {
                 self.probed(t, before, params, m);
             }
             (Class::Recv, Mode::Blocking) => {}
-            (Class::Send | Class::Recv, _) => self.remember(t, call, before, params, m),
+            (Class::Send | Class::Recv | Class::SendRecv, _) => {
+                self.remember(t, call, before, params, m);
+            }
             (Class::Wait | Class::Test, _) => self.completed(t, m),
             (Class::CommCreate, _) => {
                 if let Some(at) = self.shape.at(Role::Newcomm) {
@@ -472,12 +474,17 @@ impl<'a> Decoder<'a> {
         let work = match self.function.class {
             Class::Send => Work::Send,
             Class::Recv if self.shape.at(Role::Message).is_some() => Work::Matched,
-            Class::Recv => Work::Recv,
+            // Of one that does both, whoever completes it has waited for the message that it receives.
+            Class::Recv | Class::SendRecv => Work::Recv,
             _ => Work::Collective,
         };
         let (rank, tag) = match work {
             Work::Send => (self.int(Role::Dest), params.tag),
             _ => (before.source, before.recv_tag),
+        };
+        let bytes = match work {
+            Work::Recv => before.recv_bytes,
+            _ => params.bytes,
         };
         let root = if params.peer == peer::NONE {
             u32::MAX
@@ -494,7 +501,7 @@ impl<'a> Decoder<'a> {
             made_by: (call.func, params.comm),
             peer: rank,
             tag,
-            bytes: params.bytes,
+            bytes,
             id: if work == Work::Send {
                 before.send_id
             } else {
@@ -505,12 +512,8 @@ impl<'a> Decoder<'a> {
         };
         if work == Work::Recv && before.recv_id != 0 {
             let from = before.comm.and_then(|c| c.world(rank)).unwrap_or(u32::MAX);
-            t.links.push(link(
-                EventKind::RecvPost,
-                before.recv_id,
-                from,
-                params.bytes,
-            ));
+            t.links
+                .push(link(EventKind::RecvPost, before.recv_id, from, bytes));
         }
         m.requests.insert(request);
     }
