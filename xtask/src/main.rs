@@ -43,10 +43,11 @@ fn main() -> ExitCode {
             .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
         Some("bench") => setup::build().and_then(|()| bench::bench()),
-        _ => {
+        None | Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
-            return ExitCode::from(u8::from(!args.is_empty()) * 2);
+            Ok(())
         }
+        Some(other) => Err(format!("{other} is not known\n{USAGE}")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
