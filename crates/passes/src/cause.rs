@@ -21,4 +21,6 @@ pub struct Candidate {
     pub after: Vec<CtxId>,
     /// Sentences with figures.
     pub evidence: Vec<String>,
+    /// Whether its ranks are late one after another, not together.
+    pub in_turn: bool,
 }

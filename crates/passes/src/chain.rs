@@ -178,6 +178,7 @@ pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate>
     ranks.sort_unstable();
     ranks.dedup();
     vec![Candidate {
+        in_turn: false,
         class: CauseClass::LateSenderChain,
         vertex,
         cost: total,

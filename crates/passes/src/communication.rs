@@ -69,6 +69,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
             continue;
         };
         out.push(Candidate {
+            in_turn: false,
             class,
             vertex: main.vertex,
             ranks: (0..last.p).collect(),

@@ -7,8 +7,8 @@ use crate::scaling::scaling_of;
 use crate::teller::Teller;
 use crate::times::Times;
 use crate::{
-    chain, communication, counted, efficiency, imbalance, outside, preempt, segments, threads,
-    unnamed, words, work,
+    chain, communication, counted, efficiency, imbalance, moving, outside, preempt, segments,
+    threads, unnamed, words, work,
 };
 use headwater_graph::{Pag, Structures, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, SCHEMA, Scaling};
@@ -162,6 +162,7 @@ pub fn diagnose(
         found.retain(|c| !covered(c));
         found.extend(whole);
     }
+    found.extend(moving::find(&pag, last, least));
     found.extend(work::find(&pag, &scales, &times, scaling, least));
     found.extend(communication::find(&pag, &scales, scaling, least));
     found.extend(chain::find(last, time, least));

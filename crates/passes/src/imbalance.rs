@@ -137,6 +137,7 @@ fn peel(
             evidence.extend(faults.filter(|_| slower));
         }
         out.push(Candidate {
+            in_turn: false,
             class,
             vertex,
             ranks: groups.upper,

@@ -26,6 +26,7 @@ mod fit;
 mod imbalance;
 mod inclusive;
 mod marks;
+mod moving;
 mod outside;
 mod path;
 mod phases;

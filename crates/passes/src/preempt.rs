@@ -127,6 +127,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
         ));
     }
     vec![Candidate {
+        in_turn: false,
         class: CauseClass::Preempted,
         vertex,
         ranks: kept,

@@ -4,6 +4,7 @@
 //! time (plus time asleep), time in the run queue is kept apart, and the run time that shares refer
 //! to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
 
+use crate::moving::{self, Moving};
 use crate::phases::Phases;
 use crate::replay::{self, Replay};
 use crate::waits::Waits;
@@ -37,6 +38,8 @@ pub struct Scale<'a> {
     period: f64,
     /// Time that moving data took, by MPI call vertex, seconds per rank.
     pub transfer: Vec<Transfer>,
+    /// Unevenness that moves from rank to rank.
+    pub moving: Vec<Moving>,
 }
 
 /// Time that the ranks spent in a call without waiting for anybody.
@@ -75,6 +78,7 @@ impl<'a> Scale<'a> {
         let replay = replay::play(run);
         let busy: f64 = phase_busy.values().map(|row| crate::stats::mean(row)).sum();
         let waits = Waits::new(view, &replay, busy);
+        let moving = moving::of_run(run, &replay, &phases, &phase_busy);
         let mut this = Self {
             run,
             view,
@@ -87,6 +91,7 @@ impl<'a> Scale<'a> {
             waits,
             period: period(run),
             transfer: Vec::new(),
+            moving,
         };
         this.transfer = transfers(&this);
         this
@@ -137,6 +142,11 @@ impl<'a> Scale<'a> {
         self.replay.chain_per_busy() * busy
     }
 
+    /// Time lost because other ranks are late in each iteration, seconds.
+    pub fn moving_seconds(&self) -> f64 {
+        self.moving.iter().map(|m| m.seconds).sum()
+    }
+
     /// The run time that shares refer to, seconds: as measured where each rank had a core, otherwise
     /// that of the same run with a core for each rank.
     pub fn model_seconds(&self) -> f64 {
@@ -149,7 +159,7 @@ impl<'a> Scale<'a> {
 
     /// The run on an ideal network, seconds.
     pub fn ideal_seconds(&self) -> f64 {
-        let ideal = self.busy_critical() + self.chain();
+        let ideal = self.busy_critical() + self.moving_seconds() + self.chain();
         if self.is_crowded() {
             ideal
         } else {

@@ -62,6 +62,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Can
             words::seconds(groups.low),
         )];
         Some(Candidate {
+            in_turn: false,
             class: CauseClass::UnevenWork,
             vertex: to,
             ranks: groups.upper,

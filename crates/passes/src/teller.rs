@@ -101,6 +101,7 @@ impl<'a> Teller<'a> {
                 &ranks,
                 last.p,
                 preempt::bound(last.run, &ranks),
+                c.in_turn,
             ),
             call_path: pag.call_path(c.vertex),
             called_from: None,

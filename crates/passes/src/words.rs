@@ -29,16 +29,21 @@ fn noun(class: CauseClass, p: &Place) -> String {
     }
 }
 
-/// What is wrong and what to try; `bound` where the ranks may use only some of their node's cores.
+/// What is wrong and what to try; `bound` where the ranks may use only some of their node's cores,
+/// `in_turn` where they are late one after another.
 pub fn explanation(
     class: CauseClass,
     place: &Place,
     set: &RankSet,
     of: u32,
     bound: bool,
+    in_turn: bool,
 ) -> String {
     let (who, what) = (words::ranks(set, of, ROOM), noun(class, place));
     let mut text = match class {
+        CauseClass::UnevenWork if in_turn => format!(
+            "{who} spend more time in {what} than the others, but each at another time, and the others wait every time. Divide this work anew while the program runs, or into parts that all ranks have some of at any time."
+        ),
         CauseClass::UnevenWork => format!(
             "{who} spend more time in {what} than the others, who wait for them. Divide this work more evenly, or let the waiting ranks help."
         ),
@@ -186,6 +191,7 @@ mod tests {
             &RankSet::all(4),
             4,
             false,
+            false,
         );
         let begin = "All 4 ranks do in the start-up before the first MPI call what";
         assert!(text.starts_with(begin), "{text}");
@@ -201,7 +207,16 @@ mod tests {
             module: "app".into(),
             ..Place::unknown(VertexKind::Loop)
         };
-        let told = |bound| explanation(CauseClass::Preempted, &place, &RankSet::all(2), 4, bound);
+        let told = |bound| {
+            explanation(
+                CauseClass::Preempted,
+                &place,
+                &RankSet::all(2),
+                4,
+                bound,
+                false,
+            )
+        };
         assert!(told(true).contains("binding of ranks"), "{}", told(true));
         assert!(
             told(false).contains("other programs ran here"),

@@ -97,6 +97,7 @@ pub fn find(
                 None => CauseClass::NonShrinkingWork,
             };
             out.push(Candidate {
+                in_turn: false,
                 class,
                 vertex: v,
                 ranks: (0..last.p).collect(),
