@@ -21,6 +21,8 @@ pub struct Candidate {
     pub after: Vec<CtxId>,
     /// Sentences with figures.
     pub evidence: Vec<String>,
+    /// Other vertices of the same place, reached by other ways, whose seconds belong to it.
+    pub twins: Vec<VertexIx>,
     /// Whether its ranks are late one after another, not together.
     pub in_turn: bool,
 }

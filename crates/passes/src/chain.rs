@@ -150,11 +150,15 @@ pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate>
         mine.into_iter()
             .for_each(|j| *seen.entry(j).or_default() += 1);
     }
-    let regular = seen
-        .values()
-        .filter(|n| f64::from(**n) >= REGULAR * f64::from(epochs))
-        .count();
+    // What was seen once has not come back, in however few epochs.
+    let often = (REGULAR * f64::from(epochs)).max(f64::from(epochs.min(2)));
+    let regular = seen.values().filter(|n| f64::from(**n) >= often).count();
     if epochs == 0 || regular * 2 < seen.len() || regular == 0 {
+        return Vec::new();
+    }
+    // One rank that once waited for one other is late, not in turn; between two there is no more.
+    let links = hops as f64 / f64::from(epochs);
+    if epochs == 1 && links < 2.0f64.min(f64::from(scale.p) - 1.0) {
         return Vec::new();
     }
     let mut by_vertex: FxHashMap<VertexIx, f64> = FxHashMap::default();
@@ -171,7 +175,7 @@ pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate>
     };
     let in_chain: Vec<&Jump> = seen
         .iter()
-        .filter(|(_, n)| f64::from(**n) >= REGULAR * f64::from(epochs))
+        .filter(|(_, n)| f64::from(**n) >= often)
         .map(|(j, _)| j)
         .collect();
     let mut ranks: Vec<u32> = in_chain.iter().flat_map(|j| [j.rank, j.on]).collect();
@@ -179,6 +183,7 @@ pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate>
     ranks.dedup();
     vec![Candidate {
         in_turn: false,
+        twins: Vec::new(),
         class: CauseClass::LateSenderChain,
         vertex,
         cost: total,
@@ -186,7 +191,7 @@ pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate>
         after: Vec::new(),
         evidence: vec![format!(
             "in {epochs} epochs the last rank waits through {:.1} messages in turn on the average; {} of {} such links come back in most epochs",
-            hops as f64 / f64::from(epochs),
+            links,
             regular,
             seen.len()
         )],

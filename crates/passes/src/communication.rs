@@ -70,6 +70,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         };
         out.push(Candidate {
             in_turn: false,
+            twins: Vec::new(),
             class,
             vertex: main.vertex,
             ranks: (0..last.p).collect(),

@@ -170,6 +170,7 @@ pub fn diagnose(
     let mut found = outside::bring_home(&pag, found);
     // The dearest first; equal prices in the order of the graph.
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
+    let found = imbalance::remainders(&pag, found);
 
     let non_scalable = marks::non_scalable(&pag, &scales, &times, scaling);
     let abnormal = marks::abnormal(&pag, &scales, &times, options.abnorm_threshold);

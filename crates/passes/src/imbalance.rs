@@ -17,6 +17,9 @@ use headwater_model::words;
 /// Causes looked for in one phase at the most.
 const MOST: usize = 6;
 
+/// Part of a cause's gain up to which more of the same around it is told with it.
+const REST: f64 = 0.25;
+
 /// A pause counts as happening once if a single repetition holds this share of the excess.
 const ONCE: f64 = 0.6;
 
@@ -34,6 +37,30 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Can
         peel(pag, scale, phase, threshold, least, &mut out);
     }
     merge(pag, out)
+}
+
+/// Takes what is left around a place for a part of it: the same ranks are late there by a little more,
+/// mostly because samples do not tell exactly what was inside.
+pub fn remainders(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for next in found {
+        let whole = |kept: &&mut Candidate| {
+            let mut places = std::iter::once(&kept.vertex).chain(&kept.twins);
+            kept.class == next.class
+                && next.gain <= REST * kept.gain
+                && next.ranks.iter().all(|r| kept.ranks.contains(r))
+                && next.after.iter().any(|a| kept.after.contains(a))
+                && places.any(|v| pag.top.contains(next.vertex, *v))
+        };
+        match out.iter_mut().find(whole) {
+            Some(kept) => kept.evidence.push(format!(
+                "around it these ranks take {} more, which may be a part of it",
+                words::seconds(next.gain)
+            )),
+            None => out.push(next),
+        }
+    }
+    out
 }
 
 fn peel(
@@ -64,23 +91,23 @@ fn peel(
         let mut vertex = busy.descend(pag, TopDown::ROOT, excess);
         // Time between calls is measured, only its place is sampled: where a place has too few samples
         // to stand out, what is around it still may.
-        let (row, groups, inside) = loop {
+        let (same, row, groups, inside) = loop {
             if vertex == TopDown::ROOT {
                 return;
             }
-            let Some(row) = busy.row(vertex).map(<[f64]>::to_vec) else {
-                return;
-            };
+            let same = busy.same_place(pag, vertex, excess);
+            let row = busy.sum(&same);
             let Some(groups) = two_groups(&row) else {
                 return;
             };
             let inside = data.keys_where(|k| {
-                scale.phases.after(k.after) == phase && pag.top.contains(vertex, k.vertex)
+                scale.phases.after(k.after) == phase
+                    && same.iter().any(|v| pag.top.contains(*v, k.vertex))
             });
             // Noise is that of the measured times, whatever has been taken off them since.
             let noise = scale.sampling_noise(pag, &inside, &groups.upper);
             if stands_out(&groups, threshold, noise) {
-                break (row, groups, inside);
+                break (same, row, groups, inside);
             }
             vertex = busy.around(pag, vertex);
         };
@@ -104,7 +131,20 @@ fn peel(
             .map(|r| totals[r] - row[r] + mended[r])
             .fold(0.0, f64::max);
         let gain = (slowest - slowest_after).max(0.0);
-        busy.replace(pag, vertex, &mended);
+        let ways = same.len() as f64;
+        for v in &same {
+            let part = |r: usize, own: f64| {
+                let share = if row[r] > 0.0 {
+                    own / row[r]
+                } else {
+                    1.0 / ways
+                };
+                mended[r] * share
+            };
+            let own = busy.row(*v).unwrap_or(&[]).iter().enumerate();
+            let own: Vec<f64> = own.map(|(r, own)| part(r, *own)).collect();
+            busy.replace(pag, *v, &own);
+        }
         let cost = (groups.high - level).min(slowest - mean).max(gain);
         if gain < least {
             continue;
@@ -138,6 +178,7 @@ fn peel(
         }
         out.push(Candidate {
             in_turn: false,
+            twins: same.into_iter().skip(1).collect(),
             class,
             vertex,
             ranks: groups.upper,
@@ -172,24 +213,32 @@ fn level_of_others(row: &[f64], groups: &TwoGroups) -> f64 {
 /// Segments that leave the same call are repetitions of one, wherever they lead: what is done only
 /// once often has a way of its own.
 fn happened_once(scale: &Scale<'_>, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    let outlier = |rank: u32, from: CtxId| {
+    let totals = |rank: u32, from: CtxId| {
         let own = scale
             .run
             .segments
             .iter()
             .filter(|s| s.rank == rank && s.from == from);
-        let (count, busy, longest) = own.fold((0, 0, 0), |sum, s| {
+        own.fold((0, 0, 0), |sum, s| {
             (
                 sum.0 + s.count,
                 sum.1 + s.busy_ns(),
                 s.max_busy_ns.max(sum.2),
             )
-        });
+        })
+    };
+    let outlier = |rank: u32, from: CtxId| {
+        let (count, busy, longest) = totals(rank, from);
         if count < 5 {
             return 0.0;
         }
         let usual = busy.saturating_sub(longest) as f64 / (count - 1) as f64;
-        (longest as f64 - usual) * 1e-9
+        let once = (longest as f64 - usual) * 1e-9;
+        // A rank that is late without its longest repetition too is so every time.
+        let others = (0..scale.p).filter(|r| !ranks.contains(r));
+        let others: Vec<f64> = others.map(|r| totals(r, from).1 as f64).collect();
+        let late = (busy as f64 - stats::median(&others)) * 1e-9;
+        if once >= ONCE * late { once } else { 0.0 }
     };
     let worst: Vec<f64> = ranks
         .iter()
@@ -218,6 +267,11 @@ fn merge(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
                 kept.cost += next.cost;
                 kept.gain += next.gain;
                 kept.after.append(&mut next.after);
+                for v in std::iter::once(next.vertex).chain(next.twins) {
+                    if v != kept.vertex && !kept.twins.contains(&v) {
+                        kept.twins.push(v);
+                    }
+                }
             }
             None => out.push(next),
         }

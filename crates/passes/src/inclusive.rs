@@ -14,6 +14,58 @@ pub struct Inclusive {
 /// what its parent has: over many levels that would lead to something small that explains nothing.
 const DESCEND: f64 = 0.4;
 
+/// Part of the weight of a place that another way to it must have to be the same cause.
+const ALIKE: f64 = 0.25;
+
+/// Part of a loop's weight that an inlined function without loops must have to be told in its stead:
+/// such a function is a few lines of the loop's body.
+const BODY: f64 = 0.8;
+
+/// Whether `v` is an inlined function that is only lines of the body of a loop around it. A loop that
+/// communicates is not such a loop: its body is the program's step, and the functions in it are its parts.
+pub fn is_body(pag: &Pag, v: VertexIx) -> bool {
+    let kind = |v: VertexIx| pag.top.get(v).kind;
+    let own = |c: &VertexIx| kind(*c) != VertexKind::Function;
+    let around = loop_around(pag, v).filter(|_| kind(v) == VertexKind::Inlined);
+    around.is_some_and(|l| {
+        !holds(pag, v, |c| kind(c).is_loop(), own)
+            && !holds(pag, l, |c| pag.top.get(c).mpi.is_some(), |_| true)
+    })
+}
+
+/// Whether `v` or something inside it, as far as `enters`, is `wanted`.
+fn holds(
+    pag: &Pag,
+    v: VertexIx,
+    wanted: impl Fn(VertexIx) -> bool,
+    enters: impl Fn(&VertexIx) -> bool,
+) -> bool {
+    let mut inside = vec![v];
+    while let Some(next) = inside.pop() {
+        if wanted(next) {
+            return true;
+        }
+        let entered = pag.children[next as usize].iter().copied().filter(&enters);
+        inside.extend(entered);
+    }
+    false
+}
+
+/// The loop of the same function around `v`.
+fn loop_around(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
+    let kind = |v: &VertexIx| pag.top.get(*v).kind;
+    let mut around = pag
+        .top
+        .ancestors(v)
+        .take_while(|a| kind(a) != VertexKind::Function);
+    around.find(|a| kind(a).is_loop())
+}
+
+/// Whether `weight` is enough of a loop's to be told in its stead.
+pub fn is_most_of_body(weight: f64, of_loop: f64) -> bool {
+    weight >= BODY * of_loop
+}
+
 impl Inclusive {
     /// Sums the rows that `column` has for `keys` over each vertex and all around it.
     pub fn new(pag: &Pag, view: &RunView, column: &RankRows, keys: &[u32]) -> Self {
@@ -52,6 +104,43 @@ impl Inclusive {
         self.rows.get(v as usize).and_then(|r| r.as_deref())
     }
 
+    /// `v` and the vertices of the same place that other ways lead to, where those hold as much of the
+    /// weight that it counts: one loop called from two places is one place.
+    pub fn same_place(
+        &self,
+        pag: &Pag,
+        v: VertexIx,
+        weigh: impl Fn(&[f64]) -> f64,
+    ) -> Vec<VertexIx> {
+        let key = |v: VertexIx| {
+            let t = pag.top.get(v);
+            (t.module, t.function, t.psg)
+        };
+        let weight = |v: VertexIx| self.row(v).map_or(0.0, &weigh);
+        let least = ALIKE * weight(v);
+        let known = pag.top.get(v).function != u32::MAX;
+        let mut same = vec![v];
+        for other in (0..self.rows.len() as VertexIx).filter(|o| known && *o != v) {
+            let apart = |s: &VertexIx| !pag.top.contains(*s, other) && !pag.top.contains(other, *s);
+            if key(other) == key(v)
+                && weight(other) >= least.max(f64::MIN_POSITIVE)
+                && same.iter().all(apart)
+            {
+                same.push(other);
+            }
+        }
+        same
+    }
+
+    /// The rows of some vertices together.
+    pub fn sum(&self, of: &[VertexIx]) -> Vec<f64> {
+        let mut out = vec![0.0; self.ranks];
+        for row in of.iter().filter_map(|v| self.row(*v)) {
+            out.iter_mut().zip(row).for_each(|(o, r)| *o += r);
+        }
+        out
+    }
+
     /// From `start` down to the vertex where most of `weigh` is: into the heaviest child as long as it
     /// holds enough of the weight of `start`. Computation without structure of its own is not entered.
     pub fn descend(&self, pag: &Pag, start: VertexIx, weigh: impl Fn(&[f64]) -> f64) -> VertexIx {
@@ -62,6 +151,11 @@ impl Inclusive {
                 .iter()
                 .filter(|c| !matches!(pag.top.get(**c).kind, VertexKind::Comp))
                 .filter_map(|&c| self.row(c).map(|row| (c, weigh(row))))
+                .filter(|(c, w)| {
+                    let around = loop_around(pag, *c).and_then(|l| self.row(l));
+                    let part_of = around.filter(|_| is_body(pag, *c)).map(&weigh);
+                    part_of.is_none_or(|all| is_most_of_body(*w, all))
+                })
                 .reduce(|best, next| if next.1 > best.1 { next } else { best });
             match heaviest {
                 Some((child, w)) if w > 0.0 && w >= DESCEND * whole => here = child,

@@ -25,6 +25,9 @@ const LEAST_SEEN: usize = 4;
 /// Share of the time in iterations where ranks must stand out.
 const MOST: f64 = 0.5;
 
+/// Share of a phase that it must cost at the least: below, it is hard to tell from scatter.
+const LEAST_SHARE: f64 = 0.1;
+
 /// ScalAna's `AbnormThd`, fixed: what a run takes does not depend on what the user wants to be told.
 const STANDS_OUT: f64 = 1.3;
 
@@ -108,13 +111,23 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
         return None;
     }
     let mut sums = vec![0.0; totals.len()];
+    for row in rows {
+        sums.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
+    }
+    let usual: Vec<f64> = sums.iter().map(|sum| sum / rows.len() as f64).collect();
+    let level = stats::mean(&usual);
+    // Who is late as always is not late by turns.
+    let beside_usual = |row: &[f64]| -> Vec<f64> {
+        let each = row.iter().zip(&usual);
+        each.map(|(r, usual)| (r - usual + level).max(0.0))
+            .collect()
+    };
     let (mut slowest, mut mean, mut uneven, mut excess) = (0.0, 0.0, 0.0, 0.0);
     let (mut ranks, mut times, mut beyond) = (Vec::new(), 0u32, 0.0);
     for row in rows {
-        sums.iter_mut().zip(row).for_each(|(sum, r)| *sum += r);
         slowest += stats::max(row);
         mean += stats::mean(row);
-        let late = two_groups(row).filter(|g| stands_out(g, STANDS_OUT, 0.0));
+        let late = two_groups(&beside_usual(row)).filter(|g| stands_out(g, STANDS_OUT, 0.0));
         // Most ranks late are a few that have less, and nobody waits for those.
         if let Some(late) = late.filter(|g| 2 * g.upper.len() <= row.len()) {
             let share = late.upper.len() as f64 / row.len() as f64;
@@ -130,9 +143,13 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
     }
     // What the totals of these very iterations show is not moving: a few of them are not the whole run.
     let per_mean = stats::mean(totals) / mean;
+    let seconds = (slowest - stats::max(&sums)) * per_mean;
+    if seconds < LEAST_SHARE * stats::max(totals) {
+        return None;
+    }
     Some(Moving {
         phase,
-        seconds: (slowest - stats::max(&sums)) * per_mean,
+        seconds,
         excess: excess * per_mean,
         beyond: beyond / f64::from(times),
         ranks,
@@ -175,6 +192,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
             after: scale.afters(&inside),
             evidence,
             in_turn: true,
+            twins: Vec::new(),
         })
     };
     let worth = |m: &&Moving| m.seconds >= least;

@@ -8,9 +8,24 @@ use headwater_model::psg::VertexKind;
 /// Whether `v` is a call of code without source lines, outside the module that calls.
 fn leads_out(pag: &Pag, v: VertexIx) -> bool {
     let vertex = pag.top.get(v);
-    let inside =
-        |c: &VertexIx| pag.place(*c).file.is_some() || pag.top.get(*c).module == vertex.module;
+    // What is in no known function of the module is a stub on the way out.
+    let inside = |c: &VertexIx| {
+        let own = pag.top.get(*c);
+        pag.place(*c).file.is_some() || own.module == vertex.module && own.function != u32::MAX
+    };
     vertex.kind == VertexKind::ExternalCall && !pag.children[v as usize].iter().any(inside)
+}
+
+/// The loop or function around the call by which `v` leads out, and what is called there.
+fn home(pag: &Pag, v: VertexIx) -> Option<(VertexIx, String)> {
+    let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
+    let named = |v: &VertexIx| {
+        let kind = pag.top.get(*v).kind;
+        *v > TopDown::WINDDOWN
+            && (kind.is_loop() || matches!(kind, VertexKind::Function | VertexKind::Inlined))
+    };
+    let around = pag.top.ancestors(call).skip(1).find(named)?;
+    Some((around, pag.place(call).name))
 }
 
 /// Where a cause is computation in such a call, its place becomes the loop or function around it.
@@ -19,20 +34,13 @@ pub fn bring_home(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     for mut c in found {
         // Sleep belongs to the call that sleeps.
         let computes = c.class.is_computation() && c.class != CauseClass::SystemCallOrIo;
-        let call = pag.top.ancestors(c.vertex).find(|v| leads_out(pag, *v));
-        let home = call.filter(|_| computes).and_then(|call| {
-            let named = |v: &VertexIx| {
-                let kind = pag.top.get(*v).kind;
-                *v > TopDown::WINDDOWN
-                    && (kind.is_loop()
-                        || matches!(kind, VertexKind::Function | VertexKind::Inlined))
-            };
-            let around = pag.top.ancestors(call).skip(1).find(named)?;
-            Some((around, pag.place(call).name))
-        });
-        if let Some((around, name)) = home {
+        if let Some((around, name)) = home(pag, c.vertex).filter(|_| computes) {
             c.vertex = around;
             c.evidence.push(format!("mostly in {name}"));
+            let homes = c.twins.iter().filter_map(|v| home(pag, *v));
+            c.twins = homes.map(|h| h.0).filter(|v| *v != around).collect();
+            c.twins.sort_unstable();
+            c.twins.dedup();
         }
         let same = |kept: &&mut Candidate| {
             (kept.class, kept.vertex) == (c.class, c.vertex) && kept.ranks == c.ranks

@@ -128,6 +128,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
     }
     vec![Candidate {
         in_turn: false,
+        twins: Vec::new(),
         class: CauseClass::Preempted,
         vertex,
         ranks: kept,

@@ -144,16 +144,23 @@ impl<'a> Teller<'a> {
     #[allow(clippy::type_complexity, reason = "the two fields of a cause")]
     fn seconds(&self, c: &Candidate) -> (Vec<f64>, Vec<(u32, f64, f64)>) {
         let is_call = self.pag.top.get(c.vertex).kind == VertexKind::MpiCall;
-        let row = |i: usize, s: &Scale<'_>| match self.clock(c) {
+        let row = |i: usize, s: &Scale<'_>, v: VertexIx| match self.clock(c) {
             _ if c.class == CauseClass::Preempted => {
-                let inside = s.keys_inside(self.pag, c.vertex);
+                let inside = s.keys_inside(self.pag, v);
                 sum_rows(&s.view.computation.runq, &inside, s.p)
             }
-            Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, c.vertex),
-            Clock::Wall => s.view.mpi.dense(c.vertex, s.p),
-            Clock::Cpu | Clock::Virtual => self.times.row(self.pag, self.scales, i, c.vertex),
+            Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, v),
+            Clock::Wall => s.view.mpi.dense(v, s.p),
+            Clock::Cpu | Clock::Virtual => self.times.row(self.pag, self.scales, i, v),
         };
-        let rows: Vec<Vec<f64>> = (0..).zip(self.scales).map(|(i, s)| row(i, s)).collect();
+        let together = |(i, s): (usize, &Scale<'_>)| {
+            let mut all = vec![0.0; s.p as usize];
+            for v in std::iter::once(c.vertex).chain(c.twins.iter().copied()) {
+                all.iter_mut().zip(row(i, s, v)).for_each(|(a, r)| *a += r);
+            }
+            all
+        };
+        let rows: Vec<Vec<f64>> = (0..).zip(self.scales).map(together).collect();
         let sums = self.scales.iter().zip(&rows);
         let by_scale = sums.map(|(s, row)| (s.p, stats::mean(row), stats::max(row)));
         let by_scale = by_scale.collect();

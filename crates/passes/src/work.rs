@@ -7,6 +7,7 @@
 use crate::cause::Candidate;
 use crate::counted::{self, Counted};
 use crate::fit::log_log;
+use crate::inclusive::{is_body, is_most_of_body};
 use crate::scale::Scale;
 use crate::times::Times;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -72,6 +73,7 @@ pub fn find(
             .iter()
             .copied()
             .filter(structured)
+            .filter(|c| !is_body(pag, *c) || is_most_of_body(loss(*c), own))
             .filter(|c| loss(*c) >= least)
             .collect();
         let covered: f64 = heavy.iter().map(|c| loss(*c)).sum();
@@ -98,6 +100,7 @@ pub fn find(
             };
             out.push(Candidate {
                 in_turn: false,
+                twins: Vec::new(),
                 class,
                 vertex: v,
                 ranks: (0..last.p).collect(),

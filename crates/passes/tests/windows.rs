@@ -280,7 +280,65 @@ fn work_that_moves_from_rank_to_rank_is_uneven_though_all_have_the_same_in_the_e
     );
     let time = d.scales[0].model_seconds;
     assert!((4.7..=5.1).contains(&time), "{time}");
-    // Scatter is no such thing.
+    // Scatter is no such thing, and neither are ranks that are late every time, with scatter.
+    let d = recorded(
+        &|rank, epoch| if rank < 2 { 50 } else { 10 } + u64::from((rank * 5 + epoch * 3) % 4),
+    );
+    assert!(
+        !d.causes
+            .iter()
+            .any(|c| c.explanation.contains("another time")),
+        "{:?}",
+        d.causes
+    );
     let d = recorded(&|rank, epoch| 14 + u64::from((rank * 5 + epoch * 3) % 4));
     assert_eq!(d.causes, vec![]);
+}
+
+/// Adds `epochs` iterations in which rank 1 starts when rank 0 has computed 10 ms, and all others compute
+/// 10 ms at the same time; the pair is (0, 1) in even and (2, 3) in odd iterations if it `wanders`.
+fn add_pairs(run: &mut Run, epochs: u32, wanders: bool) {
+    let func = |name: &str| run.functions.iter().position(|f| f == name).unwrap_or(0) as u16;
+    let (recv, send, reduce) = (func("MPI_Recv"), func("MPI_Send"), func("MPI_Allreduce"));
+    for rank in 0..run.header.ranks {
+        for epoch in 0..epochs {
+            let first = if wanders && epoch % 2 == 1 { 2 } else { 0 };
+            let call = |ctx, func, kind, link, busy_ns| Event {
+                rank,
+                ctx: CtxId(ctx),
+                func,
+                kind,
+                link,
+                busy_ns,
+                first_of_call: true,
+                peer: first + u32::from(rank == first),
+                ..Default::default()
+            };
+            let link = 1 + 2 * epoch;
+            if rank == first {
+                run.events
+                    .push(call(3, send, EventKind::Send, link, 10 * MS));
+            } else if rank == first + 1 {
+                run.events.push(call(1, recv, EventKind::Recv, link, 0));
+            }
+            let rest = if rank == first { 0 } else { 10 * MS };
+            run.events
+                .push(call(5, reduce, EventKind::Collective, link + 1, rest));
+        }
+    }
+}
+
+#[test]
+fn a_chain_is_what_comes_back() {
+    let chains = |epochs, wanders| {
+        let mut one = with_wall(run(8, &pieces()), 0.5);
+        add_pairs(&mut one, epochs, wanders);
+        let d = diagnose(vec![one], structure(3), &Options::default()).expect("one run is enough");
+        let is_chain =
+            |c: &&headwater_model::diagnosis::Cause| c.class == CauseClass::LateSenderChain;
+        d.causes.iter().filter(is_chain).count()
+    };
+    assert_eq!(chains(4, false), 1, "every time");
+    assert_eq!(chains(2, true), 0, "each link once in two iterations");
+    assert_eq!(chains(1, false), 0, "one link once");
 }

@@ -87,7 +87,8 @@ fn vertex(kind: VertexKind, parent: Option<u32>, first: u32, last: u32, address:
     }
 }
 
-fn module() -> Module {
+/// The module of the made-up program.
+pub fn module() -> Module {
     Module {
         path: "/home/u/app".into(),
         build_id: "ab".into(),
