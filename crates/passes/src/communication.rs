@@ -21,7 +21,9 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
     let mut groups: Vec<(VertexIx, Vec<&Transfer>)> = Vec::new();
     for t in &last.transfer {
         let key = exchange_of(pag, last, t);
-        match groups.iter_mut().find(|g| g.0 == key) {
+        let collective = key == t.vertex;
+        let same = |g: VertexIx| g == key || collective && is_same_call(pag, g, key);
+        match groups.iter_mut().find(|g| same(g.0)) {
             Some(group) => group.1.push(t),
             None => groups.push((key, vec![t])),
         }
@@ -70,7 +72,9 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         };
         out.push(Candidate {
             in_turn: false,
-            twins: Vec::new(),
+            twins: (group.iter().map(|t| t.vertex))
+                .filter(|v| *v != main.vertex && is_same_call(pag, *v, main.vertex))
+                .collect(),
             class,
             vertex: main.vertex,
             ranks: (0..last.p).collect(),
@@ -98,6 +102,15 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         });
     }
     out
+}
+
+/// Whether two vertices are one call in the source that different ways lead to.
+fn is_same_call(pag: &Pag, a: VertexIx, b: VertexIx) -> bool {
+    let site = |v: VertexIx| {
+        let vertex = pag.top.get(v);
+        (vertex.module, vertex.function, vertex.psg)
+    };
+    site(a) == site(b) && pag.top.get(a).function != u32::MAX
 }
 
 /// Part of a scale's run time.

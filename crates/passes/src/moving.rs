@@ -31,6 +31,10 @@ const LEAST_SHARE: f64 = 0.1;
 /// ScalAna's `AbnormThd`, fixed: what a run takes does not depend on what the user wants to be told.
 const STANDS_OUT: f64 = 1.3;
 
+/// Seconds by which late ranks must at least be late: computation below 0.1 ms is recorded as wall time,
+/// so that an interruption of that length is in it.
+const RESOLUTION: f64 = 1e-4;
+
 /// Share of the time of late ranks beyond the others that a place must have to be theirs; the rest is
 /// what sampling and the choice of iterations leave open.
 const HOLDS: f64 = 0.8;
@@ -127,7 +131,8 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
     for row in rows {
         slowest += stats::max(row);
         mean += stats::mean(row);
-        let late = two_groups(&beside_usual(row)).filter(|g| stands_out(g, STANDS_OUT, 0.0));
+        let late = two_groups(&beside_usual(row))
+            .filter(|g| stands_out(g, STANDS_OUT, 0.0) && g.high - g.low > RESOLUTION);
         // Most ranks late are a few that have less, and nobody waits for those.
         if let Some(late) = late.filter(|g| 2 * g.upper.len() <= row.len()) {
             let share = late.upper.len() as f64 / row.len() as f64;

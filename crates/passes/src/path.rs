@@ -48,7 +48,11 @@ pub fn steps(
             let Some(jump) = stretch.jump else { continue };
             if let Some(v) = scale.view.vertex(jump.at) {
                 let seconds = rows.at(scale, jump.rank, v);
-                out.push(rows.wait(pag, (jump.rank, v), jump.on, seconds));
+                let step = rows.wait(pag, (jump.rank, v), jump.on, seconds);
+                // Iterations that nothing separates show the same waits again and again.
+                if !out.contains(&step) {
+                    out.push(step);
+                }
             }
         }
     } else if let Some(symptom) = rows.longest(pag, scale, cause) {

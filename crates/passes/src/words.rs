@@ -42,7 +42,7 @@ pub fn explanation(
     let (who, what) = (words::ranks(set, of, ROOM), noun(class, place));
     let mut text = match class {
         CauseClass::UnevenWork if in_turn => format!(
-            "{who} spend more time in {what} than the others, but each at another time, and the others wait every time. Divide this work anew while the program runs, or into parts that all ranks have some of at any time."
+            "In turn, a few of {who} spend more time in {what} than the others, who wait for them every time; in the end all have done about the same. Divide this work anew while the program runs, or so that all ranks have a part of it at any time."
         ),
         CauseClass::UnevenWork => format!(
             "{who} spend more time in {what} than the others, who wait for them. Divide this work more evenly, or let the waiting ranks help."

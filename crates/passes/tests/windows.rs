@@ -237,7 +237,7 @@ fn waits_are_those_of_the_replay_where_ranks_outnumber_cores() {
     assert!((c.by_rank[7] - 7.0 * 0.25).abs() < 0.05, "{:?}", c.by_rank);
 }
 
-/// Adds a window of `epochs` iterations that compute `busy(rank, epoch)` ms and reduce.
+/// Adds a window of `epochs` iterations that compute `busy(rank, epoch)` µs and reduce.
 fn add_iterations(run: &mut Run, epochs: u32, busy: impl Fn(u32, u32) -> u64) {
     for rank in 0..run.header.ranks {
         for epoch in 0..epochs {
@@ -248,7 +248,7 @@ fn add_iterations(run: &mut Run, epochs: u32, busy: impl Fn(u32, u32) -> u64) {
                 peer: u32::MAX,
                 kind: EventKind::Collective,
                 link: 1 + epoch,
-                busy_ns: busy(rank, epoch) * MS,
+                busy_ns: busy(rank, epoch) * 1000,
                 ..Default::default()
             });
         }
@@ -265,7 +265,7 @@ fn work_that_moves_from_rank_to_rank_is_uneven_though_all_have_the_same_in_the_e
         add_iterations(&mut run, 16, busy);
         diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough")
     };
-    let d = recorded(&|rank, epoch| if epoch / 2 == rank { 50 } else { 10 });
+    let d = recorded(&|rank, epoch| if epoch / 2 == rank { 50_000 } else { 10_000 });
     let c = &d.causes[0];
     assert_eq!(
         (c.class, c.place.first_line, c.ranks.len()),
@@ -273,25 +273,22 @@ fn work_that_moves_from_rank_to_rank_is_uneven_though_all_have_the_same_in_the_e
     );
     // A hundred iterations of 50 ms instead of 15: what is found is at most that, but most of it.
     assert!((3.2..=3.5).contains(&c.gain_seconds), "{}", c.gain_seconds);
-    assert!(
-        c.explanation.contains("each at another time"),
-        "{}",
-        c.explanation
-    );
+    assert!(c.explanation.contains("In turn"), "{}", c.explanation);
     let time = d.scales[0].model_seconds;
     assert!((4.7..=5.1).contains(&time), "{time}");
+    // In iterations this short, what stands out may be an interruption.
+    let short = recorded(&|rank, epoch| if epoch / 2 == rank { 120 } else { 40 });
+    assert_eq!(short.causes, vec![]);
     // Scatter is no such thing, and neither are ranks that are late every time, with scatter.
     let d = recorded(
-        &|rank, epoch| if rank < 2 { 50 } else { 10 } + u64::from((rank * 5 + epoch * 3) % 4),
+        &|rank, epoch| if rank < 2 { 50_000 } else { 10_000 } + 1000 * u64::from((rank * 5 + epoch * 3) % 4),
     );
     assert!(
-        !d.causes
-            .iter()
-            .any(|c| c.explanation.contains("another time")),
+        !d.causes.iter().any(|c| c.explanation.contains("In turn")),
         "{:?}",
         d.causes
     );
-    let d = recorded(&|rank, epoch| 14 + u64::from((rank * 5 + epoch * 3) % 4));
+    let d = recorded(&|rank, epoch| 14_000 + 1000 * u64::from((rank * 5 + epoch * 3) % 4));
     assert_eq!(d.causes, vec![]);
 }
 
