@@ -55,11 +55,11 @@ impl OffCore {
         waiting
     }
 
-    /// How much of the time off the core since the interval began, at most `off`, the thread was asleep
-    /// in the call that ends now; `delay` is the scheduler's count.
-    pub fn asleep(&mut self, off: u64, delay: u64) -> u64 {
+    /// How long the thread was asleep in the call that ends now and took `wall`, where it has been `off`
+    /// the core since the interval began, before the call too; `delay` is the scheduler's count.
+    pub fn asleep(&mut self, off: u64, wall: u64, delay: u64) -> u64 {
         let waited = delay.saturating_sub(self.delay).saturating_sub(self.given);
-        let asleep = off.saturating_sub(waited + self.slept);
+        let asleep = off.saturating_sub(waited + self.slept).min(wall);
         self.slept += asleep;
         asleep
     }
@@ -91,6 +91,18 @@ mod tests {
             waiting += off_core.waiting(60_000, || 0);
         }
         assert!(waiting <= 60_000, "{waiting} of 60,000,000");
+    }
+
+    #[test]
+    fn waiting_before_a_sleep_is_not_taken_from_it() {
+        let mut off_core = OffCore::default();
+        off_core.begin(1_000);
+        // 40 ms without a core, then a call that slept 4 ms and had no core for 36 ms more.
+        let asleep = off_core.asleep(80_000_000, 40_000_000, 76_001_000);
+        assert_eq!(asleep, 4_000_000);
+        // Computation without a core, then a call that only slept.
+        let asleep = off_core.asleep(95_000_000, 5_000_000, 86_001_000);
+        assert_eq!(asleep, 5_000_000);
     }
 
     #[test]

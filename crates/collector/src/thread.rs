@@ -310,7 +310,7 @@ impl Thread {
         let now = clock::now();
         let cpu = clock::thread_cpu().saturating_sub(self.cpu_read);
         let off = now.saturating_sub(self.cpu_read_at).saturating_sub(cpu);
-        let nanoseconds = self.off_core.asleep(off.min(wall), self.run_delay());
+        let nanoseconds = self.off_core.asleep(off, wall, self.run_delay());
         if let Some(tables) = process::tables() {
             let ctx = self.contexts.of_call(tables, from);
             if let Some(row) = self.sample_row(ctx) {
