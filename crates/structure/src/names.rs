@@ -113,8 +113,34 @@ fn is_lock_name(name: &str) -> bool {
     .any(|p| name.starts_with(p))
 }
 
+/// Suffixes of what a compiler makes of one function: copies for known arguments, parts, copies by file.
+const COPIES: [&str; 6] = [
+    ".constprop.",
+    ".isra.",
+    ".part.",
+    ".cold",
+    ".lto_priv.",
+    ".llvm.",
+];
+
+/// A symbol without what the compiler has put behind the name: the source knows nothing of it. A bare
+/// number is that of a procedure inside another one.
+fn source_name(symbol: &str) -> &str {
+    let name = COPIES.iter().filter_map(|s| symbol.find(s)).min();
+    let name = &symbol[..name.filter(|at| *at > 0).unwrap_or(symbol.len())];
+    match name.rsplit_once('.') {
+        Some((own, number)) if !own.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => own,
+        _ => name,
+    }
+}
+
 /// The name for people.
-pub fn demangle(name: &str) -> String {
+pub fn demangle(symbol: &str) -> String {
+    let name = source_name(symbol);
+    // What gfortran makes of a procedure of a module.
+    if let Some((module, procedure)) = name.strip_prefix("__").and_then(|n| n.split_once("_MOD_")) {
+        return format!("{module}::{procedure}");
+    }
     if name.starts_with("_R") || name.starts_with("_ZN") && name.contains("17h") {
         let text = format!("{:#}", rustc_demangle::demangle(name));
         if text != name {
@@ -167,5 +193,15 @@ mod tests {
     fn names_are_made_readable() {
         assert_eq!(demangle("_ZN3foo3barEi"), "foo::bar");
         assert_eq!(demangle("main"), "main");
+        assert_eq!(demangle("__slabs_MOD_transform"), "slabs::transform");
+        let copies = [
+            "correct.constprop.0",
+            "correct.isra.0.constprop.3",
+            "correct.1",
+            "correct.cold",
+        ];
+        assert!(copies.iter().all(|name| demangle(name) == "correct"));
+        assert_eq!(demangle("_ZN3foo3barEi.part.0"), "foo::bar");
+        assert_eq!([demangle(".L5"), demangle(".5")], [".L5", ".5"]);
     }
 }
