@@ -22,6 +22,8 @@ pub struct Library {
     pub comm_null: u64,
     /// `MPI_BYTE`.
     pub byte: u64,
+    /// `MPI_ERRORS_RETURN`.
+    pub errors_return: u64,
     /// Addresses that are Fortran's `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
     pub fortran_ignore: Vec<u64>,
     /// Addresses that are Fortran's `MPI_IN_PLACE`.
@@ -245,6 +247,9 @@ pub fn learn() -> Option<&'static Library> {
             .comm_null
             .unwrap_or_else(|| symbol(c"ompi_mpi_comm_null")),
         byte: abi.byte.unwrap_or_else(|| symbol(c"ompi_mpi_byte")),
+        errors_return: abi
+            .errors_return
+            .unwrap_or_else(|| symbol(c"ompi_mpi_errors_return")),
         fortran_ignore: fortran(&[
             c"mpi_fortran_status_ignore_",
             c"mpi_fortran_statuses_ignore_",

@@ -79,7 +79,8 @@ pub fn send_link(
 
 /// The id of the next message that this rank receives of a stream; 0 where it is not known.
 pub fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> u64 {
-    let Some((comm, from)) = comm.and_then(|c| c.world(source).map(|w| (c, w))) else {
+    let known = comm.filter(|_| !m.receives_lost);
+    let Some((comm, from)) = known.and_then(|c| c.world(source).map(|w| (c, w))) else {
         return 0;
     };
     match next(m, stream(comm.hash, from, tag, true)) {
@@ -101,8 +102,22 @@ pub fn call_off(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32, id
 /// Whether the ids of messages that this rank receives of a stream say nothing any more.
 #[inline]
 pub fn lost(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> bool {
-    comm.and_then(|c| c.world(source).map(|w| (c, w)))
-        .is_some_and(|(c, from)| m.streams.lost(stream(c.hash, from, tag, true)))
+    m.receives_lost
+        || comm
+            .and_then(|c| c.world(source).map(|w| (c, w)))
+            .is_some_and(|(c, from)| m.streams.lost(stream(c.hash, from, tag, true)))
+}
+
+/// A message was received of which nobody says whose it was: those received from now on are not known.
+#[cold]
+pub fn unknown_from_now_on(m: &mut Messages) {
+    static SAID: Once = Once::new();
+    m.receives_lost = true;
+    SAID.call_once(|| {
+        crate::process::say(
+            "MPI_Isendrecv received from whoever sent, and MPI libraries do not say who that was: the ends of messages received later were not joined.",
+        );
+    });
 }
 
 /// Notes that a message has been received; `post` is context and clock of the posting call.

@@ -22,10 +22,10 @@ static TABLES: AtomicPtr<Tables> = AtomicPtr::new(std::ptr::null_mut());
 /// Only taken when a thread begins and at the end: never on the way of a call.
 static SPOOL: Mutex<Option<Spool>> = Mutex::new(None);
 
-/// Unwind tables; none before `begin`.
+/// Unwind tables; none before [`begin`] and after [`end`].
 #[inline]
 pub fn tables() -> Option<&'static Tables> {
-    // SAFETY: set once to a leaked box and never freed.
+    // SAFETY: null or a leaked box, which is never freed.
     unsafe { TABLES.load(Ordering::Acquire).as_ref() }
 }
 
@@ -186,12 +186,8 @@ pub fn give_up() {
 }
 
 /// Runs `f`, which may take libraries out of the process: nothing is unwound meanwhile, and if some
-/// have gone, tables are made anew, as the old ones point into them. After the end nothing needs them,
-/// and MPI closes its own libraries there, one by one.
+/// have gone, tables are made anew, as the old ones point into them.
 pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
-    if !RECORDING.load(Ordering::Acquire) {
-        return f();
-    }
     let tables = TABLES.swap(std::ptr::null_mut(), Ordering::AcqRel);
     if tables.is_null() {
         return f();
@@ -231,6 +227,8 @@ pub fn look_at_modules() {
 pub fn end() {
     RECORDING.store(false, Ordering::Release);
     note_modules();
+    // Nothing is unwound from now on: MPI closes its own libraries, one by one.
+    TABLES.store(std::ptr::null_mut(), Ordering::Release);
     let (allowed, cores) = affinity();
     with_spool(|spool| {
         let header = spool.header();

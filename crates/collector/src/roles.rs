@@ -6,7 +6,7 @@
 use crate::abi::{self, Library};
 use crate::args::Args;
 use crate::comms::{self, Comm};
-use crate::links::{link, me, recv_id, recv_link, send_link};
+use crate::links::{link, me, recv_id, recv_link, send_link, unknown_from_now_on};
 use crate::requests::{Request, Requests, Streams, Work};
 use crate::shape::Shape;
 use crate::table::mix2;
@@ -21,6 +21,8 @@ pub struct Messages {
     pub requests: Requests,
     /// Numbers of messages.
     pub streams: Streams,
+    /// Whether the numbers of received messages say nothing any more.
+    pub receives_lost: bool,
     /// Handles and sizes of datatypes; `u64::MAX` is no handle.
     pub types: [(u64, u64); 64],
     /// Handles of the requests of the call in progress.
@@ -41,6 +43,7 @@ impl Messages {
         Self {
             requests: Requests::new(),
             streams: Streams::new(),
+            receives_lost: false,
             types: [(u64::MAX, 0); 64],
             handles: Vec::new(),
             statuses: vec![0; 64],
@@ -474,6 +477,11 @@ impl<'a> Decoder<'a> {
         let work = match self.function.class {
             Class::Send => Work::Send,
             Class::Recv if self.shape.at(Role::Message).is_some() => Work::Matched,
+            // MPICH 4.0 does not say what it received, so whose the next messages are is not known.
+            Class::SendRecv if !self.known(before) => {
+                unknown_from_now_on(m);
+                Work::Matched
+            }
             // Of one that does both, whoever completes it has waited for the message that it receives.
             Class::Recv | Class::SendRecv => Work::Recv,
             _ => Work::Collective,

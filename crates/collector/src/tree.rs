@@ -1,8 +1,9 @@
 //! The ranks as a binomial tree: rank `r` without its lowest bit is the parent of `r`. Messages go over
 //! the job's own MPI.
 //!
-//! In `MPI_Init` they go over the world itself: every rank takes all of its before the program sees it,
-//! and a message of the program that has the same tag comes after ours. In `MPI_Finalize` the program may
+//! In `MPI_Init` they go over the world itself: every rank takes all of its before the call returns, and
+//! a message of the program that has the same tag comes after ours. (Only a second thread that does not
+//! wait for the call, but asks `MPI_Initialized`, could take one with a wildcard receive.) In `MPI_Finalize` the program may
 //! have left messages lying about, so there they go over a communicator of our own. It is not made
 //! earlier, as Open MPI polls for ever after for what it makes one with.
 
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Communicator on which ranks talk to each other; 0 while they do not.
 static COMM: AtomicU64 = AtomicU64::new(0);
 
-/// Tag of all messages.
+/// Tag of all messages; `tests/programs/world.c` uses it too.
 const TAG: i32 = 0x4857;
 
 /// Bytes sent at once; counts are `int`s.
@@ -87,23 +88,46 @@ impl Tree {
         children(self.rank, self.size)
     }
 
-    /// Makes a communicator of all ranks. What the program has attached to the world is not copied.
+    /// Makes a communicator of all ranks. What the program has attached to the world is not copied; its
+    /// error handler is, and must not hear of us.
     fn own_communicator(&self) -> Option<u64> {
-        let real = ["MPI_Comm_group", "MPI_Comm_create", "MPI_Group_free"].map(abi::pmpi);
+        type Get = unsafe extern "C" fn(u64, *mut u64) -> i32;
+        type Set = unsafe extern "C" fn(u64, u64) -> i32;
+        type Create = unsafe extern "C" fn(u64, u64, *mut u64) -> i32;
+        type Free = unsafe extern "C" fn(*mut u64) -> i32;
+        let names = [
+            "MPI_Comm_get_errhandler",
+            "MPI_Comm_set_errhandler",
+            "MPI_Errhandler_free",
+            "MPI_Comm_group",
+            "MPI_Comm_create",
+            "MPI_Group_free",
+        ];
+        let real = names.map(abi::pmpi);
         if real.contains(&0) {
             return None;
         }
-        let (mut group, mut comm) = (0u64, 0u64);
+        let (mut handler, mut group, mut comm) = (0u64, 0u64, 0u64);
         // SAFETY: the library's functions with arguments of their signatures, called by all ranks; new
-        // handles are written in the library's width.
+        // handles are written in the library's width, and freed only where there are some.
         let made = unsafe {
-            let group_of: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real[0]);
-            let create: unsafe extern "C" fn(u64, u64, *mut u64) -> i32 =
-                std::mem::transmute(real[1]);
-            let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[2]);
-            let made = group_of(self.comm, &mut group) == 0
-                && create(self.comm, abi::narrow(group), &mut comm) == 0;
-            free(&mut group);
+            let get_handler: Get = std::mem::transmute(real[0]);
+            let set_handler: Set = std::mem::transmute(real[1]);
+            let free_handler: Free = std::mem::transmute(real[2]);
+            let group_of: Get = std::mem::transmute(real[3]);
+            let create: Create = std::mem::transmute(real[4]);
+            let free_group: Free = std::mem::transmute(real[5]);
+            if get_handler(self.comm, &mut handler) != 0 {
+                return None;
+            }
+            set_handler(self.comm, self.library.errors_return);
+            let made = group_of(self.comm, &mut group) == 0 && {
+                let made = create(self.comm, abi::narrow(group), &mut comm) == 0;
+                free_group(&mut group);
+                made
+            };
+            set_handler(self.comm, abi::narrow(handler));
+            free_handler(&mut handler);
             made
         };
         made.then_some(comm)

@@ -43,6 +43,8 @@ pub struct Abi {
     pub comm_null: Option<u64>,
     /// `MPI_BYTE`, where it is not the address of a symbol.
     pub byte: Option<u64>,
+    /// `MPI_ERRORS_RETURN`, where it is not the address of a symbol.
+    pub errors_return: Option<u64>,
     /// `MPI_IN_PLACE` in C.
     pub in_place: u64,
     /// `MPI_ERR_OTHER`.
@@ -68,6 +70,7 @@ const FAMILIES: [Abi; 3] = [
         comm_world: None,
         comm_null: None,
         byte: None,
+        errors_return: None,
         in_place: 1,
         err_other: 16,
         fortran_past_c: true,
@@ -87,6 +90,7 @@ const FAMILIES: [Abi; 3] = [
         comm_world: Some(0x4400_0000),
         comm_null: Some(0x0400_0000),
         byte: Some(0x4c00_010d),
+        errors_return: Some(0x5400_0001),
         in_place: u64::MAX,
         err_other: 15,
         fortran_past_c: false,
@@ -105,7 +109,8 @@ const FAMILIES: [Abi; 3] = [
         statuses_ignore: 0,
         comm_world: Some(0x101),
         comm_null: Some(0x100),
-        byte: Some(0x207),
+        byte: Some(0x247),
+        errors_return: Some(0x143),
         in_place: 1,
         err_other: 16,
         fortran_past_c: true,
