@@ -170,7 +170,7 @@ pub struct Cause {
     pub place: Place,
     /// Call path from the outermost frame to the place.
     pub call_path: Vec<Place>,
-    /// Where another cause has the same place: the innermost caller that only this one has.
+    /// Where another cause has the same place: the innermost caller at which their call paths part.
     pub called_from: Option<String>,
     /// Ranks on which it happens.
     pub ranks: RankSet,

@@ -1,34 +1,39 @@
-//! Telling causes apart that have one place: a function may be the cause once for each of its callers.
+//! Telling causes apart that have one place: a function may be a cause of its own in each phase in which
+//! it is called.
 
+use crate::words;
 use headwater_model::diagnosis::{Cause, Place};
-use headwater_model::words::location;
 
-/// Names the innermost caller that a cause has and others of the same place have not.
-pub fn tell_apart(causes: &mut [Cause]) {
+/// Names for each of `causes` the innermost caller at which its call path parts from those of others of
+/// the same place. `several` says which ones have more ways than one themselves: those have no one caller.
+pub fn tell_apart(causes: &mut [Cause], several: &[bool]) {
     let paths: Vec<Vec<Place>> = causes.iter().map(|c| c.call_path.clone()).collect();
-    for (i, cause) in causes.iter_mut().enumerate() {
-        cause.called_from = own_caller(&paths, i);
+    for ((i, cause), several) in causes.iter_mut().enumerate().zip(several) {
+        cause.called_from = parting(&paths, i).filter(|_| !several).map(words::frame);
     }
 }
 
-/// The innermost frame of path `own` that no other path to the same place shares, in words.
-fn own_caller(paths: &[Vec<Place>], own: usize) -> Option<String> {
+/// The innermost frame at which path `own` parts from all others to the same place.
+fn parting(paths: &[Vec<Place>], own: usize) -> Option<&Place> {
     let path = paths.get(own)?;
-    let others = paths.iter().enumerate().filter(|(i, _)| *i != own);
-    let shared = others.map(|(_, other)| shared_frames(path, other)).max()?;
+    let shared = |other: &Vec<Place>| {
+        let pairs = path.iter().rev().zip(other.iter().rev());
+        pairs.take_while(|(a, b)| alike(a, b)).count()
+    };
+    // Of a path that is the same throughout it cannot be told apart.
+    let others = paths.iter().map(shared).filter(|n| *n < path.len());
+    let shared = others.max().filter(|n| *n > 0)?;
     // The innermost frame is the place itself.
-    let frame = path.iter().rev().nth(shared).filter(|_| shared > 0)?;
-    Some(if frame.kind.is_loop() {
-        format!("the loop in {} at {}", frame.function, location(frame))
-    } else {
-        frame.name.clone()
-    })
+    path.iter().rev().nth(shared)
 }
 
-/// Frames that two call paths share at their inner ends.
-fn shared_frames(a: &[Place], b: &[Place]) -> usize {
-    let pairs = a.iter().rev().zip(b.iter().rev());
-    pairs.take_while(|(a, b)| a == b).count()
+/// Whether two frames are one to people: each copy of an inlined function has addresses of its own.
+fn alike(a: &Place, b: &Place) -> bool {
+    let named = |p: &Place| p.file.is_some() && p.first_line > 0;
+    let address = |p: &Place| if named(p) { 0 } else { p.address };
+    (address(a), a.kind, &a.name, &a.function, &a.file, &a.module)
+        == (address(b), b.kind, &b.name, &b.function, &b.file, &b.module)
+        && (a.first_line, a.last_line) == (b.first_line, b.last_line)
 }
 
 #[cfg(test)]
@@ -38,17 +43,15 @@ mod tests {
 
     fn path(names: &[&str]) -> Vec<Place> {
         let place = |name: &&str| Place {
-            kind: VertexKind::Function,
             name: name.to_string(),
-            function: name.to_string(),
-            file: None,
-            first_line: 0,
-            last_line: 0,
-            hot_line: 0,
-            module: "app".into(),
-            address: 0,
+            ..Place::unknown(VertexKind::Function)
         };
         names.iter().map(place).collect()
+    }
+
+    fn told(paths: &[Vec<Place>]) -> Vec<Option<&str>> {
+        let name = |i| parting(paths, i).map(|p| p.name.as_str());
+        (0..paths.len()).map(name).collect()
     }
 
     #[test]
@@ -59,10 +62,37 @@ mod tests {
             path(&["main", "dgemm"]),
             path(&["main", "report"]),
         ];
-        let told: Vec<_> = (0..4).map(|i| own_caller(&paths, i)).collect();
-        let expected = ["factor", "solve", "main"].map(|n| Some(n.to_string()));
-        assert_eq!(told[..3], expected);
-        assert_eq!(told[3], None, "its place stands alone");
-        assert_eq!(own_caller(&paths[..1], 0), None);
+        assert_eq!(
+            told(&paths),
+            [Some("factor"), Some("solve"), Some("main"), None]
+        );
+        assert_eq!(told(&paths[..1]), [None]);
+    }
+
+    #[test]
+    fn two_of_one_path_do_not_hide_a_third() {
+        let twice = path(&["main", "factor", "dgemm"]);
+        let paths = [twice.clone(), twice, path(&["main", "solve", "dgemm"])];
+        assert_eq!(
+            told(&paths),
+            [Some("factor"), Some("factor"), Some("solve")]
+        );
+    }
+
+    #[test]
+    fn copies_of_an_inlined_function_are_one_place() {
+        let copy = |caller: &str, address| {
+            let mut frames = path(&["main", caller, "dot"]);
+            frames[2] = Place {
+                file: Some("blas.c".into()),
+                first_line: 3,
+                last_line: 9,
+                address,
+                ..frames[2].clone()
+            };
+            frames
+        };
+        let paths = [copy("factor", 0x100), copy("solve", 0x200)];
+        assert_eq!(told(&paths), [Some("factor"), Some("solve")]);
     }
 }

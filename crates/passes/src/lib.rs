@@ -9,9 +9,10 @@
 //! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
 //! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
-//! makes causes of candidates and `apart` tells those of one place apart; `diagnose` puts it together. `unnamed` says that the program cannot be
-//! looked into, `segments` then tells computation by its MPI calls; `outside` tells foreign code by the
-//! loop around its call; `threads` says which threads the verdict does not cover.
+//! makes causes of candidates and `apart` tells those of one place apart; `diagnose` puts it together.
+//! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
+//! calls; `outside` tells foreign code by the loop around its call; `threads` says which threads the
+//! verdict does not cover.
 
 mod apart;
 mod backtrack;

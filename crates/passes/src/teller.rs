@@ -49,7 +49,8 @@ impl<'a> Teller<'a> {
         let walk = |v: &VertexIx| self.walks.path(self.slowest(*v), *v);
         let paths: Vec<Vec<Hop>> = symptoms.iter().map(walk).collect();
         let mut causes: Vec<Cause> = found.iter().map(|c| self.told(c, &paths)).collect();
-        apart::tell_apart(&mut causes);
+        let several: Vec<bool> = found.iter().map(|c| !c.twins.is_empty()).collect();
+        apart::tell_apart(&mut causes, &several);
         causes
     }
 

@@ -18,7 +18,7 @@ fn noun(class: CauseClass, p: &Place) -> String {
     if p.module.is_empty() {
         p.name.clone()
     } else if p.kind.is_loop() {
-        format!("the loop in {} at {}", p.function, location(p))
+        frame(p)
     } else if p.kind == VertexKind::MpiCall && class.is_computation() {
         // Nothing but the calls around it is known of this computation.
         format!("the computation before the {} at {}", p.name, location(p))
@@ -26,6 +26,15 @@ fn noun(class: CauseClass, p: &Place) -> String {
         format!("the call of {} at {}", p.name, location(p))
     } else {
         format!("{} at {}", p.name, location(p))
+    }
+}
+
+/// A frame of a call path.
+pub fn frame(p: &Place) -> String {
+    if p.kind.is_loop() {
+        format!("the loop in {} at {}", p.function, location(p))
+    } else {
+        p.name.clone()
     }
 }
 
@@ -136,11 +145,12 @@ pub fn headline(
     };
     let told = |c: &Cause| {
         let caller = c.called_from.as_ref();
-        let caller = caller.map_or_else(String::new, |from| format!(" called from {from},"));
+        let caller = caller.map_or_else(String::new, |from| format!(", called from {from}"));
         format!("{} in {}{caller}", c.class.words(), noun(c.class, &c.place))
     };
+    let closed = if main.called_from.is_some() { "," } else { "" };
     out.push(format!(
-        "The main cause is {} on {}: mending it gains up to {:.0} %.",
+        "The main cause is {}{closed} on {}: mending it gains up to {:.0} %.",
         told(main),
         words::ranks(&main.ranks, main.scale, ROOM),
         main.gain_share * 100.0
