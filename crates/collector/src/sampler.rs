@@ -271,6 +271,7 @@ fn take(t: &mut Thread, context: *mut libc::c_void) {
         return;
     };
     let cpu_ns = t.since_last_sample();
+    t.computed(cpu_ns);
     let mut growth = [0; counters::MOST];
     if t.sampler.taken.is_multiple_of(REDRAW) {
         let delay = t.run_delay();

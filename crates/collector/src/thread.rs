@@ -360,6 +360,21 @@ impl Thread {
         self.samples.get(row)
     }
 
+    /// Counts computation on the core that the thread is on.
+    pub fn computed(&mut self, cpu_ns: u64) {
+        // SAFETY: a plain query, which a handler may make.
+        let Ok(core) = u64::try_from(unsafe { libc::sched_getcpu() }) else {
+            return;
+        };
+        let Some((others, told_apart)) = self.header.on_cores.split_last_mut() else {
+            return;
+        };
+        let mut places = told_apart.iter_mut();
+        let own = places.find(|c| c.core == core || c.cpu_ns == 0);
+        let place = own.unwrap_or(others);
+        (place.core, place.cpu_ns) = (core, place.cpu_ns + cpu_ns);
+    }
+
     /// Counts a core change that the sampler saw.
     pub fn migrated(&mut self) {
         if let Some(count) = self.header.usage.get_mut(4) {

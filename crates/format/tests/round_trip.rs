@@ -35,6 +35,7 @@ fn sample_run() -> Run {
                 complete: rank == 0,
                 cpus: "0-1".into(),
                 cpu_ns: (rank == 0).then_some(7),
+                core: (rank == 0).then_some(1),
                 ..Default::default()
             })
             .collect(),

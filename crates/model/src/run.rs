@@ -177,6 +177,8 @@ pub struct RankInfo {
     pub involuntary_switches: Option<u64>,
     /// Times a sample found the thread on another core than the one before.
     pub migrations: u64,
+    /// Core on which samples found it for two thirds of its computation or more, if there is one.
+    pub core: Option<u64>,
 }
 
 /// Samples of computation that share a place.

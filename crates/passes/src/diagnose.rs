@@ -7,8 +7,8 @@ use crate::scaling::scaling_of;
 use crate::teller::Teller;
 use crate::times::Times;
 use crate::{
-    chain, communication, counted, efficiency, imbalance, moving, outside, preempt, segments,
-    threads, unnamed, words, work,
+    chain, communication, counted, efficiency, imbalance, moving, outside, placement, preempt,
+    segments, threads, unnamed, words, work,
 };
 use headwater_graph::{Pag, Structures, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, SCHEMA, Scaling};
@@ -168,6 +168,12 @@ pub fn diagnose(
     found.extend(chain::find(last, time, least));
     found.extend(preempt::find(&pag, last, least));
     let mut found = outside::bring_home(&pag, found);
+    let mut set_aside = Vec::new();
+    found.retain(|c| {
+        let why = placement::chance(&pag, last, c);
+        set_aside.extend(why.clone());
+        why.is_none()
+    });
     // The dearest first; equal prices in the order of the graph.
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
     let found = imbalance::remainders(&pag, found);
@@ -188,7 +194,7 @@ pub fn diagnose(
         scaling,
         scaling_reason,
         headline: words::headline(&summaries, scaling, &causes, unnamed),
-        notes: notes(&scales),
+        notes: [notes(&scales), set_aside].concat(),
         scales: summaries,
         causes,
         non_scalable: non_scalable.into_iter().map(|m| m.1).collect(),

@@ -7,6 +7,7 @@
 use crate::cause::Candidate;
 use crate::counted;
 use crate::inclusive::Inclusive;
+use crate::placement;
 use crate::scale::Scale;
 use crate::stats::{self, TwoGroups, stands_out, two_groups};
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
@@ -172,6 +173,9 @@ fn peel(
             let slower = told.as_ref().map_or(faults.is_some(), |(more, _)| !more);
             if slower {
                 class = CauseClass::SlowerWork;
+            }
+            if told.is_none() && !slower {
+                evidence.extend(placement::shared_by(scale.run, &groups.upper));
             }
             evidence.extend(told.into_iter().flat_map(|t| t.1));
             evidence.extend(faults.filter(|_| slower));

@@ -31,6 +31,7 @@ mod moving;
 mod outside;
 mod path;
 mod phases;
+mod placement;
 mod preempt;
 mod replay;
 mod scale;

@@ -172,6 +172,17 @@ fn clocks_of_nodes_are_compared() {
 }
 
 #[test]
+fn the_core_that_a_rank_computes_on_is_known() {
+    let _alone = alone();
+    for case in cases("all_signals.c") {
+        case.unchanged("taskset -p -c 0 $$ >/dev/null;", &[]);
+        let run = case.recorded();
+        let cores: Vec<_> = run.ranks.iter().map(|r| r.core).collect();
+        assert_eq!(cores, [Some(0), Some(0)], "{}", case.library);
+    }
+}
+
+#[test]
 fn handlers_that_the_program_sets_for_every_signal_are_its_own() {
     let _alone = alone();
     for case in cases("all_signals.c") {

@@ -14,9 +14,11 @@ pub const MERGED_NAME: &str = "merged.spool";
 /// Ending of process files.
 pub const PROCESS_ENDING: &str = ".spool";
 /// Version of rows and header.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
+/// Cores that a process's time is told apart by; the last place is that of all others.
+pub const MOST_CORES: usize = 16;
 /// Counters that a sample can hold.
 pub const MOST_COUNTERS: usize = 8;
 
@@ -85,6 +87,16 @@ pub struct Alignment {
     pub error_ns: u64,
 }
 
+/// Time on one core.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct CoreTime {
+    /// Its number.
+    pub core: u64,
+    /// CPU time of computation there; 0 where the place is free.
+    pub cpu_ns: u64,
+}
+
 /// Head of a process file or blob.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -132,6 +144,8 @@ pub struct FileHeader {
     pub usage: [u64; 5],
     /// The same when `MPI_Init` was left, from which `usage` is counted.
     pub usage_before: [u64; 5],
+    /// Cores that the process was seen on, in the order of first sight.
+    pub on_cores: [CoreTime; MOST_CORES],
     /// How this clock compares with rank 0's, at the start and at the end.
     pub alignments: [Alignment; 2],
     /// Host name.

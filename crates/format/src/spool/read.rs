@@ -1,9 +1,9 @@
 //! From the spool of all ranks to one run: modules and contexts united, rows renumbered.
 
 use super::layout::{
-    CallRow, CommRow, ContextRow, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC, MERGED_NAME,
-    MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, VERSION, read_header, read_rows,
-    text,
+    CallRow, CommRow, ContextRow, CoreTime, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC,
+    MERGED_NAME, MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, VERSION,
+    read_header, read_rows, text,
 };
 use super::{clock, join};
 use crate::FormatError;
@@ -415,7 +415,16 @@ fn rank_info(part: &Part, header: &Header) -> RankInfo {
         voluntary_switches: at_end(h.usage[2]),
         involuntary_switches: at_end(h.usage[3]),
         migrations: h.usage[4],
+        core: main_core(&h.on_cores),
     }
+}
+
+/// The core of two thirds of the time or more.
+fn main_core(on: &[CoreTime]) -> Option<u64> {
+    let all: u64 = on.iter().map(|c| c.cpu_ns).sum();
+    let (_, told_apart) = on.split_last()?;
+    let main = told_apart.iter().max_by_key(|c| c.cpu_ns)?;
+    (all > 0 && 3 * main.cpu_ns >= 2 * all).then_some(main.core)
 }
 
 fn header(parts: &[Part]) -> Header {
@@ -486,4 +495,22 @@ fn header(parts: &[Part]) -> Header {
         ));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_main_core_is_one_of_two_thirds_of_the_time() {
+        let on = |times: [u64; 4]| {
+            let cores = times.iter().zip([5, 0, 9, 7]);
+            let cores = cores.map(|(&cpu_ns, core)| CoreTime { core, cpu_ns });
+            main_core(&cores.collect::<Vec<_>>())
+        };
+        assert_eq!(on([1, 8, 1, 2]), Some(0));
+        assert_eq!(on([5, 7, 0, 0]), None);
+        assert_eq!(on([3, 0, 0, 9]), None, "the last place is that of several");
+        assert_eq!(on([0, 0, 0, 0]), None);
+    }
 }

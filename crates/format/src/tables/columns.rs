@@ -155,6 +155,7 @@ tables! {
         voluntary_switches maybe: "context switches by waiting; the same",
         involuntary_switches maybe: "context switches by the scheduler; the same",
         migrations u u64: "samples that found the thread on another core",
+        core maybe: "core of two thirds of its computation or more; null where there is none",
     }
     "segments" Segment {
         rank u u32: "rank",

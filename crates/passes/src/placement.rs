@@ -1,0 +1,153 @@
+//! Whether late ranks are just those of some nodes or cores: then the machine may be what is slow.
+//!
+//! Work may be divided that way too, so where ranks are bound it is a hint. Where the scheduler chose
+//! the cores, and several ranks shared each, it is chance that work is divided just so, and the lateness
+//! is set aside: of two hardware threads of a core, or of two virtual ones, one may run slower for a
+//! while than the other.
+
+use crate::cause::Candidate;
+use crate::scale::Scale;
+use crate::stats;
+use headwater_graph::{Pag, sum_rows};
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::rank::RankSet;
+use headwater_model::run::{RankInfo, Run};
+use headwater_model::words;
+use std::collections::BTreeSet;
+
+/// Ranks that a node or set of cores must have: that one rank has a place of its own says nothing.
+const SHARED: usize = 2;
+
+/// How many times as long late ranks may take for it to be the core: of two threads that share one,
+/// none need run at less than half its speed.
+const SLOWEST: f64 = 2.0;
+
+/// Why a cause is set aside, as a sentence; `None` where it is not: the late ranks are just those that
+/// the scheduler kept on some of the cores.
+pub fn chance(pag: &Pag, scale: &Scale<'_>, c: &Candidate) -> Option<String> {
+    let even = matches!(c.class, CauseClass::UnevenWork | CauseClass::SlowerWork) && !c.in_turn;
+    let free = |i: &RankInfo| i.cpus_allowed > 1;
+    if !even || !scale.is_crowded() || !scale.run.ranks.iter().all(free) {
+        return None;
+    }
+    let core = |i: &RankInfo| i.core.map(|core| format!("core {core} of node {}", i.node));
+    own_places(scale.run, &c.ranks, core)?;
+    let mut row = vec![0.0; scale.p as usize];
+    for v in std::iter::once(c.vertex).chain(c.twins.iter().copied()) {
+        let inside = scale.keys_inside(pag, v);
+        let own = sum_rows(&scale.view.computation.busy, &inside, scale.p);
+        row.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+    }
+    let others: Vec<u32> = (0..scale.p).filter(|r| !c.ranks.contains(r)).collect();
+    let (late, usual) = (
+        stats::mean_of(&row, &c.ranks),
+        stats::mean_of(&row, &others),
+    );
+    let ranks: RankSet = c.ranks.iter().copied().collect();
+    let who = words::ranks(&ranks, scale.p, 40);
+    (late < SLOWEST * usual).then(|| {
+        format!(
+            "At {} ranks, {who} computed more slowly at {}, {} instead of {}. They are just those that the scheduler kept on some of the cores, which ran slower meanwhile, so this is set aside; bind ranks to cores to be sure.",
+            scale.p,
+            words::location(&pag.place(c.vertex)),
+            words::seconds(late),
+            words::seconds(usual),
+        )
+    })
+}
+
+/// The nodes, or else the cores, that all of `late` have for themselves, as a sentence.
+pub fn shared_by(run: &Run, late: &[u32]) -> Option<String> {
+    let node = |i: &RankInfo| {
+        let name = run.header.nodes.get(i.node as usize);
+        name.map(|name| format!("node {name}"))
+    };
+    let bound = |i: &RankInfo| {
+        let cores = *run.header.cores.get(i.node as usize)?;
+        let set: RankSet = i.cpus.parse().ok()?;
+        let some = !set.is_empty() && (set.len() as u32) < cores;
+        some.then(|| Some(format!("core {} of {}", i.cpus, node(i)?)))?
+    };
+    let (places, on) = own_places(run, late, node)
+        .map(|places| (places, "on"))
+        .or_else(|| own_places(run, late, bound).map(|places| (places, "bound to")))?;
+    Some(format!(
+        "these are all the ranks {on} {}, which may be slower than the rest of the machine",
+        places.join(" and ")
+    ))
+}
+
+/// The places of `late` ranks, where no other rank has one of them.
+fn own_places(
+    run: &Run,
+    late: &[u32],
+    place: impl Fn(&RankInfo) -> Option<String>,
+) -> Option<Vec<String>> {
+    let of = |wanted: bool| -> Option<BTreeSet<String>> {
+        let ranks = run
+            .ranks
+            .iter()
+            .filter(|i| late.contains(&i.rank) == wanted);
+        ranks.map(&place).collect()
+    };
+    let (own, others) = (of(true)?, of(false)?);
+    let apart = !own.is_empty() && !others.is_empty() && own.is_disjoint(&others);
+    (apart && late.len() >= SHARED * own.len()).then(|| own.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranks on two nodes of four cores, each bound to two of them by turns.
+    fn run() -> Run {
+        let mut run = Run::default();
+        run.header.nodes = vec!["a".into(), "b".into()];
+        run.header.cores = vec![4, 4];
+        run.ranks = (0..8)
+            .map(|rank| RankInfo {
+                rank,
+                node: rank / 4,
+                cpus: ["0-1", "2-3"][rank as usize % 2].into(),
+                ..Default::default()
+            })
+            .collect();
+        run
+    }
+
+    #[test]
+    fn ranks_of_a_node_or_of_some_cores_are_told() {
+        let told = |late: &[u32]| shared_by(&run(), late).unwrap_or_default();
+        assert!(told(&[4, 5, 6, 7]).starts_with("these are all the ranks on node b,"));
+        assert!(told(&[1, 3]).starts_with("these are all the ranks bound to core 2-3 of node a,"));
+        for others in [&[0, 1][..], &[4, 5, 6], &[], &[0, 1, 2, 3, 4, 5, 6, 7]] {
+            assert_eq!(told(others), "", "{others:?}");
+        }
+    }
+
+    #[test]
+    fn ranks_of_a_core_are_told_from_others() {
+        let mut run = run();
+        let core = |i: &RankInfo| i.core;
+        for rank in &mut run.ranks {
+            rank.core = Some(u64::from(rank.rank % 3 == 0));
+        }
+        let own = |run: &Run, late: &[u32]| {
+            own_places(run, late, |i| core(i).map(|c| c.to_string())).unwrap_or_default()
+        };
+        assert_eq!(own(&run, &[0, 3, 6]), ["1"]);
+        assert!(own(&run, &[0, 3]).is_empty(), "another one is there too");
+        run.ranks[5].core = None;
+        assert!(
+            own(&run, &[0, 3, 6]).is_empty(),
+            "one may have been anywhere"
+        );
+    }
+
+    #[test]
+    fn a_rank_for_itself_says_nothing() {
+        let mut run = run();
+        run.ranks.truncate(2);
+        assert_eq!(shared_by(&run, &[1]), None);
+    }
+}
