@@ -12,7 +12,7 @@
 //! makes causes of candidates and `apart` tells those of one place apart; `diagnose` puts it together.
 //! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
 //! calls; `outside` tells foreign code by the loop around its call; `threads` says which threads the
-//! verdict does not cover.
+//! verdict does not cover, `placement` when it may be the core or node that is slow.
 
 mod apart;
 mod backtrack;
