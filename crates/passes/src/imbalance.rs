@@ -14,6 +14,7 @@ use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
 use headwater_model::words;
+use rustc_hash::FxHashMap;
 
 /// Causes looked for in one phase at the most.
 const MOST: usize = 6;
@@ -217,37 +218,36 @@ fn level_of_others(row: &[f64], groups: &TwoGroups) -> f64 {
 /// Segments that leave the same call are repetitions of one, wherever they lead: what is done only
 /// once often has a way of its own.
 fn happened_once(scale: &Scale<'_>, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    let totals = |rank: u32, from: CtxId| {
-        let own = scale
-            .run
-            .segments
-            .iter()
-            .filter(|s| s.rank == rank && s.from == from);
-        own.fold((0, 0, 0), |sum, s| {
-            (
-                sum.0 + s.count,
-                sum.1 + s.busy_ns(),
-                s.max_busy_ns.max(sum.2),
-            )
-        })
-    };
-    let outlier = |rank: u32, from: CtxId| {
-        let (count, busy, longest) = totals(rank, from);
-        if count < 5 {
-            return 0.0;
+    // Repetitions, time of all of them and of the longest, by call that was left and rank.
+    let mut totals: FxHashMap<CtxId, Vec<(u64, u64, u64)>> = FxHashMap::default();
+    for from in after {
+        totals.insert(*from, vec![(0, 0, 0); scale.p as usize]);
+    }
+    for s in &scale.run.segments {
+        let row = totals.get_mut(&s.from);
+        if let Some(sum) = row.and_then(|row| row.get_mut(s.rank as usize)) {
+            sum.0 += s.count;
+            sum.1 += s.busy_ns();
+            sum.2 = sum.2.max(s.max_busy_ns);
         }
-        let usual = busy.saturating_sub(longest) as f64 / (count - 1) as f64;
-        let once = (longest as f64 - usual) * 1e-9;
-        // A rank that is late without its longest repetition too is so every time.
-        let others = (0..scale.p).filter(|r| !ranks.contains(r));
-        let others: Vec<f64> = others.map(|r| totals(r, from).1 as f64).collect();
-        let late = (busy as f64 - stats::median(&others)) * 1e-9;
-        if once >= ONCE * late { once } else { 0.0 }
-    };
-    let worst: Vec<f64> = ranks
-        .iter()
-        .map(|r| after.iter().map(|a| outlier(*r, *a)).fold(0.0, f64::max))
-        .collect();
+    }
+    let mut worst = vec![0.0f64; ranks.len()];
+    for row in totals.values() {
+        let others = (0..).zip(row).filter(|(r, _)| !ranks.contains(r));
+        let others: Vec<f64> = others.map(|(_, sum)| sum.1 as f64).collect();
+        let others = stats::median(&others);
+        for (worst, rank) in worst.iter_mut().zip(ranks) {
+            let Some(&(count, busy, longest)) = row.get(*rank as usize).filter(|s| s.0 >= 5) else {
+                continue;
+            };
+            let usual = busy.saturating_sub(longest) as f64 / (count - 1) as f64;
+            let once = (longest as f64 - usual) * 1e-9;
+            // A rank that is late without its longest repetition too is so every time.
+            if once >= ONCE * (busy as f64 - others) * 1e-9 {
+                *worst = worst.max(once);
+            }
+        }
+    }
     stats::mean(&worst) >= ONCE * excess
 }
 
