@@ -18,8 +18,9 @@ const PAIRS: usize = 11;
 /// Measures and prints all figures.
 pub fn bench() -> Done {
     call_cost()?;
-    // Both long enough that starting up, some 15 ms more, does not decide.
-    for (case, arguments) in [("even_weak", &["0", "131072"][..]), ("msgbound", &[])] {
+    start_and_end()?;
+    // Long enough that starting and ending, which has a figure of its own, does not decide.
+    for (case, arguments) in [("even_weak", &["0", "262144"][..]), ("msgbound", &[])] {
         overhead(case, &built(case)?, arguments, PAIRS)?;
     }
     hpcc()?;
@@ -54,7 +55,7 @@ fn recorded(command: &mut Command, spool: &Path) {
 }
 
 fn built(name: &str) -> Result<std::path::PathBuf, String> {
-    if name != "msgbound" && name != "callcost" {
+    if !["callcost", "msgbound", "startend"].contains(&name) {
         let request = Request {
             cases: vec![name.into()],
             ..Default::default()
@@ -99,8 +100,8 @@ fn call_cost() -> Done {
     Ok(())
 }
 
-/// Wall time recorded over bare, on two ranks, in a directory of their own.
-fn overhead(name: &str, program: &Path, arguments: &[&str], pairs: usize) -> Done {
+/// Seconds that a program takes on two ranks, bare and recorded, in a directory of its own.
+fn pairs(program: &Path, arguments: &[&str], pairs: usize) -> Result<Vec<(f64, f64)>, String> {
     let (spool, scratch) = (
         setup::target().join("bench-spool"),
         setup::target().join("bench-scratch"),
@@ -111,16 +112,36 @@ fn overhead(name: &str, program: &Path, arguments: &[&str], pairs: usize) -> Don
         output(command.current_dir(&scratch))?;
         Ok(start.elapsed().as_secs_f64())
     };
-    let mut ratios = Vec::new();
-    for _ in 0..pairs {
+    let pair = |_| {
         let bare = seconds(Mpi::Open.mpirun(2)?.arg(program).args(arguments))?;
         let mut with = Mpi::Open.mpirun(2)?;
         recorded(&mut with, &spool);
-        ratios.push(seconds(with.arg(program).args(arguments))? / bare);
-    }
+        Ok((bare, seconds(with.arg(program).args(arguments))?))
+    };
+    (0..pairs).map(pair).collect()
+}
+
+/// Wall time recorded over bare.
+fn overhead(name: &str, program: &Path, arguments: &[&str], count: usize) -> Done {
+    let pairs = pairs(program, arguments, count)?;
+    let bare: Vec<f64> = pairs.iter().map(|p| p.0).collect();
+    let ratios: Vec<f64> = pairs.iter().map(|(bare, with)| with / bare).collect();
     println!(
-        "{name}: wall time recorded over bare {:.4} (median of {pairs} pairs, 2 ranks)",
-        median(&ratios)
+        "{name}: wall time recorded over bare {:.4} (median of {count} pairs, 2 ranks, {:.1} s bare)",
+        median(&ratios),
+        median(&bare)
+    );
+    Ok(())
+}
+
+/// What a program that only begins and ends takes longer.
+fn start_and_end() -> Done {
+    let pairs = pairs(&built("startend")?, &[], 2 * PAIRS)?;
+    let more: Vec<f64> = pairs.iter().map(|(bare, with)| with - bare).collect();
+    println!(
+        "start and end: {:.0} ms more (median of {} pairs, 2 ranks)",
+        median(&more) * 1e3,
+        2 * PAIRS
     );
     Ok(())
 }
