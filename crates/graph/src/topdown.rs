@@ -246,6 +246,16 @@ impl TopDown {
         place
     }
 
+    /// Whether two vertices are one place in the source that different ways lead to; never where the
+    /// function is not known.
+    pub fn is_same_place(&self, a: VertexIx, b: VertexIx) -> bool {
+        let site = |v: VertexIx| {
+            let vertex = self.get(v);
+            (vertex.module, vertex.function, vertex.psg)
+        };
+        site(a) == site(b) && self.get(a).function != u32::MAX
+    }
+
     /// The functions, inlined functions and calls around `v`, outermost first, ending with `v`.
     pub fn call_path(&self, structures: &Structures, v: VertexIx) -> Vec<Place> {
         let kept =

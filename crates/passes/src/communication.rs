@@ -22,7 +22,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
     for t in &last.transfer {
         let key = exchange_of(pag, last, t);
         let collective = key == t.vertex;
-        let same = |g: VertexIx| g == key || collective && is_same_call(pag, g, key);
+        let same = |g: VertexIx| g == key || collective && pag.top.is_same_place(g, key);
         match groups.iter_mut().find(|g| same(g.0)) {
             Some(group) => group.1.push(t),
             None => groups.push((key, vec![t])),
@@ -73,7 +73,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         out.push(Candidate {
             in_turn: false,
             twins: (group.iter().map(|t| t.vertex))
-                .filter(|v| *v != main.vertex && is_same_call(pag, *v, main.vertex))
+                .filter(|v| *v != main.vertex && pag.top.is_same_place(*v, main.vertex))
                 .collect(),
             class,
             vertex: main.vertex,
@@ -102,15 +102,6 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         });
     }
     out
-}
-
-/// Whether two vertices are one call in the source that different ways lead to.
-fn is_same_call(pag: &Pag, a: VertexIx, b: VertexIx) -> bool {
-    let site = |v: VertexIx| {
-        let vertex = pag.top.get(v);
-        (vertex.module, vertex.function, vertex.psg)
-    };
-    site(a) == site(b) && pag.top.get(a).function != u32::MAX
 }
 
 /// Part of a scale's run time.

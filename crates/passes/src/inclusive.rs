@@ -112,17 +112,12 @@ impl Inclusive {
         v: VertexIx,
         weigh: impl Fn(&[f64]) -> f64,
     ) -> Vec<VertexIx> {
-        let key = |v: VertexIx| {
-            let t = pag.top.get(v);
-            (t.module, t.function, t.psg)
-        };
         let weight = |v: VertexIx| self.row(v).map_or(0.0, &weigh);
         let least = ALIKE * weight(v);
-        let known = pag.top.get(v).function != u32::MAX;
         let mut same = vec![v];
-        for other in (0..self.rows.len() as VertexIx).filter(|o| known && *o != v) {
+        for other in (0..self.rows.len() as VertexIx).filter(|o| *o != v) {
             let apart = |s: &VertexIx| !pag.top.contains(*s, other) && !pag.top.contains(other, *s);
-            if key(other) == key(v)
+            if pag.top.is_same_place(v, other)
                 && weight(other) >= least.max(f64::MIN_POSITIVE)
                 && same.iter().all(apart)
             {
