@@ -3,9 +3,10 @@
 //!
 //! In `MPI_Init` they go over the world itself: every rank takes all of its before the call returns, and
 //! a message of the program that has the same tag comes after ours. (Only a second thread that does not
-//! wait for the call, but asks `MPI_Initialized`, could take one with a wildcard receive.) In `MPI_Finalize` the program may
-//! have left messages lying about, so there they go over a communicator of our own. It is not made
-//! earlier, as Open MPI polls for ever after for what it makes one with.
+//! wait for the call, but asks `MPI_Initialized`, could take one with a wildcard receive.)
+//!
+//! In `MPI_Finalize` the program may have left messages lying about, so there they go over a communicator
+//! of our own. It is not made earlier, as Open MPI polls for ever after for what it makes one with.
 
 use crate::abi::{self, Library};
 use crate::process;
