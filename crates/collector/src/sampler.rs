@@ -28,6 +28,8 @@ pub struct State {
     pub counters: Counters,
     /// Performance event that sends the signals; negative where a timer does.
     event: libc::c_int,
+    /// The timer; null where an event sends the signals.
+    timer: libc::timer_t,
     random: u64,
     taken: u32,
 }
@@ -36,13 +38,20 @@ pub struct State {
 /// costs system calls.
 const REDRAW: u32 = 4;
 
+/// Samples of a thread at the full rate. Then the rate halves whenever their number has doubled: what a
+/// share of the run is wrong by falls with the root of the number of samples, and what they cost does not.
+const AT_FULL_RATE: u32 = 1000;
+/// How often it halves at the most: a phase late in a long run is to be seen too.
+const HALVINGS: u32 = 3;
+
 /// The kernel's count of the thread's CPU time, nanoseconds.
 const CPU_TIME: Event = Event("task_clock", 1, 1);
 const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
 
-/// CPU time that a sample stands for on average, nanoseconds.
-fn usual_period() -> u64 {
-    1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1))
+/// CPU time that a sample stands for on average after `taken` ones, nanoseconds.
+fn usual_period(taken: u32) -> u64 {
+    let halvings = (taken / AT_FULL_RATE).checked_ilog2().map_or(0, |n| n + 1);
+    (1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1))) << halvings.min(HALVINGS)
 }
 
 impl State {
@@ -51,6 +60,7 @@ impl State {
         Self {
             counters: Counters::new(),
             event: -1,
+            timer: std::ptr::null_mut(),
             random: 0x9e37_79b9_7f4a_7c15,
             taken: 0,
         }
@@ -90,7 +100,7 @@ impl State {
         // A period that ends inside the kernel is lost to an event that leaves the kernel out, and its
         // time goes to wherever the next one ends; otherwise the signal comes when the kernel returns,
         // which is where the page fault or the system call is.
-        let open = |scope| counters::open(&CPU_TIME, usual_period(), -1, scope);
+        let open = |scope| counters::open(&CPU_TIME, usual_period(0), -1, scope);
         let fd = match open(Scope::Everything) {
             fd if fd < 0 => open(Scope::User),
             fd => fd,
@@ -115,40 +125,49 @@ impl State {
     }
 
     fn start_timer(&mut self, tid: libc::pid_t) -> bool {
-        let period = usual_period() as i64;
-        // SAFETY: all structures are zeroed before their fields are set, as the interface wants; the
-        // timer lives as long as the thread.
+        // SAFETY: the structure is zeroed before its fields are set, as the interface wants; the timer
+        // lives as long as the thread.
         unsafe {
             let mut event: libc::sigevent = std::mem::zeroed();
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_signo = SIGNAL;
             event.sigev_value.sival_ptr = marker();
             event.sigev_notify_thread_id = tid;
-            let mut timer: libc::timer_t = std::ptr::null_mut();
-            if libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &mut event, &mut timer) != 0 {
-                return false;
-            }
-            let every = libc::timespec {
-                tv_sec: period / 1_000_000_000,
-                tv_nsec: period % 1_000_000_000,
-            };
-            let times = libc::itimerspec {
-                it_interval: every,
-                it_value: every,
-            };
-            libc::timer_settime(timer, 0, &times, std::ptr::null_mut()) == 0
+            let clock = libc::CLOCK_THREAD_CPUTIME_ID;
+            libc::timer_create(clock, &mut event, &mut self.timer) == 0
+                && self.set_timer(usual_period(0))
         }
     }
 
-    /// Draws the next period between half and one and a half of the usual one, so that samples do not
-    /// keep step with the program.
+    /// Lets the timer fire each `period` nanoseconds.
+    fn set_timer(&self, period: u64) -> bool {
+        let every = libc::timespec {
+            tv_sec: (period / 1_000_000_000) as libc::time_t,
+            tv_nsec: (period % 1_000_000_000) as libc::c_long,
+        };
+        let times = libc::itimerspec {
+            it_interval: every,
+            it_value: every,
+        };
+        // SAFETY: our own timer; a handler may set it.
+        unsafe { libc::timer_settime(self.timer, 0, &times, std::ptr::null_mut()) == 0 }
+    }
+
+    /// Counts a sample and draws the next period between half and one and a half of the usual one, so
+    /// that samples do not keep step with the program. A timer keeps its period until that changes:
+    /// ticks of the kernel make it uneven enough.
     fn next_period(&mut self) {
-        self.taken = self.taken.wrapping_add(1);
-        if self.event >= 0 && self.taken.is_multiple_of(REDRAW) {
+        let before = usual_period(self.taken);
+        self.taken = self.taken.saturating_add(1);
+        let usual = usual_period(self.taken);
+        if self.event < 0 {
+            if usual != before {
+                self.set_timer(usual);
+            }
+        } else if self.taken.is_multiple_of(REDRAW) {
             self.random ^= self.random << 13;
             self.random ^= self.random >> 7;
             self.random ^= self.random << 17;
-            let usual = usual_period();
             let period = usual / 2 + self.random % usual.max(1);
             // SAFETY: our own event; the kernel reads a number.
             unsafe { libc::ioctl(self.event, IOC_PERIOD as _, &period) };
@@ -319,5 +338,17 @@ unsafe fn pass_on(number: libc::c_int, info: *mut libc::siginfo_t, context: *mut
         let before: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
             std::mem::transmute(before);
         before(number, info, context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_falls_as_samples_add_up() {
+        let at = |taken| usual_period(taken) / usual_period(0);
+        let periods = [0, 999, 1000, 1999, 2000, 4000, 8000, u32::MAX].map(at);
+        assert_eq!(periods, [1, 1, 2, 2, 4, 8, 8, 8]);
     }
 }

@@ -92,7 +92,6 @@ fn tile(
     ranks: Range<u32>,
     samples: &[(u32, &[Sample])],
     segments: &[(u32, &[Segment])],
-    hz: f64,
     counters: usize,
 ) -> Tile {
     let columns = if counters > 0 {
@@ -120,8 +119,7 @@ fn tile(
                     Err(_) => continue,
                 };
             }
-            own[guess].cpu += s.cpu_ns;
-            own[guess].blocked += s.blocked_ns;
+            own[guess].add(s);
             if counters > 0 {
                 out.add(plan, 3, guess, column, s.cpu_ns as f64 * NANO);
             }
@@ -152,7 +150,7 @@ fn tile(
         }
         for (after, amount) in &amounts {
             if let Some(after) = plan.afters.get(after) {
-                distribute(plan, after, *amount, &own, hz, |c, key, value| {
+                distribute(plan, after, *amount, &own, |c, key, value| {
                     out.add(plan, c, key, column, value);
                 });
             }
@@ -168,7 +166,6 @@ fn distribute(
     after: &After,
     amount: Amount,
     own: &[Pooled],
-    hz: f64,
     mut add: impl FnMut(usize, usize, f64),
 ) {
     let mine = &own[after.keys.clone()];
@@ -188,12 +185,17 @@ fn distribute(
         add(2, after.around, amount.runq);
         return;
     }
-    // In samples of the usual period: single ones stand for more or less time.
-    let weight = |ns: u64| ns as f64 * NANO * hz;
-    let total = weight(mine.iter().map(|o| o.cpu).sum()) + PRIOR;
-    let prior = PRIOR / after.cpu as f64;
+    // Samples stand for different times: how many they are says what to believe them, their time how
+    // they divide.
+    let samples: u64 = mine.iter().map(|o| o.count).sum();
+    let cpu: u64 = mine.iter().map(|o| o.cpu).sum();
+    let weight = samples as f64 / (samples as f64 + PRIOR);
+    let (of_own, of_all) = (
+        weight / cpu.max(1) as f64,
+        (1.0 - weight) / after.cpu as f64,
+    );
     for (key, o) in after.keys.clone().zip(mine) {
-        let share = (weight(o.cpu) + prior * plan.pooled[key].cpu as f64) / total;
+        let share = of_own * o.cpu as f64 + of_all * plan.pooled[key].cpu as f64;
         if share > 0.0 {
             add(0, key, amount.cpu * share);
             add(2, key, amount.runq * share);
@@ -206,14 +208,13 @@ pub(crate) fn place(run: &Run, mapped: &Mapped, top: &TopDown) -> Computation {
     let samples = stretches(&run.samples, |s| s.rank);
     let segments = stretches(&run.segments, |s| s.rank);
     let plan = plan(mapped, top, &samples, &run.segments);
-    let hz = run.header.sampling_hz.max(1.0);
     let counters = run.header.counters.len();
     let tiles: Vec<Tile> = (0..run.header.ranks)
         .step_by(TILE)
         .map(|start| start..(start + TILE as u32).min(run.header.ranks))
         .collect::<Vec<_>>()
         .into_par_iter()
-        .map(|r| tile(&plan, r, &samples, &segments, hz, counters))
+        .map(|r| tile(&plan, r, &samples, &segments, counters))
         .collect();
     let columns = tiles.first().map_or(0, |t| t.columns.len());
     let mut joined: Vec<RankRows> = (0..columns)

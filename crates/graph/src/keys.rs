@@ -11,11 +11,24 @@ use std::ops::Range;
 /// Ranks that one task takes.
 const CHUNK: usize = 64;
 
-/// What all ranks together did in a key, nanoseconds.
+/// What ranks did in a key.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Pooled {
+    /// Samples.
+    pub(crate) count: u64,
+    /// CPU time that they stand for, nanoseconds.
     pub(crate) cpu: u64,
+    /// Time asleep, nanoseconds.
     pub(crate) blocked: u64,
+}
+
+impl Pooled {
+    /// Adds the samples of a row.
+    pub(crate) fn add(&mut self, row: &Sample) {
+        self.count += u64::from(row.count);
+        self.cpu += row.cpu_ns;
+        self.blocked += row.blocked_ns;
+    }
 }
 
 /// The keys that follow one MPI call.
@@ -85,6 +98,7 @@ pub(crate) fn plan<'a>(
     let merge = |mut a: FxHashMap<Key, Pooled>, b: FxHashMap<Key, Pooled>| {
         for (key, p) in b {
             let sum = a.entry(key).or_default();
+            sum.count += p.count;
             sum.cpu += p.cpu;
             sum.blocked += p.blocked;
         }
@@ -98,9 +112,7 @@ pub(crate) fn plan<'a>(
                 let Some(key) = mapped.key(s.after, s.ctx) else {
                     continue;
                 };
-                let sum = mine.entry(key).or_default();
-                sum.cpu += s.cpu_ns;
-                sum.blocked += s.blocked_ns;
+                mine.entry(key).or_default().add(s);
             }
             mine
         })

@@ -97,7 +97,7 @@ impl Pag {
         self.top.call_path(&self.structures, v)
     }
 
-    /// The source line of `v` with the most samples; ties go to the smaller line.
+    /// The source line of `v` with the most sampled CPU time; ties go to the smaller line.
     fn hot_line(&self, v: VertexIx) -> Option<u32> {
         let lines = self
             .hot_lines
@@ -124,16 +124,15 @@ fn add_hot_lines(run: &Run, mapped: &Mapped, structures: &Structures, hot: &mut 
     // A context has one vertex but for the few that were sampled before or after all MPI calls.
     let mut by_ctx = vec![0u64; run.contexts.len()];
     for sample in &run.samples {
-        let (n, index) = (u64::from(sample.count), sample.ctx.index());
-        match (mapped.stages.base(sample.after), index) {
+        match (mapped.stages.base(sample.after), sample.ctx.index()) {
             (Some(_), Some(i)) => {
                 if let Some(key) = mapped.key(sample.after, sample.ctx) {
-                    add(run.contexts.get(i), key.vertex, n);
+                    add(run.contexts.get(i), key.vertex, sample.cpu_ns);
                 }
             }
             (_, index) => {
                 if let Some(sum) = index.and_then(|i| by_ctx.get_mut(i)) {
-                    *sum += n;
+                    *sum += sample.cpu_ns;
                 }
             }
         }

@@ -52,7 +52,7 @@ impl Counted {
             rows,
             sampled: sum_rows(&data.sampled, keys, scale.p),
             busy: sum_rows(&data.busy, keys, scale.p),
-            least: SAMPLES / header.sampling_hz.max(1.0),
+            least: SAMPLES * scale.period,
         })
     }
 

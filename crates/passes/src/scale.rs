@@ -35,7 +35,7 @@ pub struct Scale<'a> {
     /// Who waited for whom.
     pub waits: Waits,
     /// CPU time that a sample stands for, mean, seconds.
-    period: f64,
+    pub period: f64,
     /// Time that moving data took, by MPI call vertex, seconds per rank.
     pub transfer: Vec<Transfer>,
     /// Unevenness that moves from rank to rank.
@@ -235,8 +235,8 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// CPU time that a sample stands for, seconds: the usual period where samples are events, more where they
-/// come from a timer that fires at ticks of the kernel and are fewer than was asked for.
+/// CPU time that a sample stands for, seconds: the period that was asked for or more, as the rate falls in
+/// a long run, and a timer that fires at ticks of the kernel gives fewer than it should.
 fn period(run: &Run) -> f64 {
     let asked = 1.0 / run.header.sampling_hz.max(1.0);
     let (count, cpu) = run.samples.iter().fold((0, 0.0), |sum, s| {
