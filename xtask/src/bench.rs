@@ -20,7 +20,10 @@ pub fn bench() -> Done {
     call_cost()?;
     start_and_end()?;
     // Long enough that starting and ending, which has a figure of its own, does not decide.
-    for (case, arguments) in [("even_weak", &["0", "262144"][..]), ("msgbound", &[])] {
+    for (case, arguments) in [
+        ("even_weak", &["0", "262144"][..]),
+        ("msgbound", &["300000"]),
+    ] {
         overhead(case, &built(case)?, arguments, PAIRS)?;
     }
     hpcc()?;
