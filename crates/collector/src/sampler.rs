@@ -40,7 +40,7 @@ const REDRAW: u32 = 4;
 
 /// Samples of a thread at the full rate. Then the rate halves whenever their number has doubled: what a
 /// share of the run is wrong by falls with the root of the number of samples, and what they cost does not.
-const AT_FULL_RATE: u32 = 1000;
+const AT_FULL_RATE: u32 = 400;
 /// How often it halves at the most: a phase late in a long run is to be seen too.
 const HALVINGS: u32 = 3;
 
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn the_rate_falls_as_samples_add_up() {
         let at = |taken| usual_period(taken) / usual_period(0);
-        let periods = [0, 999, 1000, 1999, 2000, 4000, 8000, u32::MAX].map(at);
+        let periods = [0, 399, 400, 799, 800, 1600, 3200, u32::MAX].map(at);
         assert_eq!(periods, [1, 1, 2, 2, 4, 8, 8, 8]);
     }
 }
