@@ -253,7 +253,8 @@ const SECONDS_PER_BYTE: f64 = 1.5e-9;
 /// What each call costs when nobody is waited for.
 ///
 /// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, but for
-/// what one of them was without a core in the call: that long the others may have waited for it.
+/// what one of them was without a core in the call: that long the others may have waited for it. Where
+/// the last one is not always the same, all of them wait: what is known of that is taken off.
 /// Where ranks share cores the time is CPU time, and no more than the bytes can explain: what is
 /// above is polling while others have the core.
 fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
@@ -294,6 +295,7 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
             sum.runq[r] += c.runq_ns as f64 * NANO;
         }
     }
+    let waits = scale.waits.rows();
     // Completing calls carry no bytes of their own, so the whole flow shares the bytes of its peers.
     let p2p_bytes: f64 = sums.values().map(|s| crate::stats::mean(&s.bytes)).sum();
     let stages = f64::from(scale.p.max(2)).log2();
@@ -308,6 +310,11 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
                 seconds =
                     seconds.min((calls * STARTUP_SECONDS + moved * SECONDS_PER_BYTE) * stages);
             } else {
+                let waits = waits.get(&vertex).map_or(&[][..], |row| row);
+                let apart: Vec<f64> = (sum.seconds.iter().enumerate())
+                    .map(|(r, s)| s - waits.get(r).copied().unwrap_or(0.0))
+                    .collect();
+                seconds = seconds.min(crate::stats::quantile(&apart, 0.5));
                 seconds = (seconds - crate::stats::max(&sum.runq)).max(0.0);
             }
             Transfer {

@@ -292,6 +292,29 @@ fn work_that_moves_from_rank_to_rank_is_uneven_though_all_have_the_same_in_the_e
     assert_eq!(d.causes, vec![]);
 }
 
+#[test]
+fn waiting_for_ranks_that_are_late_in_turn_is_not_the_time_of_the_collective() {
+    // Every rank has a core, so that calls count by wall time; each waits 100 times 35 ms in the mean.
+    let at = |ranks: u32| {
+        let waited = if ranks == 1 { 0.0 } else { 3.5 };
+        let busy = if ranks == 1 { 12.0 } else { 1.5 };
+        let mut run = run(ranks, &[piece("MPI_Allreduce", move |_, _| busy)]);
+        for call in &mut run.calls {
+            call.wall_ns += (waited * 1e9) as u64;
+        }
+        add_iterations(&mut run, 16, |rank, epoch| match ranks {
+            1 => 120_000,
+            _ if epoch / 2 == rank => 50_000,
+            _ => 10_000,
+        });
+        with_wall(run, busy + waited)
+    };
+    let runs = vec![at(1), at(8)];
+    let d = diagnose(runs, structure(1), &Options::default()).expect("the runs belong together");
+    let classes: Vec<CauseClass> = d.causes.iter().map(|c| c.class).collect();
+    assert_eq!(classes, [CauseClass::UnevenWork]);
+}
+
 /// Adds `epochs` iterations in which rank 1 starts when rank 0 has computed 10 ms, and all others compute
 /// 10 ms at the same time; the pair is (0, 1) in even and (2, 3) in odd iterations if it `wanders`.
 fn add_pairs(run: &mut Run, epochs: u32, wanders: bool) {
