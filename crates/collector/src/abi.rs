@@ -172,6 +172,11 @@ pub fn pmpi(name: &str) -> usize {
     id_of(name).map_or(0, |id| real(u32::from(id.0), 0))
 }
 
+/// PMPI functions by their C names; `None` where the library lacks any.
+pub fn all<const N: usize>(names: [&str; N]) -> Option<[usize; N]> {
+    Some(names.map(pmpi)).filter(|real| !real.contains(&0))
+}
+
 /// The number that a function such as `MPI_Comm_rank` gives for a communicator; `None` where the
 /// library has no such function.
 pub fn ask(name: &str, comm: u64) -> Option<i32> {

@@ -310,15 +310,11 @@ fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
         return None;
     }
     let size = abi::ask("MPI_Comm_size", handle)?;
-    let names = [
+    let real = abi::all([
         "MPI_Comm_group",
         "MPI_Group_translate_ranks",
         "MPI_Group_free",
-    ];
-    let real = names.map(abi::pmpi);
-    if real.contains(&0) {
-        return None;
-    }
+    ])?;
     // SAFETY: the library's functions with arguments of their signatures; all are local operations on
     // a communicator that was just made. Groups are read and freed in the library's own width.
     unsafe {

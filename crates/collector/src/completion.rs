@@ -12,7 +12,7 @@ use headwater_mpi_abi::Role;
 impl Decoder<'_> {
     /// Finds out which requests a wait or test has completed.
     pub fn completed(&self, t: &mut Thread, m: &mut Messages) {
-        let handles = std::mem::take(&mut m.handles);
+        let handles = std::mem::take(&mut t.scratch.handles);
         let one = self
             .shape
             .at(Role::Status)
@@ -41,7 +41,7 @@ impl Decoder<'_> {
                 self.finish(t, m, *h, if many != 0 { (many, i) } else { (one, 0) });
             }
         }
-        m.handles = handles;
+        t.scratch.handles = handles;
         // A call that completes receives too has waited for those, as far as anybody can tell.
         let waits = |kind| kind == EventKind::Recv as u8 || kind == EventKind::Collective as u8;
         if t.links.iter().any(|l| waits(l.kind)) {
@@ -58,14 +58,9 @@ impl Decoder<'_> {
     }
 
     fn finish(&self, t: &mut Thread, m: &mut Messages, handle: u64, status: (u64, usize)) {
-        let Some(known) = m.requests.get(handle) else {
+        let Some(request) = m.requests.finish(handle, t.scratch.made) else {
             return;
         };
-        let request = *known;
-        (known.active, known.cancelled) = (false, false);
-        if !request.persistent {
-            m.requests.remove(handle);
-        }
         // Waiting for a persistent request that was not started says nothing.
         if !request.active {
             return;

@@ -7,7 +7,7 @@ use crate::guarded;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
-use crate::{abi, process, thread, tree};
+use crate::{abi, process, shared, thread, tree};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -202,16 +202,23 @@ fn was_spawned(library: &abi::Library) -> bool {
     parent != 0 && parent != library.comm_null
 }
 
-fn begin() {
-    let initialized = abi::pmpi("MPI_Initialized");
-    let mut yes = 0i32;
-    if initialized != 0 {
-        // SAFETY: legal at any time.
+/// What a function such as `MPI_Initialized`, which may be called at any time, says of the process; 0
+/// where there is none.
+fn told(name: &str) -> i32 {
+    let real = abi::pmpi(name);
+    let mut told = 0i32;
+    if real != 0 {
+        // SAFETY: such functions write one int.
         unsafe {
-            let ask: unsafe extern "C" fn(*mut i32) -> i32 = std::mem::transmute(initialized);
-            ask(&mut yes);
+            let ask: unsafe extern "C" fn(*mut i32) -> i32 = std::mem::transmute(real);
+            ask(&mut told);
         }
     }
+    told
+}
+
+fn begin() {
+    let yes = told("MPI_Initialized");
     let Some(library) = abi::learn().filter(|_| yes != 0) else {
         return;
     };
@@ -222,6 +229,8 @@ fn begin() {
     let ask = |name| abi::ask(name, library.world).unwrap_or(0).max(0) as u32;
     let (rank, size) = (ask("MPI_Comm_rank"), ask("MPI_Comm_size"));
     SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
+    let level = told("MPI_Query_thread");
+    shared::begin(abi::get().is_some_and(|a| level >= a.thread_multiple));
     tree::grow(library);
     // SAFETY: a handler that only stores to an atomic.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };

@@ -35,6 +35,7 @@ mod requests;
 mod roles;
 mod sampler;
 mod shape;
+mod shared;
 mod spool;
 mod stack;
 mod status;

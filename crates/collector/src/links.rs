@@ -49,7 +49,7 @@ fn next(m: &mut Messages, stream: u64) -> u64 {
     if n == 0 && m.streams.full {
         SAID.call_once(|| {
             crate::process::say(
-                "Messages of more than 65536 pairs of partner and tag in a thread: the ends of later ones were not joined.",
+                "Messages of more than 65536 pairs of partner and tag in a process: the ends of later ones were not joined.",
             );
         });
     }

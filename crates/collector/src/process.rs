@@ -100,14 +100,14 @@ fn affinity() -> (u32, String) {
 }
 
 /// Counters of the process since it started: faults and switches.
-fn usage() -> [u64; 5] {
+fn usage() -> [u64; 4] {
     // SAFETY: a zeroed structure is valid and filled by the call.
     let u = unsafe {
         let mut u: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &mut u);
         u
     };
-    [u.ru_minflt, u.ru_majflt, u.ru_nvcsw, u.ru_nivcsw, 0].map(|v| v.max(0) as u64)
+    [u.ru_minflt, u.ru_majflt, u.ru_nvcsw, u.ru_nivcsw].map(|v| v.max(0) as u64)
 }
 
 /// Nanoseconds since the process started, to the precision of the kernel's ticks.
@@ -235,7 +235,7 @@ pub fn end() {
         header.end_ns = clock::now();
         header.cpu_ns = clock::process_cpu().saturating_sub(header.before_init_cpu_ns);
         let now = usage();
-        let counted = now.iter().zip(header.usage_before).take(4);
+        let counted = now.iter().zip(header.usage_before);
         for (total, (now, before)) in header.usage.iter_mut().zip(counted) {
             *total = now.saturating_sub(before);
         }

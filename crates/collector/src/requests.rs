@@ -1,5 +1,6 @@
 //! Requests: what a handle stands for until it is completed (ScalAna, Figure 5).
 
+use crate::shared;
 use crate::table::mix;
 
 /// What a request does.
@@ -18,6 +19,8 @@ pub enum Work {
 /// A request.
 #[derive(Clone, Copy)]
 pub struct Request {
+    /// Its number, in the order in which the process made them; given by [`Requests::insert`].
+    pub made: u64,
     /// Its handle.
     pub handle: u64,
     /// What it does.
@@ -46,11 +49,20 @@ pub struct Request {
     pub post: (u32, u64),
 }
 
-/// Requests of a thread: open addressing with backward shift on removal.
+/// Requests of a process: open addressing with backward shift on removal.
+///
+/// While one thread leaves the call that completed a request, another one may be given the same handle for
+/// a new one. So each has a number, and the one before steps aside until its thread comes for it.
 pub struct Requests {
     places: Vec<Option<Request>>,
     used: usize,
+    /// Made so far.
+    pub made: u64,
+    aside: Vec<Request>,
 }
+
+/// Requests aside, at the most: those that nobody comes for were completed in ways that are not seen.
+const MOST_ASIDE: usize = 64;
 
 impl Requests {
     /// No requests.
@@ -58,6 +70,8 @@ impl Requests {
         Self {
             places: vec![None; 1024],
             used: 0,
+            made: 0,
+            aside: Vec::with_capacity(MOST_ASIDE),
         }
     }
 
@@ -90,13 +104,54 @@ impl Requests {
         let old = std::mem::take(&mut self.places);
         self.places = vec![None; 2 * old.len()];
         self.used = 0;
-        old.into_iter().flatten().for_each(|r| self.insert(r));
+        old.into_iter().flatten().for_each(|r| self.place(r));
     }
 
     /// Takes a request up. Always inlined, so that it is made in its place: to copy what was just written
     /// field by field would wait for all that the processor has under way.
     #[inline(always)]
     pub fn insert(&mut self, request: Request) {
+        self.made += 1;
+        let made = self.made;
+        self.place(Request { made, ..request });
+    }
+
+    /// Lets the request with this handle step aside, for its thread to come for.
+    #[cold]
+    fn step_aside(&mut self, at: usize) {
+        if let Some(Some(old)) = self.places.get(at).filter(|_| shared::is_threaded()) {
+            if self.aside.len() == MOST_ASIDE {
+                self.aside.remove(0);
+            }
+            self.aside.push(*old);
+        }
+    }
+
+    /// Gives the request that a call has completed, which began when there were `made` requests. Persistent
+    /// ones rest, others are given up.
+    #[inline]
+    pub fn finish(&mut self, handle: u64, made: u64) -> Option<Request> {
+        let found = self.get(handle).filter(|r| r.made <= made);
+        let Some(known) = found else {
+            return self.take_from_aside(handle, made);
+        };
+        let request = *known;
+        (known.active, known.cancelled) = (false, false);
+        if !request.persistent {
+            self.remove(handle);
+        }
+        Some(request)
+    }
+
+    #[cold]
+    fn take_from_aside(&mut self, handle: u64, made: u64) -> Option<Request> {
+        let its = |r: &Request| r.handle == handle && r.made <= made;
+        let at = self.aside.iter().position(its)?;
+        Some(self.aside.remove(at))
+    }
+
+    #[inline(always)]
+    fn place(&mut self, request: Request) {
         if 2 * self.used >= self.places.len() {
             self.grow();
         }
@@ -104,6 +159,7 @@ impl Requests {
         let mut at = self.start(request.handle);
         while let Some(Some(r)) = self.places.get(at) {
             if r.handle == request.handle {
+                self.step_aside(at);
                 break;
             }
             at = (at + 1) & mask;
@@ -255,6 +311,7 @@ mod tests {
     fn requests_are_found_after_others_are_removed() {
         let mut requests = Requests::new();
         let request = |handle| Request {
+            made: 0,
             handle,
             work: Work::Send,
             persistent: false,

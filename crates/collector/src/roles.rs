@@ -9,13 +9,15 @@ use crate::comms::{self, Comm};
 use crate::links::{link, me, recv_id, recv_link, send_link, unknown_from_now_on};
 use crate::requests::{Request, Requests, Streams, Work};
 use crate::shape::Shape;
+use crate::shared;
 use crate::table::mix2;
 use crate::thread::{Call, Params, Thread};
 use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Abi, Class, Function, Mode, Role};
 use std::sync::Once;
 
-/// What a thread knows of its messages.
+/// What the process knows of its messages: one thread may wait for what another one has posted, and
+/// MPI numbers the messages of all threads alike.
 pub struct Messages {
     /// Requests under way or at rest.
     pub requests: Requests,
@@ -25,10 +27,27 @@ pub struct Messages {
     pub receives_lost: bool,
     /// Handles and sizes of datatypes; `u64::MAX` is no handle.
     pub types: [(u64, u64); 64],
-    /// Handles of the requests of the call in progress.
+}
+
+/// What a call of one thread needs from its start to its end.
+pub struct Scratch {
+    /// Handles of its requests.
     pub handles: Vec<u64>,
+    /// Requests that the process had made when it began.
+    pub made: u64,
     /// Statuses of our own, where the program does not want any.
     pub statuses: Vec<u8>,
+}
+
+impl Scratch {
+    /// No call yet.
+    pub fn new() -> Self {
+        Self {
+            handles: Vec::new(),
+            made: 0,
+            statuses: vec![0; 64],
+        }
+    }
 }
 
 /// That there are processes of a job started by this one is said once.
@@ -45,8 +64,6 @@ impl Messages {
             streams: Streams::new(),
             receives_lost: false,
             types: [(u64::MAX, 0); 64],
-            handles: Vec::new(),
-            statuses: vec![0; 64],
         }
     }
 }
@@ -141,13 +158,10 @@ impl<'a> Decoder<'a> {
     /// Before the call.
     #[inline]
     pub fn before(&mut self, t: &mut Thread, call: &Call) -> Before {
-        // Taken for the time of the call's decoding, as links are added to the thread meanwhile.
-        let Some(mut m) = t.decoding.take() else {
-            return Before::default();
-        };
-        let before = self.look(t, call, &mut m);
-        t.decoding = Some(m);
-        before
+        match shared::messages() {
+            Some(mut m) => self.look(t, call, &mut m),
+            None => Before::default(),
+        }
     }
 
     fn look(&mut self, t: &mut Thread, call: &Call, m: &mut Messages) -> Before {
@@ -157,15 +171,15 @@ impl<'a> Decoder<'a> {
                 (out.comm_handle, out.comm) = self.comm();
                 self.look_at_message(t, m, &mut out);
             }
-            Class::Wait | Class::Test => self.look_at_requests(m),
+            Class::Wait | Class::Test => self.look_at_requests(t, m),
             Class::Start => {
-                self.gather_handles(m);
+                self.gather_handles(t);
                 out.params = Some(self.start(t, call, m));
             }
-            Class::CommFree | Class::RequestFree => self.gather_handles(m),
+            Class::CommFree | Class::RequestFree => self.gather_handles(t),
             Class::Cancel => {
-                self.gather_handles(m);
-                let handle = m.handles.first().copied();
+                self.gather_handles(t);
+                let handle = t.scratch.handles.first().copied();
                 if let Some(request) = handle.and_then(|h| m.requests.get(h)) {
                     request.cancelled = true;
                 }
@@ -176,7 +190,7 @@ impl<'a> Decoder<'a> {
                 (out.source, out.recv_tag) = (self.int(Role::Source), self.int(Role::Tag));
                 out.params = Some(self.params(out.comm, out.source, out.recv_tag, 0));
                 if self.shape.at(Role::Message).is_some() && !self.known(&out) {
-                    self.own_status(m);
+                    self.own_status(t);
                 }
             }
             _ if self.function.is_collective() => {
@@ -255,7 +269,7 @@ impl<'a> Decoder<'a> {
                 out.recv_id = recv_id(m, out.comm, out.source, out.recv_tag);
             }
             if !known && self.function.mode == Mode::Blocking {
-                self.own_status(m);
+                self.own_status(t);
             }
         } else if self.shape.at(Role::Message).is_some() {
             let bytes = self.bytes(m, Role::Count, Role::Type);
@@ -267,14 +281,14 @@ impl<'a> Decoder<'a> {
     }
 
     /// Copies the handles of the call's requests: the call overwrites them.
-    fn gather_handles(&self, m: &mut Messages) {
-        m.handles.clear();
+    fn gather_handles(&self, t: &mut Thread) {
+        let handles = &mut t.scratch.handles;
+        handles.clear();
         let one = self.shape.at(Role::Req).or(self.shape.at(Role::Newcomm));
         match (self.shape.at(Role::Reqs), one) {
             (Some(at), _) => {
                 let n = self.int(Role::N).max(0) as usize;
-                m.handles
-                    .extend((0..n).map(|i| self.args.handle_at(at, i, &self.library.request)));
+                handles.extend((0..n).map(|i| self.args.handle_at(at, i, &self.library.request)));
             }
             (None, Some(at)) => {
                 let f2c = if self.function.class == Class::CommFree {
@@ -282,23 +296,24 @@ impl<'a> Decoder<'a> {
                 } else {
                     &self.library.request
                 };
-                m.handles.push(self.args.handle_at(at, 0, f2c));
+                handles.push(self.args.handle_at(at, 0, f2c));
             }
             _ => {}
         }
     }
 
     /// A wildcard receive may be among them: whatever completes must have a status.
-    fn look_at_requests(&mut self, m: &mut Messages) {
-        self.gather_handles(m);
-        self.own_status(m);
-        self.own_statuses(m, m.handles.len());
+    fn look_at_requests(&mut self, t: &mut Thread, m: &Messages) {
+        self.gather_handles(t);
+        t.scratch.made = m.requests.made;
+        self.own_status(t);
+        self.own_statuses(t);
     }
 
     /// Requests are started; gives what the call is counted by: the one request's partner and tag, and
     /// the bytes of all.
     fn start(&self, t: &mut Thread, call: &Call, m: &mut Messages) -> Params {
-        let handles = std::mem::take(&mut m.handles);
+        let handles = std::mem::take(&mut t.scratch.handles);
         let mut params = NO_PARAMS;
         for handle in &handles {
             let Some(request) = m.requests.get(*handle).copied() else {
@@ -329,7 +344,7 @@ impl<'a> Decoder<'a> {
                 request.active = true;
             }
         }
-        m.handles = handles;
+        t.scratch.handles = handles;
         params
     }
 
@@ -350,9 +365,8 @@ impl<'a> Decoder<'a> {
         if self.polls() && flag.is_some_and(|at| self.args.int_at(at, 0) == 0) {
             return (params, true);
         }
-        if let Some(mut m) = t.decoding.take() {
+        if let Some(mut m) = shared::messages() {
             self.conclude(t, call, &before, &params, &mut m);
-            t.decoding = Some(m);
         }
         if self.function.mode == Mode::Persistent {
             // Bytes move when the request is started.
@@ -404,9 +418,9 @@ impl<'a> Decoder<'a> {
                     comms::created(self.function.name, self.args, at);
                 }
             }
-            (Class::CommFree, _) => m.handles.iter().for_each(|h| comms::forget(*h)),
+            (Class::CommFree, _) => t.scratch.handles.iter().for_each(|h| comms::forget(*h)),
             (Class::RequestFree, _) => {
-                if let Some(handle) = m.handles.first().copied() {
+                if let Some(handle) = t.scratch.handles.first().copied() {
                     // Whether it is called off nobody will know.
                     if let Some(request) = m.requests.get(handle).copied().filter(|r| r.cancelled) {
                         self.call_off(m, &request, 0);
@@ -445,6 +459,7 @@ impl<'a> Decoder<'a> {
             return;
         };
         m.requests.insert(Request {
+            made: 0,
             handle: self.args.handle_at(at, 0, &self.library.message) | MATCHED,
             work: Work::Matched,
             persistent: false,
@@ -500,6 +515,7 @@ impl<'a> Decoder<'a> {
             me().wrapping_add_signed(params.peer)
         };
         let request = Request {
+            made: 0,
             handle,
             work,
             persistent: self.function.mode == Mode::Persistent,

@@ -184,6 +184,15 @@ impl Spool {
         Some((rows.cast(), desc))
     }
 
+    /// Makes a table of one row, which is its writer's alone.
+    pub fn row<R: Row + Default>(&mut self, thread: u32) -> Option<&'static mut R> {
+        let mut table = self.table::<R>(thread, 1, false)?;
+        let row = table.push(R::default())?;
+        let row = std::ptr::from_mut(table.get(row)?);
+        // SAFETY: in the mapping, which stays; the table that could lend it again is gone.
+        Some(unsafe { &mut *row })
+    }
+
     /// Adds a communicator; gives its index. Where the table is full, `same_members` is taken, the index
     /// of an earlier one.
     pub fn add_comm(&mut self, comm: CommRow, same_members: Option<u16>) -> Option<u16> {

@@ -1,31 +1,35 @@
 //! Statuses: our own where the program wants none and a wildcard must be known, and what they say.
 
 use crate::abi;
-use crate::roles::{Decoder, Messages};
+use crate::roles::Decoder;
+use crate::thread::Thread;
 use headwater_mpi_abi::Role;
 
 impl Decoder<'_> {
     /// Where the program does not want a status and we need one, passes ours.
-    pub fn own_status(&mut self, m: &mut Messages) {
+    pub fn own_status(&mut self, t: &mut Thread) {
         let Some(at) = self.shape.at(Role::Status) else {
             return;
         };
         let raw = self.args.raw(at);
         if self.ignored(raw) {
-            self.args.replace(at, m.statuses.as_mut_ptr() as u64);
+            self.args
+                .replace(at, t.scratch.statuses.as_mut_ptr() as u64);
         }
     }
 
-    /// The same for an array of `n` statuses.
-    pub fn own_statuses(&mut self, m: &mut Messages, n: usize) {
+    /// The same for an array of statuses, one for each request of the call.
+    pub fn own_statuses(&mut self, t: &mut Thread) {
         let Some(at) = self.shape.at(Role::Statuses) else {
             return;
         };
         let raw = self.args.raw(at);
         if self.ignored(raw) {
-            m.statuses
-                .resize(m.statuses.len().max(n * self.abi.status_bytes), 0);
-            self.args.replace(at, m.statuses.as_mut_ptr() as u64);
+            let scratch = &mut t.scratch;
+            let needed = scratch.handles.len() * self.abi.status_bytes;
+            let length = scratch.statuses.len().max(needed);
+            scratch.statuses.resize(length, 0);
+            self.args.replace(at, scratch.statuses.as_mut_ptr() as u64);
         }
     }
 

@@ -11,12 +11,12 @@ use crate::context::{Contexts, NONE};
 use crate::off_core::{OffCore, run_delay};
 use crate::polls::{LONGEST_ROW, Polls, Times};
 use crate::process::{self, RECORDING};
-use crate::roles::Messages;
+use crate::roles::Scratch;
 use crate::stack::Stack;
 use crate::table::{Table, mix2};
 use crate::window::Windows;
 use crate::{clock, sampler};
-use headwater_format::spool::layout::{CallRow, FileHeader, MessageRow, SampleRow, SegmentRow};
+use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::run::EventKind;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -132,8 +132,8 @@ pub struct Thread {
     windows: Windows,
     /// Links of the call in progress.
     pub links: Vec<Link>,
-    /// What is known of requests and messages; away while a call is being decoded.
-    pub decoding: Option<Box<Messages>>,
+    /// What the call in progress needs.
+    pub scratch: Scratch,
     stack: Stack,
     /// Stack pointer of the call in progress.
     call_sp: u64,
@@ -147,7 +147,7 @@ pub struct Thread {
     /// What our own bookkeeping between two calls takes at the least, nanoseconds.
     bookkeeping: u64,
     left: u32,
-    header: &'static mut FileHeader,
+    totals: &'static mut ThreadRow,
     last_ctx: u32,
     left_ns: u64,
     cpu_read: u64,
@@ -194,7 +194,7 @@ impl Thread {
                 message_limit: u64::MAX,
                 windows: Windows::new(spool.table(number, Windows::ROWS, false)?),
                 links: Vec::with_capacity(256),
-                decoding: Some(Box::new(Messages::new())),
+                scratch: Scratch::new(),
                 stack,
                 call_sp: 0,
                 mpi_cpu: 0,
@@ -204,7 +204,7 @@ impl Thread {
                 polls: Polls::default(),
                 bookkeeping: 0,
                 left: CHECKED - 1,
-                header: spool.header(),
+                totals: spool.row(number)?,
                 last_ctx: NONE,
                 left_ns: now,
                 cpu_read: clock::thread_cpu(),
@@ -366,7 +366,7 @@ impl Thread {
         let Ok(core) = u64::try_from(unsafe { libc::sched_getcpu() }) else {
             return;
         };
-        let Some((others, told_apart)) = self.header.on_cores.split_last_mut() else {
+        let Some((others, told_apart)) = self.totals.on_cores.split_last_mut() else {
             return;
         };
         let mut places = told_apart.iter_mut();
@@ -377,9 +377,7 @@ impl Thread {
 
     /// Counts a core change that the sampler saw.
     pub fn migrated(&mut self) {
-        if let Some(count) = self.header.usage.get_mut(4) {
-            *count += 1;
-        }
+        self.totals.migrations += 1;
     }
 }
 
@@ -466,7 +464,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
             if t.polls.times.wall + t.polls.between > LONGEST_ROW {
                 t.count_polls();
             }
-            t.header.end_ns = now;
+            t.totals.end_ns = now;
             t.leave_at(now, false);
             t.in_mpi.store(false, Ordering::Relaxed);
             return;
@@ -488,7 +486,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     };
     t.count_calls(&call, params, once, spent);
     t.mpi_cpu += spent.cpu;
-    t.header.end_ns = now;
+    t.totals.end_ns = now;
     for i in 0..t.links.len() {
         if let Some(link) = t.links.get(i).copied().filter(|l| says_when(l, wall)) {
             t.sample_message(&link, call.ctx, call.func, params.comm, call.enter_ns, now);

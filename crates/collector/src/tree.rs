@@ -96,18 +96,14 @@ impl Tree {
         type Set = unsafe extern "C" fn(u64, u64) -> i32;
         type Create = unsafe extern "C" fn(u64, u64, *mut u64) -> i32;
         type Free = unsafe extern "C" fn(*mut u64) -> i32;
-        let names = [
+        let real = abi::all([
             "MPI_Comm_get_errhandler",
             "MPI_Comm_set_errhandler",
             "MPI_Errhandler_free",
             "MPI_Comm_group",
             "MPI_Comm_create",
             "MPI_Group_free",
-        ];
-        let real = names.map(abi::pmpi);
-        if real.contains(&0) {
-            return None;
-        }
+        ])?;
         let (mut handler, mut group, mut comm) = (0u64, 0u64, 0u64);
         // SAFETY: the library's functions with arguments of their signatures, called by all ranks; new
         // handles are written in the library's width, and freed only where there are some.

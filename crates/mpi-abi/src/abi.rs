@@ -49,6 +49,8 @@ pub struct Abi {
     pub in_place: u64,
     /// `MPI_ERR_OTHER`.
     pub err_other: i32,
+    /// `MPI_THREAD_MULTIPLE`.
+    pub thread_multiple: i32,
     /// Whether Fortran calls go to `PMPI_*` past the C wrappers.
     pub fortran_past_c: bool,
     /// The same for calls of `mpi_f08` that have no buffer.
@@ -73,6 +75,7 @@ const FAMILIES: [Abi; 3] = [
         errors_return: None,
         in_place: 1,
         err_other: 16,
+        thread_multiple: 3,
         fortran_past_c: true,
         f08_past_c: true,
     },
@@ -93,6 +96,7 @@ const FAMILIES: [Abi; 3] = [
         errors_return: Some(0x5400_0001),
         in_place: u64::MAX,
         err_other: 15,
+        thread_multiple: 3,
         fortran_past_c: false,
         f08_past_c: true,
     },
@@ -113,6 +117,7 @@ const FAMILIES: [Abi; 3] = [
         errors_return: Some(0x143),
         in_place: 1,
         err_other: 16,
+        thread_multiple: 4096,
         fortran_past_c: true,
         f08_past_c: true,
     },

@@ -33,7 +33,7 @@ impl Thread {
             row.runq_ns += spent.runq;
             row.blocked_ns += spent.blocked;
         }
-        self.header.runq_ns += spent.runq;
+        self.totals.runq_ns += spent.runq;
     }
 
     /// Counts calls with the same parameters.
@@ -81,8 +81,8 @@ impl Thread {
             row.runq_ns += spent.runq;
             row.max_wall_ns = row.max_wall_ns.max(times.longest);
         }
-        self.header.mpi_ns += times.wall;
-        self.header.runq_ns += spent.runq;
+        self.totals.mpi_ns += times.wall;
+        self.totals.runq_ns += spent.runq;
     }
 
     /// Counts what a row of idle polls has gathered, as one event.

@@ -488,3 +488,30 @@ fn children_of_the_program_do_not_write_over_it() {
         assert_eq!(peers, [peer::UNKNOWN], "{}", case.library);
     }
 }
+
+#[test]
+fn threads_may_wait_for_what_others_have_posted() {
+    let _alone = alone();
+    for case in cases("threads.c") {
+        for arguments in [&[][..], &["in turn"]] {
+            let out = case.unchanged("", arguments);
+            assert!(out.status.success());
+            if String::from_utf8_lossy(&out.stdout).contains("no threads") {
+                eprintln!("{} has no threads that call MPI at once", case.library);
+                continue;
+            }
+            let run = case.recorded();
+            let what = format!("{} {arguments:?}", case.library);
+            assert_eq!(calls_of(&run, "MPI_Send"), 3200, "{what}");
+            assert_eq!(joined(&run), 3200, "{what}");
+            // A message has as many numbers as its tag says, and each tag has places of its own.
+            let sizes = run.messages.iter().map(|m| (m.bytes, m.sampled));
+            let whole = |(bytes, count): (u64, u64)| (1..=4).any(|n| bytes == 8 * n * count);
+            assert!({ sizes }.all(whole), "{what}: {:?}", run.messages);
+            let in_mpi: Vec<u64> = run.ranks.iter().map(|r| r.mpi_wall_ns).collect();
+            let calls = |rank| run.calls.iter().filter(move |c| c.rank == rank);
+            let counted = [0, 1].map(|rank| calls(rank).map(|c| c.wall_ns).sum::<u64>());
+            assert_eq!(in_mpi, counted, "{what}: no thread's time is lost");
+        }
+    }
+}

@@ -14,10 +14,10 @@ pub const MERGED_NAME: &str = "merged.spool";
 /// Ending of process files.
 pub const PROCESS_ENDING: &str = ".spool";
 /// Version of rows and header.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
-/// Cores that a process's time is told apart by; the last place is that of all others.
+/// Cores that a thread's time is told apart by; the last place is that of all others.
 pub const MOST_CORES: usize = 16;
 /// Counters that a sample can hold.
 pub const MOST_COUNTERS: usize = 8;
@@ -53,6 +53,8 @@ pub enum Kind {
     Events = 7,
     /// [`MessageRow`]
     Messages = 8,
+    /// [`ThreadRow`]
+    Threads = 9,
 }
 
 /// Where a table is.
@@ -131,21 +133,15 @@ pub struct FileHeader {
     pub before_init_cpu_ns: u64,
     /// Clock when `MPI_Init` was left.
     pub init_ns: u64,
-    /// Clock when `MPI_Finalize` was entered, or of the last sign of life.
+    /// Clock when `MPI_Finalize` was entered; threads have their last signs of life.
     pub end_ns: u64,
     /// CPU time of the process between the two; 0 until it has finished.
     pub cpu_ns: u64,
-    /// Wall time inside MPI between the two.
-    pub mpi_ns: u64,
-    /// Run-queue delay between the two.
-    pub runq_ns: u64,
-    /// Page faults without and with disk, switches with and without consent, between the two, 0 until it
-    /// has finished; migrations so far.
-    pub usage: [u64; 5],
+    /// Page faults without and with disk, switches with and without consent, between the two; 0 until it
+    /// has finished.
+    pub usage: [u64; 4],
     /// The same when `MPI_Init` was left, from which `usage` is counted.
-    pub usage_before: [u64; 5],
-    /// Cores that the process was seen on, in the order of first sight.
-    pub on_cores: [CoreTime; MOST_CORES],
+    pub usage_before: [u64; 4],
     /// How this clock compares with rank 0's, at the start and at the end.
     pub alignments: [Alignment; 2],
     /// Host name.
@@ -164,6 +160,22 @@ pub struct FileHeader {
     pub notes: [u8; 1024],
     /// Tables.
     pub descs: [Desc; MOST_TABLES],
+}
+
+/// What a thread did in all. Only it writes here.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct ThreadRow {
+    /// Clock at its last sign of life.
+    pub end_ns: u64,
+    /// Wall time inside MPI.
+    pub mpi_ns: u64,
+    /// Run-queue delay.
+    pub runq_ns: u64,
+    /// Core changes that samples found.
+    pub migrations: u64,
+    /// Cores that it was seen on, in the order of first sight.
+    pub on_cores: [CoreTime; MOST_CORES],
 }
 
 /// A loaded module.
@@ -350,7 +362,8 @@ macro_rules! rows {
 
 rows! {
     ModuleRow => Modules, CommRow => Comms, ContextRow => Contexts, SegmentRow => Segments,
-    CallRow => Calls, SampleRow => Samples, EventRow => Events, MessageRow => Messages
+    CallRow => Calls, SampleRow => Samples, EventRow => Events, MessageRow => Messages,
+    ThreadRow => Threads
 }
 
 /// The bytes of a row.

@@ -1,8 +1,8 @@
 //! From the spool of all ranks to one run: modules and contexts united, rows renumbered.
 
 use super::layout::{
-    CallRow, CommRow, ContextRow, CoreTime, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC,
-    MERGED_NAME, MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, VERSION,
+    CallRow, CommRow, ContextRow, Desc, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC,
+    MERGED_NAME, MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, ThreadRow, VERSION,
     read_header, read_rows, text,
 };
 use super::{clock, join};
@@ -20,6 +20,26 @@ const MOST_RANKS: u32 = 1 << 24;
 struct Part {
     header: FileHeader,
     bytes: Vec<u8>,
+}
+
+impl Part {
+    fn descs(&self) -> impl Iterator<Item = &Desc> {
+        self.header.descs.iter().take(self.header.tables as usize)
+    }
+
+    /// What its threads did in all.
+    fn threads(&self) -> Vec<ThreadRow> {
+        let tables = self.descs().map(|d| read_rows(&self.bytes, d));
+        tables.flatten().collect()
+    }
+
+    /// Nanoseconds from `MPI_Init` to the end.
+    fn wall_ns(&self) -> u64 {
+        let threads = self.threads();
+        let last = threads.iter().map(|t| t.end_ns).max().unwrap_or(0);
+        let end = last.max(self.header.end_ns);
+        end.saturating_sub(self.header.init_ns)
+    }
 }
 
 /// What rows of one rank and thread are renumbered by.
@@ -177,8 +197,7 @@ fn unite(parts: &[Part]) -> Run {
         run.ranks.push(rank_info(part, &run.header));
         for thread in threads(part) {
             let of = |kind: Kind| {
-                let tables = part.header.descs.iter().take(part.header.tables as usize);
-                tables
+                part.descs()
                     .filter(move |d| d.thread == thread && d.kind == kind as u32)
                     .copied()
                     .collect::<Vec<_>>()
@@ -272,8 +291,7 @@ fn unite(parts: &[Part]) -> Run {
 }
 
 fn threads(part: &Part) -> Vec<u32> {
-    let tables = part.header.descs.iter().take(part.header.tables as usize);
-    let mut all: Vec<u32> = tables
+    let mut all: Vec<u32> = (part.descs())
         .filter(|d| d.kind > Kind::Comms as u32)
         .map(|d| d.thread)
         .collect();
@@ -289,7 +307,7 @@ fn part_modules(
     known: &mut FxHashMap<Module, u32>,
 ) -> Vec<(u64, u64, u64, u32)> {
     let mut out = Vec::new();
-    for desc in part.header.descs.iter().take(part.header.tables as usize) {
+    for desc in part.descs() {
         for row in read_rows::<ModuleRow>(&part.bytes, desc) {
             let id = row.id.get(..row.id_bytes.min(32) as usize).unwrap_or(&[]);
             let module = Module {
@@ -310,7 +328,7 @@ fn part_modules(
 
 fn part_comms(part: &Part, run: &mut Run) -> Vec<u16> {
     let mut out = Vec::new();
-    for desc in part.header.descs.iter().take(part.header.tables as usize) {
+    for desc in part.descs() {
         for row in read_rows::<CommRow>(&part.bytes, desc) {
             let at = run
                 .comms
@@ -396,7 +414,8 @@ fn sample(r: &SampleRow, n: &Renumber, counters: usize) -> Sample {
 
 fn rank_info(part: &Part, header: &Header) -> RankInfo {
     let h = &part.header;
-    let host = text(&h.host);
+    let (host, threads) = (text(&h.host), part.threads());
+    let sum = |of: fn(&ThreadRow) -> u64| threads.iter().map(of).sum::<u64>();
     let at_end = |value: u64| (h.finished == 1).then_some(value);
     RankInfo {
         rank: h.rank,
@@ -406,25 +425,32 @@ fn rank_info(part: &Part, header: &Header) -> RankInfo {
         complete: h.finished == 1,
         before_init_wall_ns: h.before_init_wall_ns,
         before_init_cpu_ns: h.before_init_cpu_ns,
-        wall_ns: h.end_ns.saturating_sub(h.init_ns),
+        wall_ns: part.wall_ns(),
         cpu_ns: at_end(h.cpu_ns),
-        mpi_wall_ns: h.mpi_ns,
-        runq_ns: h.runq_ns,
+        mpi_wall_ns: sum(|t| t.mpi_ns),
+        runq_ns: sum(|t| t.runq_ns),
         minor_faults: at_end(h.usage[0]),
         major_faults: at_end(h.usage[1]),
         voluntary_switches: at_end(h.usage[2]),
         involuntary_switches: at_end(h.usage[3]),
-        migrations: h.usage[4],
-        core: main_core(&h.on_cores),
+        migrations: sum(|t| t.migrations),
+        core: main_core(&threads),
     }
 }
 
-/// The core of two thirds of the time or more.
-fn main_core(on: &[CoreTime]) -> Option<u64> {
-    let all: u64 = on.iter().map(|c| c.cpu_ns).sum();
-    let (_, told_apart) = on.split_last()?;
-    let main = told_apart.iter().max_by_key(|c| c.cpu_ns)?;
-    (all > 0 && 3 * main.cpu_ns >= 2 * all).then_some(main.core)
+/// The core of two thirds of the time of all threads or more.
+fn main_core(threads: &[ThreadRow]) -> Option<u64> {
+    let mut all = 0;
+    let mut by_core: FxHashMap<u64, u64> = FxHashMap::default();
+    for thread in threads {
+        all += thread.on_cores.iter().map(|c| c.cpu_ns).sum::<u64>();
+        let (_, told_apart) = thread.on_cores.split_last()?;
+        for on in told_apart {
+            *by_core.entry(on.core).or_default() += on.cpu_ns;
+        }
+    }
+    let main = by_core.into_iter().find(|(_, ns)| 3 * ns >= 2 * all);
+    main.filter(|_| all > 0).map(|(core, _)| core)
 }
 
 fn header(parts: &[Part]) -> Header {
@@ -455,9 +481,7 @@ fn header(parts: &[Part]) -> Header {
             out.nodes.push(host);
             out.cores.push(h.cores);
         }
-        out.wall_seconds = out
-            .wall_seconds
-            .max(h.end_ns.saturating_sub(h.init_ns) as f64 * 1e-9);
+        out.wall_seconds = out.wall_seconds.max(part.wall_ns() as f64 * 1e-9);
         for note in text(&h.notes).lines() {
             if !out.missing.iter().any(|m| m == note) {
                 out.missing.push(note.to_string());
@@ -485,7 +509,7 @@ fn header(parts: &[Part]) -> Header {
     }
     let lost: u64 = parts
         .iter()
-        .flat_map(|p| p.header.descs.iter().take(p.header.tables as usize))
+        .flat_map(Part::descs)
         .filter(|d| d.kind != Kind::Messages as u32)
         .map(|d| u64::from(d.dropped))
         .sum();
@@ -499,18 +523,32 @@ fn header(parts: &[Part]) -> Header {
 
 #[cfg(test)]
 mod tests {
+    use super::super::layout::{CoreTime, MOST_CORES};
     use super::*;
 
     #[test]
     fn a_main_core_is_one_of_two_thirds_of_the_time() {
-        let on = |times: [u64; 4]| {
-            let cores = times.iter().zip([5, 0, 9, 7]);
-            let cores = cores.map(|(&cpu_ns, core)| CoreTime { core, cpu_ns });
-            main_core(&cores.collect::<Vec<_>>())
+        let thread = |times: [u64; 3], others| {
+            let mut row = ThreadRow::default();
+            for (place, (cpu_ns, core)) in row
+                .on_cores
+                .iter_mut()
+                .zip(times.into_iter().zip([5, 0, 9]))
+            {
+                *place = CoreTime { core, cpu_ns };
+            }
+            row.on_cores[MOST_CORES - 1] = CoreTime {
+                core: 7,
+                cpu_ns: others,
+            };
+            row
         };
-        assert_eq!(on([1, 8, 1, 2]), Some(0));
-        assert_eq!(on([5, 7, 0, 0]), None);
-        assert_eq!(on([3, 0, 0, 9]), None, "the last place is that of several");
-        assert_eq!(on([0, 0, 0, 0]), None);
+        let on = |times, others| main_core(&[thread(times, others)]);
+        assert_eq!(on([1, 8, 1], 2), Some(0));
+        assert_eq!(on([5, 7, 0], 0), None);
+        assert_eq!(on([3, 0, 0], 9), None, "the last place is that of several");
+        assert_eq!(on([0, 0, 0], 0), None);
+        let two = [thread([1, 8, 0], 0), thread([9, 0, 0], 0)];
+        assert_eq!(main_core(&two), None, "each thread has one of its own");
     }
 }
