@@ -151,17 +151,13 @@ pub fn real(code: u32, caller: u64) -> usize {
 fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     let found = if kind == 0 {
         // The PMPI name, which nobody overrides.
-        C_NAMES.get(2 * id + 1).map_or(0, |name| match next(name) {
-            0 => beside(name, caller),
-            found => found,
-        })
+        C_NAMES
+            .get(2 * id + 1)
+            .map_or(0, |name| self::found(name, caller))
     } else {
         let name = FUNCTIONS.get(id).map_or("", |f| f.name).to_lowercase();
         let ending = FORTRAN.get(kind - 1).copied().unwrap_or("");
-        CString::new(name + ending).map_or(0, |name| match next(&name) {
-            0 => beside(&name, caller),
-            found => found,
-        })
+        CString::new(name + ending).map_or(0, |name| self::found(&name, caller))
     };
     place.store(found, Relaxed);
     found
@@ -169,7 +165,18 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
 
 /// A PMPI function by its C name; 0 where there is none.
 pub fn pmpi(name: &str) -> usize {
-    id_of(name).map_or(0, |id| real(u32::from(id.0), 0))
+    match id_of(name) {
+        Some(id) => real(u32::from(id.0), 0),
+        None => CString::new(format!("P{name}")).map_or(0, |name| found(&name, 0)),
+    }
+}
+
+/// What has this name behind this object, or in the objects that `caller` sees.
+fn found(name: &CStr, caller: u64) -> usize {
+    match next(name) {
+        0 => beside(name, caller),
+        found => found,
+    }
 }
 
 /// PMPI functions by their C names; `None` where the library lacks any.
@@ -222,8 +229,14 @@ pub fn learn() -> Option<&'static Library> {
     if let Some(known) = LIBRARY.get() {
         return Some(known);
     }
-    // SAFETY: plain queries of the loader.
-    let symbol = |name: &CStr| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 };
+    // What everybody sees, which may be a program's own copy, before what the library has.
+    let symbol = |name: &CStr| {
+        // SAFETY: a plain query of the loader.
+        match unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 } {
+            0 => beside(name, 0) as u64,
+            found => found,
+        }
+    };
     let version = version();
     let world_symbol = symbol(c"ompi_mpi_comm_world");
     let object = object_of(pmpi("MPI_Send"));

@@ -7,7 +7,7 @@ use crate::guarded;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
-use crate::{abi, process, shared, thread, tree};
+use crate::{abi, process, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -179,6 +179,7 @@ fn record(
 
 /// `MPI_Init` and its Fortran and threaded twins: recording begins when it has returned.
 fn init(real: usize, args: &Args) -> i32 {
+    let _ = std::panic::catch_unwind(weak::undo);
     // SAFETY: the library's own function for these arguments.
     let result = unsafe { args.call(real) };
     // A Fortran `mpi_init` may come by here twice, through its C twin.

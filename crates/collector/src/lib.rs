@@ -45,4 +45,5 @@ mod trampoline;
 mod tree;
 mod unwind;
 mod volume;
+mod weak;
 mod window;

@@ -215,6 +215,7 @@ fn note_modules() -> Vec<Loaded> {
 
 /// Notes libraries that were opened since the last look; unwinding into them works from now on.
 pub fn look_at_modules() {
+    crate::weak::undo();
     let modules = note_modules();
     // The old tables stay: a handler may be using them.
     TABLES.store(

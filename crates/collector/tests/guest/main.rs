@@ -515,3 +515,17 @@ fn threads_may_wait_for_what_others_have_posted() {
         }
     }
 }
+
+#[test]
+fn programs_see_which_functions_their_library_has() {
+    let _alone = alone();
+    for case in cases("weak.c") {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success());
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        let has_mpi_4 = case.library == "mpich";
+        let first = said.lines().next().unwrap_or_default();
+        assert_eq!(first.starts_with("1 1 1"), has_mpi_4, "{said}");
+        assert_eq!(calls_of(&case.recorded(), "MPI_Barrier"), 2);
+    }
+}
