@@ -12,6 +12,7 @@ mod score;
 mod setup;
 mod shell;
 mod testbed;
+mod wheels;
 
 use std::process::ExitCode;
 

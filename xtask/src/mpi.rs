@@ -1,6 +1,7 @@
 //! The MPI libraries that the testbed runs on.
 
 use crate::setup;
+use crate::wheels;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -58,7 +59,7 @@ impl Mpi {
     /// Sets what running its programs needs.
     pub fn prepare(self, command: &mut Command) -> Result<(), String> {
         if self == Self::Intel {
-            let place = setup::intel()?;
+            let place = wheels::intel()?;
             let links = setup::target().join("impi-links");
             std::fs::create_dir_all(&links).map_err(|e| e.to_string())?;
             for (ours, theirs) in [
@@ -83,7 +84,7 @@ impl Mpi {
     /// Its launcher, where the one that the program's library names is another.
     pub fn launcher(self) -> Result<Option<PathBuf>, String> {
         Ok(if self == Self::Intel {
-            Some(setup::intel()?.join("bin/mpiexec.hydra"))
+            Some(wheels::intel()?.join("bin/mpiexec.hydra"))
         } else {
             None
         })

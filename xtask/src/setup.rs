@@ -2,6 +2,7 @@
 
 use crate::needs;
 use crate::shell::{Done, output, root, run};
+use crate::wheels;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -43,32 +44,5 @@ pub fn setup(all: bool) -> Done {
             format!("cargo {tool} is missing; type:  rustup component add {component}")
         })?;
     }
-    intel().map(|_| ())
-}
-
-/// Where Intel MPI is; installs its wheel if it is nowhere.
-pub fn intel() -> Result<PathBuf, String> {
-    if let Some(given) = std::env::var_os("HEADWATER_IMPI")
-        .map(PathBuf::from)
-        .filter(|p| p.join("bin/mpiexec.hydra").exists())
-    {
-        return Ok(given);
-    }
-    let place = target().join("impi");
-    if !place.join("bin/mpiexec.hydra").exists() {
-        println!(
-            "installing Intel MPI (the package impi-rt) into {}",
-            place.display()
-        );
-        let dir = place.display().to_string();
-        output(Command::new("python3").args(["-m", "venv", &dir]))
-            .and_then(|_| {
-                let pip = place.join("bin/pip");
-                output(Command::new(pip).args(["-q", "install", "impi-rt==2021.*"]))
-            })
-            .map_err(|e| {
-                format!("{e}; install Intel MPI by hand and set HEADWATER_IMPI to the directory that has bin/mpiexec.hydra")
-            })?;
-    }
-    Ok(place)
+    wheels::install()
 }
