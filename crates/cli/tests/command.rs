@@ -3,7 +3,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
-use support::{PROGRAM, built, collector, headwater, said};
+use support::{PROGRAM, built, collector, headwater, said, target};
 
 /// The commands that users are shown, besides those that make man pages and completions.
 const COMMANDS: [&str; 7] = [
@@ -23,9 +23,22 @@ fn app(dir: &Path, library: &str) -> Option<PathBuf> {
 
 #[test]
 fn a_program_is_recorded_under_each_library_with_every_call_counted() {
-    for library in ["openmpi", "mpich"] {
+    // Beside the distribution's, those that `cargo xtask setup` installs: each has its own launcher.
+    for library in [
+        "mpicc.openmpi",
+        "mpicc.mpich",
+        "openmpi5/bin/mpicc",
+        "mpich5/bin/mpicc",
+        "mpich5/bin/mpicc_abi",
+        "impi/bin/mpicc",
+    ] {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let Some(program) = app(dir.path(), library) else {
+        let compiler = if library.contains('/') {
+            target().join(library).display().to_string()
+        } else {
+            library.to_string()
+        };
+        let Some(program) = built(&compiler, dir.path(), "app", PROGRAM, &[]) else {
             continue;
         };
         let out = headwater(dir.path())

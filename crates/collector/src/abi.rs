@@ -22,8 +22,6 @@ pub struct Library {
     pub comm_null: u64,
     /// `MPI_BYTE`.
     pub byte: u64,
-    /// `MPI_ERRORS_RETURN`.
-    pub errors_return: u64,
     /// Addresses that are Fortran's `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
     pub fortran_ignore: Vec<u64>,
     /// Addresses that are Fortran's `MPI_IN_PLACE`.
@@ -40,7 +38,7 @@ pub struct Library {
     pub version: String,
 }
 
-/// A function such as `MPI_Comm_f2c`.
+/// A function such as `MPI_Comm_f2c`, in the standard ABI `MPI_Comm_fromint`.
 pub struct Conversion(usize);
 
 impl Conversion {
@@ -150,10 +148,12 @@ pub fn real(code: u32, caller: u64) -> usize {
 #[cold]
 fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     let found = if kind == 0 {
-        // The PMPI name, which nobody overrides.
-        C_NAMES
-            .get(2 * id + 1)
-            .map_or(0, |name| self::found(name, caller))
+        // The PMPI name, which nobody overrides; a library that has none is called by the other.
+        let name = |i| C_NAMES.get(2 * id + i).copied().unwrap_or(c"");
+        match self::found(name(1), caller) {
+            0 => next(name(0)),
+            found => found,
+        }
     } else {
         let name = FUNCTIONS.get(id).map_or("", |f| f.name).to_lowercase();
         let ending = FORTRAN.get(kind - 1).copied().unwrap_or("");
@@ -167,7 +167,13 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
 pub fn pmpi(name: &str) -> usize {
     match id_of(name) {
         Some(id) => real(u32::from(id.0), 0),
-        None => CString::new(format!("P{name}")).map_or(0, |name| found(&name, 0)),
+        // Not wrapped by us, so that the other name is the library's as well.
+        None => [format!("P{name}"), name.to_string()]
+            .into_iter()
+            .filter_map(|name| CString::new(name).ok())
+            .map(|name| found(&name, 0))
+            .find(|found| *found != 0)
+            .unwrap_or(0),
     }
 }
 
@@ -224,32 +230,60 @@ fn object_of(address: usize) -> String {
     }
 }
 
+/// The first number of the standard ABI's version; `None` where the library cannot tell.
+fn standard() -> Option<i32> {
+    let real = Some(pmpi("MPI_Abi_get_version")).filter(|real| *real != 0)?;
+    let (mut major, mut minor) = (-1i32, -1i32);
+    // SAFETY: legal at any time; writes two ints.
+    unsafe {
+        let get: unsafe extern "C" fn(*mut i32, *mut i32) -> i32 = std::mem::transmute(real);
+        get(&mut major, &mut minor);
+    }
+    Some(major)
+}
+
+/// A symbol of the MPI library: what everybody sees, which may be a program's own copy, before what the
+/// library has.
+fn symbol(name: &CStr) -> u64 {
+    // SAFETY: a plain query of the loader.
+    match unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 } {
+        0 => beside(name, 0) as u64,
+        found => found,
+    }
+}
+
+/// What a library that is not known is called: what it says of itself and where it is.
+pub fn name() -> String {
+    let version = version();
+    let line = version.lines().next().unwrap_or("").trim();
+    let object = object_of(pmpi("MPI_Init"));
+    if line.is_empty() {
+        object
+    } else {
+        format!("{line} ({object})")
+    }
+}
+
 /// Finds out which library this is. Gives `None` for one that is not known.
 pub fn learn() -> Option<&'static Library> {
     if let Some(known) = LIBRARY.get() {
         return Some(known);
     }
-    // What everybody sees, which may be a program's own copy, before what the library has.
-    let symbol = |name: &CStr| {
-        // SAFETY: a plain query of the loader.
-        match unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 } {
-            0 => beside(name, 0) as u64,
-            found => found,
-        }
-    };
     let version = version();
     let world_symbol = symbol(c"ompi_mpi_comm_world");
     let object = object_of(pmpi("MPI_Send"));
     let abi = recognise(&Evidence {
         ompi_world: world_symbol != 0,
+        mpir: symbol(c"MPIR_Err_create_code") != 0,
+        standard: standard(),
         object: &object,
         version: &version,
     })?;
-    let convert = |name: &CStr| {
-        Conversion(if abi.family == Family::Mpich {
-            0
-        } else {
-            symbol(name) as usize
+    let convert = |f2c: &CStr, fromint: &CStr| {
+        Conversion(match abi.family {
+            Family::Mpich => 0,
+            Family::OpenMpi => symbol(f2c) as usize,
+            Family::Standard => symbol(fromint) as usize,
         })
     };
     let fortran = |names: &[&CStr]| {
@@ -265,9 +299,6 @@ pub fn learn() -> Option<&'static Library> {
             .comm_null
             .unwrap_or_else(|| symbol(c"ompi_mpi_comm_null")),
         byte: abi.byte.unwrap_or_else(|| symbol(c"ompi_mpi_byte")),
-        errors_return: abi
-            .errors_return
-            .unwrap_or_else(|| symbol(c"ompi_mpi_errors_return")),
         fortran_ignore: fortran(&[
             c"mpi_fortran_status_ignore_",
             c"mpi_fortran_statuses_ignore_",
@@ -275,10 +306,10 @@ pub fn learn() -> Option<&'static Library> {
             c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
         ]),
         fortran_in_place: fortran(&[c"mpi_fortran_in_place_"]),
-        comm: convert(c"PMPI_Comm_f2c"),
-        request: convert(c"PMPI_Request_f2c"),
-        datatype: convert(c"PMPI_Type_f2c"),
-        message: convert(c"PMPI_Message_f2c"),
+        comm: convert(c"PMPI_Comm_f2c", c"PMPI_Comm_fromint"),
+        request: convert(c"PMPI_Request_f2c", c"PMPI_Request_fromint"),
+        datatype: convert(c"PMPI_Type_f2c", c"PMPI_Type_fromint"),
+        message: convert(c"PMPI_Message_f2c", c"PMPI_Message_fromint"),
         version,
     };
     ABI.store(std::ptr::from_ref(abi).cast_mut(), Relaxed);

@@ -219,8 +219,11 @@ fn told(name: &str) -> i32 {
 }
 
 fn begin() {
-    let yes = told("MPI_Initialized");
-    let Some(library) = abi::learn().filter(|_| yes != 0) else {
+    if told("MPI_Initialized") == 0 {
+        return;
+    }
+    let Some(library) = abi::learn() else {
+        process::unknown_library(&abi::name());
         return;
     };
     // Its parents record into the same directory, and their ranks have the same numbers.

@@ -4,6 +4,7 @@ use crate::clock;
 use crate::modules::{Loaded, copy_text, loaded, removals};
 use crate::spool::Spool;
 use crate::unwind::Tables;
+use headwater_format::spool::layout::UNKNOWN_NAME;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -79,6 +80,14 @@ fn directory() -> Option<PathBuf> {
         ))
         .join("spool"),
     )
+}
+
+/// Leaves word in place of a spool that the MPI library, which is called `name`, is not known.
+pub fn unknown_library(name: &str) {
+    let Some(dir) = directory() else { return };
+    // Who reads it says that nothing was recorded, which it also does where this cannot be written.
+    let _ =
+        std::fs::create_dir_all(&dir).and_then(|()| std::fs::write(dir.join(UNKNOWN_NAME), name));
 }
 
 /// Cores that the process may use, and as text.

@@ -78,6 +78,13 @@ fn children(rank: u32, size: u32) -> impl DoubleEndedIterator<Item = u32> {
         .filter(move |child| *child < size)
 }
 
+/// An error handler.
+type Quiet = unsafe extern "C" fn(*mut u64, *mut i32);
+
+/// Leaves errors to the result of the call. One of our own, because libraries with the standard ABI
+/// disagree on the constant for it: Intel's has the values of returning and aborting the other way round.
+unsafe extern "C" fn quiet(_comm: *mut u64, _code: *mut i32) {}
+
 impl Tree {
     /// The rank above this one; none above rank 0.
     pub fn parent(&self) -> Option<u32> {
@@ -99,25 +106,32 @@ impl Tree {
         let real = abi::all([
             "MPI_Comm_get_errhandler",
             "MPI_Comm_set_errhandler",
+            "MPI_Comm_create_errhandler",
             "MPI_Errhandler_free",
             "MPI_Comm_group",
             "MPI_Comm_create",
             "MPI_Group_free",
         ])?;
-        let (mut handler, mut group, mut comm) = (0u64, 0u64, 0u64);
+        let (mut handler, mut ours, mut group, mut comm) = (0u64, 0u64, 0u64, 0u64);
         // SAFETY: the library's functions with arguments of their signatures, called by all ranks; new
         // handles are written in the library's width, and freed only where there are some.
         let made = unsafe {
             let get_handler: Get = std::mem::transmute(real[0]);
             let set_handler: Set = std::mem::transmute(real[1]);
-            let free_handler: Free = std::mem::transmute(real[2]);
-            let group_of: Get = std::mem::transmute(real[3]);
-            let create: Create = std::mem::transmute(real[4]);
-            let free_group: Free = std::mem::transmute(real[5]);
-            if get_handler(self.comm, &mut handler) != 0 {
+            let make_handler: unsafe extern "C" fn(Quiet, *mut u64) -> i32 =
+                std::mem::transmute(real[2]);
+            let free_handler: Free = std::mem::transmute(real[3]);
+            let group_of: Get = std::mem::transmute(real[4]);
+            let create: Create = std::mem::transmute(real[5]);
+            let free_group: Free = std::mem::transmute(real[6]);
+            if make_handler(quiet, &mut ours) != 0 {
                 return None;
             }
-            set_handler(self.comm, self.library.errors_return);
+            if get_handler(self.comm, &mut handler) != 0 {
+                free_handler(&mut ours);
+                return None;
+            }
+            set_handler(self.comm, abi::narrow(ours));
             let made = group_of(self.comm, &mut group) == 0 && {
                 let made = create(self.comm, abi::narrow(group), &mut comm) == 0;
                 free_group(&mut group);
@@ -125,6 +139,7 @@ impl Tree {
             };
             set_handler(self.comm, abi::narrow(handler));
             free_handler(&mut handler);
+            free_handler(&mut ours);
             made
         };
         made.then_some(comm)

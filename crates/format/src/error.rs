@@ -21,6 +21,11 @@ pub enum FormatError {
     /// The spool is empty.
     #[error("nothing was recorded in {path}: the program made no MPI call that could be seen", path = .0.display())]
     NothingRecorded(PathBuf),
+    /// The program ran with an MPI library that the collector does not know.
+    #[error(
+        "nothing was recorded: headwater does not know the MPI library {0}, and left the program alone; it knows Open MPI, MPICH and what has its binary interface (Intel MPI, MVAPICH, Cray MPICH), and the standard ABI of MPI 5"
+    )]
+    UnknownLibrary(String),
     /// Somebody records it at this moment.
     #[error("{path} is still being recorded (process {process}); wait for its end", path = .path.display())]
     BeingRecorded {

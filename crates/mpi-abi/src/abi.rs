@@ -1,7 +1,7 @@
 //! How MPI libraries represent handles, statuses and constants.
 //!
-//! The figures are those of the libraries' own headers; see also the MPI 5.0 standard, chapter on the
-//! ABI, for the last family.
+//! The figures are those of the libraries' own headers, with which a test compares them; see also the
+//! MPI 5.0 standard, chapter on the ABI, for the last family.
 
 /// Libraries that share a binary interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,15 +43,14 @@ pub struct Abi {
     pub comm_null: Option<u64>,
     /// `MPI_BYTE`, where it is not the address of a symbol.
     pub byte: Option<u64>,
-    /// `MPI_ERRORS_RETURN`, where it is not the address of a symbol.
-    pub errors_return: Option<u64>,
     /// `MPI_IN_PLACE` in C.
     pub in_place: u64,
     /// `MPI_ERR_OTHER`.
     pub err_other: i32,
     /// `MPI_THREAD_MULTIPLE`.
     pub thread_multiple: i32,
-    /// Whether Fortran calls go to `PMPI_*` past the C wrappers.
+    /// Whether Fortran calls go to `PMPI_*` past the C wrappers. For the standard ABI this and the next
+    /// are those of Intel's `libmpifort_abi`, read from its code: no program could be tried.
     pub fortran_past_c: bool,
     /// The same for calls of `mpi_f08` that have no buffer.
     pub f08_past_c: bool,
@@ -72,7 +71,6 @@ const FAMILIES: [Abi; 3] = [
         comm_world: None,
         comm_null: None,
         byte: None,
-        errors_return: None,
         in_place: 1,
         err_other: 16,
         thread_multiple: 3,
@@ -93,7 +91,6 @@ const FAMILIES: [Abi; 3] = [
         comm_world: Some(0x4400_0000),
         comm_null: Some(0x0400_0000),
         byte: Some(0x4c00_010d),
-        errors_return: Some(0x5400_0001),
         in_place: u64::MAX,
         err_other: 15,
         thread_multiple: 3,
@@ -114,39 +111,44 @@ const FAMILIES: [Abi; 3] = [
         comm_world: Some(0x101),
         comm_null: Some(0x100),
         byte: Some(0x247),
-        errors_return: Some(0x143),
         in_place: 1,
         err_other: 16,
         thread_multiple: 4096,
-        fortran_past_c: true,
+        fortran_past_c: false,
         f08_past_c: true,
     },
 ];
 
-/// What can be seen of a loaded library before `MPI_Init`.
+/// What can be seen of a loaded library, also before `MPI_Init`.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence<'a> {
     /// Whether the symbol `ompi_mpi_comm_world` exists.
     pub ompi_world: bool,
+    /// Whether the symbol `MPIR_Err_create_code` exists, which all that comes of MPICH has for MPI-IO.
+    pub mpir: bool,
+    /// First number that `MPI_Abi_get_version` gives; `None` where there is no such function. Libraries
+    /// that have it give -1 where their binary interface is another than that of the standard.
+    pub standard: Option<i32>,
     /// Base name of the object that `PMPI_Send` comes from.
     pub object: &'a str,
     /// Text of `MPI_Get_library_version`.
     pub version: &'a str,
 }
 
-/// Which library that is; `None` for one that is not known.
+/// Which library that is; `None` for one that is not known, as those are that have `libmpi_abi` from
+/// before there was a standard, with other constants.
+///
+/// What a library provides counts first. The text is asked last, for one whose own symbols are hidden.
 pub fn recognise(evidence: &Evidence<'_>) -> Option<&'static Abi> {
-    let family = if evidence.object.starts_with("libmpi_abi") {
-        Family::Standard
-    } else if evidence.ompi_world {
-        Family::OpenMpi
-    } else if ["MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH"]
-        .iter()
-        .any(|n| evidence.version.contains(n))
-    {
-        Family::Mpich
-    } else {
-        return None;
+    let named = |names: &[&str]| names.iter().any(|n| evidence.version.contains(n));
+    let family = match evidence.standard {
+        Some(1) => Family::Standard,
+        Some(2..) => return None,
+        _ if evidence.object.starts_with("libmpi_abi") => return None,
+        _ if evidence.ompi_world => Family::OpenMpi,
+        _ if evidence.mpir => Family::Mpich,
+        _ if named(&["MPICH", "Intel(R) MPI", "MVAPICH"]) => Family::Mpich,
+        _ => return None,
     };
     FAMILIES.iter().find(|a| a.family == family)
 }
@@ -157,30 +159,50 @@ mod tests {
 
     #[test]
     fn families_are_told_apart_by_what_they_provide() {
-        let of = |ompi_world, object, version| {
+        let of = |ompi_world, mpir, standard, object, version| {
             recognise(&Evidence {
                 ompi_world,
+                mpir,
+                standard,
                 object,
                 version,
             })
             .map(|a| a.family)
         };
-        assert_eq!(
-            of(true, "libmpi.so.40", "Open MPI v4.1.4"),
-            Some(Family::OpenMpi)
-        );
-        assert_eq!(
-            of(false, "libmpich.so.12", "MPICH Version: 4.0.2"),
-            Some(Family::Mpich)
-        );
-        assert_eq!(
-            of(false, "libmpi.so.12", "Intel(R) MPI Library 2021.17"),
-            Some(Family::Mpich)
-        );
-        assert_eq!(
-            of(false, "libmpi_abi.so.0", "MPICH Version: 5.0.0"),
-            Some(Family::Standard)
-        );
-        assert_eq!(of(false, "libmpi.so.1", "Somebody's MPI"), None);
+        let (native, abi) = ("libmpi.so.12", "libmpi_abi.so.1");
+        for (found, wanted) in [
+            (
+                of(true, false, None, "libmpi.so.40", "Open MPI v4.1.4"),
+                Some(Family::OpenMpi),
+            ),
+            (
+                of(true, false, Some(1), abi, "Open MPI v6"),
+                Some(Family::Standard),
+            ),
+            (
+                of(false, true, None, "libmpich.so.12", "MPICH Version: 4.0.2"),
+                Some(Family::Mpich),
+            ),
+            (of(false, true, Some(-1), native, ""), Some(Family::Mpich)),
+            (
+                of(false, false, None, native, "Intel(R) MPI Library 2021.17"),
+                Some(Family::Mpich),
+            ),
+            (
+                of(false, true, Some(1), abi, "MPICH Version: 5.0.2"),
+                Some(Family::Standard),
+            ),
+            (
+                of(false, true, None, "libmpi_abi.so.0", "MPICH Version: 4.2"),
+                None,
+            ),
+            (of(false, false, Some(2), abi, "MPICH Version: 9"), None),
+            (
+                of(false, false, None, "libmpi.so.1", "Somebody's MPI"),
+                None,
+            ),
+        ] {
+            assert_eq!(found, wanted);
+        }
     }
 }

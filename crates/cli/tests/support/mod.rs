@@ -50,10 +50,14 @@ pub fn collector() -> &'static Path {
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .status();
         assert!(built.is_ok_and(|s| s.success()), "the collector builds");
-        let bin = Path::new(env!("CARGO_BIN_EXE_headwater"));
-        let target = bin.parent().and_then(Path::parent).expect("target folder");
-        target.join("release/libheadwater_collector.so")
+        target().join("release/libheadwater_collector.so")
     })
+}
+
+/// Where cargo builds.
+pub fn target() -> &'static Path {
+    let bin = Path::new(env!("CARGO_BIN_EXE_headwater"));
+    bin.parent().and_then(Path::parent).expect("target folder")
 }
 
 /// The command, run in `dir` with caches there.
@@ -88,6 +92,8 @@ pub fn built(
         .arg(&program)
         .arg(&file)
         .args(more)
+        // The wheel's own compilers ask for it.
+        .env("I_MPI_ROOT", target().join("impi"))
         .status();
     match status {
         Ok(s) => {

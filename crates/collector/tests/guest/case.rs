@@ -1,14 +1,13 @@
 //! A program of `programs/` under one library: compiled, run by two ranks bare or with the collector,
 //! and what was recorded read back.
 
+use crate::library::{DEBIAN, Library, WHEELS, target};
 use headwater_format::spool::read_spool;
 use headwater_model::run::Run;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
-
-const LIBRARIES: [&str; 2] = ["openmpi", "mpich"];
 
 /// Jobs run one after the other: more ranks than cores are slow, not more telling.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -18,49 +17,14 @@ pub fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// The collector as it is now, made on demand.
-fn collector() -> PathBuf {
+pub fn collector() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let built = Command::new(cargo)
         .args(["build", "--quiet", "--release", "-p", "headwater-collector"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
     assert!(built.is_ok_and(|s| s.success()), "the collector builds");
-    let test = std::env::current_exe().expect("this program has a path");
-    let target = test
-        .ancestors()
-        .nth(3)
-        .expect("tests lie in the target folder");
-    target.join("release/libheadwater_collector.so")
-}
-
-/// Compiles a program of `programs/`; `None` where the compiler is not installed.
-fn compiled(dir: &Path, source: &str, library: &str) -> Option<PathBuf> {
-    let compiler = match source.rsplit('.').next() {
-        Some("c") => "mpicc",
-        Some("cpp") => "mpicxx",
-        _ => "mpif90",
-    };
-    let program = dir.join(source.split('.').next().unwrap_or(source));
-    let status = Command::new(format!("{compiler}.{library}"))
-        .args(["-g", "-O1", "-w", "-o"])
-        .arg(&program)
-        .arg(
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/programs")
-                .join(source),
-        )
-        .current_dir(dir)
-        .status();
-    match status {
-        Ok(status) => {
-            assert!(status.success(), "{source} compiles for {library}");
-            Some(program)
-        }
-        Err(_) => {
-            eprintln!("{compiler}.{library} is not installed: {source} was not tested with it");
-            None
-        }
-    }
+    target().join("release/libheadwater_collector.so")
 }
 
 /// What runs in place of the program, by a shell: `"$@"` is the program with its arguments.
@@ -74,19 +38,30 @@ pub const RECORDED: &str =
 pub struct Case {
     pub dir: TempDir,
     pub library: &'static str,
-    program: PathBuf,
+    pub program: PathBuf,
+    mpi: &'static Library,
 }
 
-/// The program under every library that is there.
+/// The program under every library of the distribution that is there.
 pub fn cases(source: &str) -> impl Iterator<Item = Case> + '_ {
-    LIBRARIES.into_iter().filter_map(move |library| {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let program = compiled(dir.path(), source, library)?;
-        Some(Case {
-            dir,
-            library,
-            program,
-        })
+    DEBIAN.iter().filter_map(|mpi| case(mpi, source, &[]))
+}
+
+/// The program, compiled with more options, under every library that is there.
+pub fn everywhere<'a>(source: &'a str, options: &'a [&'a str]) -> impl Iterator<Item = Case> + 'a {
+    let all = DEBIAN.iter().chain(&WHEELS);
+    all.filter_map(move |mpi| case(mpi, source, options))
+}
+
+fn case(mpi: &'static Library, source: &str, options: &[&str]) -> Option<Case> {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let program = dir.path().join(source.split('.').next()?);
+    mpi.compiled(source, &program, options)?;
+    Some(Case {
+        dir,
+        library: mpi.name,
+        program,
+        mpi,
     })
 }
 
@@ -102,24 +77,28 @@ impl Case {
 
     /// The same, with words before the launcher.
     pub fn run_inside(&self, before: &[&str], shell: &str, arguments: &[&str]) -> Output {
+        let launcher = self.mpi.launcher();
         let mut command = Command::new(before[0]);
         command
             .args(&before[1..])
-            .arg(format!("mpirun.{}", self.library));
-        if self.library == "openmpi" {
-            command.args(["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]);
-        }
-        command
+            .arg(launcher.get_program())
+            .args(launcher.get_args())
+            .envs(launcher.get_envs().filter_map(|(k, v)| Some((k, v?))))
             .args(["-n", "2", "sh", "-c", shell, "sh"])
             .arg(&self.program)
             .args(arguments)
             .env("SPOOL", self.spool())
             .env("COLLECTOR", collector())
-            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
             .current_dir(self.dir.path())
             .output()
             .expect("the launcher runs")
+    }
+
+    /// Builds a library that the program opens, beside it.
+    pub fn with_library(&self, source: &str, name: &str) {
+        let to = self.dir.path().join(name);
+        let built = self.mpi.compiled(source, &to, &["-shared", "-fPIC"]);
+        built.expect("the compiler is there");
     }
 
     pub fn record(&self, arguments: &[&str]) -> Output {

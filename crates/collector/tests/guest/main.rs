@@ -3,12 +3,12 @@
 
 mod case;
 mod counts;
+mod every;
+mod library;
 
 use case::{PLAIN, RECORDED, alone, cases};
 use counts::{calls, calls_of, joined, said, samples};
 use headwater_model::run::{CtxId, peer, tag};
-use std::path::Path;
-use std::process::Command;
 
 #[test]
 fn mpi_may_be_used_and_ended_while_the_program_exits() {
@@ -232,13 +232,7 @@ fn libraries_may_come_and_go() {
     let _alone = alone();
     for case in cases("plugins.c") {
         for library in ["before.so", "after.so"] {
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/plugin.c");
-            let built = Command::new(format!("mpicc.{}", case.library))
-                .args(["-g", "-O1", "-shared", "-fPIC", "-o"])
-                .arg(case.dir.path().join(library))
-                .arg(source)
-                .status();
-            assert!(built.is_ok_and(|s| s.success()), "{library}");
+            case.with_library("plugin.c", library);
         }
         let out = case.unchanged("", &[]);
         assert!(out.status.success(), "{}", case.library);

@@ -13,6 +13,8 @@ pub const MERGED_MAGIC: u64 = u64::from_le_bytes(*b"HWMERGE\x01");
 pub const MERGED_NAME: &str = "merged.spool";
 /// Ending of process files.
 pub const PROCESS_ENDING: &str = ".spool";
+/// File name of what stands in place of a spool where the MPI library is not known: its name, as text.
+pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
 pub const VERSION: u32 = 5;
 /// Tables that a file can hold.

@@ -2,8 +2,8 @@
 
 use super::layout::{
     CallRow, CommRow, ContextRow, Desc, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC,
-    MERGED_NAME, MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, ThreadRow, VERSION,
-    read_header, read_rows, text,
+    MERGED_NAME, MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, ThreadRow,
+    UNKNOWN_NAME, VERSION, read_header, read_rows, text,
 };
 use super::{clock, join};
 use crate::FormatError;
@@ -80,6 +80,11 @@ pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
     });
     parts.dedup_by_key(|p| p.header.rank);
     if parts.is_empty() {
+        if let Ok(name) = std::fs::read(dir.join(UNKNOWN_NAME)) {
+            return Err(FormatError::UnknownLibrary(
+                String::from_utf8_lossy(&name).into_owned(),
+            ));
+        }
         return Err(FormatError::NothingRecorded(dir.to_path_buf()));
     }
     let mut run = unite(&parts);
