@@ -21,7 +21,11 @@ extern int MPI_Abi_get_version() __attribute__((weak));
 
 int main(int argc, char **argv) {
     const char *questions[] = {"MPI_Get_version", "MPI_Get_library_version", "MPI_Abi_get_version"};
+    int rank;
     MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank > 0)
+        freopen("/dev/null", "w", stdout);
     printf("%d %d %d %d\n", MPI_Send_c != 0, MPI_Session_init != 0, MPI_Psend_init != 0,
            MPI_Abi_get_version != 0);
     for (int i = 0; i < 3; i++) {
