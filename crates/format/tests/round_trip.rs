@@ -1,6 +1,6 @@
 //! A run written and read back is the run it was; damaged ones are told, never a panic.
 
-use headwater_format::{FormatError, read_run, spool::read_spool, write_run};
+use headwater_format::{FormatError, open_run, read_run, spool::read_spool, write_run};
 use headwater_model::run::*;
 
 fn sample_run() -> Run {
@@ -118,6 +118,9 @@ fn what_is_no_run_is_said_to_be_none() {
         read_spool(dir.path()),
         Err(FormatError::NothingRecorded(_))
     ));
+    std::fs::write(dir.path().join("unknown-library"), "Somebody's MPI").expect("writes");
+    let told = open_run(dir.path()).expect_err("nothing was recorded");
+    assert!(told.to_string().contains("Somebody's MPI"), "{told}");
     std::fs::write(dir.path().join("run.json"), r#"{"format": 99}"#).expect("writes");
     assert!(matches!(
         read_run(dir.path()),

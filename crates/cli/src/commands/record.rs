@@ -5,6 +5,7 @@ use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
 use crate::output::{SCHEMA, print, shell_line};
 use crate::progress::Progress;
+use headwater_format::spool::layout::UNKNOWN_NAME;
 use headwater_format::{Claim, FormatError, finish_run, run_bytes};
 use headwater_launch::{Ended, collector_path, place_before_program, supervise, with_collector};
 use headwater_model::run::{Header, Run};
@@ -266,6 +267,8 @@ fn nothing(error: &FormatError, code: u8, command: &str, below: &Path) -> Failur
 /// Removes a directory that holds nothing worth keeping.
 fn clear(dir: &Path, ours: Claim) {
     drop(ours);
-    let _ = std::fs::remove_dir(dir.join("spool"));
+    let spool = dir.join("spool");
+    let _ = std::fs::remove_file(spool.join(UNKNOWN_NAME));
+    let _ = std::fs::remove_dir(spool);
     let _ = std::fs::remove_dir(dir);
 }

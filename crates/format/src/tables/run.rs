@@ -4,6 +4,7 @@ use super::claim::Claim;
 use super::codec;
 use super::columns::{Column, Name, StoredEvent, Table, sample_columns};
 use crate::FormatError;
+use crate::spool::layout::UNKNOWN_NAME;
 use crate::spool::{read_spool, spool_files};
 use headwater_model::run::*;
 use serde_json::{Map, Value, json};
@@ -239,7 +240,8 @@ fn spool_in(dir: &Path) -> Option<PathBuf> {
     if own.is_dir() {
         return Some(own);
     }
-    (!spool_files(dir).is_empty()).then(|| dir.to_path_buf())
+    let here = !spool_files(dir).is_empty() || dir.join(UNKNOWN_NAME).exists();
+    here.then(|| dir.to_path_buf())
 }
 
 /// Bytes of the run in `dir` on disk.
