@@ -77,6 +77,32 @@ fn a_program_is_recorded_under_each_library_with_every_call_counted() {
 }
 
 #[test]
+fn the_launcher_is_that_of_the_programs_own_library() {
+    // Open MPI's own one, not that of its runtime, which leaves out what Open MPI reads.
+    for (library, launcher) in [
+        ("openmpi5", "openmpi5/bin/mpirun"),
+        ("mpich5", "mpich5/bin/mpiexec.hydra"),
+        ("impi", "impi/bin/mpiexec.hydra"),
+    ] {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let compiler = target().join(library).join("bin/mpicc");
+        let compiler = compiler.display().to_string();
+        let Some(program) = built(&compiler, dir.path(), "app", PROGRAM, &[]) else {
+            continue;
+        };
+        let out = headwater(dir.path())
+            .env("HEADWATER_COLLECTOR", collector())
+            .args(["run", "-n", "2", "--dry-run", "--"])
+            .arg(&program)
+            .output()
+            .expect("runs");
+        let text = String::from_utf8_lossy(&out.stdout);
+        let wanted = target().join(launcher).display().to_string();
+        assert!(text.contains(&(wanted + " ")), "{text}");
+    }
+}
+
+#[test]
 fn the_programs_own_arguments_may_grow_with_the_ranks() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let Some(program) = app(dir.path(), "openmpi") else {

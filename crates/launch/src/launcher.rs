@@ -226,7 +226,10 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
         .find(|p| p.is_file());
     let found =
         near.filter(|p| p.parent() != Some(Path::new("/usr/bin")) || kind == MpiKind::Intel);
-    let found = found.or_else(|| launcher.names.iter().find_map(|n| find_program(n)));
+    // Names that several libraries give their launchers are not another's.
+    let fits = |p: &PathBuf| launcher_library(p).is_none_or(|k| k == kind);
+    let in_path = |n: &&str| find_program(n).filter(fits);
+    let found = found.or_else(|| launcher.names.iter().find_map(in_path));
     let found = found.ok_or_else(|| LaunchError::NoLauncher(launcher.names[0].to_string()))?;
     let mut command = vec![found.display().to_string()];
     let mut environment = Vec::new();

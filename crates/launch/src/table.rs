@@ -63,9 +63,10 @@ pub(crate) const LAUNCHERS: [Launcher; 5] = [
             "mpirun.openmpi",
             "mpiexec.openmpi",
             "orterun",
-            "prterun",
             "mpirun",
             "mpiexec",
+            // Last: it starts programs, but sets nothing of what Open MPI reads.
+            "prterun",
         ],
         kind: Some(MpiKind::OpenMpi),
         ranks: "-n",
