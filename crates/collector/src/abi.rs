@@ -1,5 +1,6 @@
 //! The MPI library of this process: which it is, its functions, its handles.
 
+use crate::process;
 use crate::trampoline::C_NAMES;
 use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, id_of, recognise};
 use std::ffi::{CStr, CString, c_void};
@@ -10,7 +11,9 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
 const COUNT: usize = FUNCTIONS.len();
-static REAL: [AtomicUsize; COUNT * 5] = [const { AtomicUsize::new(0) }; COUNT * 5];
+/// In place of a kind of Fortran name: the library's own function, for calls of ours.
+const OWN: usize = FORTRAN.len() + 1;
+static REAL: [AtomicUsize; COUNT * (OWN + 1)] = [const { AtomicUsize::new(0) }; COUNT * (OWN + 1)];
 static ABI: AtomicPtr<Abi> = AtomicPtr::new(std::ptr::null_mut());
 static LIBRARY: OnceLock<Library> = OnceLock::new();
 
@@ -131,7 +134,8 @@ fn beside(name: &CStr, caller: u64) -> usize {
     found
 }
 
-/// The library's function behind a wrapper; 0 where there is none. Looked up at the first call only:
+/// What a wrapper calls: the library's function, or that of another tool that stands between us and the
+/// library and defines `MPI_*` as we do; 0 where there is none. Looked up at the first call only:
 /// doing it when this object is loaded crashes C++ programs under Open MPI.
 #[inline]
 pub fn real(code: u32, caller: u64) -> usize {
@@ -147,11 +151,19 @@ pub fn real(code: u32, caller: u64) -> usize {
 
 #[cold]
 fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
-    let found = if kind == 0 {
-        // The PMPI name, which nobody overrides; a library that has none is called by the other.
+    let found = if kind == 0 || kind == OWN {
+        // For calls of the program the function of another tool, if there is one; or the PMPI name, which
+        // nobody overrides. A library that has none is called by the other.
         let name = |i| C_NAMES.get(2 * id + i).copied().unwrap_or(c"");
-        match self::found(name(1), caller) {
-            0 => next(name(0)),
+        let plain = || next(name(0));
+        let tool = if kind == 0 { plain() } else { 0 };
+        let found = if tool == 0 {
+            self::found(name(1), caller)
+        } else {
+            tool
+        };
+        match found {
+            0 => plain(),
             found => found,
         }
     } else {
@@ -166,7 +178,7 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
 /// A PMPI function by its C name; 0 where there is none.
 pub fn pmpi(name: &str) -> usize {
     match id_of(name) {
-        Some(id) => real(u32::from(id.0), 0),
+        Some(id) => real((OWN as u32) << 16 | u32::from(id.0), 0),
         // Not wrapped by us, so that the other name is the library's as well.
         None => [format!("P{name}"), name.to_string()]
             .into_iter()
@@ -261,6 +273,40 @@ pub fn name() -> String {
         object
     } else {
         format!("{line} ({object})")
+    }
+}
+
+/// Functions that are asked for to see who else defines them: other tools seldom leave all of these out.
+const OFTEN_WRAPPED: [&CStr; 8] = [
+    c"MPI_Send",
+    c"MPI_Recv",
+    c"MPI_Isend",
+    c"MPI_Irecv",
+    c"MPI_Waitall",
+    c"MPI_Allreduce",
+    c"MPI_Barrier",
+    c"MPI_Finalize",
+];
+
+/// Says which other tool's functions the program calls in place of ours: they go on to `PMPI_*`, past us.
+pub fn say_who_stands_before_us() {
+    let own = object_of(say_who_stands_before_us as *const () as usize);
+    let mut names = Vec::new();
+    let mut other = String::new();
+    for name in OFTEN_WRAPPED {
+        // SAFETY: a C string; a plain query of the loader.
+        let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        let object = object_of(first);
+        if first != 0 && object != own {
+            other = object;
+            names.push(name.to_string_lossy());
+        }
+    }
+    if !names.is_empty() {
+        let names = names.join(", ");
+        process::say(&format!(
+            "{other} stands before the collector and takes {names}, so these calls were not recorded; have the collector loaded first."
+        ));
     }
 }
 

@@ -12,6 +12,7 @@ const REGISTERS: usize = 8;
 pub const PASSED: usize = 16;
 
 /// Arguments of a call.
+#[derive(Clone, Copy)]
 pub struct Args {
     values: [u64; PASSED],
     count: usize,

@@ -35,7 +35,7 @@ extern "C" fn start() {
 
 /// In a child after `fork`, nothing is recorded: the file is the parent's.
 extern "C" fn in_child() {
-    process::RECORDING.store(false, Ordering::Release);
+    process::leave_to_parent();
 }
 
 /// Called by the wrappers with the argument registers, the stack at the call, the return address and
@@ -242,6 +242,7 @@ fn begin() {
     if began {
         comms::world(library.world, size);
         crate::counters::name();
+        abi::say_who_stands_before_us();
     }
     let ready = began && thread::begin();
     if began && !ready {
@@ -253,7 +254,7 @@ fn begin() {
 
 /// `MPI_Finalize` is entered: the last computation ends, ranks wait for one another, data are merged.
 fn finalize_recording(id: u16, return_address: u64, stack_pointer: u64, frame_pointer: u64) {
-    if !process::RECORDING.load(Ordering::Acquire) {
+    if !process::to_be_ended() {
         return;
     }
     // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective. A thread

@@ -7,6 +7,7 @@
 use crate::align;
 use crate::links::link;
 use crate::process;
+use crate::spool;
 use crate::table::mix2;
 use crate::thread::{Params, Thread};
 use crate::tree::{self, tree};
@@ -52,15 +53,20 @@ pub fn meet(t: Option<&mut Thread>) {
 pub fn merge() {
     let Some(tree) = tree() else { return };
     align::at_end();
-    let blob = process::with_spool(|spool| Some(spool.blob()));
+    let blob = process::with_spool(|spool| spool.blob());
     let mut whole = blob.is_some();
     let blob = blob.unwrap_or_default();
     let mut mine = (blob.len() as u64).to_le_bytes().to_vec();
-    mine.extend_from_slice(&blob);
+    match mine.try_reserve_exact(blob.len()) {
+        Ok(()) => mine.extend_from_slice(&blob),
+        Err(_) => whole = false,
+    }
     for child in tree.children() {
         match tree.receive(child) {
-            Some(theirs) => mine.extend_from_slice(&theirs),
-            None => whole = false,
+            Some(theirs) if mine.try_reserve(theirs.len()).is_ok() => {
+                mine.extend_from_slice(&theirs);
+            }
+            _ => whole = false,
         }
     }
     whole &= match tree.parent() {
@@ -80,8 +86,11 @@ pub fn merge() {
 }
 
 fn write(dir: &std::path::Path, blobs: &[u8]) -> Option<()> {
+    // A file beyond its limit would cost the program a signal.
+    spool::may_be_as_long(8 + blobs.len() as u64).then_some(())?;
     let (temporary, last) = (dir.join("merged.part"), dir.join(MERGED_NAME));
     let mut bytes = MERGED_MAGIC.to_le_bytes().to_vec();
+    bytes.try_reserve_exact(blobs.len()).ok()?;
     bytes.extend_from_slice(blobs);
     let written =
         std::fs::write(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &last));

@@ -12,8 +12,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Why a function is wrapped.
 #[derive(Clone, Copy)]
 pub enum Why {
-    /// The program may sleep in it.
+    /// The program may sleep in it. A signal interrupts it, and it goes on.
     Sleeps,
+    /// The program may sleep in it, and any signal with a handler ends that: so ours has to wait.
+    NeverRestarts,
+    /// The same, with an argument, by its number, that says which signals are blocked meanwhile.
+    Masks(u8),
+    /// The same, with the signals that it waits for in its first argument: ours is none of them.
+    WaitsFor,
     /// It takes a library out of the process, into which our unwind tables point.
     ClosesLibrary,
     /// It may replace our handler: `sigaction`.
@@ -54,7 +60,10 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         return -1;
     }
     let ours = match LIBC.get(id).map(|f| f.1) {
-        Some(Why::Sleeps) => return asleep(real, args, from),
+        Some(Why::Sleeps) => return asleep(real, args, from, false),
+        Some(Why::NeverRestarts) => return asleep(real, args, from, true),
+        Some(Why::Masks(at)) => return with_set(real, args, from, at, libc::sigaddset),
+        Some(Why::WaitsFor) => return with_set(real, args, from, 0, libc::sigdelset),
         Some(Why::SetsAction) => sampler::set_action(args.raw(0), args.raw(1), args.raw(2)),
         Some(Why::SetsHandler) => sampler::set_handler(args.raw(0), args.raw(1)),
         Some(Why::ClosesLibrary) => {
@@ -67,8 +76,65 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
     ours.unwrap_or_else(|| unsafe { args.call_wide(real) })
 }
 
-/// A call in which the program may sleep: notes where, if it did for long.
-fn asleep(real: usize, args: &Args, from: Caller) -> i64 {
+/// A call in which the program may sleep and that takes a set of signals: our signal is put into a copy
+/// of it, or taken out.
+fn with_set(
+    real: usize,
+    args: &Args,
+    from: Caller,
+    at: u8,
+    change: unsafe extern "C" fn(*mut libc::sigset_t, libc::c_int) -> libc::c_int,
+) -> i64 {
+    let given = args.raw(at) as *const libc::sigset_t;
+    if given.is_null() || !sampler::installed() {
+        return asleep(real, args, from, true);
+    }
+    // SAFETY: a set of the program's, as these functions are defined; the copy lives until the call ends.
+    let mut set = unsafe { given.read() };
+    // SAFETY: our own copy and a signal that there is.
+    unsafe { change(&mut set, sampler::SIGNAL) };
+    let mut args = *args;
+    args.replace(at, std::ptr::from_ref(&set) as u64);
+    asleep(real, &args, from, true)
+}
+
+/// Our signal waits as long as this lives, also where an exception or a cancellation ends that.
+struct Held {
+    before: libc::sigset_t,
+}
+
+impl Held {
+    fn new() -> Self {
+        // SAFETY: sets of our own, filled by the calls.
+        unsafe {
+            let mut ours: libc::sigset_t = std::mem::zeroed();
+            let mut before: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&mut ours);
+            libc::sigaddset(&mut ours, sampler::SIGNAL);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &ours, &mut before);
+            Self { before }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: the set that was in force before; only our signal is let through again, as a handler of
+        // the program may have changed what holds for the others. `errno` stays.
+        unsafe {
+            if libc::sigismember(&self.before, sampler::SIGNAL) == 0 {
+                let mut ours: libc::sigset_t = std::mem::zeroed();
+                libc::sigemptyset(&mut ours);
+                libc::sigaddset(&mut ours, sampler::SIGNAL);
+                libc::pthread_sigmask(libc::SIG_UNBLOCK, &ours, std::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// A call in which the program may sleep: notes where, if it did for long. With `hold`, our signal waits
+/// until it is over.
+fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
     // SAFETY: null or this thread's own recording.
     let recorded = unsafe { thread::current().as_mut() }.filter(|t| {
         process::RECORDING.load(Ordering::Relaxed) && !t.in_mpi.load(Ordering::Relaxed)
@@ -77,10 +143,12 @@ fn asleep(real: usize, args: &Args, from: Caller) -> i64 {
         // SAFETY: the libc's own function for these arguments.
         return unsafe { args.call_wide(real) };
     };
+    let held = hold.then(Held::new);
     let start = clock::now();
     // SAFETY: as above.
     let result = unsafe { args.call_wide(real) };
     let nanoseconds = clock::now().saturating_sub(start);
+    drop(held);
     if nanoseconds > WORTH_NOTING {
         // SAFETY: errno belongs to this thread and is the program's to read.
         let errno = unsafe { *libc::__errno_location() };

@@ -11,6 +11,7 @@
 //! * nothing of ours unwinds out of an exported symbol; exceptions of the program pass through;
 //! * results, exit code, errno, signals and output of the program are its own;
 //! * without MPI, in a child after `fork`, or when anything of ours fails, calls go straight through.
+//! * where memory ends, recording does, not the program (`memory`).
 //!
 //! `unsafe` is confined to the files that talk to the machine; every block says why it is sound.
 #![allow(unsafe_code)]
@@ -27,6 +28,7 @@ mod dispatch;
 mod finalize;
 mod guarded;
 mod links;
+mod memory;
 mod modules;
 mod off_core;
 mod polls;

@@ -1,6 +1,7 @@
 //! What the process as a whole has: the spool file, the unwind tables, the rank.
 
 use crate::clock;
+use crate::memory;
 use crate::modules::{Loaded, copy_text, loaded, removals};
 use crate::spool::Spool;
 use crate::unwind::Tables;
@@ -11,6 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, in the process that began.
 pub static RECORDING: AtomicBool = AtomicBool::new(false);
+/// Whether recording had to stop in the middle, for want of memory: other ranks wait for this one at the
+/// end all the same.
+static STOPPED: AtomicBool = AtomicBool::new(false);
 /// World collectives left so far.
 pub static WORLD_COLLECTIVES: AtomicU64 = AtomicU64::new(0);
 /// Rank and size of the world.
@@ -90,6 +94,11 @@ pub fn unknown_library(name: &str) {
         std::fs::create_dir_all(&dir).and_then(|()| std::fs::write(dir.join(UNKNOWN_NAME), name));
 }
 
+/// Bytes of memory without which nothing is recorded: what is left is the program's.
+const ROOM: usize = 32 << 20;
+/// The same for looking at what libraries there are.
+const ROOM_TO_LOOK: usize = 2 << 20;
+
 /// Cores that the process may use, and as text.
 fn affinity() -> (u32, String) {
     // SAFETY: a zeroed set is a valid empty set, filled by the call.
@@ -138,6 +147,9 @@ fn age() -> u64 {
 
 /// Begins recording: `MPI_Init` has returned. Gives whether there is somewhere to record to.
 pub fn begin(rank: u32, size: u32, library: &str) -> bool {
+    if !memory::room(ROOM) {
+        return false;
+    }
     clock::calibrate();
     RANK.store(rank, Ordering::Relaxed);
     SIZE.store(size, Ordering::Relaxed);
@@ -211,6 +223,24 @@ pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Nothing more is recorded. Takes no lock and no memory: there is none left.
+#[cold]
+pub fn stop() {
+    STOPPED.store(true, Ordering::Release);
+    RECORDING.store(false, Ordering::Release);
+}
+
+/// This is a child after `fork`: the file and the other ranks are its parent's.
+pub fn leave_to_parent() {
+    RECORDING.store(false, Ordering::Release);
+    STOPPED.store(false, Ordering::Release);
+}
+
+/// Whether other ranks count on this process at the end.
+pub fn to_be_ended() -> bool {
+    RECORDING.load(Ordering::Acquire) || STOPPED.load(Ordering::Acquire)
+}
+
 /// Notes which libraries are loaded now.
 fn note_modules() -> Vec<Loaded> {
     let modules = loaded();
@@ -225,6 +255,9 @@ fn note_modules() -> Vec<Loaded> {
 /// Notes libraries that were opened since the last look; unwinding into them works from now on.
 pub fn look_at_modules() {
     crate::weak::undo();
+    if !memory::room(ROOM_TO_LOOK) {
+        return;
+    }
     let modules = note_modules();
     // The old tables stay: a handler may be using them.
     TABLES.store(
@@ -236,7 +269,13 @@ pub fn look_at_modules() {
 /// Ends recording: totals are final.
 pub fn end() {
     RECORDING.store(false, Ordering::Release);
-    note_modules();
+    let stopped = STOPPED.swap(false, Ordering::AcqRel);
+    if stopped {
+        say("A rank's memory ran out, and from then on nothing was recorded of it.");
+    }
+    if memory::room(ROOM_TO_LOOK) {
+        note_modules();
+    }
     // Nothing is unwound from now on: MPI closes its own libraries, one by one.
     TABLES.store(std::ptr::null_mut(), Ordering::Release);
     let (allowed, cores) = affinity();
@@ -253,7 +292,7 @@ pub fn end() {
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];
         copy_text(&mut header.cpus, cores.as_bytes());
-        header.finished = 1;
+        header.finished = u32::from(!stopped);
         Some(())
     });
 }

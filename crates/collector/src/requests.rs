@@ -1,7 +1,7 @@
 //! Requests: what a handle stands for until it is completed (ScalAna, Figure 5).
 
-use crate::shared;
 use crate::table::mix;
+use crate::{memory, process, shared};
 
 /// What a request does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,6 +101,12 @@ impl Requests {
     /// Makes room by doubling, which is rare.
     #[cold]
     fn grow(&mut self) {
+        if !memory::room(4 * size_of_val(self.places.as_slice())) {
+            process::stop();
+            self.places.fill(None);
+            self.used = 0;
+            return;
+        }
         let old = std::mem::take(&mut self.places);
         self.places = vec![None; 2 * old.len()];
         self.used = 0;
@@ -288,6 +294,12 @@ impl Streams {
 
     #[cold]
     fn grow(&mut self) {
+        if !memory::room(4 * size_of_val(self.places.as_slice())) {
+            process::stop();
+            self.places.fill((0, 0));
+            self.used = 0;
+            return;
+        }
         let old = std::mem::take(&mut self.places);
         self.places = vec![(0, 0); 2 * old.len()];
         let mask = self.places.len() - 1;

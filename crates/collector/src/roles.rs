@@ -7,6 +7,7 @@ use crate::abi::{self, Library};
 use crate::args::Args;
 use crate::comms::{self, Comm};
 use crate::links::{link, me, recv_id, recv_link, send_link, unknown_from_now_on};
+use crate::process;
 use crate::requests::{Request, Requests, Streams, Work};
 use crate::shape::Shape;
 use crate::shared;
@@ -176,7 +177,9 @@ impl<'a> Decoder<'a> {
                 self.gather_handles(t);
                 out.params = Some(self.start(t, call, m));
             }
-            Class::CommFree | Class::RequestFree => self.gather_handles(t),
+            Class::CommFree | Class::RequestFree => {
+                self.gather_handles(t);
+            }
             Class::Cancel => {
                 self.gather_handles(t);
                 let handle = t.scratch.handles.first().copied();
@@ -280,14 +283,19 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Copies the handles of the call's requests: the call overwrites them.
-    fn gather_handles(&self, t: &mut Thread) {
+    /// Copies the handles of the call's requests: the call overwrites them. Gives whether
+    /// there was memory for them.
+    fn gather_handles(&self, t: &mut Thread) -> bool {
         let handles = &mut t.scratch.handles;
         handles.clear();
         let one = self.shape.at(Role::Req).or(self.shape.at(Role::Newcomm));
         match (self.shape.at(Role::Reqs), one) {
             (Some(at), _) => {
                 let n = self.int(Role::N).max(0) as usize;
+                if handles.try_reserve(n).is_err() {
+                    process::stop();
+                    return false;
+                }
                 handles.extend((0..n).map(|i| self.args.handle_at(at, i, &self.library.request)));
             }
             (None, Some(at)) => {
@@ -300,11 +308,14 @@ impl<'a> Decoder<'a> {
             }
             _ => {}
         }
+        true
     }
 
     /// A wildcard receive may be among them: whatever completes must have a status.
     fn look_at_requests(&mut self, t: &mut Thread, m: &Messages) {
-        self.gather_handles(t);
+        if !self.gather_handles(t) {
+            return;
+        }
         t.scratch.made = m.requests.made;
         self.own_status(t);
         self.own_statuses(t);

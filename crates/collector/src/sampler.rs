@@ -17,10 +17,11 @@ static BEFORE: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 /// Whether our handler is in place.
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// Our signal: one that nothing sends any more. It is no real-time one, because those queue: while a
-/// program blocks its signals they pile up, and at the limit the kernel sends `SIGIO` instead, which
-/// ends the program.
-const SIGNAL: libc::c_int = libc::SIGSTKFLT;
+/// Our signal: one that is ignored where there is no handler, because it may come late. A sample that is
+/// due while the program becomes another one by `exec` arrives there, where our handler is gone, and any
+/// other signal would end it. It is no real-time one, because those queue: while a program blocks its
+/// signals they pile up, and at the limit the kernel sends `SIGIO` instead, which ends the program.
+pub const SIGNAL: libc::c_int = libc::SIGURG;
 
 /// What the sampler remembers of a thread.
 pub struct State {
@@ -178,6 +179,11 @@ impl State {
 /// What tells our timer's signals from others.
 fn marker() -> *mut libc::c_void {
     std::ptr::from_ref(&INSTALL).cast_mut().cast()
+}
+
+/// Whether our handler is in place.
+pub fn installed() -> bool {
+    INSTALLED.load(Ordering::Relaxed)
 }
 
 fn install() {

@@ -4,6 +4,7 @@
 //! Room is taken on the disk before a row is written: writing to a hole of a mapped file on a full disk
 //! would end the program with a bus error.
 
+use crate::memory;
 use crate::table::Table;
 use headwater_format::spool::layout::{
     CommRow, Desc, FileHeader, Kind, MAGIC, MOST_TABLES, ModuleRow, PROCESS_ENDING, Row, VERSION,
@@ -18,6 +19,9 @@ const PAGE: u64 = 4096;
 
 /// Bytes of a table that have room on the disk from the start.
 pub const FIRST_BYTES: u64 = 1 << 16;
+
+/// Bytes of memory that putting the data together takes beside them.
+const ROOM: usize = 1 << 20;
 
 /// Communicators that have a row of their own.
 pub const MOST_COMMS: u32 = 4096;
@@ -64,15 +68,21 @@ fn identity(file: RawFd) -> Option<(u64, u64)> {
     }
 }
 
-fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
-    let end = offset + bytes;
-    // SAFETY: our own file and plain numbers; zeroed structures are filled by the calls.
+/// Whether a file may have so many bytes.
+pub fn may_be_as_long(bytes: u64) -> bool {
+    // SAFETY: a zeroed structure is filled by the call.
     unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
-        // A file beyond its limit would cost the program a signal.
-        if libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0 || limit.rlim_cur < end {
-            return None;
-        }
+        libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) == 0 && limit.rlim_cur >= bytes
+    }
+}
+
+fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
+    let end = offset + bytes;
+    // A file beyond its limit would cost the program a signal.
+    may_be_as_long(end).then_some(())?;
+    // SAFETY: our own file and plain numbers; zeroed structures are filled by the calls.
+    unsafe {
         if libc::fallocate(file, 0, offset as libc::off_t, bytes as libc::off_t) == 0 {
             return Some(());
         }
@@ -230,8 +240,16 @@ impl Spool {
     }
 
     /// The same data without unused room.
-    pub fn blob(&self) -> Vec<u8> {
+    /// `None` where there is no memory for it, or where the file is not ours any more.
+    pub fn blob(&self) -> Option<Vec<u8>> {
         let mut header = *self.header();
+        let used = header.descs.iter().take(header.tables as usize);
+        let used: u64 = used
+            .map(|d| u64::from(d.count) * u64::from(d.row_bytes))
+            .sum();
+        // Rows, all of them together, and room to grow.
+        (memory::room(4 * used as usize + ROOM) && identity(self.file.fd)? == self.file.which)
+            .then_some(())?;
         let mut body: Vec<u8> = Vec::new();
         let start = header_bytes(&header).len() as u64;
         for i in 0..header.tables as usize {
@@ -245,7 +263,7 @@ impl Spool {
         }
         let mut out = header_bytes(&header).to_vec();
         out.append(&mut body);
-        out
+        Some(out)
     }
 
     /// Reads the used part of a table back from the file's own pages.

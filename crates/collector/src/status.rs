@@ -1,6 +1,7 @@
 //! Statuses: our own where the program wants none and a wildcard must be known, and what they say.
 
 use crate::abi;
+use crate::process;
 use crate::roles::Decoder;
 use crate::thread::Thread;
 use headwater_mpi_abi::Role;
@@ -28,6 +29,12 @@ impl Decoder<'_> {
             let scratch = &mut t.scratch;
             let needed = scratch.handles.len() * self.abi.status_bytes;
             let length = scratch.statuses.len().max(needed);
+            let more = length - scratch.statuses.len();
+            if scratch.statuses.try_reserve(more).is_err() {
+                // Without memory for them they stay ignored, and nothing waits to be read.
+                scratch.handles.clear();
+                return process::stop();
+            }
             scratch.statuses.resize(length, 0);
             self.args.replace(at, scratch.statuses.as_mut_ptr() as u64);
         }

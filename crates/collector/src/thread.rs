@@ -15,7 +15,7 @@ use crate::roles::Scratch;
 use crate::stack::Stack;
 use crate::table::{Table, mix2};
 use crate::window::Windows;
-use crate::{clock, sampler};
+use crate::{clock, memory, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::run::EventKind;
 use std::cell::Cell;
@@ -43,6 +43,9 @@ thread_local! {
 }
 
 static THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// Bytes of memory that a thread's recording is asked for at once: a few more than it takes.
+const ROOM: usize = 16 << 20;
 
 /// Calls after which our bookkeeping is measured again.
 const CHECKED: u32 = 64;
@@ -137,6 +140,8 @@ pub struct Thread {
     stack: Stack,
     /// Stack pointer of the call in progress.
     call_sp: u64,
+    /// Its return address.
+    call_return: u64,
     /// CPU time in MPI calls, and that and the thread's own at the last sample.
     mpi_cpu: u64,
     sampled_at: (u64, u64),
@@ -169,6 +174,10 @@ fn make() -> Option<&'static mut Thread> {
     if REFUSED.try_with(|r| r.replace(true)).unwrap_or(true) {
         return None;
     }
+    if !memory::room(ROOM) {
+        process::say("There was no memory left for recording some of the threads.");
+        return None;
+    }
     let thread = std::panic::catch_unwind(Thread::new).ok().flatten()?;
     let at = Box::into_raw(Box::new(thread));
     CURRENT.with(|c| c.set(at));
@@ -197,6 +206,7 @@ impl Thread {
                 scratch: Scratch::new(),
                 stack,
                 call_sp: 0,
+                call_return: 0,
                 mpi_cpu: 0,
                 sampled_at: (clock::thread_cpu(), 0),
                 strays: 0,
@@ -284,14 +294,23 @@ impl Thread {
         }
     }
 
-    /// Whether a call from this place on the stack comes from within another one. A call higher up on
-    /// the same stack is not: the one before was left by `longjmp`.
+    /// Whether a call from this place on the stack comes from within another one. A call from as high up on
+    /// the same stack is not, nor one after something else was called from there: the one before was left
+    /// by `longjmp`.
     #[inline]
     pub fn inside(&self, stack_pointer: u64) -> bool {
-        self.in_mpi.load(Ordering::Relaxed)
-            && !(stack_pointer > self.call_sp
-                && self.stack.holds(stack_pointer)
-                && self.stack.holds(self.call_sp))
+        self.in_mpi.load(Ordering::Relaxed) && !self.was_left(stack_pointer)
+    }
+
+    #[cold]
+    fn was_left(&self, stack_pointer: u64) -> bool {
+        if !self.stack.holds(stack_pointer) || !self.stack.holds(self.call_sp) {
+            return false;
+        }
+        // Where the trampoline's frame keeps it.
+        let slot = self.call_sp - if cfg!(target_arch = "x86_64") { 8 } else { 72 };
+        let still_there = self.stack.word(stack_pointer, slot) == Some(self.call_return);
+        stack_pointer >= self.call_sp || !still_there
     }
 
     /// CPU time of computation since the last sample, nanoseconds: what this sample stands for. Ticks
@@ -421,7 +440,7 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
         t.strays += u64::from(!tables.know(from.return_address));
     }
     t.links.clear();
-    t.call_sp = from.stack_pointer;
+    (t.call_sp, t.call_return) = (from.stack_pointer, from.return_address);
     let mut call = Call {
         ctx,
         enter_ns: now,

@@ -40,7 +40,8 @@ pub fn grow(library: &Library) {
 
 /// From now on they do so apart from the program: all of them are in `MPI_Finalize`.
 pub fn leave_the_world() {
-    if let Some(tree) = tree() {
+    // A rank that is alone talks to nobody, and may have no memory for a communicator.
+    if let Some(tree) = tree().filter(|t| t.size > 1) {
         COMM.store(tree.own_communicator().unwrap_or(0), Ordering::Relaxed);
     }
 }
@@ -148,7 +149,7 @@ impl Tree {
     /// Waits for all ranks.
     pub fn barrier(&self) {
         let real = abi::pmpi("MPI_Barrier");
-        if real != 0 {
+        if real != 0 && self.size > 1 {
             // SAFETY: all ranks come by here, in MPI_Finalize.
             unsafe {
                 let barrier: unsafe extern "C" fn(u64) -> i32 = std::mem::transmute(real);
@@ -207,7 +208,16 @@ impl Tree {
         };
         let mut length = [0u8; 8];
         one(&mut length)?;
-        let mut bytes = vec![0u8; usize::try_from(u64::from_le_bytes(length)).ok()?];
+        let length = usize::try_from(u64::from_le_bytes(length)).ok()?;
+        let mut bytes = Vec::new();
+        if bytes.try_reserve_exact(length).is_err() {
+            // Whoever sends is not to wait for ever: what comes is cut off, which is an error and an end.
+            for _ in 0..length.div_ceil(CHUNK) {
+                one(&mut []);
+            }
+            return None;
+        }
+        bytes.resize(length, 0u8);
         for part in bytes.chunks_mut(CHUNK) {
             one(part)?;
         }

@@ -255,7 +255,7 @@ fn nothing(error: &FormatError, code: u8, command: &str, below: &Path) -> Failur
             "nothing was recorded: {command} ended with exit code {code}, and no rank had called MPI_Init with the collector loaded; what it last said is above"
         ),
         FormatError::NothingRecorded(_) => format!(
-            "nothing was recorded: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library and that {} can be written",
+            "nothing was recorded: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library, that no other tool is loaded before the collector, and that {} can be written",
             below.display()
         ),
         other => other.to_string(),

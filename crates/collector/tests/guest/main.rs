@@ -4,6 +4,7 @@
 mod case;
 mod counts;
 mod every;
+mod faults;
 mod library;
 
 use case::{PLAIN, RECORDED, alone, cases};

@@ -1,0 +1,146 @@
+//! Memory for the collector's own use, which may be refused without the program's ending.
+//!
+//! Rust ends the process where an allocation fails. So what is large is only asked for where [`room`]
+//! says that it is there, and what is small comes from a reserve when the system has nothing left: from
+//! then on nothing more is recorded.
+
+use crate::process;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes of the reserve. They cost nothing while they are not written to.
+const RESERVE: usize = 1 << 20;
+
+/// The system's memory, and a reserve behind it.
+pub struct Memory {
+    reserve: UnsafeCell<[u8; RESERVE]>,
+    used: AtomicUsize,
+}
+
+// SAFETY: a part of the reserve is given out once, by an atomic counter, and then belongs to its owner.
+unsafe impl Sync for Memory {}
+
+#[global_allocator]
+static MEMORY: Memory = Memory::new();
+
+impl Memory {
+    const fn new() -> Self {
+        Self {
+            reserve: UnsafeCell::new([0; RESERVE]),
+            used: AtomicUsize::new(0),
+        }
+    }
+
+    fn start(&self) -> *mut u8 {
+        self.reserve.get().cast()
+    }
+
+    fn holds(&self, at: *mut u8) -> bool {
+        (self.start() as usize..self.start() as usize + RESERVE).contains(&(at as usize))
+    }
+
+    /// A part of the reserve, given out once and for all; null where too little is left of it.
+    #[cold]
+    fn last_resort(&self, layout: Layout) -> *mut u8 {
+        process::stop();
+        let bytes = layout.size() + layout.align();
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > RESERVE {
+            return std::ptr::null_mut();
+        }
+        let at = self.start() as usize + before;
+        let skip = at.next_multiple_of(layout.align()) - at;
+        // SAFETY: within the reserve, of which this part is given to nobody else.
+        unsafe { self.start().add(before + skip) }
+    }
+}
+
+// SAFETY: memory comes from the system's allocator or from a part of the reserve that is given out once;
+// each goes back to where it came from.
+unsafe impl GlobalAlloc for Memory {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on as it came.
+        match unsafe { System.alloc(layout) } {
+            at if at.is_null() => self.last_resort(layout),
+            at => at,
+        }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        if !self.holds(at) {
+            // SAFETY: the system's own.
+            unsafe { System.dealloc(at, layout) };
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on as it came; the reserve was never written to.
+        match unsafe { System.alloc_zeroed(layout) } {
+            at if at.is_null() => self.last_resort(layout),
+            at => at,
+        }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        if !self.holds(at) {
+            // SAFETY: the system's own.
+            let moved = unsafe { System.realloc(at, layout, bytes) };
+            if !moved.is_null() {
+                return moved;
+            }
+        }
+        // SAFETY: as large as the caller says that a layout may be; the old bytes are as many as are
+        // copied, and lie apart from the new ones.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
+            if !new.is_null() {
+                std::ptr::copy_nonoverlapping(at, new, layout.size().min(bytes));
+                self.dealloc(at, layout);
+            }
+            new
+        }
+    }
+}
+
+/// Whether the system has `bytes` of memory at the moment. Where the program has next to none left, that
+/// is the program's.
+pub fn room(bytes: usize) -> bool {
+    let (protection, flags) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    );
+    // SAFETY: a fresh mapping at an address that the kernel chooses, which is given back at once.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
+        at != libc::MAP_FAILED && libc::munmap(at, bytes) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_reserve_gives_is_aligned_and_ends() {
+        // One that nobody else takes from.
+        static OTHER: Memory = Memory::new();
+        let mut given = 0;
+        for align in [1usize, 8, 64, 4096].into_iter().cycle() {
+            let layout = Layout::from_size_align(1000, align).expect("a layout");
+            let at = OTHER.last_resort(layout);
+            if at.is_null() {
+                break;
+            }
+            assert!(OTHER.holds(at) && (at as usize).is_multiple_of(align));
+            given += 1;
+        }
+        assert!((400..1049).contains(&given), "{given}");
+    }
+
+    #[test]
+    fn room_is_not_promised_beyond_what_there_is() {
+        assert!(room(1 << 20));
+        assert!(!room(1 << 60));
+    }
+}
