@@ -4,6 +4,7 @@ mod bench;
 mod dose;
 mod figures;
 mod judge;
+mod kills;
 mod mpi;
 mod needs;
 mod readers;
@@ -27,6 +28,8 @@ const USAGE: &str = "cargo xtask COMMAND
                             --repeat K  so many diagnoses each, and true costs from pairs of runs
                             --pairs N   interleaved pairs for a true cost (5 with --repeat, else 0)
                             --sweep     doses halved until not found any more
+  kills [N]                 kill a rank at each of N (500) random moments and read what was kept
+                            [--seed S]
   bench                     print the figures that the project is held to";
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Some("score") => setup::build()
             .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
+        Some("kills") => kills(rest),
         Some("bench") => setup::build().and_then(|()| bench::bench()),
         None | Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
@@ -112,6 +116,26 @@ fn readme(report: &str) -> shell::Done {
     .map_err(|e| e.to_string())
 }
 
+/// Reads the number of kills and the seed that moments are drawn from.
+fn kills(arguments: &[String]) -> shell::Done {
+    let (mut count, mut seed) = (500, 1);
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let number = |v: Option<&String>| {
+            v.and_then(|v| v.parse().ok())
+                .ok_or(format!("{word} wants a number"))
+        };
+        match word.as_str() {
+            "--seed" => seed = number(rest.next())?,
+            _ => count = number(Some(word))?,
+        }
+    }
+    kills::kills(
+        u32::try_from(count).map_err(|_| "that is too many".to_string())?,
+        seed,
+    )
+}
+
 fn test() -> shell::Done {
     setup::setup(true)?;
     for args in [
@@ -132,5 +156,6 @@ fn test() -> shell::Done {
         shell::run("cargo", args)?;
     }
     readers::readers()?;
+    kills::kills(10, 1)?;
     score::check_part()
 }

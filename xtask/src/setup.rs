@@ -33,6 +33,15 @@ pub fn build() -> Done {
     run("cargo", &RELEASE)
 }
 
+/// Builds the collector alone; gives where it is.
+pub fn collector() -> Result<PathBuf, String> {
+    run(
+        "cargo",
+        &["build", "--release", "--quiet", "-p", "headwater-collector"],
+    )?;
+    Ok(target().join("release/libheadwater_collector.so"))
+}
+
 /// Installs what is missing; `all` for tests, otherwise what the demonstration needs.
 pub fn setup(all: bool) -> Done {
     needs::install(all)?;
