@@ -106,16 +106,28 @@ pub fn next(name: &CStr) -> usize {
 /// An address in an object that sees MPI, where the program opened it for itself.
 static SEES_MPI: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks `name` up through the object that holds `caller`, or that MPI was first called from: a program
-/// may have opened MPI for itself.
+/// Looks `name` up through the object that holds `caller`, or else the one that MPI was first called from: a
+/// program may have opened MPI for itself, and may call it from where it is not seen, by a pointer.
 fn beside(name: &CStr, caller: u64) -> usize {
     let seen = SEES_MPI.load(Relaxed) as u64;
-    let from = if caller == 0 { seen } else { caller };
+    match through(name, caller) {
+        0 => through(name, seen),
+        found => {
+            if seen == 0 {
+                SEES_MPI.store(caller as usize, Relaxed);
+            }
+            found
+        }
+    }
+}
+
+/// Looks `name` up through the object that holds the address `from`.
+fn through(name: &CStr, from: u64) -> usize {
     if from == 0 {
         return 0;
     }
     // SAFETY: plain queries of the loader; the handle is closed again, the object stays loaded.
-    let found = unsafe {
+    unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(from as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
             return 0;
@@ -127,11 +139,7 @@ fn beside(name: &CStr, caller: u64) -> usize {
         let found = libc::dlsym(handle, name.as_ptr()) as usize;
         libc::dlclose(handle);
         found
-    };
-    if found != 0 && seen == 0 {
-        SEES_MPI.store(from as usize, Relaxed);
     }
-    found
 }
 
 /// What a wrapper calls: the library's function, or that of another tool that stands between us and the

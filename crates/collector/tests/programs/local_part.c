@@ -2,7 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-int run(void) {
+int (*run(void))(void) {
     int rank, value = 0;
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -15,6 +15,5 @@ int run(void) {
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
         printf("value %d\n", value);
-    MPI_Finalize();
-    return 0;
+    return MPI_Finalize;
 }
