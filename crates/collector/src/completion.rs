@@ -2,6 +2,7 @@
 //! that were called off.
 
 use crate::comms;
+use crate::context::NONE;
 use crate::links::{call_off, link, lost, recv_id, recv_link};
 use crate::requests::{Request, Work};
 use crate::roles::{Decoder, Messages};
@@ -58,9 +59,13 @@ impl Decoder<'_> {
     }
 
     fn finish(&self, t: &mut Thread, m: &mut Messages, handle: u64, status: (u64, usize)) {
-        let Some(request) = m.requests.finish(handle, t.scratch.made) else {
+        let Some(mut request) = m.requests.finish(handle, t.scratch.made) else {
             return;
         };
+        if request.thread != t.number {
+            // A context of another thread says nothing among this one's.
+            request.post.0 = NONE;
+        }
         // Waiting for a persistent request that was not started says nothing.
         if !request.active {
             return;

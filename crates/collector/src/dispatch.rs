@@ -4,6 +4,7 @@ use crate::args::Args;
 use crate::comms;
 use crate::finalize;
 use crate::guarded;
+use crate::links;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
@@ -164,6 +165,9 @@ fn record(
         return unsafe { args.call(real) };
     };
     let Some((t, call)) = thread::enter(at, from, id) else {
+        if process::RECORDING.load(Ordering::Relaxed) {
+            links::uncounted_from_now_on();
+        }
         // SAFETY: as above.
         return unsafe { decoder.call(real) };
     };

@@ -65,7 +65,8 @@ pub fn send_link(
     tag: i32,
     bytes: u64,
 ) -> u64 {
-    let Some((comm, to)) = comm.and_then(|c| c.world(dest).map(|w| (c, w))) else {
+    let known = comm.filter(|_| !m.sends_lost);
+    let Some((comm, to)) = known.and_then(|c| c.world(dest).map(|w| (c, w))) else {
         return 0;
     };
     let n = next(m, stream(comm.hash, to, tag, false));
@@ -116,6 +117,21 @@ pub fn unknown_from_now_on(m: &mut Messages) {
     SAID.call_once(|| {
         crate::process::say(
             "MPI_Isendrecv received from whoever sent, and MPI libraries do not say who that was: the ends of messages received later were not joined.",
+        );
+    });
+}
+
+/// A thread called MPI that is not recorded: what it sends and receives has no numbers, so those of all later
+/// messages of the process say nothing.
+#[cold]
+pub fn uncounted_from_now_on() {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        if let Some(mut m) = crate::shared::messages() {
+            (m.sends_lost, m.receives_lost) = (true, true);
+        }
+        crate::process::say(
+            "There was no room to record all threads that called MPI: their calls are missing, and the ends of later messages of the process were not joined.",
         );
     });
 }

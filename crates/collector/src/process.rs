@@ -254,7 +254,6 @@ fn note_modules() -> Vec<Loaded> {
 
 /// Notes libraries that were opened since the last look; unwinding into them works from now on.
 pub fn look_at_modules() {
-    crate::weak::undo();
     if !memory::room(ROOM_TO_LOOK) {
         return;
     }

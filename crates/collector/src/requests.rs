@@ -47,6 +47,8 @@ pub struct Request {
     pub root: u32,
     /// Context and clock of the posting call.
     pub post: (u32, u64),
+    /// Thread that posted it, whose contexts these are.
+    pub thread: u32,
 }
 
 /// Requests of a process: open addressing with backward shift on removal.
@@ -337,6 +339,7 @@ mod tests {
             id: 0,
             root: 0,
             post: (0, 0),
+            thread: 0,
         };
         (1..5000).for_each(|h| requests.insert(request(h)));
         (1..5000)

@@ -26,6 +26,8 @@ pub struct Messages {
     pub streams: Streams,
     /// Whether the numbers of received messages say nothing any more.
     pub receives_lost: bool,
+    /// The same of messages sent.
+    pub sends_lost: bool,
     /// Handles and sizes of datatypes; `u64::MAX` is no handle.
     pub types: [(u64, u64); 64],
 }
@@ -64,6 +66,7 @@ impl Messages {
             requests: Requests::new(),
             streams: Streams::new(),
             receives_lost: false,
+            sends_lost: false,
             types: [(u64::MAX, 0); 64],
         }
     }
@@ -177,8 +180,20 @@ impl<'a> Decoder<'a> {
                 self.gather_handles(t);
                 out.params = Some(self.start(t, call, m));
             }
-            Class::CommFree | Class::RequestFree => {
+            // Before the call: after it the handle may be another thread's.
+            Class::CommFree => {
                 self.gather_handles(t);
+                t.scratch.handles.iter().for_each(|h| comms::forget(*h));
+            }
+            Class::RequestFree => {
+                self.gather_handles(t);
+                if let Some(handle) = t.scratch.handles.first().copied() {
+                    // Whether it is called off nobody will know.
+                    if let Some(request) = m.requests.get(handle).copied().filter(|r| r.cancelled) {
+                        self.call_off(m, &request, 0);
+                    }
+                    m.requests.remove(handle);
+                }
             }
             Class::Cancel => {
                 self.gather_handles(t);
@@ -352,7 +367,7 @@ impl<'a> Decoder<'a> {
             }
             if let Some(request) = m.requests.get(*handle) {
                 (request.id, request.post) = (id, (call.ctx, call.enter_ns));
-                request.active = true;
+                (request.thread, request.active) = (t.number, true);
             }
         }
         t.scratch.handles = handles;
@@ -375,6 +390,11 @@ impl<'a> Decoder<'a> {
         let flag = self.shape.at(Role::Flag);
         if self.polls() && flag.is_some_and(|at| self.args.int_at(at, 0) == 0) {
             return (params, true);
+        }
+        if self.function.class == Class::CommCreate
+            && let Some(at) = self.shape.at(Role::Newcomm)
+        {
+            comms::created(self.function.name, self.args, at);
         }
         if let Some(mut m) = shared::messages() {
             self.conclude(t, call, &before, &params, &mut m);
@@ -424,21 +444,6 @@ impl<'a> Decoder<'a> {
                 self.remember(t, call, before, params, m);
             }
             (Class::Wait | Class::Test, _) => self.completed(t, m),
-            (Class::CommCreate, _) => {
-                if let Some(at) = self.shape.at(Role::Newcomm) {
-                    comms::created(self.function.name, self.args, at);
-                }
-            }
-            (Class::CommFree, _) => t.scratch.handles.iter().for_each(|h| comms::forget(*h)),
-            (Class::RequestFree, _) => {
-                if let Some(handle) = t.scratch.handles.first().copied() {
-                    // Whether it is called off nobody will know.
-                    if let Some(request) = m.requests.get(handle).copied().filter(|r| r.cancelled) {
-                        self.call_off(m, &request, 0);
-                    }
-                    m.requests.remove(handle);
-                }
-            }
             (Class::Spawn, _) => SPAWNED.call_once(|| {
                 crate::process::say(
                     "The program starts processes by MPI_Comm_spawn: those were not recorded.",
@@ -471,6 +476,7 @@ impl<'a> Decoder<'a> {
         };
         m.requests.insert(Request {
             made: 0,
+            thread: t.number,
             handle: self.args.handle_at(at, 0, &self.library.message) | MATCHED,
             work: Work::Matched,
             persistent: false,
@@ -527,6 +533,7 @@ impl<'a> Decoder<'a> {
         };
         let request = Request {
             made: 0,
+            thread: t.number,
             handle,
             work,
             persistent: self.function.mode == Mode::Persistent,

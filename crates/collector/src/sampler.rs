@@ -39,8 +39,9 @@ pub struct State {
 /// costs system calls.
 const REDRAW: u32 = 4;
 
-/// Samples of a thread at the full rate. Then the rate halves whenever their number has doubled: what a
-/// share of the run is wrong by falls with the root of the number of samples, and what they cost does not.
+/// Signals of a thread at the full rate, those in MPI counted, which take no sample but cost the same. Then the
+/// rate halves whenever their number has doubled: what a share of the run's time is wrong by falls with the
+/// root of their number, and what they cost does not.
 const AT_FULL_RATE: u32 = 400;
 /// How often it halves at the most: a phase late in a long run is to be seen too.
 const HALVINGS: u32 = 3;

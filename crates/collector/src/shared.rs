@@ -2,7 +2,9 @@
 //!
 //! MPI says how far threads may come together: below `MPI_THREAD_MULTIPLE` no two are in MPI at the same
 //! time, and the program orders their calls, so only there is a lock taken. It is never held while the
-//! program is in the library: it covers what is read of the arguments before a call and after it.
+//! program is in the library: it covers what is read of the arguments before a call and after it. So two
+//! threads that use one communicator, partner and tag at the same time may come to the library in another
+//! order than they were numbered: which of their messages is which MPI does not say either.
 
 use crate::roles::Messages;
 use std::ops::{Deref, DerefMut};

@@ -123,6 +123,8 @@ pub struct Call {
 
 /// The recording of one thread.
 pub struct Thread {
+    /// Its number, in the order of first sight.
+    pub number: u32,
     /// Set while the thread is in a wrapper: the sampler keeps off.
     pub in_mpi: AtomicBool,
     contexts: Contexts,
@@ -194,6 +196,7 @@ impl Thread {
         process::with_spool(|spool| {
             let now = clock::now();
             Some(Self {
+                number,
                 in_mpi: AtomicBool::new(true),
                 contexts: Contexts::new(spool.table(number, CONTEXTS, true)?, stack),
                 segments: spool.table(number, SEGMENTS, true)?,

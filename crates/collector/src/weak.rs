@@ -2,11 +2,13 @@
 //!
 //! A program may ask by a weak reference whether there is a function, as mpi4py does for those of MPI 4, and do
 //! without it. Our wrapper answers for every function of the table, so such references are undone as the loader
-//! would have left them: they become null.
+//! would have left them: they become null. That is done in `MPI_Init`; who asks before, by `dlsym` or in a library
+//! that is opened later finds our wrapper, which then fails.
 
 use crate::abi;
 use crate::trampoline::C_NAMES;
 use std::ffi::CStr;
+use std::sync::Once;
 
 /// Kinds of relocations that hold the address of a symbol.
 #[cfg(target_arch = "x86_64")]
@@ -53,8 +55,6 @@ struct Symbol {
 /// A place that holds the address of one of our wrappers.
 struct Slot {
     at: u64,
-    /// Whether the loader has made it read-only.
-    guarded: bool,
     /// Index of the function.
     function: u32,
 }
@@ -65,37 +65,61 @@ struct Search {
     /// First address of this object and the one behind it.
     ours: (u64, u64),
     slots: Vec<Slot>,
+    /// Places to be made null.
+    missing: Vec<u64>,
 }
 
-/// Undoes the weak references of all modules to wrappers behind which there is nothing. To be called once the
-/// library is there, and again when there are more modules.
+/// Undoes the weak references of all modules to wrappers behind which there is nothing. To be called when the
+/// library is there; once, so that no two threads do it at a time.
 pub fn undo() {
-    let mut search = Search::default();
-    let data: *mut Search = &mut search;
-    // SAFETY: the callbacks get our structure back and are called before these functions return.
-    unsafe {
-        libc::dl_iterate_phdr(Some(find_ours), data.cast());
-        libc::dl_iterate_phdr(Some(find_slots), data.cast());
-    }
-    // The library is asked when the loader's lock is free again.
-    for slot in search.slots {
-        if abi::real(slot.function, 0) == 0 {
-            clear(&slot);
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Where nothing is found, nothing is known to be missing.
+        if abi::pmpi("MPI_Init") == 0 {
+            return;
         }
-    }
+        let mut search = Search::default();
+        visit(find_ours, &mut search);
+        visit(find_slots, &mut search);
+        // The library is asked when the loader's lock is free, and what was found is looked at again under it:
+        // its module may be gone.
+        let missing = |s: &Slot| abi::real(s.function, s.at) == 0;
+        search.missing = search
+            .slots
+            .iter()
+            .filter(|s| missing(s))
+            .map(|s| s.at)
+            .collect();
+        if !search.missing.is_empty() {
+            visit(find_slots, &mut search);
+        }
+    });
 }
 
-fn clear(slot: &Slot) {
-    // SAFETY: a plain query; the page was mapped by the loader, and stays what it was for everybody else.
+type Visit = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut libc::c_void) -> libc::c_int;
+
+fn visit(each: Visit, search: &mut Search) {
+    // SAFETY: the callback gets our structure back and is called before this function returns.
+    unsafe { libc::dl_iterate_phdr(Some(each), std::ptr::from_mut(search).cast()) };
+}
+
+/// Makes the place null; `guarded` says whether the loader has made it read-only.
+fn clear(at: u64, guarded: bool) {
+    // SAFETY: in a module that is there now; its page stays what it was for everybody else.
     unsafe {
-        let page = libc::sysconf(libc::_SC_PAGESIZE).max(1) as u64;
-        let start = (slot.at & !(page - 1)) as *mut libc::c_void;
-        let protect = |flags| !slot.guarded || libc::mprotect(start, page as usize, flags) == 0;
+        let page = page_bytes();
+        let start = (at & !(page - 1)) as *mut libc::c_void;
+        let protect = |flags| !guarded || libc::mprotect(start, page as usize, flags) == 0;
         if protect(libc::PROT_READ | libc::PROT_WRITE) {
-            (slot.at as *mut u64).write_volatile(0);
+            (at as *mut u64).write_volatile(0);
             protect(libc::PROT_READ);
         }
     }
+}
+
+fn page_bytes() -> u64 {
+    // SAFETY: a plain query.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as u64
 }
 
 /// The part of a module's memory that its headers of one kind tell of.
@@ -176,18 +200,25 @@ unsafe extern "C" fn find_slots(
                 let at = info.dlpi_addr + relocation.offset;
                 // SAFETY: the loader has written the address there.
                 let value = unsafe { (at as *const u64).read_volatile() };
-                if (search.ours.0..search.ours.1).contains(&value) {
-                    let mut guarded = ranges(info, libc::PT_GNU_RELRO);
-                    search.slots.push(Slot {
-                        at,
-                        guarded: guarded.any(|(start, end)| (start..end).contains(&at)),
-                        function,
-                    });
+                if !(search.ours.0..search.ours.1).contains(&value) {
+                    continue;
+                }
+                if search.missing.contains(&at) {
+                    clear(at, guarded(info, at));
+                } else {
+                    search.slots.push(Slot { at, function });
                 }
             }
         }
     }
     0
+}
+
+/// Whether the loader has made the page of `at` read-only: it rounds both ends down.
+fn guarded(info: &libc::dl_phdr_info, at: u64) -> bool {
+    let down = |address: u64| address & !(page_bytes() - 1);
+    ranges(info, libc::PT_GNU_RELRO)
+        .any(|(start, end)| (down(start)..down(end)).contains(&down(at)))
 }
 
 /// The function of the table that a weak symbol without a definition stands for.

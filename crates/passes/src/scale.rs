@@ -250,6 +250,9 @@ fn period(run: &Run) -> f64 {
 const STARTUP_SECONDS: f64 = 2e-6;
 const SECONDS_PER_BYTE: f64 = 1.5e-9;
 
+/// Part of a call's time by which its waits may be told too long for them to be believed.
+const DOUBT: f64 = 0.25;
+
 /// What each call costs when nobody is waited for.
 ///
 /// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, but for
@@ -314,7 +317,11 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
                 let apart: Vec<f64> = (sum.seconds.iter().enumerate())
                     .map(|(r, s)| s - waits.get(r).copied().unwrap_or(0.0))
                     .collect();
-                seconds = seconds.min(crate::stats::quantile(&apart, 0.5));
+                // Waits of windows that are less even than the run say nothing of it.
+                let usual = crate::stats::quantile(&apart, 0.5);
+                if usual > -DOUBT * crate::stats::quantile(&sum.seconds, 0.5) {
+                    seconds = seconds.min(usual);
+                }
                 seconds = (seconds - crate::stats::max(&sum.runq)).max(0.0);
             }
             Transfer {

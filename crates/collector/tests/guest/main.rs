@@ -503,6 +503,9 @@ fn threads_may_wait_for_what_others_have_posted() {
             let sizes = run.messages.iter().map(|m| (m.bytes, m.sampled));
             let whole = |(bytes, count): (u64, u64)| (1..=4).any(|n| bytes == 8 * n * count);
             assert!({ sizes }.all(whole), "{what}: {:?}", run.messages);
+            // Contexts are a thread's own: where another one posted is not known.
+            let posted = run.messages.iter().filter(|m| m.post_ctx != CtxId::NONE);
+            assert_eq!(posted.count() > 0, !arguments.is_empty(), "{what}");
             let in_mpi: Vec<u64> = run.ranks.iter().map(|r| r.mpi_wall_ns).collect();
             let calls = |rank| run.calls.iter().filter(move |c| c.rank == rank);
             let counted = [0, 1].map(|rank| calls(rank).map(|c| c.wall_ns).sum::<u64>());
