@@ -11,7 +11,7 @@ use crate::setup;
 use crate::shell::Done;
 use crate::testbed::{Case, build_all};
 use headwater_format::FormatError;
-use headwater_format::spool::layout::{ThreadRow, read_header, read_rows};
+use headwater_format::spool::layout::{self, read_header};
 use headwater_format::spool::read_spool;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -196,13 +196,7 @@ fn signal(number: &str) -> bool {
 fn last_sign(file: &Path) -> Result<f64, String> {
     let bytes = std::fs::read(file).map_err(|e| e.to_string())?;
     let header = read_header(&bytes).ok_or("a file without a head")?;
-    let tables = header.descs.iter().take(header.tables as usize);
-    let threads = tables.flat_map(|d| read_rows::<ThreadRow>(&bytes, d));
-    let last = threads
-        .map(|t| t.end_ns)
-        .max()
-        .unwrap_or(0)
-        .max(header.end_ns);
+    let last = layout::last_sign(&header, &layout::threads(&header, &bytes));
     Ok((header.unix_ns + last) as f64 * 1e-9)
 }
 

@@ -298,7 +298,12 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
             sum.runq[r] += c.runq_ns as f64 * NANO;
         }
     }
-    let waits = scale.waits.rows();
+    // CPU time holds no waiting that has to be taken off.
+    let waits = if over {
+        FxHashMap::default()
+    } else {
+        scale.waits.rows()
+    };
     // Completing calls carry no bytes of their own, so the whole flow shares the bytes of its peers.
     let p2p_bytes: f64 = sums.values().map(|s| crate::stats::mean(&s.bytes)).sum();
     let stages = f64::from(scale.p.max(2)).log2();

@@ -398,6 +398,24 @@ pub fn read_header(bytes: &[u8]) -> Option<FileHeader> {
     from_bytes::<FileHeader>(bytes)
 }
 
+impl FileHeader {
+    /// Descriptors in use.
+    pub fn in_use(&self) -> impl Iterator<Item = &Desc> {
+        self.descs.iter().take(self.tables as usize)
+    }
+}
+
+/// What the threads of a process did in all, of the file or blob that `bytes` are.
+pub fn threads(header: &FileHeader, bytes: &[u8]) -> Vec<ThreadRow> {
+    header.in_use().flat_map(|d| read_rows(bytes, d)).collect()
+}
+
+/// Clock when the process was last seen, nanoseconds.
+pub fn last_sign(header: &FileHeader, threads: &[ThreadRow]) -> u64 {
+    let last = threads.iter().map(|t| t.end_ns).max().unwrap_or(0);
+    last.max(header.end_ns)
+}
+
 /// All rows of one table; fewer than its count where the bytes end before.
 pub fn read_rows<R: Row>(bytes: &[u8], desc: &Desc) -> Vec<R> {
     if desc.kind != R::KIND as u32 || desc.row_bytes as usize != size_of::<R>() {

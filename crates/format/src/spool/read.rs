@@ -1,11 +1,11 @@
 //! From the spool of all ranks to one run: modules and contexts united, rows renumbered.
 
 use super::layout::{
-    CallRow, CommRow, ContextRow, Desc, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC,
-    MERGED_NAME, MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, ThreadRow,
-    UNKNOWN_NAME, VERSION, read_header, read_rows, text,
+    CallRow, CommRow, ContextRow, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC, MERGED_NAME,
+    MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, ThreadRow, UNKNOWN_NAME, VERSION,
+    read_header, read_rows, text,
 };
-use super::{clock, join};
+use super::{clock, join, layout};
 use crate::FormatError;
 use headwater_model::RankSet;
 use headwater_model::run::*;
@@ -23,21 +23,13 @@ struct Part {
 }
 
 impl Part {
-    fn descs(&self) -> impl Iterator<Item = &Desc> {
-        self.header.descs.iter().take(self.header.tables as usize)
-    }
-
-    /// What its threads did in all.
     fn threads(&self) -> Vec<ThreadRow> {
-        let tables = self.descs().map(|d| read_rows(&self.bytes, d));
-        tables.flatten().collect()
+        layout::threads(&self.header, &self.bytes)
     }
 
     /// Nanoseconds from `MPI_Init` to the end.
     fn wall_ns(&self) -> u64 {
-        let threads = self.threads();
-        let last = threads.iter().map(|t| t.end_ns).max().unwrap_or(0);
-        let end = last.max(self.header.end_ns);
+        let end = layout::last_sign(&self.header, &self.threads());
         end.saturating_sub(self.header.init_ns)
     }
 }
@@ -202,7 +194,8 @@ fn unite(parts: &[Part]) -> Run {
         run.ranks.push(rank_info(part, &run.header));
         for thread in threads(part) {
             let of = |kind: Kind| {
-                part.descs()
+                part.header
+                    .in_use()
                     .filter(move |d| d.thread == thread && d.kind == kind as u32)
                     .copied()
                     .collect::<Vec<_>>()
@@ -296,7 +289,7 @@ fn unite(parts: &[Part]) -> Run {
 }
 
 fn threads(part: &Part) -> Vec<u32> {
-    let mut all: Vec<u32> = (part.descs())
+    let mut all: Vec<u32> = (part.header.in_use())
         .filter(|d| d.kind > Kind::Comms as u32)
         .map(|d| d.thread)
         .collect();
@@ -312,7 +305,7 @@ fn part_modules(
     known: &mut FxHashMap<Module, u32>,
 ) -> Vec<(u64, u64, u64, u32)> {
     let mut out = Vec::new();
-    for desc in part.descs() {
+    for desc in part.header.in_use() {
         for row in read_rows::<ModuleRow>(&part.bytes, desc) {
             let id = row.id.get(..row.id_bytes.min(32) as usize).unwrap_or(&[]);
             let module = Module {
@@ -333,7 +326,7 @@ fn part_modules(
 
 fn part_comms(part: &Part, run: &mut Run) -> Vec<u16> {
     let mut out = Vec::new();
-    for desc in part.descs() {
+    for desc in part.header.in_use() {
         for row in read_rows::<CommRow>(&part.bytes, desc) {
             let at = run
                 .comms
@@ -514,7 +507,7 @@ fn header(parts: &[Part]) -> Header {
     }
     let lost: u64 = parts
         .iter()
-        .flat_map(Part::descs)
+        .flat_map(|p| p.header.in_use())
         .filter(|d| d.kind != Kind::Messages as u32)
         .map(|d| u64::from(d.dropped))
         .sum();
