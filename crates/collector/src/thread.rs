@@ -195,6 +195,8 @@ impl Thread {
         let stack = Stack::own();
         process::with_spool(|spool| {
             let now = clock::now();
+            let totals = spool.row::<ThreadRow>(number)?;
+            totals.begin_ns = now;
             Some(Self {
                 number,
                 in_mpi: AtomicBool::new(true),
@@ -217,7 +219,7 @@ impl Thread {
                 polls: Polls::default(),
                 bookkeeping: 0,
                 left: CHECKED - 1,
-                totals: spool.row(number)?,
+                totals,
                 last_ctx: NONE,
                 left_ns: now,
                 cpu_read: clock::thread_cpu(),

@@ -39,6 +39,29 @@ fn sample_run() -> Run {
                 ..Default::default()
             })
             .collect(),
+        threads: vec![ThreadInfo {
+            rank: 1,
+            thread: 1,
+            made_by: CtxId(0),
+            cpu_ns: 8,
+            ..Default::default()
+        }],
+        teams: vec![TeamWork {
+            thread: 1,
+            team: CtxId(0),
+            from: CtxId(0),
+            to: CtxId(1),
+            wait_ns: 3,
+            ..Default::default()
+        }],
+        waits: vec![ThreadWait {
+            thread: 1,
+            ctx: CtxId(1),
+            kind: WaitKind::Critical,
+            holder: u16::MAX,
+            count: 2,
+            ..Default::default()
+        }],
         samples: vec![Sample {
             rank: 1,
             after: CtxId::NONE,
@@ -108,6 +131,27 @@ fn a_run_reads_back_as_it_was_written() {
     write_run(&dir, &run).expect("writes");
     assert_eq!(read_run(&dir).expect("reads"), run);
     assert!(matches!(write_run(&dir, &run), Err(FormatError::Exists(_))));
+}
+
+#[test]
+fn a_run_from_before_threads_were_recorded_can_be_read() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut run = sample_run();
+    write_run(dir.path(), &run).expect("writes");
+    let header = dir.path().join("run.json");
+    let text = std::fs::read_to_string(&header).expect("reads");
+    let mut told: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for table in ["threads", "teams", "waits"] {
+        std::fs::remove_file(dir.path().join(format!("{table}.parquet"))).expect("removes");
+        assert!(read_run(dir.path()).is_err(), "{table} was written");
+        told["tables"]
+            .as_object_mut()
+            .expect("tables")
+            .remove(table);
+        std::fs::write(&header, told.to_string()).expect("writes");
+    }
+    (run.threads, run.teams, run.waits) = Default::default();
+    assert_eq!(read_run(dir.path()).expect("reads"), run);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub const PROCESS_ENDING: &str = ".spool";
 /// File name of what stands in place of a spool where the MPI library is not known: its name, as text.
 pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
 /// Cores that a thread's time is told apart by; the last place is that of all others.
@@ -57,6 +57,10 @@ pub enum Kind {
     Messages = 8,
     /// [`ThreadRow`]
     Threads = 9,
+    /// [`TeamRow`]
+    Teams = 10,
+    /// [`WaitRow`]
+    Waits = 11,
 }
 
 /// Where a table is.
@@ -168,6 +172,12 @@ pub struct FileHeader {
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub struct ThreadRow {
+    /// Clock at its first sight.
+    pub begin_ns: u64,
+    /// CPU time since.
+    pub cpu_ns: u64,
+    /// Context of the call that made it, of its own contexts, plus 1; 0 for none.
+    pub made_by: u64,
     /// Clock at its last sign of life.
     pub end_ns: u64,
     /// Wall time inside MPI.
@@ -178,6 +188,56 @@ pub struct ThreadRow {
     pub migrations: u64,
     /// Cores that it was seen on, in the order of first sight.
     pub on_cores: [CoreTime; MOST_CORES],
+}
+
+/// What a thread did of a team's work between two points where the team comes together.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct TeamRow {
+    /// Context of the call that began the team.
+    pub team: u32,
+    /// Context of the barrier left, or `team`.
+    pub from: u32,
+    /// Context of the barrier entered, or `team`.
+    pub to: u32,
+    /// Unused, zero.
+    pub zero: u32,
+    /// Repetitions.
+    pub count: u64,
+    /// Wall time.
+    pub wall_ns: u64,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Run queue.
+    pub runq_ns: u64,
+    /// Asleep.
+    pub blocked_ns: u64,
+    /// Waiting for other threads.
+    pub locked_ns: u64,
+    /// Waiting at `to`.
+    pub wait_ns: u64,
+}
+
+/// Waits of a thread for another one.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct WaitRow {
+    /// Context of the call that waited.
+    pub ctx: u32,
+    /// [`headwater_model::run::WaitKind`]
+    pub kind: u32,
+    /// Thread waited for, `u32::MAX` for unknown.
+    pub holder: u32,
+    /// Its context, of this thread's contexts; `u32::MAX` for unknown.
+    pub holder_ctx: u32,
+    /// Waits.
+    pub count: u64,
+    /// Wall time.
+    pub wait_ns: u64,
+    /// At most 1 ms of each.
+    pub brief_ns: u64,
+    /// Longest.
+    pub max_ns: u64,
 }
 
 /// A loaded module.
@@ -365,7 +425,7 @@ macro_rules! rows {
 rows! {
     ModuleRow => Modules, CommRow => Comms, ContextRow => Contexts, SegmentRow => Segments,
     CallRow => Calls, SampleRow => Samples, EventRow => Events, MessageRow => Messages,
-    ThreadRow => Threads
+    ThreadRow => Threads, TeamRow => Teams, WaitRow => Waits
 }
 
 /// The bytes of a row.

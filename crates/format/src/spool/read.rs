@@ -2,8 +2,8 @@
 
 use super::layout::{
     CallRow, CommRow, ContextRow, EventRow, FileHeader, Kind, MAGIC, MERGED_MAGIC, MERGED_NAME,
-    MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, ThreadRow, UNKNOWN_NAME, VERSION,
-    read_header, read_rows, text,
+    MessageRow, ModuleRow, PROCESS_ENDING, SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME,
+    VERSION, WaitRow, read_header, read_rows, text,
 };
 use super::{clock, join, layout};
 use crate::FormatError;
@@ -248,6 +248,27 @@ fn unite(parts: &[Part]) -> Run {
                         .map(|r| sample(&r, &number, counters)),
                 );
             }
+            for desc in of(Kind::Threads) {
+                run.threads.extend(
+                    read_rows::<ThreadRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .map(|r| thread_info(&r, &number, part.header.init_ns)),
+                );
+            }
+            for desc in of(Kind::Teams) {
+                run.teams.extend(
+                    read_rows::<TeamRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .map(|r| team_work(&r, &number)),
+                );
+            }
+            for desc in of(Kind::Waits) {
+                run.waits.extend(
+                    read_rows::<WaitRow>(&part.bytes, &desc)
+                        .into_iter()
+                        .filter_map(|r| thread_wait(&r, &number)),
+                );
+            }
             for desc in of(Kind::Messages) {
                 messages.extend(
                     read_rows::<MessageRow>(&part.bytes, &desc)
@@ -268,6 +289,11 @@ fn unite(parts: &[Part]) -> Run {
         .sort_by_key(|s| (s.rank, s.thread, s.from, s.to));
     run.samples
         .sort_by_key(|s| (s.rank, s.thread, s.after, s.ctx));
+    run.threads.sort_by_key(|t| (t.rank, t.thread));
+    run.teams
+        .sort_by_key(|t| (t.rank, t.thread, t.team, t.from, t.to));
+    run.waits
+        .sort_by_key(|w| (w.rank, w.thread, w.ctx, w.kind, w.holder, w.holder_ctx));
     run.calls.sort_by_key(|c| {
         (
             c.rank,
@@ -408,6 +434,54 @@ fn sample(r: &SampleRow, n: &Renumber, counters: usize) -> Sample {
         blocked_ns: r.blocked_ns,
         counters: r.counters.iter().take(counters).copied().collect(),
     }
+}
+
+fn thread_info(r: &ThreadRow, n: &Renumber, init_ns: u64) -> ThreadInfo {
+    let made_by = u32::try_from(r.made_by).ok().and_then(|c| c.checked_sub(1));
+    ThreadInfo {
+        rank: n.rank,
+        thread: n.thread,
+        made_by: made_by.map_or(CtxId::NONE, |c| n.ctx(c)),
+        begin_ns: r.begin_ns.saturating_sub(init_ns),
+        wall_ns: r.end_ns.saturating_sub(r.begin_ns),
+        cpu_ns: r.cpu_ns,
+        runq_ns: r.runq_ns,
+        mpi_wall_ns: r.mpi_ns,
+    }
+}
+
+fn team_work(r: &TeamRow, n: &Renumber) -> TeamWork {
+    TeamWork {
+        rank: n.rank,
+        thread: n.thread,
+        team: n.ctx(r.team),
+        from: n.ctx(r.from),
+        to: n.ctx(r.to),
+        count: r.count,
+        wall_ns: r.wall_ns,
+        cpu_ns: r.cpu_ns,
+        runq_ns: r.runq_ns,
+        blocked_ns: r.blocked_ns,
+        locked_ns: r.locked_ns,
+        wait_ns: r.wait_ns,
+    }
+}
+
+/// `None` where nobody knows what was waited for.
+fn thread_wait(r: &WaitRow, n: &Renumber) -> Option<ThreadWait> {
+    let kind = u8::try_from(r.kind).ok().and_then(WaitKind::from_code)?;
+    Some(ThreadWait {
+        rank: n.rank,
+        thread: n.thread,
+        ctx: n.ctx(r.ctx),
+        kind,
+        holder: u16::try_from(r.holder).unwrap_or(u16::MAX),
+        holder_ctx: n.ctx(r.holder_ctx),
+        count: r.count,
+        wait_ns: r.wait_ns,
+        brief_ns: r.brief_ns,
+        max_ns: r.max_ns,
+    })
 }
 
 fn rank_info(part: &Part, header: &Header) -> RankInfo {

@@ -81,6 +81,19 @@ macro_rules! column {
             ),
         }
     };
+    ($row:ty, $field:ident code $ty:ty, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Unsigned(
+                Box::new(|r: &$row| Some(r.$field as u64)),
+                Box::new(|r: &mut $row, v| {
+                    let code = v.and_then(|v| u8::try_from(v).ok());
+                    r.$field = code.and_then(<$ty>::from_code).unwrap_or_default();
+                }),
+            ),
+        }
+    };
     ($row:ty, $field:ident i, $meaning:expr) => {
         Column {
             name: stringify!($field).to_string(),
@@ -156,6 +169,42 @@ tables! {
         involuntary_switches maybe: "context switches by the scheduler; the same",
         migrations u u64: "samples that found the thread on another core",
         core maybe: "core of two thirds of its computation or more; null where there is none",
+    }
+    "threads" ThreadInfo {
+        rank u u32: "rank",
+        thread u u16: "thread of the rank; 0 called MPI_Init",
+        made_by ctx: "context of the call that made it; null for the first thread, and where nobody saw it",
+        begin_ns u u64: "end of MPI_Init to its first sight, ns",
+        wall_ns u u64: "first to last sign of life, ns",
+        cpu_ns u u64: "CPU time of the same, ns",
+        runq_ns u u64: "ready without a core, ns",
+        mpi_wall_ns u u64: "time in MPI calls, ns",
+    }
+    "teams" TeamWork {
+        rank u u32: "rank",
+        thread u u16: "thread of the rank",
+        team ctx: "context of the call that began the team: a parallel region, or pthread_create",
+        from ctx: "context of the barrier left; that of the team at its start",
+        to ctx: "context of the barrier entered next; that of the team at its end",
+        count u u64: "repetitions",
+        wall_ns u u64: "from the start to the arrival, ns",
+        cpu_ns u u64: "CPU time, ns",
+        runq_ns u u64: "ready without a core, ns",
+        blocked_ns u u64: "asleep, waiting for locks included, ns",
+        locked_ns u u64: "waiting for other threads on the way, ns",
+        wait_ns u u64: "from the arrival to the last arrival of the team, ns",
+    }
+    "waits" ThreadWait {
+        rank u u32: "rank",
+        thread u u16: "thread that waited",
+        ctx ctx: "context of the call that waited",
+        kind code WaitKind: "1 mutex, 2 lock to read, 3 lock to write, 4 spin lock, 5 OpenMP lock or critical section, 6 condition, 7 semaphore, 8 a thread's end, 9 tasks, 10 turn in an ordered loop, 11 futex",
+        holder none u16: "thread waited for; null where that is not known",
+        holder_ctx ctx: "where that thread took the lock, or let this one go on; callers may be missing; null where it is not known",
+        count u u64: "waits",
+        wait_ns u u64: "wall time, ns",
+        brief_ns u u64: "the same with at most 1 ms of each wait, ns",
+        max_ns u u64: "longest wait, ns",
     }
     "segments" Segment {
         rank u u32: "rank",

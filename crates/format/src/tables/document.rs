@@ -27,9 +27,12 @@ pub fn format_document(header: &Value) -> String {
     add::<Name>(&mut out);
     add::<Comm>(&mut out);
     add::<RankInfo>(&mut out);
+    add::<ThreadInfo>(&mut out);
     describe(&mut out, "samples", &sample_columns(&[]));
     out += "\nBehind these, one unsigned column for each of the header's `counters`: its growth; what is not there was not measured.\n";
     add::<Segment>(&mut out);
+    add::<TeamWork>(&mut out);
+    add::<ThreadWait>(&mut out);
     add::<MpiCalls>(&mut out);
     add::<MessageEdge>(&mut out);
     add::<CollectiveWait>(&mut out);

@@ -16,6 +16,9 @@ pub const HEADER_NAME: &str = "run.json";
 /// Version of the directory's format; readers refuse newer ones.
 pub const VERSION: u32 = 1;
 
+/// Tables that runs of this format may lack, because they were recorded before there were any.
+const LATER: [&str; 3] = ["threads", "teams", "waits"];
+
 /// Name of the directory that the collector spools into, inside the run's.
 const SPOOL: &str = "spool";
 
@@ -123,7 +126,10 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     put(temporary, &functions, &mut tables)?;
     put(temporary, &run.comms, &mut tables)?;
     put(temporary, &run.ranks, &mut tables)?;
+    put(temporary, &run.threads, &mut tables)?;
     put(temporary, &run.segments, &mut tables)?;
+    put(temporary, &run.teams, &mut tables)?;
+    put(temporary, &run.waits, &mut tables)?;
     put(temporary, &run.calls, &mut tables)?;
     put(temporary, &run.messages, &mut tables)?;
     put(temporary, &run.collectives, &mut tables)?;
@@ -172,21 +178,32 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
     let header = value.get("header").cloned().unwrap_or(Value::Null);
     let header: Header =
         serde_json::from_value(header).map_err(|e| FormatError::damaged(&path, e.to_string()))?;
-    fn get<R: Table>(dir: &Path) -> Result<Vec<R>, FormatError> {
+    // A table that this run's writer did not know yet is empty; one that it wrote has to be there.
+    let written = value.get("tables");
+    fn get<R: Table>(dir: &Path, written: Option<&Value>) -> Result<Vec<R>, FormatError> {
+        if LATER.contains(&R::NAME) && written.is_some_and(|w| w.get(R::NAME).is_none()) {
+            return Ok(Vec::new());
+        }
         codec::read(&file(dir, R::NAME), &R::columns())
     }
     let samples = codec::read(&file(dir, "samples"), &sample_columns(&header.counters))?;
     Ok(Run {
-        modules: get(dir)?,
-        contexts: get(dir)?,
-        functions: get::<Name>(dir)?.into_iter().map(|n| n.name).collect(),
-        comms: get(dir)?,
-        ranks: get(dir)?,
-        segments: get(dir)?,
-        calls: get(dir)?,
-        messages: get(dir)?,
-        collectives: get(dir)?,
-        events: restore(&get::<StoredEvent>(dir)?),
+        modules: get(dir, written)?,
+        contexts: get(dir, written)?,
+        functions: get::<Name>(dir, written)?
+            .into_iter()
+            .map(|n| n.name)
+            .collect(),
+        comms: get(dir, written)?,
+        ranks: get(dir, written)?,
+        threads: get(dir, written)?,
+        segments: get(dir, written)?,
+        teams: get(dir, written)?,
+        waits: get(dir, written)?,
+        calls: get(dir, written)?,
+        messages: get(dir, written)?,
+        collectives: get(dir, written)?,
+        events: restore(&get::<StoredEvent>(dir, written)?),
         samples,
         header,
     })
