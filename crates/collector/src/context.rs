@@ -2,13 +2,16 @@
 //!
 //! An MPI call from the same return address with the same stack pointer nearly always has the same
 //! call path. It is the same for certain if every return address above still stands in its stack
-//! slot, so a hit compares them all: a few loads instead of unwinding, and exact.
+//! slot, so a hit compares them all: a few loads instead of unwinding, and exact. Where a thread works for
+//! another one, paths hang under a root (`root`), and hits are of the same root.
 
+use crate::root::{Origin, Root};
 use crate::stack::{AT_ONCE, Stack, ask};
 use crate::table::{Table, mix2};
 use crate::thread::Caller;
 use crate::unwind::{Cache, DEEPEST, Path, Start, Tables};
 use headwater_format::spool::layout::ContextRow;
+use std::alloc::Layout;
 
 /// No context.
 pub const NONE: u32 = u32::MAX;
@@ -18,13 +21,32 @@ const ENTRIES: usize = 1024;
 /// Return addresses that an entry can hold; deeper paths are unwound each time.
 const KEPT: usize = AT_ONCE;
 
+/// A place on the stack and its context; free where all is zero.
 #[derive(Clone, Copy)]
 struct Entry {
     return_address: u64,
     stack_pointer: u64,
+    cut: u64,
+    root: u32,
     ctx: u32,
-    len: u32,
+    len: u64,
     slots: [(u64, u64); KEPT],
+}
+
+/// Contexts of other threads that are remembered; a power of two.
+const ADOPTED: usize = 64;
+
+/// Memory that is not written to costs nothing, so it comes from the system as it is.
+fn free_entries() -> Box<[Entry; ENTRIES]> {
+    let layout = Layout::new::<[Entry; ENTRIES]>();
+    // SAFETY: numbers only, which may all be zero, in memory of the layout that the box gives back.
+    unsafe {
+        let at = std::alloc::alloc_zeroed(layout);
+        if at.is_null() {
+            std::alloc::handle_alloc_error(layout);
+        }
+        Box::from_raw(at.cast())
+    }
 }
 
 /// Whether the values still stand in slots of a stack that the program has made for itself.
@@ -46,10 +68,14 @@ fn elsewhere(slots: &[(u64, u64)]) -> bool {
 /// Contexts of one thread.
 pub struct Contexts {
     table: Table<ContextRow>,
-    entries: Box<[Entry]>,
+    entries: Box<[Entry; ENTRIES]>,
     cache: Cache,
     path: Box<Path>,
     stack: Stack,
+    /// What paths hang under at the moment.
+    pub root: Root,
+    /// Thread and context of others, and what they are here.
+    adopted: [(u32, u32, u32); ADOPTED],
     /// Calls whose path had to be unwound.
     pub unwound: u64,
 }
@@ -57,19 +83,14 @@ pub struct Contexts {
 impl Contexts {
     /// Contexts that are interned in `table`, for a thread with this stack.
     pub fn new(table: Table<ContextRow>, stack: Stack) -> Self {
-        let empty = Entry {
-            return_address: 0,
-            stack_pointer: 0,
-            ctx: NONE,
-            len: 0,
-            slots: [(0, 0); KEPT],
-        };
         Self {
             table,
-            entries: vec![empty; ENTRIES].into_boxed_slice(),
+            entries: free_entries(),
             cache: Cache::new_in(),
             path: Box::new(Path::new()),
             stack,
+            root: Root::NONE,
+            adopted: [(NONE, NONE, NONE); ADOPTED],
             unwound: 0,
         }
     }
@@ -82,6 +103,7 @@ impl Contexts {
         if let Some(entry) = self.entries.get(at)
             && entry.return_address == return_address
             && entry.stack_pointer == stack_pointer
+            && (entry.root, entry.cut) == (self.root.ctx, self.root.cut)
             && self.still_there(entry)
         {
             return entry.ctx;
@@ -117,8 +139,7 @@ impl Contexts {
             fp: from.frame_pointer,
             lr: 0,
         };
-        tables.walk(start, self.stack, &mut self.cache, &mut self.path);
-        let ctx = self.intern(0);
+        let ctx = self.of_path(tables, start, 0);
         let len = self.path.len.min(DEEPEST);
         let above = len.saturating_sub(1);
         if above <= KEPT
@@ -127,8 +148,10 @@ impl Contexts {
             *entry = Entry {
                 return_address: from.return_address,
                 stack_pointer: from.stack_pointer,
+                cut: self.root.cut,
+                root: self.root.ctx,
                 ctx,
-                len: above as u32,
+                len: above as u64,
                 slots: [(0, 0); KEPT],
             };
             for (kept, i) in entry.slots.iter_mut().zip(1..len) {
@@ -141,29 +164,93 @@ impl Contexts {
 
     /// The context of an interrupted instruction. Called from the signal handler.
     pub fn of_sample(&mut self, tables: &Tables, start: Start) -> u32 {
-        tables.walk(start, self.stack, &mut self.cache, &mut self.path);
-        self.intern(1)
+        self.of_path(tables, start, 1)
     }
 
-    /// Interns the path, outermost first; `exact` marks the innermost address.
-    fn intern(&mut self, exact: u32) -> u32 {
-        let mut parent = NONE;
+    /// The context of a path; `exact` marks its innermost address. A root counts for what is called from
+    /// below it on the thread's own stack: whoever stands elsewhere has left it by `longjmp`, or goes on
+    /// another stack.
+    fn of_path(&mut self, tables: &Tables, start: Start, exact: u32) -> u32 {
+        let below = start.sp <= self.root.cut && self.stack.holds(start.sp);
+        let root = if below { self.root } else { Root::NONE };
+        let (cache, path) = (&mut self.cache, &mut *self.path);
+        tables.walk(start, self.stack, root.cut, cache, path);
+        self.intern(root.ctx, exact)
+    }
+
+    /// The path in hand under `parent`, outermost first; `exact` marks the innermost address.
+    fn intern(&mut self, parent: u32, exact: u32) -> u32 {
+        let mut parent = parent;
         for i in (0..self.path.len.min(DEEPEST)).rev() {
             let Some(&address) = self.path.ip.get(i) else {
                 continue;
             };
             let exact = if i == 0 { exact } else { 0 };
-            let row = ContextRow {
-                address,
-                parent,
-                exact,
-            };
-            let hash = mix2(address, u64::from(parent) << 1 | u64::from(exact));
-            match self.table.find_or_push(hash, |r| *r == row, || row) {
+            match self.row(address, parent, exact) {
                 Some(ctx) => parent = ctx,
                 None => return parent,
             }
         }
         parent
+    }
+
+    fn row(&mut self, address: u64, parent: u32, exact: u32) -> Option<u32> {
+        let row = ContextRow {
+            address,
+            parent,
+            exact,
+        };
+        let hash = mix2(address, u64::from(parent) << 1 | u64::from(exact));
+        self.table.find_or_push(hash, |r| *r == row, || row)
+    }
+
+    #[allow(dead_code)] // Its callers follow.
+    /// A context that is a return address without callers; 0 is none.
+    pub fn place(&mut self, address: u64) -> u32 {
+        let known = if address == 0 { None } else { Some(address) };
+        known.and_then(|a| self.row(a, NONE, 0)).unwrap_or(NONE)
+    }
+
+    #[allow(dead_code)] // Its callers follow.
+    /// A context for others to adopt; `thread` is the number of this one.
+    pub fn origin(&self, ctx: u32, thread: u32) -> Origin {
+        Origin {
+            rows: self.table.rows(),
+            ctx,
+            thread,
+        }
+    }
+
+    #[allow(dead_code)] // Its callers follow.
+    /// Another thread's context as one of this thread's, whose number is `me`.
+    pub fn adopt(&mut self, origin: Origin, me: u32) -> u32 {
+        if origin.thread == me || origin.ctx == NONE {
+            return origin.ctx;
+        }
+        let key = u64::from(origin.thread) << 32 | u64::from(origin.ctx);
+        let at = mix2(key, 0) as usize % ADOPTED;
+        match self.adopted.get(at) {
+            Some((thread, ctx, own)) if (*thread, *ctx) == (origin.thread, origin.ctx) => *own,
+            _ => self.copy(origin, at),
+        }
+    }
+
+    #[cold]
+    fn copy(&mut self, origin: Origin, at: usize) -> u32 {
+        let mut from = origin.ctx;
+        self.path.len = 0;
+        while from != NONE
+            && let Some(place) = self.path.ip.get_mut(self.path.len)
+        {
+            // SAFETY: rows that contexts name were written, and stay (see `Origin`).
+            let row = unsafe { origin.rows.add(from as usize).read() };
+            (*place, from) = (row.address, row.parent);
+            self.path.len += 1;
+        }
+        let own = self.intern(NONE, 0);
+        if let Some(place) = self.adopted.get_mut(at) {
+            *place = (origin.thread, origin.ctx, own);
+        }
+        own
     }
 }

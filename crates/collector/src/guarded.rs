@@ -4,7 +4,7 @@
 use crate::args::Args;
 use crate::process;
 use crate::sampler;
-use crate::thread::{self, Caller};
+use crate::thread::{self, Caller, WORTH_NOTING};
 use crate::trampoline::LIBC;
 use crate::{abi, clock};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,9 +27,6 @@ pub enum Why {
     /// It may replace our handler: `signal`.
     SetsHandler,
 }
-
-/// Sleeps longer than this are noted, nanoseconds.
-const WORTH_NOTING: u64 = 50_000;
 
 static REAL: [AtomicUsize; LIBC.len()] = [const { AtomicUsize::new(0) }; LIBC.len()];
 

@@ -29,12 +29,15 @@ mod finalize;
 mod guarded;
 mod links;
 mod memory;
+mod meter;
 mod modules;
 mod off_core;
 mod polls;
 mod process;
 mod requests;
 mod roles;
+#[allow(dead_code)] // Its callers follow.
+mod root;
 mod sampler;
 mod shape;
 mod shared;
@@ -42,10 +45,14 @@ mod spool;
 mod stack;
 mod status;
 mod table;
+#[allow(dead_code)] // Its callers follow.
+mod team;
 mod thread;
 mod trampoline;
 mod tree;
 mod unwind;
 mod volume;
+#[allow(dead_code)] // Its callers follow.
+mod waits;
 mod weak;
 mod window;

@@ -4,6 +4,7 @@
 //! finds a row by its key is ordinary memory beside it. Room on the disk is taken piece by piece: a job
 //! of many ranks must not ask for what it will not need.
 
+use crate::process;
 use crate::spool::{FIRST_BYTES, Opened};
 use headwater_format::spool::layout::{Desc, Row};
 
@@ -28,6 +29,32 @@ pub fn mix(key: u64) -> u64 {
 #[inline]
 pub fn mix2(a: u64, b: u64) -> u64 {
     mix(mix(a).wrapping_add(b))
+}
+
+/// A table that is made when it is first wanted.
+pub struct Later<R: Row> {
+    table: Option<Table<R>>,
+    refused: bool,
+}
+
+impl<R: Row> Later<R> {
+    /// Not wanted yet.
+    pub const fn new() -> Self {
+        Self {
+            table: None,
+            refused: false,
+        }
+    }
+
+    /// The table, of thread `number`; `None` where there is no room for it. Not for the handler before it is made.
+    #[inline]
+    pub fn table(&mut self, number: u32, capacity: u32) -> Option<&mut Table<R>> {
+        if self.table.is_none() && !self.refused {
+            self.table = process::with_spool(|spool| spool.table(number, capacity, true));
+            self.refused = self.table.is_none();
+        }
+        self.table.as_mut()
+    }
 }
 
 impl<R: Row> Table<R> {
@@ -62,6 +89,11 @@ impl<R: Row> Table<R> {
     pub fn len(&self) -> u32 {
         // SAFETY: as above.
         unsafe { (*self.desc).count }
+    }
+
+    /// The first row.
+    pub fn rows(&self) -> *const R {
+        self.rows
     }
 
     /// A row.

@@ -8,12 +8,15 @@
 mod tally;
 
 use crate::context::{Contexts, NONE};
-use crate::off_core::{OffCore, run_delay};
+use crate::meter::{Meter, Spent};
+use crate::off_core::run_delay;
 use crate::polls::{LONGEST_ROW, Polls, Times};
 use crate::process::{self, RECORDING};
 use crate::roles::Scratch;
 use crate::stack::Stack;
 use crate::table::{Table, mix2};
+use crate::team::Teams;
+use crate::waits::Waits;
 use crate::window::Windows;
 use crate::{clock, memory, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
@@ -22,10 +25,13 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
-const WORTH_READING: u64 = 20_000;
+pub const WORTH_READING: u64 = 20_000;
 /// The same for computation, which does not yield its core as MPI calls do: what takes a core away from
 /// it takes it for a time slice.
 const LONG_SEGMENT: u64 = 100_000;
+
+/// Sleeps longer than this are noted, nanoseconds.
+pub const WORTH_NOTING: u64 = 50_000;
 
 const CONTEXTS: u32 = 1 << 16;
 const SEGMENTS: u32 = 1 << 13;
@@ -49,17 +55,6 @@ const ROOM: usize = 16 << 20;
 
 /// Calls after which our bookkeeping is measured again.
 const CHECKED: u32 = 64;
-
-/// How time off the core divides.
-#[derive(Clone, Copy, Default)]
-pub struct Spent {
-    /// On the core.
-    pub cpu: u64,
-    /// Ready without a core.
-    pub runq: u64,
-    /// Asleep.
-    pub blocked: u64,
-}
 
 /// What a wrapper tells of a call's order with other ranks.
 #[derive(Clone, Copy)]
@@ -127,7 +122,8 @@ pub struct Thread {
     pub number: u32,
     /// Set while the thread is in a wrapper: the sampler keeps off.
     pub in_mpi: AtomicBool,
-    contexts: Contexts,
+    /// Its call paths.
+    pub contexts: Contexts,
     segments: Table<SegmentRow>,
     calls: Table<CallRow>,
     samples: Table<SampleRow>,
@@ -157,10 +153,15 @@ pub struct Thread {
     totals: &'static mut ThreadRow,
     last_ctx: u32,
     left_ns: u64,
-    cpu_read: u64,
-    cpu_read_at: u64,
-    off_core: OffCore,
-    schedstat: libc::c_int,
+    meter: Meter,
+    /// The same for stretches of teams, which have other ends.
+    pub team_meter: Meter,
+    /// The teams that it is in.
+    pub teams: Teams,
+    /// Its waits for other threads.
+    pub waits: Waits,
+    /// The scheduler's statistics of it.
+    pub schedstat: libc::c_int,
     /// State of the sampler.
     pub sampler: sampler::State,
     misses_looked_at: u64,
@@ -222,9 +223,10 @@ impl Thread {
                 totals,
                 last_ctx: NONE,
                 left_ns: now,
-                cpu_read: clock::thread_cpu(),
-                cpu_read_at: now,
-                off_core: OffCore::default(),
+                meter: Meter::default(),
+                team_meter: Meter::default(),
+                teams: Teams::new(),
+                waits: Waits::new(),
                 // SAFETY: a constant path; a failure is a negative number, which is never read from.
                 schedstat: unsafe {
                     libc::open(
@@ -237,7 +239,8 @@ impl Thread {
             })
         })
         .map(|mut t| {
-            t.off_core.begin(t.run_delay());
+            t.meter.begin(t.left_ns, t.schedstat);
+            t.team_meter.begin(t.left_ns, t.schedstat);
             t
         })
     }
@@ -250,24 +253,7 @@ impl Thread {
     /// Divides an interval that has just ended.
     #[inline]
     fn spent(&mut self, interval: u64, now: u64, worth: u64) -> Spent {
-        if interval < worth {
-            return Spent {
-                cpu: interval,
-                ..Default::default()
-            };
-        }
-        let cpu = clock::thread_cpu();
-        let elapsed = now.saturating_sub(self.cpu_read_at);
-        let off = elapsed
-            .saturating_sub(cpu.saturating_sub(self.cpu_read))
-            .min(interval);
-        (self.cpu_read, self.cpu_read_at) = (cpu, now);
-        let runq = self.off_core.waiting(off, || run_delay(self.schedstat));
-        Spent {
-            cpu: interval - off,
-            runq,
-            blocked: off - runq,
-        }
+        self.meter.spent(interval, now, worth, self.schedstat)
     }
 
     #[inline]
@@ -294,8 +280,7 @@ impl Thread {
             self.bookkeeping = took;
         }
         if took > WORTH_READING {
-            (self.cpu_read, self.cpu_read_at) = (clock::thread_cpu(), self.left_ns);
-            self.off_core.begin(self.run_delay());
+            self.meter.begin(self.left_ns, self.schedstat);
         }
     }
 
@@ -330,18 +315,21 @@ impl Thread {
     /// Takes time in a system call of the program, of which samples of CPU time know nothing: as much of
     /// `wall` as the thread was asleep.
     pub fn asleep(&mut self, from: Caller, wall: u64) {
-        self.in_mpi.store(true, Ordering::Relaxed);
-        let now = clock::now();
-        let cpu = clock::thread_cpu().saturating_sub(self.cpu_read);
-        let off = now.saturating_sub(self.cpu_read_at).saturating_sub(cpu);
-        let nanoseconds = self.off_core.asleep(off, wall, self.run_delay());
-        if let Some(tables) = process::tables() {
-            let ctx = self.contexts.of_call(tables, from);
-            if let Some(row) = self.sample_row(ctx) {
-                row.blocked_ns += nanoseconds;
+        self.undisturbed(|t| {
+            if let Some(tables) = process::tables() {
+                let ctx = t.contexts.of_call(tables, from);
+                t.waits.explained += wall;
+                t.note_sleep(ctx, wall);
             }
+        });
+    }
+
+    /// Notes as much of `wall`, which has just gone by, as the thread was asleep, at `ctx`.
+    pub fn note_sleep(&mut self, ctx: u32, wall: u64) {
+        let nanoseconds = self.meter.asleep(wall, self.schedstat);
+        if let Some(row) = self.sample_row(ctx) {
+            row.blocked_ns += nanoseconds;
         }
-        self.in_mpi.store(false, Ordering::Relaxed);
     }
 
     /// Takes a sample of computation. Called from the signal handler while `in_mpi` is false, so no
@@ -417,8 +405,8 @@ pub fn start() {
     if let Some(t) = unsafe { current().as_mut() } {
         let (cpu, now) = (clock::thread_cpu(), clock::now());
         // What ranks told each other since the recording was made is not the program's.
-        (t.left_ns, t.cpu_read, t.cpu_read_at) = (now, cpu, now);
-        t.off_core.begin(t.run_delay());
+        t.left_ns = now;
+        t.meter.begin(now, t.schedstat);
         t.sampled_at = (cpu, t.mpi_cpu);
         t.sampler.counters.rebase();
         t.in_mpi.store(false, Ordering::Relaxed);

@@ -99,8 +99,9 @@ impl Tables {
         }
     }
 
-    /// Unwinds from `start`, on the thread's own stack or another one. Never allocates.
-    pub fn walk(&self, start: Start, stack: Stack, cache: &mut Cache, path: &mut Path) {
+    /// Unwinds from `start`, on the thread's own stack or another one, to the frame whose return address
+    /// stands at `cut` or above, which is not taken. Never allocates.
+    pub fn walk(&self, start: Start, stack: Stack, cut: u64, cache: &mut Cache, path: &mut Path) {
         let mut read = |address: u64| stack.word(start.sp, address).ok_or(());
         #[cfg(target_arch = "x86_64")]
         let mut regs = framehop::x86_64::UnwindRegsX86_64::new(start.ip, start.sp, start.fp);
@@ -114,6 +115,9 @@ impl Tables {
         path.len = 0;
         let mut slot = 0;
         while let Some(at) = frame {
+            if slot >= cut {
+                return;
+            }
             let (Some(ip), Some(where_)) = (path.ip.get_mut(path.len), path.slot.get_mut(path.len))
             else {
                 return;

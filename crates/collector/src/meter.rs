@@ -1,0 +1,72 @@
+//! CPU time of a thread between moments, and what the time without was: waiting for a core, or asleep.
+//!
+//! CPU time costs a system call, so it is read only at the end of intervals that are worth it. Time off the core
+//! since the last reading then belongs to the interval just ended.
+
+use crate::clock;
+use crate::off_core::{OffCore, run_delay};
+
+/// How time off the core divides.
+#[derive(Clone, Copy, Default)]
+pub struct Spent {
+    /// On the core.
+    pub cpu: u64,
+    /// Ready without a core.
+    pub runq: u64,
+    /// Asleep.
+    pub blocked: u64,
+}
+
+impl std::ops::AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.cpu += other.cpu;
+        self.runq += other.runq;
+        self.blocked += other.blocked;
+    }
+}
+
+/// The last reading, nanoseconds.
+#[derive(Default)]
+pub struct Meter {
+    cpu: u64,
+    at: u64,
+    off_core: OffCore,
+}
+
+impl Meter {
+    /// Begins anew at `now`; `file` is the thread's open `schedstat`.
+    pub fn begin(&mut self, now: u64, file: libc::c_int) {
+        (self.cpu, self.at) = (clock::thread_cpu(), now);
+        self.off_core.begin(run_delay(file));
+    }
+
+    /// Divides an interval that has just ended; one shorter than `worth` is taken for CPU time.
+    #[inline]
+    pub fn spent(&mut self, interval: u64, now: u64, worth: u64, file: libc::c_int) -> Spent {
+        if interval < worth {
+            return Spent {
+                cpu: interval,
+                ..Default::default()
+            };
+        }
+        let cpu = clock::thread_cpu();
+        let elapsed = now.saturating_sub(self.at);
+        let off = elapsed
+            .saturating_sub(cpu.saturating_sub(self.cpu))
+            .min(interval);
+        (self.cpu, self.at) = (cpu, now);
+        let runq = self.off_core.waiting(off, || run_delay(file));
+        Spent {
+            cpu: interval - off,
+            runq,
+            blocked: off - runq,
+        }
+    }
+
+    /// How long the thread was asleep in the call that ends now and took `wall`.
+    pub fn asleep(&mut self, wall: u64, file: libc::c_int) -> u64 {
+        let cpu = clock::thread_cpu().saturating_sub(self.cpu);
+        let off = clock::now().saturating_sub(self.at).saturating_sub(cpu);
+        self.off_core.asleep(off, wall, run_delay(file))
+    }
+}

@@ -1,0 +1,114 @@
+//! Roots of call paths: where a thread works for another one, its call paths go on from the call that made it
+//! do so, and the frames of the system and of runtimes between the two are left out.
+//!
+//! A maker hands its workers an [`Origin`]. A worker interns the maker's call path in its own table
+//! ([`Thread::adopt`]) and runs the program's function by [`run`], which sets the root as long as that lasts.
+
+use crate::context::NONE;
+use crate::thread::Thread;
+use headwater_format::spool::layout::ContextRow;
+
+/// What call paths hang under.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Root {
+    /// Context, of the thread's own.
+    pub ctx: u32,
+    /// Stack slot of the return address from which on frames are left out.
+    pub cut: u64,
+}
+
+impl Root {
+    /// Call paths are whole.
+    pub const NONE: Self = Self {
+        ctx: NONE,
+        cut: u64::MAX,
+    };
+}
+
+/// A context of the thread that makes others work, for these. Rows are mapped as long as the process lives,
+/// never move and do not change, so any thread may read them.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// The maker's rows.
+    pub rows: *const ContextRow,
+    /// Its context.
+    pub ctx: u32,
+    /// Its number.
+    pub thread: u32,
+}
+
+// SAFETY: see above.
+unsafe impl Send for Origin {}
+// SAFETY: see above.
+unsafe impl Sync for Origin {}
+
+/// Puts a root back, also where an exception, a cancellation or `pthread_exit` ends what was run.
+struct Before(*mut Thread, Root);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        // SAFETY: this thread's own recording, which is never freed.
+        unsafe { (*self.0).contexts.root = self.1 };
+    }
+}
+
+/// Runs `function(argument)` of the program, with call paths that begin at `ctx`.
+///
+/// # Safety
+/// `t` is the calling thread's own recording, and the function takes one pointer.
+pub unsafe fn run(t: *mut Thread, ctx: u32, function: usize, argument: u64) -> u64 {
+    // SAFETY: promised by the caller. The place is written once, before the function is called.
+    unsafe {
+        let _before = Before(t, (*t).contexts.root);
+        // Until the exact place is known, this one will do.
+        let here = std::ptr::from_ref(&_before) as u64;
+        (*t).contexts.root = Root { ctx, cut: here };
+        call(function, argument, &raw mut (*t).contexts.root.cut)
+    }
+}
+
+/// Calls the function with the argument, and first writes where its return address will be.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) -> u64 {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "lea rax, [rsp - 8]",
+        "mov [rdx], rax",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "call rax",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+    )
+}
+
+/// The same; the unwinder takes the word below the caller's frame for the slot.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) -> u64 {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "stp x29, x30, [sp, #-16]!",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset x29, -16",
+        ".cfi_offset x30, -8",
+        "mov x29, sp",
+        "sub x9, sp, #8",
+        "str x9, [x2]",
+        "mov x9, x0",
+        "mov x0, x1",
+        "blr x9",
+        "ldp x29, x30, [sp], #16",
+        ".cfi_def_cfa_offset 0",
+        "ret",
+        ".cfi_endproc",
+    )
+}

@@ -1,0 +1,263 @@
+//! Teams of threads: what each does between two points where its team comes together.
+//!
+//! A team is the threads of an OpenMP parallel region, or those that one call of `pthread_create` made. A thread
+//! enters it, arrives at barriers and leaves them, and leaves the team: from each of these to the next arrival is
+//! a *stretch*, and stretches between the same two points are one row. Whoever starts a team goes like this:
+//!
+//! ```text
+//! maker:   let ctx = t.context(from)?;  let origin = t.origin(ctx);      // into the team's descriptor
+//! worker:  let team = t.adopt(origin);
+//!          let outer = t.enter_team(team);
+//!          root::run(t, team, function, argument);                      // call paths go on from the maker's
+//!          let arrival = t.leave_team(outer);                           // into the descriptor
+//! maker:   arrival.wait_until(last);                                    // once all have arrived
+//! ```
+//!
+//! All of these are for the thread that records itself, outside the handler, and cost no allocation, lock or
+//! system call but where a stretch was longer than [`WORTH_READING`] or a table is made.
+
+use crate::clock;
+use crate::context::NONE;
+use crate::meter::Spent;
+use crate::process;
+use crate::root::Origin;
+use crate::table::{Later, mix2};
+use crate::thread::{self, Caller, Thread, WORTH_READING};
+use headwater_format::spool::layout::TeamRow;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+/// Rows of a thread.
+pub const TEAMS: u32 = 1 << 10;
+
+/// The stretch in progress.
+#[derive(Clone, Copy)]
+pub struct Stretch {
+    /// The team, [`NONE`] outside of any.
+    team: u32,
+    /// Where it began.
+    from: u32,
+    /// When.
+    since: u64,
+    /// What was spent until the last look.
+    spent: Spent,
+    /// Waits for others until then.
+    locked: u64,
+}
+
+impl Stretch {
+    /// Outside of any team.
+    pub const NONE: Self = Self {
+        team: NONE,
+        from: NONE,
+        since: 0,
+        spent: Spent {
+            cpu: 0,
+            runq: 0,
+            blocked: 0,
+        },
+        locked: 0,
+    };
+}
+
+/// What a thread keeps of its teams.
+pub struct Teams {
+    rows: Later<TeamRow>,
+    now: Stretch,
+    looked: u64,
+    arrived: Arrival,
+}
+
+impl Teams {
+    /// In no team.
+    pub const fn new() -> Self {
+        Self {
+            rows: Later::new(),
+            now: Stretch::NONE,
+            looked: 0,
+            arrived: Arrival::NONE,
+        }
+    }
+}
+
+/// A thread's arrival at a point where its team comes together.
+#[derive(Clone, Copy)]
+pub struct Arrival {
+    /// The row of the stretch that ended; null where there is none.
+    row: *mut TeamRow,
+    /// The clock.
+    pub at: u64,
+}
+
+// SAFETY: the row is mapped as long as the process lives; see `wait_until` for who writes.
+unsafe impl Send for Arrival {}
+
+impl Arrival {
+    const NONE: Self = Self {
+        row: std::ptr::null_mut(),
+        at: 0,
+    };
+
+    /// The thread has waited from its arrival until `last`. May be called by another thread as long as the one
+    /// that arrived cannot go on.
+    pub fn wait_until(self, last: u64) {
+        if !process::RECORDING.load(Ordering::Relaxed) {
+            return;
+        }
+        // SAFETY: null or a row in the mapping, which nobody else writes to now.
+        if let Some(row) = unsafe { self.row.as_mut() } {
+            row.wait_ns += last.saturating_sub(self.at);
+        }
+    }
+}
+
+/// The calling thread's recording, where what it does now is recorded: not inside MPI, nor in the handler.
+#[inline]
+pub fn recorded() -> Option<&'static mut Thread> {
+    // SAFETY: null or this thread's own recording, which is never freed.
+    unsafe { thread::current().as_mut() }
+        .filter(|t| !t.in_mpi.load(Ordering::Relaxed) && process::RECORDING.load(Ordering::Relaxed))
+}
+
+impl Thread {
+    /// Runs `f` while the sampler keeps off.
+    #[inline]
+    pub fn undisturbed<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.in_mpi.swap(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let result = f(self);
+        compiler_fence(Ordering::SeqCst);
+        self.in_mpi.store(before, Ordering::Relaxed);
+        result
+    }
+
+    /// The context of a call; [`NONE`] where nothing can be unwound at the moment.
+    pub fn context(&mut self, from: Caller) -> u32 {
+        self.undisturbed(|t| match process::tables() {
+            Some(tables) => t.contexts.of_call(tables, from),
+            None => NONE,
+        })
+    }
+
+    /// One of this thread's contexts, for others to adopt.
+    pub fn origin(&self, ctx: u32) -> Origin {
+        self.contexts.origin(ctx, self.number)
+    }
+
+    /// Another thread's context as one of this thread's.
+    pub fn adopt(&mut self, origin: Origin) -> u32 {
+        self.undisturbed(|t| t.contexts.adopt(origin, t.number))
+    }
+
+    /// Enters a team, maybe within another one; gives what [`Thread::leave_team`] puts back.
+    pub fn enter_team(&mut self, team: u32) -> Stretch {
+        let now = clock::now();
+        self.undisturbed(|t| {
+            t.look(now);
+            let outer = t.teams.now;
+            t.begin_stretch(team, team, now);
+            outer
+        })
+    }
+
+    /// Arrives at a barrier, at context `ctx`.
+    pub fn barrier_enter(&mut self, ctx: u32) {
+        let now = clock::now();
+        self.undisturbed(|t| t.arrive(ctx, now));
+    }
+
+    /// Leaves the barrier; `last` is the clock of the last arrival, where it is known.
+    pub fn barrier_leave(&mut self, last: Option<u64>) {
+        let now = clock::now();
+        self.undisturbed(|t| {
+            std::mem::replace(&mut t.teams.arrived, Arrival::NONE).wait_until(last.unwrap_or(now));
+            let Stretch { team, from, .. } = t.teams.now;
+            t.look(now);
+            t.begin_stretch(team, from, now);
+        });
+    }
+
+    /// Leaves the team at its end, and goes on in `outer`, whose time was that of this one meanwhile.
+    pub fn leave_team(&mut self, outer: Stretch) -> Arrival {
+        let now = clock::now();
+        self.undisturbed(|t| {
+            let team = t.teams.now.team;
+            t.arrive(team, now);
+            let Stretch { spent, locked, .. } = t.teams.now;
+            t.teams.now = outer;
+            t.teams.now.spent += spent;
+            t.teams.now.locked += locked;
+            std::mem::replace(&mut t.teams.arrived, Arrival::NONE)
+        })
+    }
+
+    /// The team that the thread is in, [`NONE`] for none.
+    pub fn team(&self) -> u32 {
+        self.teams.now.team
+    }
+
+    /// Time that the thread has waited for another one belongs to its stretch.
+    pub(crate) fn locked(&mut self, wall: u64) {
+        self.teams.now.locked += wall;
+    }
+
+    fn begin_stretch(&mut self, team: u32, from: u32, now: u64) {
+        self.teams.now = Stretch {
+            team,
+            from,
+            since: now,
+            ..Stretch::NONE
+        };
+    }
+
+    /// Adds what was spent since the last look to the stretch in progress.
+    fn look(&mut self, now: u64) {
+        let interval = now.saturating_sub(self.teams.looked);
+        self.teams.looked = now;
+        let spent = self
+            .team_meter
+            .spent(interval, now, WORTH_READING, self.schedstat);
+        self.teams.now.spent += spent;
+    }
+
+    /// Ends the stretch in progress at `to`, and counts it.
+    fn arrive(&mut self, to: u32, now: u64) {
+        self.look(now);
+        let Stretch {
+            team,
+            from,
+            since,
+            spent,
+            locked,
+        } = self.teams.now;
+        self.teams.arrived = Arrival::NONE;
+        // What the team does next begins here.
+        self.teams.now.from = to;
+        if team == NONE {
+            return;
+        }
+        let number = self.number;
+        let Some(table) = self.teams.rows.table(number, TEAMS) else {
+            return;
+        };
+        let key = mix2(u64::from(team) << 32 | u64::from(from), u64::from(to));
+        let row = table.find_or_push(
+            key,
+            |r| (r.team, r.from, r.to) == (team, from, to),
+            || TeamRow {
+                team,
+                from,
+                to,
+                ..Default::default()
+            },
+        );
+        if let Some(row) = row.and_then(|r| table.get(r)) {
+            row.count += 1;
+            row.wall_ns += now.saturating_sub(since);
+            row.cpu_ns += spent.cpu;
+            row.runq_ns += spent.runq;
+            row.blocked_ns += spent.blocked;
+            row.locked_ns += locked;
+            self.teams.arrived = Arrival { row, at: now };
+        }
+    }
+}

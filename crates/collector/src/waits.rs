@@ -1,0 +1,204 @@
+//! Waits of a thread for another one: how long, where, and where the other one let it wait.
+
+use crate::table::{Later, mix, mix2};
+use crate::thread::{Thread, WORTH_NOTING};
+use headwater_format::spool::layout::WaitRow;
+use headwater_model::run::WaitKind;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Rows of a thread.
+pub const WAITS: u32 = 1 << 11;
+
+/// Of a wait, what counts for sure as waiting for the other thread and not for its core, nanoseconds.
+const BRIEF: u64 = 1_000_000;
+
+/// Whom a thread waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Holder {
+    /// Its number, `u32::MAX` for unknown.
+    pub thread: u32,
+    /// Return address of the call by which it took the lock, or let this one go on; 0 for unknown.
+    pub address: u64,
+}
+
+impl Holder {
+    /// Nobody knows.
+    pub const UNKNOWN: Self = Self {
+        thread: u32::MAX,
+        address: 0,
+    };
+}
+
+/// What a thread keeps of its waits.
+pub struct Waits {
+    rows: Later<WaitRow>,
+    /// Waits too short to ask how much of them was sleep, since it was asked.
+    unasked: u64,
+    /// All of them, and sleeps in calls of the system.
+    pub explained: u64,
+    /// What it took last, for others to ask.
+    pub taken: Taken,
+}
+
+impl Waits {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self {
+            rows: Later::new(),
+            unasked: 0,
+            explained: 0,
+            taken: Taken::new(),
+        }
+    }
+}
+
+impl Thread {
+    /// Counts a wait from `start` to `end` by the clock, nanoseconds, in the call of context `ctx`.
+    pub fn waited(&mut self, ctx: u32, kind: WaitKind, holder: Holder, start: u64, end: u64) {
+        let wall = end.saturating_sub(start);
+        self.undisturbed(|t| {
+            t.count_wait(ctx, kind, holder, wall);
+            t.waits.unasked += wall;
+            if t.waits.unasked > WORTH_NOTING {
+                let asked = std::mem::take(&mut t.waits.unasked);
+                t.note_sleep(ctx, asked);
+            }
+        });
+    }
+
+    /// The same without asking how much of it was sleep. Also for the handler, where [`Waits::rows`] is made.
+    pub fn count_wait(&mut self, ctx: u32, kind: WaitKind, holder: Holder, wall: u64) {
+        let holder_ctx = self.contexts.place(holder.address);
+        let number = self.number;
+        self.locked(wall);
+        self.waits.explained += wall;
+        let Some(table) = self.waits.rows.table(number, WAITS) else {
+            return;
+        };
+        let (kind, holder) = (kind as u32, holder.thread);
+        let key = mix2(
+            u64::from(ctx) << 32 | u64::from(holder_ctx),
+            u64::from(kind) << 32 | u64::from(holder),
+        );
+        let row = table.find_or_push(
+            key,
+            |r| (r.ctx, r.kind, r.holder, r.holder_ctx) == (ctx, kind, holder, holder_ctx),
+            || WaitRow {
+                ctx,
+                kind,
+                holder,
+                holder_ctx,
+                ..Default::default()
+            },
+        );
+        if let Some(row) = row.and_then(|r| table.get(r)) {
+            row.count += 1;
+            row.wait_ns += wall;
+            row.brief_ns += wall.min(BRIEF);
+            row.max_ns = row.max_ns.max(wall);
+        }
+    }
+}
+
+/// Entries of what a thread has taken; a power of two.
+const PLACES: usize = 64;
+/// Bits of an address of code.
+const ADDRESS_BITS: u32 = 48;
+
+/// Where a thread took locks, by the lock's address. Others read it while they wait for this thread: an entry is
+/// one word, the return address and some bits of the lock's, so it is whole or not there.
+pub struct Taken([AtomicU64; PLACES]);
+
+impl Taken {
+    const fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; PLACES])
+    }
+
+    /// The lock was taken by the call that returns to `address`.
+    #[inline]
+    pub fn note(&self, lock: u64, address: u64) {
+        let hash = mix(lock);
+        if let Some(place) = self.0.get(hash as usize % PLACES) {
+            let word = (hash >> ADDRESS_BITS) << ADDRESS_BITS | address;
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// Where the lock was taken; 0 where that is not known any more.
+    pub fn find(&self, lock: u64) -> u64 {
+        let hash = mix(lock);
+        let place = self.0.get(hash as usize % PLACES);
+        let word = place.map_or(0, |p| p.load(Ordering::Relaxed));
+        if word >> ADDRESS_BITS == hash >> ADDRESS_BITS {
+            word & ((1 << ADDRESS_BITS) - 1)
+        } else {
+            0
+        }
+    }
+}
+
+/// Who let others go on last, by the address of what they wait for: a condition, a semaphore, a lock of a runtime
+/// that does not say who holds it. An entry is one word: some bits of that address, the thread and the
+/// return address.
+static LAST: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+
+/// Remembers that a thread let others go on, or holds the lock, by the call that returns to `holder.address`.
+#[inline]
+pub fn note_last(what: u64, holder: Holder) {
+    let hash = mix(what);
+    if let Some(place) = LAST.get(hash as usize % LAST.len()) {
+        let thread = u64::from(u8::try_from(holder.thread).unwrap_or(u8::MAX));
+        place.store(
+            hash >> 56 << 56 | thread << ADDRESS_BITS | holder.address,
+            Ordering::Relaxed,
+        );
+    }
+}
+
+/// Who let others go on last.
+pub fn last(what: u64) -> Holder {
+    let hash = mix(what);
+    let place = LAST.get(hash as usize % LAST.len());
+    let word = place.map_or(0, |p| p.load(Ordering::Relaxed));
+    if word == 0 || word >> 56 != hash >> 56 {
+        return Holder::UNKNOWN;
+    }
+    let thread = (word >> ADDRESS_BITS) as u8;
+    Holder {
+        thread: if thread == u8::MAX {
+            u32::MAX
+        } else {
+            u32::from(thread)
+        },
+        address: word & ((1 << ADDRESS_BITS) - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_taken_is_told_until_another_lock_takes_its_place() {
+        let taken = Taken::new();
+        taken.note(0x7fff_0000_1000, 0x5555_0000_1234);
+        assert_eq!(taken.find(0x7fff_0000_1000), 0x5555_0000_1234);
+        assert_eq!(taken.find(0x7fff_0000_1028), 0);
+        for lock in 0..10_000u64 {
+            taken.note(lock * 40, lock);
+        }
+        assert_eq!(taken.find(9_999 * 40), 9_999);
+        assert_eq!(taken.find(0x7fff_0000_1000), 0);
+    }
+
+    #[test]
+    fn who_signalled_last_is_told() {
+        let who = Holder {
+            thread: 3,
+            address: 0x5555_0000_1234,
+        };
+        note_last(0x1000, who);
+        assert_eq!(last(0x1000), who);
+        assert_eq!(last(0x2000), Holder::UNKNOWN);
+    }
+}
