@@ -20,11 +20,12 @@ pub fn bench() -> Done {
     call_cost()?;
     start_and_end()?;
     // Long enough that starting and ending, which has a figure of its own, does not decide.
-    for (case, arguments) in [
-        ("even_weak", &["0", "262144"][..]),
-        ("msgbound", &["300000"]),
+    for (case, ranks, arguments) in [
+        ("even_weak", 2, &["0", "262144"][..]),
+        ("msgbound", 2, &["300000"]),
+        ("locks", 1, &["150000"]),
     ] {
-        overhead(case, &built(case)?, arguments, PAIRS)?;
+        overhead(case, &built(case)?, ranks, arguments, PAIRS)?;
     }
     hpcc()?;
     size()?;
@@ -58,7 +59,7 @@ fn recorded(command: &mut Command, spool: &Path) {
 }
 
 fn built(name: &str) -> Result<std::path::PathBuf, String> {
-    if !["callcost", "msgbound", "startend"].contains(&name) {
+    if !["callcost", "locks", "msgbound", "startend"].contains(&name) {
         let request = Request {
             cases: vec![name.into()],
             ..Default::default()
@@ -72,7 +73,7 @@ fn built(name: &str) -> Result<std::path::PathBuf, String> {
     std::fs::create_dir_all(setup::target().join("testbed")).map_err(|e| e.to_string())?;
     output(
         Command::new("mpicc.openmpi")
-            .args(["-g", "-O2", "-o"])
+            .args(["-g", "-O2", "-pthread", "-o"])
             .arg(&out)
             .arg(root().join(format!("testbed/bench/{name}.c"))),
     )?;
@@ -103,8 +104,13 @@ fn call_cost() -> Done {
     Ok(())
 }
 
-/// Seconds that a program takes on two ranks, bare and recorded, in a directory of its own.
-fn pairs(program: &Path, arguments: &[&str], pairs: usize) -> Result<Vec<(f64, f64)>, String> {
+/// Seconds that a program takes, bare and recorded, in a directory of its own.
+fn pairs(
+    program: &Path,
+    ranks: u32,
+    arguments: &[&str],
+    pairs: usize,
+) -> Result<Vec<(f64, f64)>, String> {
     let (spool, scratch) = (
         setup::target().join("bench-spool"),
         setup::target().join("bench-scratch"),
@@ -116,8 +122,8 @@ fn pairs(program: &Path, arguments: &[&str], pairs: usize) -> Result<Vec<(f64, f
         Ok(start.elapsed().as_secs_f64())
     };
     let pair = |_| {
-        let bare = seconds(Mpi::Open.mpirun(2)?.arg(program).args(arguments))?;
-        let mut with = Mpi::Open.mpirun(2)?;
+        let bare = seconds(Mpi::Open.mpirun(ranks)?.arg(program).args(arguments))?;
+        let mut with = Mpi::Open.mpirun(ranks)?;
         recorded(&mut with, &spool);
         Ok((bare, seconds(with.arg(program).args(arguments))?))
     };
@@ -125,13 +131,14 @@ fn pairs(program: &Path, arguments: &[&str], pairs: usize) -> Result<Vec<(f64, f
 }
 
 /// Wall time recorded over bare.
-fn overhead(name: &str, program: &Path, arguments: &[&str], count: usize) -> Done {
-    let pairs = pairs(program, arguments, count)?;
+fn overhead(name: &str, program: &Path, ranks: u32, arguments: &[&str], count: usize) -> Done {
+    let pairs = pairs(program, ranks, arguments, count)?;
     let bare: Vec<f64> = pairs.iter().map(|p| p.0).collect();
     let ratios: Vec<f64> = pairs.iter().map(|(bare, with)| with / bare).collect();
     println!(
-        "{name}: wall time recorded over bare {:.4} (median of {count} pairs, 2 ranks, {:.1} s bare)",
+        "{name}: wall time recorded over bare {:.4} (median of {count} pairs, {ranks} rank{}, {:.1} s bare)",
         median(&ratios),
+        if ranks == 1 { "" } else { "s" },
         median(&bare)
     );
     Ok(())
@@ -139,7 +146,7 @@ fn overhead(name: &str, program: &Path, arguments: &[&str], count: usize) -> Don
 
 /// What a program that only begins and ends takes longer.
 fn start_and_end() -> Done {
-    let pairs = pairs(&built("startend")?, &[], 2 * PAIRS)?;
+    let pairs = pairs(&built("startend")?, 2, &[], 2 * PAIRS)?;
     let more: Vec<f64> = pairs.iter().map(|(bare, with)| with - bare).collect();
     println!(
         "start and end: {:.0} ms more (median of {} pairs, 2 ranks)",
@@ -170,7 +177,7 @@ fn hpcc() -> Done {
     if given.is_file() {
         std::fs::copy(given, scratch.join(input)).map_err(|e| e.to_string())?;
     }
-    overhead("hpcc", &program, &[], 5)
+    overhead("hpcc", &program, 2, &[], 5)
 }
 
 /// Bytes of a 16-rank run of the conjugate gradient program.
