@@ -37,6 +37,10 @@ pub struct Library {
     pub datatype: Conversion,
     /// Conversions of Fortran handles.
     pub message: Conversion,
+    /// Conversions of Fortran handles.
+    pub win: Conversion,
+    /// Conversions of Fortran handles.
+    pub group: Conversion,
     /// What the library calls itself.
     pub version: String,
 }
@@ -364,6 +368,8 @@ pub fn learn() -> Option<&'static Library> {
         request: convert(c"PMPI_Request_f2c", c"PMPI_Request_fromint"),
         datatype: convert(c"PMPI_Type_f2c", c"PMPI_Type_fromint"),
         message: convert(c"PMPI_Message_f2c", c"PMPI_Message_fromint"),
+        win: convert(c"PMPI_Win_f2c", c"PMPI_Win_fromint"),
+        group: convert(c"PMPI_Group_f2c", c"PMPI_Group_fromint"),
         version,
     };
     ABI.store(std::ptr::from_ref(abi).cast_mut(), Relaxed);

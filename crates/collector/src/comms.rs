@@ -260,6 +260,11 @@ pub fn created(function: &str, args: &Args, at: u8) {
     let _ = std::panic::catch_unwind(take_up);
 }
 
+/// Takes up what a collective call on `original` has made, which has the same members.
+pub fn made_of(handle: u64, original: &Comm) {
+    let _ = std::panic::catch_unwind(|| copied(handle, original));
+}
+
 /// A copy has its original's members and topology. MPI is not asked: one that is made without blocking
 /// may not be used yet.
 fn copied(handle: u64, original: &Comm) {

@@ -25,6 +25,7 @@ mod completion;
 mod context;
 mod counters;
 mod dispatch;
+mod epochs;
 mod finalize;
 mod guarded;
 mod links;

@@ -6,6 +6,7 @@
 use crate::abi::{self, Library};
 use crate::args::Args;
 use crate::comms::{self, Comm};
+use crate::epochs::Epoch;
 use crate::links::{link, me, recv_id, recv_link, send_link, unknown_from_now_on};
 use crate::process;
 use crate::requests::{Request, Requests, Streams, Work};
@@ -28,6 +29,8 @@ pub struct Messages {
     pub receives_lost: bool,
     /// The same of messages sent.
     pub sends_lost: bool,
+    /// Epochs of one-sided communication under way.
+    pub epochs: Vec<Epoch>,
     /// Handles and sizes of datatypes; `u64::MAX` is no handle.
     pub types: [(u64, u64); 64],
 }
@@ -67,6 +70,7 @@ impl Messages {
             streams: Streams::new(),
             receives_lost: false,
             sends_lost: false,
+            epochs: Vec::new(),
             types: [(u64::MAX, 0); 64],
         }
     }
@@ -131,7 +135,11 @@ impl<'a> Decoder<'a> {
         self.shape.at(role).map_or(0, |at| self.args.int(at))
     }
 
-    fn comm(&self) -> (u64, Option<&'static Comm>) {
+    /// The communicator of the call, or its window, which is known as one.
+    pub fn comm(&self) -> (u64, Option<&'static Comm>) {
+        if let Some(window) = self.window() {
+            return window;
+        }
         let handle = self
             .shape
             .at(Role::Comm)
@@ -203,6 +211,16 @@ impl<'a> Decoder<'a> {
                 }
             }
             Class::TypeFree => self.forget_type(m),
+            Class::WinFree => self.window_given_up(m),
+            Class::WinPost | Class::WinStart | Class::WinComplete | Class::WinWait => {
+                (out.comm_handle, out.comm) = self.comm();
+                out.params = Some(Params {
+                    comm: out.comm.map_or(u16::MAX, |c| c.index),
+                    ..NO_PARAMS
+                });
+                self.tell(t, m);
+            }
+            Class::Barrier if self.lets_pass() => {}
             Class::Probe => {
                 (out.comm_handle, out.comm) = self.comm();
                 (out.source, out.recv_tag) = (self.int(Role::Source), self.int(Role::Tag));
@@ -396,6 +414,9 @@ impl<'a> Decoder<'a> {
         {
             comms::created(self.function.name, self.args, at);
         }
+        if self.function.class == Class::WinCreate {
+            self.window_made();
+        }
         if let Some(mut m) = shared::messages() {
             self.conclude(t, call, &before, &params, &mut m);
         }
@@ -409,7 +430,10 @@ impl<'a> Decoder<'a> {
     /// Whether the call asks without waiting.
     #[inline]
     pub fn polls(&self) -> bool {
-        matches!(self.function.class, Class::Test | Class::Probe)
+        matches!(
+            self.function.class,
+            Class::Test | Class::Probe | Class::WinWait
+        )
     }
 
     fn conclude(
@@ -444,6 +468,7 @@ impl<'a> Decoder<'a> {
                 self.remember(t, call, before, params, m);
             }
             (Class::Wait | Class::Test, _) => self.completed(t, m),
+            (Class::WinStart | Class::WinComplete | Class::WinWait, _) => self.told(t, m),
             (Class::Spawn, _) => SPAWNED.call_once(|| {
                 crate::process::say(
                     "The program starts processes by MPI_Comm_spawn: those were not recorded.",

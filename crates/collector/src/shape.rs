@@ -4,7 +4,7 @@ use headwater_mpi_abi::{Function, Role};
 
 /// Positions of the arguments of a function by role.
 pub struct Shape {
-    at: [u8; 25],
+    at: [u8; Role::COUNT],
     /// Whether counts are wide.
     pub large: bool,
     /// Whether a rank's count is that of the part for each partner.
@@ -17,7 +17,7 @@ const ABSENT: u8 = u8::MAX;
 impl Shape {
     /// The shape of a function.
     pub fn new(function: &Function) -> Self {
-        let mut at = [ABSENT; 25];
+        let mut at = [ABSENT; Role::COUNT];
         for (i, role) in function.roles.iter().enumerate().rev() {
             if let Some(place) = at.get_mut(*role as usize) {
                 *place = i as u8;

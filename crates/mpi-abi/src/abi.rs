@@ -49,6 +49,8 @@ pub struct Abi {
     pub err_other: i32,
     /// `MPI_THREAD_MULTIPLE`.
     pub thread_multiple: i32,
+    /// `MPI_MODE_NOPRECEDE`.
+    pub no_precede: i32,
     /// Whether Fortran calls go to `PMPI_*` past the C wrappers. For the standard ABI this and the next
     /// are those of Intel's `libmpifort_abi`, read from its code: no program could be tried.
     pub fortran_past_c: bool,
@@ -74,6 +76,7 @@ const FAMILIES: [Abi; 3] = [
         in_place: 1,
         err_other: 16,
         thread_multiple: 3,
+        no_precede: 2,
         fortran_past_c: true,
         f08_past_c: true,
     },
@@ -94,6 +97,7 @@ const FAMILIES: [Abi; 3] = [
         in_place: u64::MAX,
         err_other: 15,
         thread_multiple: 3,
+        no_precede: 8192,
         fortran_past_c: false,
         f08_past_c: true,
     },
@@ -114,6 +118,7 @@ const FAMILIES: [Abi; 3] = [
         in_place: 1,
         err_other: 16,
         thread_multiple: 4096,
+        no_precede: 2048,
         fortran_past_c: false,
         f08_past_c: true,
     },

@@ -49,6 +49,18 @@ pub enum Class {
     Cancel,
     /// Starts processes.
     Spawn,
+    /// Makes a window of memory for one-sided communication.
+    WinCreate,
+    /// Gives a window up.
+    WinFree,
+    /// Opens a window to some ranks.
+    WinPost,
+    /// Begins access to windows of some ranks.
+    WinStart,
+    /// Ends that access.
+    WinComplete,
+    /// Waits for, or asks for, the end of others' access.
+    WinWait,
     /// Anything else: timed and counted only.
     Other,
 }
@@ -117,6 +129,19 @@ pub enum Role {
     Rtag,
     /// Root of a collective.
     Root,
+    /// Window.
+    Win,
+    /// Pointer to a window.
+    Newwin,
+    /// Group of ranks.
+    Group,
+    /// What the program promises of a synchronisation.
+    Assert,
+}
+
+impl Role {
+    /// How many there are.
+    pub const COUNT: usize = Role::Assert as usize + 1;
 }
 
 /// One function.
@@ -205,7 +230,8 @@ mod tests {
             }
         }
         for f in FUNCTIONS.iter().filter(|f| f.is_collective()) {
-            assert!(f.position(Role::Comm).is_some(), "{}", f.name);
+            let of = f.position(Role::Comm).or(f.position(Role::Win));
+            assert!(of.is_some(), "{}", f.name);
             let requested = f.position(Role::Req).is_some();
             assert_eq!(requested, f.mode != Mode::Blocking, "{}", f.name);
         }

@@ -7,7 +7,7 @@ mod every;
 mod faults;
 mod library;
 
-use case::{PLAIN, RECORDED, alone, cases};
+use case::{PLAIN, RECORDED, alone, cases, everywhere};
 use counts::{calls, calls_of, joined, said, samples};
 use headwater_model::run::{CtxId, peer, tag};
 
@@ -375,6 +375,53 @@ fn who_completes_late_work_of_others_has_waited() {
         );
         let held: u64 = run.messages.iter().map(|m| m.late_receiver_ns).sum();
         assert!(held > LATE_NS, "{}: {:?}", case.library, run.messages);
+    }
+}
+
+#[test]
+fn who_waits_for_others_epochs_is_known() {
+    let _alone = alone();
+    for case in everywhere("onesided.c", &[]) {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let run = case.recorded();
+        let name = |ctx: CtxId| {
+            let call = run.calls.iter().find(|c| c.ctx == ctx);
+            call.map_or("", |c| run.function(c.func))
+        };
+        let fences: Vec<_> = (run.collectives.iter())
+            .filter(|c| run.function(c.func) == "MPI_Win_fence" && c.wait_ns > LATE_NS)
+            .collect();
+        assert_eq!(fences.len(), 1, "{}: {fences:?}", case.library);
+        assert_eq!(fences[0].rank, 0, "{}", case.library);
+        // From opening a window to both ends of the access, and from its end to who waits for that.
+        let edge = |from: &str, to: &str, src: u32| {
+            let all = run.messages.iter();
+            let these = all.filter(|m| {
+                (name(m.send_ctx), name(m.recv_ctx), m.src, m.dst) == (from, to, src, 1 - src)
+            });
+            these.fold((0, 0), |(n, late), m| {
+                (n + m.sampled, late + m.late_sender_ns)
+            })
+        };
+        let post = "MPI_Win_post";
+        let (start, complete) = ("MPI_Win_start", "MPI_Win_complete");
+        for (to, src, count) in [
+            (start, 0, 2),
+            (complete, 0, 2),
+            (start, 1, 1),
+            (complete, 1, 1),
+        ] {
+            let found = edge(post, to, src).0;
+            assert_eq!(found, count, "{}: {to} {:?}", case.library, run.messages);
+        }
+        let (waited, asked) = (
+            edge(complete, "MPI_Win_wait", 1),
+            edge(complete, "MPI_Win_test", 1),
+        );
+        assert_eq!((waited.0, asked.0), (1, 1), "{}", case.library);
+        assert!(waited.1 > LATE_NS, "{}: {:?}", case.library, run.messages);
+        assert_eq!(edge(complete, "MPI_Win_wait", 0).0, 1, "{}", case.library);
     }
 }
 

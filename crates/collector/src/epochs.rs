@@ -1,0 +1,175 @@
+//! One-sided communication: who waits for whom where epochs begin and end.
+//!
+//! A window is known as a communicator of its own, which its creation, being collective, makes alike on all
+//! its members. A fence is a collective on it. Opening a window to others is a message to each of them, and
+//! closing the access one back: these are numbered as messages are, on streams of their own, which no tag of
+//! the program's can be. Libraries may let `MPI_Win_start` return at once and wait at the other end of the
+//! epoch, so opening is told to both.
+//!
+//! Who holds the lock of a window only its target knows, and maybe not even that: such calls are timed.
+
+use crate::abi;
+use crate::comms::{self, Comm};
+use crate::links::{recv_id, recv_link, send_link};
+use crate::roles::{Decoder, Messages};
+use crate::thread::Thread;
+use headwater_mpi_abi::{Class, Role};
+
+/// Set in the handle of a window, where [`comms`] keeps it.
+const WINDOW: u64 = 1 << 63;
+
+/// In place of tags: a window is open, as the call that starts access and the one that ends it see it, and
+/// access is over.
+const OPEN: i32 = i32::MIN + 16;
+const STILL_OPEN: i32 = i32::MIN + 17;
+const CLOSED: i32 = i32::MIN + 18;
+
+/// An epoch under way.
+pub struct Epoch {
+    window: u64,
+    /// Whether it is one of access to others' memory, not of others to ours.
+    access: bool,
+    /// The others, by their ranks in the window.
+    partners: Vec<i32>,
+}
+
+impl Decoder<'_> {
+    /// The window of the call, as communicators are found.
+    pub fn window(&self) -> Option<(u64, Option<&'static Comm>)> {
+        let at = self.shape.at(Role::Win)?;
+        let handle = self.args.handle(at, &self.library.win) | WINDOW;
+        Some((handle, comms::find(handle)))
+    }
+
+    /// Whether a fence may let ranks pass that come before others.
+    pub fn lets_pass(&self) -> bool {
+        let asserted = self
+            .shape
+            .at(Role::Assert)
+            .map_or(0, |at| self.args.int(at));
+        asserted & self.abi.no_precede != 0
+    }
+
+    /// The call has made a window.
+    pub fn window_made(&self) {
+        if let (Some(at), (_, Some(comm))) = (self.shape.at(Role::Newwin), self.comm()) {
+            let handle = self.args.handle_at(at, 0, &self.library.win);
+            comms::made_of(handle | WINDOW, comm);
+        }
+    }
+
+    /// The call is about to give its window up.
+    pub fn window_given_up(&self, m: &mut Messages) {
+        if let Some(at) = self.shape.at(Role::Newwin) {
+            let handle = self.args.handle_at(at, 0, &self.library.win) | WINDOW;
+            m.epochs.retain(|e| e.window != handle);
+            comms::forget(handle);
+        }
+    }
+
+    /// Before a call that begins or ends an epoch: what it tells to others.
+    pub fn tell(&self, t: &mut Thread, m: &mut Messages) {
+        let Some((window, comm)) = self.window() else {
+            return;
+        };
+        let (tags, access): (&[i32], bool) = match self.function.class {
+            Class::WinPost => (&[OPEN, STILL_OPEN], false),
+            Class::WinStart => (&[], true),
+            Class::WinComplete => (&[CLOSED], true),
+            _ => return,
+        };
+        if matches!(self.function.class, Class::WinPost | Class::WinStart) {
+            let partners = self.group(window & !WINDOW).unwrap_or_default();
+            m.epochs.push(Epoch {
+                window,
+                access,
+                partners,
+            });
+        }
+        for i in 0..partners(m, window, access) {
+            for tag in tags {
+                if let Some(to) = partner(m, window, access, i) {
+                    send_link(t, m, comm, to, *tag, 0);
+                }
+            }
+        }
+    }
+
+    /// After such a call: what it may have waited for.
+    pub fn told(&self, t: &mut Thread, m: &mut Messages) {
+        let Some((window, comm)) = self.window() else {
+            return;
+        };
+        let (tag, access, over) = match self.function.class {
+            Class::WinStart => (OPEN, true, false),
+            Class::WinComplete => (STILL_OPEN, true, true),
+            Class::WinWait => (CLOSED, false, true),
+            _ => return,
+        };
+        for i in 0..partners(m, window, access) {
+            if let Some(from) = partner(m, window, access, i) {
+                let id = recv_id(m, comm, from, tag);
+                recv_link(t, comm, from, id, 0, (u32::MAX, 0));
+            }
+        }
+        if over {
+            m.epochs
+                .retain(|e| (e.window, e.access) != (window, access));
+        }
+    }
+
+    /// Ranks of the call's group in the window.
+    fn group(&self, window: u64) -> Option<Vec<i32>> {
+        let group = self
+            .args
+            .handle(self.shape.at(Role::Group)?, &self.library.group);
+        let real = abi::all([
+            "MPI_Group_size",
+            "MPI_Win_get_group",
+            "MPI_Group_translate_ranks",
+            "MPI_Group_free",
+        ])?;
+        type Size = unsafe extern "C" fn(u64, *mut i32) -> i32;
+        type Whole = unsafe extern "C" fn(u64, *mut u64) -> i32;
+        type Translate = unsafe extern "C" fn(u64, i32, *const i32, u64, *mut i32) -> i32;
+        type Free = unsafe extern "C" fn(*mut u64) -> i32;
+        let (mut size, mut all) = (0i32, 0u64);
+        // SAFETY: the library's functions with arguments of their signatures, all local ones, on a group and
+        // a window that the program passes to MPI in this very call. The group that is made is freed in the
+        // library's own width.
+        unsafe {
+            let (ask, whole): (Size, Whole) = (
+                std::mem::transmute::<usize, Size>(real[0]),
+                std::mem::transmute::<usize, Whole>(real[1]),
+            );
+            ask(group, &mut size);
+            whole(window, &mut all);
+            let ranks: Vec<i32> = (0..size).collect();
+            let mut there = vec![-1i32; ranks.len()];
+            let translate = std::mem::transmute::<usize, Translate>(real[2]);
+            translate(
+                group,
+                size,
+                ranks.as_ptr(),
+                abi::narrow(all),
+                there.as_mut_ptr(),
+            );
+            std::mem::transmute::<usize, Free>(real[3])(&mut all);
+            Some(there)
+        }
+    }
+}
+
+fn epoch(m: &Messages, window: u64, access: bool) -> Option<&Epoch> {
+    let mut all = m.epochs.iter();
+    all.find(|e| (e.window, e.access) == (window, access))
+}
+
+/// How many partners an epoch has.
+fn partners(m: &Messages, window: u64, access: bool) -> usize {
+    epoch(m, window, access).map_or(0, |e| e.partners.len())
+}
+
+fn partner(m: &Messages, window: u64, access: bool, i: usize) -> Option<i32> {
+    epoch(m, window, access)?.partners.get(i).copied()
+}
