@@ -54,15 +54,15 @@ const LIBC: [(&str, &str); 41] = [
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let mut out = String::new();
-    let mut wrapper = |symbol: &str, code: usize| {
+    let mut wrapper = |symbol: &str, code: usize, way: &str| {
         writeln!(
             out,
-            "/// Wrapper, see `trampoline`.\n#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    jump!({code})\n}}"
+            "/// Wrapper, see `trampoline`.\n#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    jump!({code}, {way})\n}}"
         )
         .expect("writing to a string succeeds");
     };
     for (id, (name, _)) in LIBC.iter().enumerate() {
-        wrapper(name, 7 << 16 | id);
+        wrapper(name, 7 << 16 | id, "common");
     }
     let libc: String = LIBC
         .iter()
@@ -70,10 +70,14 @@ fn main() {
         .collect();
     let mut names = String::new();
     for (id, function) in headwater_mpi_abi::FUNCTIONS.iter().enumerate() {
-        wrapper(function.name, id);
+        let way = match function.class {
+            headwater_mpi_abi::Class::Control => "passing_on",
+            _ => "common",
+        };
+        wrapper(function.name, id, way);
         for (kind, ending) in FORTRAN.iter().enumerate() {
             let symbol = format!("{}{ending}", function.name.to_lowercase());
-            wrapper(&symbol, (kind + 1) << 16 | id);
+            wrapper(&symbol, (kind + 1) << 16 | id, way);
         }
         writeln!(names, "c\"{0}\", c\"P{0}\",", function.name)
             .expect("writing to a string succeeds");

@@ -8,7 +8,7 @@ use crate::links;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
-use crate::{abi, process, shared, thread, tree, weak};
+use crate::{abi, pause, process, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -61,6 +61,40 @@ pub unsafe extern "C-unwind" fn dispatch(
     }
     // SAFETY: passed on as they came.
     i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
+}
+
+/// Called by the wrappers of `MPI_Pcontrol` as [`dispatch`] is; gives the address of what is called next,
+/// which is jumped to with the arguments as they came.
+pub unsafe extern "C" fn switch(
+    code: u32,
+    registers: *const u64,
+    stack: *const u64,
+    return_address: u64,
+    frame_pointer: u64,
+) -> usize {
+    /// In place of a library that has no such function.
+    extern "C" fn no_library() -> i32 {
+        abi::get().map_or(16, |a| a.err_other)
+    }
+    let from = Caller {
+        return_address,
+        stack_pointer: stack as u64,
+        frame_pointer,
+    };
+    // SAFETY: the first argument as the trampoline saved it; Fortran gives the address of its integer.
+    let level = unsafe {
+        let first = *registers;
+        if code >> 16 == 0 {
+            first as i32
+        } else {
+            *(first as *const i32)
+        }
+    };
+    let _ = std::panic::catch_unwind(|| pause::control(level, (code & 0xffff) as u16, from));
+    match abi::real(code, return_address) {
+        0 => no_library as *const () as usize,
+        real => real,
+    }
 }
 
 /// Arguments that Fortran has beyond those of C: the error code and the lengths of strings.

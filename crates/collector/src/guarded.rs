@@ -6,7 +6,7 @@ use crate::process;
 use crate::sampler;
 use crate::thread::{self, Caller, WORTH_NOTING};
 use crate::trampoline::LIBC;
-use crate::{abi, clock};
+use crate::{abi, clock, pause};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Why a function is wrapped.
@@ -146,7 +146,7 @@ fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
     let result = unsafe { args.call_wide(real) };
     let nanoseconds = clock::now().saturating_sub(start);
     drop(held);
-    if nanoseconds > WORTH_NOTING {
+    if nanoseconds > WORTH_NOTING && pause::is_on() {
         // SAFETY: errno belongs to this thread and is the program's to read.
         let errno = unsafe { *libc::__errno_location() };
         t.asleep(from, nanoseconds);

@@ -63,6 +63,14 @@ impl Meter {
         }
     }
 
+    /// CPU time in `part` of the time since the last reading, in proportion.
+    pub fn share(&self, part: u64, now: u64) -> u64 {
+        let cpu = clock::thread_cpu().saturating_sub(self.cpu);
+        let elapsed = now.saturating_sub(self.at).max(1);
+        let share = u128::from(part) * u128::from(cpu) / u128::from(elapsed);
+        u64::try_from(share).map_or(part, |s| s.min(part))
+    }
+
     /// How long the thread was asleep in the call that ends now and took `wall`.
     pub fn asleep(&mut self, wall: u64, file: libc::c_int) -> u64 {
         let cpu = clock::thread_cpu().saturating_sub(self.cpu);

@@ -1,10 +1,10 @@
 //! What the process as a whole has: the spool file, the unwind tables, the rank.
 
-use crate::clock;
 use crate::memory;
 use crate::modules::{Loaded, copy_text, loaded, removals};
 use crate::spool::Spool;
 use crate::unwind::Tables;
+use crate::{clock, pause};
 use headwater_format::spool::layout::UNKNOWN_NAME;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -115,6 +115,51 @@ fn affinity() -> (u32, String) {
         (0..libc::CPU_SETSIZE as u32).filter(|c| unsafe { libc::CPU_ISSET(*c as usize, &set) });
     let cores: headwater_model::RankSet = cores.collect();
     (cores.len() as u32, cores.to_string())
+}
+
+/// What a process used in some stretch.
+#[derive(Clone, Copy)]
+pub struct Used {
+    /// CPU time, nanoseconds.
+    cpu_ns: u64,
+    /// Faults and switches.
+    usage: [u64; 4],
+}
+
+impl Used {
+    /// Nothing.
+    pub const NOTHING: Self = Self {
+        cpu_ns: 0,
+        usage: [0; 4],
+    };
+
+    /// By this process since it started.
+    pub fn now() -> Self {
+        Self {
+            cpu_ns: clock::process_cpu(),
+            usage: usage(),
+        }
+    }
+
+    fn with(self, other: Self, join: impl Fn(u64, u64) -> u64) -> Self {
+        let mut usage = self.usage;
+        let pairs = usage.iter_mut().zip(other.usage);
+        pairs.for_each(|(a, b)| *a = join(*a, b));
+        Self {
+            cpu_ns: join(self.cpu_ns, other.cpu_ns),
+            usage,
+        }
+    }
+
+    /// In both stretches.
+    pub fn plus(self, other: Self) -> Self {
+        self.with(other, |a, b| a + b)
+    }
+
+    /// In this stretch without `part` of it.
+    pub fn minus(self, part: Self) -> Self {
+        self.with(part, u64::saturating_sub)
+    }
 }
 
 /// Counters of the process since it started: faults and switches.
@@ -278,15 +323,16 @@ pub fn end() {
     // Nothing is unwound from now on: MPI closes its own libraries, one by one.
     TABLES.store(std::ptr::null_mut(), Ordering::Release);
     let (allowed, cores) = affinity();
+    let paused = pause::used();
     with_spool(|spool| {
         let header = spool.header();
         header.end_ns = clock::now();
-        header.cpu_ns = clock::process_cpu().saturating_sub(header.before_init_cpu_ns);
-        let now = usage();
-        let counted = now.iter().zip(header.usage_before);
-        for (total, (now, before)) in header.usage.iter_mut().zip(counted) {
-            *total = now.saturating_sub(before);
-        }
+        let before = Used {
+            cpu_ns: header.before_init_cpu_ns,
+            usage: header.usage_before,
+        };
+        let used = Used::now().minus(before).minus(paused);
+        (header.cpu_ns, header.usage) = (used.cpu_ns, used.usage);
         // Programs bind themselves after MPI_Init as well.
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];

@@ -103,7 +103,8 @@ pub struct Before {
     recv_bytes: u64,
 }
 
-const NO_PARAMS: Params = Params {
+/// Parameters of a call that has none to be counted by.
+pub const NO_PARAMS: Params = Params {
     comm: u16::MAX,
     peer: peer::NONE,
     tag: i32::MIN,

@@ -5,6 +5,7 @@
 //! are not from our timer go to the program's own handler.
 
 use crate::counters::{self, Counters, Event, Scope};
+use crate::pause;
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
 use crate::unwind::Start;
@@ -258,8 +259,14 @@ unsafe extern "C" fn handler(
         if !from_us(info, t.as_deref()) {
             pass_on(number, info, context);
         } else if let Some(t) = t {
-            t.sampler.next_period();
-            if !t.in_mpi.load(Ordering::Relaxed) && process::RECORDING.load(Ordering::Relaxed) {
+            // Signals in a pause are no reason for fewer samples behind it.
+            if pause::is_on() {
+                t.sampler.next_period();
+            }
+            if !t.in_mpi.load(Ordering::Relaxed)
+                && process::RECORDING.load(Ordering::Relaxed)
+                && t.may_be_sampled()
+            {
                 // Whatever wrapped function runs meanwhile is none of the program's.
                 t.in_mpi.store(true, Ordering::Relaxed);
                 compiler_fence(Ordering::SeqCst);

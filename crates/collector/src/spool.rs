@@ -296,6 +296,14 @@ impl Spool {
         path.parent().map(Path::to_path_buf)
     }
 
+    /// Begins to write what is in the file to the disk, and does not wait for it.
+    pub fn write_out(&self) -> Option<()> {
+        (identity(self.file.fd)? == self.file.which).then_some(())?;
+        // SAFETY: our own file and plain numbers.
+        unsafe { libc::sync_file_range(self.file.fd, 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
+        Some(())
+    }
+
     /// Removes the file; the mapping stays usable.
     pub fn remove(&self) {
         // SAFETY: our own path.

@@ -19,6 +19,7 @@
 use crate::clock;
 use crate::context::NONE;
 use crate::meter::Spent;
+use crate::pause::State;
 use crate::process;
 use crate::root::Origin;
 use crate::table::{Later, mix2};
@@ -42,6 +43,8 @@ pub struct Stretch {
     spent: Spent,
     /// Waits for others until then.
     locked: u64,
+    /// The program's switch when it began: a stretch with a pause in it is not counted.
+    switch: State,
 }
 
 impl Stretch {
@@ -56,6 +59,7 @@ impl Stretch {
             blocked: 0,
         },
         locked: 0,
+        switch: State::ON,
     };
 }
 
@@ -205,6 +209,7 @@ impl Thread {
             team,
             from,
             since: now,
+            switch: State::now(),
             ..Stretch::NONE
         };
     }
@@ -228,11 +233,12 @@ impl Thread {
             since,
             spent,
             locked,
+            switch,
         } = self.teams.now;
         self.teams.arrived = Arrival::NONE;
         // What the team does next begins here.
         self.teams.now.from = to;
-        if team == NONE {
+        if team == NONE || !switch.is_on() || switch != State::now() {
             return;
         }
         let number = self.number;

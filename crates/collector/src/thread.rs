@@ -5,7 +5,10 @@
 //! one cannot hold a preemption that matters. Time off the core since the last reading then belongs to
 //! the interval just ended; the scheduler's own statistics tell waiting for a core from being asleep.
 
+mod pauses;
 mod tally;
+
+pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
 
 use crate::context::{Contexts, NONE};
 use crate::meter::{Meter, Spent};
@@ -18,9 +21,10 @@ use crate::table::{Table, mix2};
 use crate::team::Teams;
 use crate::waits::Waits;
 use crate::window::Windows;
-use crate::{clock, memory, sampler};
+use crate::{clock, memory, pause, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::run::EventKind;
+use pauses::Pauses;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -114,6 +118,8 @@ pub struct Call {
     pub busy_ns: u64,
     /// Whether that time was not counted yet, as this call may go on a row of idle polls.
     pending: bool,
+    /// Whether it is counted: recording is not paused.
+    counted: bool,
 }
 
 /// The recording of one thread.
@@ -154,6 +160,7 @@ pub struct Thread {
     last_ctx: u32,
     left_ns: u64,
     meter: Meter,
+    pauses: Pauses,
     /// The same for stretches of teams, which have other ends.
     pub team_meter: Meter,
     /// The teams that it is in.
@@ -224,6 +231,7 @@ impl Thread {
                 last_ctx: NONE,
                 left_ns: now,
                 meter: Meter::default(),
+                pauses: Pauses::new(now),
                 team_meter: Meter::default(),
                 teams: Teams::new(),
                 waits: Waits::new(),
@@ -441,8 +449,11 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
         from,
         busy_ns: now.saturating_sub(t.left_ns),
         pending: true,
+        counted: true,
     };
-    if !t.polls.goes_on(&call) {
+    if t.pauses.any() {
+        t.enter_behind_a_pause(&mut call);
+    } else if !t.polls.goes_on(&call) {
         if t.polls.times.count > 0 {
             t.count_polls();
         }
@@ -468,7 +479,14 @@ fn says_when(link: &Link, wall: u64) -> bool {
 #[inline]
 pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     let now = clock::now();
+    if !call.counted {
+        t.leave_uncounted(&call, now);
+        look_for_modules(t);
+        t.in_mpi.store(false, Ordering::Relaxed);
+        return;
+    }
     let wall = now.saturating_sub(call.enter_ns);
+    let wall = wall.saturating_sub(t.paused_inside(now));
     if call.pending {
         if idle && wall < WORTH_READING && *params == t.polls.params {
             t.polls.add(&call, wall);
@@ -541,5 +559,7 @@ fn look_for_modules(t: &mut Thread) -> bool {
 /// A collective over the whole world is being left.
 pub fn world_collective(t: &mut Thread) {
     let number = process::WORLD_COLLECTIVES.fetch_add(1, Ordering::Relaxed) + 1;
-    t.windows.world_collective(number);
+    if pause::is_on() {
+        t.windows.world_collective(number);
+    }
 }

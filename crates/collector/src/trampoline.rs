@@ -4,20 +4,24 @@
 //! function with a signature: each loads its number and jumps here, where the argument registers are
 //! saved, and the return address, the stack pointer before the call and the caller's frame pointer
 //! are taken as they are. Unwind information lets exceptions of the program pass.
+//!
+//! Of a variadic function nobody knows the arguments: all that can hold one is put back as it was, and
+//! the real function is jumped to, so that it finds the program's own stack.
 
-use crate::dispatch::dispatch;
+use crate::dispatch::{dispatch, switch};
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
-    ($code:expr) => {
-        core::arch::naked_asm!("mov eax, {}", "jmp {}", const $code, sym common)
+    ($code:expr, $way:ident) => {
+        // Not in `eax`: its lower part says how many vector registers hold variadic arguments.
+        core::arch::naked_asm!("mov r11d, {}", "jmp {}", const $code, sym $way)
     };
 }
 
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
-    ($code:expr) => {
-        core::arch::naked_asm!("movz w16, #{}", "movk w16, #{}, lsl #16", "b {}", const $code & 0xffff, const $code >> 16, sym common)
+    ($code:expr, $way:ident) => {
+        core::arch::naked_asm!("movz w16, #{}", "movk w16, #{}, lsl #16", "b {}", const $code & 0xffff, const $code >> 16, sym $way)
     };
 }
 
@@ -38,7 +42,7 @@ unsafe extern "C" fn common() {
         "mov [rsp + 24], rcx",
         "mov [rsp + 32], r8",
         "mov [rsp + 40], r9",
-        "mov edi, eax",
+        "mov edi, r11d",
         "mov rsi, rsp",
         "lea rdx, [rbp + 16]",
         "mov rcx, [rbp + 8]",
@@ -77,6 +81,103 @@ unsafe extern "C" fn common() {
         "ret",
         ".cfi_endproc",
         dispatch = sym dispatch
+    )
+}
+
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn passing_on() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 192",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov [rsp + 48], rax",
+        "movaps [rsp + 64], xmm0",
+        "movaps [rsp + 80], xmm1",
+        "movaps [rsp + 96], xmm2",
+        "movaps [rsp + 112], xmm3",
+        "movaps [rsp + 128], xmm4",
+        "movaps [rsp + 144], xmm5",
+        "movaps [rsp + 160], xmm6",
+        "movaps [rsp + 176], xmm7",
+        "mov edi, r11d",
+        "mov rsi, rsp",
+        "lea rdx, [rbp + 16]",
+        "mov rcx, [rbp + 8]",
+        "mov r8, [rbp]",
+        "call {switch}",
+        "mov r11, rax",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "mov rax, [rsp + 48]",
+        "movaps xmm0, [rsp + 64]",
+        "movaps xmm1, [rsp + 80]",
+        "movaps xmm2, [rsp + 96]",
+        "movaps xmm3, [rsp + 112]",
+        "movaps xmm4, [rsp + 128]",
+        "movaps xmm5, [rsp + 144]",
+        "movaps xmm6, [rsp + 160]",
+        "movaps xmm7, [rsp + 176]",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "jmp r11",
+        ".cfi_endproc",
+        switch = sym switch
+    )
+}
+
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn passing_on() {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "stp x29, x30, [sp, #-208]!",
+        ".cfi_def_cfa_offset 208",
+        ".cfi_offset x29, -208",
+        ".cfi_offset x30, -200",
+        "stp x0, x1, [sp, #16]",
+        "stp x2, x3, [sp, #32]",
+        "stp x4, x5, [sp, #48]",
+        "stp x6, x7, [sp, #64]",
+        "stp q0, q1, [sp, #80]",
+        "stp q2, q3, [sp, #112]",
+        "stp q4, q5, [sp, #144]",
+        "stp q6, q7, [sp, #176]",
+        "mov w0, w16",
+        "add x1, sp, #16",
+        "add x2, sp, #208",
+        "mov x3, x30",
+        "mov x4, x29",
+        "mov x29, sp",
+        "bl {switch}",
+        "mov x16, x0",
+        "ldp x0, x1, [sp, #16]",
+        "ldp x2, x3, [sp, #32]",
+        "ldp x4, x5, [sp, #48]",
+        "ldp x6, x7, [sp, #64]",
+        "ldp q0, q1, [sp, #80]",
+        "ldp q2, q3, [sp, #112]",
+        "ldp q4, q5, [sp, #144]",
+        "ldp q6, q7, [sp, #176]",
+        "ldp x29, x30, [sp], #208",
+        ".cfi_def_cfa_offset 0",
+        "br x16",
+        ".cfi_endproc",
+        switch = sym switch
     )
 }
 

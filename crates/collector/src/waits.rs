@@ -1,5 +1,6 @@
 //! Waits of a thread for another one: how long, where, and where the other one let it wait.
 
+use crate::pause;
 use crate::table::{Later, mix, mix2};
 use crate::thread::{Thread, WORTH_NOTING};
 use headwater_format::spool::layout::WaitRow;
@@ -55,6 +56,9 @@ impl Waits {
 impl Thread {
     /// Counts a wait from `start` to `end` by the clock, nanoseconds, in the call of context `ctx`.
     pub fn waited(&mut self, ctx: u32, kind: WaitKind, holder: Holder, start: u64, end: u64) {
+        if !pause::is_on() {
+            return;
+        }
         let wall = end.saturating_sub(start);
         self.undisturbed(|t| {
             t.count_wait(ctx, kind, holder, wall);
@@ -68,6 +72,9 @@ impl Thread {
 
     /// The same without asking how much of it was sleep. Also for the handler, where [`Waits::rows`] is made.
     pub fn count_wait(&mut self, ctx: u32, kind: WaitKind, holder: Holder, wall: u64) {
+        if !pause::is_on() {
+            return;
+        }
         let holder_ctx = self.contexts.place(holder.address);
         let number = self.number;
         self.locked(wall);

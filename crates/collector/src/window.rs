@@ -3,11 +3,12 @@
 //! A window opens when a rank leaves the world collective number `g` (0: `MPI_Init`) with `g`
 //! divisible by the stride, and takes at most [`QUOTA`] rows. When all places are taken the stride
 //! doubles and windows that no longer divide it go. `g` is the same on all ranks, so all ranks keep
-//! the same windows without a message.
+//! the same windows without a message. A pause of recording ends a window, and where recording goes on
+//! one may begin, with a mark in its number: ranks that were not paused there do not have it.
 
 use crate::table::Table;
 use crate::thread::Link;
-use headwater_format::spool::layout::EventRow;
+use headwater_format::spool::layout::{AFTER_PAUSE, EventRow};
 
 /// Windows at the most.
 const PLACES: usize = 16;
@@ -54,6 +55,29 @@ impl Windows {
             }
         }
         self.next = u32::try_from(g).ok();
+    }
+
+    /// Recording is paused: what comes later does not follow what came before.
+    pub fn close(&mut self) {
+        (self.open, self.next) = (None, None);
+    }
+
+    /// Recording goes on behind collective number `g`: what comes may be in a window of its own.
+    pub fn open_behind_a_pause(&mut self, g: u64) {
+        self.world_collective(g);
+        self.next = self
+            .next
+            .filter(|g| *g < AFTER_PAUSE)
+            .map(|g| g | AFTER_PAUSE);
+        let had = self
+            .kept
+            .iter()
+            .take(self.count)
+            .any(|k| Some(*k) == self.next);
+        if had {
+            self.next = None;
+        }
+        self.open_next();
     }
 
     #[cold]
@@ -113,6 +137,10 @@ impl Windows {
                 links,
             );
         }
+        self.open_next();
+    }
+
+    fn open_next(&mut self) {
         if let Some(g) = self.next.take()
             && let Some(place) = self.kept.get_mut(self.count)
         {

@@ -4,7 +4,7 @@
 //! hold them on disk is the `format` crate's business. Rows of one table are sorted by rank, thread
 //! and then their key, so that the same run gives the same bytes.
 
-use crate::rank::Rank;
+use crate::rank::{Rank, RankSet};
 use serde::{Deserialize, Serialize};
 
 /// Index of a calling context in [`Run::contexts`].
@@ -92,7 +92,8 @@ pub struct Header {
     pub counters: Vec<String>,
     /// Start of the run, seconds since 1970.
     pub started_unix: f64,
-    /// Longest time of any rank from `MPI_Init` to the end of `MPI_Finalize`, seconds.
+    /// Longest time of any rank from `MPI_Init` to the end of `MPI_Finalize`, pauses of recording left out,
+    /// seconds.
     pub wall_seconds: f64,
     /// Exit code of the launcher, if we started it.
     pub exit_code: Option<i32>,
@@ -100,8 +101,37 @@ pub struct Header {
     pub clock_error_seconds: f64,
     /// Ranks whose data stop before `MPI_Finalize`.
     pub incomplete: Vec<Rank>,
+    /// Pauses of recording by `MPI_Pcontrol`: ranks that paused as often as one another stand together.
+    #[serde(default)]
+    pub paused: Vec<Paused>,
     /// One sentence for each thing that could not be measured.
     pub missing: Vec<String>,
+}
+
+impl Header {
+    /// Whether all ranks paused recording as often, or none did: only then is it the same part of the program
+    /// that is missing of each, and what they did can be compared.
+    pub fn paused_alike(&self) -> bool {
+        match self.paused.as_slice() {
+            [] => true,
+            [all] => all.ranks.len() as u32 == self.ranks,
+            _ => false,
+        }
+    }
+}
+
+/// Pauses of recording on some ranks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Paused {
+    /// The ranks.
+    pub ranks: RankSet,
+    /// How often each of them paused.
+    pub times: u64,
+    /// Time of the shortest sum of a rank's pauses, seconds.
+    pub shortest_seconds: f64,
+    /// Time of the longest, seconds.
+    pub longest_seconds: f64,
 }
 
 /// An executable or shared library.
@@ -164,7 +194,8 @@ pub struct RankInfo {
     pub before_init_wall_ns: u64,
     /// CPU time of the same stretch.
     pub before_init_cpu_ns: u64,
-    /// From leaving `MPI_Init` to entering `MPI_Finalize` (or the last sign of life), wall time.
+    /// From leaving `MPI_Init` to entering `MPI_Finalize` (or the last sign of life), wall time, without the
+    /// pauses of recording ([`Header::paused`]), which are in no other figure either.
     pub wall_ns: u64,
     /// CPU time of the same stretch, all threads; like the four counts below read at its end, and
     /// therefore missing where the rank did not finish.

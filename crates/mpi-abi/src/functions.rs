@@ -61,6 +61,8 @@ pub enum Class {
     WinComplete,
     /// Waits for, or asks for, the end of others' access.
     WinWait,
+    /// Switches recording; variadic in C, where only the first argument is known.
+    Control,
     /// Anything else: timed and counted only.
     Other,
 }

@@ -151,8 +151,13 @@ pub fn diagnose(
     let times = Times::new(&pag, &scales);
     let time = last.model_seconds();
     let least = options.least_share * time;
-    let mut found = imbalance::find(&pag, last, options.abnorm_threshold, least);
-    if unnamed.is_some() {
+    // Where a part of the program is missing of some ranks only, the others seem to do more.
+    let alike = last.run.header.paused_alike();
+    let mut found = Vec::new();
+    if alike {
+        found.extend(imbalance::find(&pag, last, options.abnorm_threshold, least));
+    }
+    if alike && unnamed.is_some() {
         // Single addresses hold a part of what the calls around them show whole.
         let whole = segments::find(&pag, last, options.abnorm_threshold, least);
         let covered = |c: &Candidate| {
@@ -162,7 +167,9 @@ pub fn diagnose(
         found.retain(|c| !covered(c));
         found.extend(whole);
     }
-    found.extend(moving::find(&pag, last, least));
+    if alike {
+        found.extend(moving::find(&pag, last, least));
+    }
     found.extend(work::find(&pag, &scales, &times, scaling, least));
     found.extend(communication::find(&pag, &scales, scaling, least));
     found.extend(chain::find(last, time, least));
@@ -179,7 +186,11 @@ pub fn diagnose(
     let found = imbalance::remainders(&pag, found);
 
     let non_scalable = marks::non_scalable(&pag, &scales, &times, scaling);
-    let abnormal = marks::abnormal(&pag, &scales, &times, options.abnorm_threshold);
+    let abnormal = if alike {
+        marks::abnormal(&pag, &scales, &times, options.abnorm_threshold)
+    } else {
+        Vec::new()
+    };
     if let Some(sentence) = untold(last, &found, &missing) {
         missing.push(sentence);
     }
@@ -227,6 +238,14 @@ fn notes(scales: &[Scale<'_>]) -> Vec<String> {
             "With {} ranks, though there were cores enough, ranks ready to run were without one for {} of their time: other work ran there, or they share cores. That time is set aside; computation is compared in CPU time, and run times are those of the same run with a core for each rank.",
             at.join(", "),
             shares.join(", "),
+        ));
+    }
+    let uneven = scales.iter().filter(|s| !s.run.header.paused_alike());
+    let uneven: Vec<String> = uneven.map(|s| s.p.to_string()).collect();
+    if !uneven.is_empty() {
+        out.push(format!(
+            "With {} ranks some paused recording more often than others (MPI_Pcontrol), so that more of the program is missing of them: these ranks' work is not compared with one another's.",
+            uneven.join(", ")
         ));
     }
     let incomplete: Vec<String> = scales

@@ -7,7 +7,7 @@
 //! posted. A nonblocking collective arrives where it is posted and waits where it is completed.
 
 use super::clock::Clocks;
-use super::layout::{EventRow, MessageRow};
+use super::layout::{AFTER_PAUSE, EventRow, MessageRow};
 use super::read::Renumber;
 use headwater_model::run::*;
 use headwater_mpi_abi::{self as abi, Class};
@@ -221,7 +221,8 @@ pub(super) fn windows(run: &mut Run, seen: Vec<Seen>, clocks: &Clocks) {
         .filter(|(_, r)| r.len() == ranks)
         .map(|(w, _)| *w)
         .collect();
-    common.sort_unstable();
+    // In the order of the run.
+    common.sort_unstable_by_key(|w| (w & !AFTER_PAUSE, *w));
     // The last window of all may have been cut by the end of the run; it is as good as the others.
     let take = (EVENT_BUDGET / (ranks.max(1) * LEAST_ROWS)).clamp(2, MOST_WINDOWS);
     let step = common.len().div_ceil(take.max(1)).max(1);

@@ -16,9 +16,12 @@ pub const PROCESS_ENDING: &str = ".spool";
 /// File name of what stands in place of a spool where the MPI library is not known: its name, as text.
 pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
+/// Set in the number of a window that was opened where recording went on after a pause, behind the world
+/// collective of that number.
+pub const AFTER_PAUSE: u32 = 1 << 31;
 /// Cores that a thread's time is told apart by; the last place is that of all others.
 pub const MOST_CORES: usize = 16;
 /// Counters that a sample can hold.
@@ -141,8 +144,14 @@ pub struct FileHeader {
     pub init_ns: u64,
     /// Clock when `MPI_Finalize` was entered; threads have their last signs of life.
     pub end_ns: u64,
-    /// CPU time of the process between the two; 0 until it has finished.
+    /// CPU time of the process between the two, pauses left out; 0 until it has finished.
     pub cpu_ns: u64,
+    /// Clock since when the program has recording paused; 0 while it goes on.
+    pub paused_since_ns: u64,
+    /// Pauses that ended, in all.
+    pub paused_ns: u64,
+    /// How often it was paused.
+    pub pauses: u64,
     /// Page faults without and with disk, switches with and without consent, between the two; 0 until it
     /// has finished.
     pub usage: [u64; 4],

@@ -11,6 +11,7 @@ use headwater_model::RankSet;
 use headwater_model::run::*;
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Ranks that are looked for at the most, whatever a damaged header says.
@@ -27,10 +28,17 @@ impl Part {
         layout::threads(&self.header, &self.bytes)
     }
 
-    /// Nanoseconds from `MPI_Init` to the end.
-    fn wall_ns(&self) -> u64 {
-        let end = layout::last_sign(&self.header, &self.threads());
-        end.saturating_sub(self.header.init_ns)
+    /// Nanoseconds from `MPI_Init` to the end, without pauses, and those of the pauses.
+    fn wall_ns(&self) -> (u64, u64) {
+        let h = &self.header;
+        let end = layout::last_sign(h, &self.threads());
+        let last = match h.paused_since_ns {
+            0 => 0,
+            since => end.saturating_sub(since),
+        };
+        let wall = end.saturating_sub(h.init_ns);
+        let paused = h.paused_ns.saturating_add(last).min(wall);
+        (wall - paused, paused)
     }
 }
 
@@ -497,7 +505,7 @@ fn rank_info(part: &Part, header: &Header) -> RankInfo {
         complete: h.finished == 1,
         before_init_wall_ns: h.before_init_wall_ns,
         before_init_cpu_ns: h.before_init_cpu_ns,
-        wall_ns: part.wall_ns(),
+        wall_ns: part.wall_ns().0,
         cpu_ns: at_end(h.cpu_ns),
         mpi_wall_ns: sum(|t| t.mpi_ns),
         runq_ns: sum(|t| t.runq_ns),
@@ -507,6 +515,40 @@ fn rank_info(part: &Part, header: &Header) -> RankInfo {
         involuntary_switches: at_end(h.usage[3]),
         migrations: sum(|t| t.migrations),
         core: main_core(&threads),
+    }
+}
+
+/// Tells of pauses.
+fn pauses(parts: &[Part], out: &mut Header) {
+    let mut by_times: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
+    for part in parts.iter().filter(|p| p.header.pauses > 0) {
+        let seconds = part.wall_ns().1 as f64 * 1e-9;
+        let ranks = by_times.entry(part.header.pauses).or_default();
+        ranks.push((part.header.rank, seconds));
+    }
+    for (times, ranks) in by_times {
+        let each = || ranks.iter().map(|r| r.1);
+        let paused = Paused {
+            ranks: ranks.iter().map(|r| r.0).collect(),
+            times,
+            shortest_seconds: each().fold(f64::INFINITY, f64::min),
+            longest_seconds: each().fold(0.0, f64::max),
+        };
+        let (least, most) = (
+            format!("{:.2}", paused.shortest_seconds),
+            format!("{:.2}", paused.longest_seconds),
+        );
+        let range = if least == most {
+            most
+        } else {
+            format!("{least} to {most}")
+        };
+        out.missing.push(format!(
+            "The program paused recording (MPI_Pcontrol) on rank{} {} for {range} s: what happened meanwhile is in no figure, nor in the run time.",
+            if paused.ranks.len() == 1 { "" } else { "s" },
+            paused.ranks,
+        ));
+        out.paused.push(paused);
     }
 }
 
@@ -553,13 +595,14 @@ fn header(parts: &[Part]) -> Header {
             out.nodes.push(host);
             out.cores.push(h.cores);
         }
-        out.wall_seconds = out.wall_seconds.max(part.wall_ns() as f64 * 1e-9);
+        out.wall_seconds = out.wall_seconds.max(part.wall_ns().0 as f64 * 1e-9);
         for note in text(&h.notes).lines() {
             if !out.missing.iter().any(|m| m == note) {
                 out.missing.push(note.to_string());
             }
         }
     }
+    pauses(parts, &mut out);
     let finished: RankSet = parts
         .iter()
         .filter(|p| p.header.finished == 1)

@@ -159,7 +159,7 @@ tables! {
         complete flag: "1 if MPI_Finalize was reached",
         before_init_wall_ns u u64: "process start to the end of MPI_Init, ns",
         before_init_cpu_ns u u64: "CPU time of the same, ns",
-        wall_ns u u64: "end of MPI_Init to MPI_Finalize, ns",
+        wall_ns u u64: "end of MPI_Init to MPI_Finalize, pauses of recording left out, ns",
         cpu_ns maybe: "CPU time of the same, all threads, ns; null where the rank did not finish",
         mpi_wall_ns u u64: "time in MPI calls, ns",
         runq_ns u u64: "time ready to run without a core, ns",
