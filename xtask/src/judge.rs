@@ -1,7 +1,8 @@
 //! One diagnosis compared with what is known of its program.
 //!
 //! Strict top-1: the place named first lies in the known lines (or is the smallest loop around them),
-//! its ranks agree with a Jaccard index of at least 0.8, and its class is equal. A control must have no
+//! its ranks agree with a Jaccard index of at least 0.8, as do its threads where those are known, and its
+//! class is equal. A control must have no
 //! finding at all. Beside it stand three baselines that a profiler gives: the hottest place, the
 //! largest wait, the largest imbalance.
 
@@ -64,6 +65,22 @@ fn ranks_of(known: &Known, scale: u32) -> RankSet {
     }
 }
 
+/// Jaccard index from which on sets agree.
+const ALIKE: f64 = 0.8;
+
+/// Whether the threads of a cause are the known ones.
+fn threads(cause: &Cause, known: &str) -> bool {
+    let named = cause
+        .by_thread
+        .as_ref()
+        .map(|t| t.concerned.iter().copied());
+    let named: Option<RankSet> = named.map(Iterator::collect);
+    let known = known.parse::<RankSet>();
+    named
+        .zip(known.ok())
+        .is_some_and(|(n, k)| n.jaccard(&k) >= ALIKE)
+}
+
 /// What of a cause agrees with what is known.
 #[derive(Clone, Copy, Debug, Default)]
 struct Agreement {
@@ -77,7 +94,8 @@ fn agreement(cause: &Cause, known: &Known) -> Agreement {
     Agreement {
         line: in_lines(&cause.place, &known.file, known.lines),
         class: class.as_ref().and_then(|v| v.as_str()) == Some(&known.class),
-        ranks: cause.ranks.jaccard(&ranks_of(known, cause.scale)) >= 0.8,
+        ranks: cause.ranks.jaccard(&ranks_of(known, cause.scale)) >= ALIKE
+            && known.threads.as_ref().is_none_or(|t| threads(cause, t)),
     }
 }
 

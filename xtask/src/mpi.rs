@@ -58,6 +58,8 @@ impl Mpi {
 
     /// Sets what running its programs needs.
     pub fn prepare(self, command: &mut Command) -> Result<(), String> {
+        // Threads that wait for others must not take the cores that those need.
+        command.env("OMP_WAIT_POLICY", "passive");
         if self == Self::Intel {
             let place = wheels::intel()?;
             let links = setup::target().join("impi-links");

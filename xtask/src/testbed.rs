@@ -52,6 +52,8 @@ pub struct Known {
     pub class: String,
     /// Ranks: `all`, or by scale.
     pub ranks: Ranks,
+    /// Threads of a cause between threads, where they are known.
+    pub threads: Option<String>,
 }
 
 /// Ranks of a known cause.

@@ -4,7 +4,8 @@
 //! [`ModuleStructure`](headwater_model::psg::ModuleStructure)s of the modules they touched.
 //! *Goes out*: a [`Pag`]: one [`TopDown`] view that all runs share (structure joined along the call
 //! paths that were seen) and for each run a [`RunView`]: who computed how long where, as sparse
-//! columns over ranks, and the flow, message and collective edges between those vertices.
+//! columns over ranks, what the threads of each rank did, and the flow, message, collective and inter-thread
+//! edges between those vertices.
 //!
 //! The parallel view is not copied per rank (DESIGN, "Graph"): a vertex of it is the pair
 //! (vertex, rank), and its data are an entry of a sparse row.
@@ -21,6 +22,7 @@ mod pag;
 mod parallel;
 mod stages;
 mod structures;
+mod threads;
 mod topdown;
 
 pub use columns::{RankRow, RankRows};
@@ -28,4 +30,5 @@ pub use computation::{Computation, HotLines, Key, sum_rows};
 pub use pag::{Pag, RunView};
 pub use parallel::{CollectiveEdge, FlowEdge, MessageLink, ParallelView};
 pub use structures::{Structures, is_runtime_library};
+pub use threads::{TeamStretch, ThreadEdge, ThreadTime, ThreadView};
 pub use topdown::{TopDown, TopVertex, VertexIx};

@@ -8,9 +8,10 @@ use crate::mapping::map_contexts;
 use crate::parallel::ParallelView;
 use crate::stages::Stages;
 use crate::structures::Structures;
+use crate::threads::{self, ThreadView};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::diagnosis::Place;
-use headwater_model::run::{Context, CtxId, Run};
+use headwater_model::run::{Context, CtxId, Run, Sample};
 
 /// The Program Abstraction Graph of several runs of one program.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub struct RunView {
     pub mpi: RankRows,
     /// Edges.
     pub parallel: ParallelView,
+    /// What the threads of ranks did that have several.
+    pub threads: ThreadView,
 }
 
 impl RunView {
@@ -55,6 +58,8 @@ impl Pag {
     /// The samples are taken out of the runs: they are most of a run's memory, and what they say is
     /// in the graph afterwards.
     pub fn build(runs: &mut [Run], mut structures: Structures) -> Self {
+        // What threads compute that call no MPI is in none of their rank's segments.
+        let workers: Vec<Vec<Sample>> = runs.iter_mut().map(threads::take_workers).collect();
         let mut top = TopDown::default();
         let mapped: Vec<Mapped> = runs
             .iter()
@@ -64,14 +69,15 @@ impl Pag {
             })
             .collect();
         let mut hot_lines = HotLines::default();
-        for (run, mapped) in runs.iter().zip(&mapped) {
-            add_hot_lines(run, mapped, &structures, &mut hot_lines);
+        for ((run, mapped), workers) in runs.iter().zip(&mapped).zip(&workers) {
+            add_hot_lines(run, workers, mapped, &structures, &mut hot_lines);
         }
         let views = runs
             .iter_mut()
             .zip(mapped)
-            .map(|(run, mapped)| {
-                let view = view(run, mapped, &top);
+            .zip(workers)
+            .map(|((run, mapped), workers)| {
+                let view = view(run, &workers, mapped, &top);
                 run.samples = Vec::new();
                 view
             })
@@ -110,7 +116,13 @@ impl Pag {
     }
 }
 
-fn add_hot_lines(run: &Run, mapped: &Mapped, structures: &Structures, hot: &mut HotLines) {
+fn add_hot_lines(
+    run: &Run,
+    workers: &[Sample],
+    mapped: &Mapped,
+    structures: &Structures,
+    hot: &mut HotLines,
+) {
     let modules: Vec<_> = run.modules.iter().map(|m| structures.find(m)).collect();
     let mut add = |context: Option<&Context>, v: VertexIx, n: u64| {
         let Some(context) = context.filter(|_| n > 0) else {
@@ -137,13 +149,19 @@ fn add_hot_lines(run: &Run, mapped: &Mapped, structures: &Structures, hot: &mut 
             }
         }
     }
+    for sample in workers {
+        if let Some(sum) = sample.ctx.index().and_then(|i| by_ctx.get_mut(i)) {
+            *sum += sample.cpu_ns;
+        }
+    }
     for ((context, &v), n) in run.contexts.iter().zip(&mapped.ctx_vertex).zip(by_ctx) {
         add(Some(context), v, n);
     }
 }
 
-fn view(run: &Run, mapped: Mapped, top: &TopDown) -> RunView {
+fn view(run: &Run, workers: &[Sample], mapped: Mapped, top: &TopDown) -> RunView {
     let computation = place(run, &mapped, top);
+    let threads = ThreadView::new(run, workers, &mapped);
     let ctx_vertex = mapped.ctx_vertex;
     let mut mpi: Vec<(u32, u32, f64)> = run
         .calls
@@ -165,6 +183,7 @@ fn view(run: &Run, mapped: Mapped, top: &TopDown) -> RunView {
         computation,
         mpi: RankRows::from_sorted(&mpi),
         parallel,
+        threads,
         ctx_vertex,
     }
 }

@@ -1,8 +1,10 @@
-//! The parallel view: flows of all ranks joined by message and collective edges (PerFlow, 3.4).
+//! The parallel view: flows of all ranks joined by message and collective edges, and their threads by the
+//! edges between those (PerFlow, 3.4).
 //!
 //! A vertex of this view is (top-down vertex, rank). Edges keep counts, bytes and waiting, in
 //! seconds; they are sorted by their ends, so that equal inputs give equal views.
 
+use crate::threads::{self, TeamStretch, ThreadEdge};
 use crate::topdown::VertexIx;
 use headwater_model::run::{CtxId, Run};
 
@@ -70,6 +72,10 @@ pub struct ParallelView {
     pub messages: Vec<MessageLink>,
     /// Collectives.
     pub collectives: Vec<CollectiveEdge>,
+    /// Between threads of one rank.
+    pub threads: Vec<ThreadEdge>,
+    /// What brings threads together: work of teams, by team, rank, ends and thread.
+    pub teams: Vec<TeamStretch>,
 }
 
 const NANO: f64 = 1e-9;
@@ -113,6 +119,8 @@ impl ParallelView {
             flows: flows.collect(),
             messages: messages.collect(),
             collectives: collectives.collect(),
+            threads: threads::edges(run, vertex),
+            teams: threads::stretches(run, vertex),
         }
     }
 }

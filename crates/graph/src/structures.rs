@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// Base names (up to the first `.so` or version digits) of libraries that belong to the language or
 /// the system. Their inside is not the user's to mend, so time in them belongs to the call.
-const RUNTIME_LIBRARIES: [&str; 18] = [
+const RUNTIME_LIBRARIES: [&str; 19] = [
     "libc",
     "libm",
     "libmvec",
@@ -19,6 +19,7 @@ const RUNTIME_LIBRARIES: [&str; 18] = [
     "libquadmath",
     "libgomp",
     "libomp",
+    "libiomp5",
     "ld-linux-x86-64",
     "ld-linux-aarch64",
     "linux-vdso",

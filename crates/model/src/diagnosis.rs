@@ -41,8 +41,12 @@ pub enum CauseClass {
     CollectiveAlgorithm,
     /// Threads of one rank with uneven work.
     ThreadImbalance,
-    /// Threads or ranks that wait for the same lock.
+    /// Threads that wait for the same lock.
     LockContention,
+    /// One thread computes while the team that it has elsewhere idles.
+    SerialRegion,
+    /// Threads that wait for one another in the memory allocator.
+    AllocatorContention,
     /// Waiting for files, devices or sleeping.
     SystemCallOrIo,
     /// Ready to run, but without a core.
@@ -61,6 +65,19 @@ impl CauseClass {
                 | Self::NonShrinkingWork
                 | Self::SystemCallOrIo
                 | Self::OneOff
+                | Self::ThreadImbalance
+                | Self::SerialRegion
+        )
+    }
+
+    /// Whether it is between the threads of a rank.
+    pub fn is_of_threads(self) -> bool {
+        matches!(
+            self,
+            Self::ThreadImbalance
+                | Self::LockContention
+                | Self::SerialRegion
+                | Self::AllocatorContention
         )
     }
 
@@ -75,6 +92,8 @@ impl CauseClass {
             Self::CollectiveAlgorithm => "collective growing by its algorithm",
             Self::ThreadImbalance => "thread imbalance",
             Self::LockContention => "lock contention",
+            Self::SerialRegion => "serial region",
+            Self::AllocatorContention => "allocator contention",
             Self::SystemCallOrIo => "system call or I/O",
             Self::Preempted => "waiting for a core",
             Self::OneOff => "one-off outlier",
@@ -152,6 +171,21 @@ pub struct Step {
     pub clock: Clock,
 }
 
+/// What the threads of one rank do in a cause that lies between them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadTimes {
+    /// The rank that loses most by it.
+    pub rank: u32,
+    /// Numbers of the threads of its team; 0 is the one that called `MPI_Init`. Where threads are made anew
+    /// again and again, those that were made first stand for the others.
+    pub threads: Vec<u32>,
+    /// Seconds of each of them: computed or, where they contend, waited.
+    pub seconds: Vec<f64>,
+    /// Those of the threads that are the cause: late ones, the one that computes alone, or those that wait.
+    pub concerned: Vec<u32>,
+}
+
 /// A figure that supports a cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -197,6 +231,8 @@ pub struct Cause {
     pub clock: Clock,
     /// (ranks, mean seconds per rank, largest seconds of a rank) in the place, by scale.
     pub by_scale: Vec<(u32, f64, f64)>,
+    /// The threads of the rank that loses most; `None` for a cause that is not between threads.
+    pub by_thread: Option<ThreadTimes>,
     /// What supports it.
     pub evidence: Vec<Evidence>,
 }
@@ -292,6 +328,8 @@ pub struct ScaleSummary {
     pub run: String,
     /// Ranks.
     pub ranks: u32,
+    /// Threads that computed at the same time, of all ranks together; at least one for each rank.
+    pub threads: u32,
     /// Cores that they had in all.
     pub cores: u32,
     /// Wall time from `MPI_Init` to `MPI_Finalize`, seconds.
@@ -311,15 +349,15 @@ impl ScaleSummary {
     /// what any machine has.
     pub const BUSY_SHARE: f64 = 0.05;
 
-    /// Whether ranks outnumber cores or other work took them, so that wall time shows the scheduler and
-    /// `model_seconds` is the run with a core for each rank.
+    /// Whether threads outnumber cores or other work took them, so that wall time shows the scheduler and
+    /// `model_seconds` is the run with a core for each thread.
     pub fn is_crowded(&self) -> bool {
-        Self::crowds(self.ranks, self.cores, self.runq_share)
+        Self::crowds(self.threads.max(self.ranks), self.cores, self.runq_share)
     }
 
     /// The same of bare figures; 0 cores are unknown ones.
-    pub fn crowds(ranks: u32, cores: u32, runq_share: f64) -> bool {
-        cores > 0 && ranks > cores || runq_share > Self::BUSY_SHARE
+    pub fn crowds(threads: u32, cores: u32, runq_share: f64) -> bool {
+        cores > 0 && threads > cores || runq_share > Self::BUSY_SHARE
     }
 }
 

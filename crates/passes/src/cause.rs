@@ -1,7 +1,7 @@
 //! A cause before it is put into words: where, who, what kind, and what it costs.
 
 use headwater_graph::VertexIx;
-use headwater_model::diagnosis::CauseClass;
+use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::run::CtxId;
 
 /// A candidate for a cause of scaling loss at the largest scale.
@@ -25,4 +25,30 @@ pub struct Candidate {
     pub twins: Vec<VertexIx>,
     /// Whether its ranks are late one after another, not together.
     pub in_turn: bool,
+    /// What its threads do, where it is between threads.
+    pub team: Option<OfThreads>,
+}
+
+/// A cause between threads: who, and the way to it from where other threads wait.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfThreads {
+    /// Threads of the rank that loses most.
+    pub times: ThreadTimes,
+    /// Where the rank's own thread has the time that it costs.
+    pub around: VertexIx,
+    /// Where they wait for it, in words, and seconds of a rank; from symptom to cause.
+    pub waits: Vec<ThreadStep>,
+}
+
+/// A step between threads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadStep {
+    /// What happens.
+    pub what: String,
+    /// Where.
+    pub vertex: VertexIx,
+    /// Seconds on each rank concerned.
+    pub seconds: f64,
+    /// What the seconds are of.
+    pub clock: Clock,
 }

@@ -183,6 +183,7 @@ pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate>
     ranks.dedup();
     vec![Candidate {
         in_turn: false,
+        team: None,
         twins: Vec::new(),
         class: CauseClass::LateSenderChain,
         vertex,

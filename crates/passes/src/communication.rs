@@ -72,6 +72,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         };
         out.push(Candidate {
             in_turn: false,
+            team: None,
             twins: (group.iter().map(|t| t.vertex))
                 .filter(|v| *v != main.vertex && pag.top.is_same_place(*v, main.vertex))
                 .collect(),

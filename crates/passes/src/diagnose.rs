@@ -1,18 +1,24 @@
 //! The scalability analysis: runs in, diagnosis out (ScalAna, section IV; DESIGN "detection").
 
 use crate::cause::Candidate;
+use crate::charge::{self, Proposal};
 use crate::marks;
 use crate::scale::Scale;
 use crate::scaling::scaling_of;
+use crate::teams::Teams;
 use crate::teller::Teller;
 use crate::times::Times;
 use crate::{
-    chain, communication, counted, efficiency, imbalance, moving, outside, placement, preempt,
-    segments, threads, unnamed, words, work,
+    allocator, chain, communication, cores, counted, efficiency, imbalance, lock_contention,
+    moving, outside, placement, preempt, segments, serial, thread_imbalance, threads, unnamed,
+    words, work, workers,
 };
 use headwater_graph::{Pag, Structures, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, SCHEMA, Scaling};
 use headwater_model::run::Run;
+
+/// Share of what a place costs by not shrinking that causes between threads must explain to be told instead.
+const EXPLAINED: f64 = 0.5;
 
 /// What the user may set.
 #[derive(Clone, Debug)]
@@ -138,6 +144,8 @@ pub fn diagnose(
     let mut missing = missing(&runs, &structures);
     missing.extend(runs.last().and_then(threads::unseen));
     let unnamed = unnamed::main(&runs, &structures);
+    let recorded = threads::recorded(&runs);
+    runs.iter_mut().for_each(cores::set_aside);
     let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs
         .iter()
@@ -151,11 +159,16 @@ pub fn diagnose(
     let times = Times::new(&pag, &scales);
     let time = last.model_seconds();
     let least = options.least_share * time;
+    let teams: Vec<Teams> = scales.iter().map(|s| Teams::new(&pag, s)).collect();
+    let of_threads = teams
+        .last()
+        .map_or_else(Vec::new, |t| proposals(&pag, last, t));
+    let (of_threads, charged) = charge::price(last, of_threads, least);
     // Where a part of the program is missing of some ranks only, the others seem to do more.
     let alike = last.run.header.paused_alike();
     let mut found = Vec::new();
     if alike {
-        found.extend(imbalance::find(&pag, last, options.abnorm_threshold, least));
+        found = imbalance::find(&pag, last, &charged, options.abnorm_threshold, least);
     }
     if alike && unnamed.is_some() {
         // Single addresses hold a part of what the calls around them show whole.
@@ -170,10 +183,15 @@ pub fn diagnose(
     if alike {
         found.extend(moving::find(&pag, last, least));
     }
-    found.extend(work::find(&pag, &scales, &times, scaling, least));
+    let explained =
+        |c: &Candidate| charged.inside(&pag, last, c.vertex, &c.ranks) > EXPLAINED * c.cost;
+    let staying = work::find(&pag, &scales, &times, scaling, least);
+    found.extend(staying.into_iter().filter(|c| !explained(c)));
     found.extend(communication::find(&pag, &scales, scaling, least));
     found.extend(chain::find(last, time, least));
     found.extend(preempt::find(&pag, last, least));
+    let mut found = workers::bring_there(&pag, last, found);
+    found.extend(of_threads);
     let mut found = outside::bring_home(&pag, found);
     let mut set_aside = Vec::new();
     found.retain(|c| {
@@ -183,7 +201,7 @@ pub fn diagnose(
     });
     // The dearest first; equal prices in the order of the graph.
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
-    let found = imbalance::remainders(&pag, found);
+    let found = imbalance::remainders(&pag, told_once(&pag, found));
 
     let non_scalable = marks::non_scalable(&pag, &scales, &times, scaling);
     let abnormal = if alike {
@@ -194,7 +212,7 @@ pub fn diagnose(
     if let Some(sentence) = untold(last, &found, &missing) {
         missing.push(sentence);
     }
-    let teller = Teller::new(&pag, &scales, last, &times);
+    let teller = Teller::new(&pag, &scales, last, &times, &teams);
     let symptoms: Vec<VertexIx> = non_scalable.iter().chain(&abnormal).map(|m| m.0).collect();
     let causes = teller.causes(&found, symptoms);
     let summaries = efficiency::summaries(&scales, scaling);
@@ -205,7 +223,7 @@ pub fn diagnose(
         scaling,
         scaling_reason,
         headline: words::headline(&summaries, scaling, &causes, unnamed),
-        notes: [notes(&scales), set_aside].concat(),
+        notes: [notes(&scales), recorded.into_iter().collect(), set_aside].concat(),
         scales: summaries,
         causes,
         non_scalable: non_scalable.into_iter().map(|m| m.1).collect(),
@@ -214,15 +232,70 @@ pub fn diagnose(
     })
 }
 
+/// Causes between threads at one scale, without a price.
+fn proposals(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
+    if teams.teams.is_empty() && teams.contended.is_empty() {
+        return Vec::new();
+    }
+    let finders = [
+        thread_imbalance::propose,
+        lock_contention::propose,
+        allocator::propose,
+        serial::propose,
+    ];
+    finders
+        .iter()
+        .flat_map(|find| find(pag, scale, teams))
+        .collect()
+}
+
+/// Computation that is done by one thread of each rank may be work that does not shrink as well: of two
+/// causes at one place the dearer one is told, with what the other one says.
+fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for next in found {
+        let serial = |c: &Candidate| c.class == CauseClass::SerialRegion;
+        let same = |kept: &&mut Candidate| {
+            serial(kept) != serial(&next)
+                && kept.class.is_computation()
+                && next.class.is_computation()
+                && (pag.top.contains(kept.vertex, next.vertex)
+                    || pag.top.contains(next.vertex, kept.vertex))
+                && next.ranks.iter().all(|r| kept.ranks.contains(r))
+        };
+        match out.iter_mut().find(same) {
+            Some(kept) => kept.evidence.push(match next.class {
+                CauseClass::SerialRegion => format!(
+                    "one thread of each rank does it while the others idle: sharing it among them would gain {}",
+                    headwater_model::words::seconds(next.gain)
+                ),
+                class => format!(
+                    "it is {} too, which costs {}",
+                    class.words(),
+                    headwater_model::words::seconds(next.gain)
+                ),
+            }),
+            None => out.push(next),
+        }
+    }
+    out
+}
+
 /// What the reader must know before the figures.
 fn notes(scales: &[Scale<'_>]) -> Vec<String> {
     let mut out = Vec::new();
     let crowded: Vec<&Scale<'_>> = scales.iter().filter(|s| s.outnumbers()).collect();
     if let Some(last) = crowded.last() {
         let at: Vec<String> = crowded.iter().map(|s| s.p.to_string()).collect();
+        let [one, what] = if last.threads > last.p {
+            ["thread", "threads"]
+        } else {
+            ["rank", "ranks"]
+        };
         out.push(format!(
-            "With {} ranks there were more ranks than cores ({}). Computation is therefore compared in CPU time, run times are those of the same run with a core for each rank, and {:.0} % of the rank time at {} ranks, spent waiting for a core, is set aside.",
+            "With {} rank{} there were more {what} than cores ({}). Computation is therefore compared in CPU time, run times are those of the same run with a core for each {one}, and {:.0} % of the {one} time at {} ranks, spent waiting for a core, is set aside.",
             at.join(", "),
+            if crowded.iter().all(|s| s.p == 1) { "" } else { "s" },
             last.cores,
             last.runq_share() * 100.0,
             last.p

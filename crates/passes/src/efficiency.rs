@@ -47,6 +47,7 @@ fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> Sca
     ScaleSummary {
         run: scale.run.header.name.clone(),
         ranks: scale.p,
+        threads: scale.threads,
         cores: scale.cores,
         wall_seconds: scale.wall,
         model_seconds: time,

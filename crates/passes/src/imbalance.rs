@@ -5,16 +5,18 @@
 //! another, the dearest first, so that two of them do not claim the same second.
 
 use crate::cause::Candidate;
+use crate::charge::Charged;
 use crate::counted;
 use crate::inclusive::Inclusive;
 use crate::placement;
 use crate::scale::Scale;
 use crate::stats::{self, TwoGroups, stands_out, two_groups};
+use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
 use headwater_model::words;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Causes looked for in one phase at the most.
 const MOST: usize = 6;
@@ -25,8 +27,16 @@ const REST: f64 = 0.25;
 /// A pause counts as happening once if a single repetition holds this share of the excess.
 const ONCE: f64 = 0.6;
 
-/// Looks for uneven computation at one scale. `least` is the smallest cost worth telling, seconds.
-pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Candidate> {
+/// Looks for uneven computation at one scale, beside what causes between threads explain. `least` is the
+/// smallest cost worth telling, seconds.
+pub fn find(
+    pag: &Pag,
+    scale: &Scale<'_>,
+    charged: &Charged,
+    threshold: f64,
+    least: f64,
+) -> Vec<Candidate> {
+    let waits = workers::waits(scale);
     let mut out = Vec::new();
     let mut phases: Vec<(u32, f64)> = scale
         .phase_busy
@@ -36,7 +46,9 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Can
         .collect();
     phases.sort_by_key(|p| p.0);
     for (phase, _) in phases {
-        peel(pag, scale, phase, threshold, least, &mut out);
+        peel(
+            pag, scale, charged, &waits, phase, threshold, least, &mut out,
+        );
     }
     merge(pag, out)
 }
@@ -65,9 +77,12 @@ pub fn remainders(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     out
 }
 
+#[allow(clippy::too_many_arguments, reason = "one call")]
 fn peel(
     pag: &Pag,
     scale: &Scale<'_>,
+    charged: &Charged,
+    waits: &FxHashSet<VertexIx>,
     phase: u32,
     threshold: f64,
     least: f64,
@@ -76,6 +91,13 @@ fn peel(
     let data = &scale.view.computation;
     let keys = scale.keys_in(phase);
     let mut busy = Inclusive::new(pag, scale.view, &data.busy, &keys);
+    for (key, row) in charged.rows() {
+        if let Some(key) = data.keys.get(key as usize)
+            && scale.phases.after(key.after) == phase
+        {
+            busy.take(pag, key.vertex, row);
+        }
+    }
     for _ in 0..MOST {
         let Some(totals) = busy.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
             return;
@@ -152,7 +174,13 @@ fn peel(
             continue;
         }
         let after = scale.afters(&inside);
-        let blocked = sum_rows(&data.blocked, &inside, scale.p);
+        // A rank that sleeps until its threads have done waits for no file or device.
+        let sleeps = |k: &u32| {
+            let key = data.keys.get(*k as usize);
+            key.is_some_and(|k| !waits.contains(&k.vertex))
+        };
+        let sleeping: Vec<u32> = inside.iter().copied().filter(sleeps).collect();
+        let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
         let asleep = stats::mean_of(&blocked, &groups.upper);
         let mut evidence = vec![format!(
             "{} here, the others {}",
@@ -183,6 +211,7 @@ fn peel(
         }
         out.push(Candidate {
             in_turn: false,
+            team: None,
             twins: same.into_iter().skip(1).collect(),
             class,
             vertex,

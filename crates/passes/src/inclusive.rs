@@ -94,6 +94,38 @@ impl Inclusive {
         this
     }
 
+    /// Sums values given by vertex and column over each vertex and all around it.
+    pub fn of_columns(
+        pag: &Pag,
+        columns: usize,
+        values: impl IntoIterator<Item = (VertexIx, usize, f64)>,
+    ) -> Self {
+        let n = pag.top.vertices.len();
+        let mut this = Self {
+            rows: (0..n).map(|_| None).collect(),
+            ranks: columns,
+        };
+        for (vertex, column, value) in values {
+            let around = pag.top.ancestors(vertex).chain([TopDown::ROOT]);
+            for v in around {
+                if let Some(slot) = this.slot(v).get_mut(column) {
+                    *slot += value;
+                }
+            }
+        }
+        this
+    }
+
+    /// Takes seconds by rank out of `v` and everything around it.
+    pub fn take(&mut self, pag: &Pag, v: VertexIx, seconds: &[f64]) {
+        for v in pag.top.ancestors(v).chain([TopDown::ROOT]) {
+            let row = self.rows.get_mut(v as usize).and_then(|r| r.as_deref_mut());
+            for (slot, less) in row.into_iter().flatten().zip(seconds) {
+                *slot = (*slot - less).max(0.0);
+            }
+        }
+    }
+
     fn slot(&mut self, v: VertexIx) -> &mut [f64] {
         let ranks = self.ranks;
         self.rows[v as usize].get_or_insert_with(|| vec![0.0; ranks].into_boxed_slice())

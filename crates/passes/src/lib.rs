@@ -7,18 +7,26 @@
 //! The steps, each in its file: `scale` derives what one run says by itself (`phases` between
 //! synchronisations, `replay` of event windows in virtual time, `waits` between ranks); `times` sums
 //! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
-//! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates.
+//! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates. Causes
+//! between threads are looked for first (`teams` says what threads of a team did, `thread_imbalance`,
+//! `lock_contention`, `allocator` and `serial` propose, `charge` prices), so that lateness of a rank which
+//! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
 //! makes causes of candidates and `apart` tells those of one place apart; `diagnose` puts it together.
 //! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
-//! calls; `outside` tells foreign code by the loop around its call; `threads` says which threads the
-//! verdict does not cover, `placement` when it may be the core or node that is slow.
+//! calls; `outside` tells foreign code by the loop around its call, `program_place` code of system headers
+//! by the program's own around it; `threads` says which threads were recorded and which the verdict does
+//! not cover, `workers` brings causes to where threads work for a rank, `placement` says when it may be the
+//! core or node that is slow.
 
+mod allocator;
 mod apart;
 mod backtrack;
 mod cause;
 mod chain;
+mod charge;
 mod communication;
+mod cores;
 mod counted;
 mod delay;
 mod diagnose;
@@ -26,6 +34,7 @@ mod efficiency;
 mod fit;
 mod imbalance;
 mod inclusive;
+mod lock_contention;
 mod marks;
 mod moving;
 mod outside;
@@ -33,17 +42,22 @@ mod path;
 mod phases;
 mod placement;
 mod preempt;
+mod program_place;
 mod replay;
 mod scale;
 mod scaling;
 mod segments;
+mod serial;
 mod stats;
+mod teams;
 mod teller;
+mod thread_imbalance;
 mod threads;
 mod times;
 mod unnamed;
 mod waits;
 mod words;
 mod work;
+mod workers;
 
 pub use diagnose::{DiagnoseError, Options, diagnose};

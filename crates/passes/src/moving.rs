@@ -197,6 +197,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
             after: scale.afters(&inside),
             evidence,
             in_turn: true,
+            team: None,
             twins: Vec::new(),
         })
     };

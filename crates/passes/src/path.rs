@@ -7,7 +7,7 @@
 //! sampled message edges with the most waiting.
 
 use crate::backtrack::{Backtracking, Hop};
-use crate::cause::Candidate;
+use crate::cause::{Candidate, ThreadStep};
 use crate::chain::{Stretch, critical_path, last_rank};
 use crate::replay::Epoch;
 use crate::scale::Scale;
@@ -40,6 +40,13 @@ pub fn steps(
 ) -> Vec<Step> {
     let rows = WaitRows::new(scale, cause);
     let mut out = Vec::new();
+    // Where the threads of all ranks lose alike, no rank waits for another one.
+    let alike = cause.team.is_some() && cause.ranks.len() as u32 >= scale.p;
+    if alike {
+        out.extend(thread_steps(pag, cause));
+        out.push(cause_step(pag, scale, cause));
+        return out;
+    }
     if let Some((epoch, path)) = through_windows(scale, cause) {
         if let Some(close) = closing_call(scale, epoch) {
             out.extend(rows.shared_wait(pag, scale, close, cause));
@@ -65,8 +72,22 @@ pub fn steps(
             }
         }
     }
+    out.extend(thread_steps(pag, cause));
     out.push(cause_step(pag, scale, cause));
     out
+}
+
+/// The edges between threads that lead to the cause.
+fn thread_steps(pag: &Pag, cause: &Candidate) -> Vec<Step> {
+    let waits = cause.team.iter().flat_map(|t| &t.waits);
+    let step = |wait: &ThreadStep| Step {
+        what: wait.what.clone(),
+        ranks: cause.ranks.iter().copied().collect(),
+        place: pag.place(wait.vertex),
+        seconds: wait.seconds,
+        clock: wait.clock,
+    };
+    waits.map(step).collect()
 }
 
 /// The walk over the parallel view from `symptom` to the cause, up to there; empty if it goes
@@ -311,6 +332,19 @@ fn cause_step(pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Step {
         ],
         CauseClass::SystemCallOrIo => ["are asleep in a system call", "is asleep in a system call"],
         CauseClass::OneOff => ["compute once for long", "computes once for long"],
+        CauseClass::ThreadImbalance => [
+            "compute longer in some threads",
+            "computes longer in some threads",
+        ],
+        CauseClass::LockContention => [
+            "hold the lock in one thread at a time",
+            "holds the lock in one thread at a time",
+        ],
+        CauseClass::SerialRegion => ["compute on one thread", "computes on one thread"],
+        CauseClass::AllocatorContention => [
+            "allocate in several threads at once",
+            "allocates in several threads at once",
+        ],
         _ => ["compute", "computes"],
     };
     Step {

@@ -78,7 +78,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
         .collect();
     // Ranks on each core if they were spread evenly; each then waits while the others on it compute.
     let even = if scale.outnumbers() {
-        f64::from(scale.p) / f64::from(scale.cores)
+        f64::from(scale.threads) / f64::from(scale.cores)
     } else {
         1.0
     };
@@ -128,6 +128,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
     }
     vec![Candidate {
         in_turn: false,
+        team: None,
         twins: Vec::new(),
         class: CauseClass::Preempted,
         vertex,

@@ -22,6 +22,8 @@ pub struct Scale<'a> {
     pub view: &'a RunView,
     /// Ranks.
     pub p: u32,
+    /// Threads that computed at the same time, of all ranks together; one for each rank at the least.
+    pub threads: u32,
     /// Cores of all nodes together; 0 where unknown.
     pub cores: u32,
     /// Wall time between init and finalize of the slowest rank, seconds.
@@ -83,6 +85,7 @@ impl<'a> Scale<'a> {
             run,
             view,
             p,
+            threads: crate::threads::concurrent(run).iter().sum(),
             cores,
             wall,
             phases,
@@ -97,14 +100,14 @@ impl<'a> Scale<'a> {
         this
     }
 
-    /// Whether ranks outnumber cores.
+    /// Whether threads outnumber cores.
     pub fn outnumbers(&self) -> bool {
-        self.cores > 0 && self.p > self.cores
+        self.cores > 0 && self.threads > self.cores
     }
 
-    /// Whether wall time shows the scheduler: ranks outnumber cores, or other work took them.
+    /// Whether wall time shows the scheduler: threads outnumber cores, or other work took them.
     pub fn is_crowded(&self) -> bool {
-        ScaleSummary::crowds(self.p, self.cores, self.runq_share())
+        ScaleSummary::crowds(self.threads, self.cores, self.runq_share())
     }
 
     /// Whether some ranks share a core, because there are too few or because they are bound so.

@@ -63,6 +63,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Can
         )];
         Some(Candidate {
             in_turn: false,
+            team: None,
             twins: Vec::new(),
             class: CauseClass::UnevenWork,
             vertex: to,

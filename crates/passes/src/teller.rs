@@ -3,6 +3,7 @@
 use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
 use crate::scale::Scale;
+use crate::teams::Teams;
 use crate::times::Times;
 use crate::{apart, delay, path, preempt, segments, stats, words};
 use headwater_graph::{Pag, VertexIx, sum_rows};
@@ -17,6 +18,8 @@ pub struct Teller<'a> {
     /// The largest scale.
     last: &'a Scale<'a>,
     times: &'a Times,
+    /// Teams of threads at each scale.
+    teams: &'a [Teams],
     walks: Backtracking<'a>,
     delays: delay::Costs,
 }
@@ -28,12 +31,14 @@ impl<'a> Teller<'a> {
         scales: &'a [Scale<'a>],
         last: &'a Scale<'a>,
         times: &'a Times,
+        teams: &'a [Teams],
     ) -> Self {
         Self {
             pag,
             scales,
             last,
             times,
+            teams,
             walks: Backtracking::new(pag, last),
             delays: delay::in_windows(&last.replay),
         }
@@ -118,6 +123,7 @@ impl<'a> Teller<'a> {
             by_rank,
             by_scale,
             clock: self.clock(c),
+            by_thread: c.team.as_ref().map(|t| t.times.clone()),
             evidence: evidence.map(|text| Evidence { text }).collect(),
         }
     }
@@ -130,10 +136,18 @@ impl<'a> Teller<'a> {
         )
     }
 
+    /// Whether its threads wait for one another: then the seconds are those waits.
+    fn contends(c: &Candidate) -> bool {
+        matches!(
+            c.class,
+            CauseClass::LockContention | CauseClass::AllocatorContention
+        )
+    }
+
     /// What the seconds of a cause's place are of.
     fn clock(&self, c: &Candidate) -> Clock {
         match self.pag.top.get(c.vertex).kind {
-            _ if c.class == CauseClass::Preempted => Clock::Wall,
+            _ if c.class == CauseClass::Preempted || Self::contends(c) => Clock::Wall,
             VertexKind::MpiCall if c.class.is_computation() => Clock::Cpu,
             VertexKind::MpiCall if Self::moves_data(c) => Clock::Wall,
             VertexKind::MpiCall => self.times.clock,
@@ -150,9 +164,23 @@ impl<'a> Teller<'a> {
                 let inside = s.keys_inside(self.pag, v);
                 sum_rows(&s.view.computation.runq, &inside, s.p)
             }
+            _ if Self::contends(c) => {
+                let of_allocator = c.class == CauseClass::AllocatorContention;
+                let teams = self.teams.get(i);
+                teams.map_or_else(Vec::new, |t| t.waited(v, of_allocator, s.p))
+            }
             Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, v),
             Clock::Wall => s.view.mpi.dense(v, s.p),
-            Clock::Cpu | Clock::Virtual => self.times.row(self.pag, self.scales, i, v),
+            Clock::Cpu | Clock::Virtual => {
+                let mut row = self.times.row(self.pag, self.scales, i, v);
+                // Threads that call no MPI have no part in their rank's own time.
+                if c.class.is_of_threads() || stats::max(&row) <= 0.0 {
+                    for (all, own) in row.iter_mut().zip(self.workers(s, v)) {
+                        *all += own;
+                    }
+                }
+                row
+            }
         };
         let together = |(i, s): (usize, &Scale<'_>)| {
             let mut all = vec![0.0; s.p as usize];
@@ -166,6 +194,13 @@ impl<'a> Teller<'a> {
         let by_scale = sums.map(|(s, row)| (s.p, stats::mean(row), stats::max(row)));
         let by_scale = by_scale.collect();
         (rows.into_iter().next_back().unwrap_or_default(), by_scale)
+    }
+
+    /// CPU seconds of threads that call no MPI, by rank.
+    fn workers(&self, s: &Scale<'_>, v: VertexIx) -> Vec<f64> {
+        let workers = &s.view.threads.workers;
+        let inside = workers.keys().filter(|k| self.pag.top.contains(v, *k));
+        sum_rows(workers, &inside.collect::<Vec<u32>>(), s.p)
     }
 
     /// Waiting that a cause is to blame for.
@@ -183,7 +218,13 @@ impl<'a> Teller<'a> {
             | CauseClass::SystemCallOrIo => {
                 Some(delay::price(self.pag, self.last, &self.delays, c))
             }
-            _ => None,
+            _ => c.team.as_ref().map(|team| {
+                let of_rank = Candidate {
+                    vertex: team.around,
+                    ..c.clone()
+                };
+                delay::price(self.pag, self.last, &self.delays, &of_rank)
+            }),
         }
     }
 }

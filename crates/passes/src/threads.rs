@@ -1,14 +1,71 @@
-//! Whether the recorded threads are all that computed.
+//! How many threads computed, and whether the recorded ones are all.
 
 use headwater_model::RankSet;
-use headwater_model::run::{CtxId, Run};
+use headwater_model::run::{CtxId, Run, ThreadInfo};
 use headwater_model::words;
+use rustc_hash::FxHashSet;
 
 /// How much more CPU time a process must have used than its recorded threads.
 const MORE: f64 = 1.1;
 
 /// CPU time below which a difference tells nothing: a few ticks of the kernel, nanoseconds.
 const TICKS: f64 = 30e6;
+
+/// Share of the time in which it had a core, or could have, that a thread must compute to count: others sleep
+/// until they are needed.
+const COMPUTES: f64 = 0.1;
+
+/// Recorded threads that call no MPI.
+fn workers(run: &Run) -> impl Iterator<Item = &ThreadInfo> {
+    let callers: FxHashSet<(u32, u16)> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
+    let known = move |t: &&ThreadInfo| t.thread > 0 && !callers.contains(&(t.rank, t.thread));
+    run.threads.iter().filter(known)
+}
+
+/// How many threads of each rank computed at the same time, at least one.
+pub fn concurrent(run: &Run) -> Vec<u32> {
+    let mut out = vec![1; run.header.ranks as usize];
+    let active = |t: &&ThreadInfo| {
+        let time = t.wall_ns.saturating_sub(t.runq_ns) as f64;
+        t.cpu_ns as f64 > COMPUTES * time
+    };
+    for of_rank in run.threads.chunk_by(|a, b| a.rank == b.rank) {
+        let mut turns: Vec<(u64, i32)> = of_rank
+            .iter()
+            .filter(active)
+            .flat_map(|t| [(t.begin_ns, 1), (t.begin_ns.saturating_add(t.wall_ns), -1)])
+            .collect();
+        // Who ends makes room before the next one begins.
+        turns.sort_unstable();
+        let (mut now, mut most) = (0, 0);
+        for (_, turn) in turns {
+            now += turn;
+            most = most.max(now);
+        }
+        let rank = of_rank.first().map_or(0, |t| t.rank as usize);
+        if let Some(slot) = out.get_mut(rank) {
+            *slot = u32::try_from(most).unwrap_or(1).max(1);
+        }
+    }
+    out
+}
+
+/// The sentence about how many threads were recorded, where ranks had several.
+pub fn recorded(runs: &[Run]) -> Option<String> {
+    let several = |run: &&Run| concurrent(run).iter().any(|n| *n > 1);
+    let run = runs.iter().rev().find(several)?;
+    let counts = concurrent(run);
+    let (least, most) = (counts.iter().min()?, counts.iter().max()?);
+    let many = if least == most {
+        most.to_string()
+    } else {
+        format!("{least} to {most}")
+    };
+    Some(format!(
+        "{many} threads a rank were recorded ({}); what a rank takes is the time of the thread that calls MPI, in which it waits for the others.",
+        words::count(run.header.ranks as usize)
+    ))
+}
 
 /// The sentence about threads that the verdict does not cover, if there are any.
 pub fn unseen(run: &Run) -> Option<String> {
@@ -24,6 +81,7 @@ pub fn unseen(run: &Run) -> Option<String> {
         .filter(inside)
         .for_each(|s| add(s.rank, s.cpu_ns));
     run.calls.iter().for_each(|c| add(c.rank, c.cpu_ns));
+    workers(run).for_each(|t| add(t.rank, t.cpu_ns));
     let unseen = run.ranks.iter().filter(|i| {
         let known = known.get(i.rank as usize).copied().unwrap_or(0.0);
         let all = i.cpu_ns.unwrap_or(0) as f64;

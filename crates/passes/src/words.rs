@@ -74,8 +74,18 @@ pub fn explanation(
         CauseClass::CollectiveAlgorithm => format!(
             "Nobody is late for {what}, and yet it takes more and more of the time with more ranks. Reduce its data or how often it is called, overlap it, or try another algorithm of the MPI library."
         ),
-        CauseClass::ThreadImbalance => format!("Threads of {who} have uneven work in {what}."),
-        CauseClass::LockContention => format!("{who} wait for a lock in {what}."),
+        CauseClass::ThreadImbalance => format!(
+            "On {who}, some threads compute longer in {what} than the others of their team, who wait for them. Divide this work more evenly over threads: in smaller pieces, or by a dynamic or guided schedule."
+        ),
+        CauseClass::LockContention => format!(
+            "On {who}, threads wait for one another at {what}, as one at a time can hold the lock. Hold it for less, take it less often (add up in each thread first), or divide what it guards over several locks."
+        ),
+        CauseClass::SerialRegion => format!(
+            "On {who}, one thread computes in {what} while the team that it has elsewhere idles. Divide this work over the threads too."
+        ),
+        CauseClass::AllocatorContention => format!(
+            "On {who}, threads wait for one another in the memory allocator, which {what} calls. Allocate once and use it again, reserve what will be needed, or take an allocator with memory of its own for each thread."
+        ),
         CauseClass::SystemCallOrIo => format!(
             "{who} are asleep in {what}, waiting for a file, a device or a timer, and the others wait for them. Let fewer or more ranks do it, do it less often, or beside the computation."
         ),

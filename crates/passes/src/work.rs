@@ -100,6 +100,7 @@ pub fn find(
             };
             out.push(Candidate {
                 in_turn: false,
+                team: None,
                 twins: Vec::new(),
                 class,
                 vertex: v,

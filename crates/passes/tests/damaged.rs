@@ -54,6 +54,53 @@ fn whole(ranks: u32) -> Run {
             last: u64::from(rank),
             ..Default::default()
         });
+        for thread in 0..3 {
+            run.threads.push(ThreadInfo {
+                rank,
+                thread,
+                begin_ns: 5,
+                wall_ns: 2_000_000_000,
+                cpu_ns: 1_000_000_000,
+                runq_ns: 100_000_000,
+                ..Default::default()
+            });
+            run.teams.push(TeamWork {
+                rank,
+                thread,
+                team: CtxId(2),
+                from: CtxId(2),
+                to: CtxId(2),
+                count: 1,
+                wall_ns: 2_000_000_000,
+                cpu_ns: 500_000_000 * (1 + u64::from(thread)),
+                blocked_ns: 600_000_000,
+                locked_ns: 300_000_000,
+                wait_ns: 100_000_000,
+                ..Default::default()
+            });
+            run.waits.push(ThreadWait {
+                rank,
+                thread,
+                ctx: CtxId(4),
+                kind: [WaitKind::Mutex, WaitKind::Join][usize::from(thread) % 2],
+                holder: 2 - thread,
+                holder_ctx: CtxId(6),
+                count: 10,
+                wait_ns: 300_000_000,
+                brief_ns: 10_000_000,
+                ..Default::default()
+            });
+            run.samples.push(Sample {
+                rank,
+                thread,
+                after: CtxId::NONE,
+                ctx: CtxId(2),
+                count: 100,
+                cpu_ns: 500_000_000,
+                blocked_ns: 300_000_000,
+                counters: vec![5, 6],
+            });
+        }
         for epoch in 0..3 {
             let event = |ctx, func, kind, link| Event {
                 window: epoch / 2,
@@ -89,7 +136,7 @@ fn damage(run: &mut Run, draw: &mut Draw) {
         }};
     }
     let n = draw.number();
-    match draw.next(24) {
+    match draw.next(36) {
         0 => row!(samples).rank = n,
         1 => row!(samples).ctx = CtxId(n),
         2 => row!(samples).after = CtxId(n),
@@ -113,6 +160,18 @@ fn damage(run: &mut Run, draw: &mut Draw) {
         20 => row!(contexts).module = n,
         21 => row!(ranks).rank = n,
         22 => run.ranks.truncate(draw.next(4)),
+        23 => row!(samples).thread = n as u16,
+        24 => row!(segments).thread = n as u16,
+        25 => row!(teams).rank = n,
+        26 => row!(teams).thread = n as u16,
+        27 => row!(teams).team = CtxId(n),
+        28 => row!(teams).to = CtxId(n),
+        29 => row!(teams).cpu_ns = u64::MAX - u64::from(n),
+        30 => row!(waits).rank = n,
+        31 => row!(waits).ctx = CtxId(n),
+        32 => row!(waits).holder_ctx = CtxId(n),
+        33 => row!(threads).rank = n,
+        34 => row!(threads).wall_ns = u64::MAX - u64::from(n),
         _ => {
             let tables = [run.samples.len(), run.segments.len(), run.events.len()];
             let cut = tables.map(|len| draw.next(len + 1));

@@ -14,6 +14,10 @@ use headwater_model::words;
 /// Columns that a bar of ranks has at the most.
 const WIDEST: usize = 64;
 
+/// Threads that are told one by one, at the most; of more the one with the most time and the one with the
+/// least.
+const LISTED: usize = 8;
+
 /// Where bars begin.
 const INDENT: &str = "             ";
 
@@ -47,6 +51,7 @@ pub fn cause(c: &Cause, number: usize, crowded: bool, options: &TextOptions<'_>)
     out += &path(c, crowded, options);
     out += &called_by(c, width);
     out += &by_rank(c, crowded, width);
+    out += &by_thread(c, width);
     out += &by_scale(c, width);
     for e in &c.evidence {
         out += &hang(&e.text, width, "   · ", "     ");
@@ -142,6 +147,13 @@ fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
     }
     match c.clock {
         _ if c.class == CauseClass::Preempted => said += "; ready to run, but without a core",
+        _ if matches!(
+            c.class,
+            CauseClass::LockContention | CauseClass::AllocatorContention
+        ) =>
+        {
+            said += "; waits of all threads of a rank, as recorded";
+        }
         Clock::Wall if crowded => {
             said += "; wall time in the call, waiting for a core included";
         }
@@ -150,6 +162,54 @@ fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
     }
     if bucket > 1 {
         said += &format!("; a column shows the largest of {bucket} ranks");
+    }
+    out + &wrap(&said, width, INDENT)
+}
+
+/// Time by thread on the rank that loses most, the threads concerned marked.
+fn by_thread(c: &Cause, width: usize) -> String {
+    let Some(times) = c.by_thread.as_ref().filter(|t| t.seconds.len() > 1) else {
+        return String::new();
+    };
+    let room = width.saturating_sub(INDENT.len()).clamp(8, WIDEST);
+    let bucket = per_column(times.seconds.len(), room);
+    let bars = columns(&times.seconds, bucket);
+    if bars.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("   by thread {}\n", bars.trim_end());
+    let numbers = times.threads.iter();
+    let places = (0..)
+        .zip(numbers)
+        .filter(|(_, t)| times.concerned.contains(t));
+    let marked = marks(&places.map(|p| p.0).collect(), times.seconds.len(), bucket);
+    if let Some(line) = &marked {
+        out += &format!("{INDENT}{line}\n");
+    }
+    let each = |i: usize| {
+        let thread = times.threads.get(i).copied().unwrap_or_default();
+        let time = times.seconds.get(i).copied().unwrap_or(f64::NAN);
+        format!("thread {thread} {}", seconds(time))
+    };
+    let list = if times.seconds.len() <= LISTED {
+        (0..times.seconds.len()).map(each).collect()
+    } else {
+        let order = |a: &usize, b: &usize| {
+            let at = |i: &usize| times.seconds.get(*i).copied().unwrap_or(0.0);
+            at(b).total_cmp(&at(a)).then(a.cmp(b))
+        };
+        let mut all: Vec<usize> = (0..times.seconds.len()).collect();
+        all.sort_by(order);
+        let ends = [all.first(), all.last()].into_iter().flatten();
+        ends.map(|i| each(*i)).collect::<Vec<_>>()
+    };
+    let what = match c.class {
+        CauseClass::LockContention | CauseClass::AllocatorContention => "waited",
+        _ => "computed",
+    };
+    let mut said = format!("on rank {}, {what}: {}", times.rank, list.join(", "));
+    if marked.is_some() {
+        said += "; ^ these threads";
     }
     out + &wrap(&said, width, INDENT)
 }

@@ -73,7 +73,9 @@ fn block(scales: &[ScaleSummary]) -> String {
     };
     table.add_row(time("wall time", |s| seconds(s.wall_seconds)));
     if scales.iter().any(ScaleSummary::is_crowded) {
-        table.add_row(time("with a core for each rank", |s| {
+        let several = scales.iter().any(|s| s.threads > s.ranks);
+        let one = if several { "thread" } else { "rank" };
+        table.add_row(time(&format!("with a core for each {one}"), |s| {
             seconds(s.model_seconds)
         }));
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_model::diagnosis::{
-    Aggregate, Aggregation, CauseClass, Clock, Diagnosis, Marked, SCHEMA, Scaling,
+    Aggregate, Aggregation, CauseClass, Clock, Diagnosis, Marked, SCHEMA, Scaling, ThreadTimes,
 };
 use headwater_model::psg::VertexKind;
 use headwater_report::json;
@@ -35,6 +35,12 @@ fn sample() -> Diagnosis {
         }],
         ratio: 2.0,
     };
+    d.causes[1].by_thread = Some(ThreadTimes {
+        rank: 3,
+        threads: vec![0, 1],
+        seconds: vec![0.5, 1.5],
+        concerned: vec![1],
+    });
     d.non_scalable.push(marked.clone());
     d.abnormal.push(marked);
     d
@@ -77,6 +83,8 @@ fn classes() -> Vec<String> {
         CollectiveAlgorithm,
         ThreadImbalance,
         LockContention,
+        SerialRegion,
+        AllocatorContention,
         SystemCallOrIo,
         Preempted,
         OneOff,

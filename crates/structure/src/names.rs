@@ -93,6 +93,7 @@ fn is_thread_name(name: &str) -> bool {
         name,
         "pthread_create" | "pthread_join" | "pthread_detach" | "thrd_create" | "thrd_join"
     ) || name.starts_with("GOMP_parallel")
+        || name.starts_with("__kmpc_fork_")
 }
 
 /// Whether a call takes, gives back or waits on a lock.
@@ -108,19 +109,28 @@ fn is_lock_name(name: &str) -> bool {
         "GOMP_critical",
         "omp_set_lock",
         "omp_unset_lock",
+        "omp_set_nest_lock",
+        "omp_unset_nest_lock",
+        "GOMP_barrier",
+        "__kmpc_critical",
+        "__kmpc_end_critical",
+        "__kmpc_barrier",
     ]
     .iter()
     .any(|p| name.starts_with(p))
 }
 
-/// Suffixes of what a compiler makes of one function: copies for known arguments, parts, copies by file.
-const COPIES: [&str; 6] = [
+/// Suffixes of what a compiler makes of one function: copies for known arguments, parts, copies by file,
+/// bodies of OpenMP regions.
+const COPIES: [&str; 8] = [
     ".constprop.",
     ".isra.",
     ".part.",
     ".cold",
     ".lto_priv.",
     ".llvm.",
+    "._omp_fn.",
+    ".omp_outlined",
 ];
 
 /// A symbol without what the compiler has put behind the name: the source knows nothing of it. A bare
@@ -199,6 +209,8 @@ mod tests {
             "correct.isra.0.constprop.3",
             "correct.1",
             "correct.cold",
+            "correct._omp_fn.0",
+            "correct.omp_outlined_debug__",
         ];
         assert!(copies.iter().all(|name| demangle(name) == "correct"));
         assert_eq!(demangle("_ZN3foo3barEi.part.0"), "foo::bar");

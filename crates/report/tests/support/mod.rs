@@ -50,6 +50,7 @@ pub fn scale(ranks: u32) -> ScaleSummary {
     ScaleSummary {
         run: format!("app.{ranks}"),
         ranks,
+        threads: ranks,
         cores: 2,
         wall_seconds: 4.0 / f64::from(ranks),
         model_seconds: 3.0 / f64::from(ranks),
@@ -107,6 +108,7 @@ pub fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
             .map(|r| if r % 4 == 0 { 0.9 } else { 0.4 })
             .collect(),
         by_scale: vec![(2, 2.0, 2.5), (ranks, 0.5, 0.9)],
+        by_thread: None,
         evidence: vec![Evidence {
             text: "a figure that supports it".into(),
         }],

@@ -1,0 +1,176 @@
+//! What causes between threads cost the run, and what of the ranks' computation they explain.
+//!
+//! A rank whose threads lose time is late for the others. What that costs is what bringing each rank down
+//! by its loss takes off the slowest of each phase: the waiting of other ranks is in it, and a rank that
+//! nobody waits for costs nothing. What is charged is taken out of the computation in which ranks are
+//! compared, so that the lateness is not told again as uneven work between them.
+
+use crate::cause::Candidate;
+use crate::scale::Scale;
+use crate::stats;
+use headwater_graph::{Pag, RankRows, VertexIx};
+use rustc_hash::FxHashMap;
+
+/// Seconds of ranks that a cause takes, and the computation that holds them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// Keys of the computation.
+    pub keys: Vec<u32>,
+    /// The vertex around them.
+    pub around: VertexIx,
+    /// Whether the ranks sleep there meanwhile.
+    pub asleep: bool,
+    /// By rank.
+    pub by_rank: Vec<f64>,
+}
+
+/// A cause between threads that has no price yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// All but its cost.
+    pub candidate: Candidate,
+    /// What it takes.
+    pub losses: Vec<Loss>,
+}
+
+impl Proposal {
+    fn seconds(&self) -> f64 {
+        self.losses.iter().flat_map(|l| &l.by_rank).sum()
+    }
+}
+
+/// Seconds by key and rank that causes between threads explain.
+#[derive(Debug, Default)]
+pub struct Charged {
+    by_key: FxHashMap<u32, Vec<f64>>,
+}
+
+impl Charged {
+    /// Keys with what is explained of them by rank, ascending.
+    pub fn rows(&self) -> Vec<(u32, &[f64])> {
+        let mut rows: Vec<(u32, &[f64])> = self.by_key.iter().map(|(k, r)| (*k, &r[..])).collect();
+        rows.sort_unstable_by_key(|r| r.0);
+        rows
+    }
+
+    /// Mean seconds over `ranks` that are explained in `v` and inside it.
+    pub fn inside(&self, pag: &Pag, scale: &Scale<'_>, v: VertexIx, ranks: &[u32]) -> f64 {
+        let data = &scale.view.computation;
+        let here = |key: &u32| {
+            let key = data.keys.get(*key as usize);
+            key.is_some_and(|k| pag.top.contains(v, k.vertex))
+        };
+        let rows = self.rows().into_iter().filter(|(key, _)| here(key));
+        rows.map(|(_, row)| stats::mean_of(row, ranks)).sum()
+    }
+}
+
+/// Prices proposals, the largest first, and keeps those that gain `least` seconds.
+pub fn price(
+    scale: &Scale<'_>,
+    mut proposals: Vec<Proposal>,
+    least: f64,
+) -> (Vec<Candidate>, Charged) {
+    proposals.sort_by(|a, b| {
+        let place = |p: &Proposal| (p.candidate.class, p.candidate.vertex);
+        b.seconds()
+            .total_cmp(&a.seconds())
+            .then(place(a).cmp(&place(b)))
+    });
+    let mut left: FxHashMap<u32, Vec<f64>> = scale.phase_busy.clone();
+    let mut charged = Charged::default();
+    let mut out = Vec::new();
+    for Proposal { candidate, losses } in proposals {
+        let taken = taken(scale, &losses);
+        let mut by_phase: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
+        for (key, row) in &taken {
+            let after = scale
+                .view
+                .computation
+                .keys
+                .get(*key as usize)
+                .map(|k| k.after);
+            let Some(after) = after else { continue };
+            let sum = by_phase.entry(scale.phases.after(after));
+            let sum = sum.or_insert_with(|| vec![0.0; scale.p as usize]);
+            sum.iter_mut().zip(row).for_each(|(s, r)| *s += r);
+        }
+        let mut gain = 0.0;
+        let mut phases: Vec<u32> = by_phase.keys().copied().collect();
+        phases.sort_unstable();
+        let less = |phase: &u32, row: &[f64]| -> Vec<f64> {
+            let take = by_phase.get(phase).map_or(&[][..], |t| t);
+            let take = take.iter().chain(std::iter::repeat(&0.0));
+            row.iter()
+                .zip(take)
+                .map(|(all, t)| (all - t).max(0.0))
+                .collect()
+        };
+        for phase in &phases {
+            if let Some(row) = left.get(phase) {
+                gain += stats::max(row) - stats::max(&less(phase, row));
+            }
+        }
+        if gain < least {
+            continue;
+        }
+        for phase in &phases {
+            if let Some(row) = left.get_mut(phase) {
+                *row = less(phase, row);
+            }
+        }
+        let mut keys: Vec<u32> = taken.keys().copied().collect();
+        keys.sort_unstable();
+        for (key, row) in taken {
+            let sum = charged.by_key.entry(key);
+            let sum = sum.or_insert_with(|| vec![0.0; scale.p as usize]);
+            sum.iter_mut().zip(row).for_each(|(s, r)| *s += r);
+        }
+        let mut candidate = Candidate {
+            cost: gain,
+            gain,
+            after: scale.afters(&keys),
+            ..candidate
+        };
+        if let (Some(team), Some(loss)) = (&mut candidate.team, losses.first()) {
+            team.around = loss.around;
+        }
+        out.push(candidate);
+    }
+    (out, charged)
+}
+
+/// What losses take of each key, in the proportions of what ranks spent there.
+fn taken(scale: &Scale<'_>, losses: &[Loss]) -> FxHashMap<u32, Vec<f64>> {
+    let data = &scale.view.computation;
+    let mut out: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
+    for loss in losses {
+        let column: &RankRows = if loss.asleep {
+            &data.blocked
+        } else {
+            &data.busy
+        };
+        let all = headwater_graph::sum_rows(column, &loss.keys, scale.p);
+        for key in &loss.keys {
+            let Some(row) = column.row(*key) else {
+                continue;
+            };
+            let sum = out
+                .entry(*key)
+                .or_insert_with(|| vec![0.0; scale.p as usize]);
+            for (rank, own) in row.iter() {
+                let at = rank as usize;
+                let (Some(slot), Some(all), Some(loss)) =
+                    (sum.get_mut(at), all.get(at), loss.by_rank.get(at))
+                else {
+                    continue;
+                };
+                if *all > 0.0 {
+                    *slot += own / all * loss.min(*all);
+                }
+            }
+        }
+    }
+    out.retain(|_, row| row.iter().any(|s| *s > 0.0));
+    out
+}

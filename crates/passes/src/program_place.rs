@@ -1,0 +1,37 @@
+//! Where in the program's own code something is: headers of the system are not what people can mend.
+
+use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_model::psg::VertexKind;
+
+/// Parts of paths under which compilers and systems keep their own code.
+const SYSTEM: [&str; 5] = [
+    "/usr/include/",
+    "/include/c++/",
+    "/lib/gcc/",
+    "/rustc/",
+    "/rustlib/",
+];
+
+/// Whether `v` has source lines that are the program's own.
+fn is_own(pag: &Pag, v: VertexIx) -> bool {
+    let file = pag.place(v).file;
+    file.is_some_and(|f| !SYSTEM.iter().any(|part| f.contains(part)))
+}
+
+/// The innermost place around `v`, itself included, that is the program's own; `v` where there is none.
+pub fn own(pag: &Pag, v: VertexIx) -> VertexIx {
+    let told =
+        |v: &VertexIx| !matches!(pag.top.get(*v).kind, VertexKind::Branch | VertexKind::Comp);
+    let mut around = pag.top.ancestors(v).filter(told);
+    around.find(|a| is_own(pag, *a)).unwrap_or(v)
+}
+
+/// The innermost loop around `v` that is the program's own, or else the innermost such place.
+pub fn own_loop(pag: &Pag, v: VertexIx) -> VertexIx {
+    let mut loops = pag
+        .top
+        .ancestors(v)
+        .filter(|a| pag.top.get(*a).kind.is_loop());
+    let found = loops.find(|a| *a > TopDown::WINDDOWN && is_own(pag, *a));
+    found.unwrap_or_else(|| own(pag, v))
+}

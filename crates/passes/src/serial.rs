@@ -1,0 +1,201 @@
+//! What one thread computes between the regions of its team, which idles meanwhile.
+//!
+//! It is the part of Amdahl's law: with the team's threads it would take its share of the time. Only what all
+//! ranks do alike counts, as what some do beyond that is uneven work between ranks; and what comes before the
+//! first and after the last MPI call is done once.
+
+use crate::cause::{Candidate, OfThreads};
+use crate::charge::{Loss, Proposal};
+use crate::inclusive::Inclusive;
+use crate::scale::Scale;
+use crate::stats;
+use crate::teams::Teams;
+use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
+use headwater_model::diagnosis::{CauseClass, ThreadTimes};
+use headwater_model::words;
+
+/// Share of a rank's computation that one place must take to be told: some part is serial in any program.
+const NOTABLE: f64 = 0.1;
+
+/// Share of a rank's computation that its teams must have: who hardly uses threads does not lack them.
+const IN_TEAMS: f64 = 0.1;
+
+/// Places looked for at the most.
+const MOST: usize = 3;
+
+/// Serial computation of ranks that have teams.
+pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
+    let data = &scale.view.computation;
+    let sizes = teams.sizes(scale.p);
+    let outside = |v: VertexIx| {
+        let stage = [TopDown::STARTUP, TopDown::WINDDOWN];
+        let mut within = stage
+            .into_iter()
+            .chain(teams.teams.iter().map(|t| t.vertex));
+        !within.any(|around| pag.top.contains(around, v))
+    };
+    let ranks: Vec<u32> = (0..scale.p).filter(|r| sizes[*r as usize] > 1).collect();
+    let keys = data.keys_where(|k| outside(k.vertex));
+    let busy = scale.busy();
+    let at_work = at_work(scale, teams);
+    let using = |r: &u32| at_work[*r as usize] >= IN_TEAMS * busy[*r as usize];
+    let ranks: Vec<u32> = ranks.into_iter().filter(using).collect();
+    if ranks.is_empty() {
+        return Vec::new();
+    }
+    let computed = |key: u32| {
+        let mut row = vec![0.0; scale.p as usize];
+        if let Some(all) = data.busy.row(key) {
+            all.add_to(&mut row);
+        }
+        if let Some(asleep) = data.blocked.row(key) {
+            asleep.iter().for_each(|(r, s)| row[r as usize] -= s);
+        }
+        row
+    };
+    // What threads that others made do meanwhile is not known in time: no more can have been serial than
+    // was left beside them.
+    let room: Vec<f64> = (0..scale.p as usize)
+        .map(|r| busy[r] - beside(teams, r as u32))
+        .collect();
+    let entries = keys.iter().flat_map(|key| {
+        let vertex = data
+            .keys
+            .get(*key as usize)
+            .map_or(TopDown::ROOT, |k| k.vertex);
+        let row = computed(*key).into_iter().enumerate();
+        row.map(move |(rank, seconds)| (vertex, rank, seconds.max(0.0)))
+            .collect::<Vec<_>>()
+    });
+    let mut times = Inclusive::of_columns(pag, scale.p as usize, entries.filter(|e| e.2 > 0.0));
+    let usual = |row: &[f64]| stats::mean_of(row, &ranks);
+    let whole = stats::mean_of(&busy, &ranks);
+    let mut out = Vec::new();
+    for _ in 0..MOST {
+        let vertex = times.descend(pag, TopDown::ROOT, usual);
+        let Some(row) = times.row(vertex).map(<[f64]>::to_vec) else {
+            break;
+        };
+        if vertex == TopDown::ROOT || usual(&row) < NOTABLE * whole {
+            break;
+        }
+        times.replace(pag, vertex, &vec![0.0; row.len()]);
+        let of_ranks: Vec<f64> = ranks.iter().map(|r| row[*r as usize]).collect();
+        let level = stats::lower_median(&of_ranks);
+        let mut loss = vec![0.0; row.len()];
+        for r in ranks.iter().map(|r| *r as usize) {
+            let serial = row[r].min(level).min(room[r].max(0.0));
+            loss[r] = serial * (1.0 - 1.0 / sizes[r] as f64);
+        }
+        let inside = keys.iter().copied().filter(|k| {
+            data.keys
+                .get(*k as usize)
+                .is_some_and(|k| pag.top.contains(vertex, k.vertex))
+        });
+        let inside: Vec<u32> = inside.collect();
+        let slept = sum_rows(&data.blocked, &inside, scale.p);
+        if stats::max(&loss) <= 0.0 || usual(&slept) > usual(&row) {
+            continue;
+        }
+        out.push(proposal(scale, teams, vertex, &row, loss, &ranks, inside));
+    }
+    out
+}
+
+/// Seconds of each rank that its teams were at work.
+fn at_work(scale: &Scale<'_>, teams: &Teams) -> Vec<f64> {
+    let mut out = vec![0.0; scale.p as usize];
+    for s in teams.teams.iter().flat_map(|t| &t.stretches) {
+        let longest = s.shares.iter().map(|t| t.busy + t.locked + t.allocator);
+        if let Some(slot) = out.get_mut(s.rank as usize) {
+            *slot += longest.fold(0.0, f64::max);
+        }
+    }
+    out
+}
+
+/// The same of teams that a rank's own thread does not work in, and so may compute beside.
+fn beside(teams: &Teams, rank: u32) -> f64 {
+    let apart = teams.teams.iter().filter(|t| !t.joined);
+    let stretches = apart.flat_map(|t| &t.stretches).filter(|s| s.rank == rank);
+    let longest = stretches.map(|s| s.shares.iter().map(|t| t.busy).fold(0.0, f64::max));
+    longest.sum()
+}
+
+fn proposal(
+    scale: &Scale<'_>,
+    teams: &Teams,
+    vertex: VertexIx,
+    row: &[f64],
+    loss: Vec<f64>,
+    ranks: &[u32],
+    keys: Vec<u32>,
+) -> Proposal {
+    let worst = ranks.iter().copied().reduce(|a, b| {
+        if loss[b as usize] > loss[a as usize] {
+            b
+        } else {
+            a
+        }
+    });
+    let worst = worst.unwrap_or(0);
+    let size = teams
+        .sizes(scale.p)
+        .get(worst as usize)
+        .copied()
+        .unwrap_or(1);
+    let serial = row.get(worst as usize).copied().unwrap_or(0.0);
+    let largest = teams
+        .teams
+        .iter()
+        .max_by_key(|t| (t.positions(worst).names.len(), std::cmp::Reverse(t.vertex)));
+    let mut threads = largest
+        .map(|t| t.positions(worst).names)
+        .unwrap_or_default();
+    let callers = &scale.view.threads.callers;
+    let first = callers
+        .iter()
+        .find(|c| c.0 == worst)
+        .map_or(0, |c| u32::from(c.1));
+    if !threads.contains(&first) {
+        threads.insert(0, first);
+    }
+    let seconds = threads
+        .iter()
+        .map(|t| if *t == first { serial } else { 0.0 })
+        .collect();
+    let evidence = vec![format!(
+        "on rank {worst} one thread computes {} here, while the {size} threads that its teams have would take {}",
+        words::seconds(serial),
+        words::seconds(serial / size as f64),
+    )];
+    Proposal {
+        candidate: Candidate {
+            class: CauseClass::SerialRegion,
+            vertex,
+            ranks: ranks.to_vec(),
+            cost: 0.0,
+            gain: 0.0,
+            after: Vec::new(),
+            evidence,
+            twins: Vec::new(),
+            in_turn: false,
+            team: Some(OfThreads {
+                times: ThreadTimes {
+                    rank: worst,
+                    threads,
+                    seconds,
+                    concerned: vec![first],
+                },
+                around: vertex,
+                waits: Vec::new(),
+            }),
+        },
+        losses: vec![Loss {
+            keys,
+            around: vertex,
+            asleep: false,
+            by_rank: loss,
+        }],
+    }
+}

@@ -1,0 +1,370 @@
+//! Teams of threads at one scale: what each thread had to do between the points where its team comes
+//! together, and what of its waiting was for locks and for the memory allocator.
+//!
+//! A team takes as long as its slowest thread computes and waits. So its time divides, stretch by stretch,
+//! into what each thread computes if all do the same (mean), what one computes beyond that (imbalance),
+//! and what waiting for locks and for the allocator adds: the parts cannot claim the same second.
+
+use crate::allocator;
+use crate::lock_contention;
+use crate::scale::Scale;
+use crate::stats::{stands_out, two_groups};
+use headwater_graph::{Pag, TeamStretch, TopDown, VertexIx, sum_rows};
+use headwater_model::run::{ThreadInfo, WaitKind};
+use rustc_hash::FxHashMap;
+
+/// How much longer than the others of its team a thread must compute: ScalAna's `AbnormThd`, fixed, as what
+/// a stretch takes does not depend on what the user wants to be told.
+const STANDS_OUT: f64 = 1.3;
+
+/// Share of a rank's time that must be found around a team to say that the rank waits for it; sampling and
+/// rounding leave a little out.
+const MOST: f64 = 0.9;
+
+/// Share of the life of all threads made by one call that the slowest of them must have: threads that
+/// follow one another are no team.
+const TOGETHER: f64 = 0.5;
+
+/// What a thread did in one stretch, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Thread within the rank.
+    pub thread: u16,
+    /// CPU time and time asleep, without waiting for other threads.
+    pub busy: f64,
+    /// Waiting for locks, as with a core for each thread.
+    pub locked: f64,
+    /// Waiting for the memory allocator, likewise.
+    pub allocator: f64,
+}
+
+/// Work of a team on one rank from one point where it comes together to the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stretch {
+    /// Rank.
+    pub rank: u32,
+    /// By thread.
+    pub shares: Vec<Share>,
+}
+
+impl Stretch {
+    fn slowest(&self, time: impl Fn(&Share) -> f64) -> f64 {
+        self.shares.iter().map(time).fold(0.0, f64::max)
+    }
+
+    fn mean(&self) -> f64 {
+        let all: f64 = self.shares.iter().map(|s| s.busy).sum();
+        all / self.shares.len().max(1) as f64
+    }
+
+    /// Positions of the threads that compute clearly longer than the others.
+    pub fn late(&self) -> Vec<usize> {
+        let busy: Vec<f64> = self.shares.iter().map(|s| s.busy).collect();
+        let groups = two_groups(&busy).filter(|g| stands_out(g, STANDS_OUT, 0.0));
+        groups.map_or_else(Vec::new, |g| g.upper.iter().map(|i| *i as usize).collect())
+    }
+
+    /// Seconds that threads compute beyond the mean; none where that is scatter.
+    pub fn imbalance(&self) -> f64 {
+        if self.late().is_empty() {
+            0.0
+        } else {
+            self.slowest(|s| s.busy) - self.mean()
+        }
+    }
+
+    /// Seconds that waiting for locks adds.
+    pub fn locks(&self) -> f64 {
+        self.slowest(|s| s.busy + s.locked) - self.slowest(|s| s.busy)
+    }
+
+    /// Seconds that waiting for the allocator adds.
+    pub fn allocation(&self) -> f64 {
+        self.slowest(|s| s.busy + s.locked + s.allocator) - self.slowest(|s| s.busy + s.locked)
+    }
+}
+
+/// A team at one scale, all ranks.
+#[derive(Clone, Debug)]
+pub struct Team {
+    /// The call that begins it.
+    pub vertex: VertexIx,
+    /// Its work by rank.
+    pub stretches: Vec<Stretch>,
+    /// Whether the ranks' threads that call MPI work in it; if not they wait for it, at the most.
+    pub joined: bool,
+    /// The vertex whose computation of ranks holds it.
+    pub around: VertexIx,
+    /// Keys of the computation of ranks in which they work in it or wait for it.
+    pub keys: Vec<u32>,
+    /// Part of its losses that can have lengthened each rank's computation there.
+    pub felt: Vec<f64>,
+}
+
+impl Team {
+    /// Seconds by rank of what `of` gives for a stretch, as far as the rank was longer by it.
+    pub fn losses(&self, of: impl Fn(&Stretch) -> f64) -> Vec<f64> {
+        let mut out = vec![0.0; self.felt.len()];
+        for s in &self.stretches {
+            let at = s.rank as usize;
+            if let (Some(slot), Some(felt)) = (out.get_mut(at), self.felt.get(at)) {
+                *slot += of(s) * felt;
+            }
+        }
+        out
+    }
+}
+
+/// The threads of a team on one rank by their place in it: those of later generations are told as the
+/// first ones.
+#[derive(Clone, Debug, Default)]
+pub struct Positions {
+    /// Numbers of the first threads.
+    pub names: Vec<u32>,
+    at: FxHashMap<u16, usize>,
+}
+
+impl Positions {
+    /// The place of a thread.
+    pub fn of(&self, thread: u16) -> Option<usize> {
+        self.at.get(&thread).copied()
+    }
+}
+
+impl Team {
+    /// The threads of `rank`.
+    pub fn positions(&self, rank: u32) -> Positions {
+        let mut out = Positions::default();
+        for s in self.stretches.iter().filter(|s| s.rank == rank) {
+            for (i, share) in s.shares.iter().enumerate() {
+                out.at.entry(share.thread).or_insert(i);
+                if out.names.len() == i {
+                    out.names.push(u32::from(share.thread));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Seconds that a thread waited at one place for another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contended {
+    /// The team in which it worked; `None` for a thread that calls MPI and worked in none.
+    pub team: Option<VertexIx>,
+    /// Rank.
+    pub rank: u32,
+    /// Thread that waited.
+    pub thread: u16,
+    /// Where it waited.
+    pub at: VertexIx,
+    /// The place to mend: of who held it, or of who allocates.
+    pub place: VertexIx,
+    /// Whether it waited for the memory allocator.
+    pub allocator: bool,
+    /// What it waited for; `None` where only its sleep was seen.
+    pub kind: Option<WaitKind>,
+    /// Seconds, as with a core for each thread.
+    pub seconds: f64,
+    /// Seconds as recorded.
+    pub recorded: f64,
+    /// Times that it waited; 0 where only its sleep was seen.
+    pub count: u64,
+}
+
+/// All teams of a run.
+#[derive(Debug, Default)]
+pub struct Teams {
+    /// By vertex.
+    pub teams: Vec<Team>,
+    /// Waits for locks and for the allocator.
+    pub contended: Vec<Contended>,
+}
+
+/// What is set aside of a thread's waiting, and what that is for.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    /// For locks and for the allocator, recorded as waits.
+    locked: f64,
+    allocator: f64,
+    /// For the allocator, seen as sleep that nothing else explains.
+    asleep: f64,
+}
+
+impl Teams {
+    /// The teams of one scale.
+    pub fn new(pag: &Pag, scale: &Scale<'_>) -> Self {
+        let rows = &scale.view.parallel.teams;
+        let mut contended = lock_contention::waits(pag, scale);
+        contended.extend(allocator::asleep(pag, scale));
+        let mut waiting: FxHashMap<(VertexIx, u32, u16), Waiting> = FxHashMap::default();
+        for c in &contended {
+            let Some(team) = c.team else { continue };
+            let sum = waiting.entry((team, c.rank, c.thread)).or_default();
+            match (c.allocator, c.kind) {
+                (true, None) => sum.asleep += c.seconds,
+                (true, Some(_)) => sum.allocator += c.seconds,
+                (false, _) => sum.locked += c.seconds,
+            }
+        }
+        let infos = scale.run.threads.iter();
+        let infos: FxHashMap<(u32, u16), &ThreadInfo> =
+            infos.map(|t| ((t.rank, t.thread), t)).collect();
+        let teams = rows
+            .chunk_by(|a, b| a.team == b.team)
+            .filter_map(|of_team| {
+                let vertex = of_team.first()?.team;
+                let stretches = of_team
+                    .chunk_by(|a, b| (a.rank, a.from, a.to) == (b.rank, b.from, b.to))
+                    .flat_map(|rows| generations(rows, &infos))
+                    .map(|rows| stretch(&rows, of_team, &waiting));
+                let joined = of_team
+                    .iter()
+                    .any(|t| scale.view.threads.calls_mpi(t.rank, t.thread));
+                let mut team = Team {
+                    vertex,
+                    stretches: stretches.collect(),
+                    joined,
+                    around: vertex,
+                    keys: Vec::new(),
+                    felt: vec![1.0; scale.p as usize],
+                };
+                find_rank_time(pag, scale, &mut team);
+                Some(team)
+            })
+            .collect();
+        Self { teams, contended }
+    }
+
+    /// The team of a vertex.
+    pub fn team(&self, vertex: VertexIx) -> Option<&Team> {
+        let at = self.teams.binary_search_by_key(&vertex, |t| t.vertex);
+        at.ok().and_then(|i| self.teams.get(i))
+    }
+
+    /// Recorded seconds that threads waited at `place`, by rank.
+    pub fn waited(&self, place: VertexIx, allocator: bool, ranks: u32) -> Vec<f64> {
+        let mut out = vec![0.0; ranks as usize];
+        let here = |c: &&Contended| c.allocator == allocator && c.place == place;
+        for c in self.contended.iter().filter(here) {
+            if let Some(slot) = out.get_mut(c.rank as usize) {
+                *slot += c.recorded;
+            }
+        }
+        out
+    }
+
+    /// Threads of the largest team of each rank; 1 where there is none.
+    pub fn sizes(&self, ranks: u32) -> Vec<usize> {
+        let mut out = vec![1; ranks as usize];
+        for s in self.teams.iter().flat_map(|t| &t.stretches) {
+            if let Some(size) = out.get_mut(s.rank as usize) {
+                *size = s.shares.len().max(*size);
+            }
+        }
+        out
+    }
+}
+
+/// Seconds of a stretch that a thread was busy: what it waited for other threads is taken off, be it asleep
+/// or, as spin locks do, on the core.
+pub fn busy(t: &TeamStretch) -> f64 {
+    let spinning = (t.locked - t.blocked - t.runq).max(0.0);
+    (t.cpu - spinning).max(0.0) + (t.blocked - t.locked).max(0.0)
+}
+
+fn stretch(
+    rows: &[TeamStretch],
+    of_team: &[TeamStretch],
+    waiting: &FxHashMap<(VertexIx, u32, u16), Waiting>,
+) -> Stretch {
+    let share = |t: &TeamStretch| {
+        let key = (t.team, t.rank, t.thread);
+        let waiting = waiting.get(&key).copied().unwrap_or_default();
+        let own = of_team
+            .iter()
+            .filter(|o| (o.rank, o.thread) == (t.rank, t.thread));
+        let idle = |t: &TeamStretch| (t.blocked - t.locked).max(0.0);
+        let (locked, asleep) = own.fold((0.0, 0.0), |sum, o| (sum.0 + o.locked, sum.1 + idle(o)));
+        // Waits are known by thread, stretches say which of them it was in.
+        let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
+        let sleep = part(waiting.asleep, asleep) * idle(t);
+        Share {
+            thread: t.thread,
+            busy: (busy(t) - sleep).max(0.0),
+            locked: part(waiting.locked, locked) * t.locked,
+            allocator: part(waiting.allocator, locked) * t.locked + sleep,
+        }
+    };
+    Stretch {
+        rank: rows.first().map_or(0, |t| t.rank),
+        shares: rows.iter().map(share).collect(),
+    }
+}
+
+/// Threads of one stretch that were there at the same time. A call in a loop makes new threads each time:
+/// those are one team after another, and lateness in one is not made up for in the next.
+fn generations(
+    rows: &[TeamStretch],
+    infos: &FxHashMap<(u32, u16), &ThreadInfo>,
+) -> Vec<Vec<TeamStretch>> {
+    let whole = rows.iter().all(|t| t.from == t.team && t.to == t.team);
+    let life = |t: &TeamStretch| {
+        let info = infos.get(&(t.rank, t.thread))?;
+        (t.count == 1).then(|| (info.begin_ns, info.begin_ns.saturating_add(info.wall_ns)))
+    };
+    let lives: Option<Vec<(u64, u64)>> = rows.iter().map(life).collect();
+    let Some(lives) = lives.filter(|_| whole) else {
+        return vec![rows.to_vec()];
+    };
+    let mut order: Vec<((u64, u64), &TeamStretch)> = lives.into_iter().zip(rows).collect();
+    order.sort_by_key(|(life, t)| (*life, t.thread));
+    let mut out: Vec<(u64, u64, Vec<TeamStretch>)> = Vec::new();
+    for ((begin, end), t) in order {
+        match out.last_mut() {
+            Some(last) if begin < last.1 => {
+                last.1 = last.1.max(end);
+                last.2.push(*t);
+            }
+            _ => out.push((begin, end, vec![*t])),
+        }
+    }
+    let together = |g: &(u64, u64, Vec<TeamStretch>)| {
+        let longest = g.2.iter().map(|t| t.wall).fold(0.0, f64::max);
+        longest >= TOGETHER * (g.1 - g.0) as f64 * 1e-9
+    };
+    let mut kept: Vec<Vec<TeamStretch>> = out.into_iter().filter(together).map(|g| g.2).collect();
+    kept.iter_mut().for_each(|g| g.sort_by_key(|t| t.thread));
+    kept
+}
+
+/// Finds where the ranks' computation holds the team: inside the call that begins it where they work in it
+/// themselves, otherwise where they sleep until it has done, at the call or around it.
+fn find_rank_time(pag: &Pag, scale: &Scale<'_>, team: &mut Team) {
+    let loss = |s: &Stretch| s.slowest(|t| t.busy + t.locked + t.allocator) - s.mean();
+    let needed = team.losses(loss);
+    let data = &scale.view.computation;
+    let column = if team.joined {
+        &data.busy
+    } else {
+        &data.blocked
+    };
+    let whole: f64 = needed.iter().sum();
+    let around = pag.top.ancestors(team.vertex).chain([TopDown::ROOT]);
+    for v in around {
+        let keys = scale.keys_inside(pag, v);
+        let there = sum_rows(column, &keys, scale.p);
+        if v == TopDown::ROOT || there.iter().sum::<f64>() >= MOST * whole {
+            let felt = |(needed, there): (&f64, &f64)| {
+                if *needed > 0.0 {
+                    (there / needed).min(1.0)
+                } else {
+                    1.0
+                }
+            };
+            team.felt = needed.iter().zip(&there).map(felt).collect();
+            (team.around, team.keys) = (v, keys);
+            return;
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Threads of one rank with uneven work: the team waits for the slowest of them, stretch by stretch.
+//!
+//! How long each thread of a team computes from one barrier to the next is measured, so only the place is
+//! sampled. The loss is what the slowest computes beyond the mean, as work divided evenly would take.
+
+use crate::cause::{Candidate, OfThreads, ThreadStep};
+use crate::charge::{Loss, Proposal};
+use crate::inclusive::Inclusive;
+use crate::scale::Scale;
+use crate::stats;
+use crate::teams::{Stretch, Team, Teams};
+use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
+use headwater_model::words;
+use rustc_hash::FxHashMap;
+
+/// Part of the largest loss (or excess) that a rank (or thread) must have to be one of those concerned.
+pub const CONCERNED: f64 = 0.5;
+
+/// Ranks with a good part of the largest loss, ascending, and the one that has it.
+pub fn concerned(losses: &[f64]) -> (Vec<u32>, u32) {
+    let most = stats::max(losses);
+    let ranks = (0..).zip(losses).filter(|l| *l.1 >= CONCERNED * most);
+    let worst = (0..).zip(losses).find(|l| *l.1 >= most).map_or(0, |l| l.0);
+    (ranks.map(|l| l.0).collect(), worst)
+}
+
+/// Teams whose threads have uneven work.
+pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
+    let of_team = |team: &Team| {
+        let losses = team.losses(Stretch::imbalance);
+        let whole: f64 = losses.iter().sum();
+        if whole <= 0.0 {
+            return None;
+        }
+        let (ranks, worst) = concerned(&losses);
+        let (times, excess) = times(team, worst);
+        let late: Vec<u32> = picked(&times, &excess, &times.threads);
+        let beside: Vec<f64> = times
+            .threads
+            .iter()
+            .zip(&times.seconds)
+            .filter(|(thread, _)| !late.contains(thread))
+            .map(|(_, seconds)| *seconds)
+            .collect();
+        let own: Vec<f64> = picked(&times, &excess, &times.seconds);
+        let evidence = vec![
+            format!(
+                "on rank {worst} {} computed {} in this team, the others {} on average",
+                threads(&late),
+                words::seconds(stats::mean(&own)),
+                words::seconds(stats::mean(&beside)),
+            ),
+            format!(
+                "the slowest thread beyond the mean of its team, each time added up: {} on rank {worst}, {} on all ranks together",
+                words::seconds(losses.get(worst as usize).copied().unwrap_or(0.0)),
+                words::seconds(whole),
+            ),
+        ];
+        let waiting: Vec<u32> = times
+            .threads
+            .iter()
+            .copied()
+            .filter(|t| !late.contains(t))
+            .collect();
+        let wait = ThreadStep {
+            what: format!("{} for {}", said(&waiting, "waits", "wait"), threads(&late)),
+            vertex: waits_at(scale, team),
+            seconds: stats::mean_of(&losses, &ranks),
+            clock: Clock::Cpu,
+        };
+        Some(Proposal {
+            candidate: Candidate {
+                class: CauseClass::ThreadImbalance,
+                vertex: place(pag, scale, team),
+                ranks,
+                cost: 0.0,
+                gain: 0.0,
+                after: Vec::new(),
+                evidence,
+                twins: Vec::new(),
+                in_turn: false,
+                team: Some(OfThreads {
+                    times: ThreadTimes {
+                        concerned: late,
+                        ..times
+                    },
+                    around: team.around,
+                    waits: vec![wait],
+                }),
+            },
+            losses: vec![Loss {
+                keys: team.keys.clone(),
+                around: team.around,
+                asleep: !team.joined,
+                by_rank: losses,
+            }],
+        })
+    };
+    teams.teams.iter().filter_map(of_team).collect()
+}
+
+/// `thread 1`, `threads 1, 2 and 5`.
+pub fn threads(list: &[u32]) -> String {
+    let set: headwater_model::RankSet = list.iter().copied().collect();
+    let plural = if list.len() == 1 { "" } else { "s" };
+    format!("thread{plural} {set}")
+}
+
+/// `thread 0 waits`, `threads 0-2 wait`.
+pub fn said(list: &[u32], one: &str, many: &str) -> String {
+    let verb = if list.len() == 1 { one } else { many };
+    format!("{} {verb}", threads(list))
+}
+
+/// Those of `of`, one for each thread, whose excess is a good part of the largest.
+fn picked<T: Copy>(times: &ThreadTimes, excess: &[f64], of: &[T]) -> Vec<T> {
+    let most = stats::max(excess);
+    let late = |i: &usize| excess.get(*i).is_some_and(|e| *e >= CONCERNED * most);
+    let all = (0..times.threads.len()).filter(late);
+    all.filter_map(|i| of.get(i)).copied().collect()
+}
+
+/// What the threads of a team computed on one rank, and beyond the mean where some were late.
+fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
+    let names = team.positions(rank).names;
+    let (mut seconds, mut excess) = (vec![0.0; names.len()], vec![0.0; names.len()]);
+    for s in team.stretches.iter().filter(|s| s.rank == rank) {
+        let late = s.late();
+        let mean = s.shares.iter().map(|t| t.busy).sum::<f64>() / s.shares.len().max(1) as f64;
+        for (i, share) in s.shares.iter().enumerate() {
+            seconds[i] += share.busy;
+            if late.contains(&i) {
+                excess[i] += share.busy - mean;
+            }
+        }
+    }
+    let times = ThreadTimes {
+        rank,
+        threads: names,
+        seconds,
+        concerned: Vec::new(),
+    };
+    (times, excess)
+}
+
+/// Where the team waits longest for its last thread: a barrier, or its end.
+fn waits_at(scale: &Scale<'_>, team: &Team) -> VertexIx {
+    let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
+    let rows = scale.view.parallel.teams.iter();
+    for t in rows.filter(|t| t.team == team.vertex) {
+        *at.entry(t.to).or_default() += t.wait;
+    }
+    let longest = at.into_iter().reduce(|a, b| {
+        let longer = b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)).is_gt();
+        if longer { b } else { a }
+    });
+    longest.map_or(team.vertex, |a| a.0)
+}
+
+/// The loop in which late threads spend more than the others of their team do.
+fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> VertexIx {
+    // Excess of each thread over the mean of its team.
+    let mut excess: FxHashMap<(u32, u16), f64> = FxHashMap::default();
+    for s in &team.stretches {
+        let late = s.late();
+        let mean = s.shares.iter().map(|t| t.busy).sum::<f64>() / s.shares.len().max(1) as f64;
+        for (i, share) in s.shares.iter().enumerate() {
+            let sum = excess.entry((s.rank, share.thread)).or_default();
+            *sum += if late.contains(&i) {
+                share.busy - mean
+            } else {
+                0.0
+            };
+        }
+    }
+    let is_late = |rank, thread| excess.get(&(rank, thread)).map(|e| *e > 0.0);
+    let late = excess.values().filter(|e| **e > 0.0).count().max(1) as f64;
+    let others = (excess.len() as f64 - late).max(1.0);
+    let inside = |v: VertexIx| {
+        let times = scale.view.threads.times.iter();
+        let here = times.filter(move |t| pag.top.contains(v, t.vertex));
+        let entries = here.filter_map(|t| {
+            let column = usize::from(!is_late(t.rank, t.thread)?);
+            let of = if column == 0 { late } else { others };
+            Some((t.vertex, column, t.cpu / of))
+        });
+        let entries: Vec<(VertexIx, usize, f64)> = entries.collect();
+        (entries.iter().any(|e| e.1 == 0)).then(|| Inclusive::of_columns(pag, 2, entries))
+    };
+    // Call paths of threads that somebody unknown made do not begin at the team.
+    let found = [team.vertex, TopDown::ROOT].into_iter();
+    let found = found.filter_map(|v| Some((v, inside(v)?))).next();
+    let Some((start, times)) = found else {
+        return team.vertex;
+    };
+    let beyond = |row: &[f64]| row[0] - row[1];
+    let known = times.row(start).is_some_and(|row| beyond(row) > 0.0);
+    let vertex = times.descend(pag, start, |row| if known { beyond(row) } else { row[0] });
+    if vertex == TopDown::ROOT {
+        team.vertex
+    } else {
+        vertex
+    }
+}

@@ -1,0 +1,334 @@
+//! What the diagnosis says of programs whose ranks have threads.
+
+mod hybrid;
+
+use headwater_model::diagnosis::{CauseClass, Diagnosis};
+use headwater_model::run::{CtxId, Run};
+use headwater_passes::{Options, diagnose};
+use hybrid::{Hybrid, run, structure};
+
+fn of_run(run: Run) -> Diagnosis {
+    diagnose(vec![run], structure(), &Options::default()).expect("one run is enough")
+}
+
+fn diagnosis(ranks: u32, of: Hybrid) -> Diagnosis {
+    of_run(run(ranks, &of))
+}
+
+/// Class, ranks, first line and seconds to gain, to hundredths, of each cause.
+fn told(d: &Diagnosis) -> Vec<(CauseClass, String, u32, f64)> {
+    let gain = |seconds: f64| (seconds * 100.0).round() / 100.0;
+    d.causes
+        .iter()
+        .map(|c| {
+            (
+                c.class,
+                c.ranks.to_string(),
+                c.place.first_line,
+                gain(c.gain_seconds),
+            )
+        })
+        .collect()
+}
+
+use CauseClass::*;
+
+#[test]
+fn threads_that_do_the_same_are_no_finding() {
+    let d = diagnosis(4, Hybrid::default());
+    assert_eq!(told(&d), []);
+    let note = "2 threads a rank were recorded (4 ranks)";
+    assert!(d.notes.iter().any(|n| n.starts_with(note)), "{:?}", d.notes);
+    let scatter = Hybrid {
+        threads: 16,
+        busy: |r, t| 1.0 + 0.02 * f64::from((u32::from(t) * 7 + r) % 5),
+        locked: |_, t| 0.005 * f64::from(t % 2),
+        serial: |_| 0.05,
+        ..Default::default()
+    };
+    assert_eq!(told(&diagnosis(4, scatter)), []);
+}
+
+#[test]
+fn threads_with_uneven_work_are_found_with_their_loop() {
+    let late = |_, t| if t == 1 { 1.5 } else { 0.5 };
+    let d = diagnosis(
+        4,
+        Hybrid {
+            busy: late,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(ThreadImbalance, "0-3".into(), 110, 0.5)]);
+    let c = &d.causes[0];
+    let times = c.by_thread.as_ref().expect("threads");
+    assert_eq!((&times.threads, &times.concerned), (&vec![0, 1], &vec![1]));
+    assert_eq!(times.seconds, [0.5, 1.5]);
+    let steps: Vec<(&str, u32)> = c
+        .path
+        .iter()
+        .map(|s| (s.what.as_str(), s.place.first_line))
+        .collect();
+    let expected = [
+        ("thread 0 waits for thread 1", 10),
+        ("compute longer in some threads", 110),
+    ];
+    assert_eq!(steps, expected);
+    // The rank's own thread may be the late one, and most may be late.
+    for (late, price, who) in [
+        (
+            (|_, t| if t == 0 { 1.5 } else { 0.5 }) as fn(u32, u16) -> f64,
+            0.75,
+            vec![0],
+        ),
+        (|_, t| if t == 3 { 0.0 } else { 1.0 }, 0.25, vec![0, 1, 2]),
+    ] {
+        let d = diagnosis(
+            2,
+            Hybrid {
+                threads: 4,
+                busy: late,
+                ..Default::default()
+            },
+        );
+        assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 110, price)]);
+        let times = d.causes[0].by_thread.as_ref().expect("threads");
+        assert_eq!(times.concerned, who);
+    }
+}
+
+#[test]
+fn a_rank_that_its_threads_make_late_has_no_more_work() {
+    let busy = |r, t| match (r, t) {
+        (2, 0) => 0.5,
+        (2, 1) => 1.5,
+        _ => 1.0,
+    };
+    for joined in [false, true] {
+        let of = Hybrid {
+            busy: if joined {
+                |r, t| {
+                    if (r, t) == (2, 1) {
+                        1.5
+                    } else if r == 2 {
+                        0.5
+                    } else {
+                        1.0
+                    }
+                }
+            } else {
+                busy
+            },
+            joined,
+            ..Default::default()
+        };
+        let d = diagnosis(4, of);
+        assert_eq!(
+            told(&d),
+            [(ThreadImbalance, "2".into(), 110, 0.5)],
+            "{joined}"
+        );
+        let waiting = d.causes[0].waiting_seconds.expect("the others wait");
+        assert!((waiting - 1.5).abs() < 0.05, "{waiting}");
+        assert_eq!(d.causes[0].path[0].place.first_line, 30);
+    }
+}
+
+#[test]
+fn a_rank_with_more_work_for_all_its_threads_is_uneven_work() {
+    for joined in [false, true] {
+        let d = diagnosis(
+            4,
+            Hybrid {
+                busy: |r, _| if r == 2 { 2.0 } else { 1.0 },
+                joined,
+                ..Default::default()
+            },
+        );
+        assert_eq!(told(&d), [(UnevenWork, "2".into(), 110, 1.0)], "{joined}");
+    }
+}
+
+#[test]
+fn a_rank_late_by_both_has_two_causes_that_add_up() {
+    let d = diagnosis(
+        4,
+        Hybrid {
+            busy: |r, t| match (r, t) {
+                (2, 0) => 1.2,
+                (2, 1) => 2.4,
+                _ => 1.0,
+            },
+            ..Default::default()
+        },
+    );
+    let expected = [
+        (UnevenWork, "2".to_string(), 110, 0.8),
+        (ThreadImbalance, "2".to_string(), 110, 0.6),
+    ];
+    assert_eq!(told(&d), expected);
+}
+
+#[test]
+fn late_threads_of_a_rank_that_nobody_waits_for_cost_nothing() {
+    let d = diagnosis(
+        4,
+        Hybrid {
+            busy: |r, t| match (r, t) {
+                (2, 0) => 0.2,
+                (2, 1) => 0.8,
+                _ => 1.0,
+            },
+            ..Default::default()
+        },
+    );
+    assert!(
+        d.causes.iter().all(|c| c.class != ThreadImbalance),
+        "{:?}",
+        told(&d)
+    );
+}
+
+#[test]
+fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
+    let d = diagnosis(
+        2,
+        Hybrid {
+            locked: |r, _| if r == 0 { 0.6 } else { 0.0 },
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(LockContention, "0".into(), 122, 0.6)]);
+    let c = &d.causes[0];
+    assert_eq!(c.place.name, "pthread_mutex_lock");
+    assert!((c.by_rank[0] - 1.2).abs() < 1e-6 && c.by_rank[1] == 0.0);
+    assert!(
+        c.evidence
+            .iter()
+            .any(|e| e.text.contains("2000 times for the mutex"))
+    );
+    let waits = "threads 0-1 wait in pthread_mutex_lock for one another";
+    assert!(c.path.iter().any(|s| s.what == waits), "{:?}", c.path);
+    // Who has less to do may wait as long as it likes.
+    let d = diagnosis(
+        2,
+        Hybrid {
+            busy: |_, t| if t == 0 { 1.0 } else { 0.8 },
+            locked: |_, t| if t == 0 { 0.0 } else { 0.2 },
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), []);
+}
+
+#[test]
+fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
+    let mut made = run(
+        2,
+        &Hybrid {
+            joined: true,
+            locked: |_, _| 0.5,
+            ..Default::default()
+        },
+    );
+    // Callers of the wait are not known, nor is the holder.
+    for w in made.waits.iter_mut().filter(|w| w.thread > 0) {
+        (w.holder, w.holder_ctx) = (u16::MAX, CtxId::NONE);
+    }
+    assert_eq!(
+        told(&of_run(made)),
+        [(LockContention, "0-1".into(), 122, 0.5)]
+    );
+}
+
+#[test]
+fn what_one_thread_does_alone_is_a_serial_region() {
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |_| 1.0,
+            threads: 4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(SerialRegion, "0-3".into(), 20, 0.75)]);
+    let times = d.causes[0].by_thread.as_ref().expect("threads");
+    assert_eq!(
+        (&times.concerned[..], &times.seconds[..]),
+        (&[0][..], &[1.0, 0.0, 0.0, 0.0][..])
+    );
+    // What one rank does alone is uneven work between ranks.
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |r| if r == 1 { 1.0 } else { 0.0 },
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(UnevenWork, "1".into(), 20, 1.0)]);
+}
+
+#[test]
+fn sleep_of_threads_that_allocate_is_contention_in_the_allocator() {
+    let d = diagnosis(
+        2,
+        Hybrid {
+            allocates: |_, _| 0.4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(AllocatorContention, "0-1".into(), 130, 0.4)]);
+}
+
+#[test]
+fn threads_made_anew_are_one_team_after_another() {
+    // In two generations of two threads first the one is late and then the other.
+    let mut made = run(
+        1,
+        &Hybrid {
+            joined: true,
+            threads: 4,
+            busy: |_, t| if t == 1 || t == 4 { 0.9 } else { 0.3 },
+            ..Default::default()
+        },
+    );
+    for t in &mut made.teams {
+        t.count = 1;
+    }
+    for t in &mut made.threads {
+        (t.begin_ns, t.wall_ns) = (if t.thread > 2 { 900_000_000 } else { 0 }, t.cpu_ns);
+    }
+    let s = &mut made.segments[0];
+    (s.blocked_ns, s.wall_ns) = (1_800_000_000, 1_800_000_000);
+    for w in &mut made.waits {
+        w.wait_ns = 1_800_000_000;
+    }
+    made.ranks[0].wall_ns = 1_800_000_000;
+    assert_eq!(
+        told(&of_run(made)),
+        [(ThreadImbalance, "0".into(), 110, 0.6)]
+    );
+}
+
+#[test]
+fn waiting_for_a_thread_without_a_core_is_set_aside() {
+    for joined in [false, true] {
+        let d = diagnosis(
+            2,
+            Hybrid {
+                joined,
+                cores: 2,
+                runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
+                ..Default::default()
+            },
+        );
+        assert_eq!(told(&d), [], "{joined}");
+        assert!(
+            d.notes[0].contains("more threads than cores (2)"),
+            "{:?}",
+            d.notes
+        );
+        assert!((d.scales[0].model_seconds - 1.0).abs() < 0.01);
+        assert_eq!(d.scales[0].threads, 4);
+    }
+}
