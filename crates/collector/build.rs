@@ -1,5 +1,9 @@
 //! Generates the exported wrappers, C and Fortran, from the one table of MPI functions.
 
+#[path = "build/openmp.rs"]
+mod openmp;
+
+use openmp::{OMPT, OPENMP};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -53,6 +57,7 @@ const LIBC: [(&str, &str); 41] = [
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=build/openmp.rs");
     let mut out = String::new();
     let mut wrapper = |symbol: &str, code: usize, way: &str| {
         writeln!(
@@ -64,6 +69,23 @@ fn main() {
     for (id, (name, _)) in LIBC.iter().enumerate() {
         wrapper(name, 7 << 16 | id, "common");
     }
+    for (id, (name, _, _)) in OPENMP.iter().enumerate() {
+        wrapper(name, 8 << 16 | id, "common");
+    }
+    let mut ompt = String::new();
+    for (id, (number, event)) in OMPT.iter().enumerate() {
+        // The runtime is given these by their addresses: they have no names that others see.
+        writeln!(
+            ompt,
+            "{{ #[unsafe(naked)] unsafe extern \"C\" fn event() {{ jump!({}, common) }} ({number}, event, crate::openmp::Event::{event}) }},",
+            9 << 16 | id
+        )
+        .expect("writing to a string succeeds");
+    }
+    let openmp: String = OPENMP
+        .iter()
+        .map(|(name, count, does)| format!("(c\"{name}\", {count}, {does}), "))
+        .collect();
     let libc: String = LIBC
         .iter()
         .map(|(name, why)| format!("(c\"{name}\", crate::guarded::Why::{why}), "))
@@ -84,8 +106,20 @@ fn main() {
     }
     writeln!(
         out,
+        "/// Events of OpenMP runtimes: number, callback, and what it is.\npub static OMPT: [(u32, unsafe extern \"C\" fn(), crate::openmp::Event); {}] = [{ompt}];",
+        OMPT.len()
+    )
+    .expect("writing to a string succeeds");
+    writeln!(
+        out,
         "/// Wrapped functions of the libc, and why they are.\npub static LIBC: [(&std::ffi::CStr, crate::guarded::Why); {}] = [{libc}];",
         LIBC.len()
+    )
+    .expect("writing to a string succeeds");
+    writeln!(
+        out,
+        "/// Wrapped functions of GNU's OpenMP runtime, their arguments, and what they do.\npub static OPENMP: [(&std::ffi::CStr, usize, crate::openmp::Does); {}] = {{ use crate::openmp::{{Does::*, Section::*}}; use headwater_model::run::WaitKind::{{Condition, Ordered, Tasks}}; [{openmp}] }};",
+        OPENMP.len()
     )
     .expect("writing to a string succeeds");
     let count = headwater_mpi_abi::FUNCTIONS.len();

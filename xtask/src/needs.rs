@@ -24,7 +24,7 @@ const fn need(there: &'static str, package: &'static str, demo: bool) -> Need {
     }
 }
 
-const NEEDS: [Need; 17] = [
+const NEEDS: [Need; 19] = [
     need("cc", "gcc", true),
     need("/usr/include/stdio.h", "libc6-dev", true),
     need("mpirun.openmpi", "openmpi-bin", true),
@@ -43,6 +43,8 @@ const NEEDS: [Need; 17] = [
     need("objcopy", "binutils", false),
     need("eu-strip", "elfutils", false),
     need("dwz", "dwz", false),
+    need("clang-14", "clang-14", false),
+    need("/usr/lib/llvm-14/lib/libomp.so", "libomp-14-dev", false),
     need("script", "bsdutils", false),
     need("python3", "python3", false),
     need("python3 -m ensurepip --version", "python3-venv", false),

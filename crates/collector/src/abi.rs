@@ -126,7 +126,7 @@ fn beside(name: &CStr, caller: u64) -> usize {
 }
 
 /// Looks `name` up through the object that holds the address `from`.
-fn through(name: &CStr, from: u64) -> usize {
+pub fn through(name: &CStr, from: u64) -> usize {
     if from == 0 {
         return 0;
     }

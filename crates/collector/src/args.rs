@@ -186,6 +186,23 @@ impl Args {
         }
     }
 
+    /// Calls `real` with these arguments; a result wider than an `int` only comes from a function that takes
+    /// no more of them than there are registers.
+    ///
+    /// # Safety
+    /// As [`Args::call`].
+    #[inline]
+    pub unsafe fn call_any(&self, real: usize) -> i64 {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if self.count <= REGISTERS {
+                self.call_wide(real)
+            } else {
+                i64::from(self.call(real))
+            }
+        }
+    }
+
     /// Calls a function that takes no more arguments than there are registers, and whose result may be
     /// as wide as one.
     ///

@@ -5,6 +5,7 @@
 //! slot, so a hit compares them all: a few loads instead of unwinding, and exact. Where a thread works for
 //! another one, paths hang under a root (`root`), and hits are of the same root.
 
+use crate::openmp;
 use crate::root::{Origin, Root};
 use crate::stack::{AT_ONCE, Stack, ask};
 use crate::table::{Table, mix2};
@@ -175,7 +176,20 @@ impl Contexts {
         let root = if below { self.root } else { Root::NONE };
         let (cache, path) = (&mut self.cache, &mut *self.path);
         tables.walk(start, self.stack, root.cut, cache, path);
+        if root.ctx != NONE {
+            path.cut_behind(openmp::tells);
+        }
         self.intern(root.ctx, exact)
+    }
+
+    /// The innermost context that is not in code for which `inside` holds, of `ctx` and what it hangs under.
+    pub fn without(&mut self, mut ctx: u32, inside: impl Fn(u64) -> bool) -> u32 {
+        while let Some(row) = self.table.get(ctx)
+            && inside(row.address)
+        {
+            ctx = row.parent;
+        }
+        ctx
     }
 
     /// The path in hand under `parent`, outermost first; `exact` marks the innermost address.

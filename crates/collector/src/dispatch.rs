@@ -8,7 +8,7 @@ use crate::links;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
-use crate::{abi, pause, process, shared, thread, tree, weak};
+use crate::{abi, openmp, pause, process, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -59,6 +59,21 @@ pub unsafe extern "C-unwind" fn dispatch(
         };
         return guarded::call((code & 0xffff) as usize, &args, from);
     }
+    if code >> 16 >= OPENMP {
+        let from = Caller {
+            return_address,
+            stack_pointer: stack as u64,
+            frame_pointer,
+        };
+        let id = (code & 0xffff) as usize;
+        // SAFETY: as the trampoline saved them; callbacks have no more arguments than there are registers.
+        return unsafe {
+            match code >> 16 {
+                OPENMP => openmp::call(id, registers, stack, from),
+                _ => openmp::told(id, &Args::read(registers, stack, 0, false), from),
+            }
+        };
+    }
     // SAFETY: passed on as they came.
     i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
 }
@@ -102,6 +117,9 @@ const FORTRAN_EXTRA: usize = 4;
 
 /// Marks wrappers of functions of the libc.
 const LIBC: u32 = 7;
+
+/// Marks wrappers of functions of GNU's OpenMP runtime; the next number, what other runtimes tell.
+const OPENMP: u32 = 8;
 
 /// A call of MPI.
 unsafe fn mpi(

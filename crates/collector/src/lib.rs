@@ -33,6 +33,7 @@ mod memory;
 mod meter;
 mod modules;
 mod off_core;
+mod openmp;
 mod pause;
 mod polls;
 mod process;

@@ -2,6 +2,7 @@
 
 use crate::memory;
 use crate::modules::{Loaded, copy_text, loaded, removals};
+use crate::openmp;
 use crate::spool::Spool;
 use crate::unwind::Tables;
 use crate::{clock, pause};
@@ -263,6 +264,7 @@ pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
     if removals() == before {
         TABLES.store(tables, Ordering::Release);
     } else {
+        openmp::forget();
         let _ = std::panic::catch_unwind(look_at_modules);
     }
     result

@@ -263,7 +263,10 @@ unsafe extern "C" fn handler(
             if pause::is_on() {
                 t.sampler.next_period();
             }
-            if !t.in_mpi.load(Ordering::Relaxed)
+            if t.openmp.idle() {
+                // What the runtime does while it has no work for the thread is not the next work's.
+                t.since_last_sample();
+            } else if !t.in_mpi.load(Ordering::Relaxed)
                 && process::RECORDING.load(Ordering::Relaxed)
                 && t.may_be_sampled()
             {

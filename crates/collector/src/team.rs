@@ -39,9 +39,9 @@ pub struct Stretch {
     from: u32,
     /// When.
     since: u64,
-    /// What was spent until the last look.
+    /// What the thread had spent in all teams until then.
     spent: Spent,
-    /// Waits for others until then.
+    /// What it had waited for others until then.
     locked: u64,
     /// The program's switch when it began: a stretch with a pause in it is not counted.
     switch: State,
@@ -68,6 +68,9 @@ pub struct Teams {
     rows: Later<TeamRow>,
     now: Stretch,
     looked: u64,
+    /// All that was spent until the last look, and waited for others.
+    spent: Spent,
+    locked: u64,
     arrived: Arrival,
 }
 
@@ -78,6 +81,8 @@ impl Teams {
             rows: Later::new(),
             now: Stretch::NONE,
             looked: 0,
+            spent: Stretch::NONE.spent,
+            locked: 0,
             arrived: Arrival::NONE,
         }
     }
@@ -96,10 +101,23 @@ pub struct Arrival {
 unsafe impl Send for Arrival {}
 
 impl Arrival {
-    const NONE: Self = Self {
+    /// Nowhere.
+    pub const NONE: Self = Self {
         row: std::ptr::null_mut(),
         at: 0,
     };
+
+    /// The thread has worked on after its arrival, as it does tasks of a team that waits: as if it had come later.
+    pub fn worked(&mut self, wall: u64, spent: Spent) {
+        self.at += wall;
+        // SAFETY: as in `wait_until`, of the thread that arrived.
+        if let Some(row) = unsafe { self.row.as_mut() } {
+            row.wall_ns += wall;
+            row.cpu_ns += spent.cpu;
+            row.runq_ns += spent.runq;
+            row.blocked_ns += spent.blocked;
+        }
+    }
 
     /// The thread has waited from its arrival until `last`. May be called by another thread as long as the one
     /// that arrived cannot go on.
@@ -156,7 +174,11 @@ impl Thread {
     pub fn enter_team(&mut self, team: u32) -> Stretch {
         let now = clock::now();
         self.undisturbed(|t| {
-            t.look(now);
+            if t.teams.now.team == NONE {
+                t.skip(now);
+            } else {
+                t.look(now);
+            }
             let outer = t.teams.now;
             t.begin_stretch(team, team, now);
             outer
@@ -173,7 +195,11 @@ impl Thread {
     pub fn barrier_leave(&mut self, last: Option<u64>) {
         let now = clock::now();
         self.undisturbed(|t| {
-            std::mem::replace(&mut t.teams.arrived, Arrival::NONE).wait_until(last.unwrap_or(now));
+            let arrival = std::mem::replace(&mut t.teams.arrived, Arrival::NONE);
+            let last = last.unwrap_or(now);
+            arrival.wait_until(last);
+            // For a team around this one, which it will not see.
+            t.locked(last.saturating_sub(arrival.at));
             let Stretch { team, from, .. } = t.teams.now;
             t.look(now);
             t.begin_stretch(team, from, now);
@@ -186,12 +212,47 @@ impl Thread {
         self.undisturbed(|t| {
             let team = t.teams.now.team;
             t.arrive(team, now);
-            let Stretch { spent, locked, .. } = t.teams.now;
             t.teams.now = outer;
-            t.teams.now.spent += spent;
-            t.teams.now.locked += locked;
             std::mem::replace(&mut t.teams.arrived, Arrival::NONE)
         })
+    }
+
+    /// The arrival at the barrier just entered, for [`Thread::barrier_left`].
+    pub fn arrival(&mut self) -> Arrival {
+        std::mem::replace(&mut self.teams.arrived, Arrival::NONE)
+    }
+
+    /// [`Thread::barrier_leave`] with an arrival that was kept meanwhile.
+    pub fn barrier_left(&mut self, arrival: Arrival, last: Option<u64>) {
+        self.teams.arrived = arrival;
+        self.barrier_leave(last);
+    }
+
+    /// A task begins while the team waits: what was spent since the last look was waiting. Gives the clock.
+    pub fn task_begin(&mut self) -> u64 {
+        let now = clock::now();
+        self.undisturbed(|t| t.skip(now));
+        now
+    }
+
+    /// A task that began at `start` has ended; gives the clock and what it spent.
+    pub fn task_end(&mut self, start: u64) -> (u64, Spent) {
+        let now = clock::now();
+        let spent = self.undisturbed(|t| {
+            t.teams.looked = now;
+            let interval = now.saturating_sub(start);
+            t.team_meter
+                .spent(interval, now, WORTH_READING, t.schedstat)
+        });
+        (now, spent)
+    }
+
+    /// Begins to measure anew: what was spent since the last look is no team's.
+    fn skip(&mut self, now: u64) {
+        if now.saturating_sub(self.teams.looked) > WORTH_READING {
+            self.team_meter.rebase(now);
+        }
+        self.teams.looked = now;
     }
 
     /// The team that the thread is in, [`NONE`] for none.
@@ -201,7 +262,7 @@ impl Thread {
 
     /// Time that the thread has waited for another one belongs to its stretch.
     pub(crate) fn locked(&mut self, wall: u64) {
-        self.teams.now.locked += wall;
+        self.teams.locked += wall;
     }
 
     fn begin_stretch(&mut self, team: u32, from: u32, now: u64) {
@@ -209,8 +270,9 @@ impl Thread {
             team,
             from,
             since: now,
+            spent: self.teams.spent,
+            locked: self.teams.locked,
             switch: State::now(),
-            ..Stretch::NONE
         };
     }
 
@@ -221,7 +283,7 @@ impl Thread {
         let spent = self
             .team_meter
             .spent(interval, now, WORTH_READING, self.schedstat);
-        self.teams.now.spent += spent;
+        self.teams.spent += spent;
     }
 
     /// Ends the stretch in progress at `to`, and counts it.
@@ -235,10 +297,13 @@ impl Thread {
             locked,
             switch,
         } = self.teams.now;
-        self.teams.arrived = Arrival::NONE;
+        let row = std::ptr::null_mut();
+        self.teams.arrived = Arrival { row, at: now };
         // What the team does next begins here.
         self.teams.now.from = to;
-        if team == NONE || !switch.is_on() || switch != State::now() {
+        let paused = !switch.is_on() || switch != State::now();
+        // Also in a child after `fork`: the tables are its parent's.
+        if team == NONE || paused || !process::RECORDING.load(Ordering::Relaxed) {
             return;
         }
         let number = self.number;
@@ -257,6 +322,7 @@ impl Thread {
             },
         );
         if let Some(row) = row.and_then(|r| table.get(r)) {
+            let (spent, locked) = (self.teams.spent - spent, self.teams.locked - locked);
             row.count += 1;
             row.wall_ns += now.saturating_sub(since);
             row.cpu_ns += spent.cpu;

@@ -21,7 +21,7 @@ use crate::table::{Table, mix2};
 use crate::team::Teams;
 use crate::waits::Waits;
 use crate::window::Windows;
-use crate::{clock, memory, pause, sampler};
+use crate::{clock, memory, openmp, pause, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::run::EventKind;
 use pauses::Pauses;
@@ -167,6 +167,8 @@ pub struct Thread {
     pub teams: Teams,
     /// Its waits for other threads.
     pub waits: Waits,
+    /// Its part in OpenMP regions.
+    pub openmp: openmp::State,
     /// The scheduler's statistics of it.
     pub schedstat: libc::c_int,
     /// State of the sampler.
@@ -235,6 +237,7 @@ impl Thread {
                 team_meter: Meter::default(),
                 teams: Teams::new(),
                 waits: Waits::new(),
+                openmp: openmp::State::new(),
                 // SAFETY: a constant path; a failure is a negative number, which is never read from.
                 schedstat: unsafe {
                     libc::open(
@@ -318,6 +321,11 @@ impl Thread {
         let last = std::mem::replace(&mut self.sampled_at, now);
         let in_mpi = now.1.saturating_sub(last.1);
         now.0.saturating_sub(last.0).saturating_sub(in_mpi).max(1)
+    }
+
+    /// Whether a stack pointer is in the stack that the system gave this thread.
+    pub fn stands_on(&self, stack_pointer: u64) -> bool {
+        self.stack.holds(stack_pointer)
     }
 
     /// Takes time in a system call of the program, of which samples of CPU time know nothing: as much of

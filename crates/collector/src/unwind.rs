@@ -58,6 +58,19 @@ impl Path {
     }
 }
 
+impl Path {
+    /// Ends the path at the frame for which `inside` holds and that called one for which it does not.
+    pub fn cut_behind(&mut self, inside: impl Fn(u64) -> bool) {
+        let mut called = false;
+        let ip = self.ip.iter().take(self.len);
+        let end = ip.map(|ip| inside(*ip)).position(|i| {
+            called |= !i;
+            i && called
+        });
+        self.len = end.unwrap_or(self.len);
+    }
+}
+
 impl Tables {
     /// Whether an address is in a module that was looked at.
     pub fn know(&self, address: u64) -> bool {

@@ -1,6 +1,7 @@
 //! Waits of a thread for another one: how long, where, and where the other one let it wait.
 
 use crate::pause;
+use crate::process;
 use crate::table::{Later, mix, mix2};
 use crate::thread::{Thread, WORTH_NOTING};
 use headwater_format::spool::layout::WaitRow;
@@ -62,12 +63,28 @@ impl Thread {
         let wall = end.saturating_sub(start);
         self.undisturbed(|t| {
             t.count_wait(ctx, kind, holder, wall);
-            t.waits.unasked += wall;
-            if t.waits.unasked > WORTH_NOTING {
-                let asked = std::mem::take(&mut t.waits.unasked);
-                t.note_sleep(ctx, asked);
-            }
+            t.ask(ctx, wall);
         });
+    }
+
+    /// The thread has waited at a barrier for so long, nanoseconds.
+    pub fn waited_for_all(&mut self, ctx: u32, wall: u64) {
+        if !process::RECORDING.load(Ordering::Relaxed) {
+            return;
+        }
+        self.undisturbed(|t| {
+            t.waits.explained += wall;
+            t.ask(ctx, wall);
+        });
+    }
+
+    /// Asks now and then how much of what was waited was sleep.
+    fn ask(&mut self, ctx: u32, wall: u64) {
+        self.waits.unasked += wall;
+        if self.waits.unasked > WORTH_NOTING {
+            let asked = std::mem::take(&mut self.waits.unasked);
+            self.note_sleep(ctx, asked);
+        }
     }
 
     /// The same without asking how much of it was sleep. Also for the handler, where [`Waits::rows`] is made.
@@ -152,13 +169,47 @@ static LAST: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 /// Remembers that a thread let others go on, or holds the lock, by the call that returns to `holder.address`.
 #[inline]
 pub fn note_last(what: u64, holder: Holder) {
-    let hash = mix(what);
+    if let Some(place) = LAST.get(mix(what) as usize % LAST.len()) {
+        place.store(entry(what, holder), Ordering::Relaxed);
+    }
+}
+
+/// What stands for a holder.
+fn entry(what: u64, holder: Holder) -> u64 {
+    let thread = u64::from(u8::try_from(holder.thread).unwrap_or(u8::MAX));
+    mix(what) >> 56 << 56 | thread << ADDRESS_BITS | holder.address
+}
+
+/// In an entry of a lock, that who took it has given it back: no address of a program's code has this bit.
+const GONE: u64 = 1 << (ADDRESS_BITS - 1);
+
+/// Takes a lock's entry, if it is free and so nobody holds the lock; `false` where somebody does, or another
+/// lock has the entry.
+#[inline]
+pub fn claim(lock: u64, me: Holder) -> bool {
+    let Some(place) = LAST.get(mix(lock) as usize % LAST.len()) else {
+        return false;
+    };
+    let now = place.load(Ordering::Relaxed);
+    let free = now == 0 || now & GONE != 0;
+    let order = Ordering::Relaxed;
+    free && place
+        .compare_exchange(now, entry(lock, me), order, order)
+        .is_ok()
+}
+
+/// The lock is about to be given back by a thread.
+#[inline]
+pub fn release(lock: u64, thread: u32) {
+    let hash = mix(lock);
     if let Some(place) = LAST.get(hash as usize % LAST.len()) {
-        let thread = u64::from(u8::try_from(holder.thread).unwrap_or(u8::MAX));
-        place.store(
-            hash >> 56 << 56 | thread << ADDRESS_BITS | holder.address,
-            Ordering::Relaxed,
-        );
+        let now = place.load(Ordering::Relaxed);
+        let address = now & !(u64::MAX << ADDRESS_BITS);
+        if now == entry(lock, Holder { thread, address }) {
+            let order = Ordering::Relaxed;
+            // Where another thread was quicker, the lock is that one's.
+            let _ = place.compare_exchange(now, now | GONE, order, order);
+        }
     }
 }
 
@@ -177,7 +228,7 @@ pub fn last(what: u64) -> Holder {
         } else {
             u32::from(thread)
         },
-        address: word & ((1 << ADDRESS_BITS) - 1),
+        address: word & ((1 << ADDRESS_BITS) - 1) & !GONE,
     }
 }
 
@@ -196,6 +247,23 @@ mod tests {
         }
         assert_eq!(taken.find(9_999 * 40), 9_999);
         assert_eq!(taken.find(0x7fff_0000_1000), 0);
+    }
+
+    #[test]
+    fn a_lock_is_free_when_who_took_it_gave_it_back() {
+        let by = |thread| Holder {
+            thread,
+            address: 0x5555_0000_1234,
+        };
+        const LOCK: u64 = 0x7000;
+        assert!(claim(LOCK, by(1)));
+        assert!(!claim(LOCK, by(2)));
+        note_last(LOCK, by(2));
+        release(LOCK, 1);
+        assert!(!claim(LOCK, by(3)), "it is the second one's");
+        release(LOCK, 2);
+        assert_eq!(last(LOCK), by(2));
+        assert!(claim(LOCK, by(3)));
     }
 
     #[test]

@@ -53,6 +53,12 @@ pub fn everywhere<'a>(source: &'a str, options: &'a [&'a str]) -> impl Iterator<
     all.filter_map(move |mpi| case(mpi, source, options))
 }
 
+/// The program, compiled with more options, under the distribution's library of this name.
+pub fn under(library: &str, source: &str, options: &[&str]) -> Option<Case> {
+    let mpi = DEBIAN.iter().find(|mpi| mpi.name == library)?;
+    case(mpi, source, options)
+}
+
 fn case(mpi: &'static Library, source: &str, options: &[&str]) -> Option<Case> {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let program = dir.path().join(source.split('.').next()?);

@@ -6,6 +6,7 @@ mod counts;
 mod every;
 mod faults;
 mod library;
+mod openmp;
 mod pauses;
 
 use case::{PLAIN, RECORDED, alone, cases, everywhere};

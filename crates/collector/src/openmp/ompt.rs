@@ -1,0 +1,385 @@
+//! Runtimes that tell of themselves: OpenMP's own interface for tools (OpenMP 5.0, chapter 4), as LLVM's and
+//! Intel's have it. Only what is used of it is defined here.
+//!
+//! Such a runtime asks for a tool when it is first used. It gets us if recording is wanted and no other tool is
+//! there; from then on it calls ours for each of the events in `build/openmp.rs`, on the thread that they befall.
+//! Events come in pairs, and the first of a pair is remembered, one within the other. A worker's part ends when it
+//! arrives at the region's last barrier: what the runtime says of it later, it says when there is new work.
+
+use super::locks;
+use super::region::Region;
+use super::state::{Before, Task};
+use super::{count, runtime};
+use crate::args::Args;
+use crate::root::Root;
+use crate::team::recorded;
+use crate::thread::{Caller, Thread};
+use crate::trampoline::OMPT;
+use crate::waits::{Holder, claim, last, note_last, release};
+use crate::{abi, clock, process};
+use headwater_model::run::WaitKind;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Events.
+#[derive(Clone, Copy)]
+pub enum Event {
+    /// A thread begins a region: task, its frame, the region's data, threads wanted, flags, return address.
+    ParallelBegin,
+    /// It ends it: the region's data.
+    ParallelEnd,
+    /// A thread goes from one task to another: the first one, what became of it, the other.
+    TaskSchedule,
+    /// A part of a region: end of it, the region's data, task, threads, number, flags.
+    ImplicitTask,
+    /// A lock is given back: kind, lock.
+    MutexReleased,
+    /// Threads come together: kind, end of it, the region's data.
+    SyncRegion,
+    /// A thread wants a lock: kind, hint, how it is made, lock.
+    MutexAcquire,
+    /// It has it: kind, lock.
+    MutexAcquired,
+}
+
+/// Ends of what lasts.
+const BEGIN: u64 = 1;
+const END: u64 = 2;
+
+/// Kinds of coming together.
+mod sync {
+    /// Implicit barrier of a region or in it, before OpenMP 5.1 told the two apart.
+    pub const IMPLICIT: u64 = 2;
+    pub const TASKWAIT: u64 = 5;
+    pub const TASKGROUP: u64 = 6;
+    pub const REDUCTION: u64 = 7;
+    pub const REGIONS_END: u64 = 9;
+    pub const TEAMS: u64 = 10;
+}
+
+/// Kinds of locks.
+mod mutex {
+    pub const TEST_LOCK: u64 = 2;
+    pub const TEST_NEST_LOCK: u64 = 4;
+    pub const ORDERED: u64 = 7;
+}
+
+/// What became of a task that another one follows.
+mod status {
+    pub const COMPLETE: u64 = 1;
+    pub const YIELD: u64 = 2;
+    pub const CANCEL: u64 = 3;
+    pub const DETACH: u64 = 4;
+    pub const SWITCH: u64 = 7;
+}
+
+/// Flags of regions: teams of the `teams` construct. Of parts: the program's first one, which is in no region.
+const LEAGUE: u64 = 0x4000_0000;
+const INITIAL: u64 = 1;
+
+type Lookup = unsafe extern "C" fn(*const c_char) -> usize;
+
+/// What a runtime is given.
+#[repr(C)]
+struct Tool {
+    initialize: unsafe extern "C" fn(Lookup, c_int, *mut c_void) -> c_int,
+    finalize: unsafe extern "C" fn(*mut c_void),
+    data: u64,
+}
+
+/// The beginning of `ompt_frame_t`.
+#[repr(C)]
+struct Frame {
+    exit: u64,
+}
+
+static TASK_INFO: AtomicUsize = AtomicUsize::new(0);
+
+/// A runtime asks for a tool, by its version of OpenMP and its name.
+#[unsafe(no_mangle)]
+extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_void {
+    static TOOL: Tool = Tool {
+        initialize,
+        finalize,
+        data: 0,
+    };
+    let others = abi::next(c"ompt_start_tool");
+    if others != 0 {
+        // SAFETY: OpenMP defines the function; the runtime's own one looks further.
+        let other = unsafe {
+            let start: extern "C" fn(u32, *const c_char) -> *const c_void =
+                std::mem::transmute(others);
+            start(version, name)
+        };
+        if !other.is_null() {
+            return other;
+        }
+    }
+    let wanted = std::env::var_os("HEADWATER_SPOOL").is_some() || abi::next(c"PMPI_Init") != 0;
+    let named = std::env::var_os("OMP_TOOL_LIBRARIES").is_some_and(|l| !l.is_empty());
+    if wanted && !named {
+        std::ptr::from_ref(&TOOL).cast()
+    } else {
+        std::ptr::null()
+    }
+}
+
+unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut c_void) -> c_int {
+    // SAFETY: the runtime's own functions, as OpenMP defines them.
+    unsafe {
+        let find = |name: &CStr| lookup(name.as_ptr());
+        let (set, info) = (find(c"ompt_set_callback"), find(c"ompt_get_task_info"));
+        if set == 0 || info == 0 {
+            return 0;
+        }
+        TASK_INFO.store(info, Ordering::Relaxed);
+        runtime::note_that_tells(info as u64);
+        let set: unsafe extern "C" fn(c_int, unsafe extern "C" fn()) -> c_int =
+            std::mem::transmute(set);
+        for (number, callback, _) in &OMPT {
+            set(*number as c_int, *callback);
+        }
+    }
+    1
+}
+
+unsafe extern "C" fn finalize(_data: *mut c_void) {}
+
+/// The first of a pair of events.
+#[derive(Clone, Copy)]
+enum Begun {
+    Barrier(u32),
+    Wait(Before, u64),
+    Task(Task, Root),
+}
+
+/// What a thread was told the beginning of.
+pub struct Told {
+    open: [Option<Begun>; 32],
+    count: usize,
+    /// Since when it wants a lock, 0 if it only tries, and whether the lock seemed free.
+    wanted: (u64, bool),
+}
+
+impl Told {
+    /// Nothing.
+    pub const fn new() -> Self {
+        Self {
+            open: [None; 32],
+            count: 0,
+            wanted: (0, false),
+        }
+    }
+
+    fn push(&mut self, begun: Option<Begun>) {
+        if let Some(place) = self.open.get_mut(self.count) {
+            *place = begun;
+        }
+        self.count += 1;
+    }
+
+    fn pop(&mut self) -> Option<Begun> {
+        self.count = self.count.saturating_sub(1);
+        self.open.get(self.count).copied().flatten()
+    }
+}
+
+/// A runtime tells of an event.
+pub fn told(id: usize, args: &Args, from: Caller) -> i64 {
+    // SAFETY: null or this thread's own recording, which is never freed.
+    let t = unsafe { super::own().as_mut() };
+    let (Some((_, _, event)), Some(t)) = (OMPT.get(id), t) else {
+        return 0;
+    };
+    // One without work is not recorded as long as it has none.
+    if !process::RECORDING.load(Ordering::Relaxed) || recorded().is_none() && !t.openmp.idle() {
+        return 0;
+    }
+    // SAFETY: arguments as OpenMP defines them for the event.
+    unsafe {
+        match event {
+            Event::ParallelBegin => t.told_region(args, from),
+            Event::ParallelEnd => {
+                if region(args.raw(0)).is_some() {
+                    if !t.openmp.is_done() {
+                        t.leave_region();
+                    }
+                    t.end_region();
+                }
+            }
+            Event::ImplicitTask => t.told_part(args, from),
+            Event::TaskSchedule => t.told_task(args.raw(1) & 0xffff_ffff),
+            Event::SyncRegion => t.told_sync(args, from),
+            Event::MutexAcquire => t.told_wanted(args),
+            Event::MutexAcquired => t.told_acquired(args, from),
+            Event::MutexReleased => release(args.raw(1), t.number),
+        }
+    }
+    0
+}
+
+/// The region that the runtime keeps for us at `data`.
+unsafe fn region(data: u64) -> Option<&'static Region> {
+    // SAFETY: null or a place that holds what `told_region` wrote: null or a region, which is never freed.
+    unsafe {
+        (data as *const *const Region)
+            .as_ref()
+            .and_then(|r| r.as_ref())
+    }
+}
+
+/// Whether the task that the calling thread does has ended but for its barrier: it has no frame any more.
+fn is_at_its_end() -> bool {
+    let none = std::ptr::null_mut::<c_void>();
+    let mut frame: *const Frame = std::ptr::null();
+    // SAFETY: the runtime's own function, as OpenMP defines it; null pointers are answers not asked for.
+    unsafe {
+        type Info = unsafe extern "C" fn(
+            c_int,
+            *mut c_void,
+            *mut c_void,
+            *mut *const Frame,
+            *mut c_void,
+            *mut c_void,
+        ) -> c_int;
+        let info: Info = std::mem::transmute(TASK_INFO.load(Ordering::Relaxed));
+        info(0, none, none, &mut frame, none, none);
+        frame.as_ref().is_none_or(|f| f.exit == 0)
+    }
+}
+
+impl Thread {
+    /// The context of the program's call that made the runtime tell something.
+    fn context_of_told(&mut self, from: Caller) -> u32 {
+        let ctx = self.context(from);
+        self.undisturbed(|t| t.contexts.without(ctx, runtime::tells))
+    }
+
+    unsafe fn told_region(&mut self, args: &Args, from: Caller) {
+        let place = args.raw(2) as *mut *const Region;
+        let seen = if args.raw(4) & LEAGUE != 0 {
+            None
+        } else {
+            let ctx = self.context_of_told(from);
+            self.begin_region_at(ctx, from.stack_pointer)
+        };
+        let region = seen.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the runtime keeps a word of ours for each region.
+        unsafe { place.write(region) };
+    }
+
+    unsafe fn told_part(&mut self, args: &Args, from: Caller) {
+        // SAFETY: promised by the caller.
+        let Some(region) = (unsafe { region(args.raw(1)) }) else {
+            return;
+        };
+        if args.raw(0) & 0xffff_ffff != BEGIN || args.raw(5) & INITIAL != 0 {
+            return;
+        }
+        self.openmp.told.count = if self.openmp.idle() {
+            0
+        } else {
+            self.openmp.told.count
+        };
+        let outer = self.contexts.root;
+        if !self.join_region(region, from.stack_pointer) {
+            return;
+        }
+        // Frames behind the runtime's are left out by themselves (`Contexts::of_path`). Where the program calls
+        // a region's function directly, as it does if the team is one thread, there is none of the runtime's.
+        if args.raw(3) & 0xffff_ffff > 1 {
+            self.hang_under_region(u64::MAX);
+        } else {
+            self.contexts.root = outer;
+        }
+    }
+
+    fn told_task(&mut self, status: u64) {
+        match status {
+            status::SWITCH | status::YIELD if self.openmp.depth() > 0 => {
+                let before = self.contexts.root;
+                let task = self.begin_task();
+                self.hang_under_region(u64::MAX);
+                self.openmp.told.push(Some(Begun::Task(task, before)));
+            }
+            status::COMPLETE | status::CANCEL | status::DETACH => {
+                if let Some(Begun::Task(task, root)) = self.openmp.told.pop() {
+                    self.end_task(task);
+                    self.contexts.root = root;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn told_sync(&mut self, args: &Args, from: Caller) {
+        let (kind, end) = (args.raw(0) & 0xffff_ffff, args.raw(1) & 0xffff_ffff);
+        if matches!(kind, sync::REDUCTION | sync::TEAMS) || self.openmp.depth() == 0 {
+            return;
+        }
+        if end == END {
+            if !self.openmp.is_done() {
+                self.told_together(from);
+            }
+        } else if matches!(kind, sync::TASKWAIT | sync::TASKGROUP) {
+            let begun = Begun::Wait(self.openmp.begin_waiting(), clock::now());
+            self.openmp.told.push(Some(begun));
+        } else if kind == sync::REGIONS_END || kind == sync::IMPLICIT && is_at_its_end() {
+            if !self.openmp.is_done() {
+                self.leave_region();
+            }
+        } else {
+            let ctx = self.context_of_told(from);
+            let begun = self.enter_barrier_at(ctx).map(Begun::Barrier);
+            self.openmp.told.push(begun);
+        }
+    }
+
+    /// What was waited for last is there.
+    fn told_together(&mut self, from: Caller) {
+        match self.openmp.told.pop() {
+            Some(Begun::Barrier(ctx)) => self.leave_barrier(ctx),
+            Some(Begun::Wait(before, start)) => {
+                let worked = self.openmp.end_waiting(before);
+                let now = clock::now();
+                self.count_told(from, WaitKind::Tasks, Holder::UNKNOWN, start + worked, now);
+            }
+            _ => {}
+        }
+    }
+
+    fn count_told(&mut self, from: Caller, kind: WaitKind, holder: Holder, start: u64, end: u64) {
+        count(self, kind, holder, start, end, |t| t.context_of_told(from));
+    }
+
+    fn told_wanted(&mut self, args: &Args) {
+        let kind = args.raw(0) & 0xffff_ffff;
+        let tries = matches!(kind, mutex::TEST_LOCK | mutex::TEST_NEST_LOCK);
+        let start = if tries { 0 } else { clock::now() };
+        let thread = self.number;
+        let free = !tries
+            && claim(
+                args.raw(3),
+                Holder {
+                    thread,
+                    address: args.raw(4),
+                },
+            );
+        self.openmp.told.wanted = (start, free);
+    }
+
+    fn told_acquired(&mut self, args: &Args, from: Caller) {
+        let (kind, lock) = (args.raw(0) & 0xffff_ffff, args.raw(1));
+        let (start, free) = std::mem::take(&mut self.openmp.told.wanted);
+        if start != 0 && !free {
+            let (kind, holder) = if kind == mutex::ORDERED {
+                (WaitKind::Ordered, Holder::UNKNOWN)
+            } else {
+                (WaitKind::Critical, locks::other(self, last(lock)))
+            };
+            self.count_told(from, kind, holder, start, clock::now());
+        }
+        let (thread, address) = (self.number, args.raw(2));
+        note_last(lock, Holder { thread, address });
+    }
+}

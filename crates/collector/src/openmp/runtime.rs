@@ -1,0 +1,203 @@
+//! The runtime's functions behind the wrappers.
+//!
+//! A program may see the runtime from everywhere, or only from modules that bring their own, as those of Python
+//! do: then each module's calls go to the runtime that it would have called without us.
+
+use crate::abi;
+use crate::trampoline::OPENMP;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Functions by their row, of one runtime.
+type Functions = [AtomicUsize; OPENMP.len()];
+
+/// Those that everybody sees.
+static REAL: Functions = [const { AtomicUsize::new(0) }; OPENMP.len()];
+
+/// What a module sees that has a runtime of its own.
+struct Local {
+    module: Range,
+    real: Functions,
+}
+
+/// First address and the one behind the last.
+struct Range {
+    start: AtomicU64,
+    end: AtomicU64,
+}
+
+impl Range {
+    const fn empty() -> Self {
+        Self {
+            start: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+        }
+    }
+
+    #[inline]
+    fn holds(&self, address: u64) -> bool {
+        (self.start.load(Ordering::Relaxed)..self.end.load(Ordering::Acquire)).contains(&address)
+    }
+
+    fn set(&self, (start, end): (u64, u64)) {
+        self.end.store(0, Ordering::Release);
+        self.start.store(start, Ordering::Relaxed);
+        self.end.store(end, Ordering::Release);
+    }
+}
+
+/// Modules with a runtime of their own; others are looked up at each call.
+static LOCAL: [Local; 16] = [const {
+    Local {
+        module: Range::empty(),
+        real: [const { AtomicUsize::new(0) }; OPENMP.len()],
+    }
+}; 16];
+
+/// The runtimes that were found.
+static RUNTIMES: [Range; 4] = [const { Range::empty() }; 4];
+
+/// Taken to note a module.
+static NOTING: Mutex<()> = Mutex::new(());
+
+/// A function.
+#[derive(Clone, Copy)]
+pub struct Real {
+    /// Its address; 0 where there is none.
+    pub address: usize,
+    /// Whether its runtime tells of itself what it does (`ompt`), so that the wrapper need not.
+    pub tells: bool,
+}
+
+/// The function behind row `id`, for a call from `caller`.
+#[inline]
+pub fn real(id: usize, caller: u64) -> Real {
+    let everybodys = REAL.get(id).map_or(0, |p| p.load(Ordering::Relaxed));
+    let address = if everybodys == 0 {
+        find(id, caller)
+    } else {
+        everybodys
+    };
+    Real {
+        address,
+        tells: tells(address as u64),
+    }
+}
+
+/// The runtime that tells of itself.
+static TELLS: Range = Range::empty();
+
+/// The runtime that holds `address` tells of itself what it does.
+pub fn note_that_tells(address: u64) {
+    if let Some(range) = range_of(address) {
+        TELLS.set(range);
+        note_runtime(address);
+    }
+}
+
+/// Whether code at `address` is of a runtime that tells of itself. Also for the handler.
+#[inline]
+pub fn tells(address: u64) -> bool {
+    TELLS.holds(address)
+}
+
+#[cold]
+fn find(id: usize, caller: u64) -> usize {
+    let (Some((name, _, _)), Some(everybodys)) = (OPENMP.get(id), REAL.get(id)) else {
+        return 0;
+    };
+    let known = LOCAL.iter().find(|l| l.module.holds(caller));
+    let known = known.and_then(|l| l.real.get(id));
+    let own = known.map_or(0, |p| p.load(Ordering::Relaxed));
+    if own != 0 {
+        return own;
+    }
+    let found = abi::next(name);
+    if found != 0 {
+        note_runtime(found as u64);
+        everybodys.store(found, Ordering::Relaxed);
+        return found;
+    }
+    let found = abi::through(name, caller);
+    if found != 0 {
+        note_runtime(found as u64);
+        note_module(id, caller, found);
+    }
+    found
+}
+
+/// Remembers the runtime that holds a function.
+fn note_runtime(function: u64) {
+    if is_runtime(function) {
+        return;
+    }
+    let _alone = NOTING.lock();
+    let free = RUNTIMES.iter().find(|r| r.end.load(Ordering::Relaxed) == 0);
+    if let (Some(free), Some(range)) = (free, range_of(function)) {
+        free.set(range);
+    }
+}
+
+/// Remembers what a module sees.
+fn note_module(id: usize, caller: u64, found: usize) {
+    let _alone = NOTING.lock();
+    let is_free = |l: &&Local| l.module.end.load(Ordering::Relaxed) == 0;
+    let place = match LOCAL.iter().find(|l| l.module.holds(caller)) {
+        Some(known) => Some(known),
+        None => range_of(caller).and_then(|range| {
+            let free = LOCAL.iter().find(is_free)?;
+            free.real.iter().for_each(|p| p.store(0, Ordering::Relaxed));
+            free.module.set(range);
+            Some(free)
+        }),
+    };
+    if let Some(function) = place.and_then(|p| p.real.get(id)) {
+        function.store(found, Ordering::Relaxed);
+    }
+}
+
+/// Whether code at `address` is a runtime's.
+fn is_runtime(address: u64) -> bool {
+    RUNTIMES.iter().any(|r| r.holds(address))
+}
+
+/// Forgets what was found: libraries have left the process.
+pub fn forget() {
+    REAL.iter().for_each(|p| p.store(0, Ordering::Relaxed));
+    let _alone = NOTING.lock();
+    let modules = LOCAL.iter().map(|l| &l.module);
+    modules.chain(&RUNTIMES).for_each(|r| r.set((0, 0)));
+    // One that tells of itself is ended before it leaves, and begins again as it comes.
+}
+
+/// The module that holds an address.
+fn range_of(address: u64) -> Option<(u64, u64)> {
+    /// The address, and the module's range when it is found.
+    type Search = (u64, Option<(u64, u64)>);
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        data: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: `data` is the search below; `info` is valid during the call, with as many headers as it says.
+        let (search, info, headers) = unsafe {
+            let info = &*info;
+            let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+            (&mut *data.cast::<Search>(), info, headers)
+        };
+        let loaded = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+        let parts =
+            loaded.map(|h| info.dlpi_addr + h.p_vaddr..info.dlpi_addr + h.p_vaddr + h.p_memsz);
+        let (mut all, mut holds) = ((u64::MAX, 0), false);
+        for part in parts {
+            holds |= part.contains(&search.0);
+            all = (all.0.min(part.start), all.1.max(part.end));
+        }
+        search.1 = holds.then_some(all);
+        libc::c_int::from(holds)
+    }
+    let mut search: Search = (address, None);
+    // SAFETY: the callback gets our pair back and is called before this function returns.
+    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut search).cast()) };
+    search.1
+}

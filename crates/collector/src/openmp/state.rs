@@ -1,0 +1,383 @@
+//! Where a thread is: in which region, on its way, waiting or without work.
+//!
+//! A thread may begin regions inside others, to a depth of [`DEPTH`]; deeper ones go unseen. Between two regions
+//! a thread of a team is without work: whatever the runtime does on it then, be it asleep or not, is no sample.
+
+use super::ompt::Told;
+use super::region::{Level, Part, Region};
+use crate::context::NONE;
+use crate::root::Root;
+use crate::team::{Arrival, Stretch};
+use crate::thread::{Caller, Thread};
+use crate::{clock, root};
+use std::sync::atomic::Ordering;
+
+/// Regions inside one another that are seen.
+const DEPTH: usize = 8;
+
+/// What a thread waits for.
+#[derive(Clone, Copy)]
+enum Waiting {
+    /// It does not.
+    No,
+    /// Its team, at a barrier.
+    Barrier(Arrival),
+    /// Its team, at the end of the region.
+    End(&'static Part),
+    /// Something else; so many nanoseconds it has done tasks meanwhile.
+    Else(u64),
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy)]
+struct Now {
+    region: Option<&'static Region>,
+    /// The call that began the region, of the thread's own contexts.
+    team: u32,
+    /// Barriers of the region that it has left.
+    barriers: u32,
+    waiting: Waiting,
+    /// It has nothing to do until the runtime gives it another part.
+    idle: bool,
+}
+
+/// What is put back at the end of a part.
+#[derive(Clone, Copy)]
+struct Frame {
+    before: Now,
+    outer: Stretch,
+    root: Root,
+    /// Where on the stack the part began.
+    stack_pointer: u64,
+}
+
+/// A thread's part in regions.
+pub struct State {
+    levels: [Option<&'static Level>; DEPTH],
+    frames: [Option<Frame>; DEPTH],
+    depth: usize,
+    now: Now,
+    /// What a runtime has told the beginning of.
+    pub(super) told: Told,
+}
+
+/// A wait of another kind than barriers, for [`State::end_waiting`].
+#[derive(Clone, Copy)]
+pub struct Before(Waiting);
+
+/// A task, for [`Thread::end_task`].
+#[derive(Clone, Copy)]
+pub struct Task {
+    before: Now,
+    start: u64,
+}
+
+impl State {
+    /// In no region.
+    pub const fn new() -> Self {
+        Self {
+            levels: [None; DEPTH],
+            frames: [None; DEPTH],
+            depth: 0,
+            now: Now {
+                region: None,
+                team: NONE,
+                barriers: 0,
+                waiting: Waiting::No,
+                idle: false,
+            },
+            told: Told::new(),
+        }
+    }
+
+    /// Regions that the thread is in.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The call that began the region, of the thread's own contexts.
+    pub fn team(&self) -> u32 {
+        self.now.team
+    }
+
+    /// Whether the thread waits for the runtime to give it a part of a region.
+    pub fn idle(&self) -> bool {
+        self.now.idle
+    }
+
+    /// Whether the innermost region was begun by the thread of this number, which is this one.
+    pub fn began_by(&self, number: u32) -> bool {
+        self.depth > 0 && self.now.region.is_some_and(|r| r.origin().thread == number)
+    }
+
+    /// What is needed at this depth.
+    pub(super) fn level(&mut self) -> Option<&'static Level> {
+        self.level_at(self.depth)
+    }
+
+    fn level_at(&mut self, depth: usize) -> Option<&'static Level> {
+        let place = self.levels.get_mut(depth)?;
+        Some(place.get_or_insert_with(|| Box::leak(Box::new(Level::new()))))
+    }
+
+    /// A wait begins in which the runtime may do tasks.
+    pub fn begin_waiting(&mut self) -> Before {
+        Before(std::mem::replace(&mut self.now.waiting, Waiting::Else(0)))
+    }
+
+    /// It ends; gives how much of it went into tasks, nanoseconds.
+    pub fn end_waiting(&mut self, before: Before) -> u64 {
+        match std::mem::replace(&mut self.now.waiting, before.0) {
+            Waiting::Else(worked) => worked,
+            _ => 0,
+        }
+    }
+}
+
+impl Thread {
+    /// Begins a region by the call `from`; `None` where it is not seen.
+    pub(super) fn begin_region(&mut self, from: Caller) -> Option<&'static Region> {
+        let ctx = self.context(from);
+        self.begin_region_at(ctx, from.stack_pointer)
+    }
+
+    /// The same by a call of context `ctx`.
+    pub(super) fn begin_region_at(
+        &mut self,
+        ctx: u32,
+        stack_pointer: u64,
+    ) -> Option<&'static Region> {
+        self.forget_left(stack_pointer);
+        let level = self.openmp.level()?;
+        if ctx == NONE {
+            return None;
+        }
+        level.region.begin(self.origin(ctx));
+        Some(&level.region)
+    }
+
+    /// Regions that were left by `longjmp` are none any more: who calls stands above them on the same stack.
+    fn forget_left(&mut self, stack_pointer: u64) {
+        while let Some(frame) = self.openmp.frame()
+            && frame.stack_pointer <= stack_pointer
+            && self.stands_on(frame.stack_pointer)
+            && self.stands_on(stack_pointer)
+        {
+            self.back_to(self.openmp.depth - 1);
+        }
+    }
+
+    /// The thread begins its part of a region, where it stands at `stack_pointer`; `false` where that is not seen.
+    pub(super) fn join_region(&mut self, region: &'static Region, stack_pointer: u64) -> bool {
+        self.wake();
+        let depth = self.openmp.depth;
+        if depth >= DEPTH {
+            return false;
+        }
+        let team = self.adopt(region.origin());
+        let outer = self.enter_team(team);
+        if let Some(place) = self.openmp.frames.get_mut(depth) {
+            *place = Some(Frame {
+                before: self.openmp.now,
+                outer,
+                root: self.contexts.root,
+                stack_pointer,
+            });
+        }
+        self.openmp.depth = depth + 1;
+        self.openmp.now = Now {
+            region: Some(region),
+            team,
+            barriers: 0,
+            waiting: Waiting::No,
+            idle: false,
+        };
+        true
+    }
+
+    /// A thread without work gets some.
+    fn wake(&mut self) {
+        if self.openmp.now.idle {
+            // What it did last is over.
+            self.openmp.depth = self.openmp.depth.saturating_sub(1);
+            self.openmp.now.idle = false;
+            self.in_mpi.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Call paths hang under the region from here on, without the frames that begin at `cut`.
+    pub(super) fn hang_under_region(&mut self, cut: u64) {
+        self.contexts.root = Root {
+            ctx: self.openmp.now.team,
+            cut,
+        };
+    }
+
+    /// The thread has done its part, and waits for the team.
+    pub(super) fn leave_region(&mut self) {
+        let at = self.openmp.depth.wrapping_sub(1);
+        let (frame, region) = (self.openmp.frame(), self.openmp.now.region);
+        let level = self.openmp.level_at(at);
+        let (Some(frame), Some(level), Some(region)) = (frame, level, region) else {
+            return;
+        };
+        let part = level.part();
+        let arrival = self.leave_team(frame.outer);
+        self.contexts.root = frame.root;
+        self.openmp.now.waiting = Waiting::End(part);
+        let theirs = !self.openmp.began_by(self.number);
+        if theirs {
+            self.openmp.now.idle = true;
+            self.in_mpi.store(true, Ordering::Relaxed);
+        }
+        // From here on the one who began the region may go on.
+        region.add(part, arrival);
+    }
+
+    /// The team is through, says the runtime to the thread that began the region.
+    pub(super) fn end_region(&mut self) {
+        let Now {
+            region,
+            team,
+            waiting,
+            ..
+        } = self.openmp.now;
+        let (Some(region), true) = (region, self.openmp.began_by(self.number)) else {
+            return;
+        };
+        region.settle();
+        let waited = match waiting {
+            Waiting::End(part) => region.wait(part),
+            _ => 0,
+        };
+        self.back_to(self.openmp.depth - 1);
+        self.locked(waited);
+        self.waited_for_all(team, waited);
+    }
+
+    /// Ends what the thread does below a depth, however it got out of it.
+    pub(super) fn back_to(&mut self, depth: usize) {
+        while self.openmp.depth > depth
+            && let Some(frame) = self.openmp.frame()
+        {
+            if !matches!(self.openmp.now.waiting, Waiting::End(_)) {
+                self.leave_team(frame.outer);
+                self.contexts.root = frame.root;
+            }
+            self.openmp.depth -= 1;
+            self.openmp.now = frame.before;
+        }
+    }
+
+    /// Comes to a barrier by the call `from`; gives its context if it is one of a team's.
+    pub(super) fn enter_barrier(&mut self, from: Caller) -> Option<u32> {
+        self.openmp.now.region?;
+        let ctx = self.context(from);
+        self.enter_barrier_at(ctx)
+    }
+
+    /// The same at context `ctx`.
+    pub(super) fn enter_barrier_at(&mut self, ctx: u32) -> Option<u32> {
+        let Now {
+            region,
+            waiting,
+            barriers,
+            team,
+            ..
+        } = self.openmp.now;
+        let region = region.filter(|_| matches!(waiting, Waiting::No))?;
+        let ctx = if ctx == NONE { team } else { ctx };
+        self.barrier_enter(ctx);
+        let arrival = self.arrival();
+        self.openmp.now.waiting = Waiting::Barrier(arrival);
+        region.arrive(barriers, arrival.at);
+        Some(ctx)
+    }
+
+    /// Leaves the barrier.
+    pub(super) fn leave_barrier(&mut self, ctx: u32) {
+        let Now {
+            region,
+            waiting,
+            barriers,
+            ..
+        } = self.openmp.now;
+        let (Some(region), Waiting::Barrier(arrival)) = (region, waiting) else {
+            return;
+        };
+        self.openmp.now.waiting = Waiting::No;
+        self.openmp.now.barriers = barriers.wrapping_add(1);
+        let now = clock::now();
+        let last = region.last(barriers).load(Ordering::Acquire).min(now);
+        self.barrier_left(arrival, Some(last));
+        self.waited_for_all(ctx, now.saturating_sub(arrival.at));
+    }
+
+    /// Runs a task of the region that the thread is in.
+    ///
+    /// # Safety
+    /// The function takes one pointer.
+    pub(super) unsafe fn run_task(&mut self, function: usize, argument: u64) {
+        let begun = self.begin_task();
+        // SAFETY: promised by the caller.
+        unsafe { root::run(self, begun.before.team, function, argument) };
+        self.end_task(begun);
+    }
+
+    /// A task of the region that the thread is in begins.
+    pub(super) fn begin_task(&mut self) -> Task {
+        let before = self.openmp.now;
+        self.openmp.now.waiting = Waiting::No;
+        self.openmp.now.idle = false;
+        if before.idle {
+            self.in_mpi.store(false, Ordering::Relaxed);
+        }
+        let start = match before.waiting {
+            Waiting::No => 0,
+            _ => self.task_begin(),
+        };
+        Task { before, start }
+    }
+
+    /// It ends.
+    pub(super) fn end_task(&mut self, Task { before, start }: Task) {
+        self.openmp.now = before;
+        if before.idle {
+            self.in_mpi.store(true, Ordering::Relaxed);
+        }
+        if !matches!(before.waiting, Waiting::No) {
+            self.task_over(before, start);
+        }
+    }
+
+    /// What was done since `start` was no waiting.
+    fn task_over(&mut self, before: Now, start: u64) {
+        let (now, spent) = self.task_end(start);
+        let wall = now.saturating_sub(start);
+        match (before.waiting, before.region) {
+            (Waiting::Barrier(mut arrival), Some(region)) => {
+                arrival.worked(wall, spent);
+                self.openmp.now.waiting = Waiting::Barrier(arrival);
+                region
+                    .last(before.barriers)
+                    .fetch_max(now, Ordering::AcqRel);
+            }
+            (Waiting::End(part), Some(region)) => region.worked(part, wall, spent, now),
+            (Waiting::Else(worked), _) => self.openmp.now.waiting = Waiting::Else(worked + wall),
+            _ => {}
+        }
+    }
+}
+
+impl State {
+    /// Whether the thread's part of the innermost region is done.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.now.waiting, Waiting::End(_))
+    }
+
+    /// What is put back at the end of the innermost part.
+    fn frame(&self) -> Option<Frame> {
+        let at = self.depth.checked_sub(1)?;
+        self.frames.get(at).copied().flatten()
+    }
+}

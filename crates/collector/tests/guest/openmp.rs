@@ -1,0 +1,188 @@
+//! OpenMP programs under GNU's runtime and LLVM's: what threads of a team do and wait for is told of each of
+//! them, and programs go on as they would.
+
+use crate::case::{Case, alone, under};
+use headwater_model::run::{CtxId, Run, TeamWork, ThreadWait, WaitKind};
+use std::process::Command;
+
+/// Two fifths of the shortest time that a program sleeps: no sleep is shorter, and threads that come late because
+/// the machine is busy come together.
+const HELD_NS: u64 = 16_000_000;
+
+/// The program under each runtime that there is a compiler for.
+fn runtimes(source: &str) -> impl Iterator<Item = (&'static str, Case)> {
+    let gnu = under("openmpi", source, &["-fopenmp"]);
+    let there = Command::new("clang-14").arg("--version").output().is_ok();
+    if !there {
+        eprintln!("{source} was not tested with LLVM's runtime: no clang-14");
+    }
+    let llvm = there.then(|| under("mpich", source, &["-cc=clang-14", "-fopenmp=libomp"]));
+    let all = [("GNU", gnu), ("LLVM", llvm.flatten())];
+    all.into_iter()
+        .filter_map(|(name, case)| Some((name, case?)))
+}
+
+/// Rows of a rank's team whose stretches end at the team's end, or at a barrier of it.
+fn stretches(run: &Run, rank: u32, at_end: bool) -> Vec<&TeamWork> {
+    let rows = run.teams.iter().filter(|t| t.rank == rank);
+    rows.filter(|t| (t.to == t.team) == at_end).collect()
+}
+
+/// Whether a context is `outer` or below it.
+fn is_below(run: &Run, mut ctx: CtxId, outer: CtxId) -> bool {
+    while ctx != outer {
+        match ctx.index().and_then(|i| run.contexts.get(i)) {
+            Some(c) => ctx = c.parent,
+            None => return false,
+        }
+    }
+    true
+}
+
+#[test]
+fn who_comes_late_to_a_barrier_or_the_end_is_waited_for() {
+    let _alone = alone();
+    for (runtime, case) in runtimes("openmp.c") {
+        case.unchanged("", &["barriers"]);
+        let run = case.recorded();
+        for rank in 0..2 {
+            for (at_end, late) in [(false, 1), (true, 0)] {
+                let rows = stretches(&run, rank, at_end);
+                let wait = |late_one: bool| {
+                    let rows = rows.iter().filter(|r| (r.thread == late) == late_one);
+                    rows.map(|r| r.wait_ns).sum::<u64>()
+                };
+                let teams: Vec<_> = rows.iter().map(|r| (r.team, r.from, r.to)).collect();
+                assert!(
+                    teams.len() == 2 && teams[0] == teams[1],
+                    "{runtime}: {rows:?}"
+                );
+                assert!(rows.iter().all(|r| r.count == 3), "{runtime}: {rows:?}");
+                assert!(
+                    wait(false) > 3 * HELD_NS && wait(true) < wait(false) / 2,
+                    "{runtime}: {rows:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_team_computes_hangs_under_the_call_that_began_it() {
+    let _alone = alone();
+    for (runtime, case) in runtimes("openmp.c") {
+        case.unchanged("", &["computes"]);
+        let run = case.recorded();
+        let teams: Vec<CtxId> = stretches(&run, 0, true).iter().map(|t| t.team).collect();
+        assert!(
+            teams.len() == 2 && teams[0] == teams[1],
+            "{runtime}: {teams:?}"
+        );
+        for thread in 0..2 {
+            let samples = run
+                .samples
+                .iter()
+                .filter(|s| (s.rank, s.thread) == (0, thread));
+            let (all, below) = samples.fold((0, 0), |(all, below), s| {
+                let cpu = s.cpu_ns;
+                (
+                    all + cpu,
+                    below
+                        + if is_below(&run, s.ctx, teams[0]) {
+                            cpu
+                        } else {
+                            0
+                        },
+                )
+            });
+            assert!(
+                below > 0 && below * 10 >= all * 9,
+                "{runtime}, thread {thread}: {below} of {all}"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_a_lock_knows_who_held_it_and_where() {
+    let _alone = alone();
+    for (runtime, case) in runtimes("openmp.c") {
+        case.unchanged("", &["locks"]);
+        let run = case.recorded();
+        let of = |kind| {
+            run.waits
+                .iter()
+                .filter(move |w| w.kind == kind && w.rank == 0)
+        };
+        let long: Vec<_> = of(WaitKind::Critical)
+            .filter(|w| w.max_ns > HELD_NS)
+            .collect();
+        assert_eq!(long.len(), 4, "{runtime}: {long:?}");
+        for wait in long {
+            assert_eq!(wait.holder, 1 - wait.thread, "{runtime}: {wait:?}");
+            assert_ne!(wait.holder_ctx, CtxId::NONE, "{runtime}: {wait:?}");
+        }
+        assert!(
+            of(WaitKind::Ordered).any(|w| w.max_ns > HELD_NS),
+            "{runtime}"
+        );
+    }
+}
+
+#[test]
+fn locks_have_other_names_in_fortran() {
+    let _alone = alone();
+    let Some(case) = under("openmpi", "openmp.f90", &["-fopenmp"]) else {
+        return;
+    };
+    case.unchanged("", &[]);
+    let run = case.recorded();
+    let long = |w: &&ThreadWait| w.kind == WaitKind::Critical && w.max_ns > HELD_NS;
+    let long: Vec<_> = run.waits.iter().filter(long).collect();
+    assert_eq!(long.len(), 6, "{long:?}");
+    assert!(long.iter().all(|w| w.holder == 1 - w.thread), "{long:?}");
+}
+
+#[test]
+fn who_does_tasks_in_a_barrier_works() {
+    let _alone = alone();
+    for (runtime, case) in runtimes("openmp.c") {
+        case.unchanged("", &["tasks"]);
+        let run = case.recorded();
+        for rank in 0..2 {
+            let of = |thread| {
+                let rows = run
+                    .teams
+                    .iter()
+                    .filter(move |t| (t.rank, t.thread) == (rank, thread));
+                rows.fold((0, 0, 0), |(wall, locked, wait), t| {
+                    (wall + t.wall_ns, locked + t.locked_ns, wait + t.wait_ns)
+                })
+            };
+            let (one, other) = (of(0), of(1));
+            // What tasks took is work of whoever did them, and of nobody a wait.
+            let worked = one.0 - one.1 + other.0 - other.1;
+            assert!(worked > 16 * 10_000_000, "{runtime}: {one:?} {other:?}");
+            // The other one may have come later than the one that began.
+            let (all, others) = (one.0 + one.2, other.0 + other.2);
+            assert!(others < all + HELD_NS, "{runtime}: {one:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn regions_of_all_kinds_are_as_they_are_unseen() {
+    let _alone = alone();
+    for (runtime, case) in runtimes("openmp.c") {
+        for what in ["nested", "others", "early", "old"] {
+            for around in [
+                "",
+                "export OMP_WAIT_POLICY=active;",
+                "export OMP_CANCELLATION=true;",
+            ] {
+                let out = case.unchanged(around, &[what]);
+                assert!(out.status.success(), "{runtime}: {what} {around}");
+            }
+        }
+    }
+}
