@@ -11,7 +11,7 @@ use std::path::Path;
 const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
 /// Functions of the libc that are wrapped, and why (`guarded::Why`).
-const LIBC: [(&str, &str); 41] = [
+const LIBC: [(&str, &str); 42] = [
     ("nanosleep", "NeverRestarts"),
     ("clock_nanosleep", "NeverRestarts"),
     ("thrd_sleep", "NeverRestarts"),
@@ -26,8 +26,6 @@ const LIBC: [(&str, &str); 41] = [
     ("epoll_wait", "NeverRestarts"),
     ("epoll_pwait", "Masks(4)"),
     ("epoll_pwait2", "Masks(4)"),
-    ("sem_timedwait", "NeverRestarts"),
-    ("sem_clockwait", "NeverRestarts"),
     ("semop", "NeverRestarts"),
     ("semtimedop", "NeverRestarts"),
     ("msgsnd", "NeverRestarts"),
@@ -47,6 +45,9 @@ const LIBC: [(&str, &str); 41] = [
     ("pread64", "Sleeps"),
     ("pwrite64", "Sleeps"),
     ("dlclose", "ClosesLibrary"),
+    ("syscall", "CallsTheSystem"),
+    ("pthread_create", "MakesThread(2)"),
+    ("thrd_create", "MakesThread(1)"),
     ("sigaction", "SetsAction"),
     ("signal", "SetsHandler"),
     ("bsd_signal", "SetsHandler"),
@@ -55,22 +56,67 @@ const LIBC: [(&str, &str); 41] = [
     ("__sysv_signal", "SetsHandler"),
 ];
 
+/// Functions of the libc in which a thread waits for another one, and what they do (`locks::What`).
+const WAITING: [(&str, &str); 30] = [
+    ("pthread_mutex_lock", "MUTEX"),
+    ("pthread_mutex_timedlock", "MUTEX"),
+    ("pthread_mutex_clocklock", "MUTEX"),
+    ("mtx_lock", "C_MUTEX"),
+    ("mtx_timedlock", "C_MUTEX"),
+    ("pthread_rwlock_rdlock", "READ_LOCK"),
+    ("pthread_rwlock_timedrdlock", "READ_LOCK"),
+    ("pthread_rwlock_clockrdlock", "READ_LOCK"),
+    ("pthread_rwlock_wrlock", "WRITE_LOCK"),
+    ("pthread_rwlock_timedwrlock", "WRITE_LOCK"),
+    ("pthread_rwlock_clockwrlock", "WRITE_LOCK"),
+    ("pthread_spin_lock", "SPIN_LOCK"),
+    ("sem_wait", "SEMAPHORE"),
+    ("sem_timedwait", "TIMED_SEMAPHORE"),
+    ("sem_clockwait", "TIMED_SEMAPHORE"),
+    ("pthread_cond_wait", "What::Waits"),
+    ("pthread_cond_timedwait", "What::Waits"),
+    ("pthread_cond_clockwait", "What::Waits"),
+    ("cnd_wait", "What::Waits"),
+    ("cnd_timedwait", "What::Waits"),
+    ("pthread_cond_signal", "What::Lets"),
+    ("pthread_cond_broadcast", "What::Lets"),
+    ("cnd_signal", "What::Lets"),
+    ("cnd_broadcast", "What::Lets"),
+    ("sem_post", "What::Lets"),
+    ("pthread_join", "What::Joins"),
+    ("pthread_timedjoin_np", "What::Joins"),
+    ("pthread_clockjoin_np", "What::Joins"),
+    ("thrd_join", "What::Joins"),
+    ("pthread_barrier_wait", "What::Meets"),
+];
+
+/// Those of them that take a lock and have no other argument: they have a shorter way.
+const ONLY_LOCK: [(&str, &str); 5] = [
+    ("pthread_mutex_lock", "to_mutex"),
+    ("mtx_lock", "to_mutex"),
+    ("pthread_rwlock_rdlock", "to_lock"),
+    ("pthread_rwlock_wrlock", "to_lock"),
+    ("pthread_spin_lock", "to_lock"),
+];
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=build/openmp.rs");
     let mut out = String::new();
-    let mut wrapper = |symbol: &str, code: usize, way: &str| {
+    let mut wrapper = |symbol: &str, code: usize, jump: &str, way: &str| {
         writeln!(
             out,
-            "/// Wrapper, see `trampoline`.\n#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    jump!({code}, {way})\n}}"
+            "/// Wrapper, see `trampoline`.\n#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    {jump}!({code}, {way})\n}}"
         )
         .expect("writing to a string succeeds");
     };
-    for (id, (name, _)) in LIBC.iter().enumerate() {
-        wrapper(name, 7 << 16 | id, "common");
+    for (id, (name, _)) in WAITING.iter().enumerate() {
+        let short = ONLY_LOCK.iter().find(|(lock, _)| lock == name);
+        let way = short.map_or("to_wait", |(_, way)| way);
+        wrapper(name, id, "jump", way);
     }
     for (id, (name, _, _)) in OPENMP.iter().enumerate() {
-        wrapper(name, 8 << 16 | id, "common");
+        wrapper(name, 8 << 16 | id, "jump", "common");
     }
     let mut ompt = String::new();
     for (id, (number, event)) in OMPT.iter().enumerate() {
@@ -82,9 +128,20 @@ fn main() {
         )
         .expect("writing to a string succeeds");
     }
+    for (id, (name, why)) in LIBC.iter().enumerate() {
+        let jump = match *why {
+            "CallsTheSystem" => "jump_if_lock",
+            _ => "jump",
+        };
+        wrapper(name, 7 << 16 | id, jump, "common");
+    }
     let openmp: String = OPENMP
         .iter()
         .map(|(name, count, does)| format!("(c\"{name}\", {count}, {does}), "))
+        .collect();
+    let waiting: String = WAITING
+        .iter()
+        .map(|(name, what)| format!("(c\"{name}\", {what}), "))
         .collect();
     let libc: String = LIBC
         .iter()
@@ -96,10 +153,10 @@ fn main() {
             headwater_mpi_abi::Class::Control => "passing_on",
             _ => "common",
         };
-        wrapper(function.name, id, way);
+        wrapper(function.name, id, "jump", way);
         for (kind, ending) in FORTRAN.iter().enumerate() {
             let symbol = format!("{}{ending}", function.name.to_lowercase());
-            wrapper(&symbol, (kind + 1) << 16 | id, way);
+            wrapper(&symbol, (kind + 1) << 16 | id, "jump", way);
         }
         writeln!(names, "c\"{0}\", c\"P{0}\",", function.name)
             .expect("writing to a string succeeds");
@@ -120,6 +177,12 @@ fn main() {
         out,
         "/// Wrapped functions of GNU's OpenMP runtime, their arguments, and what they do.\npub static OPENMP: [(&std::ffi::CStr, usize, crate::openmp::Does); {}] = {{ use crate::openmp::{{Does::*, Section::*}}; use headwater_model::run::WaitKind::{{Condition, Ordered, Tasks}}; [{openmp}] }};",
         OPENMP.len()
+    )
+    .expect("writing to a string succeeds");
+    writeln!(
+        out,
+        "/// Functions in which threads wait for one another, and what they do.\npub static WAITING: [(&std::ffi::CStr, What); {}] = [{waiting}];",
+        WAITING.len()
     )
     .expect("writing to a string succeeds");
     let count = headwater_mpi_abi::FUNCTIONS.len();

@@ -107,6 +107,17 @@ pub fn next(name: &CStr) -> usize {
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
 }
 
+/// The same, of the newest version of those that a function has had: without one, the oldest is found.
+pub fn next_newest(name: &CStr) -> usize {
+    /// Of condition variables, on x86-64.
+    const NEWER: &CStr = c"GLIBC_2.3.2";
+    // SAFETY: C strings; looking up in the objects behind this one.
+    match unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), NEWER.as_ptr()) as usize } {
+        0 => next(name),
+        found => found,
+    }
+}
+
 /// An address in an object that sees MPI, where the program opened it for itself.
 static SEES_MPI: AtomicUsize = AtomicUsize::new(0);
 

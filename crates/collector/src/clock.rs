@@ -68,6 +68,19 @@ pub fn thread_cpu() -> u64 {
     system(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// CPU time of a thread of this process, by its number in the system, nanoseconds.
+pub fn cpu_of(tid: libc::pid_t) -> Option<u64> {
+    let cpu = system(clock_of(tid));
+    (cpu > 0).then_some(cpu)
+}
+
+/// The clock of a thread's CPU time, as the kernel makes its number of the thread's.
+pub fn clock_of(tid: libc::pid_t) -> libc::clockid_t {
+    /// `CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED`
+    const THREADS_TIME: libc::clockid_t = 4 | 2;
+    (!tid << 3) | THREADS_TIME
+}
+
 /// CPU time of the process, nanoseconds.
 pub fn process_cpu() -> u64 {
     system(libc::CLOCK_PROCESS_CPUTIME_ID)

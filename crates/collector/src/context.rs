@@ -66,6 +66,17 @@ fn elsewhere(slots: &[(u64, u64)]) -> bool {
         || ask(addresses, words) && words.iter().zip(slots).all(|(w, (_, value))| w == value)
 }
 
+/// Where the path of a call begins.
+fn start_of(from: Caller) -> Start {
+    Start {
+        ip: from.return_address,
+        returned: true,
+        sp: from.stack_pointer,
+        fp: from.frame_pointer,
+        lr: 0,
+    }
+}
+
 /// Contexts of one thread.
 pub struct Contexts {
     table: Table<ContextRow>,
@@ -133,14 +144,7 @@ impl Contexts {
     #[cold]
     fn unwind_call(&mut self, tables: &Tables, at: usize, from: Caller) -> u32 {
         self.unwound += 1;
-        let start = Start {
-            ip: from.return_address,
-            returned: true,
-            sp: from.stack_pointer,
-            fp: from.frame_pointer,
-            lr: 0,
-        };
-        let ctx = self.of_path(tables, start, 0);
+        let ctx = self.of_path(tables, start_of(from), 0);
         let len = self.path.len.min(DEEPEST);
         let above = len.saturating_sub(1);
         if above <= KEPT
@@ -192,6 +196,24 @@ impl Contexts {
         ctx
     }
 
+    /// The context of a call that was made before anything was recorded, and of whose stack these words, from its
+    /// stack pointer on, are left.
+    pub fn of_kept(&mut self, tables: &Tables, from: Caller, words: &[u64]) -> u32 {
+        let word = |address: u64| {
+            let offset = address.checked_sub(from.stack_pointer)?;
+            let at = usize::try_from(offset / 8).ok()?;
+            words.get(at).filter(|_| offset.is_multiple_of(8)).copied()
+        };
+        let (cache, path) = (&mut self.cache, &mut *self.path);
+        tables.walk_with(start_of(from), u64::MAX, cache, path, word);
+        self.intern(NONE, 0)
+    }
+
+    /// The stack of the thread, where another one has made this.
+    pub fn set_stack(&mut self, stack: Stack) {
+        self.stack = stack;
+    }
+
     /// The path in hand under `parent`, outermost first; `exact` marks the innermost address.
     fn intern(&mut self, parent: u32, exact: u32) -> u32 {
         let mut parent = parent;
@@ -218,14 +240,12 @@ impl Contexts {
         self.table.find_or_push(hash, |r| *r == row, || row)
     }
 
-    #[allow(dead_code)] // Its callers follow.
     /// A context that is a return address without callers; 0 is none.
     pub fn place(&mut self, address: u64) -> u32 {
         let known = if address == 0 { None } else { Some(address) };
         known.and_then(|a| self.row(a, NONE, 0)).unwrap_or(NONE)
     }
 
-    #[allow(dead_code)] // Its callers follow.
     /// A context for others to adopt; `thread` is the number of this one.
     pub fn origin(&self, ctx: u32, thread: u32) -> Origin {
         Origin {
@@ -235,7 +255,6 @@ impl Contexts {
         }
     }
 
-    #[allow(dead_code)] // Its callers follow.
     /// Another thread's context as one of this thread's, whose number is `me`.
     pub fn adopt(&mut self, origin: Origin, me: u32) -> u32 {
         if origin.thread == me || origin.ctx == NONE {

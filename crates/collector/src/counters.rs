@@ -63,10 +63,16 @@ pub enum Scope {
     Everything,
 }
 
-/// Opens an event of the calling thread; negative where that is not to be had. After each `period`
+/// Opens an event of the thread `tid`, 0 for the calling one; negative where that is not to be had. After each `period`
 /// events there is a signal, unless that is 0; `leader` is -1 or the descriptor of the group's first
 /// event.
-pub fn open(event: &Event, period: u64, leader: libc::c_int, scope: Scope) -> libc::c_int {
+pub fn open(
+    event: &Event,
+    period: u64,
+    leader: libc::c_int,
+    scope: Scope,
+    tid: libc::pid_t,
+) -> libc::c_int {
     let attributes = Attributes {
         kind: event.1,
         size: size_of::<Attributes>() as u32,
@@ -86,11 +92,23 @@ pub fn open(event: &Event, period: u64, leader: libc::c_int, scope: Scope) -> li
         libc::syscall(
             libc::SYS_perf_event_open,
             &attributes,
-            0,
+            tid,
             -1,
             leader,
             CLOSE_ON_EXEC,
         ) as libc::c_int
+    }
+}
+
+/// Closes an event, if the descriptor is still one: a program may close what it does not know.
+pub fn close(event: libc::c_int) {
+    const IOC_ID: libc::c_ulong = 0x8008_2407;
+    let mut id = 0u64;
+    // SAFETY: the kernel writes a number where it knows the request.
+    unsafe {
+        if libc::ioctl(event, IOC_ID as _, &mut id) == 0 {
+            libc::close(event);
+        }
     }
 }
 
@@ -114,10 +132,10 @@ impl Group {
     };
 
     /// Opens as many of `events`, from the first on, as there are.
-    fn open(events: &[Event]) -> Self {
+    fn open(events: &[Event], tid: libc::pid_t) -> Self {
         let mut this = Self::NONE;
         for (i, event) in events.iter().enumerate() {
-            let fd = open(event, 0, this.descriptors[0], Scope::User);
+            let fd = open(event, 0, this.descriptors[0], Scope::User, tid);
             if fd < 0 {
                 break;
             }
@@ -129,8 +147,7 @@ impl Group {
 
     fn close(self) {
         for fd in self.descriptors.into_iter().take(self.members) {
-            // SAFETY: our own descriptor.
-            unsafe { libc::close(fd) };
+            close(fd);
         }
     }
 
@@ -187,10 +204,10 @@ impl Counters {
         }
     }
 
-    /// Begins to count.
-    pub fn start(&mut self) {
+    /// Begins to count for the thread `tid`.
+    pub fn start(&mut self, tid: libc::pid_t) {
         let had = HAD.load(Ordering::Relaxed).count_ones() as usize;
-        self.group = Group::open(PROCESSOR.get(..had).unwrap_or(&[]));
+        self.group = Group::open(PROCESSOR.get(..had).unwrap_or(&[]), tid);
         if self.group.members < had {
             process::say(
                 "Some threads have no hardware counters, because no more could be opened; theirs stand at zero.",
@@ -198,6 +215,11 @@ impl Counters {
         }
         self.kernel_growth(0);
         self.rebase();
+    }
+
+    /// Ends counting.
+    pub fn stop(&mut self) {
+        std::mem::replace(&mut self.group, Group::NONE).close();
     }
 
     /// Forgets what was counted until now: it was not the program's computation.
@@ -247,7 +269,7 @@ impl Counters {
 
 /// Finds out which counters there are, and writes their names into the spool.
 pub fn name() {
-    let group = Group::open(&PROCESSOR);
+    let group = Group::open(&PROCESSOR, 0);
     // A counter that exists but is never given to this thread shows no time.
     let counting = group.read().is_some_and(|r| r.values[0] > 0);
     let had = if counting { group.members } else { 0 };
@@ -277,7 +299,7 @@ mod tests {
     fn a_group_counts_over_the_time_of_its_thread() {
         const PAGE_FAULTS: Event = Event("page_faults", 1, 2);
         const MINOR_FAULTS: Event = Event("minor_faults", 1, 5);
-        let group = Group::open(&[PAGE_FAULTS, MINOR_FAULTS]);
+        let group = Group::open(&[PAGE_FAULTS, MINOR_FAULTS], 0);
         let Some(before) = group.read() else {
             eprintln!("performance events are not permitted here: not tested");
             return;
@@ -294,7 +316,7 @@ mod tests {
     #[test]
     fn what_was_counted_is_brought_to_the_time_of_the_sample() {
         let mut counters = Counters::new();
-        counters.group = Group::open(&[Event("task_clock", 1, 1)]);
+        counters.group = Group::open(&[Event("task_clock", 1, 1)], 0);
         if counters.group.read().is_none() {
             return;
         }

@@ -5,10 +5,11 @@ use crate::comms;
 use crate::finalize;
 use crate::guarded;
 use crate::links;
+use crate::locks;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
-use crate::{abi, openmp, pause, process, shared, thread, tree, weak};
+use crate::{abi, birth, openmp, pause, process, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -32,6 +33,7 @@ static START: extern "C" fn() = start;
 extern "C" fn start() {
     crate::clock::start();
     guarded::find();
+    locks::find();
 }
 
 /// In a child after `fork`, nothing is recorded: the file is the parent's.
@@ -237,9 +239,10 @@ fn record(
 fn init(real: usize, args: &Args) -> i32 {
     let _ = std::panic::catch_unwind(weak::undo);
     // SAFETY: the library's own function for these arguments.
-    let result = unsafe { args.call(real) };
+    let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
     // A Fortran `mpi_init` may come by here twice, through its C twin.
-    if !BEGUN.swap(true, Ordering::AcqRel) && std::panic::catch_unwind(begin).is_err() {
+    if !BEGUN.swap(true, Ordering::AcqRel) && std::panic::catch_unwind(|| begin(&threads)).is_err()
+    {
         process::RECORDING.store(false, Ordering::Release);
     }
     result
@@ -274,7 +277,7 @@ fn told(name: &str) -> i32 {
     told
 }
 
-fn begin() {
+fn begin(threads: &[libc::pid_t]) {
     if told("MPI_Initialized") == 0 {
         return;
     }
@@ -305,6 +308,9 @@ fn begin() {
         process::give_up();
     }
     finalize::agree_to_merge(ready);
+    if ready {
+        birth::record_those_there(threads);
+    }
     thread::start();
 }
 

@@ -2,11 +2,12 @@
 //! time know nothing, and calls that would take away what sampling stands on.
 
 use crate::args::Args;
+use crate::birth;
 use crate::process;
 use crate::sampler;
 use crate::thread::{self, Caller, WORTH_NOTING};
 use crate::trampoline::LIBC;
-use crate::{abi, clock, pause};
+use crate::{abi, clock, locks, pause};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Why a function is wrapped.
@@ -22,6 +23,10 @@ pub enum Why {
     WaitsFor,
     /// It takes a library out of the process, into which our unwind tables point.
     ClosesLibrary,
+    /// It makes a thread, whose start routine is the argument of this number.
+    MakesThread(u8),
+    /// It may wait for the kernel's lock.
+    CallsTheSystem,
     /// It may replace our handler: `sigaction`.
     SetsAction,
     /// It may replace our handler: `signal`.
@@ -36,6 +41,23 @@ pub fn find() {
     for (place, (name, _)) in REAL.iter().zip(LIBC) {
         place.store(abi::next(name), Ordering::Relaxed);
     }
+    SYSTEM_CALL.store(abi::next(c"syscall"), Ordering::Release);
+}
+
+/// The libc's `syscall`; 0 before [`find`].
+pub static SYSTEM_CALL: AtomicUsize = AtomicUsize::new(0);
+
+/// Calls the libc's `syscall`, which takes a number and six arguments: one more than there are registers.
+fn call_the_system(real: usize, args: &Args, from: Caller) -> i64 {
+    type Function = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64) -> i64;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the word on the stack at the call, which is there whether it is meant or not.
+    let last = unsafe { (from.stack_pointer as *const u64).read() };
+    #[cfg(target_arch = "aarch64")]
+    let last = args.raw(6);
+    let [n, a, b, c, d, e] = [0, 1, 2, 3, 4, 5].map(|at| args.raw(at));
+    // SAFETY: the libc's own function, with what the program passed.
+    unsafe { std::mem::transmute::<usize, Function>(real)(n, a, b, c, d, e, last) }
 }
 
 /// The libc's function behind a wrapper.
@@ -61,6 +83,11 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         Some(Why::NeverRestarts) => return asleep(real, args, from, true),
         Some(Why::Masks(at)) => return with_set(real, args, from, at, libc::sigaddset),
         Some(Why::WaitsFor) => return with_set(real, args, from, 0, libc::sigdelset),
+        Some(Why::MakesThread(at)) => return birth::create(real, args, from, at),
+        Some(Why::CallsTheSystem) => {
+            let go = || call_the_system(real, args, from);
+            return locks::system_call(from, args.raw(1), args.raw(2), go);
+        }
         Some(Why::SetsAction) => sampler::set_action(args.raw(0), args.raw(1), args.raw(2)),
         Some(Why::SetsHandler) => sampler::set_handler(args.raw(0), args.raw(1)),
         Some(Why::ClosesLibrary) => {
@@ -96,12 +123,13 @@ fn with_set(
 }
 
 /// Our signal waits as long as this lives, also where an exception or a cancellation ends that.
-struct Held {
+pub struct Held {
     before: libc::sigset_t,
 }
 
 impl Held {
-    fn new() -> Self {
+    /// From now on.
+    pub fn new() -> Self {
         // SAFETY: sets of our own, filled by the calls.
         unsafe {
             let mut ours: libc::sigset_t = std::mem::zeroed();

@@ -19,6 +19,7 @@
 mod abi;
 mod align;
 mod args;
+mod birth;
 mod clock;
 mod comms;
 mod completion;
@@ -29,6 +30,7 @@ mod epochs;
 mod finalize;
 mod guarded;
 mod links;
+mod locks;
 mod memory;
 mod meter;
 mod modules;
@@ -39,8 +41,8 @@ mod polls;
 mod process;
 mod requests;
 mod roles;
-#[allow(dead_code)] // Its callers follow.
 mod root;
+mod roster;
 mod sampler;
 mod shape;
 mod shared;
@@ -55,7 +57,6 @@ mod trampoline;
 mod tree;
 mod unwind;
 mod volume;
-#[allow(dead_code)] // Its callers follow.
 mod waits;
 mod weak;
 mod window;

@@ -80,6 +80,16 @@ pub fn run_delay(file: libc::c_int) -> u64 {
         })
 }
 
+/// Whether a descriptor is still one of a file that says as much: a program may close what it does not know.
+pub fn is_schedstat(file: libc::c_int) -> bool {
+    const PROC: libc::c_long = 0x9fa0;
+    // SAFETY: a zeroed structure is filled by the call.
+    unsafe {
+        let mut of: libc::statfs = std::mem::zeroed();
+        libc::fstatfs(file, &mut of) == 0 && of.f_type as libc::c_long == PROC
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use crate::openmp;
 use crate::spool::Spool;
 use crate::unwind::Tables;
 use crate::{clock, pause};
-use headwater_format::spool::layout::UNKNOWN_NAME;
+use headwater_format::spool::layout::{self, UNKNOWN_NAME};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -44,6 +44,9 @@ pub fn with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
 pub fn say(note: &str) {
     with_spool(|spool| {
         let notes = &mut spool.header().notes;
+        if layout::text(notes).lines().any(|said| said == note) {
+            return Some(());
+        }
         let used = notes.iter().position(|b| *b == 0).unwrap_or(notes.len());
         let text = if used == 0 {
             note.to_string()
@@ -60,7 +63,7 @@ pub fn host() -> String {
     let mut name = [0u8; 64];
     // SAFETY: the buffer and its length.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
-    headwater_format::spool::layout::text(&name)
+    layout::text(&name)
 }
 
 /// Where to spool: said by the launcher, or beside the program when loaded by hand.
@@ -316,6 +319,7 @@ pub fn look_at_modules() {
 pub fn end() {
     RECORDING.store(false, Ordering::Release);
     let stopped = STOPPED.swap(false, Ordering::AcqRel);
+    crate::thread::settle();
     if stopped {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");
     }

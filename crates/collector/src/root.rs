@@ -68,9 +68,12 @@ pub unsafe fn run(t: *mut Thread, ctx: u32, function: usize, argument: u64) -> u
 }
 
 /// Calls the function with the argument, and first writes where its return address will be.
+///
+/// # Safety
+/// The function takes one pointer, and the place can be written to.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) -> u64 {
+pub unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) -> u64 {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "push rbp",
@@ -93,7 +96,7 @@ unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) 
 /// The same; the unwinder takes the word below the caller's frame for the slot.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
-unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) -> u64 {
+pub unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) -> u64 {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "stp x29, x30, [sp, #-16]!",

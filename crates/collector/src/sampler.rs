@@ -9,6 +9,7 @@ use crate::pause;
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
 use crate::unwind::Start;
+use crate::{birth, clock, roster};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 
@@ -69,13 +70,11 @@ impl State {
         }
     }
 
-    /// Starts sampling the calling thread: by the performance event of its own clock, which is exact
-    /// to the nanosecond, or where that is not permitted by a CPU time timer, which fires at ticks of
-    /// the kernel only.
-    pub fn start(&mut self) {
+    /// Starts sampling the thread with this number: by the performance event of its own clock, which is
+    /// exact to the nanosecond, or where that is not permitted by a CPU time timer, which fires at ticks
+    /// of the kernel only.
+    pub fn start(&mut self, tid: libc::pid_t) {
         INSTALL.call_once(install);
-        // SAFETY: a plain query.
-        let tid = unsafe { libc::syscall(libc::SYS_gettid) } as libc::pid_t;
         self.random ^= (tid as u64) << 20;
         if !self.start_event(tid) && !self.start_timer(tid) {
             process::say(
@@ -88,7 +87,19 @@ impl State {
                 "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them.",
             );
         }
-        self.counters.start();
+        self.counters.start(tid);
+    }
+
+    /// Ends sampling.
+    pub fn stop(&mut self) {
+        if self.event >= 0 {
+            counters::close(self.event);
+        } else if !self.timer.is_null() {
+            // SAFETY: our own timer.
+            unsafe { libc::timer_delete(self.timer) };
+        }
+        (self.event, self.timer) = (-1, std::ptr::null_mut());
+        self.counters.stop();
     }
 
     fn start_event(&mut self, tid: libc::pid_t) -> bool {
@@ -103,7 +114,7 @@ impl State {
         // A period that ends inside the kernel is lost to an event that leaves the kernel out, and its
         // time goes to wherever the next one ends; otherwise the signal comes when the kernel returns,
         // which is where the page fault or the system call is.
-        let open = |scope| counters::open(&CPU_TIME, usual_period(0), -1, scope);
+        let open = |scope| counters::open(&CPU_TIME, usual_period(self.taken), -1, scope, tid);
         let fd = match open(Scope::Everything) {
             fd if fd < 0 => open(Scope::User),
             fd => fd,
@@ -136,9 +147,9 @@ impl State {
             event.sigev_signo = SIGNAL;
             event.sigev_value.sival_ptr = marker();
             event.sigev_notify_thread_id = tid;
-            let clock = libc::CLOCK_THREAD_CPUTIME_ID;
+            let clock = clock::clock_of(tid);
             libc::timer_create(clock, &mut event, &mut self.timer) == 0
-                && self.set_timer(usual_period(0))
+                && self.set_timer(usual_period(self.taken))
         }
     }
 
@@ -254,9 +265,8 @@ unsafe extern "C" fn handler(
     // SAFETY: the kernel passes valid pointers to a handler with SA_SIGINFO; errno is restored.
     unsafe {
         let errno = *libc::__errno_location();
-        let at = thread::current();
-        let t = at.as_mut();
-        if !from_us(info, t.as_deref()) {
+        let t = recording_of(info);
+        if t.is_none() && !from_a_timer(info) {
             pass_on(number, info, context);
         } else if let Some(t) = t {
             // Signals in a pause are no reason for fewer samples behind it.
@@ -282,21 +292,36 @@ unsafe extern "C" fn handler(
     }
 }
 
-/// Whether a signal is one of ours.
-unsafe fn from_us(info: *mut libc::siginfo_t, t: Option<&Thread>) -> bool {
+/// Whether a signal comes from a timer of ours.
+unsafe fn from_a_timer(info: *mut libc::siginfo_t) -> bool {
+    // SAFETY: the kernel's structure; what is read is there for this kind of signal.
+    unsafe { (*info).si_code == libc::SI_TIMER && (*info).si_value().sival_ptr == marker() }
+}
+
+/// The recording that a signal is for, the calling thread's; `None` where the signal is not ours.
+unsafe fn recording_of(info: *mut libc::siginfo_t) -> Option<&'static mut Thread> {
     /// `POLL_IN` and `POLL_HUP`
     const EVENT_CODES: [libc::c_int; 2] = [1, 6];
     // The kernel's union begins behind three ints and padding: timer number and overrun, or band and
     // descriptor.
-    // SAFETY: within siginfo_t for these kinds of signal.
+    // SAFETY: within siginfo_t for these kinds of signal; recordings are never freed.
     unsafe {
-        let code = (*info).si_code;
-        if code == libc::SI_TIMER && (*info).si_value().sival_ptr == marker() {
-            return true;
-        }
+        let timer = from_a_timer(info);
+        let event = EVENT_CODES.contains(&(*info).si_code);
         let descriptor = info.cast::<libc::c_int>().add(6).read();
-        let event = t.map_or(-1, |t| t.sampler.event);
-        EVENT_CODES.contains(&code) && event >= 0 && event == descriptor
+        let sends = |t: &&mut Thread| {
+            timer || event && t.sampler.event >= 0 && t.sampler.event == descriptor
+        };
+        let mut own = thread::current();
+        if own.is_null() {
+            own = birth::take_up();
+        }
+        if let Some(t) = own.as_mut().filter(sends) {
+            return Some(t);
+        }
+        // A thread that was there before us and never came by here.
+        let afar = roster::of_tid(thread::tid()).filter(|_| timer || event);
+        afar.and_then(|t| t.as_mut()).filter(sends)
     }
 }
 
@@ -311,6 +336,7 @@ fn take(t: &mut Thread, context: *mut libc::c_void) {
     let mut growth = [0; counters::MOST];
     if t.sampler.taken.is_multiple_of(REDRAW) {
         let delay = t.run_delay();
+        t.delayed(delay);
         let (kernel, moved) = t.sampler.counters.kernel_growth(delay);
         growth = kernel;
         if moved {

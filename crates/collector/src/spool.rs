@@ -20,6 +20,9 @@ const PAGE: u64 = 4096;
 /// Bytes of a table that have room on the disk from the start.
 pub const FIRST_BYTES: u64 = 1 << 16;
 
+/// The same of a table that most threads hardly fill.
+pub const FEW_BYTES: u64 = 1 << 13;
+
 /// Bytes of memory that putting the data together takes beside them.
 const ROOM: usize = 1 << 20;
 
@@ -47,6 +50,12 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// No file.
+    pub const NONE: Self = Self {
+        fd: -1,
+        which: (0, 0),
+    };
+
     fn new(fd: RawFd) -> Option<Self> {
         identity(fd).map(|which| Self { fd, which })
     }
@@ -161,9 +170,20 @@ impl Spool {
 
     /// Adds a table of `capacity` rows for `thread` that can be searched if it is `indexed`.
     pub fn table<R: Row>(&mut self, thread: u32, capacity: u32, indexed: bool) -> Option<Table<R>> {
-        let (rows, desc) = self.rows(thread, capacity, FIRST_BYTES)?;
+        self.table_from(thread, capacity, indexed, FIRST_BYTES)
+    }
+
+    /// The same with `first` bytes that have room from the start.
+    pub fn table_from<R: Row>(
+        &mut self,
+        thread: u32,
+        capacity: u32,
+        indexed: bool,
+        first: u64,
+    ) -> Option<Table<R>> {
+        let (rows, desc) = self.rows(thread, capacity, first)?;
         // SAFETY: fresh room in the file that nobody else is given.
-        Some(unsafe { Table::new(self.file, rows, desc, indexed) })
+        Some(unsafe { Table::new(self.file, rows, desc, indexed, first) })
     }
 
     fn rows<R: Row>(

@@ -9,13 +9,16 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// One that is not known.
+    pub const NONE: Self = Self { low: 0, end: 0 };
+
     /// The calling thread's.
     pub fn own() -> Self {
         // SAFETY: a zeroed attribute is filled by the call and then freed; the answer is plain numbers.
         unsafe {
             let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
             if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-                return Self { low: 0, end: 0 };
+                return Self::NONE;
             }
             let (mut base, mut size) = (std::ptr::null_mut(), 0);
             libc::pthread_attr_getstack(&attributes, &mut base, &mut size);
@@ -87,6 +90,32 @@ pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
     n == addresses.len() && read == 8 * n as i64
 }
 
+/// The words of this process from `address` on, zero from where the stack ends.
+pub fn words_from<const N: usize>(address: u64) -> [u64; N] {
+    let mut words = [0; N];
+    let to = libc::iovec {
+        iov_base: words.as_mut_ptr().cast(),
+        iov_len: size_of_val(&words),
+    };
+    let from = libc::iovec {
+        iov_base: address as *mut libc::c_void,
+        iov_len: size_of_val(&words),
+    };
+    // SAFETY: as above.
+    unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            &to,
+            1usize,
+            &from,
+            1usize,
+            0usize,
+        )
+    };
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,7 +128,7 @@ mod tests {
         assert!(ask(&[address], &mut words[..1]), "{words:?}");
         assert_eq!(words[0], 7);
         assert!(!ask(&[address, 64], &mut words));
-        let foreign = Stack { low: 0, end: 0 };
+        let foreign = Stack::NONE;
         assert!(foreign.word(address, address & !7).is_some());
         assert_eq!(foreign.word(64, 64), None);
     }

@@ -5,7 +5,7 @@
 //! of many ranks must not ask for what it will not need.
 
 use crate::process;
-use crate::spool::{FIRST_BYTES, Opened};
+use crate::spool::{FEW_BYTES, Opened};
 use headwater_format::spool::layout::{Desc, Row};
 
 /// A table of one thread.
@@ -50,7 +50,8 @@ impl<R: Row> Later<R> {
     #[inline]
     pub fn table(&mut self, number: u32, capacity: u32) -> Option<&mut Table<R>> {
         if self.table.is_none() && !self.refused {
-            self.table = process::with_spool(|spool| spool.table(number, capacity, true));
+            self.table =
+                process::with_spool(|spool| spool.table_from(number, capacity, true, FEW_BYTES));
             self.refused = self.table.is_none();
         }
         self.table.as_mut()
@@ -61,9 +62,14 @@ impl<R: Row> Table<R> {
     /// Takes a table at `rows` in `file`, described by `desc`; `indexed` tables can be searched.
     ///
     /// # Safety
-    /// Addresses for `capacity` rows are mapped to the file, whose first [`FIRST_BYTES`] there have
-    /// room, and both pointers stay valid and unshared with other writers as long as the table lives.
-    pub unsafe fn new(file: Opened, rows: *mut R, desc: *mut Desc, indexed: bool) -> Self {
+    /// Addresses for `capacity` rows are mapped to the file, whose `first` bytes there have room, and both pointers stay valid and unshared with other writers as long as the table lives.
+    pub unsafe fn new(
+        file: Opened,
+        rows: *mut R,
+        desc: *mut Desc,
+        indexed: bool,
+        first: u64,
+    ) -> Self {
         // SAFETY: promised by the caller.
         let capacity = unsafe { (*desc).capacity } as usize;
         let slots = if indexed {
@@ -76,7 +82,18 @@ impl<R: Row> Table<R> {
             desc,
             index: vec![0; slots].into_boxed_slice(),
             file,
-            ready: (FIRST_BYTES / size_of::<R>() as u64).min(capacity as u64) as u32,
+            ready: (first / size_of::<R>() as u64).min(capacity as u64) as u32,
+        }
+    }
+
+    /// A table without room, in no file.
+    pub fn nowhere() -> Self {
+        Self {
+            rows: std::ptr::NonNull::dangling().as_ptr(),
+            desc: Box::into_raw(Box::default()),
+            index: Box::default(),
+            file: Opened::NONE,
+            ready: 0,
         }
     }
 

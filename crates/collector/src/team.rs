@@ -86,6 +86,16 @@ impl Teams {
             arrived: Arrival::NONE,
         }
     }
+
+    /// Whether the thread is in one.
+    pub fn in_one(&self) -> bool {
+        self.now.team != NONE
+    }
+
+    /// The thread has ended, wherever it was.
+    pub fn forget(&mut self) {
+        (self.now, self.arrived) = (Stretch::NONE, Arrival::NONE);
+    }
 }
 
 /// A thread's arrival at a point where its team comes together.

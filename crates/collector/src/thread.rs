@@ -5,9 +5,11 @@
 //! one cannot hold a preemption that matters. Time off the core since the last reading then belongs to
 //! the interval just ended; the scheduler's own statistics tell waiting for a core from being asleep.
 
+mod life;
 mod pauses;
 mod tally;
 
+pub use life::{begin, settle, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
 
 use crate::context::{Contexts, NONE};
@@ -21,12 +23,12 @@ use crate::table::{Table, mix2};
 use crate::team::Teams;
 use crate::waits::Waits;
 use crate::window::Windows;
-use crate::{clock, memory, openmp, pause, sampler};
+use crate::{clock, openmp, pause, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::run::EventKind;
 use pauses::Pauses;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
 pub const WORTH_READING: u64 = 20_000;
@@ -37,12 +39,10 @@ const LONG_SEGMENT: u64 = 100_000;
 /// Sleeps longer than this are noted, nanoseconds.
 pub const WORTH_NOTING: u64 = 50_000;
 
-const CONTEXTS: u32 = 1 << 16;
 const SEGMENTS: u32 = 1 << 13;
 const CALLS: u32 = 1 << 15;
 /// From here on new tags are counted together.
 const MANY_CALLS: u32 = CALLS / 4 * 3;
-const SAMPLES: u32 = 1 << 14;
 /// Messages sampled; when they are full, half of them go (see [`Thread::sample_message`]).
 const MESSAGES: u32 = 1 << 12;
 
@@ -53,9 +53,6 @@ thread_local! {
 }
 
 static THREADS: AtomicU32 = AtomicU32::new(0);
-
-/// Bytes of memory that a thread's recording is asked for at once: a few more than it takes.
-const ROOM: usize = 16 << 20;
 
 /// Calls after which our bookkeeping is measured again.
 const CHECKED: u32 = 64;
@@ -122,14 +119,33 @@ pub struct Call {
     counted: bool,
 }
 
+/// A call in which the thread waits for another one.
+#[derive(Clone, Copy)]
+pub struct Waiting {
+    /// Its context, [`NONE`] where there is none.
+    pub ctx: u32,
+    /// Its place on the stack.
+    pub stack_pointer: u64,
+}
+
 /// The recording of one thread.
 pub struct Thread {
     /// Its number, in the order of first sight.
     pub number: u32,
+    /// Its number in the system; 0 once it has ended.
+    pub tid: AtomicI32,
+    /// What `pthread_self` gives in it.
+    pub handle: AtomicU64,
+    /// Whoever made it, and where.
+    pub made_at_key: AtomicU64,
+    /// Whether that made it one of a team.
+    in_team: bool,
     /// Set while the thread is in a wrapper: the sampler keeps off.
     pub in_mpi: AtomicBool,
     /// Its call paths.
     pub contexts: Contexts,
+    /// Whether it has called MPI, for which the tables that follow are.
+    calls_mpi: bool,
     segments: Table<SegmentRow>,
     calls: Table<CallRow>,
     samples: Table<SampleRow>,
@@ -157,6 +173,8 @@ pub struct Thread {
     bookkeeping: u64,
     left: u32,
     totals: &'static mut ThreadRow,
+    /// What totals of CPU time and of time in the run queue are beyond what the system says.
+    before: (u64, u64),
     last_ctx: u32,
     left_ns: u64,
     meter: Meter,
@@ -165,6 +183,8 @@ pub struct Thread {
     pub team_meter: Meter,
     /// The teams that it is in.
     pub teams: Teams,
+    /// The wait that it is in.
+    pub waiting: Waiting,
     /// Its waits for other threads.
     pub waits: Waits,
     /// Its part in OpenMP regions.
@@ -181,81 +201,7 @@ pub fn current() -> *mut Thread {
     CURRENT.try_with(Cell::get).unwrap_or(std::ptr::null_mut())
 }
 
-#[cold]
-fn make() -> Option<&'static mut Thread> {
-    if REFUSED.try_with(|r| r.replace(true)).unwrap_or(true) {
-        return None;
-    }
-    if !memory::room(ROOM) {
-        process::say("There was no memory left for recording some of the threads.");
-        return None;
-    }
-    let thread = std::panic::catch_unwind(Thread::new).ok().flatten()?;
-    let at = Box::into_raw(Box::new(thread));
-    CURRENT.with(|c| c.set(at));
-    // SAFETY: just leaked, used by this thread only.
-    let this = unsafe { &mut *at };
-    this.sampler.start();
-    Some(this)
-}
-
 impl Thread {
-    fn new() -> Option<Self> {
-        let number = THREADS.fetch_add(1, Ordering::Relaxed);
-        let stack = Stack::own();
-        process::with_spool(|spool| {
-            let now = clock::now();
-            let totals = spool.row::<ThreadRow>(number)?;
-            totals.begin_ns = now;
-            Some(Self {
-                number,
-                in_mpi: AtomicBool::new(true),
-                contexts: Contexts::new(spool.table(number, CONTEXTS, true)?, stack),
-                segments: spool.table(number, SEGMENTS, true)?,
-                calls: spool.table(number, CALLS, true)?,
-                samples: spool.table(number, SAMPLES, true)?,
-                messages: spool.table(number, MESSAGES, false)?,
-                message_limit: u64::MAX,
-                windows: Windows::new(spool.table(number, Windows::ROWS, false)?),
-                links: Vec::with_capacity(256),
-                scratch: Scratch::new(),
-                stack,
-                call_sp: 0,
-                call_return: 0,
-                mpi_cpu: 0,
-                sampled_at: (clock::thread_cpu(), 0),
-                strays: 0,
-                strays_looked_at: 0,
-                polls: Polls::default(),
-                bookkeeping: 0,
-                left: CHECKED - 1,
-                totals,
-                last_ctx: NONE,
-                left_ns: now,
-                meter: Meter::default(),
-                pauses: Pauses::new(now),
-                team_meter: Meter::default(),
-                teams: Teams::new(),
-                waits: Waits::new(),
-                openmp: openmp::State::new(),
-                // SAFETY: a constant path; a failure is a negative number, which is never read from.
-                schedstat: unsafe {
-                    libc::open(
-                        c"/proc/thread-self/schedstat".as_ptr(),
-                        libc::O_RDONLY | libc::O_CLOEXEC,
-                    )
-                },
-                sampler: sampler::State::new(),
-                misses_looked_at: 0,
-            })
-        })
-        .map(|mut t| {
-            t.meter.begin(t.left_ns, t.schedstat);
-            t.team_meter.begin(t.left_ns, t.schedstat);
-            t
-        })
-    }
-
     /// Time this thread has waited for a core since it began, nanoseconds.
     pub fn run_delay(&self) -> u64 {
         run_delay(self.schedstat)
@@ -318,6 +264,7 @@ impl Thread {
     /// that fell into the kernel, where they are not seen, or into MPI are made up for.
     pub fn since_last_sample(&mut self) -> u64 {
         let now = (clock::thread_cpu(), self.mpi_cpu);
+        self.seen(now.0, clock::now());
         let last = std::mem::replace(&mut self.sampled_at, now);
         let in_mpi = now.1.saturating_sub(last.1);
         now.0.saturating_sub(last.0).saturating_sub(in_mpi).max(1)
@@ -360,8 +307,14 @@ impl Thread {
         let Some(tables) = process::tables() else {
             return;
         };
-        let ctx = self.contexts.of_sample(tables, start);
-        self.strays += u64::from(!tables.know(start.ip));
+        let ctx = if self.waiting.ctx == NONE || start.sp >= self.waiting.stack_pointer {
+            // A wait that stands below on the stack was left by `longjmp`.
+            self.waiting.ctx = NONE;
+            self.strays += u64::from(!tables.know(start.ip));
+            self.contexts.of_sample(tables, start)
+        } else {
+            self.waiting.ctx
+        };
         if let Some(row) = self.sample_row(ctx) {
             row.count += count;
             row.cpu_ns += cpu_ns;
@@ -409,26 +362,6 @@ impl Thread {
     }
 }
 
-/// Makes the calling thread's recording; gives whether there is room for it.
-pub fn begin() -> bool {
-    // SAFETY: null or this thread's own recording.
-    unsafe { current().as_ref() }.is_some() || make().is_some()
-}
-
-/// Begins to record the calling thread: `MPI_Init` is about to return, computation starts.
-pub fn start() {
-    // SAFETY: null or this thread's own recording.
-    if let Some(t) = unsafe { current().as_mut() } {
-        let (cpu, now) = (clock::thread_cpu(), clock::now());
-        // What ranks told each other since the recording was made is not the program's.
-        t.left_ns = now;
-        t.meter.begin(now, t.schedstat);
-        t.sampled_at = (cpu, t.mpi_cpu);
-        t.sampler.counters.rebase();
-        t.in_mpi.store(false, Ordering::Relaxed);
-    }
-}
-
 /// A call of the thread `at` begins; `None` where it is not recorded.
 #[inline]
 pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut Thread, Call)> {
@@ -438,7 +371,7 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
     // SAFETY: null or this thread's own recording, a leaked box that only this thread uses.
     let t = match unsafe { at.as_mut() } {
         Some(t) => t,
-        None => make()?,
+        None => life::make()?,
     };
     let tables = process::tables()?;
     t.in_mpi.store(true, Ordering::Relaxed);
@@ -447,6 +380,10 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
     let ctx = t.contexts.of_call(tables, from);
     if t.contexts.unwound > unwound {
         t.strays += u64::from(!tables.know(from.return_address));
+        // A call from a place where there was none is not found without unwinding.
+        if !t.calls_mpi {
+            t.call_mpi();
+        }
     }
     t.links.clear();
     (t.call_sp, t.call_return) = (from.stack_pointer, from.return_address);

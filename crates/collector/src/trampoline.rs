@@ -7,8 +7,16 @@
 //!
 //! Of a variadic function nobody knows the arguments: all that can hold one is put back as it was, and
 //! the real function is jumped to, so that it finds the program's own stack.
+//!
+//! Functions in which threads wait for one another have at most four arguments and are called often, so they
+//! have a trampoline of their own that leaves those where they are. `syscall` goes on to the libc's at once unless
+//! it is called for the kernel's lock.
 
 use crate::dispatch::{dispatch, switch};
+use crate::guarded::SYSTEM_CALL;
+use crate::locks::{
+    self, C_MUTEX, MUTEX, READ_LOCK, SEMAPHORE, SPIN_LOCK, TIMED_SEMAPHORE, WRITE_LOCK, What,
+};
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
@@ -16,6 +24,121 @@ macro_rules! jump {
         // Not in `eax`: its lower part says how many vector registers hold variadic arguments.
         core::arch::naked_asm!("mov r11d, {}", "jmp {}", const $code, sym $way)
     };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump_if_lock {
+    ($code:expr, $way:ident) => {
+        core::arch::naked_asm!(
+            "cmp edi, {futex}",
+            "je 2f",
+            "mov rax, [rip + {real}]",
+            "test rax, rax",
+            "je 2f",
+            "jmp rax",
+            "2:",
+            "mov r11d, {code}",
+            "jmp {way}",
+            futex = const libc::SYS_futex,
+            real = sym SYSTEM_CALL,
+            code = const $code,
+            way = sym $way
+        )
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump_if_lock {
+    ($code:expr, $way:ident) => {
+        core::arch::naked_asm!(
+            "cmp w0, #{futex}",
+            "b.eq 2f",
+            "adrp x16, {real}",
+            "ldr x16, [x16, :lo12:{real}]",
+            "cbz x16, 2f",
+            "br x16",
+            "2:",
+            "movz w16, #{low}",
+            "movk w16, #{high}, lsl #16",
+            "b {way}",
+            futex = const libc::SYS_futex,
+            real = sym SYSTEM_CALL,
+            low = const $code & 0xffff,
+            high = const $code >> 16,
+            way = sym $way
+        )
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! leave_arguments {
+    ($number:literal, $frame:literal, $to:expr) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            concat!("mov ", $number, ", r11d"),
+            concat!("mov ", $frame, ", rbp"),
+            "call {}",
+            "pop rbp",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_endproc",
+            sym $to
+        )
+    };
+}
+
+#[cfg(target_arch = "aarch64")]
+macro_rules! leave_arguments {
+    ($number:literal, $frame:literal, $to:expr) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            "stp x29, x30, [sp, #-16]!",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset x29, -16",
+            ".cfi_offset x30, -8",
+            "mov x29, sp",
+            concat!("mov ", $number, ", w16"),
+            concat!("mov ", $frame, ", sp"),
+            "bl {}",
+            "ldp x29, x30, [sp], #16",
+            ".cfi_def_cfa_offset 0",
+            "ret",
+            ".cfi_endproc",
+            sym $to
+        )
+    };
+}
+
+/// Four arguments where they are, the number of the function, and where the frame is.
+#[unsafe(naked)]
+unsafe extern "C" fn to_wait() {
+    #[cfg(target_arch = "x86_64")]
+    leave_arguments!("r8d", "r9", locks::call);
+    #[cfg(target_arch = "aarch64")]
+    leave_arguments!("w4", "x5", locks::call);
+}
+
+/// One argument where it is, the number of the function, and where the frame is.
+#[unsafe(naked)]
+unsafe extern "C" fn to_mutex() {
+    #[cfg(target_arch = "x86_64")]
+    leave_arguments!("esi", "rdx", locks::mutex);
+    #[cfg(target_arch = "aarch64")]
+    leave_arguments!("w1", "x2", locks::mutex);
+}
+
+/// The same.
+#[unsafe(naked)]
+unsafe extern "C" fn to_lock() {
+    #[cfg(target_arch = "x86_64")]
+    leave_arguments!("esi", "rdx", locks::lock);
+    #[cfg(target_arch = "aarch64")]
+    leave_arguments!("w1", "x2", locks::lock);
 }
 
 #[cfg(target_arch = "aarch64")]

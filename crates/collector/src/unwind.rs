@@ -115,7 +115,20 @@ impl Tables {
     /// Unwinds from `start`, on the thread's own stack or another one, to the frame whose return address
     /// stands at `cut` or above, which is not taken. Never allocates.
     pub fn walk(&self, start: Start, stack: Stack, cut: u64, cache: &mut Cache, path: &mut Path) {
-        let mut read = |address: u64| stack.word(start.sp, address).ok_or(());
+        let read = |address: u64| stack.word(start.sp, address);
+        self.walk_with(start, cut, cache, path, read);
+    }
+
+    /// The same with words of a stack from where `word` gives them.
+    pub fn walk_with(
+        &self,
+        start: Start,
+        cut: u64,
+        cache: &mut Cache,
+        path: &mut Path,
+        word: impl Fn(u64) -> Option<u64>,
+    ) {
+        let mut read = |address: u64| word(address).ok_or(());
         #[cfg(target_arch = "x86_64")]
         let mut regs = framehop::x86_64::UnwindRegsX86_64::new(start.ip, start.sp, start.fp);
         #[cfg(target_arch = "aarch64")]

@@ -90,6 +90,15 @@ impl State {
         }
     }
 
+    /// The thread has ended, wherever it was; another one may go on with what there is.
+    pub fn forget(&mut self) {
+        let levels = self.levels;
+        *self = Self {
+            levels,
+            ..Self::new()
+        };
+    }
+
     /// Regions that the thread is in.
     pub fn depth(&self) -> usize {
         self.depth

@@ -30,7 +30,7 @@ use Kept::{All, Any, Nothing, Told, Until};
 /// the other programs and the tools.
 type Fault = (&'static str, &'static str, Kept);
 
-const FAULTS: [Fault; 73] = [
+const FAULTS: [Fault; 85] = [
     // Children, which are not recorded.
     ("", "children fork", All),
     ("", "children work", All),
@@ -77,6 +77,19 @@ const FAULTS: [Fault; 73] = [
     ("", "ends thread-kill", Until(30)),
     ("", "ends thread-segv", Until(30)),
     ("", "ends thread-gone-exit", Until(30)),
+    // Threads that come and go, and locks of the program's own.
+    ("", "threads early", All),
+    ("", "threads cancel", All),
+    ("", "threads exits", All),
+    ("", "threads forks", All),
+    ("", "threads many", All),
+    ("", "threads rounds", All),
+    ("", "threads verdicts", All),
+    ("", "threads small", Told("64 KiB")),
+    ("", "threads stays", All),
+    ("", "own_locks", All),
+    ("", "throws_apart", All),
+    ("", "throws_apart uncaught", Until(10)),
     // Memory that is short from the start, from some moment on, or for a time; and not ours to ask for.
     ("", "memory init 12000", Any),
     ("", "memory init 60000", Any),
@@ -141,13 +154,16 @@ const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups prlimit
 /// The collector beside the programs.
 const COLLECTOR: &str = "collector.so";
 
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 13] = [
     "children.c",
     "own_signals.c",
     "jumps.c",
     "throws.cpp",
     "coroutines.c",
     "ends.c",
+    "threads.c",
+    "own_locks.c",
+    "throws_apart.cpp",
     "memory.c",
     "own_malloc.c",
     "files.c",

@@ -8,6 +8,7 @@ mod faults;
 mod library;
 mod openmp;
 mod pauses;
+mod threads;
 
 use case::{PLAIN, RECORDED, alone, cases, everywhere};
 use counts::{calls, calls_of, joined, said, samples};

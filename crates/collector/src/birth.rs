@@ -1,0 +1,342 @@
+//! Birth and end of threads: `pthread_create` is wrapped, and the program's start routine runs inside ours, so that
+//! a thread is recorded from its first instruction to its last, however it ends.
+//!
+//! The maker makes the recording, on its own stack: a thread's may be small. Threads that one call makes, one set
+//! after the other has ended, take up the recordings of those before them, the first made the first. What a thread makes while it
+//! is in `MPI_Init` or another call of MPI is the library's and is not recorded, nor what that makes. Threads from
+//! before `MPI_Init` are recorded from then on: those that came by here, with their call paths, and those that
+//! did not, by samples alone.
+
+use crate::args::Args;
+use crate::context::NONE;
+use crate::process::{self, RECORDING};
+use crate::root::{self, Origin, Root};
+use crate::roster;
+use crate::stack::{self, Stack};
+use crate::thread::{self, Caller, Thread};
+use std::cell::Cell;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+
+/// Threads with smaller stacks are not recorded: a sample needs some of it, bytes.
+const SMALLEST_STACK: usize = 64 << 10;
+
+/// Words of the maker's stack that are kept of a birth before `MPI_Init`.
+const KEPT: usize = 512;
+
+/// A thread between the call that makes it and its end.
+struct Birth {
+    /// The program's function and its argument.
+    routine: usize,
+    argument: u64,
+    /// Its recording; null where it has none, or none yet.
+    recording: AtomicPtr<Thread>,
+    /// Whether it is the MPI library's.
+    librarys: bool,
+    /// What is known of one from before `MPI_Init`.
+    early: Option<Box<Early>>,
+}
+
+/// What is known of a thread from before `MPI_Init`.
+struct Early {
+    from: Caller,
+    /// The maker's stack at the call.
+    words: [u64; KEPT],
+    /// Its own stack, once `tid` is known.
+    stack: Cell<Stack>,
+    tid: AtomicI32,
+    cut: AtomicU64,
+    ended: AtomicBool,
+}
+
+/// Births before `MPI_Init`. Who takes one out of here is who may free it.
+static EARLY: [AtomicPtr<Birth>; 256] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 256];
+/// Whether `MPI_Init` is over.
+static INIT_OVER: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// The calling thread's birth.
+    static MINE: Cell<*const Birth> = const { Cell::new(std::ptr::null()) };
+    /// Whether what the calling thread makes is the library's.
+    static LIBRARYS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, which is `MPI_Init`: threads made meanwhile are the library's. Gives what threads there were before.
+pub fn while_init<T>(f: impl FnOnce() -> T) -> (T, Vec<libc::pid_t>) {
+    let there = std::panic::catch_unwind(tids).unwrap_or_default();
+    let before = LIBRARYS.try_with(|l| l.replace(true)).unwrap_or(true);
+    let result = f();
+    let _ = LIBRARYS.try_with(|l| l.set(before));
+    (result, there)
+}
+
+/// The process's threads, as the system numbers them.
+fn tids() -> Vec<libc::pid_t> {
+    let task = std::fs::read_dir("/proc/self/task");
+    let names = task.into_iter().flatten().flatten().map(|e| e.file_name());
+    names.filter_map(|n| n.to_str()?.parse().ok()).collect()
+}
+
+/// `MPI_Init` is over, and what was there before it, `tids`, is recorded from now on.
+pub fn record_those_there(tids: &[libc::pid_t]) {
+    INIT_OVER.store(true, Ordering::Release);
+    let mut known = vec![thread::tid()];
+    for place in &EARLY {
+        let birth = place.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: null, or a birth that is ours to free now, and that we leave as the thread uses it.
+        if let Some(birth) = unsafe { birth.as_ref() } {
+            known.extend(record_early(birth));
+        }
+    }
+    for tid in tids.iter().filter(|t| !known.contains(t)) {
+        if let Some(t) = Thread::light(Some(*tid)) {
+            t.sample_from_afar(*tid);
+        }
+    }
+}
+
+/// Makes the recording of a thread from before `MPI_Init`; gives its number in the system.
+fn record_early(birth: &Birth) -> Option<libc::pid_t> {
+    let early = birth.early.as_ref()?;
+    let tid = early.tid.load(Ordering::Acquire);
+    if tid == 0 || birth.librarys {
+        return Some(tid);
+    }
+    let t = Thread::light(Some(tid))?;
+    let root = process::tables().map_or(NONE, |tables| {
+        t.contexts.of_kept(tables, early.from, &early.words)
+    });
+    t.contexts.set_stack(early.stack.get());
+    t.made_at(root, !is_runtime(early.from.return_address));
+    t.sample_from_afar(tid);
+    let at = std::ptr::from_mut(t);
+    birth.recording.store(at, Ordering::SeqCst);
+    if early.ended.load(Ordering::SeqCst) && taken_out(birth) == at {
+        t.end_from_afar();
+    }
+    Some(tid)
+}
+
+/// Takes the recording out of a birth: who gets it ends it.
+fn taken_out(birth: &Birth) -> *mut Thread {
+    birth.recording.swap(std::ptr::null_mut(), Ordering::SeqCst)
+}
+
+/// The calling thread's recording where somebody else has made it; null where nobody has. Also for the handler.
+#[cold]
+pub fn take_up() -> *mut Thread {
+    let birth = MINE.try_with(Cell::get).unwrap_or(std::ptr::null());
+    // SAFETY: null or the calling thread's own birth, which lives as long as it does.
+    let Some(birth) = (unsafe { birth.as_ref() }) else {
+        return std::ptr::null_mut();
+    };
+    let at = birth.recording.load(Ordering::Acquire);
+    // SAFETY: null or a recording, which is never freed, of this thread.
+    if let (Some(t), Some(early)) = (unsafe { at.as_mut() }, &birth.early) {
+        let (ctx, cut) = (t.made_by(), early.cut.load(Ordering::Relaxed));
+        t.contexts.root = Root { ctx, cut };
+        t.begin_here();
+        t.join_team();
+    }
+    at
+}
+
+/// `pthread_create` or `thrd_create` is called; argument `at` is the start routine, and the next one its.
+pub fn create(real: usize, args: &Args, from: Caller, at: u8) -> i64 {
+    let birth = birth_of(args, from, at).map(|b| Box::into_raw(Box::new(b)));
+    let Some(birth) = birth.filter(|b| is_in_order(*b)) else {
+        // SAFETY: the libc's own function for these arguments.
+        return unsafe { args.call_wide(real) };
+    };
+    let mut ours = *args;
+    ours.replace(at, begin as *const () as u64);
+    ours.replace(at + 1, birth as u64);
+    // SAFETY: as above, with a routine and an argument of ours.
+    let result = unsafe { ours.call_wide(real) };
+    if result as i32 != 0 {
+        // SAFETY: no thread has it.
+        unsafe { unborn(birth) };
+    }
+    result
+}
+
+/// Whether a birth can go on; one from before `MPI_Init` has to be found then. Frees it where it cannot.
+fn is_in_order(birth: *mut Birth) -> bool {
+    // SAFETY: just made, and no thread has it yet.
+    unsafe {
+        let ok = (*birth).early.is_none() || enlist(birth);
+        if !ok {
+            drop(Box::from_raw(birth));
+        }
+        ok
+    }
+}
+
+/// What a thread that is about to be made will be; `None` where it is nothing to us.
+fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
+    let new = |librarys| Birth {
+        routine: args.raw(at) as usize,
+        argument: args.raw(at + 1),
+        recording: AtomicPtr::new(std::ptr::null_mut()),
+        librarys,
+        early: None,
+    };
+    if LIBRARYS.try_with(Cell::get).unwrap_or(true) {
+        return Some(new(true));
+    }
+    // SAFETY: null or this thread's own recording.
+    let t = unsafe { thread::current().as_mut() };
+    match t {
+        Some(t) if t.in_mpi.load(Ordering::Relaxed) => Some(new(true)),
+        Some(t) if RECORDING.load(Ordering::Relaxed) => {
+            let attributes = if at == 2 { args.raw(1) } else { 0 };
+            if has_small_stack(attributes) {
+                process::say("Threads whose stacks are smaller than 64 KiB were not recorded.");
+                return None;
+            }
+            let ctx = t.context(from);
+            let in_team = !is_runtime(from.return_address);
+            let child = t.undisturbed(|t| recording_for(t.origin(ctx), in_team))?;
+            let mut birth = new(false);
+            birth.recording = AtomicPtr::new(child);
+            Some(birth)
+        }
+        None if !INIT_OVER.load(Ordering::Acquire) => {
+            let mut birth = new(false);
+            birth.early = Some(Box::new(Early {
+                from,
+                words: stack::words_from(from.stack_pointer),
+                stack: Cell::new(Stack::NONE),
+                tid: AtomicI32::new(0),
+                cut: AtomicU64::new(0),
+                ended: AtomicBool::new(false),
+            }));
+            Some(birth)
+        }
+        _ => None,
+    }
+}
+
+fn has_small_stack(attributes: u64) -> bool {
+    let mut bytes = usize::MAX;
+    if attributes != 0 {
+        // SAFETY: the program's own attributes, as the function is defined.
+        unsafe { libc::pthread_attr_getstacksize(attributes as *const _, &mut bytes) };
+    }
+    bytes < SMALLEST_STACK
+}
+
+/// A recording for a thread that is made at `origin`: that of one that has ended and was made there too, a
+/// new one, or where there is no room for more, that of any that has ended.
+fn recording_for(origin: Origin, in_team: bool) -> Option<*mut Thread> {
+    let key = u64::from(origin.thread) << 32 | u64::from(origin.ctx);
+    let free = |t: &Thread| t.take_for_next();
+    let same = |t: &Thread| t.made_at_key.load(Ordering::Relaxed) == key && free(t);
+    let at = roster::find(same)
+        .or_else(|| Thread::light(None).map(std::ptr::from_mut))
+        .or_else(|| roster::find(free))?;
+    // SAFETY: it is nobody else's until the thread begins.
+    let t = unsafe { &mut *at };
+    t.made_at_key.store(key, Ordering::Relaxed);
+    let root = t.contexts.adopt(origin, t.number);
+    t.made_at(root, in_team);
+    Some(at)
+}
+
+/// Notes a birth before `MPI_Init`; gives whether there is room.
+fn enlist(birth: *mut Birth) -> bool {
+    let none = std::ptr::null_mut();
+    EARLY.iter().any(|place| {
+        let put = place.compare_exchange(none, birth, Ordering::AcqRel, Ordering::Relaxed);
+        put.is_ok()
+    })
+}
+
+/// Takes a birth out of the list; `false` where it was not there, as it is being recorded.
+fn struck(birth: *mut Birth) -> bool {
+    let none = std::ptr::null_mut();
+    EARLY.iter().any(|place| {
+        let out = place.compare_exchange(birth, none, Ordering::AcqRel, Ordering::Relaxed);
+        out.is_ok()
+    })
+}
+
+/// The thread was not made.
+unsafe fn unborn(birth: *mut Birth) {
+    // SAFETY: promised by the caller; the recording goes to the next one.
+    unsafe {
+        if let Some(t) = (*birth).recording.load(Ordering::Relaxed).as_ref() {
+            t.tid.store(0, Ordering::Release);
+        }
+        if (*birth).early.is_none() || struck(birth) {
+            drop(Box::from_raw(birth));
+        }
+    }
+}
+
+/// Ends a thread's recording, also where `pthread_exit` or a cancellation ends the thread.
+struct End(*mut Birth);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let _ = MINE.try_with(|m| m.set(std::ptr::null()));
+        // SAFETY: the calling thread's own birth and recording.
+        unsafe {
+            let birth = &*self.0;
+            if let Some(early) = &birth.early {
+                early.ended.store(true, Ordering::SeqCst);
+            }
+            if let Some(t) = taken_out(birth).as_mut() {
+                t.end();
+            }
+            // Whoever makes recordings in `MPI_Init` may be looking at it: then it stays.
+            if birth.early.is_none() || struck(self.0) {
+                drop(Box::from_raw(self.0));
+            }
+        }
+    }
+}
+
+/// The start routine of all threads that the program makes.
+unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
+    let at = birth.cast::<Birth>();
+    let _end = End(at);
+    // SAFETY: made for this thread, which owns it.
+    let birth = unsafe { &*at };
+    let _ = MINE.try_with(|m| m.set(at));
+    let _ = LIBRARYS.try_with(|l| l.set(birth.librarys));
+    let (routine, argument) = (birth.routine, birth.argument);
+    let recording = birth.recording.load(Ordering::Acquire);
+    // SAFETY: the recording that was made for this thread; the program's routine and its argument.
+    unsafe {
+        if let Some(t) = recording.as_mut() {
+            t.begin_born();
+            t.join_team();
+            return root::run(recording, t.made_by(), routine, argument);
+        }
+        let mut unused = 0;
+        let cut = match &birth.early {
+            Some(early) => {
+                early.stack.set(Stack::own());
+                early.tid.store(thread::tid(), Ordering::Release);
+                early.cut.as_ptr()
+            }
+            None => &raw mut unused,
+        };
+        root::call(routine, argument, cut)
+    }
+}
+
+/// Whether a thread's maker is a runtime that has teams of its own.
+fn is_runtime(address: u64) -> bool {
+    const RUNTIMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
+    // SAFETY: a zeroed structure is filled by the call; the path is a C string.
+    let path = unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let found = libc::dladdr(address as *const libc::c_void, &mut info) != 0;
+        let named = found && !info.dli_fname.is_null();
+        named.then(|| CStr::from_ptr(info.dli_fname).to_str().unwrap_or(""))
+    };
+    let name = path.and_then(|p| p.rsplit('/').next()).unwrap_or("");
+    RUNTIMES.iter().any(|r| name.starts_with(r))
+}

@@ -1,0 +1,447 @@
+//! Calls in which a thread waits for another one: locks, conditions, semaphores, barriers and ends of threads of
+//! the libc, and the kernel's own lock.
+//!
+//! A lock is tried first. Where it was free that is all, but for one word that says where it was taken: no clock,
+//! allocation or system call. Otherwise who holds it is asked before the wait: glibc keeps the owner's number in its
+//! mutexes and read-write locks, and the owner's recording knows where it took them. Where no owner is kept, a
+//! thread that alone has taken the lock last is taken for it. For conditions, semaphores and the kernel's lock it
+//! is who let others go on last.
+
+use crate::process::RECORDING;
+use crate::thread::{self, Caller, Thread, WORTH_READING};
+use crate::trampoline::WAITING;
+use crate::waits::{Holder, last, note_last};
+use crate::{abi, birth, clock, guarded, openmp, roster, team};
+use headwater_model::run::WaitKind;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+
+/// What a wrapped function does.
+#[derive(Clone, Copy)]
+pub enum What {
+    /// Takes the lock that its first argument points to. The second is the function that only tries, and the
+    /// third where the lock has its owner's number, bytes; 0 for nowhere.
+    Takes(WaitKind, &'static CStr, u8),
+    /// The same of what others give: there is no owner, but one who gave last.
+    Gets(WaitKind, &'static CStr),
+    /// The same, and any signal with a handler ends it: so ours has to wait.
+    GetsUnlessInterrupted(WaitKind, &'static CStr),
+    /// Waits on the condition that its first argument points to, and has the mutex of the second again then.
+    Waits,
+    /// Lets others go on that wait at its first argument.
+    Lets,
+    /// Waits for the end of the thread that is its first argument.
+    Joins,
+    /// Comes together with others.
+    Meets,
+}
+use What::*;
+
+/// Where glibc's mutexes and read-write locks have their owner's number.
+const MUTEX_OWNER: u8 = 8;
+const WRITER: u8 = 24;
+
+/// The functions, in the order of [`WAITING`], by what they do.
+pub const MUTEX: What = Takes(WaitKind::Mutex, c"pthread_mutex_trylock", MUTEX_OWNER);
+pub const C_MUTEX: What = Takes(WaitKind::Mutex, c"mtx_trylock", MUTEX_OWNER);
+pub const READ_LOCK: What = Takes(WaitKind::ReadLock, c"pthread_rwlock_tryrdlock", WRITER);
+pub const WRITE_LOCK: What = Takes(WaitKind::WriteLock, c"pthread_rwlock_trywrlock", WRITER);
+pub const SPIN_LOCK: What = Takes(WaitKind::SpinLock, c"pthread_spin_trylock", 0);
+pub const SEMAPHORE: What = Gets(WaitKind::Semaphore, c"sem_trywait");
+pub const TIMED_SEMAPHORE: What = GetsUnlessInterrupted(WaitKind::Semaphore, c"sem_trywait");
+
+/// The libc's functions behind the wrappers, and those that only try.
+static REAL: [(AtomicUsize, AtomicUsize); WAITING.len()] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; WAITING.len()];
+
+/// Looks the functions up when this object is loaded.
+pub fn find() {
+    for ((real, tried), (name, what)) in REAL.iter().zip(WAITING) {
+        let (function, tries) = look_up(name, what);
+        tried.store(tries, Ordering::Relaxed);
+        real.store(function, Ordering::Release);
+    }
+}
+
+fn look_up(name: &CStr, what: What) -> (usize, usize) {
+    let tries = match what {
+        Takes(_, tries, _) | Gets(_, tries) | GetsUnlessInterrupted(_, tries) => abi::next(tries),
+        _ => 0,
+    };
+    (abi::next_newest(name), tries)
+}
+
+/// The stack where a wrapper was called: the caller's frame pointer and the return address.
+#[repr(C)]
+pub struct Frame {
+    frame_pointer: u64,
+    return_address: u64,
+}
+
+impl Frame {
+    fn caller(&self) -> Caller {
+        Caller {
+            return_address: self.return_address,
+            stack_pointer: std::ptr::from_ref(self) as u64 + size_of::<Self>() as u64,
+            frame_pointer: self.frame_pointer,
+        }
+    }
+}
+
+type Tries = unsafe extern "C-unwind" fn(u64) -> i32;
+type Function = unsafe extern "C-unwind" fn(u64, u64, u64, u64) -> i64;
+
+/// A call with its arguments.
+struct Call<'a> {
+    real: Function,
+    arguments: [u64; 4],
+    frame: &'a Frame,
+}
+
+impl Call<'_> {
+    /// Goes straight through.
+    #[inline]
+    fn go(&self) -> i64 {
+        let [a, b, c, d] = self.arguments;
+        // SAFETY: the libc's own function for these arguments; it takes no more than four.
+        unsafe { (self.real)(a, b, c, d) }
+    }
+}
+
+/// Whether a mutex may be tried: glibc forgets to let go of one that cannot be recovered when it is only tried,
+/// and those that change priorities are the kernel's.
+#[inline]
+fn is_plain(mutex: u64) -> bool {
+    const KIND: u64 = 16;
+    /// Robust, priority inheritance, priority protection.
+    const OTHERS: i32 = 16 | 32 | 64;
+    // SAFETY: the program's mutex, as the function is defined, of glibc's layout.
+    let kind = unsafe { (*((mutex + KIND) as *const AtomicI32)).load(Ordering::Relaxed) };
+    kind & OTHERS == 0
+}
+
+/// Called by the wrappers of functions that take a mutex and have no other argument: the way of most calls, and
+/// no longer than it must be.
+///
+/// # Safety
+/// As the trampoline calls it.
+pub unsafe extern "C-unwind" fn mutex(mutex: u64, id: u32, frame: &Frame) -> i64 {
+    if is_plain(mutex) && try_first(mutex, id, frame) {
+        return 0;
+    }
+    // SAFETY: as this was called.
+    unsafe { call(mutex, 0, 0, 0, id, frame) }
+}
+
+/// The same for other locks.
+///
+/// # Safety
+/// As the trampoline calls it.
+pub unsafe extern "C-unwind" fn lock(lock: u64, id: u32, frame: &Frame) -> i64 {
+    if try_first(lock, id, frame) {
+        return 0;
+    }
+    // SAFETY: as this was called.
+    unsafe { call(lock, 0, 0, 0, id, frame) }
+}
+
+/// Takes a lock where it is free, and notes that.
+#[inline]
+fn try_first(lock: u64, id: u32, frame: &Frame) -> bool {
+    let tries = REAL
+        .get(id as usize)
+        .map_or(0, |r| r.1.load(Ordering::Relaxed));
+    // SAFETY: null or this thread's own recording, which is never freed.
+    let t = unsafe { thread::current().as_ref() };
+    let Some(t) = t.filter(|t| tries != 0 && !t.in_mpi.load(Ordering::Relaxed)) else {
+        return false;
+    };
+    // SAFETY: the libc's own function for this lock.
+    if unsafe { std::mem::transmute::<usize, Tries>(tries)(lock) } != 0 {
+        return false;
+    }
+    t.waits.taken.note(lock, frame.return_address);
+    true
+}
+
+/// Called by the wrappers with the arguments, the function's place in the table and the stack. Cancellations
+/// may pass through.
+///
+/// # Safety
+/// As the trampoline calls it.
+pub unsafe extern "C-unwind" fn call(
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+    id: u32,
+    frame: &Frame,
+) -> i64 {
+    let (Some((real, tries)), Some((name, what))) =
+        (REAL.get(id as usize), WAITING.get(id as usize))
+    else {
+        return i64::from(libc::ENOSYS);
+    };
+    let mut real = real.load(Ordering::Acquire);
+    if real == 0 {
+        // Another object's constructor came before ours.
+        real = look_up(name, *what).0;
+    }
+    if real == 0 {
+        return i64::from(libc::ENOSYS);
+    }
+    let call = Call {
+        // SAFETY: an address that the loader gave for this function.
+        real: unsafe { std::mem::transmute::<usize, Function>(real) },
+        arguments: [a, b, c, d],
+        frame,
+    };
+    let mut at = thread::current();
+    if at.is_null() && RECORDING.load(Ordering::Relaxed) {
+        at = birth::take_up();
+    }
+    // SAFETY: null or this thread's own recording, which is never freed.
+    let Some(t) = (unsafe { at.as_mut() }).filter(|t| !t.in_mpi.load(Ordering::Relaxed)) else {
+        return call.go();
+    };
+    let tries = tries.load(Ordering::Relaxed);
+    match *what {
+        Takes(kind, _, owner) => {
+            let result = take(t, &call, kind, owner, tries);
+            if matches!(result as i32, 0 | libc::EOWNERDEAD) {
+                t.waits.taken.note(a, frame.return_address);
+            }
+            result
+        }
+        Gets(kind, _) if tries != 0 => get(t, &call, kind, tries, false),
+        GetsUnlessInterrupted(kind, _) if tries != 0 => get(t, &call, kind, tries, true),
+        Waits => {
+            let result = waiting(t, &call, WaitKind::Condition, 0, |_| last(a));
+            t.waits.taken.note(b, frame.return_address);
+            result
+        }
+        Lets => {
+            note_last(a, myself(t, frame));
+            call.go()
+        }
+        Joins => join(t, &call),
+        Meets => meet(t, &call),
+        _ => call.go(),
+    }
+}
+
+fn myself(t: &Thread, frame: &Frame) -> Holder {
+    Holder {
+        thread: t.number,
+        address: frame.return_address,
+    }
+}
+
+/// A lock that is not known to be free is taken.
+#[cold]
+fn take(t: &mut Thread, call: &Call, kind: WaitKind, owner: u8, tries: usize) -> i64 {
+    let lock = call.arguments[0];
+    let may_try = tries != 0 && (kind != WaitKind::Mutex || is_plain(lock));
+    // SAFETY: the libc's own function for this lock.
+    if may_try && unsafe { std::mem::transmute::<usize, Tries>(tries)(lock) } == 0 {
+        return 0;
+    }
+    let holder = holder_of(t, lock, owner);
+    // What could not be tried has waited if it took long.
+    let least = if may_try { 0 } else { BRIEFEST };
+    waiting(t, call, kind, least, |_| holder)
+}
+
+/// Who holds a lock.
+fn holder_of(t: &Thread, lock: u64, owner: u8) -> Holder {
+    let tid = if owner == 0 {
+        0
+    } else {
+        // SAFETY: the program's lock, as the function is defined, of glibc's layout.
+        unsafe { (*((lock + u64::from(owner)) as *const AtomicI32)).load(Ordering::Relaxed) }
+    };
+    if tid != 0 {
+        // SAFETY: recordings are never freed, and what is asked is atomic.
+        let known = roster::of_tid(tid).map(|at| unsafe { &*at });
+        return known.map_or(Holder::UNKNOWN, |other| Holder {
+            thread: other.number,
+            address: other.waits.taken.find(lock),
+        });
+    }
+    let mut found = Holder::UNKNOWN;
+    for at in roster::all().filter(|at| !std::ptr::eq(*at, t)) {
+        // SAFETY: as above.
+        let other = unsafe { &*at };
+        let address = other.waits.taken.find(lock);
+        if address != 0 && found.address != 0 {
+            return Holder::UNKNOWN;
+        }
+        if address != 0 {
+            found = Holder {
+                thread: other.number,
+                address,
+            };
+        }
+    }
+    found
+}
+
+/// Something that others give is taken; that is a point where a thread may be cancelled, also if it is there.
+fn get(t: &mut Thread, call: &Call, kind: WaitKind, tries: usize, hold: bool) -> i64 {
+    unsafe extern "C-unwind" {
+        fn pthread_testcancel();
+    }
+    // SAFETY: the libc's own functions, for this semaphore. `errno` is as it was where the wait succeeds.
+    unsafe {
+        pthread_testcancel();
+        let errno = *libc::__errno_location();
+        if std::mem::transmute::<usize, Tries>(tries)(call.arguments[0]) == 0 {
+            return 0;
+        }
+        *libc::__errno_location() = errno;
+    }
+    let _held = hold.then(guarded::Held::new);
+    waiting(t, call, kind, 0, |call| last(call.arguments[0]))
+}
+
+/// The end of a thread is waited for: one that goes on now, or that has not begun yet.
+fn join(t: &mut Thread, call: &Call) -> i64 {
+    let handle = call.arguments[0];
+    let is = |t: &Thread| t.handle.load(Ordering::Relaxed) == handle;
+    let goes_on = roster::find(|t| is(t) && t.tid.load(Ordering::Relaxed) > 0).is_some();
+    let least = if goes_on { 0 } else { WORTH_READING };
+    waiting(t, call, WaitKind::Join, least, |_| Holder {
+        // SAFETY: recordings are never freed, and a number does not change.
+        thread: roster::find(is).map_or(u32::MAX, |at| unsafe { (*at).number }),
+        ..Holder::UNKNOWN
+    })
+}
+
+/// All of those that come together at a barrier.
+fn meet(t: &mut Thread, call: &Call) -> i64 {
+    if !RECORDING.load(Ordering::Relaxed) || openmp::tells(call.frame.return_address) {
+        return call.go();
+    }
+    let ctx = t.context(call.frame.caller());
+    t.barrier_enter(ctx);
+    let wait = Wait::begin(t, ctx, call.frame.caller().stack_pointer);
+    let result = call.go();
+    drop(wait);
+    t.barrier_leave(None);
+    result
+}
+
+/// Samples that fall into a wait stand at its call, as long as this lives, also where a cancellation ends it.
+struct Wait(*mut Thread, thread::Waiting);
+
+impl Wait {
+    fn begin(t: &mut Thread, ctx: u32, stack_pointer: u64) -> Self {
+        let before = t.waiting;
+        t.waiting = thread::Waiting { ctx, stack_pointer };
+        Self(t, before)
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        // SAFETY: this thread's own recording, which is never freed.
+        unsafe { (*self.0).waiting = self.1 };
+    }
+}
+
+/// Counts a wait when it is over, also where a cancellation ends it.
+struct Counted<'a, F: Fn(&Call) -> Holder> {
+    wait: Wait,
+    call: &'a Call<'a>,
+    kind: WaitKind,
+    holder: F,
+    ctx: u32,
+    start: u64,
+    /// A shorter one is none.
+    least: u64,
+}
+
+impl<F: Fn(&Call) -> Holder> Drop for Counted<'_, F> {
+    fn drop(&mut self) {
+        let end = clock::now();
+        if !RECORDING.load(Ordering::Relaxed) || end.saturating_sub(self.start) < self.least {
+            return;
+        }
+        // SAFETY: this thread's own recording; `errno` is the program's to read.
+        unsafe {
+            let errno = *libc::__errno_location();
+            let holder = (self.holder)(self.call);
+            (*self.wait.0).waited(self.ctx, self.kind, holder, self.start, end);
+            *libc::__errno_location() = errno;
+        }
+    }
+}
+
+/// Goes through with a call that waits; `holder` is asked when it is over.
+fn waiting(
+    t: &mut Thread,
+    call: &Call,
+    kind: WaitKind,
+    least: u64,
+    holder: impl Fn(&Call) -> Holder,
+) -> i64 {
+    // A runtime that tells of its teams waits as it tells.
+    if !RECORDING.load(Ordering::Relaxed) || openmp::tells(call.frame.return_address) {
+        return call.go();
+    }
+    let from = call.frame.caller();
+    let ctx = t.context(from);
+    let counted = Counted {
+        wait: Wait::begin(t, ctx, from.stack_pointer),
+        call,
+        kind,
+        holder,
+        ctx,
+        start: clock::now(),
+        least,
+    };
+    let result = call.go();
+    drop(counted);
+    result
+}
+
+/// Operations of the kernel's lock that wait, and that let go on.
+const FUTEX_WAITS: [u64; 4] = [0, 6, 9, 13];
+const FUTEX_WAKES: [u64; 4] = [1, 3, 4, 5];
+/// A shorter call has not waited, nanoseconds.
+const BRIEFEST: u64 = 2_000;
+
+/// `syscall` is called, for the kernel's lock: libraries and languages make locks of their own with it.
+pub fn system_call(from: Caller, address: u64, operation: u64, go: impl FnOnce() -> i64) -> i64 {
+    let Some(t) = team::recorded() else {
+        return go();
+    };
+    let operation = operation & 0x7f;
+    if FUTEX_WAKES.contains(&operation) {
+        note_last(
+            address,
+            Holder {
+                thread: t.number,
+                address: from.return_address,
+            },
+        );
+    }
+    if !FUTEX_WAITS.contains(&operation) {
+        return go();
+    }
+    let ctx = t.context(from);
+    let wait = Wait::begin(t, ctx, from.stack_pointer);
+    let start = clock::now();
+    let result = go();
+    let end = clock::now();
+    drop(wait);
+    if end.saturating_sub(start) > BRIEFEST {
+        // SAFETY: `errno` is the program's to read.
+        unsafe {
+            let errno = *libc::__errno_location();
+            t.waited(ctx, WaitKind::Futex, last(address), start, end);
+            *libc::__errno_location() = errno;
+        }
+    }
+    result
+}

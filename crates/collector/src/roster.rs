@@ -1,0 +1,35 @@
+//! All recordings of the process, for who looks for one that is not its own: the recording of a thread that holds
+//! a lock, of one that was there before us, or of one that has ended and may be taken up by the next thread that
+//! the same call makes. No lock: the handler looks here too.
+
+use crate::thread::Thread;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Threads that can be recorded: more have no room for their tables in the file.
+pub const MOST: usize = 250;
+
+static ALL: [AtomicPtr<Thread>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
+
+/// Adds a recording under its number.
+pub fn put(number: u32, thread: *mut Thread) {
+    if let Some(place) = ALL.get(number as usize) {
+        place.store(thread, Ordering::Release);
+    }
+}
+
+/// All of them, in the order of their numbers. Only what is atomic may be looked at.
+pub fn all() -> impl Iterator<Item = *mut Thread> {
+    let all = ALL.iter().map(|p| p.load(Ordering::Acquire));
+    all.filter(|t| !t.is_null())
+}
+
+/// The first for which `is` holds.
+pub fn find(is: impl Fn(&Thread) -> bool) -> Option<*mut Thread> {
+    // SAFETY: recordings are never freed, and the closure looks at what is atomic only.
+    all().find(|t| is(unsafe { &**t }))
+}
+
+/// The one of the thread that the system knows by this number.
+pub fn of_tid(tid: libc::pid_t) -> Option<*mut Thread> {
+    find(|t| tid > 0 && t.tid.load(Ordering::Relaxed) == tid)
+}

@@ -1,0 +1,389 @@
+//! A recording's beginning and end. One is made whole for a thread that calls MPI, and light for others: tables
+//! of MPI calls follow with the first call. It may be made by another thread than the one it is of.
+
+use super::pauses::Pauses;
+use super::{CALLS, CHECKED, CURRENT, MESSAGES, REFUSED, SEGMENTS, THREADS, Thread, Waiting};
+use crate::context::{Contexts, NONE};
+use crate::meter::Meter;
+use crate::polls::Polls;
+use crate::process::{self, RECORDING};
+use crate::roles::Scratch;
+use crate::spool::{FEW_BYTES, FIRST_BYTES, Spool};
+use crate::stack::Stack;
+use crate::table::Table;
+use crate::team::{Stretch, Teams};
+use crate::waits::Waits;
+use crate::window::Windows;
+use crate::{birth, clock, memory, off_core, openmp, roster, sampler};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+/// Rows, and the room that they have from the start, of a recording's first tables.
+struct Size {
+    contexts: u32,
+    samples: u32,
+    first: u64,
+    /// Bytes of memory that it is asked for at once: a few more than it takes.
+    memory: usize,
+}
+
+/// Of a thread that calls MPI.
+const WHOLE: Size = Size {
+    contexts: 1 << 16,
+    samples: 1 << 14,
+    first: FIRST_BYTES,
+    memory: 16 << 20,
+};
+/// Of others.
+const LIGHT: Size = Size {
+    contexts: 1 << 13,
+    samples: 1 << 12,
+    first: FEW_BYTES,
+    memory: 2 << 20,
+};
+
+/// A recording that waits for its thread to begin.
+const TO_BEGIN: libc::pid_t = -1;
+
+/// The calling thread's number in the system.
+pub fn tid() -> libc::pid_t {
+    // SAFETY: a plain query.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
+}
+
+/// Makes the calling thread's recording, or takes it up where it is made.
+#[cold]
+pub(super) fn make() -> Option<&'static mut Thread> {
+    if REFUSED.try_with(|r| r.replace(true)).unwrap_or(true) {
+        return None;
+    }
+    let mut at = birth::take_up();
+    if at.is_null() {
+        at = roster::of_tid(tid()).unwrap_or(at);
+        // SAFETY: null or this thread's own recording, made by samples alone until now.
+        if let Some(t) = unsafe { at.as_mut() } {
+            t.contexts.set_stack(Stack::own());
+            t.stack = Stack::own();
+            t.begin_here();
+        }
+    }
+    // SAFETY: null or this thread's own recording, which is never freed.
+    if let Some(t) = unsafe { at.as_mut() } {
+        return Some(t);
+    }
+    let this = Thread::made(&WHOLE)?;
+    this.in_mpi.store(true, Ordering::Relaxed);
+    this.begin_born();
+    this.in_mpi.store(true, Ordering::Relaxed);
+    Some(this)
+}
+
+/// Makes the calling thread's recording; gives whether there is room for it.
+pub fn begin() -> bool {
+    // SAFETY: null or this thread's own recording.
+    unsafe { super::current().as_ref() }.is_some() || make().is_some()
+}
+
+/// Begins to record the calling thread: `MPI_Init` is about to return, computation starts.
+pub fn start() {
+    // SAFETY: null or this thread's own recording.
+    if let Some(t) = unsafe { super::current().as_mut() } {
+        // What ranks told each other since the recording was made is not the program's.
+        t.begin_here();
+        t.sampler.counters.rebase();
+    }
+}
+
+/// Writes what living threads have come to into their rows: recording has ended.
+pub fn settle() {
+    for at in roster::all() {
+        // SAFETY: a recording; nothing is recorded any more, so its thread writes no totals.
+        let t = unsafe { &mut *at };
+        let tid = t.tid.load(Ordering::Acquire);
+        if tid > 0
+            && let Some(cpu) = clock::cpu_of(tid)
+        {
+            t.sum_up(cpu, clock::now());
+        }
+    }
+}
+
+impl Thread {
+    /// A recording that waits for its thread to begin, or of the one with this number, which goes on elsewhere.
+    pub fn light(tid: Option<libc::pid_t>) -> Option<&'static mut Self> {
+        let t = Self::made(&LIGHT)?;
+        t.tid.store(tid.unwrap_or(TO_BEGIN), Ordering::Release);
+        Some(t)
+    }
+
+    fn made(size: &Size) -> Option<&'static mut Self> {
+        /// Whether there was no room for one.
+        static FULL: AtomicBool = AtomicBool::new(false);
+        if FULL.load(Ordering::Relaxed) {
+            return None;
+        }
+        if !memory::room(size.memory) {
+            process::say("There was no memory left for recording some of the threads.");
+            return None;
+        }
+        let number = THREADS.fetch_add(1, Ordering::Relaxed);
+        let made = || process::with_spool(|spool| Self::new(number, size, spool));
+        let thread = if (number as usize) < roster::MOST {
+            std::panic::catch_unwind(made).ok().flatten()
+        } else {
+            None
+        };
+        let Some(thread) = thread else {
+            if RECORDING.load(Ordering::Relaxed) && !FULL.swap(true, Ordering::Relaxed) {
+                process::say(
+                    "There were more threads than there is room for, so some were not recorded.",
+                );
+            }
+            return None;
+        };
+        let at = Box::into_raw(Box::new(thread));
+        roster::put(number, at);
+        // SAFETY: just leaked, and nobody else's until it has a thread.
+        Some(unsafe { &mut *at })
+    }
+
+    fn new(number: u32, size: &Size, spool: &mut Spool) -> Option<Self> {
+        let whole = std::ptr::eq(size, &WHOLE);
+        let contexts = spool.table_from(number, size.contexts, true, size.first)?;
+        Some(Self {
+            number,
+            tid: AtomicI32::new(TO_BEGIN),
+            handle: AtomicU64::new(0),
+            made_at_key: AtomicU64::new(u64::MAX),
+            in_team: false,
+            in_mpi: AtomicBool::new(true),
+            contexts: Contexts::new(contexts, Stack::NONE),
+            calls_mpi: whole,
+            segments: later(spool, number, SEGMENTS, true, whole)?,
+            calls: later(spool, number, CALLS, true, whole)?,
+            samples: spool.table_from(number, size.samples, true, size.first)?,
+            messages: later(spool, number, MESSAGES, false, whole)?,
+            message_limit: u64::MAX,
+            windows: Windows::new(later(spool, number, Windows::ROWS, false, whole)?),
+            links: Vec::with_capacity(if whole { 256 } else { 0 }),
+            scratch: Scratch::new(),
+            stack: Stack::NONE,
+            call_sp: 0,
+            call_return: 0,
+            mpi_cpu: 0,
+            sampled_at: (0, 0),
+            strays: 0,
+            strays_looked_at: 0,
+            polls: Polls::default(),
+            bookkeeping: 0,
+            left: CHECKED - 1,
+            totals: spool.row(number)?,
+            before: (0, 0),
+            last_ctx: NONE,
+            left_ns: 0,
+            meter: Meter::default(),
+            pauses: Pauses::new(0),
+            team_meter: Meter::default(),
+            teams: Teams::new(),
+            waiting: Waiting {
+                ctx: NONE,
+                stack_pointer: 0,
+            },
+            waits: Waits::new(),
+            openmp: openmp::State::new(),
+            schedstat: -1,
+            sampler: sampler::State::new(),
+            misses_looked_at: 0,
+        })
+    }
+
+    /// The first call of MPI of a thread that was not known to make any.
+    #[cold]
+    pub(super) fn call_mpi(&mut self) {
+        self.calls_mpi = true;
+        let number = self.number;
+        let tables = process::with_spool(|spool| {
+            Some((
+                spool.table(number, SEGMENTS, true)?,
+                spool.table(number, CALLS, true)?,
+                spool.table(number, MESSAGES, false)?,
+                spool.table(number, Windows::ROWS, false)?,
+            ))
+        });
+        match tables {
+            Some((segments, calls, messages, windows)) => {
+                (self.segments, self.calls, self.messages) = (segments, calls, messages);
+                self.windows = Windows::new(windows);
+            }
+            None => {
+                process::say("There was no room left for the MPI calls of some of the threads.")
+            }
+        }
+        self.links.reserve(256);
+        // From here on it is counted with segments and calls.
+        self.totals.runq_ns = 0;
+    }
+
+    /// The call that made the thread, of its own contexts, and whether that made it one of a team.
+    pub fn made_at(&mut self, ctx: u32, in_team: bool) {
+        self.totals.made_by = u64::from(ctx.wrapping_add(1));
+        self.in_team = in_team;
+    }
+
+    /// Context of the call that made the thread.
+    pub fn made_by(&self) -> u32 {
+        (self.totals.made_by as u32).wrapping_sub(1)
+    }
+
+    /// Enters the team of those that were made by the same call.
+    pub fn join_team(&mut self) {
+        if self.in_team && self.made_by() != NONE {
+            self.enter_team(self.made_by());
+        }
+    }
+
+    /// Takes the recording of a thread that has ended for one that is about to be made.
+    pub fn take_for_next(&self) -> bool {
+        let taken = self
+            .tid
+            .compare_exchange(0, TO_BEGIN, Ordering::AcqRel, Ordering::Relaxed);
+        taken.is_ok()
+    }
+
+    /// The calling thread begins, and this is its recording.
+    pub fn begin_born(&mut self) {
+        let (tid, stack) = (tid(), Stack::own());
+        self.contexts.set_stack(stack);
+        self.stack = stack;
+        self.open_schedstat(tid);
+        // SAFETY: a plain query.
+        let handle = unsafe { libc::pthread_self() };
+        // One that has ended may have had the same.
+        for other in roster::all().filter(|t| !std::ptr::eq(*t, self)) {
+            // SAFETY: recordings are never freed, and this is atomic.
+            let theirs = unsafe { &(*other).handle };
+            let _ = theirs.compare_exchange(handle, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        self.handle.store(handle, Ordering::Relaxed);
+        self.tid.store(tid, Ordering::Release);
+        self.begin_totals(clock::thread_cpu());
+        self.sampler.start(tid);
+        self.begin_here();
+    }
+
+    /// The thread goes on elsewhere, and is sampled from now on.
+    pub fn sample_from_afar(&mut self, tid: libc::pid_t) {
+        self.open_schedstat(tid);
+        let cpu = clock::cpu_of(tid).unwrap_or(0);
+        self.begin_totals(cpu);
+        self.sampled_at = (cpu, 0);
+        self.left_ns = clock::now();
+        self.in_mpi.store(false, Ordering::Release);
+        self.sampler.start(tid);
+    }
+
+    /// Everything begins now, and the calling thread is the one recorded. Also for the handler.
+    pub fn begin_here(&mut self) {
+        let now = clock::now();
+        self.in_mpi.store(true, Ordering::Relaxed);
+        let _ = CURRENT.try_with(|c| c.set(self));
+        let _ = REFUSED.try_with(|r| r.set(true));
+        (self.left_ns, self.last_ctx) = (now, NONE);
+        self.pauses = Pauses::new(now);
+        self.meter.begin(now, self.schedstat);
+        self.team_meter.begin(now, self.schedstat);
+        self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
+        self.in_mpi.store(false, Ordering::Relaxed);
+    }
+
+    fn open_schedstat(&mut self, tid: libc::pid_t) {
+        use std::io::Write;
+        let mut path = [0u8; 64];
+        let mut rest = path.as_mut_slice();
+        if write!(rest, "/proc/self/task/{tid}/schedstat\0").is_err() {
+            return;
+        }
+        // SAFETY: a path that ends with NUL; a failure is a negative number, which is never read from.
+        self.schedstat =
+            unsafe { libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    }
+
+    /// What a thread has when it is first seen, or again in place of one that has ended, is not its own.
+    fn begin_totals(&mut self, cpu: u64) {
+        let now = clock::now();
+        if self.totals.begin_ns == 0 {
+            self.totals.begin_ns = now;
+        }
+        let runq = self.run_delay();
+        self.before = (
+            self.totals.cpu_ns.wrapping_sub(cpu),
+            self.totals.runq_ns.wrapping_sub(runq),
+        );
+        self.totals.end_ns = now;
+    }
+
+    /// A sign of life: so much CPU time has it had.
+    pub(super) fn seen(&mut self, cpu: u64, now: u64) {
+        self.totals.cpu_ns = self.before.0.wrapping_add(cpu);
+        self.totals.end_ns = now;
+    }
+
+    /// Time without a core, which the scheduler tells; MPI calls and segments count it themselves.
+    pub fn delayed(&mut self, run_delay: u64) {
+        if !self.calls_mpi {
+            self.totals.runq_ns = self.before.1.wrapping_add(run_delay);
+        }
+    }
+
+    fn sum_up(&mut self, cpu: u64, now: u64) {
+        self.seen(cpu, now);
+        self.delayed(self.run_delay());
+    }
+
+    /// The calling thread ends, and this was its recording.
+    pub fn end(&mut self) {
+        self.in_mpi.store(true, Ordering::Relaxed);
+        if RECORDING.load(Ordering::Relaxed) {
+            if self.polls.times.count > 0 {
+                self.count_polls();
+            }
+            if self.teams.in_one() {
+                self.leave_team(Stretch::NONE);
+            }
+            self.sum_up(clock::thread_cpu(), clock::now());
+        }
+        // Signals on the way come before this returns, and are told by what the recording has.
+        self.sampler.stop();
+        let _ = CURRENT.try_with(|c| c.set(std::ptr::null_mut()));
+        let _ = REFUSED.try_with(|r| r.set(true));
+        self.end_from_afar();
+    }
+
+    /// The thread has ended; the next one may have its recording.
+    pub fn end_from_afar(&mut self) {
+        self.in_mpi.store(true, Ordering::Relaxed);
+        self.sampler.stop();
+        if self.schedstat >= 0 && off_core::is_schedstat(self.schedstat) {
+            // SAFETY: our own descriptor.
+            unsafe { libc::close(self.schedstat) };
+        }
+        self.schedstat = -1;
+        self.teams.forget();
+        self.openmp.forget();
+        self.tid.store(0, Ordering::Release);
+    }
+}
+
+/// A table that is there from the start only where the recording is `whole`.
+fn later<R: headwater_format::spool::layout::Row>(
+    spool: &mut Spool,
+    number: u32,
+    capacity: u32,
+    indexed: bool,
+    whole: bool,
+) -> Option<Table<R>> {
+    if whole {
+        spool.table(number, capacity, indexed)
+    } else {
+        Some(Table::nowhere())
+    }
+}

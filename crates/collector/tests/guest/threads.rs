@@ -1,0 +1,121 @@
+//! Threads that call no MPI: what is recorded of their work, and of their waits for one another.
+
+use crate::case::{alone, cases};
+use headwater_model::run::{CtxId, Run, ThreadInfo, WaitKind};
+
+/// Whether `ctx` is `above` or was called from there.
+fn is_below(run: &Run, ctx: CtxId, above: CtxId) -> bool {
+    let up = |c: &CtxId| Some(run.contexts.get(c.index()?)?.parent);
+    std::iter::successors(Some(ctx), up).any(|c| c == above)
+}
+
+/// The threads of the first rank that were made by others.
+fn made(run: &Run) -> Vec<&ThreadInfo> {
+    let threads = run.threads.iter().filter(|t| t.rank == 0);
+    threads.filter(|t| t.made_by != CtxId::NONE).collect()
+}
+
+/// CPU time of a thread's samples below `above`, and of all of them.
+fn sampled(run: &Run, thread: &ThreadInfo, above: CtxId) -> (u64, u64) {
+    let own = || {
+        let samples = run.samples.iter();
+        samples.filter(|s| (s.rank, s.thread) == (thread.rank, thread.thread))
+    };
+    let below = own().filter(|s| is_below(run, s.ctx, above));
+    (below.map(|s| s.cpu_ns).sum(), own().map(|s| s.cpu_ns).sum())
+}
+
+/// Four threads are made twice by one call, and take up what those before them left; one is there before
+/// `MPI_Init`.
+#[test]
+fn threads_are_recorded_from_their_birth_below_the_call_that_made_them() {
+    let _alone = alone();
+    for case in cases("workers.c") {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success());
+        let run = case.recorded();
+        let threads = made(&run);
+        assert_eq!(threads.len(), 5, "{}: {:?}", case.library, run.threads);
+        for thread in &threads {
+            let (below, all) = sampled(&run, thread, thread.made_by);
+            assert!(below > all / 10 * 9, "{below} of {all}: {thread:?}");
+            assert!(below > thread.cpu_ns / 2, "{below} of {thread:?}");
+            let after_mpi = |s: &&headwater_model::run::Sample| s.after != CtxId::NONE;
+            let own = run.samples.iter().filter(|s| s.thread == thread.thread);
+            assert_eq!(own.filter(after_mpi).count(), 0);
+        }
+        // The first is the one from before, and of the others each does more than the one before it.
+        let [first, others @ ..] = &threads[..] else {
+            panic!("{threads:?}")
+        };
+        let one_call = others.iter().all(|t| t.made_by == others[0].made_by);
+        assert!(one_call && first.made_by != others[0].made_by);
+        assert!(
+            others.is_sorted_by(|a, b| a.cpu_ns < b.cpu_ns),
+            "{others:?}"
+        );
+        for thread in others {
+            let mut teams = run.teams.iter();
+            let team = teams.find(|t| (t.rank, t.thread) == (0, thread.thread));
+            let team = team.expect("a thread is one of a team");
+            assert_eq!((team.team, team.count), (thread.made_by, 2));
+            assert_eq!((team.from, team.to), (team.team, team.team));
+            assert!(team.cpu_ns > thread.cpu_ns / 10 * 9, "{team:?} {thread:?}");
+        }
+    }
+}
+
+/// One thread has each lock for 30 ms while the other one wants it, or lets it wait as long.
+#[test]
+fn waits_of_threads_are_told_with_who_let_them_wait() {
+    use WaitKind::*;
+    let _alone = alone();
+    for case in cases("waits.c") {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success());
+        let run = case.recorded();
+        let threads = made(&run);
+        let [holder, waiter] = &threads[..] else {
+            panic!("{:?}", run.threads)
+        };
+        for kind in [
+            Mutex, ReadLock, WriteLock, SpinLock, Condition, Semaphore, Futex, Join,
+        ] {
+            let of_kind = |w: &&headwater_model::run::ThreadWait| {
+                let who = if kind == Join { 0 } else { waiter.thread };
+                (w.rank, w.thread, w.kind) == (0, who, kind)
+            };
+            // Where cores are few, one thread may have waited for the next to come, too.
+            let waits = run.waits.iter().filter(of_kind);
+            let longest = waits.max_by_key(|w| w.wait_ns);
+            let wait = longest.unwrap_or_else(|| panic!("{kind:?}: {:?}", run.waits));
+            assert!(wait.wait_ns > 20_000_000, "{wait:?}");
+            assert!(wait.brief_ns <= wait.count * 1_000_000, "{wait:?}");
+            if kind == Join {
+                assert!(threads.iter().any(|t| t.thread == wait.holder), "{wait:?}");
+                continue;
+            }
+            assert!(is_below(&run, wait.ctx, waiter.made_by), "{wait:?}");
+            assert_eq!(wait.holder, holder.thread, "{wait:?}");
+            let place = wait.holder_ctx.index().and_then(|i| run.contexts.get(i));
+            let module = place.and_then(|p| run.modules.get(p.module as usize));
+            assert!(
+                module.is_some_and(|m| m.path.ends_with("waits")),
+                "{wait:?}"
+            );
+        }
+        // Eleven barriers: the stretches between are the threads' work, without what they waited at the ends.
+        let stretches = run.teams.iter().filter(|t| t.rank == 0);
+        let of = |thread: u16| stretches.clone().filter(move |t| t.thread == thread);
+        for thread in [holder, waiter] {
+            let met = of(thread.thread).filter(|t| t.to != t.team);
+            assert_eq!(met.map(|t| t.count).sum::<u64>(), 11, "{:?}", run.teams);
+        }
+        let locked: u64 = of(waiter.thread).map(|t| t.locked_ns).sum();
+        let waited = run
+            .waits
+            .iter()
+            .filter(|w| (w.rank, w.thread) == (0, waiter.thread));
+        assert_eq!(locked, waited.map(|w| w.wait_ns).sum::<u64>());
+    }
+}
