@@ -1,4 +1,4 @@
-//! MPI libraries from the Python index: each a directory of its own below cargo's, as a virtual
+//! MPI libraries, and Intel's OpenMP runtime, from the Python index: each a directory of its own below cargo's, as a virtual
 //! environment, so that several libraries and versions live side by side.
 
 use crate::setup::target;
@@ -26,7 +26,7 @@ const INTEL: Wheel = Wheel {
 };
 
 /// Libraries that only tests use.
-const TESTED: [Wheel; 2] = [
+const TESTED: [Wheel; 3] = [
     Wheel {
         dir: "openmpi5",
         variable: "HEADWATER_OPENMPI5",
@@ -38,6 +38,12 @@ const TESTED: [Wheel; 2] = [
         variable: "HEADWATER_MPICH5",
         packages: &["mpich==5.0.2"],
         there: &["bin/mpiexec.hydra", "include/mpi_abi.h"],
+    },
+    Wheel {
+        dir: "iomp",
+        variable: "HEADWATER_IOMP",
+        packages: &["intel-openmp==2026.2.0"],
+        there: &["lib/libiomp5.so"],
     },
 ];
 

@@ -19,7 +19,7 @@ use crate::team::recorded;
 use crate::thread::{self, Caller, Thread};
 use crate::trampoline::OPENMP;
 use crate::waits::Holder;
-use crate::{clock, context, process};
+use crate::{birth, clock, context, process};
 use headwater_model::run::WaitKind;
 pub use locks::Section;
 pub use ompt::{Event, told};
@@ -105,13 +105,14 @@ pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Ca
     }
 }
 
-/// The calling thread's recording, made if a runtime's worker has none yet; null where nothing is recorded.
+/// The calling thread's recording, also one that was made for it and that it has not taken up yet; null where
+/// there is none.
 fn own() -> *mut Thread {
-    if process::RECORDING.load(Ordering::Relaxed) && thread::current().is_null() && thread::begin()
-    {
-        thread::start();
+    let at = thread::current();
+    if at.is_null() && process::RECORDING.load(Ordering::Relaxed) {
+        return birth::take_up();
     }
-    thread::current()
+    at
 }
 
 /// A call where there is no runtime, as a program may make by a weak reference: one thread does what there is.

@@ -102,8 +102,14 @@ impl Case {
 
     /// Builds a library that the program opens, beside it.
     pub fn with_library(&self, source: &str, name: &str) {
+        self.with_library_by(source, name, &[]);
+    }
+
+    /// The same, compiled with more options.
+    pub fn with_library_by(&self, source: &str, name: &str, options: &[&str]) {
         let to = self.dir.path().join(name);
-        let built = self.mpi.compiled(source, &to, &["-shared", "-fPIC"]);
+        let options = [&["-shared", "-fPIC"], options].concat();
+        let built = self.mpi.compiled(source, &to, &options);
         built.expect("the compiler is there");
     }
 

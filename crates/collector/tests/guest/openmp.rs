@@ -2,7 +2,9 @@
 //! them, and programs go on as they would.
 
 use crate::case::{Case, alone, under};
+use crate::library::target;
 use headwater_model::run::{CtxId, Run, TeamWork, ThreadWait, WaitKind};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Two fifths of the shortest time that a program sleeps: no sleep is shorter, and threads that come late because
@@ -13,13 +15,31 @@ const HELD_NS: u64 = 16_000_000;
 fn runtimes(source: &str) -> impl Iterator<Item = (&'static str, Case)> {
     let gnu = under("openmpi", source, &["-fopenmp"]);
     let there = Command::new("clang-14").arg("--version").output().is_ok();
-    if !there {
+    let mut all = vec![("GNU", gnu)];
+    if there {
+        let llvm = ["-cc=clang-14", "-fopenmp=libomp"];
+        all.push(("LLVM", under("mpich", source, &llvm)));
+    } else {
         eprintln!("{source} was not tested with LLVM's runtime: no clang-14");
     }
-    let llvm = there.then(|| under("mpich", source, &["-cc=clang-14", "-fopenmp=libomp"]));
-    let all = [("GNU", gnu), ("LLVM", llvm.flatten())];
+    match intel() {
+        Some(lib) if there => {
+            let (where_, then) = (format!("-L{lib}"), format!("-Wl,-rpath,{lib}"));
+            let intel = ["-cc=clang-14", "-fopenmp=libiomp5", &where_, &then];
+            all.push(("Intel", under("mpich", source, &intel)));
+        }
+        _ => eprintln!("{source} was not tested with Intel's runtime: it is not there"),
+    }
     all.into_iter()
         .filter_map(|(name, case)| Some((name, case?)))
+}
+
+/// Where Intel's runtime is.
+fn intel() -> Option<String> {
+    let given = std::env::var_os("HEADWATER_IOMP").map(PathBuf::from);
+    let mut places = given.into_iter().chain([target().join("iomp")]);
+    let lib = places.find_map(|p| Some(p.join("lib")).filter(|l| l.join("libiomp5.so").exists()));
+    lib.map(|l| l.display().to_string())
 }
 
 /// Rows of a rank's team whose stretches end at the team's end, or at a barrier of it.
@@ -185,4 +205,25 @@ fn regions_of_all_kinds_are_as_they_are_unseen() {
             }
         }
     }
+}
+
+/// As modules of interpreters do: nobody else sees the runtime.
+#[test]
+fn a_part_of_a_program_may_open_the_runtime_for_itself() {
+    let _alone = alone();
+    let Some(case) = under("openmpi", "loads.c", &[]) else {
+        return;
+    };
+    for part in ["one.so", "other.so"] {
+        case.with_library_by("openmp.c", part, &["-fopenmp"]);
+    }
+    case.unchanged("", &["barriers"]);
+    let run = case.recorded();
+    let rows = run.teams.iter().filter(|t| (t.rank, t.to) == (0, t.team));
+    let threads = rows.map(|t| (t.thread, t.count));
+    let seen = threads.fold([0; 2], |mut seen, (thread, count)| {
+        seen[usize::from(thread != 0)] += count;
+        seen
+    });
+    assert_eq!(seen, [6, 6], "{:?}", run.teams);
 }

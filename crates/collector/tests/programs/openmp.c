@@ -246,7 +246,11 @@ int main(int argc, char **argv) {
             printf("%d\n", total);
         return 0;
     }
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    /* Another part of the program may have begun, and ends. */
+    int begun;
+    MPI_Initialized(&begun);
+    if (!begun)
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     struct {
         const char *name;
@@ -260,6 +264,7 @@ int main(int argc, char **argv) {
     MPI_Reduce(&total, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%d\n", sum);
-    MPI_Finalize();
+    if (!begun)
+        MPI_Finalize();
     return 0;
 }
