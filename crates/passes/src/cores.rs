@@ -17,14 +17,29 @@ pub fn set_aside(run: &mut Run) {
         return;
     }
     let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
-    let excess = excess(run, &callers);
+    let without = Without::new(run, &callers);
+    let excess = excess(run, &callers, &without);
+    // Sleep that no call explains is for the rank's threads too, where it has any: at a barrier, say.
+    let mut unknown: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
+    for s in run.segments.iter().filter(|s| s.blocked_ns > 0) {
+        *unknown.entry(((s.rank, s.thread), s.from)).or_default() += s.blocked_ns;
+    }
     let mut cut: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
     for s in run.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
         let thread = (s.rank, s.thread);
+        if let Some(all) = unknown.get_mut(&(thread, s.after)) {
+            *all = all.saturating_sub(s.blocked_ns);
+        }
         if let Some(share) = excess.get(&(thread, s.ctx)) {
             let part = ((s.blocked_ns as f64 * share) as u64).min(s.blocked_ns);
             s.blocked_ns -= part;
             *cut.entry((thread, s.after)).or_default() += part;
+        }
+    }
+    for (key, seconds) in unknown {
+        let part = (seconds as f64 * without.usual(key.0.0)) as u64;
+        if part > 0 {
+            *cut.entry(key).or_default() += part;
         }
     }
     if !cut.is_empty() {
@@ -33,7 +48,11 @@ pub fn set_aside(run: &mut Run) {
 }
 
 /// Share of the waiting of threads that call MPI which is for threads without a core, by thread and place.
-fn excess(run: &Run, callers: &FxHashSet<Thread>) -> FxHashMap<(Thread, CtxId), f64> {
+fn excess(
+    run: &Run,
+    callers: &FxHashSet<Thread>,
+    without: &Without,
+) -> FxHashMap<(Thread, CtxId), f64> {
     let mut sums: FxHashMap<(Thread, CtxId), (f64, f64)> = FxHashMap::default();
     let mut stretches: FxHashMap<(u32, CtxId, CtxId, CtxId), Vec<&TeamWork>> = FxHashMap::default();
     for row in &run.teams {
@@ -56,28 +75,54 @@ fn excess(run: &Run, callers: &FxHashSet<Thread>) -> FxHashMap<(Thread, CtxId), 
             }
         }
     }
-    let mut without: FxHashMap<Thread, f64> = FxHashMap::default();
-    let mut of_rank: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
-    for t in &run.threads {
-        without.insert((t.rank, t.thread), part(t.runq_ns as f64, t.wall_ns as f64));
-        if !callers.contains(&(t.rank, t.thread)) {
-            let sum = of_rank.entry(t.rank).or_default();
-            *sum = (sum.0 + t.runq_ns as f64, sum.1 + t.wall_ns as f64);
-        }
-    }
     for w in &run.waits {
         let thread = (w.rank, w.thread);
         if callers.contains(&thread) {
-            let usual = || of_rank.get(&w.rank).map_or(0.0, |s| part(s.0, s.1));
-            let known = without.get(&(w.rank, w.holder)).copied();
-            let share = known.unwrap_or_else(usual);
             let sum = sums.entry((thread, w.ctx)).or_default();
             let wait = w.wait_ns as f64;
-            *sum = (sum.0 + wait, sum.1 + wait * share);
+            *sum = (sum.0 + wait, sum.1 + wait * without.of((w.rank, w.holder)));
         }
     }
     let share = |(key, (wait, excess))| (key, part(excess, wait));
     sums.into_iter().map(share).collect()
+}
+
+/// Which part of their time threads were ready to run without a core.
+struct Without {
+    threads: FxHashMap<Thread, (f64, f64)>,
+    /// Of all threads of a rank that call no MPI.
+    ranks: FxHashMap<u32, (f64, f64)>,
+}
+
+impl Without {
+    /// From what threads did in teams; others count with all that they did.
+    fn new(run: &Run, callers: &FxHashSet<Thread>) -> Self {
+        let mut threads: FxHashMap<Thread, (f64, f64)> = FxHashMap::default();
+        for t in &run.teams {
+            let sum = threads.entry((t.rank, t.thread)).or_default();
+            *sum = (sum.0 + t.runq_ns as f64, sum.1 + t.wall_ns as f64);
+        }
+        for t in &run.threads {
+            let all = (t.runq_ns as f64, t.wall_ns as f64);
+            threads.entry((t.rank, t.thread)).or_insert(all);
+        }
+        let mut ranks: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
+        for (thread, own) in threads.iter().filter(|t| !callers.contains(t.0)) {
+            let sum = ranks.entry(thread.0).or_default();
+            *sum = (sum.0 + own.0, sum.1 + own.1);
+        }
+        Self { threads, ranks }
+    }
+
+    /// Of a thread, or of those of its rank where it is not known.
+    fn of(&self, thread: Thread) -> f64 {
+        let known = self.threads.get(&thread).map(|t| part(t.0, t.1));
+        known.unwrap_or_else(|| self.usual(thread.0))
+    }
+
+    fn usual(&self, rank: u32) -> f64 {
+        self.ranks.get(&rank).map_or(0.0, |t| part(t.0, t.1))
+    }
 }
 
 /// `of` over `whole`, as a share.
