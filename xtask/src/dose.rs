@@ -51,6 +51,7 @@ fn cores() -> u32 {
 
 fn seconds(case: &Case, mpi: Mpi, ranks: u32, dose: f64) -> Result<f64, String> {
     let mut command = mpi.mpirun(ranks)?;
+    case.manifest.prepare(mpi, &mut command);
     command
         .arg(&case.program)
         .args(case.manifest.arguments(ranks, Some(dose)));

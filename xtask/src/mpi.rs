@@ -83,6 +83,14 @@ impl Mpi {
         Ok(())
     }
 
+    /// Lets the threads of a rank use all cores: launchers bind two ranks to a core each.
+    pub fn unbind(self, command: &mut Command) {
+        command.envs([
+            ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("I_MPI_PIN", "0"),
+        ]);
+    }
+
     /// Its launcher, where the one that the program's library names is another.
     pub fn launcher(self) -> Result<Option<PathBuf>, String> {
         Ok(if self == Self::Intel {

@@ -53,6 +53,7 @@ pub fn diagnose(
         let name = out.join(format!("p{ranks}"));
         let mut command = Command::new(setup::headwater());
         mpi.prepare(&mut command)?;
+        case.manifest.prepare(mpi, &mut command);
         command
             .args(["run", "-n", &ranks.to_string(), "--json", "-o"])
             .arg(&name)

@@ -103,6 +103,14 @@ impl Manifest {
         std::iter::once(dose.to_string()).chain(cells).collect()
     }
 
+    /// Sets what running the program needs on a library.
+    pub fn prepare(&self, mpi: Mpi, command: &mut Command) {
+        let threads = ["-fopenmp", "-pthread"];
+        if self.flags.iter().any(|f| threads.contains(&f.as_str())) {
+            mpi.unbind(command);
+        }
+    }
+
     /// The scales to run at.
     pub fn scales(&self, mpi: Mpi) -> Vec<u32> {
         match &self.scales {

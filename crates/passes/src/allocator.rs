@@ -60,7 +60,7 @@ fn mangled(name: &str) -> bool {
 /// Sleep of allocating threads that nothing else explains, by place.
 pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
     let mut idle: FxHashMap<(VertexIx, u32, u16), (f64, f64)> = FxHashMap::default();
-    for t in &scale.view.parallel.teams {
+    for t in &scale.teams {
         let sum = idle.entry((t.team, t.rank, t.thread)).or_default();
         *sum = (
             sum.0 + (t.blocked - t.locked).max(0.0),
@@ -84,7 +84,8 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
         }
         let mut sums: FxHashMap<(u32, u16), Sum> = FxHashMap::default();
         let times = scale.view.threads.times.iter();
-        for t in times.filter(|t| pag.top.contains(team, t.vertex)) {
+        let ways = scale.ways(team);
+        for t in times.filter(|t| ways.iter().any(|w| pag.top.contains(*w, t.vertex))) {
             let sum = sums.entry((t.rank, t.thread)).or_default();
             sum.cpu += t.cpu;
             sum.slept += t.blocked;

@@ -2,42 +2,62 @@
 //!
 //! A rank's thread that waits for its team is asleep for that long, and time asleep is time that the rank
 //! needs. Where threads outnumber cores a part of it is not: the thread waited for was ready to run, but
-//! had no core. That part is set aside as the rank's own waiting for a core is, so that what ranks need can
-//! be compared. Without threads nothing changes.
+//! had no core. What a team needs is what its slowest thread does, stretch by stretch; waiting beyond that is
+//! set aside as the rank's own waiting for a core is, as far as a thread was without one, so that what ranks
+//! need can be compared. Without threads nothing changes.
 
-use headwater_model::run::{CtxId, Run, TeamWork};
+use headwater_graph::Structures;
+use headwater_model::run::{Context, CtxId, Run, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A thread of a rank.
 type Thread = (u32, u16);
 
+/// Part of the time after a call from which on, if it is set aside, single repetitions tell nothing any more:
+/// which of them had to wait for a core is chance.
+const SPOILT: f64 = 0.05;
+
 /// Takes waiting for threads without a core out of the computation of a run's ranks.
-pub fn set_aside(run: &mut Run) {
+pub fn set_aside(run: &mut Run, structures: &Structures) {
     if run.teams.is_empty() && run.waits.is_empty() {
         return;
     }
     let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
-    let without = Without::new(run, &callers);
-    let excess = excess(run, &callers, &without);
     // Sleep that no call explains is for the rank's threads too, where it has any: at a barrier, say.
     let mut unknown: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
     for s in run.segments.iter().filter(|s| s.blocked_ns > 0) {
         *unknown.entry(((s.rank, s.thread), s.from)).or_default() += s.blocked_ns;
     }
+    for s in run.samples.iter().filter(|s| s.blocked_ns > 0) {
+        if let Some(all) = unknown.get_mut(&((s.rank, s.thread), s.after)) {
+            *all = all.saturating_sub(s.blocked_ns);
+        }
+    }
+    let stretches = stretches(run, structures, &callers);
+    let own = beside(&stretches, &callers);
+    let of_ranks = of_ranks(run, &stretches, &callers, &unknown);
+    let waited: FxHashSet<(Thread, CtxId)> = run
+        .waits
+        .iter()
+        .map(|w| ((w.rank, w.thread), w.ctx))
+        .collect();
     let mut cut: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
     for s in run.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
         let thread = (s.rank, s.thread);
-        if let Some(all) = unknown.get_mut(&(thread, s.after)) {
-            *all = all.saturating_sub(s.blocked_ns);
-        }
-        if let Some(share) = excess.get(&(thread, s.ctx)) {
+        let at = (thread, s.ctx);
+        let share = own.get(&at).or_else(|| {
+            let known = callers.contains(&thread) && waited.contains(&at);
+            of_ranks.get(&s.rank).filter(|_| known)
+        });
+        if let Some(share) = share {
             let part = ((s.blocked_ns as f64 * share) as u64).min(s.blocked_ns);
             s.blocked_ns -= part;
             *cut.entry((thread, s.after)).or_default() += part;
         }
     }
-    for (key, seconds) in unknown {
-        let part = (seconds as f64 * without.usual(key.0.0)) as u64;
+    for (key, asleep) in unknown {
+        let share = of_ranks.get(&key.0.0).copied().unwrap_or(0.0);
+        let part = (asleep as f64 * share) as u64;
         if part > 0 {
             *cut.entry(key).or_default() += part;
         }
@@ -47,82 +67,134 @@ pub fn set_aside(run: &mut Run) {
     }
 }
 
-/// Share of the waiting of threads that call MPI which is for threads without a core, by thread and place.
-fn excess(
-    run: &Run,
+/// Where a context is in the source, as far as it is known: copies of one call are one.
+type Site = (u32, usize, u32);
+
+fn site(run: &Run, structures: &Structures, ctx: CtxId) -> Site {
+    let unknown = |ctx: CtxId| (u32::MAX, ctx.0 as usize, 0);
+    let at = |c: &Context| {
+        let module = run.modules.get(c.module as usize)?;
+        let structure = structures.find(module)?;
+        let (function, _) = structure.locate(c.lookup())?;
+        let (_, line) = structure.line(c.lookup())?;
+        Some((c.module, function, line))
+    };
+    let context = ctx.index().and_then(|i| run.contexts.get(i));
+    context.and_then(at).unwrap_or_else(|| unknown(ctx))
+}
+
+/// The work of one team on one rank from one point where it comes together to the next.
+struct Stretch<'a> {
+    rows: Vec<&'a TeamWork>,
+    /// Busy time of its slowest thread, nanoseconds.
+    slowest: f64,
+    /// The longest that a thread was without a core.
+    runq: f64,
+    /// Whether a thread that calls MPI is one of them.
+    joined: bool,
+}
+
+fn busy(t: &TeamWork) -> f64 {
+    t.cpu_ns as f64 + t.blocked_ns.saturating_sub(t.locked_ns) as f64
+}
+
+fn stretches<'a>(
+    run: &'a Run,
+    structures: &Structures,
     callers: &FxHashSet<Thread>,
-    without: &Without,
+) -> Vec<Stretch<'a>> {
+    let mut sites: FxHashMap<CtxId, Site> = FxHashMap::default();
+    let mut of = |ctx: CtxId| {
+        *sites
+            .entry(ctx)
+            .or_insert_with(|| site(run, structures, ctx))
+    };
+    let mut order: Vec<(u32, [Site; 3])> = Vec::new();
+    let mut rows: FxHashMap<(u32, [Site; 3]), Vec<&TeamWork>> = FxHashMap::default();
+    for row in &run.teams {
+        let key = (row.rank, [of(row.team), of(row.from), of(row.to)]);
+        let known = rows.entry(key).or_default();
+        if known.is_empty() {
+            order.push(key);
+        }
+        known.push(row);
+    }
+    let whole = |key| {
+        let rows: Vec<&TeamWork> = rows.remove(&key).unwrap_or_default();
+        // Copies of a call that makes threads have made different ones, and a thread has several rows
+        // where it came by several ways.
+        let mut by_thread: FxHashMap<u16, (f64, f64)> = FxHashMap::default();
+        for t in &rows {
+            let sum = by_thread.entry(t.thread).or_default();
+            *sum = (sum.0 + busy(t), sum.1 + t.runq_ns as f64);
+        }
+        let most = |of: fn(&(f64, f64)) -> f64| by_thread.values().map(of).fold(0.0, f64::max);
+        Stretch {
+            slowest: most(|s| s.0),
+            runq: most(|s| s.1),
+            joined: rows.iter().any(|t| callers.contains(&(t.rank, t.thread))),
+            rows,
+        }
+    };
+    order.into_iter().map(whole).collect()
+}
+
+/// Share of the waiting of threads that call MPI and work in a team themselves which is for threads without a
+/// core, by thread and place.
+fn beside(
+    stretches: &[Stretch<'_>],
+    callers: &FxHashSet<Thread>,
 ) -> FxHashMap<(Thread, CtxId), f64> {
     let mut sums: FxHashMap<(Thread, CtxId), (f64, f64)> = FxHashMap::default();
-    let mut stretches: FxHashMap<(u32, CtxId, CtxId, CtxId), Vec<&TeamWork>> = FxHashMap::default();
-    for row in &run.teams {
-        let key = (row.rank, row.team, row.from, row.to);
-        stretches.entry(key).or_default().push(row);
-    }
-    let busy = |t: &TeamWork| t.cpu_ns as f64 + t.blocked_ns.saturating_sub(t.locked_ns) as f64;
-    for of_stretch in stretches.values() {
-        let slowest = of_stretch.iter().map(|t| busy(t)).fold(0.0, f64::max);
-        let runq = of_stretch.iter().map(|t| t.runq_ns).max().unwrap_or(0) as f64;
-        for t in of_stretch {
+    for stretch in stretches {
+        for t in stretch.rows.iter().filter(|t| t.wait_ns > 0) {
             let thread = (t.rank, t.thread);
-            if t.wait_ns > 0 && callers.contains(&thread) {
+            if callers.contains(&thread) {
                 let wait = t.wait_ns as f64;
                 // Sums of repetitions hide that now one thread is late and now another: no more goes
                 // than some thread was without a core.
-                let needed = (slowest - busy(t)).max(wait - runq).clamp(0.0, wait);
+                let needed = stretch.slowest - busy(t);
+                let needed = needed.max(wait - stretch.runq).clamp(0.0, wait);
                 let sum = sums.entry((thread, t.to)).or_default();
                 *sum = (sum.0 + wait, sum.1 + wait - needed);
             }
-        }
-    }
-    for w in &run.waits {
-        let thread = (w.rank, w.thread);
-        if callers.contains(&thread) {
-            let sum = sums.entry((thread, w.ctx)).or_default();
-            let wait = w.wait_ns as f64;
-            *sum = (sum.0 + wait, sum.1 + wait * without.of((w.rank, w.holder)));
         }
     }
     let share = |(key, (wait, excess))| (key, part(excess, wait));
     sums.into_iter().map(share).collect()
 }
 
-/// Which part of their time threads were ready to run without a core.
-struct Without {
-    threads: FxHashMap<Thread, (f64, f64)>,
-    /// Of all threads of a rank that call no MPI.
-    ranks: FxHashMap<u32, (f64, f64)>,
-}
-
-impl Without {
-    /// From what threads did in teams; others count with all that they did.
-    fn new(run: &Run, callers: &FxHashSet<Thread>) -> Self {
-        let mut threads: FxHashMap<Thread, (f64, f64)> = FxHashMap::default();
-        for t in &run.teams {
-            let sum = threads.entry((t.rank, t.thread)).or_default();
-            *sum = (sum.0 + t.runq_ns as f64, sum.1 + t.wall_ns as f64);
-        }
-        for t in &run.threads {
-            let all = (t.runq_ns as f64, t.wall_ns as f64);
-            threads.entry((t.rank, t.thread)).or_insert(all);
-        }
-        let mut ranks: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
-        for (thread, own) in threads.iter().filter(|t| !callers.contains(t.0)) {
-            let sum = ranks.entry(thread.0).or_default();
-            *sum = (sum.0 + own.0, sum.1 + own.1);
-        }
-        Self { threads, ranks }
+/// Share of all other sleep of ranks for their threads that is for threads without a core, by rank.
+fn of_ranks(
+    run: &Run,
+    stretches: &[Stretch<'_>],
+    callers: &FxHashSet<Thread>,
+    unknown: &FxHashMap<(Thread, CtxId), u64>,
+) -> FxHashMap<u32, f64> {
+    // Needed, and at the most without a core.
+    let mut teams: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
+    for stretch in stretches.iter().filter(|s| !s.joined) {
+        let rank = stretch.rows.first().map_or(u32::MAX, |t| t.rank);
+        let sum = teams.entry(rank).or_default();
+        *sum = (sum.0 + stretch.slowest, sum.1 + stretch.runq);
     }
-
-    /// Of a thread, or of those of its rank where it is not known.
-    fn of(&self, thread: Thread) -> f64 {
-        let known = self.threads.get(&thread).map(|t| part(t.0, t.1));
-        known.unwrap_or_else(|| self.usual(thread.0))
+    let mut waited: FxHashMap<u32, f64> = FxHashMap::default();
+    for w in run
+        .waits
+        .iter()
+        .filter(|w| callers.contains(&(w.rank, w.thread)))
+    {
+        *waited.entry(w.rank).or_default() += w.wait_ns as f64;
     }
-
-    fn usual(&self, rank: u32) -> f64 {
-        self.ranks.get(&rank).map_or(0.0, |t| part(t.0, t.1))
+    for (((rank, _), _), asleep) in unknown {
+        *waited.entry(*rank).or_default() += *asleep as f64;
     }
+    let share = |(rank, (needed, runq)): (u32, (f64, f64))| {
+        let wait = waited.get(&rank).copied().unwrap_or(0.0);
+        let needed = needed.max(wait - runq).clamp(0.0, wait);
+        (rank, part(wait - needed, wait))
+    };
+    teams.into_iter().map(share).collect()
 }
 
 /// `of` over `whole`, as a share.
@@ -136,14 +208,15 @@ fn part(of: f64, whole: f64) -> f64 {
 
 /// Shortens segments and events by what was cut out of the time asleep after each call.
 fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), u64>) {
-    let mut asleep: FxHashMap<(Thread, CtxId), (u64, u64)> = FxHashMap::default();
+    // Sleep, all computation and repetitions after each call.
+    let mut asleep: FxHashMap<(Thread, CtxId), (u64, u64, u64)> = FxHashMap::default();
     for s in &run.segments {
         let sum = asleep.entry(((s.rank, s.thread), s.from)).or_default();
-        *sum = (sum.0 + s.blocked_ns, sum.1 + s.busy_ns());
+        *sum = (sum.0 + s.blocked_ns, sum.1 + s.busy_ns(), sum.2 + s.count);
     }
     for s in &mut run.segments {
         let key = ((s.rank, s.thread), s.from);
-        let (Some(cut), Some((blocked, _))) = (cut.get(&key), asleep.get(&key)) else {
+        let (Some(cut), Some((blocked, _, _))) = (cut.get(&key), asleep.get(&key)) else {
             continue;
         };
         let own = s.blocked_ns as f64 * part(*cut as f64, *blocked as f64);
@@ -151,7 +224,12 @@ fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), u64>) {
         let before = s.busy_ns() as f64;
         s.blocked_ns -= own;
         s.runq_ns += own;
-        s.max_busy_ns = (s.max_busy_ns as f64 * part(s.busy_ns() as f64, before)) as u64;
+        let left = part(s.busy_ns() as f64, before);
+        s.max_busy_ns = if left < 1.0 - SPOILT {
+            s.busy_ns() / s.count.max(1)
+        } else {
+            (s.max_busy_ns as f64 * left) as u64
+        };
     }
     let mut before: FxHashMap<(Thread, CtxId), CtxId> = FxHashMap::default();
     for s in &run.segments {
@@ -163,9 +241,13 @@ fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), u64>) {
         let from = last.insert((e.window, thread), e.ctx);
         let from = from.or_else(|| before.get(&(thread, e.ctx)).copied());
         let key = (thread, from.unwrap_or(CtxId::NONE));
-        if let (Some(cut), Some((blocked, busy))) = (cut.get(&key), asleep.get(&key)) {
-            let less = part((*cut).min(*blocked) as f64, *busy as f64);
-            e.busy_ns = (e.busy_ns as f64 * (1.0 - less)) as u64;
+        if let (Some(cut), Some((blocked, busy, count))) = (cut.get(&key), asleep.get(&key)) {
+            let cut = (*cut).min(*blocked);
+            e.busy_ns = if part(cut as f64, *busy as f64) > SPOILT {
+                (busy - cut) / (*count).max(1)
+            } else {
+                (e.busy_ns as f64 * (1.0 - part(cut as f64, *busy as f64))) as u64
+            };
         }
     }
 }

@@ -145,12 +145,13 @@ pub fn diagnose(
     missing.extend(runs.last().and_then(threads::unseen));
     let unnamed = unnamed::main(&runs, &structures);
     let recorded = threads::recorded(&runs);
-    runs.iter_mut().for_each(cores::set_aside);
+    runs.iter_mut()
+        .for_each(|run| cores::set_aside(run, &structures));
     let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs
         .iter()
         .zip(&pag.runs)
-        .map(|(run, view)| Scale::new(run, view))
+        .map(|(run, view)| Scale::new(&pag, run, view))
         .collect();
     let Some(last) = scales.last() else {
         return Err(DiagnoseError::NoRuns);

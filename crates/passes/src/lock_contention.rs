@@ -54,7 +54,7 @@ pub fn waits(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
 
 /// Share of the time in which a thread was ready to run that it had a core.
 pub fn on_core(scale: &Scale<'_>, rank: u32, thread: u16) -> f64 {
-    let rows = scale.view.parallel.teams.iter();
+    let rows = scale.teams.iter();
     let own = rows.filter(|t| (t.rank, t.thread) == (rank, thread));
     let (mut cpu, mut runq) = own.fold((0.0, 0.0), |sum, t| (sum.0 + t.cpu, sum.1 + t.runq));
     if cpu <= 0.0 {
@@ -68,7 +68,7 @@ pub fn on_core(scale: &Scale<'_>, rank: u32, thread: u16) -> f64 {
 /// The team in which a thread waited: the innermost one around the place, or else the one in which it waited
 /// longest, as call paths of unknown origin do not begin at the team.
 fn team_of(pag: &Pag, scale: &Scale<'_>, edge: &ThreadEdge) -> Option<VertexIx> {
-    let rows = scale.view.parallel.teams.iter();
+    let rows = scale.teams.iter();
     let own = rows.filter(|t| (t.rank, t.thread) == (edge.rank, edge.thread));
     let mut locked: FxHashMap<VertexIx, f64> = FxHashMap::default();
     for t in own {
@@ -76,7 +76,10 @@ fn team_of(pag: &Pag, scale: &Scale<'_>, edge: &ThreadEdge) -> Option<VertexIx> 
     }
     let around = locked
         .keys()
-        .filter(|v| pag.top.contains(**v, edge.at))
+        .filter(|v| {
+            let ways = scale.ways(**v);
+            ways.iter().any(|w| pag.top.contains(*w, edge.at))
+        })
         .max();
     if around.is_some() || scale.view.threads.calls_mpi(edge.rank, edge.thread) {
         return around.copied();

@@ -23,18 +23,21 @@ const BEYOND: f64 = 2.0;
 /// How much more crowded than an even spread a rank's cores must be.
 const CROWDED: f64 = 1.2;
 
-/// Ranks for each core that a rank may use, when every rank spreads evenly over its cores; 0 where the
-/// cores are not known.
+/// Threads for each core that a rank may use, when every rank spreads its threads evenly over its cores; 0
+/// where the cores are not known.
 pub fn crowds(run: &Run) -> Vec<f64> {
     let infos = &run.ranks;
+    let threads = crate::threads::concurrent(run);
     let cores: Vec<(u32, RankSet)> = infos
         .iter()
         .map(|i| (i.node, i.cpus.parse().unwrap_or_default()))
         .collect();
     let mut load: FxHashMap<(u32, u32), f64> = FxHashMap::default();
-    for (node, set) in &cores {
+    for (info, (node, set)) in infos.iter().zip(&cores) {
+        let own = threads.get(info.rank as usize).copied().unwrap_or(1);
         for core in set.as_slice() {
-            *load.entry((*node, *core)).or_default() += 1.0 / set.len() as f64;
+            let load = load.entry((*node, *core)).or_default();
+            *load += f64::from(own) / set.len() as f64;
         }
     }
     let mut out = vec![0.0; run.header.ranks as usize];

@@ -8,7 +8,7 @@ use crate::moving::{self, Moving};
 use crate::phases::Phases;
 use crate::replay::{self, Replay};
 use crate::waits::Waits;
-use headwater_graph::{Key, Pag, RunView, TopDown, VertexIx, sum_rows};
+use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
@@ -42,6 +42,10 @@ pub struct Scale<'a> {
     pub transfer: Vec<Transfer>,
     /// Unevenness that moves from rank to rank.
     pub moving: Vec<Moving>,
+    /// Work of teams of threads, by team, rank, ends and thread.
+    pub teams: Vec<TeamStretch>,
+    /// The calls that begin teams, each with the one that stands for its team.
+    same_team: FxHashMap<VertexIx, VertexIx>,
 }
 
 /// Time that the ranks spent in a call without waiting for anybody.
@@ -63,7 +67,7 @@ const NANO: f64 = 1e-9;
 
 impl<'a> Scale<'a> {
     /// Derives what the analysis needs of a run.
-    pub fn new(run: &'a Run, view: &'a RunView) -> Self {
+    pub fn new(pag: &Pag, run: &'a Run, view: &'a RunView) -> Self {
         let p = run.header.ranks;
         let phases = Phases::new(run);
         let mut phase_busy: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
@@ -95,9 +99,20 @@ impl<'a> Scale<'a> {
             period: period(run),
             transfer: Vec::new(),
             moving,
+            teams: Vec::new(),
+            same_team: crate::teams::same(pag, &view.parallel.teams),
         };
+        this.teams = crate::teams::joined(pag, &view.parallel.teams, &this.same_team);
         this.transfer = transfers(&this);
         this
+    }
+
+    /// The calls that begin a team, ascending.
+    pub fn ways(&self, team: VertexIx) -> Vec<VertexIx> {
+        let own = self.same_team.iter().filter(|(_, t)| **t == team);
+        let mut ways: Vec<VertexIx> = own.map(|(way, _)| *way).collect();
+        ways.sort_unstable();
+        ways
     }
 
     /// Whether threads outnumber cores.
@@ -175,9 +190,12 @@ impl<'a> Scale<'a> {
         self.transfer.iter().map(|t| t.seconds).sum()
     }
 
-    /// Share of all rank time that went into waiting for a core.
+    /// Share of all rank time, that of their threads included, that went into waiting for a core.
     pub fn runq_share(&self) -> f64 {
+        // Ranks wait with all their threads.
+        let workers = crate::threads::workers(self.run).map(|t| t.wall_ns as f64);
         let all: f64 = self.run.ranks.iter().map(|r| r.wall_ns as f64).sum();
+        let all = all + workers.sum::<f64>();
         let runq: f64 = self.run.ranks.iter().map(|r| r.runq_ns as f64).sum();
         if all > 0.0 {
             (runq / all).clamp(0.0, 1.0)

@@ -10,6 +10,8 @@ use crate::lock_contention;
 use crate::scale::Scale;
 use crate::stats::{stands_out, two_groups};
 use headwater_graph::{Pag, TeamStretch, TopDown, VertexIx, sum_rows};
+use headwater_model::diagnosis::Place;
+use headwater_model::psg::VertexKind;
 use headwater_model::run::{ThreadInfo, WaitKind};
 use rustc_hash::FxHashMap;
 
@@ -194,7 +196,7 @@ struct Waiting {
 impl Teams {
     /// The teams of one scale.
     pub fn new(pag: &Pag, scale: &Scale<'_>) -> Self {
-        let rows = &scale.view.parallel.teams;
+        let rows = &scale.teams;
         let mut contended = lock_contention::waits(pag, scale);
         contended.extend(allocator::asleep(pag, scale));
         let mut waiting: FxHashMap<(VertexIx, u32, u16), Waiting> = FxHashMap::default();
@@ -264,6 +266,75 @@ impl Teams {
         }
         out
     }
+}
+
+/// For each call that begins a team the first of those that begin the same one: the compiler makes several of
+/// one in the source, as where it unrolls a loop.
+pub fn same(pag: &Pag, rows: &[TeamStretch]) -> FxHashMap<VertexIx, VertexIx> {
+    let mut known: Vec<(VertexIx, Option<VertexIx>, Place)> = Vec::new();
+    let mut first: FxHashMap<VertexIx, VertexIx> = FxHashMap::default();
+    for own in rows
+        .chunk_by(|a, b| a.team == b.team)
+        .filter_map(|c| Some(c.first()?.team))
+    {
+        let place = pag.place(own);
+        let mut around = pag.top.ancestors(own);
+        let function = around.find(|v| pag.top.get(*v).kind == VertexKind::Function);
+        let alike = |(_, f, p): &&(VertexIx, Option<VertexIx>, Place)| {
+            let source = |p: &Place| (p.file.clone(), p.first_line, p.name.clone());
+            *f == function && p.file.is_some() && source(p) == source(&place)
+        };
+        let same = known.iter().find(alike).map(|k| k.0);
+        first.insert(own, same.unwrap_or(own));
+        if same.is_none() {
+            known.push((own, function, place));
+        }
+    }
+    first
+}
+
+/// The rows of teams with the first call of each in place of all that begin it.
+pub fn joined(
+    pag: &Pag,
+    rows: &[TeamStretch],
+    same: &FxHashMap<VertexIx, VertexIx>,
+) -> Vec<TeamStretch> {
+    // A barrier has a vertex below each of those calls.
+    let mut sites: FxHashMap<(u32, u32, u32), VertexIx> = FxHashMap::default();
+    let mut of = |v: VertexIx| {
+        let vertex = pag.top.get(v);
+        let first = same.get(&v).copied().unwrap_or(v);
+        if vertex.function == u32::MAX || first != v {
+            return first;
+        }
+        let site = (vertex.module, vertex.function, vertex.psg);
+        *sites.entry(site).or_insert(first)
+    };
+    let mut out: Vec<TeamStretch> = rows
+        .iter()
+        .map(|t| TeamStretch {
+            team: of(t.team),
+            from: of(t.from),
+            to: of(t.to),
+            ..*t
+        })
+        .collect();
+    let key = |t: &TeamStretch| (t.team, t.rank, t.from, t.to, t.thread);
+    out.sort_by_key(key);
+    out.dedup_by(|next, kept| {
+        let same = key(next) == key(kept);
+        if same {
+            kept.count += next.count;
+            kept.wall += next.wall;
+            kept.cpu += next.cpu;
+            kept.runq += next.runq;
+            kept.blocked += next.blocked;
+            kept.locked += next.locked;
+            kept.wait += next.wait;
+        }
+        same
+    });
+    out
 }
 
 /// Seconds of a stretch that a thread was busy: what it waited for other threads is taken off, be it asleep

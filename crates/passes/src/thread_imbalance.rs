@@ -69,16 +69,22 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
             seconds: stats::mean_of(&losses, &ranks),
             clock: Clock::Cpu,
         };
+        let mut places = place(pag, scale, team);
+        let vertex = if places.is_empty() {
+            team.vertex
+        } else {
+            places.remove(0)
+        };
         Some(Proposal {
             candidate: Candidate {
                 class: CauseClass::ThreadImbalance,
-                vertex: place(pag, scale, team),
+                vertex,
                 ranks,
                 cost: 0.0,
                 gain: 0.0,
                 after: Vec::new(),
                 evidence,
-                twins: Vec::new(),
+                twins: places,
                 in_turn: false,
                 team: Some(OfThreads {
                     times: ThreadTimes {
@@ -147,7 +153,7 @@ fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
 /// Where the team waits longest for its last thread: a barrier, or its end.
 fn waits_at(scale: &Scale<'_>, team: &Team) -> VertexIx {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
-    let rows = scale.view.parallel.teams.iter();
+    let rows = scale.teams.iter();
     for t in rows.filter(|t| t.team == team.vertex) {
         *at.entry(t.to).or_default() += t.wait;
     }
@@ -158,8 +164,8 @@ fn waits_at(scale: &Scale<'_>, team: &Team) -> VertexIx {
     longest.map_or(team.vertex, |a| a.0)
 }
 
-/// The loop in which late threads spend more than the others of their team do.
-fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> VertexIx {
+/// The loop in which late threads spend more than the others of their team do, first, and the other ways to it.
+fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> Vec<VertexIx> {
     // Excess of each thread over the mean of its team.
     let mut excess: FxHashMap<(u32, u16), f64> = FxHashMap::default();
     for s in &team.stretches {
@@ -177,9 +183,9 @@ fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> VertexIx {
     let is_late = |rank, thread| excess.get(&(rank, thread)).map(|e| *e > 0.0);
     let late = excess.values().filter(|e| **e > 0.0).count().max(1) as f64;
     let others = (excess.len() as f64 - late).max(1.0);
-    let inside = |v: VertexIx| {
+    let inside = |ways: &[VertexIx]| {
         let times = scale.view.threads.times.iter();
-        let here = times.filter(move |t| pag.top.contains(v, t.vertex));
+        let here = times.filter(|t| ways.iter().any(|w| pag.top.contains(*w, t.vertex)));
         let entries = here.filter_map(|t| {
             let column = usize::from(!is_late(t.rank, t.thread)?);
             let of = if column == 0 { late } else { others };
@@ -189,17 +195,23 @@ fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> VertexIx {
         (entries.iter().any(|e| e.1 == 0)).then(|| Inclusive::of_columns(pag, 2, entries))
     };
     // Call paths of threads that somebody unknown made do not begin at the team.
-    let found = [team.vertex, TopDown::ROOT].into_iter();
-    let found = found.filter_map(|v| Some((v, inside(v)?))).next();
+    let ways = scale.ways(team.vertex);
+    let start = ways.iter().copied();
+    let start = start.reduce(|a, b| pag.top.common_ancestor(a, b));
+    let start = start.unwrap_or(TopDown::ROOT);
+    let found = [(start, &ways[..]), (TopDown::ROOT, &[TopDown::ROOT])].into_iter();
+    let found = found
+        .filter_map(|(v, ways)| Some((v, inside(ways)?)))
+        .next();
     let Some((start, times)) = found else {
-        return team.vertex;
+        return vec![team.vertex];
     };
     let beyond = |row: &[f64]| row[0] - row[1];
     let known = times.row(start).is_some_and(|row| beyond(row) > 0.0);
     let vertex = times.descend(pag, start, |row| if known { beyond(row) } else { row[0] });
     if vertex == TopDown::ROOT {
-        team.vertex
+        vec![team.vertex]
     } else {
-        vertex
+        times.same_place(pag, vertex, |row| row[0] + row[1])
     }
 }

@@ -16,7 +16,7 @@ const TICKS: f64 = 30e6;
 const COMPUTES: f64 = 0.1;
 
 /// Recorded threads that call no MPI.
-fn workers(run: &Run) -> impl Iterator<Item = &ThreadInfo> {
+pub fn workers(run: &Run) -> impl Iterator<Item = &ThreadInfo> {
     let callers: FxHashSet<(u32, u16)> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
     let known = move |t: &&ThreadInfo| t.thread > 0 && !callers.contains(&(t.rank, t.thread));
     run.threads.iter().filter(known)

@@ -71,7 +71,9 @@ pub fn bring_there(pag: &Pag, scale: &Scale<'_>, mut found: Vec<Candidate>) -> V
                 words::seconds(slept),
             ));
             c.vertex = vertex;
-            c.twins.clear();
+            let own = |row: &[f64]| stats::mean_of(row, &c.ranks);
+            let same = times.same_place(pag, vertex, own);
+            c.twins = same.into_iter().filter(|v| *v != vertex).collect();
         }
     }
     found
