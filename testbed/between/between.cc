@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace {
-constexpr int cells = 400000, steps = 100, threads = 2;
+constexpr int cells = 400000, steps = 300, threads = 2;
 
 class Field {
   public:

@@ -83,10 +83,12 @@ impl Mpi {
         Ok(())
     }
 
-    /// Lets the threads of a rank use all cores: launchers bind two ranks to a core each.
+    /// Lets the threads of a rank use all cores: launchers bind two ranks to a core each, and a rank that waits
+    /// for others keeps its core.
     pub fn unbind(self, command: &mut Command) {
         command.envs([
             ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("OMPI_MCA_mpi_yield_when_idle", "1"),
             ("I_MPI_PIN", "0"),
         ]);
     }

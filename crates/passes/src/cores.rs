@@ -3,9 +3,10 @@
 //! A rank's thread that waits for its team is asleep for that long, and time asleep is time that the rank
 //! needs. Where threads outnumber cores a part of it is not: the thread waited for was ready to run, but
 //! had no core. What a team needs is what its slowest thread does, stretch by stretch; waiting beyond that is
-//! set aside as the rank's own waiting for a core is, as far as a thread was without one, so that what ranks
-//! need can be compared. Without threads nothing changes.
+//! set aside as the rank's own waiting for a core is, so that what ranks need can be compared. Without threads
+//! nothing changes.
 
+use crate::threads;
 use headwater_graph::Structures;
 use headwater_model::run::{Context, CtxId, Run, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +20,9 @@ const SPOILT: f64 = 0.05;
 
 /// Takes waiting for threads without a core out of the computation of a run's ranks.
 pub fn set_aside(run: &mut Run, structures: &Structures) {
-    if run.teams.is_empty() && run.waits.is_empty() {
+    // With a core for each thread waits are what they should be. If not, a thread may have waited for its
+    // core before it could begin, which is in no stretch: then only what threads do tells anything.
+    if run.teams.is_empty() && run.waits.is_empty() || !threads::is_crowded(run) {
         return;
     }
     let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
@@ -34,7 +37,13 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
         }
     }
     let stretches = stretches(run, structures, &callers);
-    let own = beside(&stretches, &callers);
+    let (mut own, usual) = beside(&stretches, &callers);
+    let locks = locks(run);
+    for w in run.waits.iter().filter(|w| w.kind.is_lock()) {
+        if let Some(share) = locks.get(&(w.rank, w.thread)) {
+            own.insert(((w.rank, w.thread), w.ctx), 1.0 - share);
+        }
+    }
     let of_ranks = of_ranks(run, &stretches, &callers, &unknown);
     let waited: FxHashSet<(Thread, CtxId)> = run
         .waits
@@ -56,8 +65,8 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
         }
     }
     for (key, asleep) in unknown {
-        let share = of_ranks.get(&key.0.0).copied().unwrap_or(0.0);
-        let part = (asleep as f64 * share) as u64;
+        let share = of_ranks.get(&key.0.0).or_else(|| usual.get(&key.0));
+        let part = (asleep as f64 * share.copied().unwrap_or(0.0)) as u64;
         if part > 0 {
             *cut.entry(key).or_default() += part;
         }
@@ -66,6 +75,10 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
         shorten(run, &cut);
     }
 }
+
+/// Shares by thread and place, and by thread.
+type Places = FxHashMap<(Thread, CtxId), f64>;
+type Threads = FxHashMap<Thread, f64>;
 
 /// Where a context is in the source, as far as it is known: copies of one call are one.
 type Site = (u32, usize, u32);
@@ -86,10 +99,8 @@ fn site(run: &Run, structures: &Structures, ctx: CtxId) -> Site {
 /// The work of one team on one rank from one point where it comes together to the next.
 struct Stretch<'a> {
     rows: Vec<&'a TeamWork>,
-    /// Busy time of its slowest thread, nanoseconds.
+    /// What its slowest thread needs, nanoseconds.
     slowest: f64,
-    /// The longest that a thread was without a core.
-    runq: f64,
     /// Whether a thread that calls MPI is one of them.
     joined: bool,
 }
@@ -103,6 +114,11 @@ fn stretches<'a>(
     structures: &Structures,
     callers: &FxHashSet<Thread>,
 ) -> Vec<Stretch<'a>> {
+    let locks = locks(run);
+    let need = |t: &TeamWork| {
+        let locks = locks.get(&(t.rank, t.thread)).copied().unwrap_or(0.0);
+        busy(t) + locks * t.locked_ns as f64
+    };
     let mut sites: FxHashMap<CtxId, Site> = FxHashMap::default();
     let mut of = |ctx: CtxId| {
         *sites
@@ -123,15 +139,12 @@ fn stretches<'a>(
         let rows: Vec<&TeamWork> = rows.remove(&key).unwrap_or_default();
         // Copies of a call that makes threads have made different ones, and a thread has several rows
         // where it came by several ways.
-        let mut by_thread: FxHashMap<u16, (f64, f64)> = FxHashMap::default();
+        let mut by_thread: FxHashMap<u16, f64> = FxHashMap::default();
         for t in &rows {
-            let sum = by_thread.entry(t.thread).or_default();
-            *sum = (sum.0 + busy(t), sum.1 + t.runq_ns as f64);
+            *by_thread.entry(t.thread).or_default() += need(t);
         }
-        let most = |of: fn(&(f64, f64)) -> f64| by_thread.values().map(of).fold(0.0, f64::max);
         Stretch {
-            slowest: most(|s| s.0),
-            runq: most(|s| s.1),
+            slowest: by_thread.into_values().fold(0.0, f64::max),
             joined: rows.iter().any(|t| callers.contains(&(t.rank, t.thread))),
             rows,
         }
@@ -139,29 +152,53 @@ fn stretches<'a>(
     order.into_iter().map(whole).collect()
 }
 
+/// Share of each thread's waiting for others that is waiting for locks, as with a core for each thread.
+fn locks(run: &Run) -> FxHashMap<Thread, f64> {
+    let mut all: FxHashMap<Thread, (f64, f64, f64)> = FxHashMap::default();
+    for t in &run.teams {
+        let sum = all.entry((t.rank, t.thread)).or_default();
+        sum.0 += t.locked_ns as f64;
+        sum.1 += t.cpu_ns as f64;
+        sum.2 += t.runq_ns as f64;
+    }
+    let mut brief: FxHashMap<Thread, f64> = FxHashMap::default();
+    for w in run.waits.iter().filter(|w| w.kind.is_lock()) {
+        *brief.entry((w.rank, w.thread)).or_default() += w.brief_ns as f64;
+    }
+    let share = |(thread, (locked, cpu, runq)): (Thread, (f64, f64, f64))| {
+        let brief = brief.get(&thread).copied().unwrap_or(0.0);
+        (thread, part(brief * part(cpu, cpu + runq), locked))
+    };
+    all.into_iter().map(share).collect()
+}
+
 /// Share of the waiting of threads that call MPI and work in a team themselves which is for threads without a
-/// core, by thread and place.
-fn beside(
-    stretches: &[Stretch<'_>],
-    callers: &FxHashSet<Thread>,
-) -> FxHashMap<(Thread, CtxId), f64> {
+/// core, by thread and place, and by thread.
+fn beside(stretches: &[Stretch<'_>], callers: &FxHashSet<Thread>) -> (Places, Threads) {
     let mut sums: FxHashMap<(Thread, CtxId), (f64, f64)> = FxHashMap::default();
+    let mut all: FxHashMap<Thread, (f64, f64)> = FxHashMap::default();
     for stretch in stretches {
         for t in stretch.rows.iter().filter(|t| t.wait_ns > 0) {
             let thread = (t.rank, t.thread);
             if callers.contains(&thread) {
                 let wait = t.wait_ns as f64;
-                // Sums of repetitions hide that now one thread is late and now another: no more goes
-                // than some thread was without a core.
-                let needed = stretch.slowest - busy(t);
-                let needed = needed.max(wait - stretch.runq).clamp(0.0, wait);
-                let sum = sums.entry((thread, t.to)).or_default();
-                *sum = (sum.0 + wait, sum.1 + wait - needed);
+                let needed = (stretch.slowest - busy(t)).clamp(0.0, wait);
+                for sum in [
+                    sums.entry((thread, t.to)).or_default(),
+                    all.entry(thread).or_default(),
+                ] {
+                    *sum = (sum.0 + wait, sum.1 + wait - needed);
+                }
             }
         }
     }
-    let share = |(key, (wait, excess))| (key, part(excess, wait));
-    sums.into_iter().map(share).collect()
+    let places = sums
+        .into_iter()
+        .map(|(key, (wait, excess))| (key, part(excess, wait)));
+    let threads = all
+        .into_iter()
+        .map(|(key, (wait, excess))| (key, part(excess, wait)));
+    (places.collect(), threads.collect())
 }
 
 /// Share of all other sleep of ranks for their threads that is for threads without a core, by rank.
@@ -171,12 +208,10 @@ fn of_ranks(
     callers: &FxHashSet<Thread>,
     unknown: &FxHashMap<(Thread, CtxId), u64>,
 ) -> FxHashMap<u32, f64> {
-    // Needed, and at the most without a core.
-    let mut teams: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
+    let mut teams: FxHashMap<u32, f64> = FxHashMap::default();
     for stretch in stretches.iter().filter(|s| !s.joined) {
         let rank = stretch.rows.first().map_or(u32::MAX, |t| t.rank);
-        let sum = teams.entry(rank).or_default();
-        *sum = (sum.0 + stretch.slowest, sum.1 + stretch.runq);
+        *teams.entry(rank).or_default() += stretch.slowest;
     }
     let mut waited: FxHashMap<u32, f64> = FxHashMap::default();
     for w in run
@@ -189,9 +224,8 @@ fn of_ranks(
     for (((rank, _), _), asleep) in unknown {
         *waited.entry(*rank).or_default() += *asleep as f64;
     }
-    let share = |(rank, (needed, runq)): (u32, (f64, f64))| {
+    let share = |(rank, needed): (u32, f64)| {
         let wait = waited.get(&rank).copied().unwrap_or(0.0);
-        let needed = needed.max(wait - runq).clamp(0.0, wait);
         (rank, part(wait - needed, wait))
     };
     teams.into_iter().map(share).collect()

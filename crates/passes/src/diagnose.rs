@@ -309,8 +309,9 @@ fn notes(scales: &[Scale<'_>]) -> Vec<String> {
             .map(|s| format!("{:.0} %", s.runq_share() * 100.0))
             .collect();
         out.push(format!(
-            "With {} ranks, though there were cores enough, ranks ready to run were without one for {} of their time: other work ran there, or they share cores. That time is set aside; computation is compared in CPU time, and run times are those of the same run with a core for each rank.",
+            "With {} rank{}, though there were cores enough, ranks ready to run were without one for {} of their time: other work ran there, or they share cores. That time is set aside; computation is compared in CPU time, and run times are those of the same run with a core for each rank.",
             at.join(", "),
+            if busy().all(|s| s.p == 1) { "" } else { "s" },
             shares.join(", "),
         ));
     }

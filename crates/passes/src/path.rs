@@ -40,9 +40,9 @@ pub fn steps(
 ) -> Vec<Step> {
     let rows = WaitRows::new(scale, cause);
     let mut out = Vec::new();
-    // Where the threads of all ranks lose alike, no rank waits for another one.
+    // Where the threads of all ranks lose alike, no rank waits for another one; nor does a single one.
     let alike = cause.team.is_some() && cause.ranks.len() as u32 >= scale.p;
-    if alike {
+    if alike || scale.p == 1 {
         out.extend(thread_steps(pag, cause));
         out.push(cause_step(pag, scale, cause));
         return out;

@@ -192,16 +192,7 @@ impl<'a> Scale<'a> {
 
     /// Share of all rank time, that of their threads included, that went into waiting for a core.
     pub fn runq_share(&self) -> f64 {
-        // Ranks wait with all their threads.
-        let workers = crate::threads::workers(self.run).map(|t| t.wall_ns as f64);
-        let all: f64 = self.run.ranks.iter().map(|r| r.wall_ns as f64).sum();
-        let all = all + workers.sum::<f64>();
-        let runq: f64 = self.run.ranks.iter().map(|r| r.runq_ns as f64).sum();
-        if all > 0.0 {
-            (runq / all).clamp(0.0, 1.0)
-        } else {
-            0.0
-        }
+        crate::threads::runq_share(self.run)
     }
 
     /// Keys of the computation of one phase.

@@ -1,6 +1,7 @@
 //! How many threads computed, and whether the recorded ones are all.
 
 use headwater_model::RankSet;
+use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run, ThreadInfo};
 use headwater_model::words;
 use rustc_hash::FxHashSet;
@@ -48,6 +49,24 @@ pub fn concurrent(run: &Run) -> Vec<u32> {
         }
     }
     out
+}
+
+/// Share of all rank time, that of their threads included, that went into waiting for a core.
+pub fn runq_share(run: &Run) -> f64 {
+    let ranks: f64 = run.ranks.iter().map(|r| r.wall_ns as f64).sum();
+    let threads: f64 = workers(run).map(|t| t.wall_ns as f64).sum();
+    let runq: f64 = run.ranks.iter().map(|r| r.runq_ns as f64).sum();
+    if ranks > 0.0 {
+        (runq / (ranks + threads)).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
+}
+
+/// Whether threads outnumber cores, or other work took those.
+pub fn is_crowded(run: &Run) -> bool {
+    let cores = run.header.cores.iter().sum();
+    ScaleSummary::crowds(concurrent(run).iter().sum(), cores, runq_share(run))
 }
 
 /// The sentence about how many threads were recorded, where ranks had several.

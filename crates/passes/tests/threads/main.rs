@@ -332,3 +332,58 @@ fn waiting_for_a_thread_without_a_core_is_set_aside() {
         assert_eq!(d.scales[0].threads, 4);
     }
 }
+
+#[test]
+fn threads_of_a_rank_bound_to_one_core_share_it() {
+    let mut bound = run(
+        1,
+        &Hybrid {
+            cores: 2,
+            joined: true,
+            runq: |_, _| 1.0,
+            ..Default::default()
+        },
+    );
+    bound.ranks[0].cpus = "0".into();
+    bound.ranks[0].runq_ns = 2_000_000_000;
+    let d = of_run(bound);
+    assert_eq!(told(&d), [(Preempted, "0".into(), 2, 1.0)]);
+    let cause = &d.causes[0];
+    assert!(
+        cause.explanation.contains("bound to"),
+        "{}",
+        cause.explanation
+    );
+}
+
+#[test]
+fn copies_of_a_call_begin_one_team() {
+    // The compiler has unrolled the loop that makes the threads: the second is made by another call of the line.
+    let mut made = run(
+        2,
+        &Hybrid {
+            joined: true,
+            busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+            ..Default::default()
+        },
+    );
+    let copy = |run: &mut Run, of: usize, parent: CtxId| {
+        let context = run.contexts[of];
+        run.contexts.push(headwater_model::run::Context {
+            parent,
+            offset: context.offset + 4,
+            ..context
+        });
+        CtxId(run.contexts.len() as u32 - 1)
+    };
+    let create = copy(&mut made, 5, CtxId::NONE);
+    let work = copy(&mut made, 7, create);
+    for t in made.teams.iter_mut().filter(|t| t.thread == 2) {
+        (t.team, t.from, t.to) = (create, create, create);
+    }
+    for s in made.samples.iter_mut().filter(|s| s.thread == 2) {
+        s.ctx = work;
+    }
+    let d = of_run(made);
+    assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 110, 0.5)]);
+}
