@@ -102,21 +102,32 @@ const ONLY_LOCK: [(&str, &str); 5] = [
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=build/openmp.rs");
+    // As a part of the program, the real function is known to the linker: `PMPI_*`, and for those of the libc
+    // what its option `--wrap` says. Each wrapper is a section of its own, and those that the program does not
+    // call go, so that what its library does not have is not missed.
+    let linked = std::env::var_os("CARGO_FEATURE_LINKED").is_some();
     let mut out = String::new();
-    let mut wrapper = |symbol: &str, code: usize, jump: &str, way: &str| {
+    let mut wrapper = |symbol: &str, code: usize, jump: &str, way: &str, real: String| {
+        let real = match linked && !real.is_empty() {
+            true => format!(", \"{real}\""),
+            false => String::new(),
+        };
         writeln!(
             out,
-            "/// Wrapper, see `trampoline`.\n#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    {jump}!({code}, {way})\n}}"
+            "/// Wrapper, see `trampoline`.\n#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    {jump}!({code}, {way}{real})\n}}"
         )
         .expect("writing to a string succeeds");
     };
-    for (id, (name, _)) in WAITING.iter().enumerate() {
+    let nobody = String::new;
+    // Linked into the program, locks are not told: they are too many to ask for what the linker knows. Nor are
+    // runtimes, which are no modules of their own, by which their part of the time could be told.
+    for (id, (name, _)) in WAITING.iter().enumerate().filter(|_| !linked) {
         let short = ONLY_LOCK.iter().find(|(lock, _)| lock == name);
         let way = short.map_or("to_wait", |(_, way)| way);
-        wrapper(name, id, "jump", way);
+        wrapper(name, id, "jump", way, nobody());
     }
-    for (id, (name, _, _)) in OPENMP.iter().enumerate() {
-        wrapper(name, 8 << 16 | id, "jump", "common");
+    for (id, (name, _, _)) in OPENMP.iter().enumerate().filter(|_| !linked) {
+        wrapper(name, 8 << 16 | id, "jump", "common", nobody());
     }
     let mut ompt = String::new();
     for (id, (number, event)) in OMPT.iter().enumerate() {
@@ -128,13 +139,20 @@ fn main() {
         )
         .expect("writing to a string succeeds");
     }
-    for (id, (name, why)) in LIBC.iter().enumerate() {
-        let jump = match *why {
-            "CallsTheSystem" => "jump_if_lock",
-            _ => "jump",
-        };
-        wrapper(name, 7 << 16 | id, jump, "common");
+    // Those are told as sleeps, as any signal ends them.
+    let timed = ["sem_timedwait", "sem_clockwait"].map(|name| (name, "NeverRestarts"));
+    let timed = timed.iter().filter(|_| linked);
+    let libc: Vec<_> = LIBC.iter().chain(timed).collect();
+    for (id, (name, why)) in libc.iter().enumerate() {
+        let (code, real) = (7 << 16 | id, format!("__real_{name}"));
+        match (linked, *why) {
+            (false, "CallsTheSystem") => wrapper(name, code, "jump_if_lock", "common", nobody()),
+            (true, "CallsTheSystem") => {}
+            (false, _) => wrapper(name, code, "jump", "common", nobody()),
+            (true, _) => wrapper(&format!("__wrap_{name}"), code, "jump", "common", real),
+        }
     }
+    let libc_rows = libc.len();
     let openmp: String = OPENMP
         .iter()
         .map(|(name, count, does)| format!("(c\"{name}\", {count}, {does}), "))
@@ -143,7 +161,7 @@ fn main() {
         .iter()
         .map(|(name, what)| format!("(c\"{name}\", {what}), "))
         .collect();
-    let libc: String = LIBC
+    let libc: String = libc
         .iter()
         .map(|(name, why)| format!("(c\"{name}\", crate::guarded::Why::{why}), "))
         .collect();
@@ -153,10 +171,13 @@ fn main() {
             headwater_mpi_abi::Class::Control => "passing_on",
             _ => "common",
         };
-        wrapper(function.name, id, "jump", way);
-        for (kind, ending) in FORTRAN.iter().enumerate() {
+        let real = format!("P{}", function.name);
+        wrapper(function.name, id, "jump", way, real);
+        // A library's Fortran layer that comes through C is seen there; for another one there are no names
+        // that every library has.
+        for (kind, ending) in FORTRAN.iter().enumerate().filter(|_| !linked) {
             let symbol = format!("{}{ending}", function.name.to_lowercase());
-            wrapper(&symbol, (kind + 1) << 16 | id, "jump", way);
+            wrapper(&symbol, (kind + 1) << 16 | id, "jump", way, nobody());
         }
         writeln!(names, "c\"{0}\", c\"P{0}\",", function.name)
             .expect("writing to a string succeeds");
@@ -170,7 +191,7 @@ fn main() {
     writeln!(
         out,
         "/// Wrapped functions of the libc, and why they are.\npub static LIBC: [(&std::ffi::CStr, crate::guarded::Why); {}] = [{libc}];",
-        LIBC.len()
+        libc_rows
     )
     .expect("writing to a string succeeds");
     writeln!(

@@ -31,6 +31,7 @@ const USAGE: &str = "cargo xtask COMMAND
                             --sweep     doses halved until not found any more
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
+  launchers                 record under every launcher that is here, in each way; Slurm is started for it
   suites                    mpi4py's own tests, bare and recorded: the verdicts must be the same
   bench                     print the figures that the project is held to";
 
@@ -49,6 +50,18 @@ fn main() -> ExitCode {
             .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
         Some("kills") => kills(rest),
+        Some("launchers") => shell::run(
+            "cargo",
+            &[
+                "test",
+                "-p",
+                "headwater",
+                "--test",
+                "launchers",
+                "--",
+                "--nocapture",
+            ],
+        ),
         Some("suites") => setup::build().and_then(|()| suites::suites()),
         Some("bench") => setup::build().and_then(|()| bench::bench()),
         None | Some("help" | "--help" | "-h") => {

@@ -24,7 +24,7 @@ const fn need(there: &'static str, package: &'static str, demo: bool) -> Need {
     }
 }
 
-const NEEDS: [Need; 19] = [
+const NEEDS: [Need; 23] = [
     need("cc", "gcc", true),
     need("/usr/include/stdio.h", "libc6-dev", true),
     need("mpirun.openmpi", "openmpi-bin", true),
@@ -46,6 +46,11 @@ const NEEDS: [Need; 19] = [
     need("clang-14", "clang-14", false),
     need("/usr/lib/llvm-14/lib/libomp.so", "libomp-14-dev", false),
     need("script", "bsdutils", false),
+    // For Slurm as a launcher; its services do not start without a configuration.
+    need("srun", "slurm-client", false),
+    need("/usr/sbin/slurmctld", "slurmctld", false),
+    need("/usr/sbin/slurmd", "slurmd", false),
+    need("/usr/sbin/munged", "munge", false),
     need("python3", "python3", false),
     need("python3 -m ensurepip --version", "python3-venv", false),
 ];

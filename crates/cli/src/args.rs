@@ -30,7 +30,9 @@ pub enum Command {
     )]
     Run(RunArgs),
     /// Record one run under any launcher.
-    #[command(after_help = "Example:  headwater record -o p16 -- mpirun -n 16 ./app input")]
+    #[command(
+        after_help = "Behind a launcher, on every rank, it becomes the program as exec does; then diagnose takes what was recorded.\nExample:  headwater record -o p16 -- mpirun -n 16 ./app input\n          mpirun -n 16 headwater record -o p16 ./app input"
+    )]
     Record(RecordArgs),
     /// Become a program with the collector loaded; goes behind a launcher.
     #[command(
@@ -43,6 +45,11 @@ pub enum Command {
     /// Show the structure of a program: functions, loops, branches, calls.
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
+    /// Print what to add to the line that links a program to a static MPI library.
+    #[command(
+        after_help = "Only needed where MPI becomes a part of the program; put it before the MPI library. The program then records under\nheadwater record, run and exec, and not otherwise.\nExample:  mpicc -g -static app.c $(headwater link-flags) -o app\n          headwater record -- mpirun -n 4 ./app"
+    )]
+    LinkFlags(LinkFlagsArgs),
     /// Tell what this machine has and lacks for recording.
     #[command(after_help = "Example:  headwater doctor ./app")]
     Doctor(DoctorArgs),
@@ -73,6 +80,14 @@ pub struct Json {
     /// Give JSON: on standard output, or into FILE.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+}
+
+/// Arguments of `link-flags`.
+#[derive(Debug, ClapArgs)]
+pub struct LinkFlagsArgs {
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
 }
 
 /// Arguments of `doctor`.
@@ -108,6 +123,8 @@ pub enum Described {
     Structure,
     /// `doctor`.
     Doctor,
+    /// `link-flags`.
+    LinkFlags,
 }
 
 /// What recording can be told.
@@ -154,7 +171,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub json: Json,
     /// The launcher and the program.
-    #[arg(last = true, required = true)]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<String>,
 }
 
@@ -164,11 +181,14 @@ pub struct ExecArgs {
     /// Where to spool; by default a directory named after program and job. `diagnose` takes it.
     #[arg(long, value_name = "DIR")]
     pub spool: Option<PathBuf>,
+    /// The collector; by default what HEADWATER_COLLECTOR names, or the one beside this program.
+    #[arg(long, value_name = "FILE")]
+    pub collector: Option<PathBuf>,
     /// Recording.
     #[command(flatten)]
     pub recording: Recording,
     /// The program.
-    #[arg(last = true, required = true)]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub program: Vec<String>,
 }
 

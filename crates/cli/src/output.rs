@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::Command;
 
-/// Version of the JSON of `record`, `structure` and `doctor`; that of a diagnosis is its own.
+/// Version of the JSON of `record`, `structure`, `doctor` and `link-flags`; that of a diagnosis is its own.
 pub const SCHEMA: u32 = 1;
 
 /// Writes to standard output; a reader that has closed its end is content.
@@ -47,7 +47,7 @@ pub fn shell_line(command: &Command) -> String {
 }
 
 /// `word` as a shell reads it whole.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%^".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_string();

@@ -135,7 +135,7 @@ fn programs_that_cannot_be_recorded() {
         .args(["record", "--", "/bin/true"])
         .output()
         .expect("runs");
-    let wanted = "HEADWATER_COLLECTOR names /nowhere/collector.so";
+    let wanted = "/nowhere/collector.so, which HEADWATER_COLLECTOR";
     assert!(said(&out).contains(wanted) && out.status.code() == Some(2));
     for mpirun in ["mpirun.openmpi", "mpirun.mpich"] {
         if command(at, &["record", "--dry-run", "--", mpirun, "true"])
@@ -184,7 +184,11 @@ fn a_program_that_holds_mpi_within_itself() {
             assert_refused(
                 dir.path(),
                 args,
-                &["statically linked", "shared MPI library"],
+                &[
+                    "statically linked",
+                    "headwater link-flags",
+                    "shared MPI library",
+                ],
             );
         }
     }

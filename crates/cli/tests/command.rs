@@ -121,7 +121,7 @@ fn the_programs_own_arguments_may_grow_with_the_ranks() {
     for (line, n) in lines.iter().zip([2, 3]) {
         assert!(line.contains("mpirun"), "{line}");
         assert!(line.contains(&format!("-n {n} ")), "{line}");
-        let end = format!("exec --spool SPOOL -- {program} {n}00");
+        let end = format!(" --spool SPOOL -- {program} {n}00");
         assert!(line.ends_with(&end), "what is really run: {line}");
     }
     let launch = ["mpirun.openmpi", "--oversubscribe", "-n", "3", &program];
@@ -143,7 +143,7 @@ fn exec_shows_what_it_becomes() {
         .expect("runs");
     assert_eq!(
         String::from_utf8_lossy(&out.stdout),
-        "HEADWATER_HZ=50 HEADWATER_SPOOL=S LD_PRELOAD=/etc/passwd app 'a b' 'it'\\''s'\n"
+        "HEADWATER_HZ=50 HEADWATER_RECORD_LINKED=1 HEADWATER_SPOOL=S LD_PRELOAD=/etc/passwd app 'a b' 'it'\\''s'\n"
     );
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::{PROGRAM, built, collector, headwater, said};
 
-const DESCRIBED: [&str; 4] = ["diagnose", "record", "structure", "doctor"];
+const DESCRIBED: [&str; 5] = ["diagnose", "record", "structure", "doctor", "link-flags"];
 
 fn page(command: &str) -> PathBuf {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");

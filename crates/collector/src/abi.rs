@@ -1,9 +1,10 @@
 //! The MPI library of this process: which it is, its functions, its handles.
 
+use crate::loader::{first, found, next, object_of, symbol};
 use crate::process;
 use crate::trampoline::C_NAMES;
 use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, id_of, recognise};
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
@@ -101,62 +102,6 @@ pub fn narrow(handle: u64) -> u64 {
     }
 }
 
-/// The function of this name in the objects behind this one; 0 where there is none.
-pub fn next(name: &CStr) -> usize {
-    // SAFETY: a C string; looking up in the objects behind this one.
-    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
-}
-
-/// The same, of the newest version of those that a function has had: without one, the oldest is found.
-pub fn next_newest(name: &CStr) -> usize {
-    /// Of condition variables, on x86-64.
-    const NEWER: &CStr = c"GLIBC_2.3.2";
-    // SAFETY: C strings; looking up in the objects behind this one.
-    match unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), NEWER.as_ptr()) as usize } {
-        0 => next(name),
-        found => found,
-    }
-}
-
-/// An address in an object that sees MPI, where the program opened it for itself.
-static SEES_MPI: AtomicUsize = AtomicUsize::new(0);
-
-/// Looks `name` up through the object that holds `caller`, or else the one that MPI was first called from: a
-/// program may have opened MPI for itself, and may call it from where it is not seen, by a pointer.
-fn beside(name: &CStr, caller: u64) -> usize {
-    let seen = SEES_MPI.load(Relaxed) as u64;
-    match through(name, caller) {
-        0 => through(name, seen),
-        found => {
-            if seen == 0 {
-                SEES_MPI.store(caller as usize, Relaxed);
-            }
-            found
-        }
-    }
-}
-
-/// Looks `name` up through the object that holds the address `from`.
-pub fn through(name: &CStr, from: u64) -> usize {
-    if from == 0 {
-        return 0;
-    }
-    // SAFETY: plain queries of the loader; the handle is closed again, the object stays loaded.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(from as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
-            return 0;
-        }
-        let handle = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if handle.is_null() {
-            return 0;
-        }
-        let found = libc::dlsym(handle, name.as_ptr()) as usize;
-        libc::dlclose(handle);
-        found
-    }
-}
-
 /// What a wrapper calls: the library's function, or that of another tool that stands between us and the
 /// library and defines `MPI_*` as we do; 0 where there is none. Looked up at the first call only:
 /// doing it when this object is loaded crashes C++ programs under Open MPI.
@@ -172,6 +117,15 @@ pub fn real(code: u32, caller: u64) -> usize {
     }
 }
 
+/// The function behind a wrapper is `real`: where this is linked into the program, the linker says so.
+#[inline]
+pub fn is_linked_to(code: u32, real: usize) {
+    let (id, kind) = ((code & 0xffff) as usize, (code >> 16) as usize);
+    if let Some(place) = REAL.get(kind * COUNT + id) {
+        place.store(real, Relaxed);
+    }
+}
+
 #[cold]
 fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     let found = if kind == 0 || kind == OWN {
@@ -181,7 +135,7 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
         let plain = || next(name(0));
         let tool = if kind == 0 { plain() } else { 0 };
         let found = if tool == 0 {
-            self::found(name(1), caller)
+            found(name(1), caller)
         } else {
             tool
         };
@@ -192,7 +146,7 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     } else {
         let name = FUNCTIONS.get(id).map_or("", |f| f.name).to_lowercase();
         let ending = FORTRAN.get(kind - 1).copied().unwrap_or("");
-        CString::new(name + ending).map_or(0, |name| self::found(&name, caller))
+        CString::new(name + ending).map_or(0, |name| found(&name, caller))
     };
     place.store(found, Relaxed);
     found
@@ -209,14 +163,6 @@ pub fn pmpi(name: &str) -> usize {
             .map(|name| found(&name, 0))
             .find(|found| *found != 0)
             .unwrap_or(0),
-    }
-}
-
-/// What has this name behind this object, or in the objects that `caller` sees.
-fn found(name: &CStr, caller: u64) -> usize {
-    match next(name) {
-        0 => beside(name, caller),
-        found => found,
     }
 }
 
@@ -253,18 +199,6 @@ fn version() -> String {
     headwater_format::spool::layout::text(&text)
 }
 
-fn object_of(address: usize) -> String {
-    // SAFETY: a plain query of the loader.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(address as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
-            return String::new();
-        }
-        let path = CStr::from_ptr(info.dli_fname).to_string_lossy();
-        path.rsplit('/').next().unwrap_or("").to_string()
-    }
-}
-
 /// The first number of the standard ABI's version; `None` where the library cannot tell.
 fn standard() -> Option<i32> {
     let real = Some(pmpi("MPI_Abi_get_version")).filter(|real| *real != 0)?;
@@ -275,16 +209,6 @@ fn standard() -> Option<i32> {
         get(&mut major, &mut minor);
     }
     Some(major)
-}
-
-/// A symbol of the MPI library: what everybody sees, which may be a program's own copy, before what the
-/// library has.
-fn symbol(name: &CStr) -> u64 {
-    // SAFETY: a plain query of the loader.
-    match unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 } {
-        0 => beside(name, 0) as u64,
-        found => found,
-    }
 }
 
 /// What a library that is not known is called: what it says of itself and where it is.
@@ -317,8 +241,7 @@ pub fn say_who_stands_before_us() {
     let mut names = Vec::new();
     let mut other = String::new();
     for name in OFTEN_WRAPPED {
-        // SAFETY: a C string; a plain query of the loader.
-        let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        let first = first(name);
         let object = object_of(first);
         if first != 0 && object != own {
             other = object;

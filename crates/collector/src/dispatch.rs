@@ -41,16 +41,21 @@ extern "C" fn in_child() {
     process::leave_to_parent();
 }
 
-/// Called by the wrappers with the argument registers, the stack at the call, the return address and
-/// the caller's frame pointer. Exceptions of the program and its MPI library may pass through.
+/// Called by the wrappers with the argument registers, the stack at the call, the return address, the
+/// caller's frame pointer, and, where this is linked into the program, the real function. Exceptions of
+/// the program and its MPI library may pass through.
 pub unsafe extern "C-unwind" fn dispatch(
     code: u32,
     registers: *const u64,
     stack: *const u64,
     return_address: u64,
     frame_pointer: u64,
+    linked: usize,
 ) -> i64 {
     if code >> 16 == LIBC {
+        if linked != 0 {
+            guarded::is_linked_to((code & 0xffff) as usize, linked);
+        }
         // SAFETY: as the trampoline saved them; functions of the libc that are wrapped take no more
         // arguments than there are registers.
         let args = unsafe { Args::read(registers, stack, 0, false) };
@@ -76,6 +81,9 @@ pub unsafe extern "C-unwind" fn dispatch(
             }
         };
     }
+    if linked != 0 {
+        abi::is_linked_to(code, linked);
+    }
     // SAFETY: passed on as they came.
     i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
 }
@@ -88,7 +96,11 @@ pub unsafe extern "C" fn switch(
     stack: *const u64,
     return_address: u64,
     frame_pointer: u64,
+    linked: usize,
 ) -> usize {
+    if linked != 0 {
+        abi::is_linked_to(code, linked);
+    }
     /// In place of a library that has no such function.
     extern "C" fn no_library() -> i32 {
         abi::get().map_or(16, |a| a.err_other)
@@ -237,7 +249,10 @@ fn record(
 
 /// `MPI_Init` and its Fortran and threaded twins: recording begins when it has returned.
 fn init(real: usize, args: &Args) -> i32 {
-    let _ = std::panic::catch_unwind(weak::undo);
+    // Linked into the program, our module is the program's.
+    if !process::IS_LINKED {
+        let _ = std::panic::catch_unwind(weak::undo);
+    }
     // SAFETY: the library's own function for these arguments.
     let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
     // A Fortran `mpi_init` may come by here twice, through its C twin.
@@ -278,7 +293,7 @@ fn told(name: &str) -> i32 {
 }
 
 fn begin(threads: &[libc::pid_t]) {
-    if told("MPI_Initialized") == 0 {
+    if told("MPI_Initialized") == 0 || !process::is_wanted() {
         return;
     }
     let Some(library) = abi::learn() else {

@@ -7,7 +7,7 @@ use crate::process;
 use crate::sampler;
 use crate::thread::{self, Caller, WORTH_NOTING};
 use crate::trampoline::LIBC;
-use crate::{abi, clock, locks, pause};
+use crate::{clock, loader, locks, pause};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Why a function is wrapped.
@@ -39,9 +39,17 @@ static REAL: [AtomicUsize; LIBC.len()] = [const { AtomicUsize::new(0) }; LIBC.le
 /// handler of a signal.
 pub fn find() {
     for (place, (name, _)) in REAL.iter().zip(LIBC) {
-        place.store(abi::next(name), Ordering::Relaxed);
+        place.store(loader::next(name), Ordering::Relaxed);
     }
-    SYSTEM_CALL.store(abi::next(c"syscall"), Ordering::Release);
+    SYSTEM_CALL.store(loader::next(c"syscall"), Ordering::Release);
+}
+
+/// The libc's function behind a wrapper is `real`: where this is linked into the program, the linker says so.
+#[inline]
+pub fn is_linked_to(id: usize, real: usize) {
+    if let Some(place) = REAL.get(id) {
+        place.store(real, Ordering::Relaxed);
+    }
 }
 
 /// The libc's `syscall`; 0 before [`find`].
@@ -67,7 +75,7 @@ fn real(id: usize) -> usize {
         .map_or(0, |place| place.load(Ordering::Relaxed))
     {
         // Another object's constructor came before ours.
-        0 => LIBC.get(id).map_or(0, |(name, _)| abi::next(name)),
+        0 => LIBC.get(id).map_or(0, |(name, _)| loader::next(name)),
         found => found,
     }
 }

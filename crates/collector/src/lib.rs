@@ -15,6 +15,8 @@
 //!
 //! `unsafe` is confined to the files that talk to the machine; every block says why it is sound.
 #![allow(unsafe_code)]
+// Linked into the program, some wrappers are left out (`build.rs`).
+#![cfg_attr(feature = "linked", allow(dead_code, unused_imports, unused_macros))]
 
 mod abi;
 mod align;
@@ -30,6 +32,8 @@ mod epochs;
 mod finalize;
 mod guarded;
 mod links;
+#[cfg_attr(feature = "linked", path = "linked.rs")]
+mod loader;
 mod locks;
 mod memory;
 mod meter;

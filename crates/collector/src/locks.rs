@@ -11,7 +11,7 @@ use crate::process::RECORDING;
 use crate::thread::{self, Caller, Thread, WORTH_READING};
 use crate::trampoline::WAITING;
 use crate::waits::{Holder, last, note_last};
-use crate::{abi, birth, clock, guarded, openmp, roster, team};
+use crate::{birth, clock, guarded, loader, openmp, roster, team};
 use headwater_model::run::WaitKind;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -65,10 +65,12 @@ pub fn find() {
 
 fn look_up(name: &CStr, what: What) -> (usize, usize) {
     let tries = match what {
-        Takes(_, tries, _) | Gets(_, tries) | GetsUnlessInterrupted(_, tries) => abi::next(tries),
+        Takes(_, tries, _) | Gets(_, tries) | GetsUnlessInterrupted(_, tries) => {
+            loader::next(tries)
+        }
         _ => 0,
     };
-    (abi::next_newest(name), tries)
+    (loader::next_newest(name), tries)
 }
 
 /// The stack where a wrapper was called: the caller's frame pointer and the return address.

@@ -66,14 +66,37 @@ pub fn host() -> String {
     layout::text(&name)
 }
 
+/// Whether this is a part of the program, linked into it, instead of being loaded before it.
+pub const IS_LINKED: bool = cfg!(feature = "linked");
+
+/// Said by the launcher's side to programs that this is a part of: those record when asked only. `headwater`
+/// also knows such a program by these letters in it.
+const ASKED: &str = "HEADWATER_RECORD_LINKED";
+
+/// Whether the process is to be recorded: whoever loads this object wants that.
+pub fn is_wanted() -> bool {
+    !IS_LINKED || std::env::var_os(ASKED).is_some()
+}
+
 /// Where to spool: said by the launcher, or beside the program when loaded by hand.
 fn directory() -> Option<PathBuf> {
     if let Some(dir) = std::env::var_os("HEADWATER_SPOOL") {
         return Some(PathBuf::from(dir));
     }
-    let job = ["PMIX_NAMESPACE", "SLURM_JOB_ID", "FLUX_JOB_ID", "PBS_JOBID"]
-        .iter()
-        .find_map(|v| std::env::var(v).ok());
+    let said = |name: &str| std::env::var(name).ok();
+    // One job of Slurm's may start the program several times.
+    let step = || {
+        Some(format!(
+            "{}-{}",
+            said("SLURM_JOB_ID")?,
+            said("SLURM_STEP_ID")?
+        ))
+    };
+    let job = said("PMIX_NAMESPACE").or_else(step);
+    let job = job.or_else(|| {
+        let others = ["SLURM_JOB_ID", "FLUX_JOB_ID", "PBS_JOBID"];
+        others.into_iter().find_map(said)
+    });
     // SAFETY: no arguments.
     let job = job.unwrap_or_else(|| unsafe { libc::getppid() }.to_string());
     let program = std::fs::read_link("/proc/self/exe").ok()?;

@@ -22,7 +22,17 @@ use crate::locks::{
 macro_rules! jump {
     ($code:expr, $way:ident) => {
         // Not in `eax`: its lower part says how many vector registers hold variadic arguments.
-        core::arch::naked_asm!("mov r11d, {}", "jmp {}", const $code, sym $way)
+        core::arch::naked_asm!("mov r11d, {}", "xor r10d, r10d", "jmp {}", const $code, sym $way)
+    };
+    // Linked into the program: the linker knows the real function.
+    ($code:expr, $way:ident, $real:literal) => {
+        core::arch::naked_asm!(
+            "mov r11d, {}",
+            concat!("mov r10, qword ptr [rip + ", $real, "@GOTPCREL]"),
+            "jmp {}",
+            const $code,
+            sym $way
+        )
     };
 }
 
@@ -38,6 +48,7 @@ macro_rules! jump_if_lock {
             "jmp rax",
             "2:",
             "mov r11d, {code}",
+            "xor r10d, r10d",
             "jmp {way}",
             futex = const libc::SYS_futex,
             real = sym SYSTEM_CALL,
@@ -60,6 +71,7 @@ macro_rules! jump_if_lock {
             "2:",
             "movz w16, #{low}",
             "movk w16, #{high}, lsl #16",
+            "mov x17, xzr",
             "b {way}",
             futex = const libc::SYS_futex,
             real = sym SYSTEM_CALL,
@@ -144,7 +156,18 @@ unsafe extern "C" fn to_lock() {
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
     ($code:expr, $way:ident) => {
-        core::arch::naked_asm!("movz w16, #{}", "movk w16, #{}, lsl #16", "b {}", const $code & 0xffff, const $code >> 16, sym $way)
+        core::arch::naked_asm!(
+            "movz w16, #{}", "movk w16, #{}, lsl #16", "mov x17, xzr", "b {}",
+            const $code & 0xffff, const $code >> 16, sym $way
+        )
+    };
+    ($code:expr, $way:ident, $real:literal) => {
+        core::arch::naked_asm!(
+            "movz w16, #{}", "movk w16, #{}, lsl #16",
+            concat!("adrp x17, :got:", $real), concat!("ldr x17, [x17, :got_lo12:", $real, "]"),
+            "b {}",
+            const $code & 0xffff, const $code >> 16, sym $way
+        )
     };
 }
 
@@ -170,6 +193,7 @@ unsafe extern "C" fn common() {
         "lea rdx, [rbp + 16]",
         "mov rcx, [rbp + 8]",
         "mov r8, [rbp]",
+        "mov r9, r10",
         "call {dispatch}",
         "leave",
         ".cfi_def_cfa rsp, 8",
@@ -197,6 +221,7 @@ unsafe extern "C" fn common() {
         "add x2, sp, #80",
         "mov x3, x30",
         "mov x4, x29",
+        "mov x5, x17",
         "mov x29, sp",
         "bl {dispatch}",
         "ldp x29, x30, [sp], #80",
@@ -238,6 +263,7 @@ unsafe extern "C" fn passing_on() {
         "lea rdx, [rbp + 16]",
         "mov rcx, [rbp + 8]",
         "mov r8, [rbp]",
+        "mov r9, r10",
         "call {switch}",
         "mov r11, rax",
         "mov rdi, [rsp]",
@@ -285,6 +311,7 @@ unsafe extern "C" fn passing_on() {
         "add x2, sp, #208",
         "mov x3, x30",
         "mov x4, x29",
+        "mov x5, x17",
         "mov x29, sp",
         "bl {switch}",
         "mov x16, x0",

@@ -54,7 +54,7 @@ pub enum LaunchError {
     NoMpi(String),
     /// MPI is part of the program.
     #[error(
-        "{0} holds MPI within itself (statically linked), where calls cannot be seen from outside; link it to the shared MPI library"
+        "{0} holds MPI within itself (statically linked), where calls cannot be seen from outside; link it anew with what `headwater link-flags` prints, or to the shared MPI library"
     )]
     StaticMpi(String),
     /// A library that the program needs is not found.
@@ -68,8 +68,11 @@ pub enum LaunchError {
     /// The collector is not there.
     #[error("the collector libheadwater_collector.so was not found beside {place} or in ../lib; build it with: cargo build --release, or set HEADWATER_COLLECTOR", place = .0.display())]
     NoCollector(PathBuf),
+    /// The collector as an archive is not there.
+    #[error("{path} is not there, or not the collector; build it beside libheadwater_collector.so with: cargo rustc --release -p headwater-collector --features linked --crate-type staticlib", path = .0.display())]
+    NoArchive(PathBuf),
     /// The collector is not where the user says.
-    #[error("HEADWATER_COLLECTOR names {path}, which is not there; correct it, or unset it to use the collector beside headwater", path = .0.display())]
+    #[error("{path}, which HEADWATER_COLLECTOR or --collector names, is not there; correct it, or leave it out to use the collector beside headwater", path = .0.display())]
     CollectorGone(PathBuf),
     /// The operating system refused.
     #[error("cannot start {program}: {source}")]

@@ -2,7 +2,7 @@
 
 use crate::LaunchError;
 use crate::library::{MpiKind, mpi_library};
-use crate::table::{LAUNCHERS, Launcher, lists};
+use crate::table::{LAUNCHERS, Launcher, RANK, lists};
 use rustix::fs::{Access, access};
 use std::path::{Path, PathBuf};
 
@@ -42,6 +42,12 @@ pub fn launcher_library(path: &Path) -> Option<MpiKind> {
     marks.iter().find(|(mark, _)| holds(mark)).map(|m| m.1)
 }
 
+/// The rank as which a launcher has started this process; `None` where none has.
+pub fn rank() -> Option<u32> {
+    let said = RANK.iter().find_map(|name| std::env::var(name).ok())?;
+    said.parse().ok()
+}
+
 /// The launchers that are installed, each name that is found once, with the file behind it.
 pub fn installed() -> Vec<(&'static str, PathBuf)> {
     let mut names: Vec<&str> = Vec::new();
@@ -61,7 +67,7 @@ fn may_run(path: &Path) -> bool {
 }
 
 /// A program by path or through `PATH`, as a shell finds it.
-fn find_program(word: &str) -> Option<PathBuf> {
+pub(crate) fn find_program(word: &str) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(PathBuf::from(word)).filter(|p| may_run(p));
     }

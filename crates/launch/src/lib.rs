@@ -8,16 +8,18 @@
 mod error;
 mod launcher;
 mod library;
+mod link;
 mod preload;
 mod supervise;
 mod table;
 
 pub use error::LaunchError;
 pub use launcher::{
-    Plan, brings_launcher, command_for, installed, launcher_library, place_before_program,
+    Plan, brings_launcher, command_for, installed, launcher_library, place_before_program, rank,
     recognise,
 };
 pub use library::{MpiKind, mpi_library};
-pub use preload::{collector_path, exec, with_collector};
+pub use link::{LinkFlags, link_flags};
+pub use preload::{collector_named, collector_path, exec, with_collector};
 pub use supervise::{Ended, supervise};
 pub use table::Launcher;

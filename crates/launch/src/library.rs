@@ -1,6 +1,7 @@
 //! Which MPI library a program would load.
 
 use crate::LaunchError;
+use crate::link::has_collector;
 use object::read::elf::{Dyn, FileHeader};
 use object::{Endianness, Object, ObjectSymbol};
 use std::os::unix::fs::MetadataExt;
@@ -28,7 +29,8 @@ impl MpiKind {
     }
 }
 
-/// The MPI library that `program` loads and where it is.
+/// The MPI library that `program` loads and where it is; the program itself where both are linked into it,
+/// the library and the collector.
 ///
 /// # Errors
 /// A program that is not there, is a script, changes its user, does not use MPI,
@@ -71,7 +73,9 @@ pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
             open.extend(found);
         }
     }
-    if has_mpi_symbols(&bytes) {
+    if has_collector(&bytes) {
+        Ok((kind(program), program.to_path_buf()))
+    } else if has_mpi_symbols(&bytes) {
         Err(LaunchError::StaticMpi(name))
     } else {
         Err(LaunchError::NoMpi(name))

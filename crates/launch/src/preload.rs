@@ -1,23 +1,39 @@
 //! The collector put before a program: its path, the environment, and the program in our place.
 
 use crate::LaunchError;
+use crate::launcher::find_program;
+use crate::link::{ASKED, is_linked};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const NAME: &str = "libheadwater_collector.so";
 
+/// The collector that `HEADWATER_COLLECTOR` names; `None` where it names none.
+///
+/// # Errors
+/// It is not there.
+pub fn collector_named() -> Result<Option<PathBuf>, LaunchError> {
+    match std::env::var_os("HEADWATER_COLLECTOR").filter(|p| !p.is_empty()) {
+        None => Ok(None),
+        Some(path) => existing(Path::new(&path)).map(Some),
+    }
+}
+
+fn existing(path: &Path) -> Result<PathBuf, LaunchError> {
+    match path.canonicalize() {
+        Ok(real) if real.is_file() => Ok(real),
+        _ => Err(LaunchError::CollectorGone(path.to_path_buf())),
+    }
+}
+
 /// Where the collector is: said by `HEADWATER_COLLECTOR`, beside this program, or in `../lib`.
 ///
 /// # Errors
 /// It is in none of these places, or not where it is said to be.
 pub fn collector_path() -> Result<PathBuf, LaunchError> {
-    if let Some(path) = std::env::var_os("HEADWATER_COLLECTOR").filter(|p| !p.is_empty()) {
-        let path = PathBuf::from(path);
-        return match path.is_file() {
-            true => Ok(path),
-            false => Err(LaunchError::CollectorGone(path)),
-        };
+    if let Some(named) = collector_named()? {
+        return Ok(named);
     }
     let own = std::env::current_exe()
         .and_then(|p| p.canonicalize())
@@ -34,7 +50,7 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
         .ok_or(LaunchError::NoCollector(own))
 }
 
-/// The command that is `program` with the collector loaded: for [`exec`].
+/// The command that is `program` with the collector loaded, `collector` if that is given: for [`exec`].
 ///
 /// # Errors
 /// No program; no collector.
@@ -42,15 +58,21 @@ pub fn with_collector(
     program: &[String],
     spool: Option<&Path>,
     hz: Option<u32>,
+    collector: Option<&Path>,
 ) -> Result<Command, LaunchError> {
     let (name, arguments) = program.split_first().ok_or(LaunchError::NoProgram)?;
-    let mut preload = collector_path()?.into_os_string();
-    if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|v| !v.is_empty()) {
-        preload.push(":");
-        preload.push(before);
-    }
     let mut command = Command::new(name);
-    command.args(arguments).env("LD_PRELOAD", preload);
+    // Also where a script starts such a program.
+    command.args(arguments).env(ASKED, "1");
+    if !find_program(name).is_some_and(|p| is_linked(&p)) {
+        let collector = collector.map_or_else(collector_path, existing)?;
+        let mut preload = collector.into_os_string();
+        if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|v| !v.is_empty()) {
+            preload.push(":");
+            preload.push(before);
+        }
+        command.env("LD_PRELOAD", preload);
+    }
     if let Some(spool) = spool {
         command.env("HEADWATER_SPOOL", spool);
     }

@@ -38,6 +38,14 @@ pub(crate) fn lists(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|w| w == name)
 }
 
+/// Variables that launchers set for each rank, with its number.
+pub(crate) const RANK: [&str; 4] = [
+    "PMIX_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "FLUX_TASK_RANK",
+];
+
 /// What Intel MPI and MPICH have alike: both start ranks by Hydra.
 const HYDRA: Launcher = Launcher {
     names: &[],

@@ -3,6 +3,7 @@
 
 mod diagnose;
 mod doctor;
+mod link_flags;
 mod manual;
 mod record;
 mod run;
@@ -42,6 +43,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Exec(args) => record::exec(&args),
         Command::Diagnose(args) => diagnose::command(&args, quiet),
         Command::Structure(args) => structure::command(&args, quiet),
+        Command::LinkFlags(args) => link_flags::command(&args),
         Command::Doctor(args) => doctor::command(&args),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(args) => manual::man(&args),

@@ -6,8 +6,11 @@ use crate::exit;
 use crate::output::{SCHEMA, print, shell_line};
 use crate::progress::Progress;
 use headwater_format::spool::layout::UNKNOWN_NAME;
-use headwater_format::{Claim, FormatError, finish_run, run_bytes};
-use headwater_launch::{Ended, collector_path, place_before_program, supervise, with_collector};
+use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
+use headwater_launch::{
+    Ended, collector_named, collector_path, place_before_program, recognise, supervise,
+    with_collector,
+};
 use headwater_model::run::{Header, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,16 +49,47 @@ pub struct Told<'a> {
 
 /// `headwater exec`: becomes the program.
 pub fn exec(args: &ExecArgs) -> Outcome {
-    let (spool, recording) = (args.spool.as_deref(), &args.recording);
-    let command = with_collector(&args.program, spool, recording.hz).map_err(|e| e.to_string())?;
+    let recording = &args.recording;
+    let (spool, collector) = (args.spool.as_deref(), args.collector.as_deref());
+    let command =
+        with_collector(&args.program, spool, recording.hz, collector).map_err(|e| e.to_string())?;
     if recording.dry_run {
         return print(&shell_line(&command));
     }
     Err(headwater_launch::exec(command).to_string().into())
 }
 
+/// `headwater record` on each rank that a launcher has started: becomes the program.
+fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
+    if args.json.wanted() {
+        let word = "record --json tells of a run that has ended, and is given before the launcher: headwater record --json -- mpirun -n 4 ./app";
+        return Err(word.to_string().into());
+    }
+    let here =
+        std::env::current_dir().map_err(|e| format!("cannot find the current directory: {e}"))?;
+    let named = args.output.as_ref().map(|name| here.join(name));
+    if let Some(dir) = named.as_ref().filter(|d| d.join(HEADER_NAME).exists()) {
+        return Err(FormatError::Exists(dir.clone()).to_string().into());
+    }
+    let spool = named.as_ref().map(|dir| dir.join("spool"));
+    let command = with_collector(&args.command, spool.as_deref(), args.recording.hz, None)
+        .map_err(|e| e.to_string())?;
+    if args.recording.dry_run {
+        return print(&shell_line(&command));
+    }
+    if rank == 0 && !quiet {
+        let place = named.map_or("headwater-PROGRAM-JOB".into(), |d| d.display().to_string());
+        eprintln!("headwater: every rank records into {place}, which headwater diagnose takes");
+    }
+    Err(headwater_launch::exec(command).to_string().into())
+}
+
 /// `headwater record`.
 pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
+    let first = args.command.first().map_or("", String::as_str);
+    if let Some(rank) = headwater_launch::rank().filter(|_| recognise(first).is_none()) {
+        return behind_launcher(args, rank, quiet);
+    }
     if args.recording.dry_run {
         return print(&planned(&args.command, &[], &args.recording)?);
     }
@@ -113,12 +147,12 @@ fn launching(
 ) -> Result<Command, String> {
     let own =
         std::env::current_exe().map_err(|e| format!("cannot find this program itself: {e}"))?;
-    let mut ours = vec![
-        own.display().to_string(),
-        "exec".into(),
-        "--spool".into(),
-        spool.display().to_string(),
-    ];
+    let mut ours = vec![own.display().to_string(), "exec".into()];
+    // Not every launcher hands the environment on.
+    if let Some(named) = collector_named().map_err(|e| e.to_string())? {
+        ours.extend(["--collector".into(), named.display().to_string()]);
+    }
+    ours.extend(["--spool".into(), spool.display().to_string()]);
     if let Some(hz) = recording.hz {
         ours.extend(["--hz".into(), hz.to_string()]);
     }

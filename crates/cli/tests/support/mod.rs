@@ -54,6 +54,18 @@ pub fn collector() -> &'static Path {
     })
 }
 
+/// The same as an archive to link, beside it.
+pub fn archive() {
+    collector();
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["rustc", "--quiet", "--release", "-p", "headwater-collector"])
+        .args(["--features", "linked", "--crate-type", "staticlib"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status();
+    assert!(built.is_ok_and(|s| s.success()), "the archive builds");
+}
+
 /// Where cargo builds.
 pub fn target() -> &'static Path {
     let bin = Path::new(env!("CARGO_BIN_EXE_headwater"));

@@ -16,7 +16,7 @@ use crate::team::recorded;
 use crate::thread::{Caller, Thread};
 use crate::trampoline::OMPT;
 use crate::waits::{Holder, claim, last, note_last, release};
-use crate::{abi, clock, process};
+use crate::{clock, loader, process};
 use headwater_model::run::WaitKind;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -103,7 +103,7 @@ extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_voi
         finalize,
         data: 0,
     };
-    let others = abi::next(c"ompt_start_tool");
+    let others = loader::next(c"ompt_start_tool");
     if others != 0 {
         // SAFETY: OpenMP defines the function; the runtime's own one looks further.
         let other = unsafe {
@@ -115,7 +115,9 @@ extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_voi
             return other;
         }
     }
-    let wanted = std::env::var_os("HEADWATER_SPOOL").is_some() || abi::next(c"PMPI_Init") != 0;
+    // Linked into the program, a runtime is no module of its own, by which its part of the time could be told.
+    let asked = std::env::var_os("HEADWATER_SPOOL").is_some();
+    let wanted = !process::IS_LINKED && (asked || loader::next(c"PMPI_Init") != 0);
     let named = std::env::var_os("OMP_TOOL_LIBRARIES").is_some_and(|l| !l.is_empty());
     if wanted && !named {
         std::ptr::from_ref(&TOOL).cast()

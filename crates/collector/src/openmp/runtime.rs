@@ -3,7 +3,7 @@
 //! A program may see the runtime from everywhere, or only from modules that bring their own, as those of Python
 //! do: then each module's calls go to the runtime that it would have called without us.
 
-use crate::abi;
+use crate::loader;
 use crate::trampoline::OPENMP;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -112,13 +112,13 @@ fn find(id: usize, caller: u64) -> usize {
     if own != 0 {
         return own;
     }
-    let found = abi::next(name);
+    let found = loader::next(name);
     if found != 0 {
         note_runtime(found as u64);
         everybodys.store(found, Ordering::Relaxed);
         return found;
     }
-    let found = abi::through(name, caller);
+    let found = loader::through(name, caller);
     if found != 0 {
         note_runtime(found as u64);
         note_module(id, caller, found);

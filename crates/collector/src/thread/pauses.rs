@@ -89,9 +89,11 @@ impl Thread {
             };
             self.count_segment(call.ctx, 1, on, spent);
         }
-        self.meter.begin(now, self.schedstat);
         call.pending = false;
         call.counted = self.pauses.on.is_some();
+        if call.counted {
+            self.meter.begin(now, self.schedstat);
+        }
     }
 
     /// How long recording was paused in a call that is left at `now`.

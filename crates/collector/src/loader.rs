@@ -1,0 +1,97 @@
+//! Looking functions up by name, through the loader: this object was loaded before the program.
+
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The function of this name in the objects behind this one; 0 where there is none.
+pub fn next(name: &CStr) -> usize {
+    // SAFETY: a C string; looking up in the objects behind this one.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
+}
+
+/// The same, of the newest version of those that a function has had: without one, the oldest is found.
+pub fn next_newest(name: &CStr) -> usize {
+    /// Of condition variables, on x86-64.
+    const NEWER: &CStr = c"GLIBC_2.3.2";
+    // SAFETY: C strings; looking up in the objects behind this one.
+    match unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), NEWER.as_ptr()) as usize } {
+        0 => next(name),
+        found => found,
+    }
+}
+
+/// An address in an object that sees MPI, where the program opened it for itself.
+static SEES_MPI: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks `name` up through the object that holds `caller`, or else the one that MPI was first called from: a
+/// program may have opened MPI for itself, and may call it from where it is not seen, by a pointer.
+fn beside(name: &CStr, caller: u64) -> usize {
+    let seen = SEES_MPI.load(Relaxed) as u64;
+    match through(name, caller) {
+        0 => through(name, seen),
+        found => {
+            if seen == 0 {
+                SEES_MPI.store(caller as usize, Relaxed);
+            }
+            found
+        }
+    }
+}
+
+/// Looks `name` up through the object that holds the address `from`.
+pub fn through(name: &CStr, from: u64) -> usize {
+    if from == 0 {
+        return 0;
+    }
+    // SAFETY: plain queries of the loader; the handle is closed again, the object stays loaded.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(from as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
+            return 0;
+        }
+        let handle = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
+            return 0;
+        }
+        let found = libc::dlsym(handle, name.as_ptr()) as usize;
+        libc::dlclose(handle);
+        found
+    }
+}
+
+/// What has this name behind this object, or in the objects that `caller` sees.
+pub fn found(name: &CStr, caller: u64) -> usize {
+    match next(name) {
+        0 => beside(name, caller),
+        found => found,
+    }
+}
+
+/// A symbol of the MPI library: what everybody sees, which may be a program's own copy, before what the
+/// library has.
+pub fn symbol(name: &CStr) -> u64 {
+    // SAFETY: a plain query of the loader.
+    match unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 } {
+        0 => beside(name, 0) as u64,
+        found => found,
+    }
+}
+
+/// The address that the program gets for `name`, whoever defines it; 0 for none.
+pub fn first(name: &CStr) -> usize {
+    // SAFETY: a C string; a plain query of the loader.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize }
+}
+
+/// The file name of the object that holds an address; empty where there is none.
+pub fn object_of(address: usize) -> String {
+    // SAFETY: a plain query of the loader.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address as *const c_void, &mut info) == 0 || info.dli_fname.is_null() {
+            return String::new();
+        }
+        let path = CStr::from_ptr(info.dli_fname).to_string_lossy();
+        path.rsplit('/').next().unwrap_or("").to_string()
+    }
+}
