@@ -58,8 +58,9 @@ fn recorded(command: &mut Command, spool: &Path) {
         .arg("--");
 }
 
-fn built(name: &str) -> Result<std::path::PathBuf, String> {
-    if !["callcost", "locks", "msgbound", "startend"].contains(&name) {
+/// A program of the benchmarks or the testbed, built for Open MPI.
+pub fn built(name: &str) -> Result<std::path::PathBuf, String> {
+    if !["callcost", "contexts", "locks", "msgbound", "startend"].contains(&name) {
         let request = Request {
             cases: vec![name.into()],
             ..Default::default()
@@ -223,8 +224,9 @@ fn structure() -> Done {
         .join("status");
     let mut most = 0;
     let ended = loop {
-        most = most.max(high_water(
+        most = most.max(memory(
             &std::fs::read_to_string(&status).unwrap_or_default(),
+            "VmHWM:",
         ));
         if let Some(ended) = child.try_wait().map_err(|e| e.to_string())? {
             break ended;
@@ -240,9 +242,9 @@ fn structure() -> Done {
     Ok(())
 }
 
-/// The most memory that a process had, in KiB, from its status; 0 where it does not tell.
-fn high_water(status: &str) -> u64 {
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+/// A figure of the memory that a process has, in KiB, from its status; 0 where it does not tell.
+pub fn memory(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|l| l.strip_prefix(name));
     let number = line.and_then(|l| l.trim().strip_suffix(" kB")?.parse().ok());
     number.unwrap_or(0)
 }

@@ -3,9 +3,13 @@
 mod bench;
 mod dose;
 mod figures;
+mod imb;
 mod judge;
 mod kills;
+mod memory;
+mod merge;
 mod mpi;
+mod mpich_suite;
 mod needs;
 mod readers;
 mod request;
@@ -32,7 +36,12 @@ const USAGE: &str = "cargo xtask COMMAND
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
   launchers                 record under every launcher that is here, in each way; Slurm is started for it
-  suites                    mpi4py's own tests, bare and recorded: the verdicts must be the same
+  suites [SUITE]            other people's tests, bare and recorded: the verdicts must be the same
+                            mpi4py               its own tests, under Open MPI and Intel MPI
+                            mpich [N] [PART…]    MPICH's, of at most N (4) ranks, or some parts of them
+                            imb                  Intel's benchmarks, with their figures
+  memory                    what recording adds to the memory of a rank with 1,000 contexts and 64 peers
+  merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
   bench                     print the figures that the project is held to";
 
 fn main() -> ExitCode {
@@ -62,7 +71,9 @@ fn main() -> ExitCode {
                 "--nocapture",
             ],
         ),
-        Some("suites") => setup::build().and_then(|()| suites::suites()),
+        Some("suites") => setup::build().and_then(|()| suites(rest)),
+        Some("memory") => setup::build().and_then(|()| memory::memory()),
+        Some("merge") => setup::build().and_then(|()| merge::merge()),
         Some("bench") => setup::build().and_then(|()| bench::bench()),
         None | Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
@@ -150,6 +161,22 @@ fn kills(arguments: &[String]) -> shell::Done {
         u32::try_from(count).map_err(|_| "that is too many".to_string())?,
         seed,
     )
+}
+
+/// Runs the suite that is named, or all of them.
+fn suites(arguments: &[String]) -> shell::Done {
+    let rest = arguments.get(1..).unwrap_or(&[]);
+    match arguments.first().map(String::as_str) {
+        Some("mpi4py") => suites::suites(),
+        Some("mpich") => mpich_suite::mpich(rest),
+        Some("imb") => imb::imb(),
+        None => suites::suites()
+            .and_then(|()| mpich_suite::mpich(&[]))
+            .and_then(|()| imb::imb()),
+        Some(other) => Err(format!(
+            "there is no suite {other} here; mpi4py, mpich and imb are"
+        )),
+    }
 }
 
 fn test() -> shell::Done {

@@ -4,15 +4,15 @@
 //! Room is taken on the disk before a row is written: writing to a hole of a mapped file on a full disk
 //! would end the program with a bus error.
 
-use crate::memory;
 use crate::table::Table;
 use headwater_format::spool::layout::{
     CommRow, Desc, FileHeader, Kind, MAGIC, MOST_TABLES, ModuleRow, PROCESS_ENDING, Row, VERSION,
-    header_bytes,
 };
+use headwater_format::spool::merge::Source;
 use std::ffi::CString;
-use std::os::fd::RawFd;
-use std::path::Path;
+use std::fs::File;
+use std::os::fd::{IntoRawFd, RawFd};
+use std::path::{Path, PathBuf};
 
 /// Bytes that the file grows by for each table are rounded to this.
 const PAGE: u64 = 4096;
@@ -22,9 +22,6 @@ pub const FIRST_BYTES: u64 = 1 << 16;
 
 /// The same of a table that most threads hardly fill.
 pub const FEW_BYTES: u64 = 1 << 13;
-
-/// Bytes of memory that putting the data together takes beside them.
-const ROOM: usize = 1 << 20;
 
 /// Communicators that have a row of their own.
 pub const MOST_COMMS: u32 = 4096;
@@ -63,8 +60,12 @@ impl Opened {
     /// Takes room on the disk for `bytes` at `offset`, where the file system can promise it; `None` where
     /// there is none.
     pub fn reserve(self, offset: u64, bytes: u64) -> Option<()> {
-        (identity(self.fd)? == self.which).then_some(())?;
+        self.is_ours()?;
         reserve(self.fd, offset, bytes)
+    }
+
+    fn is_ours(self) -> Option<()> {
+        (identity(self.fd)? == self.which).then_some(())
     }
 }
 
@@ -259,58 +260,17 @@ impl Spool {
         }
     }
 
-    /// The same data without unused room.
-    /// `None` where there is no memory for it, or where the file is not ours any more.
-    pub fn blob(&self) -> Option<Vec<u8>> {
-        let mut header = *self.header();
-        let used = header.descs.iter().take(header.tables as usize);
-        let used: u64 = used
-            .map(|d| u64::from(d.count) * u64::from(d.row_bytes))
-            .sum();
-        // Rows, all of them together, and room to grow.
-        (memory::room(4 * used as usize + ROOM) && identity(self.file.fd)? == self.file.which)
-            .then_some(())?;
-        let mut body: Vec<u8> = Vec::new();
-        let start = header_bytes(&header).len() as u64;
-        for i in 0..header.tables as usize {
-            let Some(desc) = header.descs.get_mut(i) else {
-                break;
-            };
-            let mut rows = self.read_back(desc);
-            let count = rows.len() as u32 / desc.row_bytes.max(1);
-            (desc.offset, desc.capacity, desc.count) = (start + body.len() as u64, count, count);
-            body.append(&mut rows);
-        }
-        let mut out = header_bytes(&header).to_vec();
-        out.append(&mut body);
-        Some(out)
-    }
-
-    /// Reads the used part of a table back from the file's own pages.
-    pub fn read_back(&self, desc: &Desc) -> Vec<u8> {
-        let bytes = desc.count as usize * desc.row_bytes as usize;
-        let mut out = vec![0u8; bytes];
-        let mut done = 0;
-        while done < bytes {
-            // SAFETY: reads into our own buffer within its bounds.
-            let n = unsafe {
-                libc::pread(
-                    self.file.fd,
-                    out.as_mut_ptr().add(done).cast(),
-                    bytes - done,
-                    (desc.offset as usize + done) as libc::off_t,
-                )
-            };
-            if n <= 0 {
-                return Vec::new();
-            }
-            done += n as usize;
-        }
-        out
+    /// The file and its header, for merging what is in it; no header where it is not ours any more.
+    pub fn written(&self) -> (Written, Option<&'static FileHeader>) {
+        let written = Written {
+            file: self.file.fd,
+            directory: self.directory().unwrap_or_default(),
+        };
+        (written, self.file.is_ours().map(|()| &*self.header()))
     }
 
     /// The directory of the file.
-    pub fn directory(&self) -> Option<std::path::PathBuf> {
+    fn directory(&self) -> Option<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
         let path = Path::new(std::ffi::OsStr::from_bytes(self.path.as_bytes()));
         path.parent().map(Path::to_path_buf)
@@ -328,6 +288,43 @@ impl Spool {
     pub fn remove(&self) {
         // SAFETY: our own path.
         unsafe { libc::unlink(self.path.as_ptr()) };
+    }
+}
+
+/// A process file at its end, to be read again.
+#[derive(Default)]
+pub struct Written {
+    file: RawFd,
+    directory: PathBuf,
+}
+
+impl Source for Written {
+    fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn read(&self, offset: u64, bytes: &mut [u8]) -> bool {
+        let mut done = 0;
+        while let Some(rest) = bytes.get_mut(done..).filter(|r| !r.is_empty()) {
+            let at = (offset + done as u64) as libc::off_t;
+            // SAFETY: reads into our own buffer within its bounds.
+            let n = unsafe { libc::pread(self.file, rest.as_mut_ptr().cast(), rest.len(), at) };
+            if n <= 0 {
+                return false;
+            }
+            done += n as usize;
+        }
+        true
+    }
+
+    fn may_be_as_long(&self, bytes: u64) -> bool {
+        may_be_as_long(bytes)
+    }
+
+    fn close(&self, file: File) -> bool {
+        // Network file systems tell only here that there was no room.
+        // SAFETY: a descriptor that nobody else has.
+        unsafe { libc::close(file.into_raw_fd()) == 0 }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::process;
 use crate::spool::{FEW_BYTES, Opened};
+pub use headwater_format::spool::layout::mix;
 use headwater_format::spool::layout::{Desc, Row};
 
 /// A table of one thread.
@@ -16,13 +17,6 @@ pub struct Table<R: Row> {
     file: Opened,
     /// Rows that have room on the disk.
     ready: u32,
-}
-
-/// Mixes the bits of a key; multiplication by an odd constant and a fold (Fibonacci hashing).
-#[inline]
-pub fn mix(key: u64) -> u64 {
-    let h = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    h ^ (h >> 29)
 }
 
 /// Mixes a second part into a hash.

@@ -10,6 +10,7 @@
 
 use crate::abi::{self, Library};
 use crate::process;
+use headwater_format::spool::merge::Wire;
 use headwater_mpi_abi::Abi;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -77,6 +78,24 @@ fn children(rank: u32, size: u32) -> impl DoubleEndedIterator<Item = u32> {
     (0..steps)
         .filter_map(move |bit| rank.checked_add(1 << bit))
         .filter(move |child| *child < size)
+}
+
+impl Wire for Tree {
+    fn parent(&self) -> Option<u32> {
+        parent(self.rank)
+    }
+
+    fn children(&self) -> Vec<u32> {
+        children(self.rank, self.size).collect()
+    }
+
+    fn send(&mut self, to: u32, bytes: &[u8]) -> bool {
+        Tree::send(self, to, bytes)
+    }
+
+    fn receive(&mut self, from: u32) -> Option<Vec<u8>> {
+        Tree::receive(self, from)
+    }
 }
 
 /// An error handler.

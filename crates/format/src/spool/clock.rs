@@ -1,7 +1,7 @@
 //! One clock for all ranks: what the ranks found of their clocks at the start and at the end, and
 //! between the two a straight line.
 
-use super::layout::{Alignment, FileHeader};
+use super::layout::Alignment;
 use headwater_model::run::Header;
 use rustc_hash::FxHashMap;
 
@@ -29,19 +29,26 @@ impl Clocks {
     }
 }
 
+/// What a rank found of its clock.
+pub(super) struct Compared {
+    /// The rank.
+    pub rank: u32,
+    /// Its clock 0 in nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// How it compares with rank 0's.
+    pub found: [Alignment; 2],
+}
+
 /// The common clock of a run, and in `header` how good it is.
-pub(super) fn common<'a>(
-    header: &mut Header,
-    parts: impl Iterator<Item = &'a FileHeader> + Clone,
-) -> Clocks {
+pub(super) fn common(header: &mut Header, ranks: &[Compared]) -> Clocks {
     if header.nodes.len() < 2 {
         return Clocks(FxHashMap::default());
     }
-    let compared = parts.clone().all(|p| p.alignments[0].at_ns != 0);
-    let base = parts.clone().next().map_or(0, |p| p.unix_ns);
+    let compared = ranks.iter().all(|p| p.found[0].at_ns != 0);
+    let base = ranks.first().map_or(0, |p| p.unix_ns);
     let mut error = 0;
-    let of = |p: &FileHeader| {
-        let mut found = p.alignments;
+    let of = |p: &Compared| {
+        let mut found = p.found;
         if !compared {
             found[0].offset_ns = p.unix_ns.wrapping_sub(base) as i64;
         }
@@ -51,7 +58,7 @@ pub(super) fn common<'a>(
         error = found.iter().map(|a| a.error_ns).fold(error, u64::max);
         (p.rank, found)
     };
-    let clocks = Clocks(parts.map(of).collect());
+    let clocks = Clocks(ranks.iter().map(of).collect());
     header.clock_error_seconds = error as f64 * 1e-9;
     if !compared {
         header.clock_error_seconds = WALL_CLOCK_ERROR;

@@ -7,12 +7,14 @@
 //! posted. A nonblocking collective arrives where it is posted and waits where it is completed.
 
 use super::clock::Clocks;
-use super::layout::{AFTER_PAUSE, EventRow, MessageRow};
+use super::layout::{AFTER_PAUSE, EventRow, MessageRow, mix};
 use super::read::Renumber;
 use headwater_model::run::*;
 use headwater_mpi_abi::{self as abi, Class};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+/// Ends of messages that are looked at together, at the most.
+const MOST_ENDS: usize = 1 << 20;
 /// Event rows that a run keeps in all, and rows of a rank in one window at the least.
 const EVENT_BUDGET: usize = 4096;
 const LEAST_ROWS: usize = 40;
@@ -73,6 +75,7 @@ impl End {
 }
 
 /// A row of an event window.
+#[derive(Clone, Copy)]
 pub(super) struct Seen {
     row: EventRow,
     rank: u32,
@@ -93,8 +96,38 @@ impl Seen {
     }
 }
 
+/// The ends of messages that are kept. As in the collector it hangs on the number of a message, which is
+/// the same at all of its ends, so what stays can be joined.
+pub(super) struct Messages {
+    ends: Vec<End>,
+    limit: u64,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self {
+            ends: Vec::new(),
+            limit: u64::MAX,
+        }
+    }
+}
+
+impl Messages {
+    /// Takes an end, or not.
+    pub(super) fn take(&mut self, end: End) {
+        if mix(end.row.id) > self.limit {
+            return;
+        }
+        self.ends.push(end);
+        while self.ends.len() > MOST_ENDS && self.limit > 1 {
+            self.limit /= 2;
+            self.ends.retain(|e| mix(e.row.id) <= self.limit);
+        }
+    }
+}
+
 /// Joins sampled messages to edges and sampled collectives to waits.
-pub(super) fn messages(run: &mut Run, ends: Vec<End>, clocks: &Clocks) {
+pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &Clocks) {
     let mut sends: FxHashMap<u64, &End> = FxHashMap::default();
     let mut done: FxHashMap<u64, &End> = FxHashMap::default();
     let mut collectives: FxHashMap<u64, Vec<&End>> = FxHashMap::default();
@@ -209,44 +242,55 @@ fn collective_waits(
     run.collectives = all;
 }
 
-/// Keeps windows that all ranks have, spread over the run and cut to the budget, with links numbered.
-pub(super) fn windows(run: &mut Run, seen: Vec<Seen>, clocks: &Clocks) {
-    let mut ranks_of: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
-    for s in &seen {
-        ranks_of.entry(s.row.window).or_default().insert(s.rank);
-    }
-    let ranks = run.ranks.len();
-    let mut common: Vec<u32> = ranks_of
-        .iter()
-        .filter(|(_, r)| r.len() == ranks)
-        .map(|(w, _)| *w)
-        .collect();
-    // In the order of the run.
-    common.sort_unstable_by_key(|w| (w & !AFTER_PAUSE, *w));
-    // The last window of all may have been cut by the end of the run; it is as good as the others.
-    let take = (EVENT_BUDGET / (ranks.max(1) * LEAST_ROWS)).clamp(2, MOST_WINDOWS);
-    let step = common.len().div_ceil(take.max(1)).max(1);
-    let kept: Vec<u32> = common.into_iter().rev().step_by(step).take(take).collect();
-    let quota = (EVENT_BUDGET / (ranks.max(1) * kept.len().max(1))).max(LEAST_ROWS);
-    let mut groups: FxHashMap<(u32, u32), Vec<&Seen>> = FxHashMap::default();
-    for s in seen.iter().filter(|s| kept.contains(&s.row.window)) {
-        groups.entry((s.row.window, s.rank)).or_default().push(s);
-    }
-    let mut keys: Vec<(u32, u32)> = groups.keys().copied().collect();
-    keys.sort_unstable();
-    for window in keys.chunk_by(|a, b| a.0 == b.0) {
-        let rows: Vec<&Seen> = window
+/// The windows that a run keeps: those that all ranks have, spread over the run.
+pub(super) struct Windows {
+    kept: Vec<u32>,
+    /// Rows of a rank in one window.
+    quota: usize,
+}
+
+impl Windows {
+    /// Chooses from windows by how many of `ranks` have them.
+    pub(super) fn choose(ranks_of: &FxHashMap<u32, usize>, ranks: usize) -> Self {
+        let mut common: Vec<u32> = ranks_of
             .iter()
-            .filter_map(|k| groups.get(k))
-            .flat_map(|list| cut(list, quota))
-            .copied()
+            .filter(|(_, r)| **r == ranks)
+            .map(|(w, _)| *w)
             .collect();
+        // In the order of the run.
+        common.sort_unstable_by_key(|w| (w & !AFTER_PAUSE, *w));
+        // The last window of all may have been cut by the end of the run; it is as good as the others.
+        let take = (EVENT_BUDGET / (ranks.max(1) * LEAST_ROWS)).clamp(2, MOST_WINDOWS);
+        let step = common.len().div_ceil(take.max(1)).max(1);
+        let kept: Vec<u32> = common.into_iter().rev().step_by(step).take(take).collect();
+        let quota = (EVENT_BUDGET / (ranks.max(1) * kept.len().max(1))).max(LEAST_ROWS);
+        Self { kept, quota }
+    }
+
+    /// Whether a window is among them.
+    pub(super) fn are_to_have(&self, window: u32) -> bool {
+        self.kept.contains(&window)
+    }
+
+    /// Takes as many rows of each window as one rank may have.
+    pub(super) fn cut(&self, mut seen: Vec<Seen>, kept: &mut Vec<Seen>) {
+        seen.sort_by_key(|s| s.row.window);
+        for window in seen.chunk_by(|a, b| a.row.window == b.row.window) {
+            kept.extend_from_slice(cut(window, self.quota));
+        }
+    }
+}
+
+/// Puts events into the run, window by window and rank by rank, with links numbered.
+pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks) {
+    seen.sort_by_key(|s| (s.row.window, s.rank));
+    for rows in seen.chunk_by(|a, b| a.row.window == b.row.window) {
         let base = rows
             .iter()
             .map(|s| clocks.common(s.rank, s.row.enter_ns))
             .min()
             .unwrap_or(0);
-        let links = number_links(&rows);
+        let links = number_links(rows);
         run.events.extend(rows.iter().map(|s| Event {
             window: s.row.window,
             rank: s.rank,
@@ -266,7 +310,7 @@ pub(super) fn windows(run: &mut Run, seen: Vec<Seen>, clocks: &Clocks) {
 }
 
 /// As many whole calls as fit into `quota` rows.
-fn cut<'a, 'b>(list: &'a [&'b Seen], quota: usize) -> &'a [&'b Seen] {
+fn cut(list: &[Seen], quota: usize) -> &[Seen] {
     let mut end = list.len().min(quota);
     while end > 0 && end < list.len() && list.get(end).is_some_and(|s| s.row.first == 0) {
         end -= 1;
@@ -275,7 +319,7 @@ fn cut<'a, 'b>(list: &'a [&'b Seen], quota: usize) -> &'a [&'b Seen] {
 }
 
 /// Dense numbers, from 1, for messages that are sent in the window and for collectives.
-fn number_links(rows: &[&Seen]) -> FxHashMap<u64, u32> {
+fn number_links(rows: &[Seen]) -> FxHashMap<u64, u32> {
     let mut links: FxHashMap<u64, u32> = FxHashMap::default();
     for s in rows {
         let origin = matches!(

@@ -1,8 +1,9 @@
 //! Bytes of a spool file: a header, then tables of rows of fixed size.
 //!
 //! The collector maps a file of this layout and writes rows in place, so that what was recorded
-//! survives whatever ends the process. A finished process writes the same layout again without the
-//! unused rows (a *blob*); `merged.spool` is [`MERGED_MAGIC`] and then blobs, each after its length.
+//! survives whatever ends the process. A finished process writes the same layout again without unused
+//! rows and descriptors (a *blob*, see [`pack`]); `merged.spool` is [`MERGED_MAGIC`] and then blobs, each
+//! after its length.
 //! All integers are those of the machine; a reader on another kind of machine sees a wrong magic.
 
 /// First bytes of a process file or blob.
@@ -462,9 +463,60 @@ fn from_bytes<T: Copy>(bytes: &[u8]) -> Option<T> {
     Some(unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) })
 }
 
-/// The header at the start of `bytes`, if there is one of this version.
+/// Bytes of a header before its descriptors.
+const FIXED: usize = std::mem::offset_of!(FileHeader, descs);
+
+/// The header at the start of `bytes`, if there is one; descriptors that are not in use need not be there.
 pub fn read_header(bytes: &[u8]) -> Option<FileHeader> {
-    from_bytes::<FileHeader>(bytes)
+    let mut whole = [0u8; size_of::<FileHeader>()];
+    whole.get_mut(..FIXED)?.copy_from_slice(bytes.get(..FIXED)?);
+    let tables = from_bytes::<FileHeader>(&whole)?.tables as usize;
+    let end = FIXED + tables.min(MOST_TABLES) * size_of::<Desc>();
+    whole
+        .get_mut(FIXED..end)?
+        .copy_from_slice(bytes.get(FIXED..end)?);
+    from_bytes(&whole)
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// Where it begins.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
+}
+
+/// What a blob of a process file is made of: the bytes that it begins with, and the parts of the file that
+/// follow. `None` where there is no memory.
+pub fn pack(header: &FileHeader) -> Option<(Vec<u8>, Vec<Stretch>)> {
+    let told = |d: &&Desc| d.count > 0 || d.dropped > 0;
+    let tables = header.in_use().filter(told).count();
+    let mut out = *header;
+    (out.descs, out.tables) = ([Desc::default(); MOST_TABLES], tables as u32);
+    let head = FIXED + tables * size_of::<Desc>();
+    let mut rows = Vec::new();
+    rows.try_reserve_exact(tables).ok()?;
+    let mut offset = head as u64;
+    for (new, old) in out.descs.iter_mut().zip(header.in_use().filter(told)) {
+        let count = old.count.min(old.capacity);
+        let bytes = u64::from(count) * u64::from(old.row_bytes);
+        *new = Desc {
+            offset,
+            count,
+            capacity: count,
+            ..*old
+        };
+        rows.push(Stretch {
+            offset: old.offset,
+            bytes,
+        });
+        offset += bytes;
+    }
+    let mut begins = Vec::new();
+    begins.try_reserve_exact(head).ok()?;
+    begins.extend_from_slice(header_bytes(&out).get(..head)?);
+    Some((begins, rows))
 }
 
 impl FileHeader {
@@ -485,18 +537,36 @@ pub fn last_sign(header: &FileHeader, threads: &[ThreadRow]) -> u64 {
     last.max(header.end_ns)
 }
 
+/// Where the rows of a table are, if they are of this type.
+pub fn stretch<R: Row>(desc: &Desc) -> Option<Stretch> {
+    let fits = desc.kind == R::KIND as u32 && desc.row_bytes as usize == size_of::<R>();
+    fits.then(|| Stretch {
+        offset: desc.offset,
+        bytes: u64::from(desc.count.min(desc.capacity)) * size_of::<R>() as u64,
+    })
+}
+
+/// The rows that the bytes of a table are.
+pub fn rows<R: Row>(table: &[u8]) -> impl Iterator<Item = R> {
+    table.chunks_exact(size_of::<R>()).filter_map(from_bytes)
+}
+
 /// All rows of one table; fewer than its count where the bytes end before.
 pub fn read_rows<R: Row>(bytes: &[u8], desc: &Desc) -> Vec<R> {
-    if desc.kind != R::KIND as u32 || desc.row_bytes as usize != size_of::<R>() {
-        return Vec::new();
-    }
-    let start = usize::try_from(desc.offset).unwrap_or(usize::MAX);
-    let rest = bytes.get(start..).unwrap_or(&[]);
-    let count = (desc.count.min(desc.capacity)) as usize;
-    rest.chunks_exact(size_of::<R>())
-        .take(count)
-        .filter_map(from_bytes)
-        .collect()
+    let all = || {
+        let Stretch { offset, bytes: len } = stretch::<R>(desc)?;
+        let rest = bytes.get(usize::try_from(offset).ok()?..)?;
+        Some(rest.get(..usize::try_from(len).ok()?).unwrap_or(rest))
+    };
+    rows(all().unwrap_or(&[])).collect()
+}
+
+/// Mixes the bits of a key; multiplication by an odd constant and a fold (Fibonacci hashing). Which messages
+/// are kept hangs on their mixed number.
+#[inline]
+pub fn mix(key: u64) -> u64 {
+    let h = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    h ^ (h >> 29)
 }
 
 /// The text up to the first NUL.

@@ -1,8 +1,12 @@
-//! The collector's spool: its layout, and the way from it to a run.
+//! The collector's spool: its layout, the merge of the ranks' data, and the way from it to a run.
 
 mod clock;
+mod heading;
 mod join;
 pub mod layout;
+pub mod merge;
+mod parts;
 mod read;
 
-pub use read::{read_spool, spool_files};
+pub use parts::spool_files;
+pub use read::read_spool;

@@ -1,0 +1,228 @@
+//! What is known of a run as a whole and of each of its ranks, gathered from the ranks' headers one by one.
+
+use super::clock::{self, Clocks, Compared};
+use super::layout::{FileHeader, Kind, ThreadRow, last_sign, text};
+use super::parts::Part;
+use super::read::MOST_RANKS;
+use crate::FormatError;
+use headwater_model::RankSet;
+use headwater_model::run::{Header, Paused, RankInfo};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// What the ranks so far have told.
+#[derive(Default)]
+pub(super) struct Heading {
+    header: Header,
+    ranks: u32,
+    nodes: FxHashMap<String, u32>,
+    notes: FxHashSet<String>,
+    finished: Vec<u32>,
+    cut_off: Vec<u32>,
+    lost: u64,
+    /// Ranks and seconds of pauses, by how many there were.
+    pauses: BTreeMap<u64, Vec<(u32, f64)>>,
+    clocks: Vec<Compared>,
+}
+
+impl Heading {
+    /// Counters in a sample.
+    pub fn counters(&self) -> usize {
+        self.header.counters.len()
+    }
+
+    /// The next rank, in their order; the first tells what is the same on all.
+    pub fn take(&mut self, part: &Part) -> Result<RankInfo, FormatError> {
+        let h = &part.header;
+        if self.clocks.is_empty() {
+            self.begin(h);
+        }
+        self.ranks = self.ranks.max(h.size);
+        let (host, next) = (text(&h.host), self.nodes.len() as u32);
+        let node = *self.nodes.entry(host).or_insert_with_key(|host| {
+            self.header.nodes.push(host.clone());
+            self.header.cores.push(h.cores);
+            next
+        });
+        for note in text(&h.notes).lines() {
+            if self.notes.insert(note.to_string()) {
+                self.header.missing.push(note.to_string());
+            }
+        }
+        let complete = h.finished == 1;
+        let list = if complete {
+            &mut self.finished
+        } else {
+            &mut self.cut_off
+        };
+        list.push(h.rank);
+        let counted = h.in_use().filter(|d| d.kind != Kind::Messages as u32);
+        self.lost += counted.map(|d| u64::from(d.dropped)).sum::<u64>();
+        self.clocks.push(Compared {
+            rank: h.rank,
+            unix_ns: h.unix_ns,
+            found: h.alignments,
+        });
+
+        let threads = part.rows::<ThreadRow>(None)?;
+        let (wall_ns, paused_ns) = wall_ns(h, &threads);
+        if h.pauses > 0 {
+            let ranks = self.pauses.entry(h.pauses).or_default();
+            ranks.push((h.rank, paused_ns as f64 * 1e-9));
+        }
+        self.header.wall_seconds = self.header.wall_seconds.max(wall_ns as f64 * 1e-9);
+        let sum = |of: fn(&ThreadRow) -> u64| threads.iter().map(of).sum::<u64>();
+        let at_end = |value: u64| complete.then_some(value);
+        Ok(RankInfo {
+            rank: h.rank,
+            node,
+            cpus_allowed: h.cpus_allowed,
+            cpus: text(&h.cpus),
+            complete,
+            before_init_wall_ns: h.before_init_wall_ns,
+            before_init_cpu_ns: h.before_init_cpu_ns,
+            wall_ns,
+            cpu_ns: at_end(h.cpu_ns),
+            mpi_wall_ns: sum(|t| t.mpi_ns),
+            runq_ns: sum(|t| t.runq_ns),
+            minor_faults: at_end(h.usage[0]),
+            major_faults: at_end(h.usage[1]),
+            voluntary_switches: at_end(h.usage[2]),
+            involuntary_switches: at_end(h.usage[3]),
+            migrations: sum(|t| t.migrations),
+            core: main_core(&threads),
+        })
+    }
+
+    fn begin(&mut self, first: &FileHeader) {
+        let out = &mut self.header;
+        out.program = text(&first.program);
+        let command = first
+            .command
+            .split(|b| *b == 0)
+            .take_while(|a| !a.is_empty());
+        out.command = command
+            .map(|a| String::from_utf8_lossy(a).into_owned())
+            .collect();
+        out.mpi_library = text(&first.library);
+        out.sampling_hz = f64::from(first.hz);
+        out.counters = text(&first.counter_names)
+            .split_whitespace()
+            .map(str::to_string)
+            .collect();
+        out.started_unix = (first.unix_ns as f64 + first.init_ns as f64) * 1e-9;
+    }
+
+    /// What the run as a whole is, and its common clock.
+    pub fn end(self) -> (Header, Clocks) {
+        let mut out = self.header;
+        out.ranks = self.ranks;
+        pauses(self.pauses, &mut out);
+        let finished: RankSet = self.finished.into_iter().collect();
+        out.incomplete = (0..out.ranks.min(MOST_RANKS))
+            .filter(|r| !finished.contains(*r))
+            .collect();
+        let cut_off: RankSet = self.cut_off.into_iter().collect();
+        if !cut_off.is_empty() {
+            out.missing.push(format!(
+                "CPU time, page faults and context switches of rank{} {cut_off} as a whole: known only where MPI_Finalize is reached.",
+                if cut_off.len() == 1 { "" } else { "s" }
+            ));
+        }
+        if self.lost > 0 {
+            out.missing.push(format!(
+                "{} records found their table full and were lost.",
+                self.lost
+            ));
+        }
+        let clocks = clock::common(&mut out, &self.clocks);
+        (out, clocks)
+    }
+}
+
+/// Nanoseconds from `MPI_Init` to the end, without pauses, and those of the pauses.
+fn wall_ns(h: &FileHeader, threads: &[ThreadRow]) -> (u64, u64) {
+    let end = last_sign(h, threads);
+    let last = match h.paused_since_ns {
+        0 => 0,
+        since => end.saturating_sub(since),
+    };
+    let wall = end.saturating_sub(h.init_ns);
+    let paused = h.paused_ns.saturating_add(last).min(wall);
+    (wall - paused, paused)
+}
+
+/// Tells of pauses.
+fn pauses(by_times: BTreeMap<u64, Vec<(u32, f64)>>, out: &mut Header) {
+    for (times, ranks) in by_times {
+        let each = || ranks.iter().map(|r| r.1);
+        let paused = Paused {
+            ranks: ranks.iter().map(|r| r.0).collect(),
+            times,
+            shortest_seconds: each().fold(f64::INFINITY, f64::min),
+            longest_seconds: each().fold(0.0, f64::max),
+        };
+        let (least, most) = (
+            format!("{:.2}", paused.shortest_seconds),
+            format!("{:.2}", paused.longest_seconds),
+        );
+        let range = if least == most {
+            most
+        } else {
+            format!("{least} to {most}")
+        };
+        out.missing.push(format!(
+            "The program paused recording (MPI_Pcontrol) on rank{} {} for {range} s: what happened meanwhile is in no figure, nor in the run time.",
+            if paused.ranks.len() == 1 { "" } else { "s" },
+            paused.ranks,
+        ));
+        out.paused.push(paused);
+    }
+}
+
+/// The core of two thirds of the time of all threads or more.
+fn main_core(threads: &[ThreadRow]) -> Option<u64> {
+    let mut all = 0;
+    let mut by_core: FxHashMap<u64, u64> = FxHashMap::default();
+    for thread in threads {
+        all += thread.on_cores.iter().map(|c| c.cpu_ns).sum::<u64>();
+        let (_, told_apart) = thread.on_cores.split_last()?;
+        for on in told_apart {
+            *by_core.entry(on.core).or_default() += on.cpu_ns;
+        }
+    }
+    let main = by_core.into_iter().find(|(_, ns)| 3 * ns >= 2 * all);
+    main.filter(|_| all > 0).map(|(core, _)| core)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::{CoreTime, MOST_CORES};
+    use super::*;
+
+    #[test]
+    fn a_main_core_is_one_of_two_thirds_of_the_time() {
+        let thread = |times: [u64; 3], others| {
+            let mut row = ThreadRow::default();
+            for (place, (cpu_ns, core)) in row
+                .on_cores
+                .iter_mut()
+                .zip(times.into_iter().zip([5, 0, 9]))
+            {
+                *place = CoreTime { core, cpu_ns };
+            }
+            row.on_cores[MOST_CORES - 1] = CoreTime {
+                core: 7,
+                cpu_ns: others,
+            };
+            row
+        };
+        let on = |times, others| main_core(&[thread(times, others)]);
+        assert_eq!(on([1, 8, 1], 2), Some(0));
+        assert_eq!(on([5, 7, 0], 0), None);
+        assert_eq!(on([3, 0, 0], 9), None, "the last place is that of several");
+        assert_eq!(on([0, 0, 0], 0), None);
+        let two = [thread([1, 8, 0], 0), thread([9, 0, 0], 0)];
+        assert_eq!(main_core(&two), None, "each thread has one of its own");
+    }
+}

@@ -1,0 +1,244 @@
+//! The ranks' data where they lie, process files and parts of the merged one: found by their headers, then
+//! read one table of one rank at a time, so that reading takes no more memory for many ranks than for one.
+
+use super::layout::{
+    Desc, FileHeader, MAGIC, MERGED_MAGIC, MERGED_NAME, PROCESS_ENDING, Row, VERSION, read_header,
+    rows, stretch,
+};
+use crate::FormatError;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Where one rank's data lie.
+struct Place {
+    file: usize,
+    at: u64,
+    bytes: u64,
+    rank: u32,
+    finished: u32,
+    pid: u32,
+}
+
+/// All ranks of which there are data, in their order.
+pub(super) struct Parts {
+    files: Vec<PathBuf>,
+    places: Vec<Place>,
+    /// Whether a merged file was cut short.
+    pub cut: bool,
+}
+
+/// One rank's data.
+pub(super) struct Part<'a> {
+    pub header: FileHeader,
+    path: &'a Path,
+    file: &'a File,
+    at: u64,
+    bytes: u64,
+}
+
+impl Part<'_> {
+    /// Rows of a table; fewer than its count where the file ends before.
+    fn table<R: Row>(&self, desc: &Desc) -> Result<Vec<R>, FormatError> {
+        let Some(lies) = stretch::<R>(desc) else {
+            return Ok(Vec::new());
+        };
+        let bytes = lies.bytes.min(self.bytes.saturating_sub(lies.offset));
+        let table = read(
+            self.file,
+            self.path,
+            self.at + lies.offset.min(self.bytes),
+            bytes,
+        )?;
+        Ok(rows(&table).collect())
+    }
+
+    /// Rows of all tables of a type, of `thread` or of all threads.
+    pub fn rows<R: Row>(&self, thread: Option<u32>) -> Result<Vec<R>, FormatError> {
+        let mut out = Vec::new();
+        for desc in self.header.in_use() {
+            if thread.is_none_or(|t| t == desc.thread) {
+                out.append(&mut self.table(desc)?);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// So many bytes, or as many as there are.
+fn read(file: &File, path: &Path, at: u64, bytes: u64) -> Result<Vec<u8>, FormatError> {
+    let mut out = vec![0; usize::try_from(bytes).unwrap_or(0)];
+    let mut done = 0;
+    while let Some(rest) = out.get_mut(done..).filter(|r| !r.is_empty()) {
+        match file.read_at(rest, at + done as u64) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(FormatError::io("read", path)(e)),
+        }
+    }
+    out.truncate(done);
+    Ok(out)
+}
+
+/// The spool files in `dir`, by name; none where it cannot be read.
+pub fn spool_files(dir: &Path) -> Vec<PathBuf> {
+    let listing = std::fs::read_dir(dir).into_iter().flatten();
+    let mut files: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
+    files.retain(|f| f.to_string_lossy().ends_with(PROCESS_ENDING));
+    files.sort();
+    files
+}
+
+fn open(path: &Path) -> Result<(File, u64), FormatError> {
+    let opened = File::open(path).and_then(|f| f.metadata().map(|m| (f, m.len())));
+    opened.map_err(FormatError::io("read", path))
+}
+
+/// The header at `at`, of which there are so many bytes. A process file that was made but never written
+/// to is a process that died at once: none.
+fn header(
+    file: &File,
+    path: &Path,
+    at: u64,
+    bytes: u64,
+) -> Result<Option<FileHeader>, FormatError> {
+    let begins = read(file, path, at, bytes.min(size_of::<FileHeader>() as u64))?;
+    let Some(header) = read_header(&begins) else {
+        return Ok(None);
+    };
+    match header.magic {
+        0 => Ok(None),
+        MAGIC if header.version > VERSION => Err(FormatError::Newer {
+            path: path.to_path_buf(),
+            found: header.version,
+            known: VERSION,
+        }),
+        MAGIC if header.version < VERSION => Err(FormatError::Older(path.to_path_buf())),
+        MAGIC => Ok(Some(header)),
+        _ => Err(FormatError::damaged(
+            path,
+            "it does not begin as a spool file does",
+        )),
+    }
+}
+
+impl Parts {
+    /// Looks for all data in `dir`. Of a rank with several files, what reached the end counts.
+    pub fn find(dir: &Path) -> Result<Self, FormatError> {
+        std::fs::read_dir(dir).map_err(FormatError::io("read", dir))?;
+        let mut this = Self {
+            files: spool_files(dir),
+            places: Vec::new(),
+            cut: false,
+        };
+        for (number, path) in std::mem::take(&mut this.files).into_iter().enumerate() {
+            let (file, bytes) = open(&path)?;
+            if path.file_name().is_some_and(|n| n == MERGED_NAME) {
+                this.merged(number, &file, &path, bytes)?;
+            } else {
+                this.add(number, &file, &path, (0, bytes))?;
+            }
+            this.files.push(path);
+        }
+        this.places
+            .sort_by_key(|p| (p.rank, std::cmp::Reverse(p.finished), p.pid));
+        this.places.dedup_by_key(|p| p.rank);
+        Ok(this)
+    }
+
+    fn add(
+        &mut self,
+        number: usize,
+        file: &File,
+        path: &Path,
+        (at, bytes): (u64, u64),
+    ) -> Result<(), FormatError> {
+        if let Some(header) = header(file, path, at, bytes)? {
+            self.places.push(Place {
+                file: number,
+                at,
+                bytes,
+                rank: header.rank,
+                finished: header.finished,
+                pid: header.pid,
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes the ranks of a merged file that are whole.
+    fn merged(
+        &mut self,
+        number: usize,
+        file: &File,
+        path: &Path,
+        bytes: u64,
+    ) -> Result<(), FormatError> {
+        let word = |at: u64| -> Result<Option<u64>, FormatError> {
+            let read = read(file, path, at, 8)?;
+            Ok(read.try_into().ok().map(u64::from_le_bytes))
+        };
+        if word(0)? != Some(MERGED_MAGIC) {
+            return Err(FormatError::damaged(
+                path,
+                "it does not begin as a merged spool does",
+            ));
+        }
+        let mut at = 8;
+        while at < bytes {
+            let length = word(at)?;
+            let end = length.and_then(|l| l.checked_add(at + 8));
+            let Some(end) = end.filter(|e| *e <= bytes) else {
+                if self.places.is_empty() {
+                    return Err(FormatError::damaged(
+                        path,
+                        "it ends in the middle of its first rank's data",
+                    ));
+                }
+                self.cut = true;
+                return Ok(());
+            };
+            self.add(number, file, path, (at + 8, end - at - 8))?;
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// The ranks.
+    pub fn ranks(&self) -> impl Iterator<Item = u32> + '_ {
+        self.places.iter().map(|p| p.rank)
+    }
+
+    /// How many ranks there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Goes through all ranks.
+    pub fn each(
+        &self,
+        mut f: impl FnMut(&Part) -> Result<(), FormatError>,
+    ) -> Result<(), FormatError> {
+        let mut last: Option<(usize, File)> = None;
+        for place in &self.places {
+            let Some(path) = self.files.get(place.file) else {
+                continue;
+            };
+            if last.as_ref().is_none_or(|l| l.0 != place.file) {
+                last = Some((place.file, open(path)?.0));
+            }
+            let Some((_, file)) = &last else { continue };
+            if let Some(header) = header(file, path, place.at, place.bytes)? {
+                f(&Part {
+                    header,
+                    path,
+                    file,
+                    at: place.at,
+                    bytes: place.bytes,
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
