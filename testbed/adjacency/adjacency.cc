@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace {
-constexpr int vertices = 40000, rounds = 8, degree = 64, workers = 2;
+constexpr int vertices = 40000, rounds = 8, degree = 1000, workers = 2;
 
 struct Edge {
     long to;
@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     long all = 0;
     for (int round = 0; round < rounds; round++) {
-        long mine = all_parts(vertices / rounds / size, 60);
+        long mine = all_parts(vertices / rounds / size, 5);
         MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     }
     if (rank == 0)

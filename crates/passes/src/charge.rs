@@ -20,6 +20,8 @@ pub struct Loss {
     pub around: VertexIx,
     /// Whether the ranks sleep there meanwhile.
     pub asleep: bool,
+    /// Whether it is not in that computation: with a core for each thread it would come on top.
+    pub on_top: bool,
     /// By rank.
     pub by_rank: Vec<f64>,
 }
@@ -81,21 +83,18 @@ pub fn price(
     let mut charged = Charged::default();
     let mut out = Vec::new();
     for Proposal { candidate, losses } in proposals {
-        let taken = taken(scale, &losses);
-        let mut by_phase: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
-        for (key, row) in &taken {
-            let after = scale
-                .view
-                .computation
-                .keys
-                .get(*key as usize)
-                .map(|k| k.after);
-            let Some(after) = after else { continue };
-            let sum = by_phase.entry(scale.phases.after(after));
-            let sum = sum.or_insert_with(|| vec![0.0; scale.p as usize]);
-            sum.iter_mut().zip(row).for_each(|(s, r)| *s += r);
-        }
+        let (on_top, within): (Vec<Loss>, Vec<Loss>) = losses.into_iter().partition(|l| l.on_top);
+        let around = within.iter().chain(&on_top).map(|l| l.around).next();
+        let top = by_phase(scale, &taken(scale, &on_top));
+        let taken = taken(scale, &within);
+        let by_phase = by_phase(scale, &taken);
         let mut gain = 0.0;
+        for (phase, row) in &top {
+            if let Some(left) = left.get(phase) {
+                let longer: Vec<f64> = left.iter().zip(row).map(|(l, r)| l + r).collect();
+                gain += stats::max(&longer) - stats::max(left);
+            }
+        }
         let mut phases: Vec<u32> = by_phase.keys().copied().collect();
         phases.sort_unstable();
         let less = |phase: &u32, row: &[f64]| -> Vec<f64> {
@@ -132,12 +131,29 @@ pub fn price(
             after: scale.afters(&keys),
             ..candidate
         };
-        if let (Some(team), Some(loss)) = (&mut candidate.team, losses.first()) {
-            team.around = loss.around;
+        if let (Some(team), Some(around)) = (&mut candidate.team, around) {
+            team.around = around;
         }
         out.push(candidate);
     }
     (out, charged)
+}
+
+/// Seconds by key as seconds by phase.
+fn by_phase(scale: &Scale<'_>, taken: &FxHashMap<u32, Vec<f64>>) -> FxHashMap<u32, Vec<f64>> {
+    let mut out: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
+    let mut keys: Vec<u32> = taken.keys().copied().collect();
+    keys.sort_unstable();
+    for key in keys {
+        let of = scale.view.computation.keys.get(key as usize);
+        let (Some(of), Some(row)) = (of, taken.get(&key)) else {
+            continue;
+        };
+        let sum = out.entry(scale.phases.after(of.after));
+        let sum = sum.or_insert_with(|| vec![0.0; scale.p as usize]);
+        sum.iter_mut().zip(row).for_each(|(s, r)| *s += r);
+    }
+    out
 }
 
 /// What losses take of each key, in the proportions of what ranks spent there.
@@ -145,6 +161,7 @@ fn taken(scale: &Scale<'_>, losses: &[Loss]) -> FxHashMap<u32, Vec<f64>> {
     let data = &scale.view.computation;
     let mut out: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
     for loss in losses {
+        let on_top = loss.on_top;
         let column: &RankRows = if loss.asleep {
             &data.blocked
         } else {
@@ -166,7 +183,7 @@ fn taken(scale: &Scale<'_>, losses: &[Loss]) -> FxHashMap<u32, Vec<f64>> {
                     continue;
                 };
                 if *all > 0.0 {
-                    *slot += own / all * loss.min(*all);
+                    *slot += own / all * if on_top { *loss } else { loss.min(*all) };
                 }
             }
         }

@@ -9,7 +9,7 @@
 //! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
 //! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates. Causes
 //! between threads are looked for first (`teams` says what threads of a team did, `thread_imbalance`,
-//! `lock_contention`, `allocator` and `serial` propose, `charge` prices), so that lateness of a rank which
+//! `lock_contention` with `held`, `allocator` and `serial` propose, `charge` prices), so that lateness of a rank which
 //! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
 //! makes causes of candidates and `apart` tells those of one place apart; `diagnose` puts it together.
@@ -32,6 +32,7 @@ mod delay;
 mod diagnose;
 mod efficiency;
 mod fit;
+mod held;
 mod imbalance;
 mod inclusive;
 mod lock_contention;

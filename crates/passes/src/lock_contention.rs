@@ -3,11 +3,13 @@
 //!
 //! The price is how much longer a team takes by its threads' waits. Where threads outnumber cores a wait
 //! is also for the holder's core: of each wait at most a millisecond counts then, and of all of them as
-//! much as the thread itself had a core.
+//! much as the thread itself had a core. But threads seldom meet then: a team takes at least as long as all its
+//! threads together hold the lock (`held`).
 
 use crate::allocator;
 use crate::cause::{Candidate, OfThreads, ThreadStep};
 use crate::charge::{Loss, Proposal};
+use crate::held;
 use crate::program_place;
 use crate::scale::Scale;
 use crate::stats;
@@ -146,7 +148,23 @@ pub fn contention(pag: &Pag, scale: &Scale<'_>, teams: &Teams, class: CauseClass
                     keys: team.keys.clone(),
                     around: team.around,
                     asleep: !team.joined,
-                    by_rank,
+                    on_top: false,
+                    by_rank: by_rank.clone(),
+                });
+            }
+            let in_line = in_line(pag, scale, team, &here);
+            let on_top: Vec<f64> = in_line
+                .iter()
+                .zip(&by_rank)
+                .map(|(line, measured)| (line - measured).max(0.0))
+                .collect();
+            if scale.is_crowded() && on_top.iter().any(|l| *l > 0.0) {
+                losses.push(Loss {
+                    keys: team.keys.clone(),
+                    around: team.around,
+                    asleep: !team.joined,
+                    on_top: true,
+                    by_rank: on_top,
                 });
             }
         }
@@ -162,6 +180,7 @@ pub fn contention(pag: &Pag, scale: &Scale<'_>, teams: &Teams, class: CauseClass
             return None;
         }
         let (ranks, worst) = concerned(&by_rank);
+        let on_top = losses.iter().any(|l| l.on_top);
         Some(Proposal {
             candidate: Candidate {
                 class,
@@ -170,7 +189,7 @@ pub fn contention(pag: &Pag, scale: &Scale<'_>, teams: &Teams, class: CauseClass
                 cost: 0.0,
                 gain: 0.0,
                 after: Vec::new(),
-                evidence: evidence(&here, &by_rank, worst, class),
+                evidence: evidence(&here, &by_rank, worst, class, on_top),
                 in_turn: false,
                 team: Some(of_threads(pag, teams, &here, &ranks, worst)),
                 ranks,
@@ -203,11 +222,57 @@ fn of_ranks(pag: &Pag, scale: &Scale<'_>, here: &[&Contended]) -> Option<Loss> {
         keys,
         around: here.first()?.at,
         asleep: true,
+        on_top: false,
         by_rank,
     })
 }
 
-fn evidence(here: &[&Contended], by_rank: &[f64], worst: u32, class: CauseClass) -> Vec<String> {
+/// Seconds by rank that a team takes longer if its threads stand in line for a lock that they were seen to
+/// wait for: all of them together hold it for longer than any of them computes.
+fn in_line(pag: &Pag, scale: &Scale<'_>, team: &Team, here: &[&Contended]) -> Vec<f64> {
+    let mut waits: Vec<VertexIx> = here
+        .iter()
+        .filter(|c| c.team == Some(team.vertex) && !c.allocator)
+        .map(|c| c.at)
+        .collect();
+    waits.sort_unstable();
+    waits.dedup();
+    let mut held = vec![0.0; scale.p as usize];
+    for at in waits {
+        for ((rank, _), seconds) in held::held(pag, scale, at) {
+            if let Some(sum) = held.get_mut(rank as usize) {
+                *sum += seconds;
+            }
+        }
+    }
+    let mut longest: FxHashMap<(u32, u16), f64> = FxHashMap::default();
+    for (rank, share) in team
+        .stretches
+        .iter()
+        .flat_map(|s| s.shares.iter().map(|t| (s.rank, t)))
+    {
+        *longest.entry((rank, share.thread)).or_default() += share.busy;
+    }
+    let mut busy = vec![0.0f64; scale.p as usize];
+    for ((rank, _), seconds) in longest {
+        if let Some(most) = busy.get_mut(rank as usize) {
+            *most = most.max(seconds);
+        }
+    }
+    let longer = held
+        .iter()
+        .zip(&busy)
+        .map(|(held, busy)| (held - busy).max(0.0));
+    longer.collect()
+}
+
+fn evidence(
+    here: &[&Contended],
+    by_rank: &[f64],
+    worst: u32,
+    class: CauseClass,
+    on_top: bool,
+) -> Vec<String> {
     let count: u64 = here.iter().map(|c| c.count).sum();
     let all: f64 = here.iter().map(|c| c.recorded).sum();
     let mut out = vec![format!(
@@ -215,6 +280,11 @@ fn evidence(here: &[&Contended], by_rank: &[f64], worst: u32, class: CauseClass)
         words::seconds(by_rank.get(worst as usize).copied().unwrap_or(0.0)),
         words::seconds(by_rank.iter().sum()),
     )];
+    if on_top {
+        out.push(
+            "threads outnumbered cores and so seldom met here: with a core for each they stand in line for as long as all of them together hold it, by samples".to_string(),
+        );
+    }
     if count > 0 {
         let kinds: Vec<WaitKind> = here.iter().filter_map(|c| c.kind).collect();
         let what = match (class, kinds.first()) {

@@ -195,6 +195,7 @@ fn proposal(
             keys,
             around: vertex,
             asleep: false,
+            on_top: false,
             by_rank: loss,
         }],
     }

@@ -72,7 +72,9 @@ impl<'a> Teller<'a> {
         let place = pag.place(c.vertex);
         let ranks = c.ranks.iter().copied().collect();
         // Waiting for a core is no part of the run with a core for each rank: it comes on top.
-        let on_top = c.class == CauseClass::Preempted && last.is_crowded();
+        // So is standing in line for a lock that threads seldom met at for want of cores.
+        let on_top = matches!(c.class, CauseClass::Preempted | CauseClass::LockContention)
+            && last.is_crowded();
         let whole = last.model_seconds() + if on_top { c.cost } else { 0.0 };
         let share = |seconds: f64| {
             if whole > 0.0 {

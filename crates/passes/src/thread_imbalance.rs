@@ -99,6 +99,7 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
                 keys: team.keys.clone(),
                 around: team.around,
                 asleep: !team.joined,
+                on_top: false,
                 by_rank: losses,
             }],
         })

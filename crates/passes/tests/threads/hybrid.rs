@@ -55,8 +55,11 @@ const JOIN: CtxId = CtxId(6);
 const OWN_WORK: CtxId = CtxId(7);
 const IN_MALLOC: CtxId = CtxId(9);
 
+/// A sample where the lock is held.
+pub const HELD: CtxId = CtxId(10);
+
 /// (parent, module, offset, exact)
-const CONTEXTS: [(CtxId, u32, u64, bool); 10] = [
+const CONTEXTS: [(CtxId, u32, u64, bool); 11] = [
     (CtxId::NONE, 0, 0x301, false),
     (CtxId::NONE, 0, 0x101, false),
     (REGION, 0, 0x1110, true),
@@ -67,10 +70,11 @@ const CONTEXTS: [(CtxId, u32, u64, bool); 10] = [
     (CREATE, 0, 0x1110, true),
     (REGION, 0, 0x1391, false),
     (CtxId(8), 1, 0x10, true),
+    (REGION, 0, 0x1298, true),
 ];
 
 /// The structure: `main` (1-99) with a time loop around the calls of the team and the serial loop (20-25), and
-/// `work` (100-150) with its kernel (110-115), a loop that locks (120-125) and one that allocates (130-135).
+/// `work` (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123) and one that allocates (130-135).
 pub fn structure() -> Structures {
     let vertex = |kind, parent, name: Option<u32>, first, last, address| Vertex {
         kind,
@@ -114,11 +118,15 @@ pub fn structure() -> Structures {
             vertex(LockCall, Some(2), Some(6), 122, 122, 0x1280),
             vertex(Loop, Some(0), None, 130, 135, 0x1300),
             vertex(ExternalCall, Some(4), Some(7), 132, 132, 0x1390),
+            vertex(Loop, Some(2), None, 123, 123, 0x1290),
+            vertex(LockCall, Some(2), Some(8), 124, 124, 0x12c0),
         ],
         owners: vec![
             (0x1100, 0x1200, 1),
             (0x1200, 0x1280, 2),
             (0x1280, 0x1290, 3),
+            (0x1290, 0x12c0, 6),
+            (0x12c0, 0x12d0, 7),
             (0x1300, 0x1390, 4),
             (0x1390, 0x13a0, 5),
         ],
@@ -132,6 +140,7 @@ pub fn structure() -> Structures {
         "pthread_join",
         "pthread_mutex_lock",
         "malloc",
+        "pthread_mutex_unlock",
     ];
     let structure = ModuleStructure {
         path: "/home/u/app".into(),

@@ -3,9 +3,9 @@
 mod hybrid;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
-use headwater_model::run::{CtxId, Run};
+use headwater_model::run::{CtxId, Run, Sample};
 use headwater_passes::{Options, diagnose};
-use hybrid::{Hybrid, run, structure};
+use hybrid::{HELD, Hybrid, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
     diagnose(vec![run], structure(), &Options::default()).expect("one run is enough")
@@ -239,6 +239,37 @@ fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
         told(&of_run(made)),
         [(LockContention, "0-1".into(), 122, 0.5)]
     );
+}
+
+#[test]
+fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
+    let of = Hybrid {
+        cores: 2,
+        locked: |_, _| 0.01,
+        runq: |_, _| 2.0,
+        ..Default::default()
+    };
+    let mut crowded = run(2, &of);
+    let held: Vec<Sample> = crowded
+        .samples
+        .iter_mut()
+        .filter(|s| s.cpu_ns > 0)
+        .map(|s| {
+            let held = Sample {
+                ctx: HELD,
+                cpu_ns: 800_000_000,
+                ..s.clone()
+            };
+            s.cpu_ns -= held.cpu_ns;
+            held
+        })
+        .collect();
+    crowded.samples.extend(held);
+    let d = of_run(crowded);
+    assert_eq!(told(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
+    assert!((d.causes[0].gain_share - 0.6 / 1.6).abs() < 0.01);
+    // Held for less, they need not stand in line.
+    assert_eq!(told(&of_run(run(2, &of))), []);
 }
 
 #[test]
