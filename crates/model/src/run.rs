@@ -195,7 +195,7 @@ pub struct RankInfo {
     /// CPU time of the same stretch.
     pub before_init_cpu_ns: u64,
     /// From leaving `MPI_Init` to entering `MPI_Finalize` (or the last sign of life), wall time, without the
-    /// pauses of recording ([`Header::paused`]), which are in no other figure either.
+    /// pauses of recording ([`Header::paused`]), which are in no other figure either but those of threads.
     pub wall_ns: u64,
     /// CPU time of the same stretch, all threads; like the four counts below read at its end, and
     /// therefore missing where the rank did not finish.
@@ -218,7 +218,7 @@ pub struct RankInfo {
     pub core: Option<u64>,
 }
 
-/// Totals of one thread.
+/// Totals of one thread, from its first to its last sign of life; pauses of recording are in them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadInfo {
     /// Its rank.

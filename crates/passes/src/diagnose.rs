@@ -190,7 +190,9 @@ pub fn diagnose(
     found.extend(staying.into_iter().filter(|c| !explained(c)));
     found.extend(communication::find(&pag, &scales, scaling, least));
     found.extend(chain::find(last, time, least));
-    found.extend(preempt::find(&pag, last, least));
+    if alike {
+        found.extend(preempt::find(&pag, last, least));
+    }
     let mut found = workers::bring_there(&pag, last, found);
     found.extend(of_threads);
     let mut found = outside::bring_home(&pag, found);

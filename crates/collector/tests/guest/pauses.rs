@@ -89,6 +89,23 @@ fn ranks_may_pause_alone_and_for_good() {
 }
 
 #[test]
+fn all_threads_pause() {
+    let _alone = alone();
+    for case in cases("pauses_threads.c") {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let run = case.recorded();
+        assert_eq!(paused(&run), [("0-1".to_string(), 1)], "{}", case.library);
+        for rank in [0, 1] {
+            // The worker's 0.1 s behind the pause, and little else.
+            let cpu = sampled(&run, rank);
+            let right = (20_000_000..250_000_000).contains(&cpu);
+            assert!(right, "{}: {cpu}", case.library);
+        }
+    }
+}
+
+#[test]
 fn what_else_is_told_reaches_the_tool_behind() {
     let _alone = alone();
     for case in cases("pauses.c") {
