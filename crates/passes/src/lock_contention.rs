@@ -14,7 +14,7 @@ use crate::program_place;
 use crate::scale::Scale;
 use crate::stats;
 use crate::teams::{Contended, Stretch, Team, Teams};
-use crate::thread_imbalance::{concerned, said};
+use crate::thread_imbalance::{concerned, threads as threads_of};
 use headwater_graph::{Pag, ThreadEdge, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::run::WaitKind;
@@ -352,9 +352,10 @@ fn of_threads(
     });
     let waits = longest.map(|(vertex, seconds)| ThreadStep {
         what: format!(
-            "{} in {} for one another",
-            said(&concerned, "waits", "wait"),
-            pag.place(vertex).name
+            "{} in {} for one another ({})",
+            if ranks.len() == 1 { "waits" } else { "wait" },
+            pag.place(vertex).name,
+            threads_of(&concerned)
         ),
         vertex,
         seconds: seconds / ranks.len().max(1) as f64,

@@ -64,7 +64,12 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
             .filter(|t| !late.contains(t))
             .collect();
         let wait = ThreadStep {
-            what: format!("{} for {}", said(&waiting, "waits", "wait"), threads(&late)),
+            what: format!(
+                "{} in {} for {}",
+                if ranks.len() == 1 { "waits" } else { "wait" },
+                threads(&waiting),
+                threads(&late)
+            ),
             vertex: waits_at(scale, team),
             seconds: stats::mean_of(&losses, &ranks),
             clock: Clock::Cpu,
@@ -107,17 +112,11 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
     teams.teams.iter().filter_map(of_team).collect()
 }
 
-/// `thread 1`, `threads 1, 2 and 5`.
+/// `thread 1`, `threads 0-2`.
 pub fn threads(list: &[u32]) -> String {
     let set: headwater_model::RankSet = list.iter().copied().collect();
     let plural = if list.len() == 1 { "" } else { "s" };
     format!("thread{plural} {set}")
-}
-
-/// `thread 0 waits`, `threads 0-2 wait`.
-pub fn said(list: &[u32], one: &str, many: &str) -> String {
-    let verb = if list.len() == 1 { one } else { many };
-    format!("{} {verb}", threads(list))
 }
 
 /// Those of `of`, one for each thread, whose excess is a good part of the largest.
@@ -151,9 +150,20 @@ fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
     (times, excess)
 }
 
-/// Where the team waits longest for its last thread: a barrier, or its end.
+/// Where the team waits longest for its last thread: a barrier, or its end; or where the rank's own thread waits
+/// for it.
 fn waits_at(scale: &Scale<'_>, team: &Team) -> VertexIx {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
+    let callers = &scale.view.threads;
+    let edges = scale
+        .view
+        .parallel
+        .threads
+        .iter()
+        .filter(|e| !team.joined && !e.kind.is_lock());
+    for e in edges.filter(|e| callers.calls_mpi(e.rank, e.thread)) {
+        *at.entry(e.at).or_default() += e.wait;
+    }
     let rows = scale.teams.iter();
     for t in rows.filter(|t| t.team == team.vertex) {
         *at.entry(t.to).or_default() += t.wait;

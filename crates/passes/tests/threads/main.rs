@@ -70,7 +70,7 @@ fn threads_with_uneven_work_are_found_with_their_loop() {
         .map(|s| (s.what.as_str(), s.place.first_line))
         .collect();
     let expected = [
-        ("thread 0 waits for thread 1", 10),
+        ("wait in thread 0 for thread 1", 10),
         ("compute longer in some threads", 110),
     ];
     assert_eq!(steps, expected);
@@ -207,7 +207,7 @@ fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
             .iter()
             .any(|e| e.text.contains("2000 times for the mutex"))
     );
-    let waits = "threads 0-1 wait in pthread_mutex_lock for one another";
+    let waits = "waits in pthread_mutex_lock for one another (threads 0-1)";
     assert!(c.path.iter().any(|s| s.what == waits), "{:?}", c.path);
     // Who has less to do may wait as long as it likes.
     let d = diagnosis(
