@@ -11,6 +11,7 @@ mod merge;
 mod mpi;
 mod mpich_suite;
 mod needs;
+mod races;
 mod readers;
 mod request;
 mod score;
@@ -40,6 +41,7 @@ const USAGE: &str = "cargo xtask COMMAND
                             mpi4py               its own tests, under Open MPI and Intel MPI
                             mpich [N] [PART…]    MPICH's, of at most N (4) ranks, or some parts of them
                             imb                  Intel's benchmarks, with their figures
+  races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
   memory                    what recording adds to the memory of a rank with 1,000 contexts and 64 peers
   merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
   bench                     print the figures that the project is held to";
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
             ],
         ),
         Some("suites") => setup::build().and_then(|()| suites(rest)),
+        Some("races") => races::races(),
         Some("memory") => setup::build().and_then(|()| memory::memory()),
         Some("merge") => setup::build().and_then(|()| merge::merge()),
         Some("bench") => setup::build().and_then(|()| bench::bench()),
