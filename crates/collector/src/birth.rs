@@ -196,6 +196,7 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
             }
             let ctx = t.context(from);
             let in_team = !is_runtime(from.return_address);
+            t.expect_waits();
             let child = t.undisturbed(|t| recording_for(t.origin(ctx), in_team))?;
             let mut birth = new(false);
             birth.recording = AtomicPtr::new(child);

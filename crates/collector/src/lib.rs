@@ -30,6 +30,7 @@ mod counters;
 mod dispatch;
 mod epochs;
 mod finalize;
+mod futex;
 mod guarded;
 mod links;
 #[cfg_attr(feature = "linked", path = "linked.rs")]

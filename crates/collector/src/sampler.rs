@@ -5,6 +5,7 @@
 //! are not from our timer go to the program's own handler.
 
 use crate::counters::{self, Counters, Event, Scope};
+use crate::futex::Place;
 use crate::pause;
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
@@ -344,7 +345,34 @@ fn take(t: &mut Thread, context: *mut libc::c_void) {
         }
     }
     t.sampler.counters.processor_growth(cpu_ns, &mut growth);
-    t.sample(start, cpu_ns, 1, &growth);
+    if let Some(ctx) = t.sample(start, cpu_ns, 1, &growth)
+        && t.expects_waits()
+    {
+        t.look_at_sleep(ctx, place_of(context), t.cpu_at_sample());
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn place_of(context: &libc::ucontext_t) -> Place {
+    let reg = |r: libc::c_int| {
+        context
+            .uc_mcontext
+            .gregs
+            .get(r as usize)
+            .map_or(0, |v| *v as u64)
+    };
+    Place {
+        ip: reg(libc::REG_RIP),
+        number: reg(libc::REG_RAX),
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn place_of(context: &libc::ucontext_t) -> Place {
+    Place {
+        ip: context.uc_mcontext.pc,
+        number: context.uc_mcontext.regs[8],
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

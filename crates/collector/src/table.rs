@@ -40,6 +40,11 @@ impl<R: Row> Later<R> {
         }
     }
 
+    /// Whether [`Later::table`] makes nothing any more.
+    pub fn is_settled(&self) -> bool {
+        self.refused || self.table.is_some()
+    }
+
     /// The table, of thread `number`; `None` where there is no room for it. Not for the handler before it is made.
     #[inline]
     pub fn table(&mut self, number: u32, capacity: u32) -> Option<&mut Table<R>> {

@@ -13,6 +13,7 @@ pub use life::{begin, settle, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
 
 use crate::context::{Contexts, NONE};
+use crate::futex::Slept;
 use crate::meter::{Meter, Spent};
 use crate::off_core::run_delay;
 use crate::polls::{LONGEST_ROW, Polls, Times};
@@ -187,6 +188,8 @@ pub struct Thread {
     pub waiting: Waiting,
     /// Its waits for other threads.
     pub waits: Waits,
+    /// What it has slept that nothing explains.
+    pub slept: Slept,
     /// Its part in OpenMP regions.
     pub openmp: openmp::State,
     /// The scheduler's statistics of it.
@@ -290,30 +293,34 @@ impl Thread {
     /// Notes as much of `wall`, which has just gone by, as the thread was asleep, at `ctx`.
     pub fn note_sleep(&mut self, ctx: u32, wall: u64) {
         let nanoseconds = self.meter.asleep(wall, self.schedstat);
+        self.note_asleep(ctx, nanoseconds);
+    }
+
+    /// Notes so much time asleep at `ctx`.
+    pub fn note_asleep(&mut self, ctx: u32, nanoseconds: u64) {
         if let Some(row) = self.sample_row(ctx) {
             row.blocked_ns += nanoseconds;
         }
     }
 
-    /// Takes a sample of computation. Called from the signal handler while `in_mpi` is false, so no
-    /// table is in use.
+    /// Takes a sample of computation; gives its context, unless it fell into a measured wait. Called from
+    /// the signal handler while `in_mpi` is false, so no table is in use.
     pub fn sample(
         &mut self,
         start: crate::unwind::Start,
         cpu_ns: u64,
         count: u64,
         counters: &[u64],
-    ) {
-        let Some(tables) = process::tables() else {
-            return;
-        };
-        let ctx = if self.waiting.ctx == NONE || start.sp >= self.waiting.stack_pointer {
+    ) -> Option<u32> {
+        let tables = process::tables()?;
+        let waits = self.waiting.ctx != NONE && start.sp < self.waiting.stack_pointer;
+        let ctx = if waits {
+            self.waiting.ctx
+        } else {
             // A wait that stands below on the stack was left by `longjmp`.
             self.waiting.ctx = NONE;
             self.strays += u64::from(!tables.know(start.ip));
             self.contexts.of_sample(tables, start)
-        } else {
-            self.waiting.ctx
         };
         if let Some(row) = self.sample_row(ctx) {
             row.count += count;
@@ -323,6 +330,17 @@ impl Thread {
                 .zip(counters)
                 .for_each(|(sum, c)| *sum += c);
         }
+        (!waits).then_some(ctx)
+    }
+
+    /// Time asleep in calls of MPI, nanoseconds.
+    pub fn slept_in_mpi(&self) -> u64 {
+        self.totals.mpi_ns.saturating_sub(self.mpi_cpu)
+    }
+
+    /// CPU time at the last sample, nanoseconds.
+    pub fn cpu_at_sample(&self) -> u64 {
+        self.sampled_at.0
     }
 
     /// The row of samples in `ctx` since the last call.

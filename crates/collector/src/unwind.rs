@@ -72,13 +72,16 @@ impl Path {
 }
 
 impl Tables {
+    /// First and last address of the module that holds an address, of those that were looked at.
+    pub fn module_of(&self, address: u64) -> Option<(u64, u64)> {
+        let after = self.modules.partition_point(|m| m.0 <= address);
+        let module = self.modules.get(after.checked_sub(1)?)?;
+        (address <= module.1).then_some(*module)
+    }
+
     /// Whether an address is in a module that was looked at.
     pub fn know(&self, address: u64) -> bool {
-        let after = self.modules.partition_point(|m| m.0 <= address);
-        after
-            .checked_sub(1)
-            .and_then(|i| self.modules.get(i))
-            .is_some_and(|m| address <= m.1)
+        self.module_of(address).is_some()
     }
 
     /// The tables of `modules`.

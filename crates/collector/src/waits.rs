@@ -62,7 +62,7 @@ impl Thread {
         }
         let wall = end.saturating_sub(start);
         self.undisturbed(|t| {
-            t.count_wait(ctx, kind, holder, wall);
+            t.count_waits(ctx, kind, holder, wall, 1);
             t.ask(ctx, wall);
         });
     }
@@ -87,8 +87,22 @@ impl Thread {
         }
     }
 
-    /// The same without asking how much of it was sleep. Also for the handler, where [`Waits::rows`] is made.
-    pub fn count_wait(&mut self, ctx: u32, kind: WaitKind, holder: Holder, wall: u64) {
+    /// Whether the handler may count waits.
+    pub fn expects_waits(&self) -> bool {
+        self.waits.rows.is_settled()
+    }
+
+    /// Makes the room for waits, which the handler cannot.
+    pub fn expect_waits(&mut self) {
+        let number = self.number;
+        self.undisturbed(|t| {
+            t.waits.rows.table(number, WAITS);
+        });
+    }
+
+    /// Counts `times` waits that took so long together, without asking how much of that was sleep. Also for the
+    /// handler, where waits are expected.
+    pub fn count_waits(&mut self, ctx: u32, kind: WaitKind, holder: Holder, wall: u64, times: u64) {
         if !pause::is_on() {
             return;
         }
@@ -116,10 +130,10 @@ impl Thread {
             },
         );
         if let Some(row) = row.and_then(|r| table.get(r)) {
-            row.count += 1;
+            row.count += times;
             row.wait_ns += wall;
-            row.brief_ns += wall.min(BRIEF);
-            row.max_ns = row.max_ns.max(wall);
+            row.brief_ns += wall.min(BRIEF.saturating_mul(times));
+            row.max_ns = row.max_ns.max(wall / times.max(1));
         }
     }
 }

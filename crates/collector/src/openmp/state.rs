@@ -210,6 +210,7 @@ impl Thread {
             // What it did last is over.
             self.openmp.depth = self.openmp.depth.saturating_sub(1);
             self.openmp.now.idle = false;
+            self.slept.forget();
             self.in_mpi.store(false, Ordering::Relaxed);
         }
     }

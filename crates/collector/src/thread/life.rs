@@ -4,6 +4,7 @@
 use super::pauses::Pauses;
 use super::{CALLS, CHECKED, CURRENT, MESSAGES, REFUSED, SEGMENTS, THREADS, Thread, Waiting};
 use crate::context::{Contexts, NONE};
+use crate::futex::Slept;
 use crate::meter::Meter;
 use crate::polls::Polls;
 use crate::process::{self, RECORDING};
@@ -111,6 +112,7 @@ impl Thread {
     /// A recording that waits for its thread to begin, or of the one with this number, which goes on elsewhere.
     pub fn light(tid: Option<libc::pid_t>) -> Option<&'static mut Self> {
         let t = Self::made(&LIGHT)?;
+        t.expect_waits();
         t.tid.store(tid.unwrap_or(TO_BEGIN), Ordering::Release);
         Some(t)
     }
@@ -189,6 +191,7 @@ impl Thread {
                 stack_pointer: 0,
             },
             waits: Waits::new(),
+            slept: Slept::new(),
             openmp: openmp::State::new(),
             schedstat: -1,
             sampler: sampler::State::new(),
@@ -289,6 +292,7 @@ impl Thread {
         let _ = REFUSED.try_with(|r| r.set(true));
         (self.left_ns, self.last_ctx) = (now, NONE);
         self.pauses = Pauses::new(now);
+        self.slept.forget();
         self.meter.begin(now, self.schedstat);
         self.team_meter.begin(now, self.schedstat);
         self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);

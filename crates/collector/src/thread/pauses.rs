@@ -66,6 +66,7 @@ impl Thread {
 
     fn sample_anew(&mut self, state: State) {
         self.pauses.sampled = state;
+        self.slept.forget();
         self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
         self.sampler.counters.rebase();
         self.sampler.counters.kernel_growth(self.run_delay());

@@ -1,6 +1,7 @@
 //! Threads that call no MPI: what is recorded of their work, and of their waits for one another.
 
 use crate::case::{alone, cases};
+use crate::counts::said;
 use headwater_model::run::{CtxId, Run, ThreadInfo, WaitKind};
 
 /// Whether `ctx` is `above` or was called from there.
@@ -61,6 +62,54 @@ fn threads_are_recorded_from_their_birth_below_the_call_that_made_them() {
             assert_eq!((team.team, team.count), (thread.made_by, 2));
             assert_eq!((team.from, team.to), (team.team, team.team));
             assert!(team.cpu_ns > thread.cpu_ns / 10 * 9, "{team:?} {thread:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_of_a_killed_process_leave_their_data() {
+    let _alone = alone();
+    for case in cases("workers.c") {
+        let out = case.record(&["kill"]);
+        assert!(!out.status.success());
+        let run = case.recorded();
+        // Where one rank is killed, the launcher kills the other one, early maybe.
+        let worked = run.threads.iter().filter(|t| {
+            let (below, _) = sampled(&run, t, t.made_by);
+            t.made_by != CtxId::NONE && below > 0 && t.cpu_ns >= below && t.wall_ns > 0
+        });
+        assert!(worked.count() >= 2, "{}: {:?}", case.library, run.threads);
+    }
+}
+
+/// glibc's lock of its memory has no name that could be wrapped.
+#[test]
+fn waits_for_memory_are_seen_by_samples() {
+    let _alone = alone();
+    for case in cases("allocates.c") {
+        let futex = |run: &Run| {
+            let waits = run.waits.iter().filter(|w| w.kind == WaitKind::Futex);
+            waits.cloned().collect::<Vec<_>>()
+        };
+        // Threads meet at the lock by chance.
+        let mut runs = (0..3).map(|_| {
+            let _ = std::fs::remove_dir_all(case.spool());
+            assert!(case.unchanged("", &[]).status.success());
+            case.recorded()
+        });
+        let permitted = |run: &Run| said(run, "Performance events are not permitted") == 0;
+        let Some(run) = runs.find(|run| !permitted(run) || !futex(run).is_empty()) else {
+            panic!("{}: nobody waited", case.library)
+        };
+        if !permitted(&run) {
+            eprintln!("performance events are not permitted here: not tested");
+            continue;
+        }
+        for wait in futex(&run) {
+            let who = |t: &&ThreadInfo| (t.rank, t.thread) == (wait.rank, wait.thread);
+            let thread = run.threads.iter().find(who).expect("its thread is known");
+            assert!(is_below(&run, wait.ctx, thread.made_by), "{wait:?}");
+            assert!(wait.wait_ns <= thread.wall_ns && wait.count > 0, "{wait:?}");
         }
     }
 }

@@ -1,8 +1,11 @@
-/* Threads that call no MPI: some from before MPI_Init, the others made in two rounds by one call. */
+/* Threads that call no MPI: one from before MPI_Init, the others made in two rounds by one call. With an argument the
+ * process is killed while they work. */
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { THREADS = 4 };
 static volatile int go;
@@ -39,6 +42,11 @@ int main(int argc, char **argv) {
     __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
     for (int round = 0; round < 2; round++) {
         make(threads, numbers);
+        if (argc > 1) {
+            pthread_join(threads[0], NULL);
+            usleep(100000);
+            kill(getpid(), SIGKILL);
+        }
         for (int i = 0; i < THREADS; i++)
             pthread_join(threads[i], NULL);
     }
