@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PARTICLES = 24000, CELLS = 512, STEPS = 6, MOVING = 1000, REACH = 8000, THREADS = 2 };
+enum { PARTICLES = 24000, CELLS = 512, STEPS = 6, MOVING = 250, REACH = 12000, THREADS = 2 };
 
 static double cells[THREADS][CELLS], shared[CELLS];
 
