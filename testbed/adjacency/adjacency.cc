@@ -1,18 +1,20 @@
-// Threads build the lists of neighbours of a graph's vertices in containers that grow, and all of them
-// take their memory from one arena, as programs do that were told to save memory.
+// Threads build the lists of neighbours of a graph's vertices block by block, and all of them take their
+// memory from one arena, as programs do that were told to save memory.
 #include <malloc.h>
 #include <mpi.h>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <thread>
 #include <vector>
 
 namespace {
-constexpr int vertices = 40000, rounds = 8, degree = 1000, workers = 2;
+constexpr int vertices = 40000, rounds = 8, degree = 64, workers = 2;
 
-struct Edge {
-    long to;
-    double weight[7];
+// Some neighbours of a vertex and what leads to them.
+struct Block {
+    long first;
+    double weight[250];
 };
 
 // Who is next to `vertex`: some of the others.
@@ -25,10 +27,12 @@ long build(int first, int last, int again) {
     long sum = 0;
     for (int v = first; v < last; v++) {
         for (int a = 0; a < again; a++) {
-            std::vector<Edge> list;
-            for (int i = 0; i < degree; i++)
-                list.push_back({neighbour(v, i), {}});
-            sum += list.back().to;
+            std::vector<std::unique_ptr<Block>> list;
+            for (int i = 0; i < degree; i++) {
+                list.emplace_back(new Block);
+                list.back()->first = neighbour(v, i);
+            }
+            sum += list.back()->first;
         }
     }
     return sum;
@@ -59,7 +63,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     long all = 0;
     for (int round = 0; round < rounds; round++) {
-        long mine = all_parts(vertices / rounds / size, 5);
+        long mine = all_parts(vertices / rounds / size, 8);
         MPI_Allreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     }
     if (rank == 0)

@@ -115,13 +115,21 @@ pub fn contention(pag: &Pag, scale: &Scale<'_>, teams: &Teams, class: CauseClass
     places.dedup();
     let mut groups: Vec<Vec<VertexIx>> = Vec::new();
     for v in places {
-        let same = |g: &&mut Vec<VertexIx>| g.iter().any(|o| pag.top.is_same_place(*o, v));
+        // Memory is taken in an inner loop and given back in one around it.
+        let nested = |o: VertexIx| allocator && pag.top.contains(o, v);
+        let same =
+            |g: &&mut Vec<VertexIx>| g.iter().any(|o| pag.top.is_same_place(*o, v) || nested(*o));
         match groups.iter_mut().find(same) {
             Some(group) => group.push(v),
             None => groups.push(vec![v]),
         }
     }
-    let of_group = |group: Vec<VertexIx>| {
+    let of_group = |mut group: Vec<VertexIx>| {
+        let seconds = |v: VertexIx| -> f64 {
+            let own = mine.iter().filter(|c| c.place == v);
+            own.map(|c| c.seconds).sum()
+        };
+        group.sort_by(|a, b| seconds(*b).total_cmp(&seconds(*a)).then(a.cmp(b)));
         let here: Vec<&Contended> = mine
             .iter()
             .copied()
