@@ -80,6 +80,21 @@ impl Meter {
         }
     }
 
+    /// Divides an interval that has just ended, where more than it has gone by since the last reading: what
+    /// CPU time there was may have been before it.
+    pub fn at_most(&mut self, interval: u64, now: u64, file: libc::c_int) -> Spent {
+        let now_cpu = clock::thread_cpu();
+        let cpu = now_cpu.saturating_sub(self.cpu).min(interval);
+        (self.cpu, self.at) = (now_cpu, now);
+        let off = interval - cpu;
+        let runq = self.off_core.waiting(off, || run_delay(file));
+        Spent {
+            cpu,
+            runq,
+            blocked: off - runq,
+        }
+    }
+
     /// CPU time in `part` of the time since the last reading, in proportion.
     pub fn share(&self, part: u64, now: u64) -> u64 {
         let cpu = clock::thread_cpu().saturating_sub(self.cpu);

@@ -14,7 +14,9 @@
 //! ```
 //!
 //! All of these are for the thread that records itself, outside the handler, and cost no allocation, lock or
-//! system call but where a stretch was longer than [`WORTH_READING`] or a table is made.
+//! system call but where a stretch was longer than [`LONG_STRETCH`] or a table is made. CPU time from the beginning of
+//! a stretch on needs a reading there too. That is done where the stretch before was long; one that is long all the
+//! same has at most the CPU time since the last reading, with that of short ones and of waits in between.
 
 use crate::clock;
 use crate::context::NONE;
@@ -29,6 +31,10 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Rows of a thread.
 pub const TEAMS: u32 = 1 << 10;
+
+/// Stretches longer than this have their CPU time read, nanoseconds. Like all computation, they lose their core for a
+/// time slice if at all.
+const LONG_STRETCH: u64 = 100_000;
 
 /// The stretch in progress.
 #[derive(Clone, Copy)]
@@ -68,6 +74,10 @@ pub struct Teams {
     rows: Later<TeamRow>,
     now: Stretch,
     looked: u64,
+    /// Whether the stretch before was long.
+    long: bool,
+    /// Whether all time since the last reading was in stretches.
+    fresh: bool,
     /// All that was spent until the last look, and waited for others.
     spent: Spent,
     locked: u64,
@@ -81,6 +91,8 @@ impl Teams {
             rows: Later::new(),
             now: Stretch::NONE,
             looked: 0,
+            long: true,
+            fresh: false,
             spent: Stretch::NONE.spent,
             locked: 0,
             arrived: Arrival::NONE,
@@ -211,7 +223,7 @@ impl Thread {
             // For a team around this one, which it will not see.
             t.locked(last.saturating_sub(arrival.at));
             let Stretch { team, from, .. } = t.teams.now;
-            t.look(now);
+            t.skip(now);
             t.begin_stretch(team, from, now);
         });
     }
@@ -250,9 +262,7 @@ impl Thread {
         let now = clock::now();
         let spent = self.undisturbed(|t| {
             t.teams.looked = now;
-            let interval = now.saturating_sub(start);
-            t.team_meter
-                .spent(interval, now, WORTH_READING, t.schedstat)
+            t.spent_until(now, now.saturating_sub(start))
         });
         (now, spent)
     }
@@ -260,9 +270,28 @@ impl Thread {
     /// Begins to measure anew: what was spent since the last look is no team's.
     fn skip(&mut self, now: u64) {
         if now.saturating_sub(self.teams.looked) > WORTH_READING {
-            self.team_meter.rebase(now);
+            self.teams.fresh = self.teams.long;
+            if self.teams.long {
+                self.team_meter.rebase(now);
+            }
         }
         self.teams.looked = now;
+    }
+
+    /// What was spent in an interval that ends now.
+    fn spent_until(&mut self, now: u64, interval: u64) -> Spent {
+        self.teams.long = interval >= LONG_STRETCH;
+        if !self.teams.long {
+            return Spent {
+                cpu: interval,
+                ..Spent::default()
+            };
+        }
+        if !std::mem::replace(&mut self.teams.fresh, true) {
+            return self.team_meter.at_most(interval, now, self.schedstat);
+        }
+        self.team_meter
+            .spent(interval, now, LONG_STRETCH, self.schedstat)
     }
 
     /// The team that the thread is in, [`NONE`] for none.
@@ -290,9 +319,7 @@ impl Thread {
     fn look(&mut self, now: u64) {
         let interval = now.saturating_sub(self.teams.looked);
         self.teams.looked = now;
-        let spent = self
-            .team_meter
-            .spent(interval, now, WORTH_READING, self.schedstat);
+        let spent = self.spent_until(now, interval);
         self.teams.spent += spent;
     }
 

@@ -3,7 +3,7 @@
 use crate::pause;
 use crate::process;
 use crate::table::{Later, mix, mix2};
-use crate::thread::{Thread, WORTH_NOTING};
+use crate::thread::Thread;
 use headwater_format::spool::layout::WaitRow;
 use headwater_model::run::WaitKind;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,9 @@ pub const WAITS: u32 = 1 << 11;
 
 /// Of a wait, what counts for sure as waiting for the other thread and not for its core, nanoseconds.
 const BRIEF: u64 = 1_000_000;
+
+/// Waits after which it is asked how much of them was sleep, nanoseconds: the scheduler's answer takes some microseconds.
+const WORTH_ASKING: u64 = 1_000_000;
 
 /// Whom a thread waited for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +84,7 @@ impl Thread {
     /// Asks now and then how much of what was waited was sleep.
     fn ask(&mut self, ctx: u32, wall: u64) {
         self.waits.unasked += wall;
-        if self.waits.unasked > WORTH_NOTING {
+        if self.waits.unasked > WORTH_ASKING {
             let asked = std::mem::take(&mut self.waits.unasked);
             self.note_sleep(ctx, asked);
         }
