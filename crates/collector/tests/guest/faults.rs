@@ -30,7 +30,7 @@ use Kept::{All, Any, Nothing, Told, Until};
 /// the other programs and the tools.
 type Fault = (&'static str, &'static str, Kept);
 
-const FAULTS: [Fault; 85] = [
+const FAULTS: [Fault; 91] = [
     // Children, which are not recorded.
     ("", "children fork", All),
     ("", "children work", All),
@@ -90,6 +90,13 @@ const FAULTS: [Fault; 85] = [
     ("", "own_locks", All),
     ("", "throws_apart", All),
     ("", "throws_apart uncaught", Until(10)),
+    // In the middle of a parallel region, and teams that come and go.
+    ("", "teams fork", All),
+    ("", "teams fork-region", All),
+    ("", "teams threads", All),
+    ("", "teams jump", All),
+    ("", "teams exit", Until(10)),
+    ("", "teams kill", Until(10)),
     // Memory that is short from the start, from some moment on, or for a time; and not ours to ask for.
     ("", "memory init 12000", Any),
     ("", "memory init 60000", Any),
@@ -183,6 +190,7 @@ fn build(dir: &Path, library: &Library) -> bool {
     let all = made("seccomp.c", &[]).is_some()
         && made("tool.c", &tool).is_some_and(|f| rename(f, "tool.so"))
         && made("tool.c", &first).is_some_and(|f| rename(f, "tool_init.so"))
+        && made("teams.c", &["-fopenmp"]).is_some()
         && PROGRAMS.iter().all(|p| made(p, &["-pthread"]).is_some());
     if all {
         let copied = std::fs::copy(dir.join("plain"), dir.join("changes_user"));
