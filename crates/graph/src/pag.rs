@@ -34,6 +34,8 @@ pub struct RunView {
     pub ranks: u32,
     /// Vertex of each context.
     pub ctx_vertex: Vec<VertexIx>,
+    /// CPU time that a sample of computation stands for on average, seconds; 0 without samples.
+    pub sampled_every: f64,
     /// Computation by preceding MPI call and vertex, over ranks.
     pub computation: Computation,
     /// Time in MPI calls by vertex over ranks, wall seconds.
@@ -161,6 +163,9 @@ fn add_hot_lines(
 
 fn view(run: &Run, workers: &[Sample], mapped: Mapped, top: &TopDown) -> RunView {
     let computation = place(run, &mapped, top);
+    let (count, cpu) = run.samples.iter().fold((0u64, 0u64), |sum, s| {
+        (sum.0 + u64::from(s.count), sum.1 + s.cpu_ns)
+    });
     let threads = ThreadView::new(run, workers, &mapped);
     let ctx_vertex = mapped.ctx_vertex;
     let mut mpi: Vec<(u32, u32, f64)> = run
@@ -180,6 +185,7 @@ fn view(run: &Run, workers: &[Sample], mapped: Mapped, top: &TopDown) -> RunView
     let parallel = ParallelView::new(run, &ctx_vertex);
     RunView {
         ranks: run.header.ranks,
+        sampled_every: cpu as f64 * 1e-9 / count.max(1) as f64,
         computation,
         mpi: RankRows::from_sorted(&mpi),
         parallel,

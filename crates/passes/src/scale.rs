@@ -96,7 +96,7 @@ impl<'a> Scale<'a> {
             phase_busy,
             replay,
             waits,
-            period: period(run),
+            period: period(run, view),
             transfer: Vec::new(),
             moving,
             teams: Vec::new(),
@@ -249,12 +249,9 @@ impl<'a> Scale<'a> {
 
 /// CPU time that a sample stands for, seconds: the period that was asked for or more, as the rate falls in
 /// a long run, and a timer that fires at ticks of the kernel gives fewer than it should.
-fn period(run: &Run) -> f64 {
+fn period(run: &Run, view: &RunView) -> f64 {
     let asked = 1.0 / run.header.sampling_hz.max(1.0);
-    let (count, cpu) = run.samples.iter().fold((0, 0.0), |sum, s| {
-        (sum.0 + u64::from(s.count), sum.1 + s.cpu_ns as f64 * NANO)
-    });
-    asked.max(cpu / count.max(1) as f64)
+    asked.max(view.sampled_every)
 }
 
 /// Seconds that a call may need at the most where CPU time in it is mostly polling: a start-up time
