@@ -5,7 +5,7 @@ use crate::bench::built;
 use crate::figures::median;
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{Done, output};
+use crate::shell::{Done, bounded, output};
 use headwater_format::spool::layout::*;
 use headwater_format::spool::merge::{Merge, Source, Wire};
 use headwater_format::spool::read_spool;
@@ -40,7 +40,7 @@ fn real() -> Done {
         let _ = std::fs::remove_dir_all(dir);
     }
     std::fs::create_dir_all(&figures).map_err(|e| e.to_string())?;
-    let mut run = Mpi::Open.mpirun(REAL)?;
+    let mut run = bounded(&Mpi::Open.mpirun(REAL)?);
     run.args(["-x", "HEADWATER_MERGE_FIGURES"])
         .env("HEADWATER_MERGE_FIGURES", &figures)
         .arg(setup::headwater())

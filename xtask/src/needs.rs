@@ -46,7 +46,7 @@ const NEEDS: [Need; 23] = [
     need("clang-14", "clang-14", false),
     need("/usr/lib/llvm-14/lib/libomp.so", "libomp-14-dev", false),
     need("script", "bsdutils", false),
-    // For Slurm as a launcher; its services do not start without a configuration.
+    // For Slurm as a launcher; without a configuration only munge's service starts by itself.
     need("srun", "slurm-client", false),
     need("/usr/sbin/slurmctld", "slurmctld", false),
     need("/usr/sbin/slurmd", "slurmd", false),

@@ -13,6 +13,21 @@ pub fn root() -> PathBuf {
         .map_or_else(PathBuf::new, std::path::Path::to_path_buf)
 }
 
+/// The same command, which is ended where it hangs: after five minutes.
+pub fn bounded(command: &Command) -> Command {
+    let mut out = Command::new("timeout");
+    out.args(["-k", "5", "300"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => out.env(name, value),
+            None => out.env_remove(name),
+        };
+    }
+    out
+}
+
 /// Runs a program from the root; its output goes where ours goes.
 pub fn run(program: &str, args: &[&str]) -> Done {
     let status = Command::new(program)

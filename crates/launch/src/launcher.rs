@@ -104,17 +104,20 @@ pub fn place_before_program(
         return Err(LaunchError::NoProgram);
     };
     let Some(launcher) = recognise(first) else {
-        fit(first)?;
+        may_be_recorded(first)?;
         return Ok([ours, command].concat());
     };
     if find_program(first).is_none() {
         return Err(LaunchError::NoLauncher(first.clone()));
     }
-    placed(launcher, command, ours, fit)
+    placed(launcher, command, ours, may_be_recorded)
 }
 
 /// Refuses a program that cannot be run, or not be recorded.
-fn fit(word: &str) -> Result<(), LaunchError> {
+///
+/// # Errors
+/// One that is not there, that holds its MPI library within itself or that changes its user.
+pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
     match mpi_library(&program(word)?) {
         Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),
         _ => Ok(()),

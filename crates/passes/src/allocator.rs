@@ -106,7 +106,8 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
                 idle - sum.slept,
                 sum.places.iter().map(|p| p.1).sum::<f64>(),
             );
-            if unknown <= ASLEEP * wall || in_allocator < ALLOCATES * sum.cpu {
+            let seldom = in_allocator <= 0.0 || in_allocator < ALLOCATES * sum.cpu;
+            if unknown <= ASLEEP * wall || seldom {
                 continue;
             }
             let core = if crowded {

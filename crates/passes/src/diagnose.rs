@@ -257,11 +257,14 @@ fn proposals(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
 fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     for next in found {
+        // What other classes lose at the same place is lost besides.
+        let stays = |c: &Candidate| {
+            use CauseClass::{NonShrinkingWork, SlowerWork};
+            matches!(c.class, NonShrinkingWork | SlowerWork)
+        };
         let serial = |c: &Candidate| c.class == CauseClass::SerialRegion;
         let same = |kept: &&mut Candidate| {
-            serial(kept) != serial(&next)
-                && kept.class.is_computation()
-                && next.class.is_computation()
+            (serial(kept) && stays(&next) || stays(kept) && serial(&next))
                 && (pag.top.contains(kept.vertex, next.vertex)
                     || pag.top.contains(next.vertex, kept.vertex))
                 && next.ranks.iter().all(|r| kept.ranks.contains(r))
@@ -381,4 +384,34 @@ fn missing(runs: &[Run], structures: &Structures) -> Vec<String> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_serial_region_takes_up_only_what_is_lost_by_the_same_work() {
+        let pag = Pag::build(&mut [], Structures::default());
+        let cause = |class, gain| Candidate {
+            class,
+            vertex: headwater_graph::TopDown::ROOT,
+            ranks: vec![0, 1],
+            cost: gain,
+            gain,
+            after: Vec::new(),
+            evidence: Vec::new(),
+            twins: Vec::new(),
+            in_turn: false,
+            team: None,
+        };
+        let told = |class| {
+            let found = vec![cause(CauseClass::SerialRegion, 2.0), cause(class, 1.0)];
+            told_once(&pag, found).len()
+        };
+        assert_eq!(told(CauseClass::NonShrinkingWork), 1);
+        for other in [CauseClass::ThreadImbalance, CauseClass::UnevenWork] {
+            assert_eq!(told(other), 2, "{other:?}");
+        }
+    }
 }

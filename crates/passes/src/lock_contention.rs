@@ -240,6 +240,8 @@ fn of_ranks(pag: &Pag, scale: &Scale<'_>, here: &[&Contended]) -> Option<Loss> {
 fn in_line(pag: &Pag, scale: &Scale<'_>, team: &Team, here: &[&Contended]) -> Vec<f64> {
     let mut waits: Vec<VertexIx> = here
         .iter()
+        // Who reads stands in nobody's line.
+        .filter(|c| c.kind != Some(WaitKind::ReadLock))
         .filter(|c| c.team == Some(team.vertex) && !c.allocator)
         .map(|c| c.at)
         .collect();

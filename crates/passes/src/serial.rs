@@ -29,9 +29,8 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
     let sizes = teams.sizes(scale.p);
     let outside = |v: VertexIx| {
         let stage = [TopDown::STARTUP, TopDown::WINDDOWN];
-        let mut within = stage
-            .into_iter()
-            .chain(teams.teams.iter().map(|t| t.vertex));
+        let ways = teams.teams.iter().flat_map(|t| scale.ways(t.vertex));
+        let mut within = stage.into_iter().chain(ways);
         !within.any(|around| pag.top.contains(around, v))
     };
     let ranks: Vec<u32> = (0..scale.p).filter(|r| sizes[*r as usize] > 1).collect();

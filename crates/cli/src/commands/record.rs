@@ -5,11 +5,11 @@ use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
 use crate::output::{SCHEMA, print, shell_line};
 use crate::progress::Progress;
-use headwater_format::spool::layout::UNKNOWN_NAME;
+use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
 use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
 use headwater_launch::{
-    Ended, collector_named, collector_path, place_before_program, recognise, supervise,
-    with_collector,
+    Ended, collector_named, collector_path, may_be_recorded, place_before_program, recognise,
+    supervise, with_collector,
 };
 use headwater_model::run::{Header, Run};
 use schemars::JsonSchema;
@@ -68,10 +68,16 @@ fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
     let here =
         std::env::current_dir().map_err(|e| format!("cannot find the current directory: {e}"))?;
     let named = args.output.as_ref().map(|name| here.join(name));
-    if let Some(dir) = named.as_ref().filter(|d| d.join(HEADER_NAME).exists()) {
+    let spool = named.as_ref().map(|dir| dir.join("spool"));
+    // Ranks of this run make neither before all of them have begun.
+    let whole =
+        |d: &&PathBuf| d.join(HEADER_NAME).exists() || d.join("spool").join(MERGED_NAME).exists();
+    if let Some(dir) = named.as_ref().filter(whole) {
         return Err(FormatError::Exists(dir.clone()).to_string().into());
     }
-    let spool = named.as_ref().map(|dir| dir.join("spool"));
+    if let Some(program) = args.command.first() {
+        may_be_recorded(program).map_err(|e| e.to_string())?;
+    }
     let command = with_collector(&args.command, spool.as_deref(), args.recording.hz, None)
         .map_err(|e| e.to_string())?;
     if args.recording.dry_run {

@@ -112,9 +112,18 @@ impl Slurm {
 
 impl Drop for Slurm {
     fn drop(&mut self) {
-        // The node's daemon first: it ends the steps that may still run.
+        // Steps outlive the node's daemon.
+        let configuration = self.configuration();
+        let mut end = Command::new("timeout");
+        end.args(["10", "scancel", "--me"]);
+        let _ = output(end.env("SLURM_CONF", configuration));
         for mut daemon in self.daemons.drain(..).rev() {
             let _ = output(Command::new("kill").arg(daemon.id().to_string()));
+            let start = Instant::now();
+            while matches!(daemon.try_wait(), Ok(None)) && start.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let _ = daemon.kill();
             let _ = daemon.wait();
         }
         let _ = std::fs::remove_dir_all(&self.dir);

@@ -54,7 +54,8 @@ fn fields(out: &mut String, header: &Value) {
             kind => kind.and_then(Value::as_str).unwrap_or("").to_string(),
         };
         let meaning = field.get("description").and_then(Value::as_str);
-        let meaning = meaning.unwrap_or("").replace("[`", "`").replace("`]", "`");
+        let words: Vec<&str> = meaning.unwrap_or("").split_whitespace().collect();
+        let meaning = words.join(" ").replace("[`", "`").replace("`]", "`");
         let _ = writeln!(out, "| `{name}` | {kind} | {meaning} |");
     }
 }
