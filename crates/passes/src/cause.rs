@@ -36,6 +36,9 @@ pub struct OfThreads {
     pub times: ThreadTimes,
     /// Where the rank's own thread has the time that it costs.
     pub around: VertexIx,
+    /// Seconds of its cost that the run with a core for each rank does not hold, because threads seldom met
+    /// for want of cores.
+    pub on_top: f64,
     /// Where they wait for it, in words, and seconds of a rank; from symptom to cause.
     pub waits: Vec<ThreadStep>,
 }

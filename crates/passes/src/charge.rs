@@ -95,6 +95,7 @@ pub fn price(
                 gain += stats::max(&longer) - stats::max(left);
             }
         }
+        let on_top = gain;
         let mut phases: Vec<u32> = by_phase.keys().copied().collect();
         phases.sort_unstable();
         let less = |phase: &u32, row: &[f64]| -> Vec<f64> {
@@ -132,7 +133,7 @@ pub fn price(
             ..candidate
         };
         if let (Some(team), Some(around)) = (&mut candidate.team, around) {
-            team.around = around;
+            (team.around, team.on_top) = (around, on_top);
         }
         out.push(candidate);
     }

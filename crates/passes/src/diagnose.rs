@@ -184,13 +184,18 @@ pub fn diagnose(
     if alike {
         found.extend(moving::find(&pag, last, least));
     }
-    let explained =
-        |c: &Candidate| charged.inside(&pag, last, c.vertex, &c.ranks) > EXPLAINED * c.cost;
+    // What causes between threads explain is told with them.
+    let rest = |mut c: Candidate| {
+        let explained = charged.inside(&pag, last, c.vertex, &c.ranks);
+        (c.cost, c.gain) = (c.cost - explained, (c.gain - explained).max(0.0));
+        let rest = explained <= EXPLAINED * (c.cost + explained) && c.cost >= least;
+        rest.then_some(c)
+    };
     let staying = work::find(&pag, &scales, &times, scaling, least);
-    found.extend(staying.into_iter().filter(|c| !explained(c)));
+    found.extend(staying.into_iter().filter_map(rest));
     found.extend(communication::find(&pag, &scales, scaling, least));
-    found.extend(chain::find(last, time, least));
     if alike {
+        found.extend(chain::find(last, time, least));
         found.extend(preempt::find(&pag, last, least));
     }
     let mut found = workers::bring_there(&pag, last, found);

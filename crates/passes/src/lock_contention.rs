@@ -379,6 +379,7 @@ fn of_threads(
             concerned,
         },
         around: TopDown::ROOT,
+        on_top: 0.0,
         waits: waits.into_iter().collect(),
     }
 }

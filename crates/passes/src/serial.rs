@@ -187,6 +187,7 @@ fn proposal(
                     concerned: vec![first],
                 },
                 around: vertex,
+                on_top: 0.0,
                 waits: Vec::new(),
             }),
         },

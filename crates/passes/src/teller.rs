@@ -73,9 +73,12 @@ impl<'a> Teller<'a> {
         let ranks = c.ranks.iter().copied().collect();
         // Waiting for a core is no part of the run with a core for each rank: it comes on top.
         // So is standing in line for a lock that threads seldom met at for want of cores.
-        let on_top = matches!(c.class, CauseClass::Preempted | CauseClass::LockContention)
-            && last.is_crowded();
-        let whole = last.model_seconds() + if on_top { c.cost } else { 0.0 };
+        let on_top = if c.class == CauseClass::Preempted && last.is_crowded() {
+            c.cost
+        } else {
+            c.team.as_ref().map_or(0.0, |t| t.on_top)
+        };
+        let whole = last.model_seconds() + on_top;
         let share = |seconds: f64| {
             if whole > 0.0 {
                 (seconds / whole).clamp(0.0, 1.0)

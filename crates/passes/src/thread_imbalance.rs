@@ -97,6 +97,7 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
                         ..times
                     },
                     around: team.around,
+                    on_top: 0.0,
                     waits: vec![wait],
                 }),
             },

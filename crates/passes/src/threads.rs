@@ -54,7 +54,9 @@ pub fn concurrent(run: &Run) -> Vec<u32> {
 /// Share of all rank time, that of their threads included, that went into waiting for a core.
 pub fn runq_share(run: &Run) -> f64 {
     let ranks: f64 = run.ranks.iter().map(|r| r.wall_ns as f64).sum();
-    let threads: f64 = workers(run).map(|t| t.wall_ns as f64).sum();
+    // A rank's time is that of its first thread; what waited for a core is that of all of them.
+    let others = run.threads.iter().filter(|t| t.thread > 0);
+    let threads: f64 = others.map(|t| t.wall_ns as f64).sum();
     let runq: f64 = run.ranks.iter().map(|r| r.runq_ns as f64).sum();
     if ranks > 0.0 {
         (runq / (ranks + threads)).clamp(0.0, 1.0)

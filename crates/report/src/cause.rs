@@ -154,6 +154,7 @@ fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
         {
             said += "; waits of all threads of a rank, as recorded";
         }
+        _ if c.class.is_of_threads() => said += "; all threads of a rank together",
         Clock::Wall if crowded => {
             said += "; wall time in the call, waiting for a core included";
         }
