@@ -102,6 +102,12 @@ fn record_early(birth: &Birth) -> Option<libc::pid_t> {
     if tid == 0 || birth.librarys {
         return Some(tid);
     }
+    // It may be a thread of the process that this one was forked from.
+    // SAFETY: no signal, only the question.
+    let ours = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) == 0 };
+    if !ours || early.stack.get().bytes() < SMALLEST_STACK {
+        return Some(tid);
+    }
     let t = Thread::light(Some(tid))?;
     let root = process::tables().map_or(NONE, |tables| {
         t.contexts.of_kept(tables, early.from, &early.words)

@@ -4,7 +4,7 @@
 //! The processor's are opened as one group, so that all of them count over the same time; the time
 //! that they were counting comes with each reading.
 
-use crate::process;
+use crate::{process, uncancelled};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -107,7 +107,7 @@ pub fn close(event: libc::c_int) {
     // SAFETY: the kernel writes a number where it knows the request.
     unsafe {
         if libc::ioctl(event, IOC_ID as _, &mut id) == 0 {
-            libc::close(event);
+            uncancelled::close(event);
         }
     }
 }

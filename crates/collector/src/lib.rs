@@ -60,6 +60,7 @@ mod team;
 mod thread;
 mod trampoline;
 mod tree;
+mod uncancelled;
 mod unwind;
 mod volume;
 mod waits;

@@ -9,8 +9,8 @@ pub fn next(name: &CStr) -> usize {
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
 }
 
-/// The same of a function of condition variables, which on x86-64 have had two versions: without one, the oldest
-/// is found.
+/// The same of a function that has had two versions on x86-64, as some of condition variables have: without one,
+/// the oldest is found.
 pub fn next_newest(name: &CStr) -> usize {
     // SAFETY: C strings; looking up in the objects behind this one. Where there is none, the loader asks for
     // memory to say so, and who calls may be the program's allocator: so not of other functions.

@@ -54,6 +54,14 @@ pub const TIMED_SEMAPHORE: What = GetsUnlessInterrupted(WaitKind::Semaphore, c"s
 static REAL: [(AtomicUsize, AtomicUsize); WAITING.len()] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; WAITING.len()];
 
+/// Those that glibc has had in two versions on x86-64.
+const TWO_VERSIONS: [&CStr; 4] = [
+    c"pthread_cond_wait",
+    c"pthread_cond_timedwait",
+    c"pthread_cond_signal",
+    c"pthread_cond_broadcast",
+];
+
 /// Looks the functions up when this object is loaded.
 pub fn find() {
     for ((real, tried), (name, what)) in REAL.iter().zip(WAITING) {
@@ -70,7 +78,7 @@ fn look_up(name: &CStr, what: What) -> (usize, usize) {
         }
         _ => 0,
     };
-    let function = if name.to_bytes().starts_with(b"pthread_cond_") {
+    let function = if TWO_VERSIONS.contains(&name) {
         loader::next_newest(name)
     } else {
         loader::next(name)
@@ -455,4 +463,16 @@ pub fn system_call(from: Caller, address: u64, operation: u64, go: impl FnOnce()
         }
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_is_there() {
+        for (name, what) in WAITING {
+            assert_ne!(look_up(name, what).0, 0, "{name:?}");
+        }
+    }
 }

@@ -307,6 +307,8 @@ pub fn stop() {
 pub fn leave_to_parent() {
     RECORDING.store(false, Ordering::Release);
     STOPPED.store(false, Ordering::Release);
+    // Nor does it note which libraries come and go.
+    TABLES.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// Whether other ranks count on this process at the end.

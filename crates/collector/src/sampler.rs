@@ -10,7 +10,7 @@ use crate::pause;
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
 use crate::unwind::Start;
-use crate::{birth, clock, roster};
+use crate::{birth, clock, roster, uncancelled};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 
@@ -131,7 +131,7 @@ impl State {
                 && libc::fcntl(fd, F_SETOWN_EX, &owner) == 0
                 && libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) == 0;
             if !ready {
-                libc::close(fd);
+                uncancelled::close(fd);
                 return false;
             }
             self.event = fd;
@@ -207,8 +207,9 @@ fn install() {
         let mut before: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-        // A handler of the program in the middle of ours would find tables in use.
-        libc::sigfillset(&mut action.sa_mask);
+        // A handler of the program in the middle of ours would find tables in use. All bits: `sigfillset` leaves
+        // out the libc's own signals, and a cancellation must not unwind our handler either.
+        std::ptr::from_mut(&mut action.sa_mask).write_bytes(0xff, 1);
         for fault in [
             libc::SIGSEGV,
             libc::SIGBUS,

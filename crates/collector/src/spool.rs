@@ -5,6 +5,7 @@
 //! would end the program with a bus error.
 
 use crate::table::Table;
+use crate::uncancelled;
 use headwater_format::spool::layout::{
     CommRow, Desc, FileHeader, Kind, MAGIC, MOST_TABLES, ModuleRow, PROCESS_ENDING, Row, VERSION,
 };
@@ -93,7 +94,7 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
     may_be_as_long(end).then_some(())?;
     // SAFETY: our own file and plain numbers; zeroed structures are filled by the calls.
     unsafe {
-        if libc::fallocate(file, 0, offset as libc::off_t, bytes as libc::off_t) == 0 {
+        if uncancelled::allocate(file, offset, bytes) {
             return Some(());
         }
         // A full disk says so; some network file systems only do not know the call.

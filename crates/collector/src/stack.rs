@@ -30,6 +30,11 @@ impl Stack {
         }
     }
 
+    /// Bytes that it has in all.
+    pub fn bytes(&self) -> usize {
+        (self.end - self.low) as usize
+    }
+
     /// Whether a stack pointer is in it.
     #[inline]
     pub fn holds(&self, sp: u64) -> bool {

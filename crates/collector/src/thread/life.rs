@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::team::{Stretch, Teams};
 use crate::waits::Waits;
 use crate::window::Windows;
-use crate::{birth, clock, memory, off_core, openmp, roster, sampler};
+use crate::{birth, clock, memory, off_core, openmp, roster, sampler, uncancelled};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 /// Rows, and the room that they have from the start, of a recording's first tables.
@@ -306,9 +306,7 @@ impl Thread {
         if write!(rest, "/proc/self/task/{tid}/schedstat\0").is_err() {
             return;
         }
-        // SAFETY: a path that ends with NUL; a failure is a negative number, which is never read from.
-        self.schedstat =
-            unsafe { libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        self.schedstat = uncancelled::open(&path, libc::O_RDONLY | libc::O_CLOEXEC);
     }
 
     /// What a thread has when it is first seen, or again in place of one that has ended, is not its own.
@@ -367,8 +365,7 @@ impl Thread {
         self.in_mpi.store(true, Ordering::Relaxed);
         self.sampler.stop();
         if self.schedstat >= 0 && off_core::is_schedstat(self.schedstat) {
-            // SAFETY: our own descriptor.
-            unsafe { libc::close(self.schedstat) };
+            uncancelled::close(self.schedstat);
         }
         self.schedstat = -1;
         self.teams.forget();

@@ -51,9 +51,30 @@ static void *in_computing(void *argument) {
         work_x = work_x + 1;
     return argument;
 }
+/* Cancelled where it never comes by a point at which that counts: it ends as if it were not. */
+static void *returns(void *argument) {
+    while (!go)
+        work_x = work_x + 1;
+    return argument;
+}
+static void *refuses(void *argument) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    usleep(1000);
+    return argument;
+}
 static void cancel(void) {
     void *results[4];
     pthread_t threads[4];
+    pthread_create(&threads[0], NULL, returns, (void *)5);
+    pthread_create(&threads[1], NULL, refuses, (void *)6);
+    pthread_cancel(threads[1]);
+    usleep(20000);
+    pthread_cancel(threads[0]);
+    go = 1;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], &results[i]);
+        printf("%ld ", (long)results[i]);
+    }
     pthread_create(&threads[0], NULL, in_condition, NULL);
     pthread_create(&threads[1], NULL, in_semaphore, NULL);
     pthread_create(&threads[2], NULL, in_join, &threads[0]);
@@ -167,6 +188,10 @@ static void verdicts(void) {
     printf(" %d %d", sem_timedwait(&semaphore, &soon), errno == ETIMEDOUT);
     pthread_mutex_lock(&mutex);
     printf(" %d", pthread_cond_timedwait(&condition, &mutex, &soon) == ETIMEDOUT);
+    clock_gettime(CLOCK_MONOTONIC, &soon);
+    soon.tv_sec += 1;
+    soon.tv_nsec = 0;
+    printf(" %d", pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &soon) == ETIMEDOUT);
     pthread_mutex_unlock(&mutex);
     errno = 77;
     sem_post(&semaphore);
