@@ -130,7 +130,7 @@ pub enum Described {
 /// What recording can be told.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Recording {
-    /// Samples per second of CPU time [default: 200]; fewer after the first 400 of a thread.
+    /// Samples per second of CPU time [default: 200]; fewer after the first 256 of a thread.
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub hz: Option<u32>,
     /// Print what would be run, and run nothing.

@@ -45,7 +45,7 @@ const REDRAW: u32 = 4;
 /// Signals of a thread at the full rate, those in MPI counted, which take no sample but cost the same. Then the
 /// rate halves whenever their number has doubled: what a share of the run's time is wrong by falls with the
 /// root of their number, and what they cost does not.
-const AT_FULL_RATE: u32 = 400;
+const AT_FULL_RATE: u32 = 256;
 /// How often it halves at the most: a phase late in a long run is to be seen too.
 const HALVINGS: u32 = 3;
 
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn the_rate_falls_as_samples_add_up() {
         let at = |taken| usual_period(taken) / usual_period(0);
-        let periods = [0, 399, 400, 799, 800, 1600, 3200, u32::MAX].map(at);
+        let periods = [0, 255, 256, 511, 512, 1024, 2048, u32::MAX].map(at);
         assert_eq!(periods, [1, 1, 2, 2, 4, 8, 8, 8]);
     }
 }

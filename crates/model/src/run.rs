@@ -86,7 +86,7 @@ pub struct Header {
     pub cores: Vec<u32>,
     /// What the MPI library calls itself.
     pub mpi_library: String,
-    /// Samples per second of CPU time at first; after 400 ticks of a thread half, then again at each doubling, to an eighth.
+    /// Samples per second of CPU time at first; after 256 ticks of a thread half, then again at each doubling, to an eighth.
     pub sampling_hz: f64,
     /// Names of the columns of [`Sample::counters`].
     pub counters: Vec<String>,
