@@ -123,8 +123,16 @@ fn pairs(
         Ok(start.elapsed().as_secs_f64())
     };
     let pair = |_| {
-        let bare = seconds(Mpi::Open.mpirun(ranks)?.arg(program).args(arguments))?;
-        let mut with = Mpi::Open.mpirun(ranks)?;
+        // One rank with threads may use all cores.
+        let start = || {
+            let mut command = Mpi::Open.mpirun(ranks)?;
+            if ranks == 1 {
+                command.args(["--bind-to", "none"]);
+            }
+            Ok::<_, String>(command)
+        };
+        let bare = seconds(start()?.arg(program).args(arguments))?;
+        let mut with = start()?;
         recorded(&mut with, &spool);
         Ok((bare, seconds(with.arg(program).args(arguments))?))
     };
