@@ -48,16 +48,6 @@ pub fn bench() -> Done {
     Ok(())
 }
 
-/// Runs a program under the collector, spooling to a scratch directory.
-fn recorded(command: &mut Command, spool: &Path) {
-    let _ = std::fs::remove_dir_all(spool);
-    command
-        .arg(setup::headwater())
-        .args(["exec", "--spool"])
-        .arg(spool)
-        .arg("--");
-}
-
 /// A program of the benchmarks or the testbed, built for Open MPI.
 pub fn built(name: &str) -> Result<std::path::PathBuf, String> {
     if !["callcost", "contexts", "locks", "msgbound", "startend"].contains(&name) {
@@ -95,7 +85,7 @@ fn call_cost() -> Done {
         };
         let bare = figure(Mpi::Open.mpirun(1)?.arg(&program))?;
         let mut with = Mpi::Open.mpirun(1)?;
-        recorded(&mut with, &spool);
+        setup::recorded(&mut with, &spool);
         over.push(figure(with.arg(&program))? - bare);
     }
     println!(
@@ -133,7 +123,7 @@ fn pairs(
         };
         let bare = seconds(start()?.arg(program).args(arguments))?;
         let mut with = start()?;
-        recorded(&mut with, &spool);
+        setup::recorded(&mut with, &spool);
         Ok((bare, seconds(with.arg(program).args(arguments))?))
     };
     (0..pairs).map(pair).collect()

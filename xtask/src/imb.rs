@@ -3,10 +3,9 @@
 use crate::figures::median;
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{Done, output};
+use crate::shell::{Done, output, within};
 use crate::wheels;
 use std::collections::BTreeMap;
-use std::process::Command;
 
 /// Programs and their arguments: as many repetitions as tell something on a machine that is also used by
 /// others. The wheel has no IMB-EXT and no IMB-IO; what is for graphics processors is left out.
@@ -44,7 +43,7 @@ const SHORT: [&str; 10] = [
 const PAIRS: usize = 3;
 
 /// Seconds that a program may take.
-const PATIENCE: &str = "240";
+const PATIENCE: u32 = 240;
 
 /// Microseconds by benchmark, mode and message size, in the order of the output.
 type Figures = BTreeMap<(String, usize), f64>;
@@ -58,19 +57,9 @@ pub fn imb() -> Done {
     );
     for (program, arguments) in PROGRAMS {
         let run = |recorded: bool| -> Result<Figures, String> {
-            let launcher = Mpi::Intel.mpirun(2)?;
-            let mut command = Command::new("timeout");
-            command
-                .args(["-k", "5", PATIENCE])
-                .arg(launcher.get_program());
-            command.args(launcher.get_args());
-            for (name, value) in launcher.get_envs() {
-                command.env(name, value.unwrap_or_default());
-            }
+            let mut command = within(PATIENCE, &Mpi::Intel.mpirun(2)?);
             if recorded {
-                let _ = std::fs::remove_dir_all(&spool);
-                command.arg(setup::headwater()).args(["exec", "--spool"]);
-                command.arg(&spool).arg("--");
+                setup::recorded(&mut command, &spool);
             }
             command.arg(place.join("bin").join(program)).args(arguments);
             let text = output(&mut command)?;

@@ -4,7 +4,7 @@
 use crate::bench::built;
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{Done, bounded};
+use crate::shell::{Done, HANGING, within};
 use headwater_format::spool::layout::{Desc, FileHeader, Kind, read_header};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,10 +34,9 @@ pub fn memory() -> Done {
     std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
     let spool = place.join("spool");
     let run = |recorded: bool, maps: &Path| {
-        let mut command = bounded(&Mpi::Open.mpirun(RANKS)?);
+        let mut command = within(HANGING, &Mpi::Open.mpirun(RANKS)?);
         if recorded {
-            command.arg(setup::headwater()).args(["exec", "--spool"]);
-            command.arg(&spool).arg("--");
+            setup::recorded(&mut command, &spool);
         }
         // The program ends without MPI_Finalize, of which the launcher has something to say.
         let ended = command

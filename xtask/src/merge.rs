@@ -5,7 +5,7 @@ use crate::bench::built;
 use crate::figures::median;
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{Done, bounded, output};
+use crate::shell::{Done, HANGING, output, within};
 use headwater_format::spool::layout::*;
 use headwater_format::spool::merge::{Merge, Source, Wire};
 use headwater_format::spool::read_spool;
@@ -40,15 +40,11 @@ fn real() -> Done {
         let _ = std::fs::remove_dir_all(dir);
     }
     std::fs::create_dir_all(&figures).map_err(|e| e.to_string())?;
-    let mut run = bounded(&Mpi::Open.mpirun(REAL)?);
+    let mut run = within(HANGING, &Mpi::Open.mpirun(REAL)?);
     run.args(["-x", "HEADWATER_MERGE_FIGURES"])
-        .env("HEADWATER_MERGE_FIGURES", &figures)
-        .arg(setup::headwater())
-        .args(["exec", "--spool"])
-        .arg(&spool)
-        .arg("--")
-        .arg(built("startend")?);
-    output(&mut run)?;
+        .env("HEADWATER_MERGE_FIGURES", &figures);
+    setup::recorded(&mut run, &spool);
+    output(run.arg(built("startend")?))?;
     let mut all: Vec<[f64; 3]> = Vec::new();
     for rank in 0..REAL {
         let text = std::fs::read_to_string(figures.join(rank.to_string()))

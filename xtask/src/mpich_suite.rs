@@ -3,7 +3,7 @@
 
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{Done, output};
+use crate::shell::{Done, output, within};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -78,16 +78,9 @@ impl Test {
 
     /// How it ends: the code, and whether it finds everything right.
     fn run(&self, recorded: Option<&Path>, seconds: u32) -> Result<String, String> {
-        let launcher = Mpi::Mpich.mpirun(self.ranks)?;
-        let mut command = Command::new("timeout");
-        command
-            .args(["-k", "5", &seconds.to_string()])
-            .arg(launcher.get_program());
-        command.args(launcher.get_args());
+        let mut command = within(seconds, &Mpi::Mpich.mpirun(self.ranks)?);
         if let Some(spool) = recorded {
-            let _ = std::fs::remove_dir_all(spool);
-            command.arg(setup::headwater()).args(["exec", "--spool"]);
-            command.arg(spool).arg("--");
+            setup::recorded(&mut command, spool);
         }
         command
             .arg(self.dir.join(&self.program))

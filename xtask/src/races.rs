@@ -7,7 +7,7 @@
 
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{Done, bounded, output, root};
+use crate::shell::{Done, HANGING, output, root, within};
 use headwater_format::spool::read_spool;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,7 +70,7 @@ pub fn races() -> Done {
         said.display()
     );
     let loaded = [&collector, &shim, &runtime].map(|p| p.display().to_string());
-    let mut run = bounded(&Mpi::Open.mpirun(2)?);
+    let mut run = within(HANGING, &Mpi::Open.mpirun(2)?);
     run.args(["--mca", "mpi_yield_when_idle", "1"]);
     for (name, value) in [
         ("LD_PRELOAD", loaded.join(":")),

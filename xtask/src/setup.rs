@@ -3,12 +3,19 @@
 use crate::needs;
 use crate::shell::{Done, output, root, run};
 use crate::wheels;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The built command.
 pub fn headwater() -> String {
     target().join("release/headwater").display().to_string()
+}
+
+/// Has what a command starts next recorded into `spool`, which is made anew.
+pub fn recorded(command: &mut Command, spool: &Path) {
+    let _ = std::fs::remove_dir_all(spool);
+    command.arg(headwater()).args(["exec", "--spool"]);
+    command.arg(spool).arg("--");
 }
 
 /// How cargo builds the command and the collector as users have them.

@@ -13,10 +13,13 @@ pub fn root() -> PathBuf {
         .map_or_else(PathBuf::new, std::path::Path::to_path_buf)
 }
 
-/// The same command, which is ended where it hangs: after five minutes.
-pub fn bounded(command: &Command) -> Command {
+/// Seconds after which what a command of ours runs under MPI is taken to hang.
+pub const HANGING: u32 = 300;
+
+/// The same command, which is ended where it takes longer than so many seconds.
+pub fn within(seconds: u32, command: &Command) -> Command {
     let mut out = Command::new("timeout");
-    out.args(["-k", "5", "300"])
+    out.args(["-k", "5", &seconds.to_string()])
         .arg(command.get_program())
         .args(command.get_args());
     for (name, value) in command.get_envs() {

@@ -2,7 +2,7 @@
 
 use crate::mpi::Mpi;
 use crate::setup;
-use crate::shell::{Done, output};
+use crate::shell::{Done, HANGING, output, within};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,9 +12,6 @@ const MPI4PY: &str = "4.1.2";
 /// Modules that are left out: they start processes, for which Open MPI 4.1 waits until it gives up where
 /// cores are few, recorded or not.
 const LEFT_OUT: [&str; 4] = ["test_spawn", "test_dynproc", "test_util_pool", "test_doc"];
-
-/// Seconds that a module may take.
-const PATIENCE: &str = "300";
 
 /// mpi4py with its tests, installed beside the build; gives its Python and the directory of the tests.
 fn mpi4py() -> Result<(PathBuf, PathBuf), String> {
@@ -89,19 +86,9 @@ pub fn suites() -> Done {
         let mut same = 0;
         for module in &all {
             let run = |recorded: bool| {
-                let launcher = mpi.mpirun(2)?;
-                let mut command = Command::new("timeout");
-                command
-                    .args(["-k", "5", PATIENCE])
-                    .arg(launcher.get_program());
-                command.args(launcher.get_args());
-                for (name, value) in launcher.get_envs() {
-                    command.env(name, value.unwrap_or_default());
-                }
+                let mut command = within(HANGING, &mpi.mpirun(2)?);
                 if recorded {
-                    let _ = std::fs::remove_dir_all(&spool);
-                    command.arg(setup::headwater()).args(["exec", "--spool"]);
-                    command.arg(&spool).arg("--");
+                    setup::recorded(&mut command, &spool);
                 }
                 command.arg("sh").args(["-c", APART]).arg(&said);
                 command.arg(&python).arg(tests.join("main.py"));
