@@ -117,7 +117,8 @@ impl Case {
         self.run(&format!("{RECORDED} {PLAIN}"), arguments)
     }
 
-    /// Runs bare and recorded, by `around` both times; output and code must be the same.
+    /// Runs bare and recorded, by `around` both times; output and code must be the same. What two ranks
+    /// print must be one write each, or launchers mix it: under MPICH `puts` makes two.
     pub fn unchanged(&self, around: &str, arguments: &[&str]) -> Output {
         let bare = self.run(&format!("{around} {PLAIN}"), arguments);
         let recorded = self.run(&format!("{around} {RECORDED} {PLAIN}"), arguments);

@@ -142,9 +142,10 @@ fn who_waits_for_a_lock_knows_who_held_it_and_where() {
             assert_eq!(wait.holder, 1 - wait.thread, "{runtime}: {wait:?}");
             assert_ne!(wait.holder_ctx, CtxId::NONE, "{runtime}: {wait:?}");
         }
+        let ordered: Vec<_> = of(WaitKind::Ordered).collect();
         assert!(
-            of(WaitKind::Ordered).any(|w| w.max_ns > HELD_NS),
-            "{runtime}"
+            ordered.iter().any(|w| w.max_ns > HELD_NS),
+            "{runtime}: {ordered:?}"
         );
     }
 }

@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
         pthread_create(&threads[i], NULL, allocates, NULL);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    puts("all was given back");
+    fputs("all was given back\n", stdout);
     MPI_Finalize();
     return 0;
 }

@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!in_turn && level != MPI_THREAD_MULTIPLE) {
-        puts("no threads here");
+        fputs("no threads here\n", stdout);
         MPI_Finalize();
         return 0;
     }

@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
     pthread_create(&threads[1], NULL, waiter, NULL);
     pthread_join(threads[1], NULL);
     pthread_join(threads[0], NULL);
-    puts("all were waited for");
+    fputs("all were waited for\n", stdout);
     MPI_Finalize();
     return 0;
 }
