@@ -7,7 +7,7 @@ use crate::mpi::Mpi;
 use crate::setup;
 use crate::shell::{Done, HANGING, output, within};
 use headwater_format::spool::layout::*;
-use headwater_format::spool::merge::{Merge, Source, Wire};
+use headwater_format::spool::merge::{Merge, Piece, Source, Wire};
 use headwater_format::spool::read_spool;
 use headwater_model::run::Run;
 use std::collections::{HashMap, VecDeque};
@@ -104,14 +104,15 @@ impl Wire for Post<'_> {
         true
     }
 
-    fn receive(&mut self, from: u32) -> Option<Vec<u8>> {
+    fn receive(&mut self, from: u32, room: &mut [u8]) -> Option<usize> {
         let between = (from, self.rank);
         let box_ = self.mail.0.get_mut(&between)?;
-        let message = box_.pop_front();
+        let message = box_.pop_front()?;
         if box_.is_empty() {
             self.mail.0.remove(&between);
         }
-        message
+        room.get_mut(..message.len())?.copy_from_slice(&message);
+        Some(message.len())
     }
 }
 
@@ -317,7 +318,8 @@ fn generated(ranks: u32, apart: bool) -> Done {
     let mut agreed = 0;
     step(true, &mut merges, &mut |m, post| m.gather(post));
     step(false, &mut merges, &mut |m, post| m.place(post, 1));
-    step(true, &mut merges, &mut |m, post| m.write(post));
+    let mut piece = Box::new([0; size_of::<Piece>()]);
+    step(true, &mut merges, &mut |m, post| m.write(post, &mut piece));
     step(false, &mut merges, &mut |m, post| {
         agreed += u32::from(m.agree(post))
     });

@@ -12,9 +12,10 @@ use crate::process;
 use crate::table::mix2;
 use crate::thread::{Params, Thread};
 use crate::tree::{self, tree};
-use headwater_format::spool::merge::{Figures, Merge};
+use headwater_format::spool::merge::{Figures, Merge, Piece};
 use headwater_model::run::{EventKind, peer};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Parameters that `MPI_Finalize` is counted by.
 pub const PARAMS: Params = Params {
@@ -60,7 +61,10 @@ pub fn merge() {
     let mut merge = Merge::new(source, header);
     merge.gather(&mut tree);
     merge.place(&mut tree, file_number());
-    merge.write(&mut tree);
+    // It has its place since the program was loaded, so there is room for it whatever memory is left.
+    static PIECE: Mutex<Piece> = Mutex::new([0; size_of::<Piece>()]);
+    let mut piece = PIECE.lock().unwrap_or_else(PoisonError::into_inner);
+    merge.write(&mut tree, &mut piece);
     if merge.agree(&mut tree) {
         process::with_spool(|spool| {
             spool.remove();

@@ -93,8 +93,8 @@ impl Wire for Tree {
         Tree::send(self, to, bytes)
     }
 
-    fn receive(&mut self, from: u32) -> Option<Vec<u8>> {
-        Tree::receive(self, from)
+    fn receive(&mut self, from: u32, room: &mut [u8]) -> Option<usize> {
+        Tree::receive(self, from, room)
     }
 }
 
@@ -202,8 +202,8 @@ impl Tree {
         one(&length) && bytes.chunks(CHUNK).all(one)
     }
 
-    /// Receives what [`Tree::send`] sends.
-    pub fn receive(&self, from: u32) -> Option<Vec<u8>> {
+    /// Receives what [`Tree::send`] sends into the beginning of `room`; gives its length.
+    pub fn receive(&self, from: u32, room: &mut [u8]) -> Option<usize> {
         let real = abi::pmpi("MPI_Recv");
         if real == 0 {
             return None;
@@ -228,36 +228,29 @@ impl Tree {
         let mut length = [0u8; 8];
         one(&mut length)?;
         let length = usize::try_from(u64::from_le_bytes(length)).ok()?;
-        let mut bytes = Vec::new();
-        if bytes.try_reserve_exact(length).is_err() {
+        let Some(bytes) = room.get_mut(..length) else {
             // Whoever sends is not to wait for ever: what comes is cut off, which is an error and an end.
             for _ in 0..length.div_ceil(CHUNK) {
                 one(&mut []);
             }
             return None;
-        }
-        bytes.resize(length, 0u8);
+        };
         for part in bytes.chunks_mut(CHUNK) {
             one(part)?;
         }
-        Some(bytes)
+        Some(length)
     }
 
     /// Receives numbers that [`Tree::send_words`] sends.
     pub fn receive_words<const N: usize>(&self, from: u32) -> Option<[u64; N]> {
-        let bytes = self.receive(from)?;
-        let mut words = bytes.chunks_exact(8);
-        let mut out = [0u64; N];
-        for word in &mut out {
-            *word = u64::from_le_bytes(words.next()?.try_into().ok()?);
-        }
-        Some(out)
+        let mut words = [[0u8; 8]; N];
+        let length = self.receive(from, words.as_flattened_mut())?;
+        (length == 8 * N).then(|| words.map(u64::from_le_bytes))
     }
 
     /// Sends numbers.
-    pub fn send_words(&self, to: u32, words: &[u64]) -> bool {
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        self.send(to, &bytes)
+    pub fn send_words<const N: usize>(&self, to: u32, words: &[u64; N]) -> bool {
+        self.send(to, words.map(u64::to_le_bytes).as_flattened())
     }
 
     /// Whether `mine` holds on all ranks: gathered up the tree, told down the same tree.

@@ -1,10 +1,10 @@
 //! The ranks' data merged over a tree of threads: one file with all of it, or all process files.
 
 use headwater_format::spool::layout::*;
-use headwater_format::spool::merge::{BUFFER, Merge, Source, Wire};
+use headwater_format::spool::merge::{BUFFER, Merge, Piece, Source, Wire};
 use headwater_format::spool::read_spool;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 const RANKS: u32 = 11;
 
@@ -37,7 +37,7 @@ impl Source for Kept {
 
 struct Threads {
     rank: u32,
-    to: Vec<Sender<(u32, Vec<u8>)>>,
+    to: Vec<SyncSender<(u32, Vec<u8>)>>,
     own: Receiver<(u32, Vec<u8>)>,
     early: Vec<(u32, Vec<u8>)>,
 }
@@ -53,12 +53,19 @@ impl Wire for Threads {
     }
 
     fn send(&mut self, to: u32, bytes: &[u8]) -> bool {
-        self.to[to as usize]
-            .send((self.rank, bytes.to_vec()))
-            .is_ok()
+        let message = (self.rank, bytes.to_vec());
+        self.to[to as usize].send(message).is_ok()
     }
 
-    fn receive(&mut self, from: u32) -> Option<Vec<u8>> {
+    fn receive(&mut self, from: u32, room: &mut [u8]) -> Option<usize> {
+        let message = self.next(from)?;
+        room.get_mut(..message.len())?.copy_from_slice(&message);
+        Some(message.len())
+    }
+}
+
+impl Threads {
+    fn next(&mut self, from: u32) -> Option<Vec<u8>> {
         if let Some(at) = self.early.iter().position(|m| m.0 == from) {
             return Some(self.early.remove(at).1);
         }
@@ -117,10 +124,10 @@ fn process(rank: u32) -> (FileHeader, Vec<u8>) {
     (header, bytes)
 }
 
-/// Merges; `node` gives the directory of a rank, and one rank may not be readable. Gives what ranks hear
-/// and the most that one held.
+/// Merges; `node` gives the directory of a rank, and one rank may not be readable. Who sends waits until that
+/// is taken. Gives what ranks hear and the most that one held.
 fn merge(base: &Path, node: impl Fn(u32) -> u32, unreadable: Option<u32>) -> (Vec<bool>, usize) {
-    let (to, own): (Vec<_>, Vec<_>) = (0..RANKS).map(|_| channel()).unzip();
+    let (to, own): (Vec<_>, Vec<_>) = (0..RANKS).map(|_| sync_channel(0)).unzip();
     let ranks = own.into_iter().zip(0..).map(|(own, rank)| {
         let to = to.clone();
         let directory = base.join(node(rank).to_string());
@@ -142,9 +149,10 @@ fn merge(base: &Path, node: impl Fn(u32) -> u32, unreadable: Option<u32>) -> (Ve
                 },
                 Some(&header),
             );
+            let mut piece = Box::new([0; size_of::<Piece>()]);
             merge.gather(&mut wire);
             merge.place(&mut wire, 4711);
-            merge.write(&mut wire);
+            merge.write(&mut wire, &mut piece);
             (merge.agree(&mut wire), merge.figures.held)
         })
     });

@@ -7,7 +7,9 @@
 //! with a directory of its own, passes its data up in pieces, to the first rank above that sees it.
 //!
 //! The file has its name only once all ranks have written; until then it is nobody's, and the processes'
-//! own files count. What can fail is answered for: each rank hears in the end whether all went well.
+//! own files count. What can fail is answered for: each rank hears in the end whether all went well. Memory is not
+//! asked for once ranks have begun to talk, but for a few words: who is refused it while others send would leave
+//! them sending for ever.
 //!
 //! The steps, [`Merge::gather`], [`Merge::place`], [`Merge::write`] and [`Merge::agree`], are made by all ranks in this order.
 //! In the first and the third ranks hear their children and speak to their parent, in the others it is the other way round: who feeds
@@ -21,6 +23,9 @@ use std::path::{Path, PathBuf};
 /// Bytes of rows that a rank holds at once.
 pub const BUFFER: usize = 1 << 16;
 
+/// Room for a message with so many, and where in the file they go before them.
+pub type Piece = [u8; 8 + BUFFER];
+
 /// How ranks talk to each other.
 pub trait Wire {
     /// The rank above this one; none above the root.
@@ -29,8 +34,9 @@ pub trait Wire {
     fn children(&self) -> Vec<u32>;
     /// Sends a message; `false` where it failed.
     fn send(&mut self, to: u32, bytes: &[u8]) -> bool;
-    /// Waits for a message; `None` where that failed.
-    fn receive(&mut self, from: u32) -> Option<Vec<u8>>;
+    /// Waits for a message and writes it to the beginning of `room`; gives its length, `None` where that failed or
+    /// it was longer.
+    fn receive(&mut self, from: u32, room: &mut [u8]) -> Option<usize>;
 }
 
 /// A rank's own process file.
@@ -125,11 +131,26 @@ impl<S: Source> Merge<S> {
         wire.send(to, message)
     }
 
-    fn receive(&mut self, wire: &mut impl Wire, from: u32) -> Option<Vec<u8>> {
+    fn receive<'r>(
+        &mut self,
+        wire: &mut impl Wire,
+        from: u32,
+        room: &'r mut [u8],
+    ) -> Option<&'r [u8]> {
         self.figures.messages += 1;
-        let message = wire.receive(from)?;
-        self.hold(message.capacity());
-        Some(message)
+        self.hold(room.len());
+        let length = wire.receive(from, room)?;
+        room.get(..length)
+    }
+
+    /// Waits for a message of numbers.
+    fn receive_words<const N: usize>(
+        &mut self,
+        wire: &mut impl Wire,
+        from: u32,
+    ) -> Option<[u64; N]> {
+        let mut room = [[0u8; 8]; N];
+        words(self.receive(wire, from, room.as_flattened_mut())?)
     }
 
     /// Bytes of this rank in the file.
@@ -140,9 +161,7 @@ impl<S: Source> Merge<S> {
     /// Tells the rank above how long this rank's data and those below it are.
     pub fn gather(&mut self, wire: &mut impl Wire) {
         for child in wire.children() {
-            let told = self.receive(wire, child);
-            let told = told.and_then(|m| words::<2>(&m));
-            let [length, whole] = told.unwrap_or([0, 0]);
+            let [length, whole] = self.receive_words(wire, child).unwrap_or([0, 0]);
             self.whole &= whole == 1;
             self.below.push((child, length));
         }
@@ -163,8 +182,7 @@ impl<S: Source> Merge<S> {
     /// other file has, so that who sees the name sees the file.
     pub fn place(&mut self, wire: &mut impl Wire, number: u64) {
         if let Some(parent) = wire.parent() {
-            let told = self.receive(wire, parent);
-            let told = told.and_then(|m| words::<2>(&m));
+            let told = self.receive_words(wire, parent);
             [self.number, self.start] = told.unwrap_or([NO_FILE, 0]);
         } else {
             let all = self.own() + self.below.iter().map(|b| b.1).sum::<u64>();
@@ -200,22 +218,22 @@ impl<S: Source> Merge<S> {
     }
 
     /// Writes this rank's data, and those from below that cannot be written there; what cannot be written
-    /// here either goes up.
-    pub fn write(&mut self, wire: &mut impl Wire) {
+    /// here either goes up. `piece` is room for both.
+    pub fn write(&mut self, wire: &mut impl Wire, piece: &mut Piece) {
         if self.number == NO_FILE {
             return;
         }
         let file = OpenOptions::new().write(true).open(self.path()).ok();
-        if !self.whole_written(wire, file.as_ref()) {
+        if !self.whole_written(wire, file.as_ref(), piece) {
             self.whole = false;
         }
         for child in wire.children() {
             loop {
-                let Some(message) = self.receive(wire, child) else {
+                let Some(message) = self.receive(wire, child, piece) else {
                     self.whole = false;
                     break;
                 };
-                if let Some([whole]) = words::<1>(&message).filter(|_| message.len() == 8) {
+                if let Some([whole]) = words::<1>(message).filter(|_| message.len() == 8) {
                     self.whole &= whole == 1;
                     break;
                 }
@@ -234,18 +252,23 @@ impl<S: Source> Merge<S> {
     }
 
     /// Writes or sends a piece: its place, then its bytes.
-    fn put(&mut self, wire: &mut impl Wire, file: Option<&File>, piece: Vec<u8>) -> bool {
-        self.hold(piece.capacity());
+    fn put(&mut self, wire: &mut impl Wire, file: Option<&File>, piece: &[u8]) -> bool {
         let Some(file) = file else {
-            return wire.parent().is_some_and(|p| self.send(wire, p, &piece));
+            return wire.parent().is_some_and(|p| self.send(wire, p, piece));
         };
-        let (Some([at]), Some(part)) = (words(&piece), piece.get(8..)) else {
+        let (Some([at]), Some(part)) = (words(piece), piece.get(8..)) else {
             return false;
         };
         self.source.may_be_as_long(at + part.len() as u64) && file.write_all_at(part, at).is_ok()
     }
 
-    fn whole_written(&mut self, wire: &mut impl Wire, file: Option<&File>) -> bool {
+    fn whole_written(
+        &mut self,
+        wire: &mut impl Wire,
+        file: Option<&File>,
+        room: &mut Piece,
+    ) -> bool {
+        self.hold(room.len());
         let (head, rows) = (
             std::mem::take(&mut self.head),
             std::mem::take(&mut self.rows),
@@ -257,15 +280,11 @@ impl<S: Source> Merge<S> {
             let mut done = 0;
             while done < length {
                 let count = (length - done).min(BUFFER as u64) as usize;
-                let mut message = Vec::new();
-                if message.try_reserve_exact(8 + count).is_err() {
-                    return false;
-                }
-                message.extend_from_slice(&(at + done).to_le_bytes());
-                message.resize(8 + count, 0);
-                let Some(part) = message.get_mut(8..) else {
+                let Some(message) = room.get_mut(..8 + count) else {
                     return false;
                 };
+                let (place, part) = message.split_at_mut(8);
+                place.copy_from_slice(&(at + done).to_le_bytes());
                 let read = match piece {
                     None => {
                         let begins = head.iter().skip(done as usize);
@@ -292,8 +311,7 @@ impl<S: Source> Merge<S> {
             return false;
         }
         let done = if let Some(parent) = wire.parent() {
-            let told = self.receive(wire, parent);
-            told.and_then(|m| words(&m)) == Some([1])
+            self.receive_words(wire, parent) == Some([1])
         } else {
             let (part, last) = (self.path(), self.source.directory().join(MERGED_NAME));
             let done = self.whole && std::fs::rename(&part, last).is_ok();
