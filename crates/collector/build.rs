@@ -56,38 +56,39 @@ const LIBC: [(&str, &str); 42] = [
     ("__sysv_signal", "SetsHandler"),
 ];
 
-/// Functions of the libc in which a thread waits for another one, and what they do (`locks::What`).
-const WAITING: [(&str, &str); 30] = [
-    ("pthread_mutex_lock", "MUTEX"),
-    ("pthread_mutex_timedlock", "MUTEX"),
-    ("pthread_mutex_clocklock", "MUTEX"),
-    ("mtx_lock", "C_MUTEX"),
-    ("mtx_timedlock", "C_MUTEX"),
-    ("pthread_rwlock_rdlock", "READ_LOCK"),
-    ("pthread_rwlock_timedrdlock", "READ_LOCK"),
-    ("pthread_rwlock_clockrdlock", "READ_LOCK"),
-    ("pthread_rwlock_wrlock", "WRITE_LOCK"),
-    ("pthread_rwlock_timedwrlock", "WRITE_LOCK"),
-    ("pthread_rwlock_clockwrlock", "WRITE_LOCK"),
-    ("pthread_spin_lock", "SPIN_LOCK"),
-    ("sem_wait", "SEMAPHORE"),
-    ("sem_timedwait", "TIMED_SEMAPHORE"),
-    ("sem_clockwait", "TIMED_SEMAPHORE"),
-    ("pthread_cond_wait", "What::Waits"),
-    ("pthread_cond_timedwait", "What::Waits"),
-    ("pthread_cond_clockwait", "What::Waits"),
-    ("cnd_wait", "What::Waits"),
-    ("cnd_timedwait", "What::Waits"),
-    ("pthread_cond_signal", "What::Lets"),
-    ("pthread_cond_broadcast", "What::Lets"),
-    ("cnd_signal", "What::Lets"),
-    ("cnd_broadcast", "What::Lets"),
-    ("sem_post", "What::Lets"),
-    ("pthread_join", "What::Joins"),
-    ("pthread_timedjoin_np", "What::Joins"),
-    ("pthread_clockjoin_np", "What::Joins"),
-    ("thrd_join", "What::Joins"),
-    ("pthread_barrier_wait", "What::Meets"),
+/// Functions of the libc in which a thread waits for another one, what they do (`locks::What`), and how long
+/// (`locks::Until`).
+const WAITING: [(&str, &str, &str); 30] = [
+    ("pthread_mutex_lock", "MUTEX", "Ever"),
+    ("pthread_mutex_timedlock", "MUTEX", "At(1)"),
+    ("pthread_mutex_clocklock", "MUTEX", "ByClock(2)"),
+    ("mtx_lock", "C_MUTEX", "Ever"),
+    ("mtx_timedlock", "C_MUTEX", "At(1)"),
+    ("pthread_rwlock_rdlock", "READ_LOCK", "Ever"),
+    ("pthread_rwlock_timedrdlock", "READ_LOCK", "At(1)"),
+    ("pthread_rwlock_clockrdlock", "READ_LOCK", "ByClock(2)"),
+    ("pthread_rwlock_wrlock", "WRITE_LOCK", "Ever"),
+    ("pthread_rwlock_timedwrlock", "WRITE_LOCK", "At(1)"),
+    ("pthread_rwlock_clockwrlock", "WRITE_LOCK", "ByClock(2)"),
+    ("pthread_spin_lock", "SPIN_LOCK", "Ever"),
+    ("sem_wait", "SEMAPHORE", "Ever"),
+    ("sem_timedwait", "TIMED_SEMAPHORE", "At(1)"),
+    ("sem_clockwait", "TIMED_SEMAPHORE", "ByClock(2)"),
+    ("pthread_cond_wait", "What::Waits", "Ever"),
+    ("pthread_cond_timedwait", "What::Waits", "At(2)"),
+    ("pthread_cond_clockwait", "What::Waits", "ByClock(3)"),
+    ("cnd_wait", "What::Waits", "Ever"),
+    ("cnd_timedwait", "What::Waits", "At(2)"),
+    ("pthread_cond_signal", "What::Lets", "Ever"),
+    ("pthread_cond_broadcast", "What::Lets", "Ever"),
+    ("cnd_signal", "What::Lets", "Ever"),
+    ("cnd_broadcast", "What::Lets", "Ever"),
+    ("sem_post", "What::Lets", "Ever"),
+    ("pthread_join", "What::Joins", "Ever"),
+    ("pthread_timedjoin_np", "What::Joins", "At(2)"),
+    ("pthread_clockjoin_np", "What::Joins", "ByClock(3)"),
+    ("thrd_join", "What::Joins", "Ever"),
+    ("pthread_barrier_wait", "What::Meets", "Ever"),
 ];
 
 /// Those of them that take a lock and have no other argument: they have a shorter way.
@@ -121,7 +122,7 @@ fn main() {
     let nobody = String::new;
     // Linked into the program, locks are not told: they are too many to ask for what the linker knows. Nor are
     // runtimes, which are no modules of their own, by which their part of the time could be told.
-    for (id, (name, _)) in WAITING.iter().enumerate().filter(|_| !linked) {
+    for (id, (name, _, _)) in WAITING.iter().enumerate().filter(|_| !linked) {
         let short = ONLY_LOCK.iter().find(|(lock, _)| lock == name);
         let way = short.map_or("to_wait", |(_, way)| way);
         wrapper(name, id, "jump", way, nobody());
@@ -159,7 +160,7 @@ fn main() {
         .collect();
     let waiting: String = WAITING
         .iter()
-        .map(|(name, what)| format!("(c\"{name}\", {what}), "))
+        .map(|(name, what, until)| format!("(c\"{name}\", {what}, Until::{until}), "))
         .collect();
     let libc: String = libc
         .iter()
@@ -202,7 +203,7 @@ fn main() {
     .expect("writing to a string succeeds");
     writeln!(
         out,
-        "/// Functions in which threads wait for one another, and what they do.\npub static WAITING: [(&std::ffi::CStr, What); {}] = [{waiting}];",
+        "/// Functions in which threads wait for one another, what they do, and how long.\npub static WAITING: [(&std::ffi::CStr, What, Until); {}] = [{waiting}];",
         WAITING.len()
     )
     .expect("writing to a string succeeds");

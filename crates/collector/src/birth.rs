@@ -9,13 +9,14 @@
 
 use crate::args::Args;
 use crate::context::NONE;
+use crate::local::local;
+use crate::openmp;
 use crate::process::{self, RECORDING};
 use crate::root::{self, Origin, Root};
 use crate::roster;
 use crate::stack::{self, Stack};
 use crate::thread::{self, Caller, Thread};
 use std::cell::Cell;
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 /// Threads with smaller stacks are not recorded: a sample needs some of it, bytes.
@@ -25,7 +26,7 @@ const SMALLEST_STACK: usize = 64 << 10;
 const KEPT: usize = 512;
 
 /// A thread between the call that makes it and its end.
-struct Birth {
+pub struct Birth {
     /// The program's function and its argument.
     routine: usize,
     argument: u64,
@@ -40,8 +41,8 @@ struct Birth {
 /// What is known of a thread from before `MPI_Init`.
 struct Early {
     from: Caller,
-    /// The maker's stack at the call.
-    words: [u64; KEPT],
+    /// The maker's stack at the call. Not on its stack again, which may be small.
+    words: Box<[u64]>,
     /// Its own stack, once `tid` is known.
     stack: Cell<Stack>,
     tid: AtomicI32,
@@ -54,19 +55,12 @@ static EARLY: [AtomicPtr<Birth>; 256] = [const { AtomicPtr::new(std::ptr::null_m
 /// Whether `MPI_Init` is over.
 static INIT_OVER: AtomicBool = AtomicBool::new(false);
 
-thread_local! {
-    /// The calling thread's birth.
-    static MINE: Cell<*const Birth> = const { Cell::new(std::ptr::null()) };
-    /// Whether what the calling thread makes is the library's.
-    static LIBRARYS: Cell<bool> = const { Cell::new(false) };
-}
-
 /// Runs `f`, which is `MPI_Init`: threads made meanwhile are the library's. Gives what threads there were before.
 pub fn while_init<T>(f: impl FnOnce() -> T) -> (T, Vec<libc::pid_t>) {
     let there = std::panic::catch_unwind(tids).unwrap_or_default();
-    let before = LIBRARYS.try_with(|l| l.replace(true)).unwrap_or(true);
+    let before = local().is_librarys.replace(true);
     let result = f();
-    let _ = LIBRARYS.try_with(|l| l.set(before));
+    local().is_librarys.set(before);
     (result, there)
 }
 
@@ -113,7 +107,7 @@ fn record_early(birth: &Birth) -> Option<libc::pid_t> {
         t.contexts.of_kept(tables, early.from, &early.words)
     });
     t.contexts.set_stack(early.stack.get());
-    t.made_at(root, !is_runtime(early.from.return_address));
+    t.made_at(root, !openmp::is_runtime(early.from.return_address));
     t.sample_from_afar(tid);
     let at = std::ptr::from_mut(t);
     birth.recording.store(at, Ordering::SeqCst);
@@ -131,9 +125,8 @@ fn taken_out(birth: &Birth) -> *mut Thread {
 /// The calling thread's recording where somebody else has made it; null where nobody has. Also for the handler.
 #[cold]
 pub fn take_up() -> *mut Thread {
-    let birth = MINE.try_with(Cell::get).unwrap_or(std::ptr::null());
     // SAFETY: null or the calling thread's own birth, which lives as long as it does.
-    let Some(birth) = (unsafe { birth.as_ref() }) else {
+    let Some(birth) = (unsafe { local().birth.get().as_ref() }) else {
         return std::ptr::null_mut();
     };
     let at = birth.recording.load(Ordering::Acquire);
@@ -187,7 +180,7 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
         librarys,
         early: None,
     };
-    if LIBRARYS.try_with(Cell::get).unwrap_or(true) {
+    if local().is_librarys.get() {
         return Some(new(true));
     }
     // SAFETY: null or this thread's own recording.
@@ -201,9 +194,12 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
                 return None;
             }
             let ctx = t.context(from);
-            let in_team = !is_runtime(from.return_address);
+            let in_team = !openmp::is_runtime(from.return_address);
             t.expect_waits();
-            let child = t.undisturbed(|t| recording_for(t.origin(ctx), in_team))?;
+            let child = t.undisturbed(|t| {
+                let origin = t.origin(ctx);
+                t.contexts.apart.run(|| recording_for(origin, in_team))
+            })?;
             let mut birth = new(false);
             birth.recording = AtomicPtr::new(child);
             Some(birth)
@@ -212,7 +208,7 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
             let mut birth = new(false);
             birth.early = Some(Box::new(Early {
                 from,
-                words: stack::words_from(from.stack_pointer),
+                words: stack::words_from(from.stack_pointer, KEPT),
                 stack: Cell::new(Stack::NONE),
                 tid: AtomicI32::new(0),
                 cut: AtomicU64::new(0),
@@ -286,7 +282,7 @@ struct End(*mut Birth);
 
 impl Drop for End {
     fn drop(&mut self) {
-        let _ = MINE.try_with(|m| m.set(std::ptr::null()));
+        local().birth.set(std::ptr::null());
         // SAFETY: the calling thread's own birth and recording.
         unsafe {
             let birth = &*self.0;
@@ -310,8 +306,8 @@ unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
     let _end = End(at);
     // SAFETY: made for this thread, which owns it.
     let birth = unsafe { &*at };
-    let _ = MINE.try_with(|m| m.set(at));
-    let _ = LIBRARYS.try_with(|l| l.set(birth.librarys));
+    local().birth.set(at);
+    local().is_librarys.set(birth.librarys);
     let (routine, argument) = (birth.routine, birth.argument);
     let recording = birth.recording.load(Ordering::Acquire);
     // SAFETY: the recording that was made for this thread; the program's routine and its argument.
@@ -332,18 +328,4 @@ unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
         };
         root::call(routine, argument, cut)
     }
-}
-
-/// Whether a thread's maker is a runtime that has teams of its own.
-fn is_runtime(address: u64) -> bool {
-    const RUNTIMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
-    // SAFETY: a zeroed structure is filled by the call; the path is a C string.
-    let path = unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        let found = libc::dladdr(address as *const libc::c_void, &mut info) != 0;
-        let named = found && !info.dli_fname.is_null();
-        named.then(|| CStr::from_ptr(info.dli_fname).to_str().unwrap_or(""))
-    };
-    let name = path.and_then(|p| p.rsplit('/').next()).unwrap_or("");
-    RUNTIMES.iter().any(|r| name.starts_with(r))
 }

@@ -5,6 +5,7 @@
 //! slot, so a hit compares them all: a few loads instead of unwinding, and exact. Where a thread works for
 //! another one, paths hang under a root (`root`), and hits are of the same root.
 
+use crate::apart::Apart;
 use crate::openmp;
 use crate::root::{Origin, Root};
 use crate::stack::{AT_ONCE, Stack, ask};
@@ -84,6 +85,8 @@ pub struct Contexts {
     cache: Cache,
     path: Box<Path>,
     stack: Stack,
+    /// For what takes much of a stack.
+    pub apart: Apart,
     /// What paths hang under at the moment.
     pub root: Root,
     /// Thread and context of others, and what they are here.
@@ -101,6 +104,7 @@ impl Contexts {
             cache: Cache::new_in(),
             path: Box::new(Path::new()),
             stack,
+            apart: Apart::new(),
             root: Root::NONE,
             adopted: [(NONE, NONE, NONE); ADOPTED],
             unwound: 0,
@@ -179,7 +183,10 @@ impl Contexts {
         let below = start.sp <= self.root.cut && self.stack.holds(start.sp);
         let root = if below { self.root } else { Root::NONE };
         let (cache, path) = (&mut self.cache, &mut *self.path);
-        tables.walk(start, self.stack, root.cut, cache, path);
+        let stack = self.stack;
+        self.apart
+            .run(|| tables.walk(start, stack, root.cut, cache, path));
+        let path = &mut *self.path;
         if root.ctx != NONE {
             path.cut_behind(openmp::tells);
         }

@@ -4,7 +4,8 @@
 //! The processor's are opened as one group, so that all of them count over the same time; the time
 //! that they were counting comes with each reading.
 
-use crate::{process, uncancelled};
+use crate::descriptors::{self, For, Refused};
+use crate::process;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -63,16 +64,15 @@ pub enum Scope {
     Everything,
 }
 
-/// Opens an event of the thread `tid`, 0 for the calling one; negative where that is not to be had. After each `period`
-/// events there is a signal, unless that is 0; `leader` is -1 or the descriptor of the group's first
-/// event.
+/// Opens an event of the thread `tid`, 0 for the calling one. After each `period` events there is a signal,
+/// unless that is 0; `leader` is -1 or the descriptor of the group's first event.
 pub fn open(
     event: &Event,
     period: u64,
     leader: libc::c_int,
     scope: Scope,
     tid: libc::pid_t,
-) -> libc::c_int {
+) -> Result<libc::c_int, Refused> {
     let attributes = Attributes {
         kind: event.1,
         size: size_of::<Attributes>() as u32,
@@ -87,8 +87,13 @@ pub fn open(
         ..Default::default()
     };
     const CLOSE_ON_EXEC: libc::c_ulong = 8;
+    let wanted = if period == 0 {
+        For::Counting
+    } else {
+        For::Time
+    };
     // SAFETY: the structure is as large as it says, and the kernel reads no more of it.
-    unsafe {
+    descriptors::take(wanted, || unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
             &attributes,
@@ -97,7 +102,7 @@ pub fn open(
             leader,
             CLOSE_ON_EXEC,
         ) as libc::c_int
-    }
+    })
 }
 
 /// Closes an event, if the descriptor is still one: a program may close what it does not know.
@@ -105,11 +110,9 @@ pub fn close(event: libc::c_int) {
     const IOC_ID: libc::c_ulong = 0x8008_2407;
     let mut id = 0u64;
     // SAFETY: the kernel writes a number where it knows the request.
-    unsafe {
-        if libc::ioctl(event, IOC_ID as _, &mut id) == 0 {
-            uncancelled::close(event);
-        }
-    }
+    descriptors::give_back(event, || unsafe {
+        libc::ioctl(event, IOC_ID as _, &mut id) == 0
+    });
 }
 
 /// The processor's counters of a thread.
@@ -135,10 +138,9 @@ impl Group {
     fn open(events: &[Event], tid: libc::pid_t) -> Self {
         let mut this = Self::NONE;
         for (i, event) in events.iter().enumerate() {
-            let fd = open(event, 0, this.descriptors[0], Scope::User, tid);
-            if fd < 0 {
+            let Ok(fd) = open(event, 0, this.descriptors[0], Scope::User, tid) else {
                 break;
-            }
+            };
             this.descriptors[i] = fd;
             this.members += 1;
         }

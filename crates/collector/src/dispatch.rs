@@ -5,24 +5,18 @@ use crate::comms;
 use crate::finalize;
 use crate::guarded;
 use crate::links;
+use crate::local::{Fortran, local};
 use crate::locks;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
 use crate::{abi, birth, openmp, pause, process, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS};
-use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
 static BEGUN: AtomicBool = AtomicBool::new(false);
-
-thread_local! {
-    /// The Fortran call in progress whose C twin is to be recorded, where the library's Fortran layer
-    /// comes through C.
-    static FORTRAN: Cell<Option<(u16, Caller)>> = const { Cell::new(None) };
-}
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -39,6 +33,7 @@ extern "C" fn start() {
 /// In a child after `fork`, nothing is recorded: the file is the parent's.
 extern "C" fn in_child() {
     process::leave_to_parent();
+    thread::leave_to_parent();
 }
 
 /// Called by the wrappers with the argument registers, the stack at the call, the return address, the
@@ -163,21 +158,25 @@ unsafe fn mpi(
         frame_pointer,
     };
     if fortran && !abi::past_c(code) {
-        let _outer = Outer(FORTRAN.replace(Some((id, caller))));
+        let call = Fortran {
+            in_progress: true,
+            id,
+            from: caller,
+        };
+        let _outer = Outer(local().fortran.replace(call));
         // SAFETY: the library's own function for these arguments.
         return unsafe { args.call(real) };
     }
-    let outer = if abi::through_c() {
-        FORTRAN.get()
-    } else {
-        None
-    };
-    match outer {
-        Some((outer, from)) if outer == id => caller = from,
-        // The Fortran layer's own calls are not the program's.
-        // SAFETY: the library's own function for these arguments.
-        Some(_) => return unsafe { args.call(real) },
-        None => {}
+    if abi::through_c() {
+        let outer = local().fortran.get();
+        if outer.in_progress && outer.id != id {
+            // The Fortran layer's own calls are not the program's.
+            // SAFETY: the library's own function for these arguments.
+            return unsafe { args.call(real) };
+        }
+        if outer.in_progress {
+            caller = outer.from;
+        }
     }
     record(id, function, real, &mut args, caller)
 }
@@ -203,12 +202,12 @@ impl Drop for Left {
     }
 }
 
-/// Puts back what [`FORTRAN`] was, also where an exception ends the call.
-struct Outer(Option<(u16, Caller)>);
+/// Puts back what Fortran call was in progress, also where an exception ends the call.
+struct Outer(Fortran);
 
 impl Drop for Outer {
     fn drop(&mut self) {
-        FORTRAN.set(self.0);
+        local().fortran.set(self.0);
     }
 }
 

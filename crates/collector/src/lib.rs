@@ -11,7 +11,8 @@
 //! * nothing of ours unwinds out of an exported symbol; exceptions of the program pass through;
 //! * results, exit code, errno, signals and output of the program are its own;
 //! * without MPI, in a child after `fork`, or when anything of ours fails, calls go straight through.
-//! * where memory ends, recording does, not the program (`memory`).
+//! * where memory ends, recording does, not the program (`memory`);
+//! * stacks of the program's (`apart`) and descriptors (`descriptors`) are the program's to use.
 //!
 //! `unsafe` is confined to the files that talk to the machine; every block says why it is sound.
 #![allow(unsafe_code)]
@@ -20,6 +21,7 @@
 
 mod abi;
 mod align;
+mod apart;
 mod args;
 mod birth;
 mod clock;
@@ -27,14 +29,17 @@ mod comms;
 mod completion;
 mod context;
 mod counters;
+mod descriptors;
 mod dispatch;
 mod epochs;
 mod finalize;
 mod futex;
 mod guarded;
+mod in_force;
 mod links;
 #[cfg_attr(feature = "linked", path = "linked.rs")]
 mod loader;
+mod local;
 mod locks;
 mod memory;
 mod meter;

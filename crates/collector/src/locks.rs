@@ -37,6 +37,34 @@ pub enum What {
 }
 use What::*;
 
+/// How long it waits at the most.
+#[derive(Clone, Copy)]
+pub enum Until {
+    /// As long as it takes.
+    Ever,
+    /// Until the time that the argument of this number points to, if there is one.
+    At(u8),
+    /// The same, by the clock that is the argument before.
+    ByClock(u8),
+}
+
+impl Until {
+    /// Whether a call with these arguments says when. One that does not is refused by the libc, some of them also
+    /// where what they want is free: so that must not be tried.
+    fn is_told(self, arguments: &[u64; 4]) -> bool {
+        let argument = |at: u8| arguments.get(usize::from(at)).copied().unwrap_or(0);
+        let (at, clock) = match self {
+            Self::Ever => return true,
+            Self::At(at) => (at, libc::CLOCK_REALTIME),
+            Self::ByClock(at) => (at, argument(at - 1) as libc::clockid_t),
+        };
+        // SAFETY: null, or the program's time, as these functions are defined.
+        let time = unsafe { (argument(at) as *const libc::timespec).as_ref() };
+        let known = [libc::CLOCK_REALTIME, libc::CLOCK_MONOTONIC].contains(&clock);
+        known && time.is_none_or(|t| (0..1_000_000_000).contains(&t.tv_nsec))
+    }
+}
+
 /// Where glibc's mutexes and read-write locks have their owner's number.
 const MUTEX_OWNER: u8 = 8;
 const WRITER: u8 = 24;
@@ -64,7 +92,7 @@ const TWO_VERSIONS: [&CStr; 4] = [
 
 /// Looks the functions up when this object is loaded.
 pub fn find() {
-    for ((real, tried), (name, what)) in REAL.iter().zip(WAITING) {
+    for ((real, tried), (name, what, _)) in REAL.iter().zip(WAITING) {
         let (function, tries) = look_up(name, what);
         tried.store(tries, Ordering::Relaxed);
         real.store(function, Ordering::Release);
@@ -73,6 +101,7 @@ pub fn find() {
 
 fn look_up(name: &CStr, what: What) -> (usize, usize) {
     let tries = match what {
+        Takes(WaitKind::ReadLock | WaitKind::WriteLock, _, _) if tried_locks_stall() => 0,
         Takes(_, tries, _) | Gets(_, tries) | GetsUnlessInterrupted(_, tries) => {
             loader::next(tries)
         }
@@ -84,6 +113,20 @@ fn look_up(name: &CStr, what: What) -> (usize, usize) {
         loader::next(name)
     };
     (function, tries)
+}
+
+/// Whether this is a glibc before 2.30: there, threads at a read-write lock that another one only tried to take may
+/// wait for ever (its bug 23844), and a program that does not try must not be made to.
+fn tried_locks_stall() -> bool {
+    // SAFETY: gives a constant string.
+    let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
+    is_before_2_30(version.to_bytes())
+}
+
+fn is_before_2_30(version: &[u8]) -> bool {
+    let text = std::str::from_utf8(version).unwrap_or("");
+    let numbers: Vec<u32> = text.split('.').map_while(|n| n.parse().ok()).collect();
+    matches!(numbers[..], [major, minor, ..] if (major, minor) < (2, 30))
 }
 
 /// The stack where a wrapper was called: the caller's frame pointer and the return address.
@@ -192,7 +235,7 @@ pub unsafe extern "C-unwind" fn call(
     id: u32,
     frame: &Frame,
 ) -> i64 {
-    let (Some((real, tries)), Some((name, what))) =
+    let (Some((real, tries)), Some((name, what, until))) =
         (REAL.get(id as usize), WAITING.get(id as usize))
     else {
         return i64::from(libc::ENOSYS);
@@ -216,7 +259,9 @@ pub unsafe extern "C-unwind" fn call(
         at = birth::take_up();
     }
     // SAFETY: null or this thread's own recording, which is never freed.
-    let Some(t) = (unsafe { at.as_mut() }).filter(|t| !t.in_mpi.load(Ordering::Relaxed)) else {
+    let Some(t) = (unsafe { at.as_mut() })
+        .filter(|t| !t.in_mpi.load(Ordering::Relaxed) && until.is_told(&call.arguments))
+    else {
         return call.go();
     };
     let tries = tries.load(Ordering::Relaxed);
@@ -396,6 +441,15 @@ impl<F: Fn(&Call) -> Holder> Drop for Counted<'_, F> {
     }
 }
 
+/// Results of calls that have not waited.
+const REFUSALS: [i32; 5] = [
+    libc::EDEADLK,
+    libc::EINVAL,
+    libc::EAGAIN,
+    libc::EPERM,
+    libc::ESRCH,
+];
+
 /// Goes through with a call that waits; `holder` is asked when it is over.
 fn waiting(
     t: &mut Thread,
@@ -410,7 +464,7 @@ fn waiting(
     }
     let from = call.frame.caller();
     let ctx = t.context(from);
-    let counted = Counted {
+    let mut counted = Counted {
         wait: Wait::begin(t, ctx, from.stack_pointer),
         call,
         kind,
@@ -420,6 +474,9 @@ fn waiting(
         least,
     };
     let result = call.go();
+    if REFUSALS.contains(&(result as i32)) {
+        counted.least = u64::MAX;
+    }
     drop(counted);
     result
 }
@@ -471,8 +528,32 @@ mod tests {
 
     #[test]
     fn every_function_is_there() {
-        for (name, what) in WAITING {
+        for (name, what, _) in WAITING {
             assert_ne!(look_up(name, what).0, 0, "{name:?}");
         }
+    }
+
+    #[test]
+    fn old_versions_of_the_libc_are_known() {
+        let versions: [&[u8]; 6] = [b"2.4", b"2.29", b"2.29.9000", b"2.30", b"2.36", b"3.1"];
+        let old = versions.map(is_before_2_30);
+        assert_eq!(old, [true, true, true, false, false, false]);
+        assert!(!is_before_2_30(b"new"));
+    }
+
+    #[test]
+    fn a_time_that_is_none_is_not_told() {
+        let time = |tv_nsec| libc::timespec { tv_sec: 1, tv_nsec };
+        let (good, bad, negative) = (time(999_999_999), time(1_000_000_000), time(-1));
+        let told = |until: Until, clock: libc::clockid_t, time: *const libc::timespec| {
+            until.is_told(&[0, clock as u64, time as u64, 0])
+        };
+        assert!(told(Until::Ever, 77, &bad));
+        assert!(told(Until::At(2), 77, &good));
+        assert!(told(Until::At(2), 77, std::ptr::null()));
+        assert!(!told(Until::At(2), 0, &bad) && !told(Until::At(2), 0, &negative));
+        assert!(told(Until::ByClock(2), libc::CLOCK_MONOTONIC, &good));
+        assert!(!told(Until::ByClock(2), libc::CLOCK_MONOTONIC, &bad));
+        assert!(!told(Until::ByClock(2), libc::CLOCK_MONOTONIC_RAW, &good));
     }
 }

@@ -85,7 +85,7 @@ unsafe extern "C" fn visit(
             load().find(|h| (base + h.p_vaddr..base + h.p_vaddr + h.p_memsz).contains(&address))?;
         let len = base + segment.p_vaddr + segment.p_memsz - address;
         // SAFETY: a loaded segment stays mapped as long as its module, and `dlclose` is wrapped: tables are
-        // made anew where a module has gone (`process::while_modules_change`).
+        // made anew where a module has gone (`in_force`).
         Some(unsafe { std::slice::from_raw_parts(address as *const u8, len as usize) })
     };
     for h in headers.iter().filter(|h| h.p_type == libc::PT_NOTE) {

@@ -23,7 +23,7 @@ use crate::{birth, clock, context, process};
 use headwater_model::run::WaitKind;
 pub use locks::Section;
 pub use ompt::{Event, told};
-pub use runtime::{forget, tells};
+pub use runtime::{forget, is_runtime, note_runtimes, tells};
 pub use state::State;
 use std::sync::atomic::Ordering;
 

@@ -1,15 +1,15 @@
-//! What the process as a whole has: the spool file, the unwind tables, the rank.
+//! What the process as a whole has: the spool file and the rank.
 
+use crate::in_force;
+pub use crate::in_force::{look_at_modules, tables, while_modules_change};
 use crate::memory;
-use crate::modules::{Loaded, copy_text, loaded, removals};
-use crate::openmp;
+use crate::modules::copy_text;
 use crate::spool::Spool;
-use crate::unwind::Tables;
 use crate::{clock, pause};
 use headwater_format::spool::layout::{self, UNKNOWN_NAME};
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, in the process that began.
 pub static RECORDING: AtomicBool = AtomicBool::new(false);
@@ -24,16 +24,8 @@ pub static SIZE: AtomicU32 = AtomicU32::new(0);
 /// Samples per second of CPU time.
 pub static HZ: AtomicU32 = AtomicU32::new(200);
 
-static TABLES: AtomicPtr<Tables> = AtomicPtr::new(std::ptr::null_mut());
 /// Only taken when a thread begins and at the end: never on the way of a call.
 static SPOOL: Mutex<Option<Spool>> = Mutex::new(None);
-
-/// Unwind tables; none before [`begin`] and after [`end`].
-#[inline]
-pub fn tables() -> Option<&'static Tables> {
-    // SAFETY: null or a leaked box, which is never freed.
-    unsafe { TABLES.load(Ordering::Acquire).as_ref() }
-}
 
 /// Runs `f` with the spool, if there is one.
 pub fn with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
@@ -123,8 +115,6 @@ pub fn unknown_library(name: &str) {
 
 /// Bytes of memory without which nothing is recorded: what is left is the program's.
 const ROOM: usize = 32 << 20;
-/// The same for looking at what libraries there are.
-const ROOM_TO_LOOK: usize = 2 << 20;
 
 /// Cores that the process may use, and as text.
 fn affinity() -> (u32, String) {
@@ -278,24 +268,6 @@ pub fn give_up() {
     }
 }
 
-/// Runs `f`, which may take libraries out of the process: nothing is unwound meanwhile, and if some
-/// have gone, tables are made anew, as the old ones point into them.
-pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
-    let tables = TABLES.swap(std::ptr::null_mut(), Ordering::AcqRel);
-    if tables.is_null() {
-        return f();
-    }
-    let before = removals();
-    let result = f();
-    if removals() == before {
-        TABLES.store(tables, Ordering::Release);
-    } else {
-        openmp::forget();
-        let _ = std::panic::catch_unwind(look_at_modules);
-    }
-    result
-}
-
 /// Nothing more is recorded. Takes no lock and no memory: there is none left.
 #[cold]
 pub fn stop() {
@@ -308,36 +280,12 @@ pub fn leave_to_parent() {
     RECORDING.store(false, Ordering::Release);
     STOPPED.store(false, Ordering::Release);
     // Nor does it note which libraries come and go.
-    TABLES.store(std::ptr::null_mut(), Ordering::Release);
+    in_force::leave_to_parent();
 }
 
 /// Whether other ranks count on this process at the end.
 pub fn to_be_ended() -> bool {
     RECORDING.load(Ordering::Acquire) || STOPPED.load(Ordering::Acquire)
-}
-
-/// Notes which libraries are loaded now.
-fn note_modules() -> Vec<Loaded> {
-    let modules = loaded();
-    let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
-    with_spool(|spool| {
-        spool.set_modules(&rows);
-        Some(())
-    });
-    modules
-}
-
-/// Notes libraries that were opened since the last look; unwinding into them works from now on.
-pub fn look_at_modules() {
-    if !memory::room(ROOM_TO_LOOK) {
-        return;
-    }
-    let modules = note_modules();
-    // The old tables stay: a handler may be using them.
-    TABLES.store(
-        Box::into_raw(Box::new(Tables::new(&modules))),
-        Ordering::Release,
-    );
 }
 
 /// Ends recording: totals are final.
@@ -348,11 +296,9 @@ pub fn end() {
     if stopped {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");
     }
-    if memory::room(ROOM_TO_LOOK) {
-        note_modules();
-    }
-    // Nothing is unwound from now on: MPI closes its own libraries, one by one.
-    TABLES.store(std::ptr::null_mut(), Ordering::Release);
+    in_force::note_modules();
+    // MPI closes its own libraries, one by one.
+    in_force::end();
     let (allowed, cores) = affinity();
     let paused = pause::used();
     with_spool(|spool| {

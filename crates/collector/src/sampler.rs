@@ -5,12 +5,13 @@
 //! are not from our timer go to the program's own handler.
 
 use crate::counters::{self, Counters, Event, Scope};
+use crate::descriptors::Refused;
 use crate::futex::Place;
 use crate::pause;
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
 use crate::unwind::Start;
-use crate::{birth, clock, roster, uncancelled};
+use crate::{birth, clock, roster};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 
@@ -77,16 +78,20 @@ impl State {
     pub fn start(&mut self, tid: libc::pid_t) {
         INSTALL.call_once(install);
         self.random ^= (tid as u64) << 20;
-        if !self.start_event(tid) && !self.start_timer(tid) {
-            process::say(
-                "Neither a performance event nor a CPU time timer could be had, so computation was not sampled.",
-            );
-            return;
-        }
-        if self.event < 0 {
-            process::say(
+        match self.start_event(tid) {
+            Ok(()) => {}
+            Err(_) if !self.start_timer(tid) => {
+                process::say(
+                    "Neither a performance event nor a CPU time timer could be had, so computation was not sampled.",
+                );
+                return;
+            }
+            Err(Refused::NotOpened) => process::say(
                 "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them.",
-            );
+            ),
+            Err(Refused::NoneLeft) => process::say(
+                "The process may have few files open (ulimit -n), of which the collector takes at most a quarter: further threads were sampled on ticks of the kernel, and their waiting for a core was not told from sleep.",
+            ),
         }
         self.counters.start(tid);
     }
@@ -103,7 +108,14 @@ impl State {
         self.counters.stop();
     }
 
-    fn start_event(&mut self, tid: libc::pid_t) -> bool {
+    /// This is a child after `fork`: it has no timers, and their numbers may be those of its own next ones; of
+    /// events it has only the descriptors.
+    pub fn leave_to_parent(&mut self) {
+        self.timer = std::ptr::null_mut();
+        self.stop();
+    }
+
+    fn start_event(&mut self, tid: libc::pid_t) -> Result<(), Refused> {
         /// `struct f_owner_ex`: a thread, by number.
         #[repr(C)]
         struct Owner {
@@ -117,26 +129,23 @@ impl State {
         // which is where the page fault or the system call is.
         let open = |scope| counters::open(&CPU_TIME, usual_period(self.taken), -1, scope, tid);
         let fd = match open(Scope::Everything) {
-            fd if fd < 0 => open(Scope::User),
-            fd => fd,
+            Err(Refused::NotOpened) => open(Scope::User)?,
+            other => other?,
         };
+        let owner = Owner { kind: 0, pid: tid };
         // SAFETY: the descriptor is our own. The owner must be this thread, or another one would be
         // interrupted.
-        unsafe {
-            if fd < 0 {
-                return false;
-            }
-            let owner = Owner { kind: 0, pid: tid };
-            let ready = libc::fcntl(fd, F_SETSIG, SIGNAL) == 0
+        let ready = unsafe {
+            libc::fcntl(fd, F_SETSIG, SIGNAL) == 0
                 && libc::fcntl(fd, F_SETOWN_EX, &owner) == 0
-                && libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) == 0;
-            if !ready {
-                uncancelled::close(fd);
-                return false;
-            }
-            self.event = fd;
+                && libc::fcntl(fd, libc::F_SETFL, libc::O_ASYNC | libc::O_NONBLOCK) == 0
+        };
+        if !ready {
+            counters::close(fd);
+            return Err(Refused::NotOpened);
         }
-        true
+        self.event = fd;
+        Ok(())
     }
 
     fn start_timer(&mut self, tid: libc::pid_t) -> bool {

@@ -4,6 +4,7 @@
 //! Room is taken on the disk before a row is written: writing to a hole of a mapped file on a full disk
 //! would end the program with a bus error.
 
+use crate::descriptors;
 use crate::table::Table;
 use crate::uncancelled;
 use headwater_format::spool::layout::{
@@ -121,7 +122,7 @@ impl Spool {
             return None;
         }
         let mut this = Self {
-            file: Opened::new(fd)?,
+            file: Opened::new(descriptors::out_of_the_way(fd))?,
             length: 0,
             header: std::ptr::null_mut(),
             path,

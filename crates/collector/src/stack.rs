@@ -95,16 +95,16 @@ pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
     n == addresses.len() && read == 8 * n as i64
 }
 
-/// The words of this process from `address` on, zero from where the stack ends.
-pub fn words_from<const N: usize>(address: u64) -> [u64; N] {
-    let mut words = [0; N];
+/// So many words of this process from `address` on, zero from where the stack ends.
+pub fn words_from(address: u64, count: usize) -> Box<[u64]> {
+    let mut words = vec![0u64; count].into_boxed_slice();
     let to = libc::iovec {
         iov_base: words.as_mut_ptr().cast(),
-        iov_len: size_of_val(&words),
+        iov_len: size_of_val(&*words),
     };
     let from = libc::iovec {
         iov_base: address as *mut libc::c_void,
-        iov_len: size_of_val(&words),
+        iov_len: size_of_val(&*words),
     };
     // SAFETY: as above.
     unsafe {

@@ -9,7 +9,7 @@ mod life;
 mod pauses;
 mod tally;
 
-pub use life::{begin, settle, start, tid};
+pub use life::{begin, leave_to_parent, settle, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
 
 use crate::context::{Contexts, NONE};
@@ -28,7 +28,6 @@ use crate::{clock, openmp, pause, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::run::EventKind;
 use pauses::Pauses;
-use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
@@ -46,12 +45,6 @@ const CALLS: u32 = 1 << 15;
 const MANY_CALLS: u32 = CALLS / 4 * 3;
 /// Messages sampled; when they are full, half of them go (see [`Thread::sample_message`]).
 const MESSAGES: u32 = 1 << 12;
-
-thread_local! {
-    static CURRENT: Cell<*mut Thread> = const { Cell::new(std::ptr::null_mut()) };
-    /// Set while a thread is being made, and for good where that failed.
-    static REFUSED: Cell<bool> = const { Cell::new(false) };
-}
 
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
@@ -199,10 +192,7 @@ pub struct Thread {
     misses_looked_at: u64,
 }
 
-/// The calling thread's recording, if it has one; never makes one. For the signal handler.
-pub fn current() -> *mut Thread {
-    CURRENT.try_with(Cell::get).unwrap_or(std::ptr::null_mut())
-}
+pub use crate::local::recording as current;
 
 impl Thread {
     /// Time this thread has waited for a core since it began, nanoseconds.
@@ -513,7 +503,8 @@ fn look_for_modules(t: &mut Thread) -> bool {
         t.contexts.unwound > 2 * t.misses_looked_at + 64 || t.strays > 2 * t.strays_looked_at;
     if look {
         (t.misses_looked_at, t.strays_looked_at) = (t.contexts.unwound, t.strays);
-        let _ = std::panic::catch_unwind(process::look_at_modules);
+        let look = || std::panic::catch_unwind(process::look_at_modules);
+        let _ = t.contexts.apart.run(look);
         t.contexts.forget();
     }
     look

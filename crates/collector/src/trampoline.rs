@@ -15,7 +15,7 @@
 use crate::dispatch::{dispatch, switch};
 use crate::guarded::SYSTEM_CALL;
 use crate::locks::{
-    self, C_MUTEX, MUTEX, READ_LOCK, SEMAPHORE, SPIN_LOCK, TIMED_SEMAPHORE, WRITE_LOCK, What,
+    self, C_MUTEX, MUTEX, READ_LOCK, SEMAPHORE, SPIN_LOCK, TIMED_SEMAPHORE, Until, WRITE_LOCK, What,
 };
 
 #[cfg(target_arch = "x86_64")]

@@ -115,7 +115,7 @@ extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_voi
             return other;
         }
     }
-    // Linked into the program, a runtime is no module of its own, by which its part of the time could be told.
+    // Linked into the program, as we are, a runtime is no module of its own, by which its part of the time could be told.
     let asked = std::env::var_os("HEADWATER_SPOOL").is_some();
     let wanted = !process::IS_LINKED && (asked || loader::next(c"PMPI_Init") != 0);
     let named = std::env::var_os("OMP_TOOL_LIBRARIES").is_some_and(|l| !l.is_empty());
@@ -134,8 +134,10 @@ unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut c_vo
         if set == 0 || info == 0 {
             return 0;
         }
+        if !runtime::note_that_tells(info as u64) {
+            return 0;
+        }
         TASK_INFO.store(info, Ordering::Relaxed);
-        runtime::note_that_tells(info as u64);
         let set: unsafe extern "C" fn(c_int, unsafe extern "C" fn()) -> c_int =
             std::mem::transmute(set);
         for (number, callback, _) in &OMPT {

@@ -2,9 +2,15 @@
 //!
 //! A program may see the runtime from everywhere, or only from modules that bring their own, as those of Python
 //! do: then each module's calls go to the runtime that it would have called without us.
+//!
+//! Which code is a runtime's is known by the modules' addresses, without a question to the loader: that would wait
+//! while another thread opens a library, and that thread may be waiting for this one. A runtime that is a part of
+//! the program cannot be told from it, and is not taken for one.
 
 use crate::loader;
+use crate::modules::Loaded;
 use crate::trampoline::OPENMP;
+use headwater_format::spool::layout;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -54,7 +60,10 @@ static LOCAL: [Local; 16] = [const {
     }
 }; 16];
 
-/// The runtimes that were found.
+/// How files of runtimes are called, in the beginning.
+const NAMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
+
+/// The runtimes that there are, by their files' names or because one of their functions was found.
 static RUNTIMES: [Range; 4] = [const { Range::empty() }; 4];
 
 /// Taken to note a module.
@@ -87,12 +96,14 @@ pub fn real(id: usize, caller: u64) -> Real {
 /// The runtime that tells of itself.
 static TELLS: Range = Range::empty();
 
-/// The runtime that holds `address` tells of itself what it does.
-pub fn note_that_tells(address: u64) {
-    if let Some(range) = range_of(address) {
-        TELLS.set(range);
-        note_runtime(address);
-    }
+/// The runtime that holds `address` tells of itself what it does; `false` where it is a part of the program.
+pub fn note_that_tells(address: u64) -> bool {
+    let Some(range) = library_of(address) else {
+        return false;
+    };
+    TELLS.set(range);
+    note_runtime(range);
+    true
 }
 
 /// Whether code at `address` is of a runtime that tells of itself. Also for the handler.
@@ -114,37 +125,54 @@ fn find(id: usize, caller: u64) -> usize {
     }
     let found = loader::next(name);
     if found != 0 {
-        note_runtime(found as u64);
+        note_who_has(found as u64);
         everybodys.store(found, Ordering::Relaxed);
         return found;
     }
     let found = loader::through(name, caller);
     if found != 0 {
-        note_runtime(found as u64);
+        note_who_has(found as u64);
         note_module(id, caller, found);
     }
     found
 }
 
-/// Remembers the runtime that holds a function.
-fn note_runtime(function: u64) {
-    if is_runtime(function) {
-        return;
+/// Remembers the runtimes among the process's modules.
+pub fn note_runtimes(modules: &[Loaded]) {
+    for module in modules {
+        let path = layout::text(&module.row.path);
+        let file = path.rsplit('/').next().unwrap_or("");
+        if NAMES.iter().any(|name| file.starts_with(name)) {
+            note_runtime((module.row.start, module.row.end));
+        }
     }
+}
+
+/// Remembers the runtime that holds a function.
+fn note_who_has(function: u64) {
+    if !is_runtime(function)
+        && let Some(range) = library_of(function)
+    {
+        note_runtime(range);
+    }
+}
+
+fn note_runtime(range: (u64, u64)) {
     let _alone = NOTING.lock();
     let free = RUNTIMES.iter().find(|r| r.end.load(Ordering::Relaxed) == 0);
-    if let (Some(free), Some(range)) = (free, range_of(function)) {
+    if let Some(free) = free.filter(|_| !is_runtime(range.0)) {
         free.set(range);
     }
 }
 
 /// Remembers what a module sees.
 fn note_module(id: usize, caller: u64, found: usize) {
+    let module = range_of(caller).map(|m| m.0);
     let _alone = NOTING.lock();
     let is_free = |l: &&Local| l.module.end.load(Ordering::Relaxed) == 0;
     let place = match LOCAL.iter().find(|l| l.module.holds(caller)) {
         Some(known) => Some(known),
-        None => range_of(caller).and_then(|range| {
+        None => module.and_then(|range| {
             let free = LOCAL.iter().find(is_free)?;
             free.real.iter().for_each(|p| p.store(0, Ordering::Relaxed));
             free.module.set(range);
@@ -156,8 +184,8 @@ fn note_module(id: usize, caller: u64, found: usize) {
     }
 }
 
-/// Whether code at `address` is a runtime's.
-fn is_runtime(address: u64) -> bool {
+/// Whether code at `address` is a runtime's, which has teams of its own.
+pub fn is_runtime(address: u64) -> bool {
     RUNTIMES.iter().any(|r| r.holds(address))
 }
 
@@ -170,10 +198,16 @@ pub fn forget() {
     // One that tells of itself is ended before it leaves, and begins again as it comes.
 }
 
-/// The module that holds an address.
-fn range_of(address: u64) -> Option<(u64, u64)> {
-    /// The address, and the module's range when it is found.
-    type Search = (u64, Option<(u64, u64)>);
+/// First address and the one behind the last of the library that holds an address; `None` where that is the
+/// program itself.
+fn library_of(address: u64) -> Option<(u64, u64)> {
+    range_of(address).filter(|m| !m.1).map(|m| m.0)
+}
+
+/// The same of any module, and whether it is the program.
+fn range_of(address: u64) -> Option<((u64, u64), bool)> {
+    /// The address; the module's range when it is found, and whether it is the program; whether others were seen.
+    type Search = (u64, Option<((u64, u64), bool)>, bool);
     unsafe extern "C" fn visit(
         info: *mut libc::dl_phdr_info,
         _size: usize,
@@ -193,11 +227,13 @@ fn range_of(address: u64) -> Option<(u64, u64)> {
             holds |= part.contains(&search.0);
             all = (all.0.min(part.start), all.1.max(part.end));
         }
-        search.1 = holds.then_some(all);
+        // The program is the first one.
+        search.1 = holds.then_some((all, !search.2));
+        search.2 = true;
         libc::c_int::from(holds)
     }
-    let mut search: Search = (address, None);
-    // SAFETY: the callback gets our pair back and is called before this function returns.
+    let mut search: Search = (address, None, false);
+    // SAFETY: the callback gets our search back and is called before this function returns.
     unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut search).cast()) };
     search.1
 }

@@ -2,9 +2,11 @@
 //! of MPI calls follow with the first call. It may be made by another thread than the one it is of.
 
 use super::pauses::Pauses;
-use super::{CALLS, CHECKED, CURRENT, MESSAGES, REFUSED, SEGMENTS, THREADS, Thread, Waiting};
+use super::{CALLS, CHECKED, MESSAGES, SEGMENTS, THREADS, Thread, Waiting};
 use crate::context::{Contexts, NONE};
+use crate::descriptors::{self, For};
 use crate::futex::Slept;
+use crate::local::local;
 use crate::meter::Meter;
 use crate::polls::Polls;
 use crate::process::{self, RECORDING};
@@ -54,7 +56,7 @@ pub fn tid() -> libc::pid_t {
 /// Makes the calling thread's recording, or takes it up where it is made.
 #[cold]
 pub(super) fn make() -> Option<&'static mut Thread> {
-    if REFUSED.try_with(|r| r.replace(true)).unwrap_or(true) {
+    if local().refused.replace(true) {
         return None;
     }
     let mut at = birth::take_up();
@@ -108,6 +110,16 @@ pub fn settle() {
     }
 }
 
+/// This is a child after `fork`, which has only the thread that called it: what others send signals by is theirs.
+pub fn leave_to_parent() {
+    for at in roster::all() {
+        // SAFETY: a recording; the other threads, which might use theirs, are not in this process.
+        let t = unsafe { &mut *at };
+        t.sampler.leave_to_parent();
+        t.close_schedstat();
+    }
+}
+
 impl Thread {
     /// A recording that waits for its thread to begin, or of the one with this number, which goes on elsewhere.
     pub fn light(tid: Option<libc::pid_t>) -> Option<&'static mut Self> {
@@ -142,16 +154,17 @@ impl Thread {
             }
             return None;
         };
-        let at = Box::into_raw(Box::new(thread));
+        let at = Box::into_raw(thread);
         roster::put(number, at);
         // SAFETY: just leaked, and nobody else's until it has a thread.
         Some(unsafe { &mut *at })
     }
 
-    fn new(number: u32, size: &Size, spool: &mut Spool) -> Option<Self> {
+    /// In a box from the start: it is some KiB, and the stack that this runs on may be small.
+    fn new(number: u32, size: &Size, spool: &mut Spool) -> Option<Box<Self>> {
         let whole = std::ptr::eq(size, &WHOLE);
         let contexts = spool.table_from(number, size.contexts, true, size.first)?;
-        Some(Self {
+        Some(Box::new(Self {
             number,
             tid: AtomicI32::new(TO_BEGIN),
             handle: AtomicU64::new(0),
@@ -196,7 +209,7 @@ impl Thread {
             schedstat: -1,
             sampler: sampler::State::new(),
             misses_looked_at: 0,
-        })
+        }))
     }
 
     /// The first call of MPI of a thread that was not known to make any.
@@ -288,8 +301,8 @@ impl Thread {
     pub fn begin_here(&mut self) {
         let now = clock::now();
         self.in_mpi.store(true, Ordering::Relaxed);
-        let _ = CURRENT.try_with(|c| c.set(self));
-        let _ = REFUSED.try_with(|r| r.set(true));
+        local().recording.set(self);
+        local().refused.set(true);
         (self.left_ns, self.last_ctx) = (now, NONE);
         self.pauses = Pauses::new(now);
         self.slept.forget();
@@ -306,7 +319,15 @@ impl Thread {
         if write!(rest, "/proc/self/task/{tid}/schedstat\0").is_err() {
             return;
         }
-        self.schedstat = uncancelled::open(&path, libc::O_RDONLY | libc::O_CLOEXEC);
+        let open = || uncancelled::open(&path, libc::O_RDONLY | libc::O_CLOEXEC);
+        self.schedstat = descriptors::take(For::Time, open).unwrap_or(-1);
+    }
+
+    fn close_schedstat(&mut self) {
+        let file = std::mem::replace(&mut self.schedstat, -1);
+        if file >= 0 {
+            descriptors::give_back(file, || off_core::is_schedstat(file));
+        }
     }
 
     /// What a thread has when it is first seen, or again in place of one that has ended, is not its own.
@@ -355,8 +376,8 @@ impl Thread {
         }
         // Signals on the way come before this returns, and are told by what the recording has.
         self.sampler.stop();
-        let _ = CURRENT.try_with(|c| c.set(std::ptr::null_mut()));
-        let _ = REFUSED.try_with(|r| r.set(true));
+        local().recording.set(std::ptr::null_mut());
+        local().refused.set(true);
         self.end_from_afar();
     }
 
@@ -364,10 +385,7 @@ impl Thread {
     pub fn end_from_afar(&mut self) {
         self.in_mpi.store(true, Ordering::Relaxed);
         self.sampler.stop();
-        if self.schedstat >= 0 && off_core::is_schedstat(self.schedstat) {
-            uncancelled::close(self.schedstat);
-        }
-        self.schedstat = -1;
+        self.close_schedstat();
         self.teams.forget();
         self.openmp.forget();
         self.tid.store(0, Ordering::Release);

@@ -30,7 +30,7 @@ use Kept::{All, Any, Nothing, Told, Until};
 /// the other programs and the tools.
 type Fault = (&'static str, &'static str, Kept);
 
-const FAULTS: [Fault; 91] = [
+const FAULTS: [Fault; 100] = [
     // Children, which are not recorded.
     ("", "children fork", All),
     ("", "children work", All),
@@ -87,6 +87,15 @@ const FAULTS: [Fault; 91] = [
     ("", "threads verdicts", All),
     ("", "threads small", Told("64 KiB")),
     ("", "threads stays", All),
+    ("$HERE/seccomp 1 perf_event_open --", "threads timers", All),
+    ("", "threads untimely", All),
+    // Stacks that are small, of signals, fibers and threads.
+    ("", "small_stacks signals", All),
+    ("", "small_stacks fibers", All),
+    ("", "small_stacks makers", All),
+    // Libraries that are opened meanwhile.
+    ("", "opens many", All),
+    ("", "opens slowly", All),
     ("", "own_locks", All),
     ("", "throws_apart", All),
     ("", "throws_apart uncaught", Until(10)),
@@ -110,6 +119,8 @@ const FAULTS: [Fault; 91] = [
     ("", "memory used", Until(5)),
     ("", "own_malloc", All),
     // Files that run out, are closed, are in the way or are gone.
+    ("", "descriptors lowest", All),
+    ("", "descriptors limit", Told("at most a quarter")),
     ("", "files used0", Until(5)),
     ("", "files used1", Until(5)),
     ("", "files used3", Until(5)),
@@ -161,7 +172,7 @@ const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups prlimit
 /// The collector beside the programs.
 const COLLECTOR: &str = "collector.so";
 
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 15] = [
     "children.c",
     "own_signals.c",
     "jumps.c",
@@ -175,6 +186,8 @@ const PROGRAMS: [&str; 13] = [
     "own_malloc.c",
     "files.c",
     "plain.c",
+    "small_stacks.c",
+    "descriptors.c",
 ];
 
 /// Everything that the rows name; `false` where there is no compiler for the library.
@@ -191,6 +204,10 @@ fn build(dir: &Path, library: &Library) -> bool {
         && made("tool.c", &tool).is_some_and(|f| rename(f, "tool.so"))
         && made("tool.c", &first).is_some_and(|f| rename(f, "tool_init.so"))
         && made("teams.c", &["-fopenmp"]).is_some()
+        && made("opens.c", &["-pthread", "-rdynamic"]).is_some()
+        && made("part.c", &tool).is_some_and(|part| {
+            (0..20).all(|i| std::fs::copy(&part, dir.join(format!("part{i}.so"))).is_ok())
+        })
         && PROGRAMS.iter().all(|p| made(p, &["-pthread"]).is_some());
     if all {
         let copied = std::fs::copy(dir.join("plain"), dir.join("changes_user"));

@@ -153,6 +153,8 @@ fn waits_of_threads_are_told_with_who_let_them_wait() {
                 "{wait:?}"
             );
         }
+        let most = run.waits.iter().map(|w| w.count).max();
+        assert!(most < Some(100), "what is refused is no wait: {most:?}");
         // Eleven barriers: the stretches between are the threads' work, without what they waited at the ends.
         let stretches = run.teams.iter().filter(|t| t.rank == 0);
         let of = |thread: u16| stretches.clone().filter(move |t| t.thread == thread);

@@ -38,7 +38,14 @@ static void meet(void) { pthread_barrier_wait(&both); }
         release;                                                                                           \
         meet();                                                                                            \
     }
-HELD(mutex, pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex))
+/* What is refused is no wait. */
+static void ask_until_no_time(void) {
+    static const struct timespec none = {0, -1};
+    for (int i = 0; i < 1000; i++)
+        if (pthread_mutex_timedlock(&mutex, &none) == 0)
+            pthread_mutex_unlock(&mutex);
+}
+HELD(mutex, ask_until_no_time(); pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex))
 HELD(write, pthread_rwlock_wrlock(&rwlock), pthread_rwlock_unlock(&rwlock))
 HELD(spin, pthread_spin_lock(&spin), pthread_spin_unlock(&spin))
 static void want_read(void) {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -123,6 +124,36 @@ static void *forks(void *argument) {
     return argument;
 }
 
+/* The child has timers of its own, whose numbers may be those that its parent's had: all are there when the thread
+ * that was its parent's has ended. */
+static timer_t timers[8];
+static pthread_t forked;
+static void *looks_at_timers(void *argument) {
+    struct itimerspec left;
+    int there = 0;
+    pthread_join(forked, NULL);
+    for (int i = 0; i < 8; i++)
+        there += timer_gettime(timers[i], &left) == 0;
+    _exit(there);
+    return argument;
+}
+static void *forks_with_timers(void *argument) {
+    pthread_t thread;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        forked = pthread_self();
+        struct sigevent quiet = {.sigev_notify = SIGEV_NONE};
+        for (int i = 0; i < 8; i++)
+            timer_create(CLOCK_MONOTONIC, &quiet, &timers[i]);
+        pthread_create(&thread, NULL, looks_at_timers, NULL);
+        pthread_exit(argument);
+    }
+    waitpid(child, &status, 0);
+    printf("timers %d\n", WEXITSTATUS(status));
+    return argument;
+}
+
 static void *adds(void *argument) {
     for (int i = 0; i < 2000; i++) {
         pthread_mutex_lock(&mutex);
@@ -198,6 +229,50 @@ static void verdicts(void) {
     printf(" %d %d\n", sem_wait(&semaphore), errno);
 }
 
+static void given_back(int result) {
+    printf(" %d", result);
+    if (result == 0)
+        pthread_mutex_unlock(&mutex);
+}
+/* Times that are none, for locks that are free and for those that are not. */
+static void *untimely(void *argument) {
+    static const struct timespec NONE = {0, 1000000000};
+    const struct timespec *none = &NONE;
+    pthread_rwlock_t *rwlock = argument;
+    struct timespec good;
+    clock_gettime(CLOCK_MONOTONIC, &good);
+    good.tv_sec += 5;
+    given_back(pthread_mutex_timedlock(&mutex, none));
+    given_back(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, none));
+    given_back(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC_COARSE, &good));
+    printf(" %d", pthread_rwlock_timedrdlock(rwlock, none));
+    printf(" %d", pthread_rwlock_timedwrlock(rwlock, none));
+    printf(" %d", pthread_rwlock_clockrdlock(rwlock, CLOCK_MONOTONIC_COARSE, &good));
+    printf(" %d", pthread_rwlock_clockwrlock(rwlock, CLOCK_MONOTONIC, none));
+    printf(" %d %d", sem_timedwait(&semaphore, none), errno);
+    printf(" %d %d", sem_clockwait(&semaphore, CLOCK_MONOTONIC_COARSE, &good), errno);
+    return argument;
+}
+static void all_untimely(void) {
+    pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+    pthread_t thread;
+    struct timespec none = {0, -1};
+    sem_post(&semaphore);
+    for (int held = 0; held < 2; held++) {
+        if (held) {
+            pthread_mutex_lock(&mutex);
+            pthread_rwlock_wrlock(&rwlock);
+            while (sem_trywait(&semaphore) == 0)
+                ;
+        }
+        pthread_create(&thread, NULL, untimely, &rwlock);
+        pthread_join(thread, NULL);
+        printf(".");
+    }
+    printf(" %d", pthread_cond_timedwait(&condition, &mutex, &none));
+    printf(" %d\n", pthread_timedjoin_np(pthread_self(), NULL, &none));
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t thread, other;
@@ -230,6 +305,12 @@ int main(int argc, char **argv) {
         pthread_create(&thread, NULL, forks, NULL);
         pthread_join(thread, NULL);
     }
+    if (!strcmp(mode, "timers")) {
+        pthread_create(&thread, NULL, forks_with_timers, NULL);
+        pthread_join(thread, NULL);
+    }
+    if (!strcmp(mode, "untimely"))
+        all_untimely();
     if (!strcmp(mode, "many"))
         many(64, 1);
     if (!strcmp(mode, "rounds"))

@@ -1,0 +1,213 @@
+//! A stack of our own, for what takes much of one: unwinding, and making what a new thread needs. The stack that
+//! we are called on may be that of a fiber or, in a handler, the one that the program has for signals: both are
+//! often of a few KiB, and a page behind them ends the program. Signals wait meanwhile: a handler of the program's
+//! may look at the stack that it stands on, as collectors of garbage do.
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+/// Bytes that may be used. Only what is written to costs memory.
+const BYTES: usize = 128 << 10;
+/// Bytes below them that nobody may touch.
+const GUARD: usize = 4096;
+
+/// One stack, for one thread at a time, which keeps others off it as long as it runs there.
+pub struct Apart {
+    low: u64,
+    /// 0 where there is none.
+    top: u64,
+}
+
+/// Signals as the kernel takes them.
+type Signals = u64;
+
+/// Signals wait as long as this lives, but for those that say what is wrong with the code that runs.
+struct Quiet(Option<Signals>);
+
+impl Quiet {
+    fn new() -> Self {
+        let faults = [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGTRAP,
+        ];
+        let all = faults.iter().fold(!0, |set, s| set & !(1 << (s - 1)));
+        Self(set_signals(all))
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            set_signals(before);
+        }
+    }
+}
+
+/// Lets these signals wait, the libc's own too, and gives those that did; `None` where that is forbidden.
+fn set_signals(now: Signals) -> Option<Signals> {
+    let mut before: Signals = 0;
+    // SAFETY: sets of the size that is told, of our own. The system call itself, as the libc leaves its own out.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &now,
+            &mut before,
+            size_of::<Signals>(),
+        )
+    };
+    (result == 0).then_some(before)
+}
+
+/// What runs there, and what it comes to.
+struct Work<F, T> {
+    run: Option<F>,
+    result: MaybeUninit<T>,
+}
+
+impl Apart {
+    /// A new stack, for good; where there is no memory for one, things run where they are.
+    pub fn new() -> Self {
+        let (protection, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+        );
+        let none = Self { low: 0, top: 0 };
+        // SAFETY: a fresh mapping at an address that the kernel chooses, and its first page.
+        unsafe {
+            let at = libc::mmap(
+                std::ptr::null_mut(),
+                GUARD + BYTES,
+                protection,
+                flags,
+                -1,
+                0,
+            );
+            if at == libc::MAP_FAILED {
+                return none;
+            }
+            libc::mprotect(at, GUARD, libc::PROT_NONE);
+            let low = at as u64 + GUARD as u64;
+            Self {
+                low,
+                top: low + BYTES as u64,
+            }
+        }
+    }
+
+    /// Runs `f` there, also from within itself. Neither allocates nor locks.
+    #[inline]
+    pub fn run<T, F: FnOnce() -> T>(&self, f: F) -> T {
+        let mut work = Work {
+            run: Some(f),
+            result: MaybeUninit::<T>::uninit(),
+        };
+        let here = (&raw const work) as u64;
+        let data = (&raw mut work).cast::<c_void>();
+        // SAFETY: the work lives until the call is over, which has then written its result; the stack is nobody
+        // else's, and is not used yet.
+        unsafe {
+            if self.top == 0 || (self.low..self.top).contains(&here) {
+                done::<T, F>(data);
+            } else {
+                let _quiet = Quiet::new();
+                on(self.top, done::<T, F>, data);
+            }
+            work.result.assume_init()
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn done<T, F: FnOnce() -> T>(data: *mut c_void) {
+    // SAFETY: the work that `run` has made, which nobody else looks at meanwhile.
+    let work = unsafe { &mut *data.cast::<Work<F, T>>() };
+    if let Some(run) = work.run.take() {
+        work.result.write(run());
+    }
+}
+
+/// Calls a function with an argument on the stack that ends at `top`.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn on(
+    top: u64,
+    function: unsafe extern "C-unwind" fn(*mut c_void),
+    argument: *mut c_void,
+) {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "mov rsp, rdi",
+        "mov rdi, rdx",
+        "call rsi",
+        "mov rsp, rbp",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+    )
+}
+
+/// The same.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn on(
+    top: u64,
+    function: unsafe extern "C-unwind" fn(*mut c_void),
+    argument: *mut c_void,
+) {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "stp x29, x30, [sp, #-16]!",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset x29, -16",
+        ".cfi_offset x30, -8",
+        "mov x29, sp",
+        ".cfi_def_cfa_register x29",
+        "mov sp, x0",
+        "mov x0, x2",
+        "blr x1",
+        "mov sp, x29",
+        ".cfi_def_cfa_register sp",
+        "ldp x29, x30, [sp], #16",
+        ".cfi_def_cfa_offset 0",
+        "ret",
+        ".cfi_endproc",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn here() -> u64 {
+        let place = 0u8;
+        std::hint::black_box(&raw const place) as u64
+    }
+
+    #[test]
+    fn what_runs_apart_has_its_own_stack_and_gives_its_result() {
+        let apart = Apart::new();
+        let (outer, inner, inside) = apart.run(|| {
+            let inner = apart.run(here);
+            (here(), inner, String::from("whole"))
+        });
+        assert!((apart.low..apart.top).contains(&outer));
+        assert!((apart.low..outer).contains(&inner), "no new beginning");
+        assert_eq!(inside, "whole");
+        let thrown = std::panic::catch_unwind(|| apart.run(|| std::panic::panic_any(7)));
+        assert_eq!(
+            thrown.err().and_then(|e| e.downcast().ok()),
+            Some(Box::new(7))
+        );
+        let nowhere = Apart { low: 0, top: 0 };
+        assert!(!(apart.low..apart.top).contains(&nowhere.run(here)));
+    }
+}

@@ -1,0 +1,149 @@
+//! Descriptors of our own: events of threads, and the scheduler's statistics of them. A program may count on the
+//! lowest number that is free, on numbers that `select` can take, and on as many files as its limit says. So ours
+//! get high numbers, and together they take no more than a [share](SHARE) of the limit: who comes later does
+//! without. For the moment until it is moved, a new one has the lowest number that is free, as no system call
+//! opens under another one.
+
+use crate::uncancelled;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One part in so many of the limit is ours at the most.
+const SHARE: u64 = 4;
+
+/// A number that is high enough whatever the limit: the kernel's table of a process is as long as its highest
+/// number, and is copied at each `fork`. `select` takes numbers up to 1,023.
+const HIGH: u64 = 4096;
+
+/// How many are ours at the moment.
+static OURS: AtomicU64 = AtomicU64::new(0);
+
+/// What a thread wants a descriptor for.
+#[derive(Clone, Copy, PartialEq)]
+pub enum For {
+    /// To know when it computes and when it waits.
+    Time,
+    /// To count instructions: only from the first half of what is ours, so that threads later on have the other.
+    Counting,
+}
+
+/// Why there is no descriptor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Refused {
+    /// Those that are ours are taken, or all that the process may have.
+    NoneLeft,
+    /// What was to be opened could not be.
+    NotOpened,
+}
+
+/// Files that the process may have open.
+fn limit() -> u64 {
+    // SAFETY: a zeroed structure is filled by the call.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        limit.rlim_cur
+    }
+}
+
+/// Where our numbers begin under a limit.
+fn floor(limit: u64) -> u64 {
+    (limit - limit / SHARE).min(HIGH)
+}
+
+/// How many there may be under a limit.
+fn most(limit: u64, wanted: For) -> u64 {
+    match wanted {
+        For::Time => limit / SHARE,
+        For::Counting => limit / SHARE / 2,
+    }
+}
+
+/// Opens something that is closed on `exec`, under a high number.
+///
+/// # Errors
+/// There is none left, or `open` gives a negative number.
+pub fn take(wanted: For, open: impl FnOnce() -> libc::c_int) -> Result<libc::c_int, Refused> {
+    let limit = limit();
+    if OURS.fetch_add(1, Ordering::Relaxed) >= most(limit, wanted) {
+        OURS.fetch_sub(1, Ordering::Relaxed);
+        return Err(Refused::NoneLeft);
+    }
+    let result = match open() {
+        low if low < 0 && is_full() => Err(Refused::NoneLeft),
+        low if low < 0 => Err(Refused::NotOpened),
+        low => match moved_up(low, floor(limit)) {
+            Some(high) => Ok(high),
+            None => {
+                uncancelled::close(low);
+                Err(Refused::NoneLeft)
+            }
+        },
+    };
+    if result.is_err() {
+        OURS.fetch_sub(1, Ordering::Relaxed);
+    }
+    result
+}
+
+/// Gives the number of one back; closes it, unless the program has done that itself, and where `is_ours` does
+/// not hold the number stands for a file of the program's.
+pub fn give_back(descriptor: libc::c_int, is_ours: impl FnOnce() -> bool) {
+    OURS.fetch_sub(1, Ordering::Relaxed);
+    if is_ours() {
+        uncancelled::close(descriptor);
+    }
+}
+
+/// The same file under a high number, where one is free; otherwise as it was. It is not one of those of a share.
+pub fn out_of_the_way(descriptor: libc::c_int) -> libc::c_int {
+    moved_up(descriptor, floor(limit())).unwrap_or(descriptor)
+}
+
+/// Whether the last thing could not be opened because so many others are.
+fn is_full() -> bool {
+    // SAFETY: the thread's own.
+    let errno = unsafe { *libc::__errno_location() };
+    [libc::EMFILE, libc::ENFILE].contains(&errno)
+}
+
+fn moved_up(low: libc::c_int, floor: u64) -> Option<libc::c_int> {
+    if low as u64 >= floor {
+        return Some(low);
+    }
+    // SAFETY: a descriptor of ours and plain numbers.
+    let high = unsafe { libc::fcntl(low, libc::F_DUPFD_CLOEXEC, floor as libc::c_int) };
+    (high >= 0).then(|| {
+        uncancelled::close(low);
+        high
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_of_the_limit_is_ours_and_lies_at_its_end() {
+        for limit in [4, 64, 1024, 4096] {
+            assert_eq!(floor(limit) + most(limit, For::Time), limit);
+        }
+        assert_eq!(floor(1 << 20), HIGH);
+        assert_eq!(floor(libc::RLIM_INFINITY), HIGH);
+        assert_eq!(most(64, For::Counting), 8);
+    }
+
+    #[test]
+    fn what_is_opened_has_a_high_number_and_the_low_one_is_free_again() {
+        let null = || uncancelled::open(b"/dev/null\0", libc::O_RDONLY);
+        let fd = take(For::Time, null).expect("a descriptor");
+        assert!(fd as u64 >= floor(limit()), "{fd}");
+        // SAFETY: plain queries of descriptors.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+        assert_eq!(flags, libc::FD_CLOEXEC);
+        give_back(fd, || true);
+        // SAFETY: as above.
+        assert_eq!(unsafe { libc::fcntl(fd, libc::F_GETFD) }, -1);
+        let nothing = || uncancelled::open(b"/dev/null/none\0", libc::O_RDONLY);
+        assert_eq!(take(For::Time, nothing), Err(Refused::NotOpened));
+    }
+}

@@ -1,0 +1,181 @@
+//! The unwind tables in force, and when there are none: while some thread may be taking a library out of the
+//! process, into which they point.
+
+use crate::memory;
+use crate::modules::{Loaded, loaded, removals};
+use crate::openmp;
+use crate::process::with_spool;
+use crate::unwind::Tables;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Bytes of memory without which nobody looks at what libraries there are.
+const ROOM_TO_LOOK: usize = 2 << 20;
+
+static TABLES: AtomicPtr<Tables> = AtomicPtr::new(std::ptr::null_mut());
+
+/// What is known of them beside. Locked for moments only, and never while the loader is asked for something.
+struct State {
+    /// Threads that may be taking libraries out.
+    inside: u32,
+    /// How often anything has changed here.
+    changes: u64,
+    /// Tables that are put away until the last of those threads is done; null for none.
+    away: *mut Tables,
+    /// Libraries that had left the process when the tables, in force or away, were made.
+    removals: u64,
+}
+
+// SAFETY: tables are only read, and never freed.
+unsafe impl Send for State {}
+
+static STATE: Mutex<State> = Mutex::new(State {
+    inside: 0,
+    changes: 0,
+    away: std::ptr::null_mut(),
+    removals: 0,
+});
+
+/// Whether this is a child after `fork`, in which the lock may be held by a thread that is not there.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+fn state() -> MutexGuard<'static, State> {
+    let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
+    state.changes += 1;
+    state
+}
+
+/// The tables in force; none before recording begins, after it has ended, and while libraries may go.
+#[inline]
+pub fn tables() -> Option<&'static Tables> {
+    // SAFETY: null or a leaked box, which is never freed.
+    unsafe { TABLES.load(Ordering::Acquire).as_ref() }
+}
+
+/// Notes which libraries are loaded now.
+pub fn note_modules() -> Option<Vec<Loaded>> {
+    if !memory::room(ROOM_TO_LOOK) {
+        return None;
+    }
+    let modules = loaded();
+    let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
+    with_spool(|spool| {
+        spool.set_modules(&rows);
+        Some(())
+    });
+    openmp::note_runtimes(&modules);
+    Some(modules)
+}
+
+/// Tables of what is loaded now, and how many libraries had left.
+fn made() -> Option<(*mut Tables, u64)> {
+    let removals = removals();
+    let tables = Tables::new(&note_modules()?);
+    Some((Box::into_raw(Box::new(tables)), removals))
+}
+
+/// Notes libraries that were opened since the last look; unwinding into them works from now on.
+pub fn look_at_modules() {
+    // The old tables stay: a handler may be using them.
+    let Some((tables, removals)) = made() else {
+        return;
+    };
+    let mut state = state();
+    state.removals = removals;
+    if state.inside == 0 {
+        TABLES.store(tables, Ordering::Release);
+    } else {
+        state.away = tables;
+    }
+}
+
+/// Nothing is unwound from now on.
+pub fn end() {
+    let mut state = state();
+    state.away = std::ptr::null_mut();
+    TABLES.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+/// The same in a child after `fork`.
+pub fn leave_to_parent() {
+    LEFT.store(true, Ordering::Release);
+    TABLES.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+/// Runs `f`, which may take libraries out of the process: nothing is unwound until all threads that do so
+/// are done, and if some libraries have gone, tables are made anew.
+pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
+    if LEFT.load(Ordering::Acquire) {
+        return f();
+    }
+    enter();
+    let result = f();
+    leave();
+    result
+}
+
+fn enter() {
+    let mut state = state();
+    state.inside += 1;
+    let tables = TABLES.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    if !tables.is_null() {
+        state.away = tables;
+    }
+}
+
+fn leave() {
+    loop {
+        let (changes, tables, before) = {
+            let mut state = state();
+            if state.inside > 1 || state.away.is_null() {
+                state.inside -= 1;
+                return;
+            }
+            (state.changes, state.away, state.removals)
+        };
+        let now = if removals() == before {
+            Some((tables, before))
+        } else {
+            openmp::forget();
+            std::panic::catch_unwind(made).ok().flatten()
+        };
+        let mut state = state();
+        // Whoever came in between may have changed all of it.
+        if state.changes == changes + 1 {
+            let (tables, removals) = now.unwrap_or((std::ptr::null_mut(), 0));
+            (state.away, state.removals) = (std::ptr::null_mut(), removals);
+            state.inside -= 1;
+            TABLES.store(tables, Ordering::Release);
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn tables_are_back_when_the_last_is_done() {
+        look_at_modules();
+        assert!(tables().is_some());
+        let (entered, has_entered) = channel();
+        let (go, may_go) = channel::<()>();
+        let first = std::thread::spawn(move || {
+            while_modules_change(|| {
+                entered.send(()).expect("somebody waits");
+                may_go.recv().expect("somebody says so");
+            });
+        });
+        has_entered.recv().expect("the first one is inside");
+        while_modules_change(|| {
+            go.send(()).expect("the first one waits");
+            first.join().expect("a thread that ends");
+            assert!(tables().is_none(), "the second one is still inside");
+        });
+        assert!(tables().is_some());
+        while_modules_change(end);
+        assert!(tables().is_none(), "recording has ended meanwhile");
+    }
+}
