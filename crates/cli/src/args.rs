@@ -1,5 +1,6 @@
 //! The command line, defined once: parsing, help, man page and completions come from here.
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -42,6 +43,11 @@ pub enum Command {
     /// Find the root causes in recorded runs of one program.
     #[command(after_help = "Example:  headwater diagnose app.2 app.4 app.8 app.16")]
     Diagnose(DiagnoseArgs),
+    /// Answer another question about recorded runs, by a dataflow of passes.
+    #[command(
+        after_help = "Example:  headwater analyse mpi-profile app.16\n          headwater analyse communication app.16 --json\n          headwater analyse communication --flow=svg > flow.svg"
+    )]
+    Analyse(AnalyseArgs),
     /// Show the structure of a program: functions, loops, branches, calls.
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
@@ -117,6 +123,8 @@ pub enum Described {
     /// `diagnose` and `run`.
     #[value(alias = "run")]
     Diagnose,
+    /// `analyse`.
+    Analyse,
     /// `record`.
     Record,
     /// `structure`.
@@ -247,6 +255,49 @@ pub struct DiagnoseArgs {
     /// Diagnosis.
     #[command(flatten)]
     pub analysis: Analysis,
+}
+
+/// How a dataflow is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FlowFormat {
+    /// A line for each pass.
+    Text,
+    /// A drawing.
+    Svg,
+    /// As it is saved.
+    Json,
+}
+
+/// Arguments of `analyse`.
+#[derive(Debug, ClapArgs)]
+pub struct AnalyseArgs {
+    /// The question.
+    #[arg(value_parser = paradigms())]
+    pub paradigm: String,
+    /// Recorded runs; with several, the smallest or earliest first.
+    #[arg(required_unless_present = "flow")]
+    pub runs: Vec<PathBuf>,
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
+    /// Rows shown of each table.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
+    pub rows: usize,
+    /// Show the dataflow instead of running it.
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub flow: Option<FlowFormat>,
+    /// Loops nested deeper are merged.
+    #[arg(long, value_name = "DEPTH", default_value_t = 10)]
+    pub max_loop_depth: usize,
+    /// Colour.
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+/// The paradigms with what they answer.
+fn paradigms() -> PossibleValuesParser {
+    let known = headwater_passes::paradigm::ALL.iter();
+    PossibleValuesParser::new(known.map(|p| PossibleValue::new(p.name).help(p.about)))
 }
 
 /// Arguments of `structure`.

@@ -1,10 +1,10 @@
 //! Where results go: standard output, or a file that the user named.
 
-use crate::args::Json;
+use crate::args::{Color, Json};
 use crate::commands::{Failure, Outcome};
 use crate::exit;
 use serde::Serialize;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::Command;
 
@@ -60,6 +60,18 @@ pub fn write(path: &Path, text: &str) -> Outcome {
     let failed = |e| Failure::from(format!("cannot write {}: {e}", path.display()));
     std::fs::write(path, text).map_err(failed)?;
     Ok(exit::DONE)
+}
+
+impl Color {
+    /// Whether what goes to standard output is coloured.
+    pub fn wanted(self) -> bool {
+        let allowed = || std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => std::io::stdout().is_terminal() && allowed(),
+        }
+    }
 }
 
 impl Json {

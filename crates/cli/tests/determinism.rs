@@ -168,8 +168,13 @@ fn made_up(program: &Path, ranks: u32) -> Run {
 }
 
 fn diagnosis(dir: &Path, threads: &str, runs: &[&PathBuf], json: bool) -> String {
+    given(dir, threads, &["diagnose"], runs, json)
+}
+
+/// What a command gives about runs.
+fn given(dir: &Path, threads: &str, what: &[&str], runs: &[&PathBuf], json: bool) -> String {
     let mut command = headwater(dir);
-    command.env("RAYON_NUM_THREADS", threads).arg("diagnose");
+    command.env("RAYON_NUM_THREADS", threads).args(what);
     if json {
         command.arg("--json");
     }
@@ -204,6 +209,19 @@ fn the_same_runs_give_the_same_bytes() {
                 again == first,
                 "{threads} threads, {order:?}:\n{first}\n{again}"
             );
+        }
+    }
+    for paradigm in headwater_passes::paradigm::ALL {
+        let what = ["analyse", paradigm.name];
+        let taken = match paradigm.takes {
+            headwater_passes::paradigm::Takes::One => vec![a],
+            headwater_passes::paradigm::Takes::Two => vec![a, b],
+            headwater_passes::paradigm::Takes::Several => vec![a, b, c],
+        };
+        for json in [true, false] {
+            let first = given(dir.path(), "1", &what, &taken, json);
+            let again = given(dir.path(), "2", &what, &taken, json);
+            assert!(again == first, "{}:\n{first}\n{again}", paradigm.name);
         }
     }
 }

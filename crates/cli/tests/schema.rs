@@ -6,7 +6,14 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::{PROGRAM, built, collector, headwater, said};
 
-const DESCRIBED: [&str; 5] = ["diagnose", "record", "structure", "doctor", "link-flags"];
+const DESCRIBED: [&str; 6] = [
+    "diagnose",
+    "analyse",
+    "record",
+    "structure",
+    "doctor",
+    "link-flags",
+];
 
 fn page(command: &str) -> PathBuf {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
@@ -179,9 +186,14 @@ fn what_is_given_fits_its_schema() {
     );
     assert_eq!(said(&out), "", "no progress beside JSON");
     let launch = ["mpirun.openmpi", "--oversubscribe", "-n", "2", &program];
-    let out = run(&[&["record", "--json", "--"][..], &launch].concat());
+    let out = run(&[&["record", "-o", "p2", "--json", "--"][..], &launch].concat());
     let text = String::from_utf8_lossy(&out.stdout);
     let (own, told) = text.split_once('\n').expect("lines");
     assert_eq!(own, "value 49", "the program's output comes first");
     assert_fits("record", told);
+    for paradigm in headwater_passes::paradigm::ALL {
+        let out = run(&["analyse", paradigm.name, "--json", "p2", "p2"]
+            [..4 + usize::from(paradigm.takes == headwater_passes::paradigm::Takes::Two)]);
+        assert_fits("analyse", &String::from_utf8_lossy(&out.stdout));
+    }
 }

@@ -10,6 +10,8 @@
 //! The parallel view is not copied per rank (DESIGN, "Graph"): a vertex of it is the pair
 //! (vertex, rank), and its data are an entry of a sparse row.
 //!
+//! [`view`] makes flat graphs with attributes of both views of a run: what sets, passes and dataflows work on.
+//!
 //! This crate does no I/O. Give it whole inputs; what is odd in them (unknown modules, addresses in
 //! no function) becomes a vertex of its own, never an error.
 
@@ -24,6 +26,7 @@ mod stages;
 mod structures;
 mod threads;
 mod topdown;
+pub mod view;
 
 pub use columns::{RankRow, RankRows};
 pub use computation::{Computation, HotLines, Key, sum_rows};

@@ -12,6 +12,8 @@ use crate::threads::{self, ThreadView};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::diagnosis::Place;
 use headwater_model::run::{Context, CtxId, Run, Sample};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 
 /// The Program Abstraction Graph of several runs of one program.
 #[derive(Debug)]
@@ -105,6 +107,16 @@ impl Pag {
         self.top.call_path(&self.structures, v)
     }
 
+    /// The hottest source line of every vertex that has samples.
+    pub(crate) fn hottest_lines(&self) -> FxHashMap<VertexIx, u32> {
+        let mut most: FxHashMap<VertexIx, (u64, Reverse<u32>)> = FxHashMap::default();
+        for ((vertex, line), n) in &self.hot_lines {
+            let best = most.entry(*vertex).or_insert((*n, Reverse(*line)));
+            *best = (*best).max((*n, Reverse(*line)));
+        }
+        most.into_iter().map(|(v, (_, line))| (v, line.0)).collect()
+    }
+
     /// The source line of `v` with the most sampled CPU time; ties go to the smaller line.
     fn hot_line(&self, v: VertexIx) -> Option<u32> {
         let lines = self
@@ -112,7 +124,7 @@ impl Pag {
             .iter()
             .filter(|((vertex, _), _)| *vertex == v);
         lines
-            .map(|((_, line), n)| (*n, std::cmp::Reverse(*line)))
+            .map(|((_, line), n)| (*n, Reverse(*line)))
             .max()
             .map(|(_, line)| line.0)
     }

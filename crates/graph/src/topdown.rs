@@ -100,6 +100,39 @@ impl TopDown {
         children
     }
 
+    /// The place of every vertex in program order: the start-up, the tree from its root on with the vertices
+    /// of a function in their order, and the end.
+    pub fn program_order(&self) -> Vec<u32> {
+        let mut children = self.children();
+        let key = |v: &VertexIx| {
+            let vertex = self.get(*v);
+            let stage = match *v {
+                Self::STARTUP => 0,
+                Self::WINDDOWN => 2,
+                _ => 1,
+            };
+            (
+                stage,
+                vertex.module,
+                vertex.function,
+                vertex.psg,
+                vertex.address,
+                *v,
+            )
+        };
+        let mut order = vec![0; self.vertices.len()];
+        let mut open = vec![Self::ROOT];
+        let mut next = 0;
+        while let Some(v) = open.pop() {
+            order[v as usize] = next;
+            next += 1;
+            let inside = &mut children[v as usize];
+            inside.sort_unstable_by_key(key);
+            open.extend(inside.drain(..).rev());
+        }
+        order
+    }
+
     /// The deepest vertex around both.
     pub fn common_ancestor(&self, mut a: VertexIx, mut b: VertexIx) -> VertexIx {
         // Parents have smaller indices, so the larger index is never an ancestor of the other.

@@ -7,7 +7,8 @@
 //!   calls, message edges, collective waits and event windows, one row per (rank, thread, …);
 //! * [`psg::ModuleStructure`] — what an executable or library looks like: functions, loops,
 //!   branches, calls, with source lines (the Program Structure Graph of ScalAna, section III-A);
-//! * [`diagnosis::Diagnosis`] — the answer: causes, their price and their evidence.
+//! * [`diagnosis::Diagnosis`] — the answer: causes, their price and their evidence; [`report::Report`], that of
+//!   every other analysis: tables under headings.
 //!
 //! Units: times are nanoseconds in recorded integers (`*_ns`) and seconds in figures for people
 //! (`f64`); sizes are bytes; ranks are ranks of `MPI_COMM_WORLD`.
@@ -15,6 +16,7 @@
 pub mod diagnosis;
 pub mod psg;
 pub mod rank;
+pub mod report;
 pub mod run;
 pub mod words;
 

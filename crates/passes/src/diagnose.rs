@@ -3,6 +3,7 @@
 use crate::cause::Candidate;
 use crate::charge::{self, Proposal};
 use crate::marks;
+use crate::recorded::{self, RunError};
 use crate::scale::Scale;
 use crate::scaling::scaling_of;
 use crate::teams::Teams;
@@ -47,14 +48,9 @@ pub enum DiagnoseError {
     /// Nothing given.
     #[error("no run was given; name at least one recorded run")]
     NoRuns,
-    /// Nothing recorded.
-    #[error("run {0} holds no MPI activity; record it again and check that the program calls MPI")]
-    Empty(String),
-    /// A number of ranks that cannot be.
-    #[error(
-        "run {0} says that it had {1} ranks, which no run has; its header is damaged, so record it again"
-    )]
-    Ranks(String, u32),
+    /// A run that cannot be analysed by itself.
+    #[error(transparent)]
+    Run(#[from] RunError),
     /// Two runs with the same number of ranks.
     #[error("runs {0} and {1} both have {2} ranks; give one run for each scale")]
     SameScale(String, String, u32),
@@ -65,9 +61,6 @@ pub enum DiagnoseError {
     #[error("runs {0} and {1} are of different programs ({2} and {3}); give runs of one program")]
     DifferentPrograms(String, String, String, String),
 }
-
-/// More ranks than any machine runs; a larger number is a damaged file, not something to allocate.
-const MOST_RANKS: u32 = 1 << 24;
 
 /// Checks that the runs belong together.
 fn check(runs: &[Run]) -> Result<(), DiagnoseError> {
@@ -91,12 +84,7 @@ fn check(runs: &[Run]) -> Result<(), DiagnoseError> {
     };
     for run in runs {
         let name = |r: &Run| r.header.name.clone();
-        if run.ranks.is_empty() || run.segments.is_empty() && run.calls.is_empty() {
-            return Err(DiagnoseError::Empty(name(run)));
-        }
-        if !(1..=MOST_RANKS).contains(&run.header.ranks) {
-            return Err(DiagnoseError::Ranks(name(run), run.header.ranks));
-        }
+        recorded::check(run)?;
         if base(run) != base(first) {
             return Err(DiagnoseError::DifferentPrograms(
                 name(first),

@@ -19,6 +19,7 @@
 //! not cover, `workers` brings causes to where threads work for a rank, `placement` says when it may be the
 //! core or node that is slow.
 
+pub mod algorithm;
 mod allocator;
 mod apart;
 mod backtrack;
@@ -32,6 +33,7 @@ mod delay;
 mod diagnose;
 mod efficiency;
 mod fit;
+pub mod flow;
 mod held;
 mod imbalance;
 mod inclusive;
@@ -39,16 +41,20 @@ mod lock_contention;
 mod marks;
 mod moving;
 mod outside;
+pub mod paradigm;
+pub mod pass;
 mod path;
 mod phases;
 mod placement;
 mod preempt;
 mod program_place;
+mod recorded;
 mod replay;
 mod scale;
 mod scaling;
 mod segments;
 mod serial;
+pub mod set;
 mod stats;
 mod teams;
 mod teller;
@@ -62,3 +68,4 @@ mod work;
 mod workers;
 
 pub use diagnose::{DiagnoseError, Options, diagnose};
+pub use recorded::{Recorded, RunError};

@@ -3,7 +3,9 @@
 mod support;
 
 use headwater_model::run::*;
-use headwater_passes::{DiagnoseError, Options, diagnose};
+use headwater_passes::flow::{Cache, Runner};
+use headwater_passes::paradigm::{self, Takes};
+use headwater_passes::{DiagnoseError, Options, Recorded, RunError, diagnose};
 use support::{piece, run, structure};
 
 /// Numbers that look drawn; the same ones each time.
@@ -196,6 +198,13 @@ fn tables_that_contradict_each_other_are_no_panic() {
             damage(&mut runs[which], &mut draw);
         }
         // Whether there is an answer does not matter here.
+        if let Ok(recorded) = Recorded::join(runs.to_vec(), structure(5)) {
+            let cache = Cache::default();
+            for paradigm in paradigm::ALL {
+                let n = if paradigm.takes == Takes::One { 1 } else { 2 };
+                let _ = paradigm.run(&recorded[..n], &Runner::quiet(&cache));
+            }
+        }
         let _ = diagnose(runs.into(), structure(5), &Options::default());
     }
 }
@@ -206,6 +215,7 @@ fn a_number_of_ranks_that_no_machine_has_is_refused() {
         let mut odd = whole(2);
         odd.header.ranks = ranks;
         let refused = diagnose(vec![odd], structure(5), &Options::default());
-        assert!(matches!(refused, Err(DiagnoseError::Ranks(_, n)) if n == ranks));
+        let ours = |e: &DiagnoseError| matches!(e, DiagnoseError::Run(RunError::Ranks(_, n)) if *n == ranks);
+        assert!(refused.as_ref().is_err_and(ours));
     }
 }

@@ -1,7 +1,7 @@
 //! `diagnose`: runs to causes.
 
 use super::Outcome;
-use crate::args::{Analysis, Color, DiagnoseArgs, Kind};
+use crate::args::{Analysis, DiagnoseArgs, Kind};
 use crate::exit;
 use crate::output::{self, print};
 use crate::progress::Progress;
@@ -14,24 +14,25 @@ use headwater_model::run::{Module, Run};
 use headwater_report::{TextOptions, json, text};
 use headwater_structure::{Cache, Options};
 use rayon::prelude::*;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// `headwater diagnose`.
 pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
     let progress = Progress::new(quiet, args.analysis.json.wanted());
-    let stage = progress.stage("reading the runs", args.runs.len());
-    let runs: Result<Vec<Run>, String> = args
-        .runs
-        .par_iter()
+    let runs = open(&args.runs, progress)?;
+    report(runs, &args.analysis, progress)
+}
+
+/// Reads recorded runs, in the order given.
+pub fn open(dirs: &[PathBuf], progress: Progress) -> Result<Vec<Run>, String> {
+    let stage = progress.stage("reading the runs", dirs.len());
+    dirs.par_iter()
         .map(|dir| {
             let run = open_run(dir).map_err(|e| e.to_string());
             stage.step();
             run
         })
-        .collect();
-    drop(stage);
-    report(runs?, &args.analysis, progress)
+        .collect()
 }
 
 /// Where analysed modules are kept.
@@ -45,7 +46,7 @@ pub fn cache_dir() -> Option<PathBuf> {
 }
 
 /// Structures of the modules that the runs touched, without those of language runtimes.
-fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Structures {
+pub fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Structures {
     let mut touched: Vec<Module> = Vec::new();
     for run in runs {
         let mut seen = vec![false; run.modules.len()];
@@ -115,12 +116,7 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
     if analysis.json.wanted() {
         analysis.json.give(&json(&diagnosis))?;
     } else {
-        let terminal = std::io::stdout().is_terminal();
-        let color = match analysis.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
-        };
+        let color = analysis.color.wanted();
         let width = output::width().clamp(60, 200);
         print(&text(
             &diagnosis,

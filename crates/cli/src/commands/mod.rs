@@ -1,6 +1,7 @@
 //! Commands, each in its file. A command returns its exit code, or the one line that says what is
 //! wrong and what to do, with the code to end with.
 
+mod analyse;
 mod diagnose;
 mod doctor;
 mod link_flags;
@@ -42,6 +43,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Record(args) => record::command(&args, quiet),
         Command::Exec(args) => record::exec(&args),
         Command::Diagnose(args) => diagnose::command(&args, quiet),
+        Command::Analyse(args) => analyse::command(&args, quiet),
         Command::Structure(args) => structure::command(&args, quiet),
         Command::LinkFlags(args) => link_flags::command(&args),
         Command::Doctor(args) => doctor::command(&args),

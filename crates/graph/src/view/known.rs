@@ -1,0 +1,116 @@
+//! The words and units that columns of views have: types and kinds of edges, units of attributes.
+
+/// Label of an edge (PerFlow, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum EdgeType {
+    /// Within a function.
+    IntraProcedural,
+    /// From one function into another.
+    InterProcedural,
+    /// Between threads of a rank.
+    InterThread,
+    /// Between ranks.
+    InterProcess,
+}
+
+impl EdgeType {
+    /// The words, in the order of the codes.
+    pub const WORDS: [&str; 4] = [
+        "intra-procedural",
+        "inter-procedural",
+        "inter-thread",
+        "inter-process",
+    ];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+}
+
+/// What goes along an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum EdgeKind {
+    /// What is around a vertex holds it.
+    Contains,
+    /// A call enters a function.
+    Call,
+    /// Program order into a loop or branch.
+    ControlFlow,
+    /// Program order into anything else.
+    DataFlow,
+    /// Messages.
+    PointToPoint,
+    /// A receiver that lets its sender go on.
+    LateReceiver,
+    /// A collective's last rank lets the others go on.
+    Collective,
+    /// A team of threads begins.
+    Begin,
+    /// A holder lets a waiting thread go on, by what was waited for.
+    Mutex,
+    /// As above, a read-write lock to read.
+    ReadLock,
+    /// As above, a read-write lock to write.
+    WriteLock,
+    /// As above, a spin lock.
+    SpinLock,
+    /// As above, OpenMP's locks, critical sections and atomic regions.
+    Critical,
+    /// As above, a condition variable.
+    Condition,
+    /// As above, a semaphore.
+    Semaphore,
+    /// As above, a thread's end.
+    Join,
+    /// As above, OpenMP tasks.
+    Tasks,
+    /// As above, its turn in an ordered loop.
+    Ordered,
+    /// As above, the kernel's own lock.
+    Futex,
+}
+
+impl EdgeKind {
+    /// The words, in the order of the codes.
+    pub const WORDS: [&str; 19] = [
+        "contains",
+        "call",
+        "control-flow",
+        "data-flow",
+        "point-to-point",
+        "late-receiver",
+        "collective",
+        "begin",
+        "mutex",
+        "read-lock",
+        "write-lock",
+        "spin-lock",
+        "critical",
+        "condition",
+        "semaphore",
+        "join",
+        "tasks",
+        "ordered",
+        "futex",
+    ];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+}
+
+/// Unit of an attribute, where it has one: `s`, `B`, `1` for a count.
+pub fn unit(attribute: &str) -> Option<&'static str> {
+    Some(match attribute {
+        "time" | "total" | "busy" | "blocked" | "runq" | "mpi" | "workers" | "wait" | "longest"
+        | "before" | "wall" | "cpu" | "startup" | "late_sender" | "late_receiver" | "excess"
+        | "load_before" | "waiting" | "calls" | "message_size" | "transfer" => "s",
+        "bytes" | "sent" => "B",
+        "count" | "samples" | "ranks" => "1",
+        _ => return None,
+    })
+}

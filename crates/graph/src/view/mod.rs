@@ -1,0 +1,91 @@
+//! One run as a flat attributed graph: numbered vertices and edges with columns (PerFlow, section 3).
+//!
+//! A [`View`] is what sets are sets of. Its vertices and edges are tables, its ends two arrays; figures over
+//! ranks stay available as rows ([`View::rows`]), and what belongs to neither a vertex nor an edge stands in
+//! tables beside it. Views are shared and never change: a new metric makes a new view that shares the rest, and
+//! elements of both can still be put together, as they have the same [`Adjacency`].
+
+mod adjacency;
+mod column;
+mod known;
+mod parallel;
+mod top_down;
+mod waits;
+
+pub use adjacency::Adjacency;
+pub use column::{Cell, Column, Table, Words};
+pub use known::{EdgeKind, EdgeType, unit};
+pub use parallel::parallel;
+pub use top_down::top_down;
+
+use crate::columns::RankRows;
+use headwater_model::run::Header;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the vertices of a view stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ViewKind {
+    /// Places in the program, summed up over ranks.
+    TopDown,
+    /// Places on single ranks or threads.
+    Parallel,
+    /// What an analysis made.
+    #[default]
+    Made,
+}
+
+impl ViewKind {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::TopDown => "top-down view",
+            Self::Parallel => "parallel view",
+            Self::Made => "made view",
+        }
+    }
+}
+
+/// A graph with attributes. See [`top_down`] and [`parallel`] for the columns.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// What the vertices are.
+    pub kind: ViewKind,
+    /// The run that it shows.
+    pub header: Arc<Header>,
+    /// Who is joined with whom.
+    pub graph: Arc<Adjacency>,
+    /// Attributes of vertices.
+    pub vertices: Table,
+    /// Attributes of edges.
+    pub edges: Table,
+    /// Metrics over ranks, by vertex; a vertex of the parallel view is on one rank and has none.
+    pub rows: BTreeMap<String, Arc<RankRows>>,
+    /// What is neither of a vertex nor of an edge: `ranks`, and in a top-down view `sizes` and `peers`.
+    pub tables: BTreeMap<&'static str, Arc<Table>>,
+}
+
+impl View {
+    /// A view of vertices and edges with given attributes; `None` if an edge ends at a vertex that is not
+    /// there, or ends and attributes of edges are not of one length.
+    pub fn made(vertices: Table, src: Vec<u32>, dst: Vec<u32>, edges: Table) -> Option<Self> {
+        let whole = src.len() == edges.len();
+        let graph = Adjacency::new(vertices.len(), src, dst).filter(|_| whole)?;
+        Some(Self {
+            graph: Arc::new(graph),
+            vertices,
+            edges,
+            ..Self::default()
+        })
+    }
+
+    /// Whether both have the same vertices and edges, so that their elements can be put together.
+    pub fn shares_graph(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.graph, &other.graph)
+    }
+
+    /// A table that stands beside the graph.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.get(name).map(|t| &**t)
+    }
+}

@@ -1,0 +1,458 @@
+//! The parallel view of one run (PerFlow, section 3.4): a vertex for each place on each rank and thread.
+//!
+//! A *flow* is what one rank, or one thread that calls no MPI, does in program order: from an MPI call
+//! through the computation that follows it to the next one. Flows are joined by messages, by collectives (from
+//! the rank that was last to those that waited for it), by teams that begin and by locks that are passed on.
+//! Edges point the way that time goes: from what is done first, or let the other go on.
+//!
+//! Vertices have the columns of the top-down view, `total` and `before` left out, for their rank alone, and
+//! `vertex` (the place there), `rank` and `thread` besides; they stand by rank, thread and program order. Columns
+//! of edges: `type` and `kind` (see [`EdgeType`], [`EdgeKind`]), `back` (1 where a flow goes back in a loop),
+//! `count`, `bytes`, `time` (computing on the way into a call), `wait` (what the later end waited),
+//! `late_sender` and `late_receiver`; what an edge has no such thing of is missing.
+
+use super::column::{Column, Table};
+use super::known::{EdgeKind, EdgeType};
+use super::waits::scaled;
+use super::{Adjacency, View, ViewKind};
+use crate::pag::{Pag, RunView};
+use crate::topdown::{TopDown, VertexIx};
+use headwater_model::psg::VertexKind;
+use headwater_model::run::{Run, WaitKind};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Place of a vertex: rank, thread, program order.
+type Spot = (u32, u16, u32);
+
+/// One edge before the columns are made.
+struct Edge {
+    src: u32,
+    dst: u32,
+    kind: EdgeKind,
+    label: EdgeType,
+    back: bool,
+    count: u64,
+    bytes: Option<u64>,
+    time: Option<f64>,
+    late_sender: Option<f64>,
+    late_receiver: Option<f64>,
+}
+
+impl Edge {
+    fn new(src: u32, dst: u32, label: EdgeType, kind: EdgeKind, count: u64) -> Self {
+        Self {
+            src,
+            dst,
+            kind,
+            label,
+            back: false,
+            count,
+            bytes: None,
+            time: None,
+            late_sender: None,
+            late_receiver: None,
+        }
+    }
+}
+
+struct Builder<'a> {
+    pag: &'a Pag,
+    view: &'a RunView,
+    /// Program order by vertex, and back.
+    order: Vec<u32>,
+    vertex: Vec<VertexIx>,
+    spots: Vec<Spot>,
+    edges: Vec<Edge>,
+}
+
+impl Builder<'_> {
+    fn spot(&self, rank: u32, thread: u16, v: VertexIx) -> Option<Spot> {
+        let order = *self.order.get(v as usize)?;
+        (rank < self.view.ranks).then_some((rank, thread, order))
+    }
+
+    fn at(&self, rank: u32, thread: u16, v: VertexIx) -> Option<u32> {
+        let spot = self.spot(rank, thread, v)?;
+        self.spots.binary_search(&spot).ok().map(|i| i as u32)
+    }
+
+    /// Threads that call MPI share the flow of their rank.
+    fn flow(&self, rank: u32, thread: u16) -> u16 {
+        if self.view.threads.calls_mpi(rank, thread) {
+            0
+        } else {
+            thread
+        }
+    }
+
+    fn collect_spots(&mut self) {
+        let data = &self.view.computation;
+        let mut spots: Vec<Spot> = Vec::new();
+        let mut add = |spot: Option<Spot>| spots.extend(spot);
+        for (key, of) in (0..).zip(&data.keys) {
+            for row in data.busy.row(key).into_iter().chain(data.runq.row(key)) {
+                row.iter()
+                    .filter(|(_, value)| *value > 0.0)
+                    .for_each(|(rank, _)| add(self.spot(rank, 0, of.vertex)));
+            }
+        }
+        for v in self.view.mpi.keys() {
+            let row = self.view.mpi.row(v).into_iter();
+            row.flat_map(|r| r.iter())
+                .for_each(|(rank, _)| add(self.spot(rank, 0, v)));
+        }
+        let links = &self.view.parallel;
+        for f in &links.flows {
+            add(f.from.and_then(|v| self.spot(f.rank, 0, v)));
+            add(f.to.and_then(|v| self.spot(f.rank, 0, v)));
+        }
+        for m in &links.messages {
+            add(self.spot(m.src, 0, m.send));
+            add(self.spot(m.dst, 0, m.recv));
+            add(self.spot(m.dst, 0, m.post));
+        }
+        for c in &links.collectives {
+            add(self.spot(c.rank, 0, c.vertex));
+        }
+        for e in &links.threads {
+            add(self.spot(e.rank, self.flow(e.rank, e.thread), e.at));
+            if let (Some(holder), Some(on)) = (e.holder, e.on) {
+                add(self.spot(e.rank, self.flow(e.rank, holder), on));
+            }
+        }
+        for t in &links.teams {
+            add(self.spot(t.rank, 0, t.team));
+        }
+        for t in &self.view.threads.times {
+            add(self.spot(t.rank, self.flow(t.rank, t.thread), t.vertex));
+        }
+        spots.sort_unstable();
+        spots.dedup();
+        self.spots = spots;
+    }
+
+    fn is_control(&self, v: VertexIx) -> bool {
+        let kind = self.pag.top.get(v).kind;
+        kind.is_loop() || kind == VertexKind::Branch
+    }
+
+    /// An edge of program order within a flow.
+    fn step(&self, src: u32, dst: u32) -> Edge {
+        let vertex = |i: u32| {
+            let order = self.spots.get(i as usize).map_or(0, |s| s.2);
+            self.vertex.get(order as usize).copied().unwrap_or(0)
+        };
+        let (a, b) = (self.pag.top.get(vertex(src)), self.pag.top.get(vertex(dst)));
+        let label = if (a.module, a.function) == (b.module, b.function) {
+            EdgeType::IntraProcedural
+        } else {
+            EdgeType::InterProcedural
+        };
+        let kind = if self.is_control(vertex(dst)) {
+            EdgeKind::ControlFlow
+        } else {
+            EdgeKind::DataFlow
+        };
+        Edge {
+            back: dst <= src,
+            ..Edge::new(src, dst, label, kind, 0)
+        }
+    }
+
+    /// From every MPI call through what follows it in program order to the next ones.
+    fn flows(&mut self) {
+        // Computation by rank and the MPI call before it; `u32::MAX` stands for the start.
+        let mut after: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+        let data = &self.view.computation;
+        let mut last_after: Option<(headwater_model::run::CtxId, Option<u32>)> = None;
+        for (key, of) in (0..).zip(&data.keys) {
+            let call = match last_after {
+                Some((ctx, call)) if ctx == of.after => call,
+                _ => self.view.vertex(of.after),
+            };
+            last_after = Some((of.after, call));
+            let Some(row) = data.busy.row(key) else {
+                continue;
+            };
+            for (rank, _) in row.iter().filter(|r| r.1 > 0.0) {
+                let begin = call.and_then(|c| self.at(rank, 0, c));
+                if let (Some(at), begin) = (self.at(rank, 0, of.vertex), begin.unwrap_or(u32::MAX))
+                {
+                    after.entry((rank, begin)).or_default().push(at);
+                }
+            }
+        }
+        // Rows of one rank, ends and thread; threads are put together here.
+        let mut next: FxHashMap<(u32, u32), BTreeMap<u32, (u64, f64)>> = FxHashMap::default();
+        for f in &self.view.parallel.flows {
+            let from = f.from.and_then(|v| self.at(f.rank, 0, v));
+            let Some(to) = f.to.and_then(|v| self.at(f.rank, 0, v)) else {
+                continue;
+            };
+            let begin = (f.rank, from.unwrap_or(u32::MAX));
+            let sum = next.entry(begin).or_default().entry(to).or_default();
+            (sum.0, sum.1) = (sum.0 + f.count, sum.1 + f.busy);
+            after.entry(begin).or_default();
+        }
+        let mut begins: Vec<((u32, u32), Vec<u32>)> = after.into_iter().collect();
+        begins.sort_unstable_by_key(|b| b.0);
+        let mut sums: BTreeMap<(u32, u32), (u64, f64)> = BTreeMap::new();
+        for (begin, mut through) in begins {
+            through.sort_unstable();
+            through.dedup();
+            let call = begin.1;
+            through.retain(|v| *v != call);
+            // What stands before the call is done after it by going back in a loop.
+            let split = through.partition_point(|v| call != u32::MAX && *v < call);
+            through.rotate_left(split);
+            let to = next.remove(&begin).unwrap_or_default();
+            let count: u64 = to.values().map(|t| t.0).sum();
+            let mut here = (call != u32::MAX).then_some(call);
+            for v in through {
+                if let Some(from) = here {
+                    sums.entry((from, v)).or_default().0 += count;
+                }
+                here = Some(v);
+            }
+            for (to, (count, busy)) in to {
+                if let Some(from) = here {
+                    let sum = sums.entry((from, to)).or_default();
+                    (sum.0, sum.1) = (sum.0 + count, sum.1 + busy);
+                }
+            }
+        }
+        for ((src, dst), (count, busy)) in sums {
+            self.edges.push(Edge {
+                count,
+                time: (busy > 0.0).then_some(busy),
+                ..self.step(src, dst)
+            });
+        }
+    }
+
+    /// Program order of threads that call no MPI, and where their teams begin.
+    fn threads(&mut self) {
+        let mut edges = Vec::new();
+        for i in 1..self.spots.len() {
+            let (a, b) = (self.spots[i - 1], self.spots[i]);
+            if (a.0, a.1) == (b.0, b.1) && a.1 > 0 {
+                edges.push(Edge {
+                    count: 1,
+                    ..self.step(i as u32 - 1, i as u32)
+                });
+            }
+        }
+        let mut teams: Vec<(u32, u16, VertexIx, u64)> = (self.view.parallel.teams.iter())
+            .filter(|t| self.flow(t.rank, t.thread) > 0)
+            .map(|t| (t.rank, t.thread, t.team, t.count))
+            .collect();
+        teams.sort_unstable();
+        teams.dedup_by_key(|t| (t.0, t.1, t.2));
+        for (rank, thread, team, count) in teams {
+            let begin = self.spots.partition_point(|s| (s.0, s.1) < (rank, thread));
+            let own = self.spots[begin..].iter().zip(begin as u32..);
+            let mut own = own.take_while(|(s, _)| (s.0, s.1) == (rank, thread));
+            let inside = |order: u32| {
+                let v = self.vertex.get(order as usize);
+                v.is_some_and(|v| self.pag.top.contains(team, *v))
+            };
+            let first = own.find(|(s, _)| inside(s.2));
+            if let (Some(src), Some((_, dst))) = (self.at(rank, 0, team), first) {
+                let label = EdgeType::InterThread;
+                edges.push(Edge::new(src, dst, label, EdgeKind::Begin, count));
+            }
+        }
+        for e in &self.view.parallel.threads {
+            let (Some(holder), Some(on)) = (e.holder, e.on) else {
+                continue;
+            };
+            let src = self.at(e.rank, self.flow(e.rank, holder), on);
+            let dst = self.at(e.rank, self.flow(e.rank, e.thread), e.at);
+            if let (Some(src), Some(dst)) = (src, dst) {
+                edges.push(Edge {
+                    late_sender: Some(e.wait),
+                    ..Edge::new(src, dst, EdgeType::InterThread, wait_kind(e.kind), e.count)
+                });
+            }
+        }
+        self.edges.extend(edges);
+    }
+
+    /// Messages and collectives.
+    fn ranks(&mut self, run: &Run) {
+        let mut edges = Vec::new();
+        for s in scaled(run, self.view) {
+            let at = |(v, rank): (VertexIx, u32)| self.at(rank, 0, v);
+            let (Some(src), Some(dst), Some(post)) = (at(s.from), at(s.to), at(s.post)) else {
+                continue;
+            };
+            if s.collective && src == dst {
+                continue;
+            }
+            let kind = if s.collective {
+                EdgeKind::Collective
+            } else {
+                EdgeKind::PointToPoint
+            };
+            edges.push(Edge {
+                bytes: (!s.collective).then_some(s.bytes),
+                late_sender: Some(s.late_sender),
+                late_receiver: (!s.collective).then_some(s.late_receiver),
+                ..Edge::new(src, dst, EdgeType::InterProcess, kind, s.count)
+            });
+            if s.late_receiver > 0.0 {
+                edges.push(Edge {
+                    late_receiver: Some(s.late_receiver),
+                    ..Edge::new(
+                        post,
+                        src,
+                        EdgeType::InterProcess,
+                        EdgeKind::LateReceiver,
+                        s.count,
+                    )
+                });
+            }
+        }
+        self.edges.extend(edges);
+    }
+
+    fn edge_table(&self) -> Table {
+        let of = |figure: fn(&Edge) -> Option<f64>| Column::numbers(self.edges.iter().map(figure));
+        let types = self.edges.iter().map(|e| Some(e.label as i32));
+        let kinds = self.edges.iter().map(|e| Some(e.kind as i32));
+        Table::new(self.edges.len())
+            .with("type", Column::coded(&EdgeType::WORDS, types))
+            .with("kind", Column::coded(&EdgeKind::WORDS, kinds))
+            .with("back", of(|e| Some(f64::from(u8::from(e.back)))))
+            .with("count", of(|e| Some(e.count as f64)))
+            .with("bytes", of(|e| e.bytes.map(|b| b as f64)))
+            .with("time", of(|e| e.time))
+            .with(
+                "wait",
+                of(|e| match e.kind {
+                    EdgeKind::LateReceiver => e.late_receiver,
+                    _ => e.late_sender,
+                }),
+            )
+            .with("late_sender", of(|e| e.late_sender))
+            .with("late_receiver", of(|e| e.late_receiver))
+    }
+
+    /// Figures of the vertices, one row each.
+    fn vertex_table(&self, top: &View) -> Table {
+        let of_spot: Vec<VertexIx> = (self.spots.iter())
+            .map(|s| self.vertex.get(s.2 as usize).copied().unwrap_or(0))
+            .collect();
+        let mut out = Table::new(self.spots.len());
+        for (name, column) in top.vertices.columns() {
+            if matches!(name, "total" | "before" | "parent") || top.rows.contains_key(name) {
+                continue;
+            }
+            out.set(name, column.take(&of_spot));
+        }
+        out.set(
+            "vertex",
+            Column::known(of_spot.iter().map(|v| f64::from(*v)).collect()),
+        );
+        let ids = |get: fn(&Spot) -> f64| Column::known(self.spots.iter().map(get).collect());
+        out.set("rank", ids(|s| f64::from(s.0)));
+        out.set("thread", ids(|s| f64::from(s.1)));
+        // What threads spend that call no MPI, by spot.
+        let mut worked: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
+        for t in &self.view.threads.times {
+            let thread = self.flow(t.rank, t.thread);
+            if let Some(at) = self.at(t.rank, thread, t.vertex).filter(|_| thread > 0) {
+                let sum = worked.entry(at).or_default();
+                (sum.0, sum.1) = (sum.0 + t.cpu, sum.1 + t.blocked);
+            }
+        }
+        let mut waited: FxHashMap<u32, f64> = FxHashMap::default();
+        for e in &self.view.parallel.threads {
+            if let Some(at) = self.at(e.rank, self.flow(e.rank, e.thread), e.at) {
+                *waited.entry(at).or_default() += e.wait;
+            }
+        }
+        for name in top.vertices.names() {
+            let Some(rows) = top.rows.get(name).filter(|_| name != "before") else {
+                continue;
+            };
+            let counts = matches!(name, "count" | "bytes" | "sent" | "longest");
+            let values = (0..).zip(&self.spots).zip(&of_spot).map(|((i, spot), v)| {
+                let row = rows.row(*v).filter(|_| spot.1 == 0);
+                let own = row.map_or(0.0, |r| r.at(spot.0));
+                let (cpu, blocked) = worked.get(&i).copied().unwrap_or_default();
+                let calls = self.pag.top.get(*v).kind == VertexKind::MpiCall;
+                match name {
+                    _ if counts && !calls => None,
+                    // Threads have vertices of their own here.
+                    "time" => {
+                        let rows = top.rows.get("workers").and_then(|w| w.row(*v));
+                        let others = rows.filter(|_| spot.1 == 0).map_or(0.0, |r| r.at(spot.0));
+                        Some((own - others).max(0.0) + cpu)
+                    }
+                    "workers" => Some(cpu),
+                    "blocked" => Some(own + blocked),
+                    "wait" => Some(own + waited.get(&i).copied().unwrap_or(0.0)),
+                    _ => Some(own),
+                }
+            });
+            out.set(name, Column::numbers(values));
+        }
+        out
+    }
+}
+
+fn wait_kind(kind: WaitKind) -> EdgeKind {
+    match kind {
+        WaitKind::Mutex => EdgeKind::Mutex,
+        WaitKind::ReadLock => EdgeKind::ReadLock,
+        WaitKind::WriteLock => EdgeKind::WriteLock,
+        WaitKind::SpinLock => EdgeKind::SpinLock,
+        WaitKind::Critical => EdgeKind::Critical,
+        WaitKind::Condition => EdgeKind::Condition,
+        WaitKind::Semaphore => EdgeKind::Semaphore,
+        WaitKind::Join => EdgeKind::Join,
+        WaitKind::Tasks => EdgeKind::Tasks,
+        WaitKind::Ordered => EdgeKind::Ordered,
+        WaitKind::Futex => EdgeKind::Futex,
+    }
+}
+
+/// The parallel view of run `index` of a graph; `run` is that run as it was recorded, `top` its top-down
+/// view. The view of a run that the graph does not have is empty.
+pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
+    let mut this = top.clone();
+    this.kind = ViewKind::Parallel;
+    let Some(view) = pag.runs.get(index) else {
+        this.graph = Arc::default();
+        (this.vertices, this.edges) = (Table::new(0), Table::new(0));
+        return this;
+    };
+    let order = pag.top.program_order();
+    let mut vertex = vec![TopDown::ROOT; order.len()];
+    for (v, at) in (0..).zip(&order) {
+        vertex[*at as usize] = v;
+    }
+    let mut builder = Builder {
+        pag,
+        view,
+        order,
+        vertex,
+        spots: Vec::new(),
+        edges: Vec::new(),
+    };
+    builder.collect_spots();
+    builder.flows();
+    builder.threads();
+    builder.ranks(run);
+    let src = builder.edges.iter().map(|e| e.src).collect();
+    let dst = builder.edges.iter().map(|e| e.dst).collect();
+    let graph = Adjacency::new(builder.spots.len(), src, dst).unwrap_or_default();
+    this.graph = Arc::new(graph);
+    this.vertices = builder.vertex_table(top);
+    this.edges = builder.edge_table();
+    this.rows = BTreeMap::new();
+    this
+}

@@ -1,0 +1,446 @@
+//! The top-down view of one run with its figures (PerFlow, section 3.4): a tree of places.
+//!
+//! | column | what it is |
+//! | --- | --- |
+//! | `name`, `type` | callee or function, and the vertex kind (`function`, `loop`, `mpi-call` …) |
+//! | `file`, `first_line`, `last_line`, `line` | source lines; `line` is the hottest |
+//! | `module`, `function`, `parent`, `depth` | where it stands |
+//! | `site` | number of the place in the program: several ways that lead to one place share it |
+//! | `class` | of an MPI call: `point-to-point`, `collective`, `wait`, `one-sided`, `start-or-end` or `other` |
+//! | `time` | own seconds without the vertices inside, all ranks and threads: `busy + mpi + workers` |
+//! | `total` | the same with what is inside |
+//! | `busy`, `blocked`, `runq` | computing (CPU and asleep), asleep of that, ready without a core (not in `busy`) |
+//! | `mpi`, `wait`, `longest` | inside MPI, waiting of that, the longest single call |
+//! | `workers` | CPU seconds of threads that call no MPI |
+//! | `before` | seconds computed on the way to this MPI call |
+//! | `count`, `bytes`, `sent` | MPI calls, their bytes, and of these what the rank sent |
+//! | counters | as the run names them |
+//!
+//! Metrics have a row over ranks each. A vertex that is no MPI call has no `count`, and one that nobody
+//! sampled has zero seconds: that is measured.
+
+use super::column::{Column, Table};
+use super::known::{EdgeKind, EdgeType};
+use super::waits;
+use super::{Adjacency, View, ViewKind};
+use crate::columns::RankRows;
+use crate::pag::{Pag, RunView};
+use crate::topdown::{TopDown, VertexIx};
+use headwater_model::psg::VertexKind;
+use headwater_model::run::{MpiCalls, Run};
+use headwater_mpi_abi as abi;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const NANO: f64 = 1e-9;
+
+/// The word for a vertex kind, as it serialises.
+pub(crate) fn kind_word(kind: VertexKind) -> &'static str {
+    use VertexKind::*;
+    match kind {
+        Function => "function",
+        Inlined => "inlined",
+        Loop => "loop",
+        IrreducibleLoop => "irreducible-loop",
+        Branch => "branch",
+        Call => "call",
+        MpiCall => "mpi-call",
+        ExternalCall => "external-call",
+        IndirectCall => "indirect-call",
+        RecursiveCall => "recursive-call",
+        ThreadCall => "thread-call",
+        LockCall => "lock-call",
+        Comp => "comp",
+    }
+}
+
+/// Whether bytes counted for a call of a function leave the rank.
+pub(crate) fn sends(function: &str) -> bool {
+    use abi::Class::*;
+    abi::by_name(function).is_some_and(|f| {
+        matches!(f.class, Send | SendRecv | Start) || f.is_collective() && f.class != Barrier
+    })
+}
+
+/// The top-down view of run `index` of a graph; `run` is that run as it was recorded.
+///
+/// The view of a run that the graph does not have is empty.
+pub fn top_down(pag: &Pag, run: &Run, index: usize) -> View {
+    let n = pag.top.vertices.len();
+    let mut vertices = places(pag);
+    let mut rows = BTreeMap::new();
+    if let Some(view) = pag.runs.get(index) {
+        metrics(run, view, n, &mut vertices, &mut rows);
+    }
+    total(pag, &mut vertices);
+    let (graph, edges) = tree(pag);
+    let mut tables: BTreeMap<&'static str, Arc<Table>> = BTreeMap::new();
+    tables.insert("ranks", Arc::new(ranks(run)));
+    if let Some(view) = pag.runs.get(index) {
+        tables.insert("sizes", Arc::new(sizes(run, view)));
+        tables.insert("peers", Arc::new(peers(run, view)));
+    }
+    View {
+        kind: ViewKind::TopDown,
+        header: Arc::new(run.header.clone()),
+        graph: Arc::new(graph),
+        vertices,
+        edges,
+        rows,
+        tables,
+    }
+}
+
+/// What every vertex is and where it stands.
+fn places(pag: &Pag) -> Table {
+    let all = 0..pag.top.vertices.len() as VertexIx;
+    let hot = pag.hottest_lines();
+    let places: Vec<_> = (all.clone())
+        .map(|v| pag.top.place(&pag.structures, v))
+        .collect();
+    let vertex = |v: VertexIx| pag.top.get(v);
+    let line = |line: u32| (line > 0).then_some(f64::from(line));
+    let mut depth = vec![0.0; places.len()];
+    for v in 1..places.len() {
+        depth[v] = 1.0 + depth[vertex(v as VertexIx).parent.unwrap_or(0) as usize];
+    }
+    let word = |w: &str| (!w.is_empty()).then(|| w.to_string());
+    Table::new(places.len())
+        .with("name", Column::texts(places.iter().map(|p| word(&p.name))))
+        .with(
+            "type",
+            Column::texts(all.clone().map(|v| Some(kind_word(vertex(v).kind)))),
+        )
+        .with("file", Column::texts(places.iter().map(|p| p.file.clone())))
+        .with(
+            "first_line",
+            Column::numbers(places.iter().map(|p| line(p.first_line))),
+        )
+        .with(
+            "last_line",
+            Column::numbers(places.iter().map(|p| line(p.last_line))),
+        )
+        .with(
+            "line",
+            Column::numbers(places.iter().zip(all.clone()).map(|(p, v)| {
+                let hottest = hot.get(&v).copied();
+                line(hottest.unwrap_or(p.first_line))
+            })),
+        )
+        .with(
+            "module",
+            Column::texts(places.iter().map(|p| word(&p.module))),
+        )
+        .with(
+            "function",
+            Column::texts(places.iter().map(|p| word(&p.function))),
+        )
+        .with(
+            "parent",
+            Column::numbers(all.map(|v| vertex(v).parent.map(f64::from))),
+        )
+        .with("depth", Column::known(depth))
+        .with("site", Column::known(sites(pag)))
+        .with(
+            "class",
+            Column::texts(
+                pag.top
+                    .vertices
+                    .iter()
+                    .map(|v| v.mpi.as_deref().map(class_word)),
+            ),
+        )
+}
+
+/// What kind of MPI function `name` is.
+fn class_word(name: &str) -> &'static str {
+    use abi::Class::*;
+    let Some(function) = abi::by_name(name) else {
+        return "other";
+    };
+    match function.class {
+        _ if function.is_collective() => "collective",
+        _ if function.is_start_or_end() => "start-or-end",
+        Send | Recv | SendRecv | Probe | Start => "point-to-point",
+        Wait | Test => "wait",
+        WinCreate | WinFree | WinPost | WinStart | WinComplete | WinWait => "one-sided",
+        _ => "other",
+    }
+}
+
+/// A number for each place, the smallest vertex of it; a vertex in no known function is a place of its own.
+fn sites(pag: &Pag) -> Vec<f64> {
+    let mut first: FxHashMap<(u32, u32, u32), VertexIx> = FxHashMap::default();
+    let all = (0..).zip(&pag.top.vertices);
+    all.map(|(v, vertex)| {
+        let known = vertex.function != u32::MAX;
+        let place = (vertex.module, vertex.function, vertex.psg);
+        let site = if known {
+            *first.entry(place).or_insert(v)
+        } else {
+            v
+        };
+        f64::from(site)
+    })
+    .collect()
+}
+
+/// The sum of a column of computation by vertex and rank.
+fn by_vertex(view: &RunView, column: &RankRows, vertices: usize) -> RankRows {
+    let mut keys: Vec<(VertexIx, u32)> = (0..)
+        .zip(&view.computation.keys)
+        .map(|(i, k)| (k.vertex, i))
+        .filter(|k| (k.0 as usize) < vertices)
+        .collect();
+    keys.sort_unstable();
+    let mut out = RankRows::default();
+    let mut full = vec![0.0f64; view.ranks as usize];
+    for of_vertex in keys.chunk_by(|a, b| a.0 == b.0) {
+        full.fill(0.0);
+        let held = of_vertex.iter().filter_map(|k| column.row(k.1));
+        held.for_each(|row| row.add_to(&mut full));
+        let narrow: Vec<f32> = full.iter().map(|v| *v as f32).collect();
+        out.set(of_vertex[0].0, &narrow);
+    }
+    out.seal();
+    out
+}
+
+/// Sums over ranks of each vertex.
+fn summed(rows: &RankRows, vertices: usize) -> Vec<f64> {
+    let mut out = vec![0.0; vertices];
+    for key in rows.keys() {
+        if let (Some(slot), Some(row)) = (out.get_mut(key as usize), rows.row(key)) {
+            *slot = row.sum();
+        }
+    }
+    out
+}
+
+/// A figure of MPI calls by vertex and rank.
+fn of_calls(
+    run: &Run,
+    view: &RunView,
+    figure: impl Fn(&MpiCalls) -> f64,
+    join: fn(f64, f64) -> f64,
+) -> Vec<(VertexIx, u32, f64)> {
+    let mut sums: FxHashMap<(VertexIx, u32), f64> = FxHashMap::default();
+    for c in run.calls.iter().filter(|c| c.rank < run.header.ranks) {
+        if let Some(v) = view.vertex(c.ctx) {
+            let sum = sums.entry((v, c.rank)).or_default();
+            *sum = join(*sum, figure(c));
+        }
+    }
+    let mut out: Vec<_> = sums.into_iter().map(|((v, r), x)| (v, r, x)).collect();
+    out.sort_unstable_by_key(|e| (e.0, e.1));
+    out
+}
+
+fn metrics(
+    run: &Run,
+    view: &RunView,
+    n: usize,
+    vertices: &mut Table,
+    rows: &mut BTreeMap<String, Arc<RankRows>>,
+) {
+    let data = &view.computation;
+    let mut add = |name: &str, values: RankRows, vertices: &mut Table| {
+        vertices.set(name, Column::known(summed(&values, n)));
+        rows.insert(name.to_string(), Arc::new(values));
+    };
+    let busy = by_vertex(view, &data.busy, n);
+    let time = time(view, &busy, n);
+    add("time", time, vertices);
+    // Filled in from `time` when all metrics are there; here for its place among them.
+    vertices.set("total", Column::known(vec![0.0; n]));
+    add("busy", busy, vertices);
+    add("blocked", by_vertex(view, &data.blocked, n), vertices);
+    add("runq", by_vertex(view, &data.runq, n), vertices);
+    add("mpi", view.mpi.clone(), vertices);
+    add(
+        "wait",
+        RankRows::from_sorted(&waits::by_call(run, view)),
+        vertices,
+    );
+    add("workers", view.threads.workers.clone(), vertices);
+    let mut before: Vec<(VertexIx, u32, f64)> = (view.parallel.flows.iter())
+        .filter(|f| f.rank < run.header.ranks)
+        .filter_map(|f| Some((f.to?, f.rank, f.busy)))
+        .collect();
+    before.sort_by_key(|b| (b.0, b.1));
+    add("before", RankRows::from_sorted(&before), vertices);
+    for (counter, values) in run.header.counters.iter().zip(&data.counters) {
+        add(counter, by_vertex(view, values, n), vertices);
+    }
+    let sent = |c: &MpiCalls| {
+        if sends(run.function(c.func)) {
+            c.bytes as f64
+        } else {
+            0.0
+        }
+    };
+    let of_call = |name: &str, entries: Vec<(VertexIx, u32, f64)>, most: bool| {
+        let mut sums: Vec<Option<f64>> = vec![None; n];
+        for (v, _, x) in &entries {
+            if let Some(slot) = sums.get_mut(*v as usize) {
+                let sum = slot.unwrap_or(0.0);
+                *slot = Some(if most { sum.max(*x) } else { sum + x });
+            }
+        }
+        (name.to_string(), Column::numbers(sums), entries)
+    };
+    let add_up = |a, b| a + b;
+    for (name, column, entries) in [
+        of_call(
+            "count",
+            of_calls(run, view, |c| c.count as f64, add_up),
+            false,
+        ),
+        of_call(
+            "bytes",
+            of_calls(run, view, |c| c.bytes as f64, add_up),
+            false,
+        ),
+        of_call("sent", of_calls(run, view, sent, add_up), false),
+        of_call(
+            "longest",
+            of_calls(run, view, |c| c.max_wall_ns as f64 * NANO, f64::max),
+            true,
+        ),
+    ] {
+        vertices.set(&name, column);
+        rows.insert(name, Arc::new(RankRows::from_sorted(&entries)));
+    }
+}
+
+/// Own seconds of all threads.
+fn time(view: &RunView, busy: &RankRows, n: usize) -> RankRows {
+    let mut out = RankRows::default();
+    let mut full = vec![0.0f64; view.ranks as usize];
+    for v in 0..n as VertexIx {
+        let parts = [busy, &view.mpi, &view.threads.workers].map(|rows| rows.row(v));
+        if parts.iter().all(Option::is_none) {
+            continue;
+        }
+        full.fill(0.0);
+        let held = parts.into_iter().flatten();
+        held.for_each(|row| row.add_to(&mut full));
+        let narrow: Vec<f32> = full.iter().map(|v| *v as f32).collect();
+        out.set(v, &narrow);
+    }
+    out.seal();
+    out
+}
+
+/// Fills in `total`.
+fn total(pag: &Pag, vertices: &mut Table) {
+    let own = |v| vertices.get("time").and_then(|t| t.number(v));
+    let mut total: Vec<f64> = (0..vertices.len()).map(|v| own(v).unwrap_or(0.0)).collect();
+    // A parent has a smaller index than its children, so each is whole when it is given up.
+    for v in (1..total.len()).rev() {
+        let parent = pag.top.get(v as VertexIx).parent.unwrap_or(TopDown::ROOT);
+        total[parent as usize] += total[v];
+    }
+    vertices.set("total", Column::known(total));
+}
+
+fn tree(pag: &Pag) -> (Adjacency, Table) {
+    let children = 1..pag.top.vertices.len() as VertexIx;
+    let src: Vec<u32> = (children.clone())
+        .map(|v| pag.top.get(v).parent.unwrap_or(TopDown::ROOT))
+        .collect();
+    let enters = |v: &VertexIx| {
+        let vertex = pag.top.get(*v);
+        vertex.kind == VertexKind::Function
+    };
+    let labels = children.clone().map(|v| {
+        if enters(&v) {
+            (EdgeType::InterProcedural, EdgeKind::Call)
+        } else {
+            (EdgeType::IntraProcedural, EdgeKind::Contains)
+        }
+    });
+    let (types, kinds): (Vec<_>, Vec<_>) = labels
+        .map(|(t, k)| (Some(t as i32), Some(k as i32)))
+        .unzip();
+    let edges = Table::new(src.len())
+        .with("type", Column::coded(&EdgeType::WORDS, types))
+        .with("kind", Column::coded(&EdgeKind::WORDS, kinds));
+    let graph = Adjacency::new(pag.top.vertices.len(), src, children.collect());
+    (graph.unwrap_or_default(), edges)
+}
+
+/// A row for each rank; what a rank that did not finish could not tell is missing.
+pub(crate) fn ranks(run: &Run) -> Table {
+    let of = |figure: fn(&headwater_model::run::RankInfo) -> Option<f64>| {
+        Column::numbers(run.ranks.iter().map(figure))
+    };
+    let node = |r: &headwater_model::run::RankInfo| run.header.nodes.get(r.node as usize);
+    Table::new(run.ranks.len())
+        .with("rank", of(|r| Some(f64::from(r.rank))))
+        .with("node", Column::texts(run.ranks.iter().map(node)))
+        .with("wall", of(|r| Some(r.wall_ns as f64 * NANO)))
+        .with("mpi", of(|r| Some(r.mpi_wall_ns as f64 * NANO)))
+        .with("cpu", of(|r| Some(r.cpu_ns? as f64 * NANO)))
+        .with("runq", of(|r| Some(r.runq_ns as f64 * NANO)))
+        .with("startup", of(|r| Some(r.before_init_wall_ns as f64 * NANO)))
+        .with("migrations", of(|r| Some(r.migrations as f64)))
+}
+
+/// MPI calls by a key of vertex, rank and one thing more.
+fn grouped(
+    run: &Run,
+    view: &RunView,
+    name: &str,
+    third: impl Fn(&MpiCalls) -> Option<i64>,
+) -> Table {
+    type Sum = (u64, u64, u64, u64, u64);
+    let mut sums: FxHashMap<(VertexIx, u32, i64), Sum> = FxHashMap::default();
+    for c in run.calls.iter().filter(|c| c.rank < run.header.ranks) {
+        let (Some(v), Some(third)) = (view.vertex(c.ctx), third(c)) else {
+            continue;
+        };
+        let sum = sums.entry((v, c.rank, third)).or_default();
+        let sent = if sends(run.function(c.func)) {
+            c.bytes
+        } else {
+            0
+        };
+        *sum = (
+            sum.0 + c.count,
+            sum.1 + c.bytes,
+            sum.2 + sent,
+            sum.3 + c.wall_ns,
+            sum.4.max(c.max_wall_ns),
+        );
+    }
+    let mut all: Vec<((VertexIx, u32, i64), Sum)> = sums.into_iter().collect();
+    all.sort_unstable_by_key(|e| e.0);
+    let of = |figure: fn(&((VertexIx, u32, i64), Sum)) -> f64| {
+        Column::known(all.iter().map(figure).collect())
+    };
+    Table::new(all.len())
+        .with("vertex", of(|e| f64::from(e.0.0)))
+        .with("rank", of(|e| f64::from(e.0.1)))
+        .with(name, of(|e| e.0.2 as f64))
+        .with("count", of(|e| e.1.0 as f64))
+        .with("bytes", of(|e| e.1.1 as f64))
+        .with("sent", of(|e| e.1.2 as f64))
+        .with("time", of(|e| e.1.3 as f64 * NANO))
+        .with("longest", of(|e| e.1.4 as f64 * NANO))
+}
+
+/// Calls by vertex, rank and size class: the number of bits of the message's byte count.
+fn sizes(run: &Run, view: &RunView) -> Table {
+    grouped(run, view, "size_class", |c| Some(i64::from(c.size_class)))
+}
+
+/// Calls that name a partner, by vertex, rank and partner's rank.
+fn peers(run: &Run, view: &RunView) -> Table {
+    let ranks = i64::from(run.header.ranks);
+    grouped(run, view, "peer", |c| {
+        let peer = i64::from(c.rank) + i64::from(c.peer);
+        (0..ranks).contains(&peer).then_some(peer)
+    })
+}

@@ -1,0 +1,111 @@
+//! Lowest common ancestors, for two vertices and for many at once.
+
+use super::{Counts, NONE, breadth_first};
+use crate::set::Direction;
+use headwater_graph::view::Adjacency;
+
+/// An ancestor of two vertices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shared {
+    /// The ancestor.
+    pub vertex: u32,
+    /// Edges from it to the first vertex, then those to the second.
+    pub edges: Vec<u32>,
+}
+
+/// The lowest vertex from which both can be reached: no vertex that it leads to is another such one. A vertex is
+/// its own ancestor. Of several the nearest is taken; where they lead to each other in a circle, too. `None` if
+/// there is none.
+pub fn lowest_common_ancestor(
+    graph: &Adjacency,
+    a: u32,
+    b: u32,
+    counts: Counts<'_>,
+) -> Option<Shared> {
+    let [from_a, from_b] = [a, b].map(|v| breadth_first(graph, &[v], Direction::In, counts));
+    let common = |v: u32| from_a.reached(v) && from_b.reached(v);
+    let leads_on = |v: u32| {
+        let mut out = graph.out_edges(v).iter().filter(|e| counts(**e));
+        out.any(|e| {
+            let to = graph.targets()[*e as usize];
+            to != v && common(to)
+        })
+    };
+    let far = |v: u32| from_a.depth[v as usize] + from_b.depth[v as usize];
+    let nearest = |v: u32| (leads_on(v), far(v), v);
+    let all = from_a.order.iter().copied().filter(|v| common(*v));
+    let vertex = all.map(nearest).min()?.2;
+    // Ways were searched backward, so they are told the other way round.
+    let way = |walk: &super::Walk| {
+        let mut way = walk.way_to(graph, vertex);
+        way.reverse();
+        way
+    };
+    Some(Shared {
+        vertex,
+        edges: [way(&from_a), way(&from_b)].concat(),
+    })
+}
+
+/// The two nearest of many vertices that each vertex leads to.
+#[derive(Clone, Debug)]
+pub struct Meetings {
+    /// By vertex: whom it leads to, and the edge that it goes there by.
+    led: Vec<[(u32, u32); 2]>,
+}
+
+/// From every vertex the two nearest of `ends` that it leads to, itself included; found for all at once by going
+/// backward from all of them, so that it costs no more than a search or two, however many they are.
+pub fn meetings(graph: &Adjacency, ends: &[u32], counts: Counts<'_>) -> Meetings {
+    let mut led = vec![[(NONE, NONE); 2]; graph.vertices()];
+    let mut open: Vec<(u32, u32)> = Vec::new();
+    for &end in ends {
+        let slot = led.get_mut(end as usize).filter(|l| l[0].0 == NONE);
+        if let Some(slot) = slot {
+            slot[0].0 = end;
+            open.push((end, end));
+        }
+    }
+    let mut at = 0;
+    while let Some(&(v, end)) = open.get(at) {
+        at += 1;
+        for &edge in graph.in_edges(v) {
+            let from = graph.sources()[edge as usize];
+            let slots = &mut led[from as usize];
+            if slots[1].0 != NONE || slots[0].0 == end || !counts(edge) {
+                continue;
+            }
+            let free = usize::from(slots[0].0 != NONE);
+            slots[free] = (end, edge);
+            open.push((from, end));
+        }
+    }
+    Meetings { led }
+}
+
+impl Meetings {
+    /// Another end than itself that a vertex leads to.
+    pub fn other(&self, vertex: u32) -> Option<u32> {
+        let slots = self.led.get(vertex as usize)?;
+        let held = slots.iter().map(|s| s.0);
+        held.into_iter().find(|e| *e != NONE && *e != vertex)
+    }
+
+    /// The edges from a vertex to an end that it leads to.
+    pub fn way(&self, graph: &Adjacency, vertex: u32, end: u32) -> Vec<u32> {
+        let mut way = Vec::new();
+        let mut at = vertex;
+        while at != end {
+            let slots = self.led.get(at as usize);
+            let slot = slots.and_then(|s| s.iter().find(|s| s.0 == end));
+            match slot {
+                Some((_, edge)) if *edge != NONE => {
+                    way.push(*edge);
+                    at = graph.targets()[*edge as usize];
+                }
+                _ => break,
+            }
+        }
+        way
+    }
+}

@@ -1,0 +1,154 @@
+//! Communities: vertices more joined with each other than with the rest (Blondel et al. 2008, "Louvain").
+//!
+//! Directions do not count here. Vertices are taken in the order of their numbers, so that the result is the same
+//! each time.
+
+use super::Counts;
+use headwater_graph::view::Adjacency;
+use rustc_hash::FxHashMap;
+
+/// Rounds over all vertices at one level, and levels, at the most.
+const ROUNDS: usize = 16;
+const LEVELS: usize = 16;
+
+/// A graph of communities: neighbours with weights, own weight within, by vertex.
+struct Level {
+    start: Vec<usize>,
+    to: Vec<u32>,
+    weight: Vec<f64>,
+    within: Vec<f64>,
+}
+
+impl Level {
+    fn new(n: usize, edges: &[(u32, u32, f64)]) -> Self {
+        let mut within = vec![0.0; n];
+        let mut start = vec![0usize; n + 1];
+        for (a, b, w) in edges {
+            if a == b {
+                within[*a as usize] += 2.0 * w;
+            } else {
+                start[*a as usize + 1] += 1;
+                start[*b as usize + 1] += 1;
+            }
+        }
+        for i in 0..n {
+            start[i + 1] += start[i];
+        }
+        let mut next = start.clone();
+        let mut to = vec![0; start[n]];
+        let mut weight = vec![0.0; start[n]];
+        for (a, b, w) in edges.iter().filter(|e| e.0 != e.1) {
+            for (from, other) in [(a, b), (b, a)] {
+                let slot = &mut next[*from as usize];
+                (to[*slot], weight[*slot]) = (*other, *w);
+                *slot += 1;
+            }
+        }
+        Self {
+            start,
+            to,
+            weight,
+            within,
+        }
+    }
+
+    fn neighbours(&self, v: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
+        let range = self.start[v]..self.start[v + 1];
+        let to = self.to[range.clone()].iter().copied();
+        to.zip(self.weight[range].iter().copied())
+    }
+
+    /// Moves vertices to the neighbouring community where modularity grows most, until none moves.
+    fn moved(&self) -> (Vec<u32>, bool) {
+        let n = self.within.len();
+        let degree: Vec<f64> = (0..n)
+            .map(|v| self.within[v] + self.neighbours(v).map(|e| e.1).sum::<f64>())
+            .collect();
+        let all: f64 = degree.iter().sum();
+        let mut community: Vec<u32> = (0..n as u32).collect();
+        let mut total = degree.clone();
+        let mut joined = vec![0.0; n];
+        let mut touched: Vec<u32> = Vec::new();
+        let mut any = false;
+        for _ in 0..ROUNDS {
+            let mut moves = 0;
+            for v in 0..n {
+                let own = community[v];
+                for (to, w) in self.neighbours(v) {
+                    let c = community[to as usize];
+                    if joined[c as usize] == 0.0 {
+                        touched.push(c);
+                    }
+                    joined[c as usize] += w;
+                }
+                total[own as usize] -= degree[v];
+                let gain = |c: u32| joined[c as usize] - degree[v] * total[c as usize] / all;
+                touched.sort_unstable();
+                let mut best = (own, gain(own));
+                for &c in &touched {
+                    let here = gain(c);
+                    if here > best.1 + 1e-12 {
+                        best = (c, here);
+                    }
+                }
+                total[best.0 as usize] += degree[v];
+                if best.0 != own {
+                    community[v] = best.0;
+                    moves += 1;
+                }
+                for c in touched.drain(..) {
+                    joined[c as usize] = 0.0;
+                }
+            }
+            any |= moves > 0;
+            if moves == 0 {
+                break;
+            }
+        }
+        (community, any)
+    }
+}
+
+/// Numbers from 0 on in the order in which they come first.
+fn dense(labels: &mut [u32]) -> usize {
+    let mut number: FxHashMap<u32, u32> = FxHashMap::default();
+    for label in labels.iter_mut() {
+        let next = number.len() as u32;
+        *label = *number.entry(*label).or_insert(next);
+    }
+    number.len()
+}
+
+/// By vertex the number of its community, from 0 on in the order in which they come first. Edges without a weight
+/// above zero do not count.
+pub fn communities(graph: &Adjacency, weight: impl Fn(u32) -> f64, counts: Counts<'_>) -> Vec<u32> {
+    let n = graph.vertices();
+    let ends = graph.sources().iter().zip(graph.targets());
+    let mut edges: Vec<(u32, u32, f64)> = (0..)
+        .zip(ends)
+        .filter(|(e, _)| counts(*e))
+        .map(|(e, (a, b))| (*a, *b, weight(e)))
+        .filter(|e| e.2 > 0.0 && e.2.is_finite())
+        .collect();
+    let mut of_vertex: Vec<u32> = (0..n as u32).collect();
+    let mut size = n;
+    for _ in 0..LEVELS {
+        let (mut community, any) = Level::new(size, &edges).moved();
+        if !any {
+            break;
+        }
+        size = dense(&mut community);
+        of_vertex
+            .iter_mut()
+            .for_each(|c| *c = community[*c as usize]);
+        let mut sums: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+        for (a, b, w) in &edges {
+            let (a, b) = (community[*a as usize], community[*b as usize]);
+            *sums.entry((a.min(b), a.max(b))).or_default() += w;
+        }
+        edges = sums.into_iter().map(|((a, b), w)| (a, b, w)).collect();
+        edges.sort_unstable_by_key(|e| (e.0, e.1));
+    }
+    dense(&mut of_vertex);
+    of_vertex
+}

@@ -1,0 +1,76 @@
+//! What can be wrong with a dataflow and in its passes; every message names the pass and the argument.
+
+use super::Kind;
+use crate::set::SetError;
+
+/// Why a pass could not do its work.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PassError {
+    /// What a set cannot do.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// An argument that is wrong: its name, what is wrong.
+    #[error("argument {0}: {1}")]
+    Argument(String, String),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+    /// The caller wants no more.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Why a dataflow cannot run, or did not come to its end.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FlowError {
+    /// A pass that there is not.
+    #[error("there is no pass {0}; there are {1}")]
+    NoPass(String, String),
+    /// An argument that nothing flows into.
+    #[error("pass {0}, argument {1}: nothing is given; it needs {2}")]
+    NotGiven(String, String, Kind),
+    /// More arguments than the pass has.
+    #[error("pass {0} takes {1} sets, tables or runs, and {2} are given")]
+    TooMany(String, usize, usize),
+    /// An argument of another kind: pass, argument, what it needs, what it is given, by whom.
+    #[error("pass {0}, argument {1}: it needs {2} and is given {3} by {4}")]
+    WrongKind(String, String, Kind, Kind, String),
+    /// Something that a pass does not give.
+    #[error("pass {0}, argument {1}: {2} gives {3} things, and number {4} is asked for")]
+    NoSuchOutput(String, String, String, usize, usize),
+    /// A parameter that the pass does not have.
+    #[error("pass {0} has no parameter {1}; it has {2}")]
+    NoParameter(String, String, String),
+    /// A parameter of another kind.
+    #[error("pass {0}, argument {1}: {2} is needed, and not {3}")]
+    WrongParameter(String, String, &'static str, String),
+    /// Passes that need each other.
+    #[error(
+        "the passes {0} go in a circle, so none can be the first; repeat a flow of its own instead"
+    )]
+    Cycle(String),
+    /// An input that the caller did not give.
+    #[error("input {0} of the dataflow {1} is not given; it needs {2}")]
+    NoInput(String, String, Kind),
+    /// An input of another kind.
+    #[error("input {0} of the dataflow {1} needs {2} and is given {3}")]
+    WrongInput(String, String, Kind, Kind),
+    /// An output that there is not.
+    #[error("the dataflow {0} gives no {1}; it gives {2}")]
+    NoOutput(String, String, String),
+    /// A repeated flow without as many inputs as outputs.
+    #[error("the dataflow {0} cannot be repeated: it gives {1} and takes {2}")]
+    NotRepeatable(String, usize, usize),
+    /// A pass that failed.
+    #[error("pass {0}: {1}")]
+    Pass(String, PassError),
+    /// A pass that gives other things than it says.
+    #[error("pass {0} gives {1} instead of {2}; that is a fault of the pass")]
+    Broken(String, String, String),
+    /// A saved flow that cannot be read.
+    #[error("the saved dataflow cannot be read: {0}")]
+    Saved(String),
+    /// The caller wants no more.
+    #[error("interrupted")]
+    Interrupted,
+}

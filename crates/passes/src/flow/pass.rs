@@ -1,0 +1,242 @@
+//! A pass: what it takes, what it gives, and the function that makes the one of the other.
+
+use super::{Kind, Parameter, Parameters, PassError, Value};
+use crate::recorded::Recorded;
+use crate::set::Set;
+use headwater_model::report::Section;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// An argument of a pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Its name in messages.
+    pub name: Cow<'static, str>,
+    /// What may flow into it.
+    pub kind: Kind,
+}
+
+/// What a pass gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gives {
+    /// Always this.
+    Kind(Kind),
+    /// A set of the view of the argument with this number.
+    AsArgument(usize),
+}
+
+/// A parameter of a pass, with the value it has if the user gives none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// What it is if not given; its kind is that of the parameter.
+    pub default: Parameter,
+    /// What it means, with its unit.
+    pub about: Cow<'static, str>,
+}
+
+/// What a pass does with its arguments.
+pub type Function = dyn Fn(&Call<'_>) -> Result<Vec<Value>, PassError> + Send + Sync;
+
+/// A pass.
+pub struct Pass {
+    /// Its name, by which it is saved.
+    pub name: Cow<'static, str>,
+    /// What it does, one sentence.
+    pub about: Cow<'static, str>,
+    /// What it takes.
+    pub inputs: Vec<Port>,
+    /// Whether the last argument may come several times.
+    pub more: bool,
+    /// Parameters.
+    pub parameters: Vec<Declared>,
+    /// What it gives.
+    pub outputs: Vec<Gives>,
+    /// Whether equal arguments give equal results, so that they may be kept.
+    pub cached: bool,
+    /// Does it.
+    pub function: Arc<Function>,
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pass({})", self.name)
+    }
+}
+
+impl Pass {
+    /// A pass that takes nothing and gives nothing yet.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        about: impl Into<Cow<'static, str>>,
+        function: impl Fn(&Call<'_>) -> Result<Vec<Value>, PassError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            about: about.into(),
+            inputs: Vec::new(),
+            more: false,
+            parameters: Vec::new(),
+            outputs: Vec::new(),
+            cached: true,
+            function: Arc::new(function),
+        }
+    }
+
+    /// With an argument more.
+    pub fn takes(mut self, name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
+        let name = name.into();
+        self.inputs.push(Port { name, kind });
+        self
+    }
+
+    /// The last argument may come several times.
+    pub fn and_more(mut self) -> Self {
+        self.more = true;
+        self
+    }
+
+    /// With a parameter more.
+    pub fn with(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        default: impl Into<Parameter>,
+        about: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.parameters.push(Declared {
+            name: name.into(),
+            default: default.into(),
+            about: about.into(),
+        });
+        self
+    }
+
+    /// Gives one thing more.
+    pub fn gives(mut self, what: Gives) -> Self {
+        self.outputs.push(what);
+        self
+    }
+
+    /// The name of argument `i`.
+    pub(crate) fn argument(&self, i: usize) -> Option<&Port> {
+        let last = self.inputs.last().filter(|_| self.more);
+        self.inputs.get(i).or(last)
+    }
+}
+
+/// One use of a pass: its arguments and parameters.
+pub struct Call<'a> {
+    pub(crate) pass: &'a Pass,
+    pub(crate) inputs: &'a [Value],
+    pub(crate) parameters: &'a Parameters,
+    pub(crate) interrupted: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Call<'_> {
+    /// The arguments.
+    pub fn inputs(&self) -> &[Value] {
+        self.inputs
+    }
+
+    /// The parameters that were given.
+    pub fn parameters(&self) -> &Parameters {
+        self.parameters
+    }
+
+    fn wrong<T>(&self, i: usize, needs: &str) -> Result<T, PassError> {
+        let name = self.pass.argument(i).map_or("", |p| &*p.name).to_string();
+        Err(PassError::Argument(name, format!("it is no {needs}")))
+    }
+
+    /// Argument `i` as a set.
+    ///
+    /// # Errors
+    /// If it is none; so for the two below.
+    pub fn set(&self, i: usize) -> Result<&Set, PassError> {
+        match self.inputs.get(i) {
+            Some(Value::Set(set)) => Ok(set),
+            _ => self.wrong(i, "set"),
+        }
+    }
+
+    /// Argument `i` as a run.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn run(&self, i: usize) -> Result<&Recorded, PassError> {
+        match self.inputs.get(i) {
+            Some(Value::Run(run)) => Ok(run),
+            _ => self.wrong(i, "run"),
+        }
+    }
+
+    /// Argument `i` as a table.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn section(&self, i: usize) -> Result<&Arc<Section>, PassError> {
+        match self.inputs.get(i) {
+            Some(Value::Section(section)) => Ok(section),
+            _ => self.wrong(i, "table"),
+        }
+    }
+
+    /// A parameter, as given or as declared.
+    fn parameter(&self, name: &str) -> Option<&Parameter> {
+        let declared = self.pass.parameters.iter().find(|p| p.name == name);
+        let given = self.parameters.0.get(name);
+        given.or(declared.map(|d| &d.default))
+    }
+
+    /// A figure; NaN for a parameter that the pass does not declare.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.parameter(name) {
+            Some(Parameter::Number(x)) => *x,
+            _ => f64::NAN,
+        }
+    }
+
+    /// How many: a figure as a whole number, not below zero.
+    pub fn count(&self, name: &str) -> usize {
+        let number = self.number(name);
+        if number.is_finite() {
+            number.max(0.0) as usize
+        } else {
+            usize::MAX
+        }
+    }
+
+    /// A word; empty for a parameter that the pass does not declare.
+    pub fn text(&self, name: &str) -> &str {
+        match self.parameter(name) {
+            Some(Parameter::Text(t)) => t,
+            _ => "",
+        }
+    }
+
+    /// Words; none for a parameter that the pass does not declare.
+    pub fn list(&self, name: &str) -> &[String] {
+        match self.parameter(name) {
+            Some(Parameter::List(l)) => l,
+            _ => &[],
+        }
+    }
+
+    /// Yes or no.
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.parameter(name), Some(Parameter::Flag(true)))
+    }
+
+    /// Ends the pass if the caller wants no more; long passes ask now and then.
+    ///
+    /// # Errors
+    /// If so.
+    pub fn go_on(&self) -> Result<(), PassError> {
+        if (self.interrupted)() {
+            return Err(PassError::Interrupted);
+        }
+        Ok(())
+    }
+}

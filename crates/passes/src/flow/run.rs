@@ -1,0 +1,306 @@
+//! Running a flow: only what is asked for, side by side where passes do not need each other, with what is known
+//! from before.
+
+use super::check::Checked;
+use super::{Cache, Call, Flow, FlowError, Gives, Kind, Link, Of, PassError, Value, Work};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What the caller gives, by the names of the flow's inputs.
+pub type Inputs = FxHashMap<String, Value>;
+
+/// What a flow gave, by name, in the order of its outputs.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs(pub Vec<(String, Value)>);
+
+impl Outputs {
+    /// An output by name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|o| o.0 == name).map(|o| &o.1)
+    }
+}
+
+/// What became of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It begins.
+    Begins,
+    /// It has done its work.
+    Done,
+    /// Its results were known.
+    Known,
+}
+
+/// Told whenever a pass begins or ends.
+#[derive(Clone, Debug)]
+pub struct Event<'a> {
+    /// The pass.
+    pub pass: &'a str,
+    /// What became of it.
+    pub state: State,
+    /// Passes that have ended.
+    pub done: usize,
+    /// Passes that are needed.
+    pub of: usize,
+}
+
+/// With what a flow runs: results from before, who is told, and whether to end early.
+#[derive(Clone, Copy)]
+pub struct Runner<'a> {
+    /// Results from before.
+    pub cache: &'a Cache,
+    /// Told of every pass, on the thread that runs it.
+    pub progress: &'a (dyn Fn(&Event<'_>) + Sync),
+    /// Asked between passes and within long ones.
+    pub interrupted: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl<'a> Runner<'a> {
+    /// One that tells nobody and goes on to the end.
+    pub fn quiet(cache: &'a Cache) -> Self {
+        Self {
+            cache,
+            progress: &|_| {},
+            interrupted: &|| false,
+        }
+    }
+}
+
+/// What is known of a node while its flow runs.
+#[derive(Clone, Default)]
+struct Known {
+    /// Hash of what it gives; `None` where equal arguments may give other results.
+    key: Option<u64>,
+    /// What it gives, once it has run.
+    values: Option<Vec<Value>>,
+}
+
+impl Flow {
+    /// Runs what the outputs need, and gives them all.
+    ///
+    /// # Errors
+    /// What is wrong with the flow or its inputs, found before anything runs; a pass that fails, of several
+    /// the first in the order of the nodes; or that the caller wants no more.
+    pub fn run(&self, inputs: &Inputs, runner: &Runner<'_>) -> Result<Outputs, FlowError> {
+        let names: Vec<&str> = self.output_names().collect();
+        self.run_only(&names, inputs, runner)
+    }
+
+    /// Runs what some outputs need, and gives these.
+    ///
+    /// # Errors
+    /// As [`Flow::run`]; or a name that is no output.
+    pub fn run_only(
+        &self,
+        names: &[&str],
+        inputs: &Inputs,
+        runner: &Runner<'_>,
+    ) -> Result<Outputs, FlowError> {
+        let mut links = Vec::new();
+        for name in names {
+            let Some(output) = self.outputs.iter().find(|o| o.0 == *name) else {
+                let known: Vec<&str> = self.output_names().collect();
+                return Err(FlowError::NoOutput(
+                    self.name.clone(),
+                    (*name).to_string(),
+                    known.join(", "),
+                ));
+            };
+            links.push(output.1);
+        }
+        let values = self.values(&links, inputs, runner)?;
+        let named = names.iter().map(|n| (*n).to_string());
+        Ok(Outputs(named.zip(values).collect()))
+    }
+
+    /// Runs what some links need, and gives what flows along them: any step of an analysis can be looked at.
+    ///
+    /// # Errors
+    /// As [`Flow::run`].
+    pub fn values(
+        &self,
+        links: &[Link],
+        inputs: &Inputs,
+        runner: &Runner<'_>,
+    ) -> Result<Vec<Value>, FlowError> {
+        let checked = self.checked()?;
+        let mut known = self.begin(&checked, inputs)?;
+        let needed = self.needed(&checked, links, runner, &mut known);
+        let of = needed.iter().filter(|n| **n).count();
+        let done = AtomicUsize::new(0);
+        for step in &checked.steps {
+            let waiting = |i: &&usize| needed[**i] && known[**i].values.is_none();
+            let now: Vec<usize> = step.iter().filter(waiting).copied().collect();
+            let made: Vec<Result<Vec<Value>, FlowError>> = now
+                .par_iter()
+                .map(|i| {
+                    if (runner.interrupted)() {
+                        return Err(FlowError::Interrupted);
+                    }
+                    let name = self.label(*i);
+                    let tell = |state, done| {
+                        (runner.progress)(&Event {
+                            pass: &name,
+                            state,
+                            done,
+                            of,
+                        });
+                    };
+                    tell(State::Begins, done.load(Ordering::Relaxed));
+                    let made = self.node(*i, &known, runner)?;
+                    if let Some(key) = known[*i].key {
+                        runner.cache.keep(key, &made);
+                    }
+                    tell(State::Done, done.fetch_add(1, Ordering::Relaxed) + 1);
+                    Ok(made)
+                })
+                .collect();
+            for (i, made) in now.into_iter().zip(made) {
+                known[i].values = Some(made?);
+            }
+        }
+        let value = |link: &Link| {
+            let values = known.get(link.node.0).and_then(|k| k.values.as_ref());
+            values.and_then(|v| v.get(link.output)).cloned()
+        };
+        let missing = |link: &Link| {
+            let name = self.label(link.node.0);
+            FlowError::NoOutput(self.name.clone(), format!("{name}.{}", link.output), name)
+        };
+        let all = links.iter().map(|l| value(l).ok_or_else(|| missing(l)));
+        all.collect()
+    }
+
+    /// Puts the inputs in, and finds the keys of all nodes.
+    fn begin(&self, checked: &Checked, inputs: &Inputs) -> Result<Vec<Known>, FlowError> {
+        let mut known: Vec<Known> = vec![Known::default(); self.nodes.len()];
+        for &i in checked.steps.iter().flatten() {
+            let node = &self.nodes[i];
+            known[i] = match &node.work {
+                Work::Input { name, kind } => {
+                    let Some(value) = inputs.get(name) else {
+                        let flow = self.name.clone();
+                        return Err(FlowError::NoInput(name.clone(), flow, *kind));
+                    };
+                    if !kind.takes(value.kind()) {
+                        return Err(FlowError::WrongInput(
+                            name.clone(),
+                            self.name.clone(),
+                            *kind,
+                            value.kind(),
+                        ));
+                    }
+                    Known {
+                        key: Some(Cache::of_value(value)),
+                        values: Some(vec![value.clone()]),
+                    }
+                }
+                work => {
+                    let of = |link: &Link| Some((known[link.node.0].key?, link.output));
+                    let keys: Option<Vec<_>> = node.inputs.iter().map(of).collect();
+                    Known {
+                        key: keys.and_then(|keys| Cache::of_work(work, &keys)),
+                        values: None,
+                    }
+                }
+            };
+        }
+        Ok(known)
+    }
+
+    /// Which nodes must be there for `links`; those that the cache has are filled in, and need nothing.
+    fn needed(
+        &self,
+        checked: &Checked,
+        links: &[Link],
+        runner: &Runner<'_>,
+        known: &mut [Known],
+    ) -> Vec<bool> {
+        let mut needed = vec![false; self.nodes.len()];
+        for link in links {
+            if let Some(slot) = needed.get_mut(link.node.0) {
+                *slot = true;
+            }
+        }
+        for &i in checked.steps.iter().flatten().rev() {
+            if !needed[i] || known[i].values.is_some() {
+                continue;
+            }
+            known[i].values = known[i].key.and_then(|key| runner.cache.get(key));
+            if known[i].values.is_some() {
+                (runner.progress)(&Event {
+                    pass: &self.label(i),
+                    state: State::Known,
+                    done: 0,
+                    of: 0,
+                });
+                continue;
+            }
+            for link in &self.nodes[i].inputs {
+                needed[link.node.0] = true;
+            }
+        }
+        needed
+    }
+
+    fn node(
+        &self,
+        i: usize,
+        known: &[Known],
+        runner: &Runner<'_>,
+    ) -> Result<Vec<Value>, FlowError> {
+        let node = &self.nodes[i];
+        let value = |link: &Link| {
+            let values = known.get(link.node.0).and_then(|k| k.values.as_ref());
+            values.and_then(|v| v.get(link.output)).cloned()
+        };
+        // Steps are in order, so that what flows in is there.
+        let inputs: Vec<Value> = node.inputs.iter().filter_map(value).collect();
+        match &node.work {
+            Work::Input { .. } => Ok(inputs),
+            Work::Repeat { body, most } => super::loops::run(body, *most, inputs, runner),
+            Work::Pass { pass, parameters } => {
+                for (n, value) in inputs.iter().enumerate() {
+                    if let Some(port) = pass.argument(n)
+                        && !port.kind.takes(value.kind())
+                    {
+                        let (user, name) = (pass.name.to_string(), port.name.to_string());
+                        let by = self.label(node.inputs[n].node.0);
+                        let given = value.kind();
+                        return Err(FlowError::WrongKind(user, name, port.kind, given, by));
+                    }
+                }
+                let call = Call {
+                    pass,
+                    inputs: &inputs,
+                    parameters,
+                    interrupted: runner.interrupted,
+                };
+                let made = (pass.function)(&call).map_err(|e| match e {
+                    PassError::Interrupted => FlowError::Interrupted,
+                    e => FlowError::Pass(pass.name.to_string(), e),
+                })?;
+                let wanted = pass.outputs.iter().map(|g| match g {
+                    Gives::Kind(kind) => *kind,
+                    Gives::AsArgument(n) => inputs.get(*n).map_or(Kind::Set(Of::Any), Value::kind),
+                });
+                let wanted: Vec<Kind> = wanted.collect();
+                let fits = |(w, m): (&Kind, &Value)| w.takes(m.kind());
+                if made.len() != wanted.len() || !wanted.iter().zip(&made).all(fits) {
+                    let words = |kinds: Vec<Kind>| {
+                        let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
+                        kinds.join(" and ")
+                    };
+                    let given = words(made.iter().map(Value::kind).collect());
+                    return Err(FlowError::Broken(
+                        pass.name.to_string(),
+                        given,
+                        words(wanted),
+                    ));
+                }
+                Ok(made)
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What flows between passes, and its kinds.
+
+use crate::recorded::Recorded;
+use crate::set::Set;
+use headwater_graph::view::ViewKind;
+use headwater_model::report::Section;
+use std::fmt;
+use std::sync::Arc;
+
+/// Something that flows from one pass to others. Copies share their contents.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A recorded run.
+    Run(Recorded),
+    /// Vertices and edges.
+    Set(Set),
+    /// A table for people.
+    Section(Arc<Section>),
+}
+
+/// Of which view a set is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Of {
+    /// Whichever.
+    Any,
+    /// This one.
+    View(ViewKind),
+}
+
+/// What a pass takes or gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A recorded run.
+    Run,
+    /// A set.
+    Set(Of),
+    /// A table for people.
+    Section,
+}
+
+impl Kind {
+    /// A set of whichever view.
+    pub const SET: Self = Self::Set(Of::Any);
+    /// A set of a top-down view.
+    pub const TOP_DOWN: Self = Self::Set(Of::View(ViewKind::TopDown));
+    /// A set of a parallel view.
+    pub const PARALLEL: Self = Self::Set(Of::View(ViewKind::Parallel));
+    /// A set of a view that an analysis made.
+    pub const MADE: Self = Self::Set(Of::View(ViewKind::Made));
+
+    /// Whether what is of kind `given` may stand here, as far as that is known before running.
+    pub fn takes(self, given: Self) -> bool {
+        match (self, given) {
+            (Self::Set(a), Self::Set(b)) => a == b || a == Of::Any || b == Of::Any,
+            (a, b) => a == b,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Run => write!(f, "a run"),
+            Self::Set(Of::Any) => write!(f, "a set"),
+            Self::Set(Of::View(view)) => write!(f, "a set of a {}", view.words()),
+            Self::Section => write!(f, "a table"),
+        }
+    }
+}
+
+impl Value {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Run(_) => Kind::Run,
+            Self::Set(set) => Kind::Set(Of::View(set.view().kind)),
+            Self::Section(_) => Kind::Section,
+        }
+    }
+
+    /// Whether it is the same elements of the same graph, the same run, or an equal table.
+    pub fn same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Run(a), Self::Run(b)) => a.digest() == b.digest(),
+            (Self::Set(a), Self::Set(b)) => a.same(b),
+            (Self::Section(a), Self::Section(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// The set, if it is one.
+    pub fn set(&self) -> Option<&Set> {
+        match self {
+            Self::Set(set) => Some(set),
+            _ => None,
+        }
+    }
+
+    /// The table, if it is one.
+    pub fn section(&self) -> Option<&Arc<Section>> {
+        match self {
+            Self::Section(section) => Some(section),
+            _ => None,
+        }
+    }
+}
+
+impl From<Set> for Value {
+    fn from(set: Set) -> Self {
+        Self::Set(set)
+    }
+}
+
+impl From<Section> for Value {
+    fn from(section: Section) -> Self {
+        Self::Section(Arc::new(section))
+    }
+}
+
+impl From<Recorded> for Value {
+    fn from(run: Recorded) -> Self {
+        Self::Run(run)
+    }
+}

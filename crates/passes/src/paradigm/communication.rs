@@ -1,0 +1,65 @@
+//! Communication analysis (PerFlow, Listing 1 and Figure 2): the calls that take longest, those of them in which
+//! ranks differ, and why.
+
+use super::{Paradigm, Takes, begin, what_is_missing};
+use crate::flow::{Flow, FlowError, Parameters, with};
+
+pub(super) const PARADIGM: Paradigm = Paradigm {
+    name: "communication",
+    about: "Communication calls that take longest, in which of them ranks differ, and why",
+    takes: Takes::One,
+    build,
+    notes: what_is_missing,
+};
+
+fn build(runs: usize) -> Result<Flow, FlowError> {
+    let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
+    let all = flow.pass("vertices", runs, Parameters::none())?;
+    let named = flow.pass("filter", [all], with("name", "MPI_*"))?;
+    let calls = flow.pass("filter", [named], with("where", "class != 'start-or-end'"))?;
+    let hot = flow.pass("hotspot", [calls], Parameters::none())?;
+    let uneven = flow.pass("imbalance", [hot], Parameters::none())?;
+    let why = flow.pass("breakdown", [uneven], Parameters::none())?;
+    let all_why = flow.pass("breakdown", [hot], Parameters::none())?;
+    let table = |name: &str, title: &str, note: &str, attributes: &[&str]| {
+        let attributes = attributes.iter().map(|a| (*a).to_string()).collect();
+        with("name", name)
+            .with("title", title)
+            .with("note", note)
+            .with("attributes", crate::flow::Parameter::List(attributes))
+    };
+    let hot = flow.pass(
+        "table",
+        [all_why],
+        table(
+            "hotspots",
+            "Communication calls that take longest",
+            "Seconds of all ranks together; waiting and transfer are means over ranks.",
+            &["name", "debug-info", "time", "comm-info", "reason"],
+        ),
+    )?;
+    let uneven = flow.pass(
+        "table",
+        [why],
+        table(
+            "imbalanced",
+            "Calls in which ranks differ, and why",
+            "Of a late rank, on the mean: how much longer it is in the call than the others, and how that divides.",
+            &[
+                "name",
+                "debug-info",
+                "late_ranks",
+                "excess",
+                "load_before",
+                "waiting",
+                "calls",
+                "message_size",
+                "transfer",
+                "reason",
+            ],
+        ),
+    )?;
+    flow.output("hotspots", hot);
+    flow.output("imbalanced", uneven);
+    Ok(flow)
+}

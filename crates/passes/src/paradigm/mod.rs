@@ -1,0 +1,172 @@
+//! Paradigms: dataflows for questions that are often asked (PerFlow, section 4.4).
+//!
+//! Each is a function that builds a flow; what the flow gives, in order, are the tables of the report. A user's
+//! own flow can begin with one, as a flow is made of parts that can be seen.
+
+mod communication;
+mod mpi_profile;
+
+use crate::flow::{Flow, FlowError, Inputs, Kind, Runner, Value};
+use crate::recorded::Recorded;
+use headwater_model::diagnosis::ScaleSummary;
+use headwater_model::report::{Analysed, Report, SCHEMA};
+use headwater_model::run::Run;
+
+/// How many runs a paradigm takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// One.
+    One,
+    /// Two, the earlier or smaller one first.
+    Two,
+    /// One or more.
+    Several,
+}
+
+/// A question that is often asked, and the dataflow that answers it.
+#[derive(Clone, Copy, Debug)]
+pub struct Paradigm {
+    /// Its name, as in `headwater analyse NAME`.
+    pub name: &'static str,
+    /// What it answers, one sentence.
+    pub about: &'static str,
+    /// Runs it takes.
+    pub takes: Takes,
+    /// Builds the dataflow for so many runs; its inputs are `run1`, `run2` and so on.
+    pub build: fn(usize) -> Result<Flow, FlowError>,
+    /// What the reader must know of the runs.
+    notes: fn(&[&Run]) -> Vec<String>,
+}
+
+/// All paradigms.
+pub const ALL: [Paradigm; 2] = [mpi_profile::PARADIGM, communication::PARADIGM];
+
+/// Why a paradigm cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ParadigmError {
+    /// One that there is not.
+    #[error("there is no analysis {0}; there are {1}")]
+    Unknown(String, String),
+    /// Another number of runs.
+    #[error("{0} takes {1}, and {2} were given")]
+    Runs(&'static str, &'static str, usize),
+    /// Runs that do not belong together.
+    #[error("runs {0} and {1} are of different programs ({2} and {3}); give runs of one program")]
+    DifferentPrograms(String, String, String, String),
+    /// The dataflow failed.
+    #[error(transparent)]
+    Flow(#[from] FlowError),
+}
+
+/// A paradigm by its name.
+///
+/// # Errors
+/// If there is none.
+pub fn by_name(name: &str) -> Result<&'static Paradigm, ParadigmError> {
+    static KNOWN: [Paradigm; ALL.len()] = ALL;
+    KNOWN.iter().find(|p| p.name == name).ok_or_else(|| {
+        let names: Vec<&str> = KNOWN.iter().map(|p| p.name).collect();
+        ParadigmError::Unknown(name.to_string(), names.join(", "))
+    })
+}
+
+/// The file name of a run's program.
+fn program(run: &Run) -> &str {
+    run.header.program.rsplit('/').next().unwrap_or("")
+}
+
+impl Paradigm {
+    fn check(&self, runs: &[&Run]) -> Result<(), ParadigmError> {
+        let (fits, wanted) = match self.takes {
+            Takes::One => (runs.len() == 1, "one run"),
+            Takes::Two => (runs.len() == 2, "two runs"),
+            Takes::Several => (!runs.is_empty(), "one run or more"),
+        };
+        if !fits {
+            return Err(ParadigmError::Runs(self.name, wanted, runs.len()));
+        }
+        for run in runs {
+            let name = run.header.name.clone();
+            if let Some(first) = runs.first().filter(|f| program(f) != program(run)) {
+                return Err(ParadigmError::DifferentPrograms(
+                    first.header.name.clone(),
+                    name,
+                    program(first).to_string(),
+                    program(run).to_string(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the paradigm.
+    ///
+    /// # Errors
+    /// If it takes another number of runs, or they do not belong together; see [`ParadigmError`].
+    pub fn run(&self, runs: &[Recorded], runner: &Runner<'_>) -> Result<Report, ParadigmError> {
+        let recorded: Vec<&Run> = runs.iter().map(Recorded::run).collect();
+        self.check(&recorded)?;
+        let flow = (self.build)(runs.len())?;
+        let inputs: Inputs = (1..)
+            .zip(runs)
+            .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))
+            .collect();
+        let outputs = flow.run(&inputs, runner)?;
+        let section = |(_, value): &(String, Value)| value.section().map(|s| (**s).clone());
+        let last = recorded.last();
+        Ok(Report {
+            schema: SCHEMA,
+            paradigm: self.name.to_string(),
+            program: last.map_or(String::new(), |r| r.header.program.clone()),
+            runs: recorded
+                .iter()
+                .map(|r| Analysed {
+                    name: r.header.name.clone(),
+                    ranks: r.header.ranks,
+                    wall_seconds: r.header.wall_seconds,
+                })
+                .collect(),
+            notes: (self.notes)(&recorded),
+            sections: outputs.0.iter().filter_map(section).collect(),
+        })
+    }
+}
+
+/// A flow with an input for each of `n` runs.
+fn begin(name: &str, n: usize) -> (Flow, Vec<crate::flow::NodeId>) {
+    let mut flow = Flow::new(name);
+    let runs = (1..=n)
+        .map(|i| flow.input(&format!("run{i}"), Kind::Run))
+        .collect();
+    (flow, runs)
+}
+
+/// What could not be recorded, and ranks that did not finish.
+fn what_is_missing(runs: &[&Run]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for run in runs {
+        let name = &run.header.name;
+        if !run.header.incomplete.is_empty() {
+            let ranks: headwater_model::RankSet = run.header.incomplete.iter().copied().collect();
+            notes.push(format!(
+                "{name}: {} did not reach MPI_Finalize; their figures stop where they did.",
+                headwater_model::words::ranks(&ranks, run.header.ranks, 40)
+            ));
+        }
+        let (threads, cores) = (
+            crate::threads::concurrent(run).iter().sum(),
+            run.header.cores.iter().sum(),
+        );
+        if ScaleSummary::crowds(threads, cores, crate::threads::runq_share(run)) {
+            notes.push(format!(
+                "{name}: there were fewer cores ({cores}) than work for them, so that time in MPI is also time without a core."
+            ));
+        }
+        if !run.header.paused.is_empty() {
+            notes.push(format!(
+                "{name}: the program paused recording by MPI_Pcontrol; what it did then is in no figure."
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,153 @@
+//! Imbalance analysis: vertices on which some ranks spend much longer than others.
+//!
+//! Ranks are two natural groups (Jenks; Fisher 1958) if the slower one stands out by the threshold, by the spread
+//! within the groups and by the noise of sampling; see [`stats::stands_out`](crate::stats::stands_out). In a
+//! top-down view a vertex has a row over ranks; in a parallel view those that stand for one place are compared,
+//! and the late ones given.
+
+use crate::flow::{Gives, Kind, Pass, PassError};
+use crate::set::{Set, SetError};
+use crate::stats::{stands_out, two_groups};
+use headwater_graph::view::ViewKind;
+use headwater_model::rank::RankSet;
+use rayon::prelude::*;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "imbalance",
+            "Vertices on which some ranks have much more of a metric than others; late_ranks and excess are added.",
+            |call| {
+                let least = call.number("least");
+                let threshold = call.number("threshold");
+                let found = imbalance(call.set(0)?, call.text("metric"), threshold, least)?;
+                Ok(vec![found.into()])
+            },
+        )
+        .takes("V", Kind::SET)
+        .with("metric", "time", "metric; time is seconds")
+        .with("threshold", 1.3, "how many times as much the late ranks must have")
+        .with(
+            "least",
+            0.001,
+            "how much more they must have, as a share of the run time for seconds, of the sum of the metric otherwise",
+        )
+        .gives(Gives::AsArgument(0)),
+    ]
+}
+
+/// The late ranks of one place.
+struct Uneven {
+    /// Which value is late, as indices into those given.
+    upper: Vec<u32>,
+    /// How much more they have, mean.
+    excess: f64,
+}
+
+/// Seconds that the scatter of sampling gives one rank's time.
+fn noise(set: &Set, metric: &str, vertex: u32, values: &[f64]) -> f64 {
+    let hz = set.view().header.sampling_hz;
+    let exact = set.view().vertices.cell("class", vertex as usize);
+    let sampled = matches!(metric, "time" | "busy" | "workers" | "runq");
+    // Calls are timed at both ends.
+    if hz <= 0.0 || !sampled || !matches!(exact, headwater_graph::view::Cell::Missing) {
+        return 0.0;
+    }
+    (values.iter().copied().fold(0.0, f64::max) / hz).sqrt()
+}
+
+fn uneven(values: &[f64], threshold: f64, least: f64, noise: f64) -> Option<Uneven> {
+    let groups = two_groups(values)?;
+    let excess = groups.high - groups.low;
+    (excess >= least && stands_out(&groups, threshold, noise)).then_some(Uneven {
+        upper: groups.upper,
+        excess,
+    })
+}
+
+/// Vertices of `set` on which some ranks have more of `metric` than others, the largest excess first.
+///
+/// Added are `excess`, how much more the late ranks have on the mean, and in a top-down view `late_ranks`. Of a
+/// parallel view the vertices on late ranks are given, and `excess` is that of their place.
+///
+/// # Errors
+/// If vertices have no such metric, or none over ranks.
+pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, PassError> {
+    let view = set.view();
+    let seconds = headwater_graph::view::unit(metric) == Some("s");
+    let least = if seconds {
+        least * view.header.wall_seconds
+    } else {
+        let all = set.numbers(metric)?;
+        least * all.into_iter().flatten().sum::<f64>() / f64::from(view.header.ranks.max(1))
+    };
+    if view.kind == ViewKind::Parallel {
+        return on_ranks(set, metric, threshold, least);
+    }
+    set.column(metric)?;
+    let Some(rows) = view.rows.get(metric) else {
+        let known: Vec<&str> = view.rows.keys().map(String::as_str).collect();
+        let what = format!(
+            "{metric} is not known by rank; known are {}",
+            known.join(", ")
+        );
+        return Err(PassError::Argument("metric".to_string(), what));
+    };
+    let ranks = view.header.ranks;
+    let mut found: Vec<(u32, Uneven)> = set
+        .vertices()
+        .par_iter()
+        .filter_map(|v| {
+            // A row that is not even kept has the same for all ranks: nothing.
+            rows.row(*v)?;
+            let values = rows.dense(*v, ranks);
+            let noise = noise(set, metric, *v, &values);
+            Some((*v, uneven(&values, threshold, least, noise)?))
+        })
+        .collect();
+    found.sort_by(|a, b| b.1.excess.total_cmp(&a.1.excess));
+    let vertices = found.iter().map(|f| f.0).collect();
+    let late = |f: &(u32, Uneven)| Some(f.1.upper.iter().copied().collect::<RankSet>().to_string());
+    let excess: Vec<Option<f64>> = found.iter().map(|f| Some(f.1.excess)).collect();
+    let late: Vec<Option<String>> = found.iter().map(late).collect();
+    let set = Set::of(view, vertices, Vec::new());
+    Ok(set
+        .with_metric("excess", &excess)?
+        .with_words("late_ranks", &late)?)
+}
+
+fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, PassError> {
+    let values = set.numbers(metric)?;
+    let places = set.numbers("vertex")?;
+    let mut of_place: Vec<(u64, u32)> = (0..)
+        .zip(&places)
+        .map(|(i, p)| (p.map_or(u64::MAX, |p| p as u64), i))
+        .collect();
+    of_place.par_sort_unstable();
+    let groups: Vec<&[(u64, u32)]> = of_place.chunk_by(|a, b| a.0 == b.0).collect();
+    // Ranks that have no vertex there spent nothing.
+    let ranks = set.view().header.ranks as usize;
+    let mut found: Vec<(f64, Vec<u32>)> = groups
+        .into_par_iter()
+        .filter_map(|group| {
+            let value = |i: u32| values.get(i as usize).copied().flatten().unwrap_or(0.0);
+            let mut all: Vec<f64> = group.iter().map(|g| value(g.1)).collect();
+            let first = *set.vertices().get(group.first()?.1 as usize)?;
+            all.resize(all.len().max(ranks), 0.0);
+            let noise = noise(set, metric, first, &all);
+            let uneven = uneven(&all, threshold, least, noise)?;
+            let late = uneven.upper.iter().filter_map(|u| group.get(*u as usize));
+            Some((uneven.excess, late.map(|g| g.1).collect()))
+        })
+        .collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut vertices = Vec::new();
+    let mut excess = Vec::new();
+    for (seconds, late) in found {
+        excess.extend(late.iter().map(|_| Some(seconds)));
+        vertices.extend(late.iter().filter_map(|i| set.vertices().get(*i as usize)));
+    }
+    let set = Set::of(set.view(), vertices, Vec::new());
+    Ok(set.with_metric("excess", &excess).map_err(SetError::from)?)
+}

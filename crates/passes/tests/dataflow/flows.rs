@@ -1,0 +1,225 @@
+//! Dataflows: what is refused before anything runs, what runs, and what does not run again.
+
+use super::recorded;
+use headwater_passes::flow::*;
+use headwater_passes::set::Set;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn none() -> Parameters {
+    Parameters::none()
+}
+
+/// A flow with a run, its vertices and the hottest of them.
+fn hottest() -> (Flow, NodeId, NodeId, NodeId) {
+    let mut flow = Flow::new("hottest");
+    let run = flow.input("run", Kind::Run);
+    let all = flow.pass("vertices", [run], none()).expect("a pass");
+    let hot = flow.pass("hotspot", [all], with("n", 2.0)).expect("a pass");
+    flow.output("hot", hot);
+    (flow, run, all, hot)
+}
+
+fn inputs() -> Inputs {
+    let run = recorded(&[4]).remove(0);
+    [("run".to_string(), Value::Run(run))].into_iter().collect()
+}
+
+#[test]
+fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
+    type Spoil = fn(&mut Flow, NodeId, NodeId, NodeId);
+    let cases: [(Spoil, &str); 9] = [
+        (
+            |f, run, _, _| drop(f.pass("hotspot", [run], none())),
+            "pass hotspot, argument V: it needs a set and is given a run by input run",
+        ),
+        (
+            |f, _, _, _| drop(f.pass("union", [NodeId::from_index(1)], none())),
+            "pass union, argument V2: nothing is given; it needs a set",
+        ),
+        (
+            |f, run, _, hot| drop(f.pass("over-ranks", [hot, run], none())),
+            "pass over-ranks, argument V: it needs a set of a parallel view and is given a set of a top-down view by hotspot",
+        ),
+        (
+            |f, _, all, hot| drop(f.pass("top", [all, hot], none())),
+            "pass top takes 1 sets, tables or runs, and 2 are given",
+        ),
+        (
+            |f, _, all, _| drop(f.pass("top", [all], with("m", 1.0))),
+            "pass top has no parameter m; it has n",
+        ),
+        (
+            |f, _, all, _| drop(f.pass("top", [all], with("n", "ten"))),
+            "pass top, argument n: a figure is needed, and not \"ten\"",
+        ),
+        (
+            |f, _, all, hot| f.connect(all, 0, hot),
+            "the passes hotspot → vertices → hotspot go in a circle",
+        ),
+        (
+            |f, _, all, _| drop(f.pass("top", [all.output(3)], none())),
+            "pass top, argument V: vertices gives 1 things, and number 3 is asked for",
+        ),
+        (
+            |f, run, all, _| {
+                let body = Flow::new("empty");
+                f.repeat(body, [run, all], 3);
+            },
+            "the dataflow empty cannot be repeated",
+        ),
+    ];
+    for (spoil, said) in cases {
+        let (mut flow, run, all, hot) = hottest();
+        spoil(&mut flow, run, all, hot);
+        let e = flow.check().expect_err(said).to_string();
+        assert!(e.contains(said), "{e}");
+    }
+    let cache = Cache::default();
+    let runner = Runner::quiet(&cache);
+    let (flow, ..) = hottest();
+    let refused = |e: Result<Outputs, FlowError>| e.expect_err("refused").to_string();
+    let e = refused(flow.run(&Inputs::default(), &runner));
+    assert!(
+        e.contains("input run of the dataflow hottest is not given"),
+        "{e}"
+    );
+    let e = refused(flow.run_only(&["cold"], &inputs(), &runner));
+    assert!(e.contains("gives no cold; it gives hot"), "{e}");
+    assert!(matches!(
+        Flow::new("x").pass("nothing", [NodeId::from_index(0)], none()),
+        Err(FlowError::NoPass(..))
+    ));
+}
+
+#[test]
+fn a_failing_pass_is_named() {
+    let (mut flow, _, all, _) = hottest();
+    let hot = flow
+        .pass("hotspot", [all], with("metric", "tiem"))
+        .expect("a pass");
+    flow.output("wrong", hot);
+    let cache = Cache::default();
+    let e = flow
+        .run(&inputs(), &Runner::quiet(&cache))
+        .expect_err("no such metric");
+    assert!(
+        e.to_string()
+            .starts_with("pass hotspot: there is no attribute tiem; there are name"),
+        "{e}"
+    );
+}
+
+/// A pass that counts how often it runs.
+fn counting(name: &'static str, count: &Arc<AtomicUsize>) -> Arc<Pass> {
+    let count = count.clone();
+    let pass = Pass::new(name, "Counts.", move |call| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok(vec![call.set(0)?.top(call.count("n")).into()])
+    });
+    let pass = pass.takes("V", Kind::SET).with("n", 2.0, "how many");
+    Arc::new(pass.gives(Gives::AsArgument(0)))
+}
+
+#[test]
+fn only_what_is_asked_for_runs_and_only_once() {
+    let counts = [Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0))];
+    let of = || counts.each_ref().map(|c| c.load(Ordering::Relaxed));
+    let passes = [counting("one", &counts[0]), counting("two", &counts[1])];
+    let build = |n: f64| {
+        let (mut flow, _, all, _) = hottest();
+        let one = flow.add(&passes[0], [all], with("n", n));
+        let two = flow.add(&passes[1], [one], none());
+        flow.output("one", one);
+        flow.output("two", two);
+        flow
+    };
+    let cache = Cache::default();
+    let told = std::sync::Mutex::new(Vec::new());
+    let tell = |e: &Event<'_>| told.lock().unwrap().push((e.pass.to_string(), e.state));
+    let runner = Runner {
+        progress: &tell,
+        ..Runner::quiet(&cache)
+    };
+    let given = build(3.0)
+        .run_only(&["one"], &inputs(), &runner)
+        .expect("runs");
+    assert_eq!(given.get("one").and_then(Value::set).map(Set::len), Some(3));
+    assert_eq!(of(), [1, 0]);
+    // Runs read anew have the same contents; another parameter gives another result.
+    build(3.0).run(&inputs(), &runner).expect("runs");
+    assert_eq!(of(), [1, 1]);
+    build(4.0).run(&inputs(), &runner).expect("runs");
+    assert_eq!(of(), [2, 2]);
+    let told = told.lock().unwrap();
+    assert!(
+        told.contains(&("one".to_string(), State::Known)),
+        "{told:?}"
+    );
+    assert!(told.contains(&("two".to_string(), State::Done)), "{told:?}");
+}
+
+#[test]
+fn a_caller_who_wants_no_more_is_heard() {
+    let cache = Cache::default();
+    let runner = Runner {
+        interrupted: &|| true,
+        ..Runner::quiet(&cache)
+    };
+    let (flow, ..) = hottest();
+    let ended = flow.run(&inputs(), &runner).map(|_| ());
+    assert_eq!(ended, Err(FlowError::Interrupted));
+}
+
+#[test]
+fn a_flow_is_repeated_until_it_gives_what_it_was_given() {
+    let (mut flow, _, all, _) = hottest();
+    let mut body = Flow::new("halve");
+    let set = body.input("V", Kind::SET);
+    let halve = Pass::new("halve", "The first half, but for the last one.", |call| {
+        let set = call.set(0)?;
+        Ok(vec![set.top(set.len().div_ceil(2)).into()])
+    });
+    let halve = halve.takes("V", Kind::SET).gives(Gives::AsArgument(0));
+    let half = body.add(&Arc::new(halve), [set], none());
+    body.output("V", half);
+    let last = flow.repeat(body.clone(), [all], 100);
+    let some = flow.repeat(body, [all], 1);
+    flow.output("last", last);
+    flow.output("some", some);
+    let cache = Cache::default();
+    let given = flow.run(&inputs(), &Runner::quiet(&cache)).expect("runs");
+    let len = |name| given.get(name).and_then(Value::set).map(Set::len);
+    assert_eq!(len("last"), Some(1));
+    assert!(len("some") > Some(1));
+}
+
+#[test]
+fn a_flow_is_saved_and_read_again_printed_and_drawn() {
+    let (flow, ..) = hottest();
+    let json = flow.to_json();
+    let again = Flow::from_json(&json, &[]).expect("reads");
+    assert_eq!(again.to_json(), json);
+    assert_eq!(
+        again.to_string(),
+        "dataflow hottest\n  %0 = input run(a run)\n  %1 = vertices of %0\n  %2 = hotspot(n=2) of %1\n  gives hot = %2\n"
+    );
+    let svg = flow.svg();
+    assert_eq!(svg.matches("<rect").count(), 3);
+    assert_eq!(svg.matches("<path d=\"M").count(), 1 + 2);
+    for (bad, what) in [
+        ("{", "cannot be read"),
+        (
+            &json.replace("hotspot", "hotpot"),
+            "there is no pass hotpot",
+        ),
+        (&json.replace("\"schema\": 1", "\"schema\": 9"), "version 9"),
+        (
+            &json.replace("\"kind\": \"run\"", "\"kind\": \"walk\""),
+            "is of kind walk",
+        ),
+    ] {
+        let e = Flow::from_json(bad, &[]).expect_err(what).to_string();
+        assert!(e.contains(what), "{e}");
+    }
+}

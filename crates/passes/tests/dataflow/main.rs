@@ -1,0 +1,29 @@
+//! Sets, dataflows and paradigms on runs and graphs made by hand.
+
+mod flows;
+mod paradigms;
+mod sets;
+#[path = "../support/mod.rs"]
+#[allow(dead_code)] // each test uses its part
+mod support;
+mod views;
+
+use headwater_passes::Recorded;
+use support::{Piece, piece, run, structure};
+
+/// A program of three loops, of which rank 3 has twice as much of the second, on `ranks` ranks.
+fn recorded(ranks: &[u32]) -> Vec<Recorded> {
+    let pieces = || -> Vec<Piece> {
+        vec![
+            piece("MPI_Allreduce", |_, n| 4.0 / f64::from(n)),
+            piece("MPI_Barrier", |r, _| if r == 3 { 2.0 } else { 1.0 }),
+            piece("MPI_Send", |_, _| 0.5),
+        ]
+    };
+    let runs = ranks.iter().map(|n| {
+        let mut run = run(*n, &pieces());
+        run.header.wall_seconds = 5.0;
+        run
+    });
+    Recorded::join(runs.collect(), structure(3)).expect("whole runs")
+}

@@ -1,0 +1,104 @@
+//! Paradigms: what their tables say of runs made by hand.
+
+use super::recorded;
+use headwater_model::report::{Item, Report, Section};
+use headwater_passes::flow::{Cache, Runner};
+use headwater_passes::paradigm::{ALL, ParadigmError, by_name};
+
+fn report(name: &str, ranks: &[u32]) -> Report {
+    let cache = Cache::default();
+    let paradigm = by_name(name).expect("a paradigm");
+    paradigm
+        .run(&recorded(ranks), &Runner::quiet(&cache))
+        .expect("runs")
+}
+
+fn section<'a>(report: &'a Report, name: &str) -> &'a Section {
+    report
+        .sections
+        .iter()
+        .find(|s| s.name == name)
+        .expect("a section")
+}
+
+fn words(section: &Section, column: &str) -> Vec<String> {
+    let all = section.column(column).expect("a column").into_iter();
+    all.map(|i| match i {
+        Item::Text(t) => t.clone(),
+        other => format!("{other:?}"),
+    })
+    .collect()
+}
+
+fn figures(section: &Section, column: &str) -> Vec<f64> {
+    let all = section.column(column).expect("a column").into_iter();
+    all.map(|i| match i {
+        Item::Number(x) => (x * 1000.0).round() / 1000.0,
+        _ => f64::NAN,
+    })
+    .collect()
+}
+
+#[test]
+fn every_paradigm_builds_a_flow_that_can_be_saved() {
+    for paradigm in ALL {
+        let flow = (paradigm.build)(2).expect("its passes are there");
+        flow.check().expect("they fit");
+        let again = headwater_passes::flow::Flow::from_json(&flow.to_json(), &[]);
+        assert_eq!(again.expect("reads").to_string(), flow.to_string());
+    }
+}
+
+#[test]
+fn an_mpi_profile_has_the_sections_of_mpip() {
+    let report = report("mpi-profile", &[4]);
+    let tasks = section(&report, "time_by_task");
+    // Three others wait a second for rank 3.
+    assert_eq!(figures(tasks, "rank"), [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(figures(tasks, "app_seconds"), [3.5; 4]);
+    let time = section(&report, "time_by_site");
+    assert_eq!(words(time, "call")[0], "MPI_Barrier");
+    assert_eq!(figures(time, "site"), [1.0, 2.0, 3.0]);
+    assert_eq!(figures(time, "time_seconds")[0], 3.0);
+    assert_eq!(figures(time, "count"), [400.0; 3]);
+    let sites = section(&report, "call_sites");
+    assert_eq!(figures(sites, "line")[0], 27.0);
+    let sent = section(&report, "sent_by_site");
+    assert_eq!(words(sent, "call"), ["MPI_Allreduce", "MPI_Send"]);
+    assert_eq!(figures(sent, "total_bytes"), [3200.0; 2]);
+    assert_eq!(figures(sent, "sent_share"), [0.5; 2]);
+    let by_rank = section(&report, "time_by_site_and_rank");
+    assert_eq!(by_rank.rows.len(), 12);
+    assert!(
+        figures(by_rank, "min_seconds")[0].is_nan(),
+        "it is not recorded"
+    );
+    let sizes = section(&report, "message_sizes");
+    assert_eq!(figures(sizes, "from_bytes"), [8.0; 3]);
+}
+
+#[test]
+fn communication_tells_why_ranks_differ() {
+    let report = report("communication", &[4]);
+    assert_eq!(
+        words(section(&report, "hotspots"), "name")[0],
+        "MPI_Barrier"
+    );
+    let uneven = section(&report, "imbalanced");
+    assert_eq!(words(uneven, "name"), ["MPI_Barrier"]);
+    assert_eq!(words(uneven, "late_ranks"), ["0-2"]);
+    assert_eq!(figures(uneven, "excess_seconds"), [1.0]);
+}
+
+#[test]
+fn runs_that_do_not_fit_are_refused() {
+    let cache = Cache::default();
+    let runner = Runner::quiet(&cache);
+    let profile = by_name("mpi-profile").expect("a paradigm");
+    let e = profile
+        .run(&recorded(&[2, 4]), &runner)
+        .expect_err("one run");
+    assert_eq!(e.to_string(), "mpi-profile takes one run, and 2 were given");
+    let unknown = by_name("mpi").expect_err("none");
+    assert!(matches!(unknown, ParadigmError::Unknown(..)));
+}

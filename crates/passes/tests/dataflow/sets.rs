@@ -1,0 +1,199 @@
+//! Sets: expressions, algebra, order, groups, neighbours, new metrics.
+
+use headwater_graph::view::Cell::{Number, Text};
+use headwater_passes::set::{Direction, Expr, Maker, Set, SetError};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// Five calls in a row: 0 → 1 → 2 → 3 → 4.
+fn calls() -> Set {
+    let mut maker = Maker::new();
+    let names = ["MPI_Send", "loop", "MPI_Recv", "solve", "MPI_Barrier"];
+    for (i, name) in names.into_iter().enumerate() {
+        let mut attributes = vec![("name", Text(name)), ("time", Number(i as f64))];
+        if name.starts_with("MPI_") {
+            attributes.push(("wait", Number(0.5)));
+        }
+        maker.vertex(attributes);
+    }
+    for v in 0..4 {
+        let kind = if v % 2 == 0 {
+            "control-flow"
+        } else {
+            "data-flow"
+        };
+        maker.edge(
+            v,
+            v + 1,
+            [("kind", Text(kind)), ("count", Number(f64::from(v)))],
+        );
+    }
+    maker.finish().only_vertices()
+}
+
+fn filtered(expression: &str) -> Vec<u32> {
+    let expression = Expr::parse(expression).expect("reads");
+    calls()
+        .filter(&expression)
+        .expect("holds")
+        .vertices()
+        .to_vec()
+}
+
+#[test]
+fn expressions_choose_elements() {
+    for (expression, expected) in [
+        ("name ~ \"MPI_*\"", &[0, 2, 4][..]),
+        ("name !~ 'MPI_*'", &[1, 3]),
+        ("time > 1 and name ~ 'MPI_*'", &[2, 4]),
+        ("time >= 3 or time < 1", &[0, 3, 4]),
+        ("not time < 3", &[3, 4]),
+        ("not (time < 3) and time != 4", &[3]),
+        ("time * 2 - 1 == 3", &[2]),
+        ("-time / 2 <= -1.5e0", &[3, 4]),
+        ("`time` in (1, 3)", &[1, 3]),
+        ("name in ('loop', 'solve') or wait + time > 4", &[1, 3, 4]),
+        // What is missing compares to nothing.
+        ("wait > 0.1", &[0, 2, 4]),
+        ("wait <= 0.1", &[]),
+        ("wait != 0.5", &[]),
+        ("not known(wait)", &[1, 3]),
+        ("max(time, wait) < 1", &[0]),
+        ("sqrt(abs(0 - time)) == 2", &[4]),
+        ("'loop' == name", &[1]),
+        ("name > 'MPI_Recv'", &[0, 1, 3]),
+    ] {
+        assert_eq!(filtered(expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn wrong_expressions_say_what_and_where() {
+    let said = |expression: &str| match Expr::parse(expression) {
+        Err(e) => e.to_string(),
+        Ok(e) => calls()
+            .filter(&e)
+            .map(|_| ())
+            .expect_err("refused")
+            .to_string(),
+    };
+    for (expression, what) in [
+        (
+            "time >",
+            "column 7: a figure, a word in quotes or an attribute is missing",
+        ),
+        ("time > 1 1", "column 10: the expression goes on"),
+        ("name ~ 'x", "column 8: the quotation mark is not closed"),
+        ("(time", "column 6: a closing parenthesis"),
+        ("f(time) > 1", "there is no function f; there are abs"),
+        ("min(time) > 1", "min takes 2 and not 1"),
+        (
+            "tiem > 1",
+            "there is no attribute tiem; there are name, time, wait",
+        ),
+        ("name > 1", "a word is compared with a figure"),
+        ("time ~ 'a'", "~ compares words"),
+        (
+            "time",
+            "a figure stands where something must be true or false",
+        ),
+        (
+            "time and 1 > 0",
+            "a figure stands where something must be true or false",
+        ),
+        ("name + 1 > 0", "a word stands where a figure is needed"),
+        ("1.2.3 > 0", "this is not a figure"),
+        ("§ > 1", "this cannot begin"),
+    ] {
+        let said = said(expression);
+        assert!(said.contains(what), "{expression}: {said}");
+    }
+    let deep = "(".repeat(100_000) + "1" + &")".repeat(100_000);
+    assert!(Expr::parse(&deep).is_err(), "no overflow of the stack");
+}
+
+#[test]
+fn order_groups_and_neighbours() {
+    let set = calls();
+    let sorted = set.sort_by("time").expect("a metric");
+    assert_eq!(sorted.vertices(), [4, 3, 2, 1, 0]);
+    assert_eq!(sorted.top(2).vertices(), [4, 3]);
+    assert_eq!(sorted.top(9).reversed().vertices(), [0, 1, 2, 3, 4]);
+    // Those without the metric come last, in their order.
+    assert_eq!(
+        set.sort_by("wait").expect("a metric").vertices(),
+        [0, 2, 4, 1, 3]
+    );
+    let groups = set.group("wait").expect("an attribute");
+    assert_eq!(groups[0].0.as_deref(), Some("0.5"));
+    assert_eq!(groups[1].1.vertices(), [1, 3]);
+    assert_eq!(set.classify(|v| v % 3).len(), 3);
+    let middle = Set::new(set.view().clone(), vec![2], vec![]);
+    let both = middle.neighbours(Direction::Both, None).expect("edges");
+    assert_eq!(both.vertices(), [1, 3]);
+    let kind = Some("control-flow");
+    assert_eq!(
+        middle.out_edges(kind).expect("kinds").targets().vertices(),
+        [3]
+    );
+    assert!(middle.in_edges(kind).expect("kinds").is_empty());
+    let heavy = Expr::parse("count > 1").expect("reads");
+    let edges = Set::edges_of(set.view()).filter(&heavy).expect("edges");
+    assert_eq!(edges.sources().vertices(), [2, 3]);
+}
+
+#[test]
+fn a_metric_of_the_users_own_is_one_line() {
+    let share = calls().derive("share", "wait / time").expect("figures");
+    assert_eq!(
+        share.numbers("share"),
+        Ok(vec![None, None, Some(0.25), None, Some(0.125)])
+    );
+    assert_eq!(
+        share.sort_by("share").expect("a metric").top(1).vertices(),
+        [2]
+    );
+    // Sets with and without it are of one graph, and what one has the other gets.
+    let all = calls_of(&share, &[0]).union(&share).expect("one graph");
+    assert_eq!(all.cell("share", 2), Number(0.25));
+    let short = calls().with_metric("x", &[Some(1.0)]);
+    assert_eq!(short.map(|_| ()), Err(SetError::Length("x".into(), 1, 5)));
+    assert!(matches!(
+        share.union(&calls()),
+        Err(SetError::OtherGraph(..))
+    ));
+}
+
+fn calls_of(set: &Set, vertices: &[u32]) -> Set {
+    Set::new(set.view().clone(), vertices.to_vec(), vec![])
+}
+
+proptest! {
+    #[test]
+    fn algebra_is_that_of_sets(
+        a in proptest::collection::vec(0u32..8, 0..12),
+        b in proptest::collection::vec(0u32..8, 0..12),
+    ) {
+        let base = calls();
+        let there = |all: &[u32]| all.iter().copied().filter(|v| *v < 5).collect::<BTreeSet<_>>();
+        let (x, y) = (calls_of(&base, &a), calls_of(&base, &b));
+        let (p, q) = (there(&a), there(&b));
+        let of = |set: &Set| set.vertices().iter().copied().collect::<BTreeSet<_>>();
+        prop_assert_eq!(x.vertices().len(), p.len());
+        prop_assert_eq!(of(&x.union(&y).unwrap()), &p | &q);
+        prop_assert_eq!(of(&x.intersection(&y).unwrap()), &p & &q);
+        prop_assert_eq!(of(&x.difference(&y).unwrap()), &p - &q);
+        prop_assert_eq!(of(&x.complement()), &(0..5).collect() - &p);
+        // The order is the first set's.
+        let kept: Vec<u32> = x.vertices().iter().copied().filter(|v| q.contains(v)).collect();
+        let both = x.intersection(&y).unwrap();
+        prop_assert_eq!(both.vertices(), &kept[..]);
+    }
+
+    #[test]
+    fn any_text_is_an_expression_or_refused(text in "[ a-z0-9.()'\"<>=!~+*/,-]{0,40}") {
+        if let Ok(expression) = Expr::parse(&text) {
+            let _ = calls().filter(&expression);
+        }
+    }
+}
