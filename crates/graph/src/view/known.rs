@@ -105,10 +105,14 @@ impl EdgeKind {
 
 /// Unit of an attribute, where it has one: `s`, `B`, `1` for a count.
 pub fn unit(attribute: &str) -> Option<&'static str> {
-    Some(match attribute {
+    let bare = ["before_", "after_"]
+        .iter()
+        .find_map(|p| attribute.strip_prefix(p));
+    Some(match bare.unwrap_or(attribute) {
         "time" | "total" | "busy" | "blocked" | "runq" | "mpi" | "workers" | "wait" | "longest"
         | "before" | "wall" | "cpu" | "startup" | "late_sender" | "late_receiver" | "excess"
-        | "load_before" | "waiting" | "calls" | "message_size" | "transfer" => "s",
+        | "on_path" | "imbalance" | "load_before" | "waiting" | "calls" | "message_size"
+        | "transfer" => "s",
         "bytes" | "sent" => "B",
         "count" | "samples" | "ranks" => "1",
         _ => return None,

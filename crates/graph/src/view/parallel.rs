@@ -1,7 +1,9 @@
 //! The parallel view of one run (PerFlow, section 3.4): a vertex for each place on each rank and thread.
 //!
 //! A *flow* is what one rank, or one thread that calls no MPI, does in program order: from an MPI call
-//! through the computation that follows it to the next one. Flows are joined by messages, by collectives (from
+//! through the computation that follows it to the next one. Calls stand in the order of the program; computation
+//! stands before the call that mostly comes next, wherever the compiler put its code: it is behind that call's
+//! delays, also where a loop goes back in between. Flows are joined by messages, by collectives (from
 //! the rank that was last to those that waited for it), by teams that begin and by locks that are passed on.
 //! Edges point the way that time goes: from what is done first, or let the other go on.
 //!
@@ -16,10 +18,11 @@ use super::known::{EdgeKind, EdgeType};
 use super::waits::scaled;
 use super::{Adjacency, View, ViewKind};
 use crate::pag::{Pag, RunView};
-use crate::topdown::{TopDown, VertexIx};
+use crate::topdown::VertexIx;
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{Run, WaitKind};
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -85,6 +88,56 @@ impl Builder<'_> {
         } else {
             thread
         }
+    }
+
+    /// Puts computation before the call that comes next.
+    fn put_before_calls(&mut self) {
+        // By call (`None` for the start): the next calls, how often.
+        let mut next: FxHashMap<Option<VertexIx>, BTreeMap<VertexIx, u64>> = FxHashMap::default();
+        for f in &self.view.parallel.flows {
+            if let Some(to) = f.to {
+                *next.entry(f.from).or_default().entry(to).or_default() += f.count;
+            }
+        }
+        let place = |v: VertexIx| self.order.get(v as usize).copied().unwrap_or(0);
+        let usual: FxHashMap<Option<VertexIx>, u32> = next
+            .into_iter()
+            .filter_map(|(from, to)| {
+                let most = to.into_iter().max_by_key(|(v, n)| (*n, Reverse(*v)))?;
+                Some((from, place(most.0)))
+            })
+            .collect();
+        // The call after which each place computes most.
+        let data = &self.view.computation;
+        let mut busy: BTreeMap<(VertexIx, Option<VertexIx>), f64> = BTreeMap::new();
+        for (key, of) in (0..).zip(&data.keys) {
+            let seconds = data.busy.row(key).map_or(0.0, |row| row.sum());
+            *busy
+                .entry((of.vertex, self.view.vertex(of.after)))
+                .or_default() += seconds;
+        }
+        let mut mostly: FxHashMap<VertexIx, (f64, Option<VertexIx>)> = FxHashMap::default();
+        for ((vertex, after), seconds) in busy {
+            let most = mostly.entry(vertex).or_insert((seconds, after));
+            if seconds > most.0 {
+                *most = (seconds, after);
+            }
+        }
+        let key = |v: &VertexIx| {
+            let own = place(*v);
+            let calls = self.pag.top.get(*v).kind == VertexKind::MpiCall;
+            let after = mostly.get(v).filter(|_| !calls).map(|m| m.1);
+            match after.and_then(|a| usual.get(&a)) {
+                Some(before) => (*before, 0, own),
+                None => (own, 1, own),
+            }
+        };
+        let mut vertices: Vec<VertexIx> = (0..self.order.len() as VertexIx).collect();
+        vertices.sort_by_key(key);
+        for (at, v) in (0..).zip(&vertices) {
+            self.order[*v as usize] = at;
+        }
+        self.vertex = vertices;
     }
 
     fn collect_spots(&mut self) {
@@ -431,18 +484,15 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
         return this;
     };
     let order = pag.top.program_order();
-    let mut vertex = vec![TopDown::ROOT; order.len()];
-    for (v, at) in (0..).zip(&order) {
-        vertex[*at as usize] = v;
-    }
     let mut builder = Builder {
         pag,
         view,
         order,
-        vertex,
+        vertex: Vec::new(),
         spots: Vec::new(),
         edges: Vec::new(),
     };
+    builder.put_before_calls();
     builder.collect_spots();
     builder.flows();
     builder.threads();

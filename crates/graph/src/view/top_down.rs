@@ -396,6 +396,7 @@ fn grouped(
     third: impl Fn(&MpiCalls) -> Option<i64>,
 ) -> Table {
     type Sum = (u64, u64, u64, u64, u64);
+    type Row = ((VertexIx, u32, i64), Sum);
     let mut sums: FxHashMap<(VertexIx, u32, i64), Sum> = FxHashMap::default();
     for c in run.calls.iter().filter(|c| c.rank < run.header.ranks) {
         let (Some(v), Some(third)) = (view.vertex(c.ctx), third(c)) else {
@@ -415,11 +416,9 @@ fn grouped(
             sum.4.max(c.max_wall_ns),
         );
     }
-    let mut all: Vec<((VertexIx, u32, i64), Sum)> = sums.into_iter().collect();
+    let mut all: Vec<Row> = sums.into_iter().collect();
     all.sort_unstable_by_key(|e| e.0);
-    let of = |figure: fn(&((VertexIx, u32, i64), Sum)) -> f64| {
-        Column::known(all.iter().map(figure).collect())
-    };
+    let of = |figure: fn(&Row) -> f64| Column::known(all.iter().map(figure).collect());
     Table::new(all.len())
         .with("vertex", of(|e| f64::from(e.0.0)))
         .with("rank", of(|e| f64::from(e.0.1)))

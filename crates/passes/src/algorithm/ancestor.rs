@@ -1,6 +1,6 @@
 //! Lowest common ancestors, for two vertices and for many at once.
 
-use super::{Counts, NONE, breadth_first};
+use super::{Counts, NONE, breadth_first, steps};
 use crate::set::Direction;
 use headwater_graph::view::Adjacency;
 
@@ -55,8 +55,19 @@ pub struct Meetings {
 }
 
 /// From every vertex the two nearest of `ends` that it leads to, itself included; found for all at once by going
-/// backward from all of them, so that it costs no more than a search or two, however many they are.
-pub fn meetings(graph: &Adjacency, ends: &[u32], counts: Counts<'_>) -> Meetings {
+/// backward from all of them, so that it costs no more than a search or two, however many they are. With
+/// [`Direction::In`] it is the other way round: the nearest that lead to each vertex.
+pub fn meetings(
+    graph: &Adjacency,
+    ends: &[u32],
+    direction: Direction,
+    counts: Counts<'_>,
+) -> Meetings {
+    let back = match direction {
+        Direction::Out => Direction::In,
+        Direction::In => Direction::Out,
+        Direction::Both => Direction::Both,
+    };
     let mut led = vec![[(NONE, NONE); 2]; graph.vertices()];
     let mut open: Vec<(u32, u32)> = Vec::new();
     for &end in ends {
@@ -69,8 +80,7 @@ pub fn meetings(graph: &Adjacency, ends: &[u32], counts: Counts<'_>) -> Meetings
     let mut at = 0;
     while let Some(&(v, end)) = open.get(at) {
         at += 1;
-        for &edge in graph.in_edges(v) {
-            let from = graph.sources()[edge as usize];
+        for (edge, from) in steps(graph, v, back) {
             let slots = &mut led[from as usize];
             if slots[1].0 != NONE || slots[0].0 == end || !counts(edge) {
                 continue;
@@ -91,7 +101,7 @@ impl Meetings {
         held.into_iter().find(|e| *e != NONE && *e != vertex)
     }
 
-    /// The edges from a vertex to an end that it leads to.
+    /// The edges from a vertex to an end that it leads to; for meetings in the direction [`Direction::Out`].
     pub fn way(&self, graph: &Adjacency, vertex: u32, end: u32) -> Vec<u32> {
         let mut way = Vec::new();
         let mut at = vertex;

@@ -25,6 +25,15 @@ pub struct Pattern<'a> {
     pub edges: Vec<PatternEdge<'a>>,
 }
 
+/// A place where a pattern was found, in the order in which the pattern has its parts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// The graph's vertices.
+    pub vertices: Vec<u32>,
+    /// The graph's edges.
+    pub edges: Vec<u32>,
+}
+
 /// A step of the search: an edge of the pattern of which one end is placed, or both.
 struct Step {
     edge: usize,
@@ -76,7 +85,7 @@ pub fn subgraph_matching(
     pattern: &Pattern<'_>,
     starts: &[u32],
     most: usize,
-) -> Vec<(Vec<u32>, Vec<u32>)> {
+) -> Vec<Found> {
     let mut found = Vec::new();
     let Some(steps) = pattern.plan() else {
         return found;
@@ -111,7 +120,7 @@ struct Search<'a, 'b> {
     vertices: Vec<u32>,
     edges: Vec<u32>,
     most: usize,
-    found: &'a mut Vec<(Vec<u32>, Vec<u32>)>,
+    found: &'a mut Vec<Found>,
 }
 
 impl Search<'_, '_> {
@@ -121,7 +130,10 @@ impl Search<'_, '_> {
             return;
         }
         let Some(Step { edge, places }) = self.steps.get(step) else {
-            self.found.push((self.vertices.clone(), self.edges.clone()));
+            self.found.push(Found {
+                vertices: self.vertices.clone(),
+                edges: self.edges.clone(),
+            });
             return;
         };
         let (graph, pattern) = (self.graph, self.pattern);

@@ -14,7 +14,7 @@ mod walk;
 pub use ancestor::{Meetings, Shared, lowest_common_ancestor, meetings};
 pub use communities::communities;
 pub use components::{strongly_connected, topological_order};
-pub use matching::{Pattern, PatternEdge, subgraph_matching};
+pub use matching::{Found, Pattern, PatternEdge, subgraph_matching};
 pub use paths::{Path, longest_path, shortest_path};
 pub use walk::{Walk, breadth_first, depth_first};
 

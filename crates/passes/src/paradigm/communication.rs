@@ -1,7 +1,7 @@
 //! Communication analysis (PerFlow, Listing 1 and Figure 2): the calls that take longest, those of them in which
 //! ranks differ, and why.
 
-use super::{Paradigm, Takes, begin, what_is_missing};
+use super::{Paradigm, Takes, begin, table, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
@@ -21,13 +21,6 @@ fn build(runs: usize) -> Result<Flow, FlowError> {
     let uneven = flow.pass("imbalance", [hot], Parameters::none())?;
     let why = flow.pass("breakdown", [uneven], Parameters::none())?;
     let all_why = flow.pass("breakdown", [hot], Parameters::none())?;
-    let table = |name: &str, title: &str, note: &str, attributes: &[&str]| {
-        let attributes = attributes.iter().map(|a| (*a).to_string()).collect();
-        with("name", name)
-            .with("title", title)
-            .with("note", note)
-            .with("attributes", crate::flow::Parameter::List(attributes))
-    };
     let hot = flow.pass(
         "table",
         [all_why],

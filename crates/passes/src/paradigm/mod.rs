@@ -3,10 +3,16 @@
 //! Each is a function that builds a flow; what the flow gives, in order, are the tables of the report. A user's
 //! own flow can begin with one, as a flow is made of parts that can be seen.
 
+mod causal;
 mod communication;
+mod contention;
+mod critical_path;
+mod differential;
+mod efficiencies;
 mod mpi_profile;
+mod wait_states;
 
-use crate::flow::{Flow, FlowError, Inputs, Kind, Runner, Value};
+use crate::flow::{Flow, FlowError, Inputs, Kind, Parameter, Parameters, Runner, Value, with};
 use crate::recorded::Recorded;
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::report::{Analysed, Report, SCHEMA};
@@ -39,7 +45,16 @@ pub struct Paradigm {
 }
 
 /// All paradigms.
-pub const ALL: [Paradigm; 2] = [mpi_profile::PARADIGM, communication::PARADIGM];
+pub const ALL: [Paradigm; 8] = [
+    mpi_profile::PARADIGM,
+    communication::PARADIGM,
+    critical_path::PARADIGM,
+    contention::PARADIGM,
+    causal::PARADIGM,
+    differential::PARADIGM,
+    wait_states::PARADIGM,
+    efficiencies::PARADIGM,
+];
 
 /// Why a paradigm cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -139,6 +154,15 @@ fn begin(name: &str, n: usize) -> (Flow, Vec<crate::flow::NodeId>) {
         .map(|i| flow.input(&format!("run{i}"), Kind::Run))
         .collect();
     (flow, runs)
+}
+
+/// Parameters of a table: its name, title, note and columns.
+fn table(name: &str, title: &str, note: &str, attributes: &[&str]) -> Parameters {
+    let attributes = attributes.iter().map(|a| (*a).to_string()).collect();
+    with("name", name)
+        .with("title", title)
+        .with("note", note)
+        .with("attributes", Parameter::List(attributes))
 }
 
 /// What could not be recorded, and ranks that did not finish.

@@ -6,7 +6,7 @@
 //! and the late ones given.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
-use crate::set::{Set, SetError};
+use crate::set::Set;
 use crate::stats::{stands_out, two_groups};
 use headwater_graph::view::ViewKind;
 use headwater_model::rank::RankSet;
@@ -149,5 +149,5 @@ fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, 
         vertices.extend(late.iter().filter_map(|i| set.vertices().get(*i as usize)));
     }
     let set = Set::of(set.view(), vertices, Vec::new());
-    Ok(set.with_metric("excess", &excess).map_err(SetError::from)?)
+    Ok(set.with_metric("excess", &excess)?)
 }

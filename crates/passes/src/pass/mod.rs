@@ -3,15 +3,26 @@
 //! A pass is a row of a table: what it takes and gives, its parameters, and a plain function on sets, which is
 //! public too, so that a pass can be used without a dataflow.
 
+mod backtracking;
 mod breakdown;
+mod causal;
 mod choose;
+mod contention;
+mod critical;
+mod differential;
+mod efficiencies;
 mod hotspot;
 mod imbalance;
 mod profile;
 mod source;
 mod table;
+mod wait_states;
 
+pub use backtracking::backtracking;
 pub use breakdown::breakdown;
+pub use causal::causal;
+pub use contention::contention;
+pub use differential::{Scale as Compared, differential};
 pub use hotspot::hotspot;
 pub use imbalance::imbalance;
 pub use table::section_of;
@@ -27,6 +38,13 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
         imbalance::passes(),
         breakdown::passes(),
         profile::passes(),
+        causal::passes(),
+        backtracking::passes(),
+        contention::passes(),
+        differential::passes(),
+        critical::passes(),
+        wait_states::passes(),
+        efficiencies::passes(),
         table::passes(),
     ];
     lists.into_iter().flatten().map(Arc::new).collect()

@@ -51,6 +51,7 @@ fn heading(attribute: &str) -> Heading {
         Some("s") => ("_seconds", Unit::Seconds),
         Some("B") => ("", Unit::Bytes),
         Some("1") => ("", Unit::Count),
+        _ if attribute.ends_with("_share") => ("", Unit::Share),
         _ => ("", Unit::None),
     };
     Heading {

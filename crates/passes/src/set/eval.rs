@@ -3,6 +3,7 @@
 use super::expr::{Expr, Function, Node, Operator};
 use super::{SetError, glob};
 use headwater_graph::view::{Column, Table, Words};
+use std::cmp::Ordering;
 
 /// What a part of an expression is for each of the rows.
 enum Values<'a> {
@@ -187,7 +188,7 @@ impl<'a> Work<'a> {
                     Operator::Greater => |a, b| a > b,
                     Operator::GreaterEqual => |a, b| a >= b,
                     Operator::Equal => |a, b| a == b,
-                    _ => |a, b| a < b || a > b,
+                    _ => |a, b| a.partial_cmp(b).is_some_and(Ordering::is_ne),
                 };
                 Ok(a.iter().zip(&b).map(|(a, b)| test(a, b)).collect())
             }

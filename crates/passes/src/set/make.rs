@@ -104,9 +104,11 @@ impl Set {
 /// A graph in the making: vertices and edges with attributes that are added one by one.
 #[derive(Clone, Debug, Default)]
 pub struct Maker {
-    vertices: Vec<Vec<(String, Owned)>>,
-    edges: Vec<(u32, u32, Vec<(String, Owned)>)>,
+    vertices: Vec<Attributes>,
+    edges: Vec<(u32, u32, Attributes)>,
 }
+
+type Attributes = Vec<(String, Owned)>;
 
 #[derive(Clone, Debug)]
 enum Owned {
@@ -114,7 +116,7 @@ enum Owned {
     Text(String),
 }
 
-fn owned<'a>(attributes: impl IntoIterator<Item = (&'a str, Cell<'a>)>) -> Vec<(String, Owned)> {
+fn owned<'a>(attributes: impl IntoIterator<Item = (&'a str, Cell<'a>)>) -> Attributes {
     let own = |(name, cell): (&str, Cell<'_>)| {
         let value = match cell {
             Cell::Missing => return None,
@@ -126,7 +128,7 @@ fn owned<'a>(attributes: impl IntoIterator<Item = (&'a str, Cell<'a>)>) -> Vec<(
     attributes.into_iter().filter_map(own).collect()
 }
 
-fn table<'a>(rows: impl Iterator<Item = &'a Vec<(String, Owned)>> + Clone) -> Table {
+fn table<'a>(rows: impl Iterator<Item = &'a Attributes> + Clone) -> Table {
     let mut names: Vec<(&str, bool)> = Vec::new();
     for (name, value) in rows.clone().flatten() {
         if !names.iter().any(|n| n.0 == name) {
@@ -135,7 +137,7 @@ fn table<'a>(rows: impl Iterator<Item = &'a Vec<(String, Owned)>> + Clone) -> Ta
     }
     let mut out = Table::new(rows.clone().count());
     for (name, text) in names {
-        let value = |row: &'a Vec<(String, Owned)>| {
+        let value = |row: &'a Attributes| {
             let found = row.iter().rev().find(|a| a.0 == name);
             found.map(|a| &a.1)
         };

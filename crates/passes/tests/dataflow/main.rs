@@ -1,5 +1,6 @@
 //! Sets, dataflows and paradigms on runs and graphs made by hand.
 
+mod algorithms;
 mod flows;
 mod paradigms;
 mod sets;
@@ -8,6 +9,7 @@ mod sets;
 mod support;
 mod views;
 
+use headwater_model::run::{CollectiveWait, CtxId};
 use headwater_passes::Recorded;
 use support::{Piece, piece, run, structure};
 
@@ -23,6 +25,17 @@ fn recorded(ranks: &[u32]) -> Vec<Recorded> {
     let runs = ranks.iter().map(|n| {
         let mut run = run(*n, &pieces());
         run.header.wall_seconds = 5.0;
+        // In the barrier all wait a second for rank 3, where there is one.
+        run.collectives = (0..*n)
+            .map(|rank| CollectiveWait {
+                rank,
+                ctx: CtxId(3),
+                sampled: 100,
+                wait_ns: u64::from(rank != 3 && *n > 3) * 1_000_000_000,
+                last: u64::from(rank == 3) * 100,
+                ..Default::default()
+            })
+            .collect();
         run
     });
     Recorded::join(runs.collect(), structure(3)).expect("whole runs")

@@ -88,6 +88,73 @@ fn communication_tells_why_ranks_differ() {
     assert_eq!(words(uneven, "name"), ["MPI_Barrier"]);
     assert_eq!(words(uneven, "late_ranks"), ["0-2"]);
     assert_eq!(figures(uneven, "excess_seconds"), [1.0]);
+    assert_eq!(words(uneven, "reason"), ["load before"]);
+    assert_eq!(figures(uneven, "load_before_seconds"), [1.0]);
+}
+
+#[test]
+fn causal_analysis_ends_with_what_nothing_is_behind() {
+    let report = report("causal", &[4]);
+    let all = section(&report, "imbalanced");
+    assert_eq!(
+        all.rows.len(),
+        4,
+        "the barrier on three ranks, the loop on one: {all:?}"
+    );
+    let causes = section(&report, "causes");
+    assert_eq!(words(causes, "location"), ["app.c:20-25"]);
+    assert_eq!(figures(causes, "rank"), [3.0]);
+}
+
+#[test]
+fn the_critical_path_goes_through_the_late_rank() {
+    let report = report("critical-path", &[4]);
+    let path = section(&report, "critical_path");
+    assert_eq!(words(path, "location")[0], "app.c:20-25");
+    assert_eq!(words(path, "path_ranks")[0], "3");
+    assert_eq!(figures(path, "on_path_seconds"), [2.0, 1.0, 0.5]);
+    assert_eq!(figures(path, "imbalance_seconds")[0], 0.75);
+}
+
+#[test]
+fn wait_states_have_their_names() {
+    let report = report("wait-states", &[4]);
+    let states = section(&report, "wait_states");
+    assert_eq!(words(states, "state"), ["wait at barrier"]);
+    assert_eq!(figures(states, "wait_seconds"), [3.0]);
+    let calls = section(&report, "wait_states_by_call");
+    assert_eq!(figures(calls, "on_rank"), [3.0]);
+}
+
+#[test]
+fn what_two_runs_take_is_compared_place_by_place() {
+    let report = report("differential", &[2, 4]);
+    let grown = section(&report, "grown");
+    // The barrier's waits are only in the larger run; work that is split takes no longer in all.
+    assert_eq!(words(grown, "name")[0], "MPI_Barrier");
+    assert!((figures(grown, "time_seconds")[0] - 3.0).abs() < 0.01);
+    let lines: Vec<String> = words(grown, "location");
+    assert!(!lines.contains(&"app.c:10-15".to_string()), "{lines:?}");
+}
+
+#[test]
+fn efficiencies_of_scales_are_those_of_the_diagnosis() {
+    let report = report("efficiencies", &[4, 2]);
+    let table = section(&report, "efficiencies");
+    assert_eq!(
+        figures(table, "ranks"),
+        [2.0, 4.0],
+        "by ranks, however they were named"
+    );
+    let balance = figures(table, "load_balance");
+    assert!(balance[0] > 0.99 && balance[1] < 0.9, "{balance:?}");
+}
+
+#[test]
+fn contention_has_its_tables_where_nobody_contends() {
+    let report = report("contention", &[2, 4]);
+    assert!(section(&report, "contention").rows.len() <= 1);
+    assert!(!section(&report, "grown").rows.is_empty());
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! Iterative causal analysis (PerFlow, Figure 11): places in which ranks differ, then again and again what of them
+//! is behind others, until that no longer changes.
+
+use super::{Paradigm, Takes, begin, table, what_is_missing};
+use crate::flow::{Flow, FlowError, Kind, Parameters, with};
+
+pub(super) const PARADIGM: Paradigm = Paradigm {
+    name: "causal",
+    about: "Places in which ranks differ, and which of them are behind the others",
+    takes: Takes::One,
+    build,
+    notes: what_is_missing,
+};
+
+/// Waiting that lets a delay pass, and lateness that counts: shares of the run time.
+const LEAST: f64 = 0.005;
+
+/// How often the causal analysis is done at the most.
+const MOST: usize = 200;
+
+fn build(runs: usize) -> Result<Flow, FlowError> {
+    let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
+    let all = flow.pass("parallel", runs, Parameters::none())?;
+    // Calls that start and end MPI are outside of the run time.
+    let ours = "not (class == 'start-or-end')";
+    let own = flow.pass("filter", [all], with("where", ours))?;
+    let uneven = flow.pass("imbalance", [own], with("least", LEAST))?;
+    let mut body = Flow::new("causal analysis");
+    let set = body.input("V", Kind::PARALLEL);
+    let behind = body.pass("causal", [set], with("least", LEAST))?;
+    body.output("V", behind);
+    let causes = flow.repeat(body, [uneven], MOST);
+    let columns = [
+        "name",
+        "type",
+        "debug-info",
+        "rank",
+        "thread",
+        "time",
+        "wait",
+        "excess",
+    ];
+    let told = flow.pass(
+        "table",
+        [causes],
+        table(
+            "causes",
+            "Late places that nothing late is behind",
+            "Excess is how much longer the late ranks are there than the others, on the mean.",
+            &columns,
+        ),
+    )?;
+    let all = flow.pass(
+        "table",
+        [uneven],
+        table(
+            "imbalanced",
+            "All places in which ranks differ",
+            "",
+            &columns,
+        ),
+    )?;
+    flow.output("causes", told);
+    flow.output("imbalanced", all);
+    Ok(flow)
+}

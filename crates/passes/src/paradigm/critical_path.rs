@@ -1,0 +1,32 @@
+//! The critical path: which places the run time is made of, and how much evening their work out could gain
+//! (Böhme et al. 2012; Schmitt et al. 2017).
+
+use super::{Paradigm, Takes, begin, table, what_is_missing};
+use crate::flow::{Flow, FlowError, Parameters};
+
+pub(super) const PARADIGM: Paradigm = Paradigm {
+    name: "critical-path",
+    about: "Places that the run time is made of, and what evening their work out could gain",
+    takes: Takes::One,
+    build,
+    notes: what_is_missing,
+};
+
+fn build(runs: usize) -> Result<Flow, FlowError> {
+    let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
+    let path = flow.pass("critical-path", runs, Parameters::none())?;
+    let told = flow.pass(
+        "table",
+        [path],
+        table(
+            "critical_path",
+            "Computation on the critical path",
+            "Imbalance is what a place has on the path beyond what ranks compute there on the mean: the run could be so much shorter.",
+            &[
+                "name", "type", "debug-info", "on_path", "path_share", "imbalance", "path_ranks",
+            ],
+        ),
+    )?;
+    flow.output("critical_path", told);
+    Ok(flow)
+}

@@ -1,0 +1,22 @@
+//! The wait-state profile by Scalasca's names (Geimer et al. 2010).
+
+use super::{Paradigm, Takes, begin, what_is_missing};
+use crate::flow::{Flow, FlowError, Parameters};
+
+pub(super) const PARADIGM: Paradigm = Paradigm {
+    name: "wait-states",
+    about: "Waiting of ranks and threads by Scalasca's wait states, and for which calls",
+    takes: Takes::One,
+    build,
+    notes: what_is_missing,
+};
+
+fn build(runs: usize) -> Result<Flow, FlowError> {
+    let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
+    let edges = flow.pass("edges", runs, Parameters::none())?;
+    for pass in ["wait-states", "wait-states-by-call"] {
+        let told = flow.pass(pass, [edges], Parameters::none())?;
+        flow.output(&pass.replace('-', "_"), told);
+    }
+    Ok(flow)
+}

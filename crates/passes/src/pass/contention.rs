@@ -1,0 +1,295 @@
+//! Contention detection (PerFlow, section 4.3.2 D): patterns of vertices that wait for one resource, looked for
+//! around the vertices of a set in the parallel view.
+//!
+//! | pattern | what it is |
+//! | --- | --- |
+//! | `convoy` | one holder lets two others go on: threads stand in line |
+//! | `mutual` | two threads or ranks let each other go on, in turn |
+//! | `chain` | who waits for one lets another one wait |
+//! | `fan-in` | PerFlow's: two go into one, which lets two others go on |
+//!
+//! A pattern of the user's own is a flow of edges written as `a>b b>c`, each letter a vertex; a word after a colon
+//! is the kind or type that the edge must have (`a>b:mutex b>c:inter-thread`), and without one it is any along
+//! which somebody waited between ranks or threads.
+
+use super::causal::between;
+use crate::algorithm::{Found, Pattern, PatternEdge, subgraph_matching};
+use crate::flow::{Gives, Kind, Pass, PassError};
+use crate::set::Set;
+use headwater_graph::view::{Cell, View};
+use headwater_model::report::{Item, Section, Unit};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Patterns by name.
+const LIBRARY: [(&str, &str); 4] = [
+    ("convoy", "a>b a>c"),
+    ("mutual", "a>b b>a"),
+    ("chain", "a>b b>c"),
+    ("fan-in", "c>d c>e a>c b>c"),
+];
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "contention",
+            "Where vertices around those of the set wait for one resource: the vertices and edges of all patterns found.",
+            |call| {
+                let set = call.set(0)?;
+                let (patterns, least) = (call.list("patterns"), call.number("least"));
+                let mut out = set.with_elements(Vec::new(), Vec::new());
+                for pattern in patterns {
+                    call.go_on()?;
+                    let found = contention(set, pattern, least, call.count("most"))?;
+                    let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+                    for place in found {
+                        vertices.extend(place.vertices);
+                        edges.extend(place.edges);
+                    }
+                    out = out.union(&Set::new(set.view().clone(), vertices, edges))?;
+                }
+                Ok(vec![out.into()])
+            },
+        )
+        .takes("V", Kind::PARALLEL)
+        .with(
+            "patterns",
+            ["convoy", "mutual"],
+            "patterns by name (convoy, mutual, chain, fan-in) or edges as a>b b>c:mutex",
+        )
+        .with("least", 1e-4, "waiting that counts on an edge, as a share of the run time")
+        .with("most", 10_000.0, "places of a pattern at the most")
+        .gives(Gives::AsArgument(0)),
+        Pass::new(
+            "contended",
+            "Edges that are waited on, by the places that wait and hold: how many ranks and threads, how long.",
+            |call| Ok(vec![contended(call.set(0)?).into()]),
+        )
+        .takes("E", Kind::PARALLEL)
+        .gives(Gives::Kind(Kind::Section)),
+    ]
+}
+
+/// Edges of a set by kind and the places at both ends, the most waiting first.
+fn contended(set: &Set) -> Section {
+    let columns = [
+        ("kind", "kind", Unit::None),
+        ("call", "waits in", Unit::None),
+        ("location", "where", Unit::None),
+        ("holder", "held by", Unit::None),
+        ("holder_location", "where", Unit::None),
+        ("wait_seconds", "waiting", Unit::Seconds),
+        ("count", "waits", Unit::Count),
+        ("pairs", "pairs", Unit::Count),
+    ];
+    let mut section = Section::new("contention", "Who waits for whom at one resource", &columns);
+    section.note = Some(
+        "Pairs are pairs of ranks or threads that meet there; seconds are of all of them together."
+            .into(),
+    );
+    let view = set.view();
+    let figure = |name: &str, e: u32| {
+        let column = view.edges.get(name);
+        column.and_then(|c| c.number(e as usize)).unwrap_or(0.0)
+    };
+    let place = |v: u32| match set.cell("site", v) {
+        Cell::Number(site) => site as u64,
+        _ => u64::from(v),
+    };
+    let word = |name: &str, v: u32| match set.cell(name, v) {
+        Cell::Text(text) => Item::from(text),
+        _ => Item::Missing,
+    };
+    let at = |v: u32| super::table::location(set, v).map_or(Item::Missing, Item::from);
+    let kinds = view.edges.get("kind");
+    // Seconds, waits, pairs and one edge.
+    type Sum = (f64, f64, f64, u32);
+    let mut sums: BTreeMap<(&str, u64, u64), Sum> = BTreeMap::new();
+    for &e in set.edges() {
+        let (src, dst) = (
+            view.graph.sources()[e as usize],
+            view.graph.targets()[e as usize],
+        );
+        let kind = kinds.and_then(|k| k.text(e as usize)).unwrap_or("");
+        let sum = sums
+            .entry((kind, place(dst), place(src)))
+            .or_insert((0.0, 0.0, 0.0, e));
+        sum.0 += figure("wait", e);
+        sum.1 += figure("count", e);
+        sum.2 += 1.0;
+    }
+    let mut rows: Vec<_> = sums.into_iter().collect();
+    rows.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    for ((kind, _, _), (seconds, count, pairs, e)) in rows {
+        let (src, dst) = (
+            view.graph.sources()[e as usize],
+            view.graph.targets()[e as usize],
+        );
+        section.rows.push(vec![
+            kind.into(),
+            word("name", dst),
+            at(dst),
+            word("name", src),
+            at(src),
+            seconds.into(),
+            count.into(),
+            pairs.into(),
+        ]);
+    }
+    section
+}
+
+/// An edge of a pattern: its ends, and what it must be.
+#[derive(Debug, PartialEq)]
+struct Drawn {
+    src: usize,
+    dst: usize,
+    kind: Option<String>,
+}
+
+/// Reads a pattern: the number of vertices and the edges.
+fn read(text: &str) -> Result<(usize, Vec<Drawn>), PassError> {
+    let known = LIBRARY.iter().find(|p| p.0 == text).map(|p| p.1);
+    let wrong = |what: String| PassError::Argument("patterns".to_string(), what);
+    let mut names: Vec<&str> = Vec::new();
+    let mut edges = Vec::new();
+    for edge in known.unwrap_or(text).split_whitespace() {
+        let (ends, kind) = match edge.split_once(':') {
+            Some((ends, kind)) => (ends, Some(kind.to_string())),
+            None => (edge, None),
+        };
+        let Some((src, dst)) = ends
+            .split_once('>')
+            .filter(|e| !e.0.is_empty() && !e.1.is_empty())
+        else {
+            let names = LIBRARY.map(|p| p.0).join(", ");
+            return Err(wrong(format!(
+                "\"{edge}\" is no edge such as a>b, and no pattern; there are {names}"
+            )));
+        };
+        let mut number = |name| {
+            let known = names.iter().position(|n| *n == name);
+            known.unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        };
+        let (src, dst) = (number(src), number(dst));
+        edges.push(Drawn { src, dst, kind });
+    }
+    if edges.is_empty() {
+        return Err(wrong("a pattern without an edge".to_string()));
+    }
+    Ok((names.len(), edges))
+}
+
+/// Edges between ranks or threads along which somebody waited more than `least` of the run time.
+fn waited(view: &View, least: f64) -> Vec<bool> {
+    let least = least * view.header.wall_seconds;
+    let between = view.edges.get("type").map(between);
+    let wait = view.edges.get("wait");
+    let of = |e: usize| {
+        let long = wait.and_then(|w| w.number(e)).is_some_and(|w| w > least);
+        long && between.as_ref().and_then(|b| b(e)) == Some(true)
+    };
+    (0..view.graph.edges()).into_par_iter().map(of).collect()
+}
+
+/// Where a pattern is found around vertices of `set`: vertices and edges in the order in which the pattern
+/// names them, `most` at the most. Its first vertex is one of the set, or joined with one by such an edge.
+///
+/// # Errors
+/// If the pattern cannot be read.
+pub fn contention(
+    set: &Set,
+    pattern: &str,
+    least: f64,
+    most: usize,
+) -> Result<Vec<Found>, PassError> {
+    let (vertices, edges) = read(pattern)?;
+    let view = set.view();
+    let waited = waited(view, least);
+    let word = |name: &str, e: u32| {
+        let column = view.edges.get(name);
+        column.and_then(|c| c.text(e as usize)).map(str::to_string)
+    };
+    let tests: Vec<Box<dyn Fn(u32) -> bool + Sync + '_>> = edges
+        .iter()
+        .map(|drawn| -> Box<dyn Fn(u32) -> bool + Sync + '_> {
+            match &drawn.kind {
+                None => Box::new(|e| waited[e as usize]),
+                Some(kind) => Box::new(move |e| {
+                    ["kind", "type"]
+                        .iter()
+                        .any(|n| word(n, e).as_ref() == Some(kind))
+                }),
+            }
+        })
+        .collect();
+    let any = |_: u32| true;
+    let shape = Pattern {
+        vertices: vec![&any; vertices],
+        edges: edges
+            .iter()
+            .zip(&tests)
+            .map(|(drawn, fits)| PatternEdge {
+                src: drawn.src,
+                dst: drawn.dst,
+                fits,
+            })
+            .collect(),
+    };
+    // Who holds what the set's vertices wait for is around them.
+    let graph = &view.graph;
+    let mut starts = set.vertices().to_vec();
+    for &v in set.vertices() {
+        let into = graph.in_edges(v).iter().filter(|e| waited[**e as usize]);
+        starts.extend(into.map(|e| graph.sources()[*e as usize]));
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    Ok(subgraph_matching(graph, &shape, &starts, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_graph::view::{Column, Table};
+    use std::sync::Arc;
+
+    /// Thread 0 holds a lock for which threads 1 and 2 wait; 2 and 0 wait in turn. 3 waits for nobody.
+    fn threads() -> Set {
+        let (src, dst) = (vec![0, 0, 2, 0], vec![1, 2, 0, 3]);
+        let words = |w: [&str; 4]| Column::texts(w.map(Some));
+        let edges = Table::new(4)
+            .with("type", words(["inter-thread"; 4]))
+            .with("kind", words(["mutex", "mutex", "futex", "mutex"]))
+            .with("wait", Column::known(vec![1.0, 1.0, 1.0, 0.0]));
+        let view = View::made(Table::new(4), src, dst, edges).expect("a graph");
+        Set::vertices_of(&Arc::new(view))
+    }
+
+    #[test]
+    fn patterns_are_those_of_the_library_or_drawn() {
+        let set = threads();
+        assert_eq!(set.cell("name", 0), Cell::Missing);
+        let found = |pattern| contention(&set, pattern, 0.0, 100).expect("reads").len();
+        assert_eq!(found("convoy"), 2, "either of the two may be named first");
+        assert_eq!(found("mutual"), 2);
+        assert_eq!(found("chain"), 2);
+        assert_eq!(
+            found("a>b:mutex"),
+            3,
+            "a kind that is named need not have waited"
+        );
+        assert_eq!(found("a>b:inter-thread b>a:futex"), 1);
+        assert_eq!(contention(&set, "convoy", 0.0, 1).expect("reads").len(), 1);
+        for wrong in ["", "a>", "convoi"] {
+            let e = contention(&set, wrong, 0.0, 1)
+                .expect_err(wrong)
+                .to_string();
+            assert!(e.starts_with("argument patterns: "), "{e}");
+        }
+    }
+}

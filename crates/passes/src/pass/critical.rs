@@ -1,0 +1,141 @@
+//! The critical path (Böhme et al. 2012; Schmitt et al. 2017): the one chain of computation and messages that the
+//! run time is made of.
+//!
+//! Where windows of events were kept, it is followed backward in their replay from the last rank; what it holds is
+//! brought up to the run. Otherwise it is made of the slowest rank of each phase between synchronisations. A
+//! vertex's seconds on the path are divided over the places of a rank's computation as its samples are. *Imbalance*
+//! is what a vertex has on the path beyond what ranks compute in it on the mean: so much shorter the run could be
+//! if its work were even.
+
+use crate::chain::{critical_path, last_rank};
+use crate::flow::{Gives, Kind, Pass, PassError};
+use crate::recorded::Recorded;
+use crate::scale::Scale;
+use crate::set::Set;
+use crate::stats;
+use headwater_model::rank::RankSet;
+use headwater_model::run::CtxId;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "critical-path",
+            "Vertices on the run's critical path, the most seconds first, with on_path, imbalance and path_ranks.",
+            |call| Ok(vec![critical(call.run(0)?)?.into()]),
+        )
+        .takes("run", Kind::Run)
+        .gives(Gives::Kind(Kind::TOP_DOWN)),
+    ]
+}
+
+/// Seconds on the path by rank and the call left before.
+fn on_path(scale: &Scale<'_>) -> FxHashMap<(u32, CtxId), f64> {
+    let mut out: FxHashMap<(u32, CtxId), f64> = FxHashMap::default();
+    let in_windows = scale.replay.mean_busy();
+    if in_windows > 0.0 {
+        let factor = stats::mean(&scale.busy()) / in_windows;
+        for epoch in &scale.replay.epochs {
+            let Some(last) = last_rank(&scale.replay, epoch) else {
+                continue;
+            };
+            let window = scale.replay.windows.get(epoch.window);
+            for stretch in critical_path(&scale.replay, epoch, last) {
+                let calls = window.and_then(|w| w.get(stretch.rank as usize));
+                let (from, to) = (stretch.calls.0 as usize, stretch.calls.1 as usize);
+                for call in calls.and_then(|c| c.get(from..to)).unwrap_or(&[]) {
+                    *out.entry((stretch.rank, call.after)).or_default() += call.busy * factor;
+                }
+            }
+        }
+        return out;
+    }
+    // The slowest rank of each phase.
+    let slowest: FxHashMap<u32, u32> = scale
+        .phase_busy
+        .iter()
+        .filter_map(|(phase, row)| {
+            let all = (0..).zip(row.iter().copied());
+            let most = all.reduce(|a: (u32, f64), b| if b.1 > a.1 { b } else { a })?;
+            Some((*phase, most.0))
+        })
+        .collect();
+    let data = &scale.view.computation;
+    for (key, of) in (0..).zip(&data.keys) {
+        if let (Some(rank), Some(row)) = (
+            slowest.get(&scale.phases.after(of.after)),
+            data.busy.row(key),
+        ) {
+            *out.entry((*rank, of.after)).or_default() += row.at(*rank);
+        }
+    }
+    out
+}
+
+/// Vertices on the critical path of a run, those with the most seconds on it first.
+///
+/// # Errors
+/// None of its own; what sets refuse.
+pub fn critical(run: &Recorded) -> Result<Set, PassError> {
+    let scale = Scale::new(run.pag(), run.run(), run.on_graph());
+    let data = &scale.view.computation;
+    let mut of_after: FxHashMap<CtxId, Vec<u32>> = FxHashMap::default();
+    for (key, of) in (0..).zip(&data.keys) {
+        of_after.entry(of.after).or_default().push(key);
+    }
+    let mut all: Vec<((u32, CtxId), f64)> = on_path(&scale).into_iter().collect();
+    all.sort_unstable_by_key(|p| p.0);
+    let n = run.top_down().graph.vertices();
+    let mut seconds = vec![0.0; n];
+    let mut ranks: FxHashMap<u32, BTreeSet<u32>> = FxHashMap::default();
+    for ((rank, after), on_path) in all {
+        let keys = of_after.get(&after).map_or(&[][..], Vec::as_slice);
+        let at = |key: &u32| data.busy.row(*key).map_or(0.0, |r| r.at(rank));
+        let busy: f64 = keys.iter().map(at).sum();
+        for key in keys {
+            let part = if busy > 0.0 {
+                on_path * at(key) / busy
+            } else {
+                0.0
+            };
+            let vertex = data.keys.get(*key as usize).map_or(0, |k| k.vertex);
+            if let Some(sum) = seconds.get_mut(vertex as usize).filter(|_| part > 0.0) {
+                *sum += part;
+                ranks.entry(vertex).or_default().insert(rank);
+            }
+        }
+    }
+    let view = run.top_down();
+    let mut vertices: Vec<u32> = ranks.keys().copied().collect();
+    vertices.sort_unstable_by(|a, b| {
+        let of = |v: &u32| seconds[*v as usize];
+        of(b).total_cmp(&of(a)).then(a.cmp(b))
+    });
+    let whole: f64 = seconds.iter().sum();
+    let busy = view.rows.get("busy");
+    let mean =
+        |v: u32| busy.and_then(|b| b.row(v)).map_or(0.0, |r| r.sum()) / f64::from(scale.p.max(1));
+    let of = |figure: &dyn Fn(u32) -> f64| -> Vec<Option<f64>> {
+        vertices.iter().map(|v| Some(figure(*v))).collect()
+    };
+    let own = |v: u32| seconds[v as usize];
+    let on_path = of(&own);
+    let share = of(&|v| own(v) / whole);
+    let imbalance = of(&|v| (own(v) - mean(v)).max(0.0));
+    let who: Vec<Option<String>> = vertices
+        .iter()
+        .map(|v| {
+            let set: RankSet = ranks.get(v)?.iter().copied().collect();
+            Some(set.to_string())
+        })
+        .collect();
+    let set = Set::of(view, vertices, Vec::new());
+    let set = set
+        .with_metric("on_path", &on_path)?
+        .with_metric("path_share", &share)?;
+    Ok(set
+        .with_metric("imbalance", &imbalance)?
+        .with_words("path_ranks", &who)?)
+}

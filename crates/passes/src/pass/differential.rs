@@ -1,0 +1,196 @@
+//! Performance differential analysis (PerFlow, section 4.3.2 B): what changed between two runs.
+//!
+//! Places of two runs are the same if the ways to them are: function after function, with the vertices within
+//! each by kind, name and how many such came before. So two runs that share a graph are compared vertex by vertex,
+//! and two builds of one program as far as they are alike: a place that moved by some lines is still the same.
+//! The difference is the second run's view with the difference (second − first) in the place of each metric;
+//! `before_*` and `after_*` have what they were.
+
+use crate::flow::{Gives, Kind, Pass, PassError};
+use crate::set::Set;
+use headwater_graph::view::{Cell, Column, View, ViewKind};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "differential",
+            "Every metric of the second set's vertices less that of the same places in the first; largest growth of time first.",
+            |call| {
+                let scale = match call.text("per") {
+                    "all" => Scale::All,
+                    "rank" => Scale::Rank,
+                    "ideal" => Scale::Ideal,
+                    other => {
+                        let what = format!("there is no {other}; there are all, rank, ideal");
+                        return Err(PassError::Argument("per".to_string(), what));
+                    }
+                };
+                Ok(vec![differential(call.set(0)?, call.set(1)?, scale)?.into()])
+            },
+        )
+        .takes("V1", Kind::TOP_DOWN)
+        .takes("V2", Kind::TOP_DOWN)
+        .with(
+            "per",
+            "all",
+            "figures that are compared: of all ranks together, the mean over ranks (rank), or against what perfect strong scaling of the first run would give (ideal)",
+        )
+        .gives(Gives::AsArgument(1)),
+    ]
+}
+
+/// What is compared of two runs with different numbers of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// All ranks together. Perfect strong scaling makes no difference.
+    All,
+    /// The mean over ranks. Perfect weak scaling makes no difference.
+    Rank,
+    /// The mean over ranks less what the first run's would be with perfect strong scaling.
+    Ideal,
+}
+
+/// Attributes that say where a vertex is, not how much of something.
+const PLACES: [&str; 9] = [
+    "first_line",
+    "last_line",
+    "line",
+    "parent",
+    "depth",
+    "site",
+    "vertex",
+    "rank",
+    "thread",
+];
+
+/// By vertex a hash of its word in a column, without folders if it is a file; each different word is hashed once.
+fn word_hashes(view: &View, name: &str) -> Vec<u64> {
+    let Some(Column::Text(words)) = view.vertices.get(name) else {
+        return Vec::new();
+    };
+    let of = |word: &str| {
+        let base = word.rsplit('/').next().filter(|_| name == "file");
+        let mut hasher = DefaultHasher::new();
+        base.unwrap_or(word).hash(&mut hasher);
+        hasher.finish()
+    };
+    let known: Vec<u64> = words.dictionary().map(of).collect();
+    let hash = |v| words.code(v).and_then(|c| known.get(c)).copied();
+    (0..words.len()).map(|v| hash(v).unwrap_or(0)).collect()
+}
+
+/// A hash of the way to each vertex. Parents stand before their children.
+fn ways(view: &View) -> Vec<u64> {
+    let n = view.graph.vertices();
+    let parents = view.vertices.get("parent");
+    let words = ["type", "name", "function", "file"].map(|name| word_hashes(view, name));
+    let mut ways = vec![0u64; n];
+    // Vertices alike under one parent are told apart by their order.
+    let mut alike: FxHashMap<u64, u32> = FxHashMap::default();
+    alike.reserve(n);
+    for v in 0..n {
+        let parent = parents.and_then(|p| p.number(v)).map(|p| p as usize);
+        let mut hasher = FxHasher::default();
+        hasher.write_u64(parent.filter(|p| *p < v).map_or(0, |p| ways[p]));
+        for word in &words {
+            hasher.write_u64(word.get(v).copied().unwrap_or(0));
+        }
+        let before = alike.entry(hasher.finish()).or_default();
+        hasher.write_u32(*before);
+        *before += 1;
+        ways[v] = hasher.finish();
+    }
+    ways
+}
+
+/// By vertex of `b` the vertex of `a` that is the same place.
+fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
+    let alike = ["name", "type", "file", "first_line", "parent"]
+        .iter()
+        .all(|c| a.vertices.get(c) == b.vertices.get(c));
+    if alike && a.graph.vertices() == b.graph.vertices() {
+        return (0..b.graph.vertices() as u32).map(Some).collect();
+    }
+    let (of_a, of_b) = rayon::join(|| ways(a), || ways(b));
+    let of_a: FxHashMap<u64, u32> = of_a.into_iter().zip(0..).collect();
+    of_b.iter().map(|way| of_a.get(way).copied()).collect()
+}
+
+/// Vertices of `second` with what changed since `first`, those whose time grew most first. A place that one of the
+/// runs does not have had nothing there.
+///
+/// # Errors
+/// If the sets are not of top-down views of runs.
+pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, PassError> {
+    for (name, set) in [("V1", first), ("V2", second)] {
+        if set.view().kind != ViewKind::TopDown {
+            let what = "it is not of a run's top-down view, where alone places can be compared";
+            return Err(PassError::Argument(name.to_string(), what.to_string()));
+        }
+    }
+    let (a, b) = (first.view(), second.view());
+    let same = same_places(a, b);
+    let ranks = [a, b].map(|v| f64::from(v.header.ranks.max(1)));
+    // By what figures of each run are divided, to be compared.
+    let by = match scale {
+        Scale::All => [1.0, 1.0],
+        Scale::Rank => ranks,
+        Scale::Ideal => [ranks[1], ranks[1]],
+    };
+    let mut held = vec![false; a.graph.vertices()];
+    first
+        .vertices()
+        .iter()
+        .for_each(|v| held[*v as usize] = true);
+    let metrics: Vec<&str> = b
+        .vertices
+        .columns()
+        .filter(|(n, c)| matches!(c, Column::Number(_)) && !PLACES.contains(n))
+        .map(|(n, _)| n)
+        .collect();
+    let made: Vec<[Column; 3]> = metrics
+        .par_iter()
+        .map(|name| {
+            let (old_column, new_column) = (a.vertices.get(name), b.vertices.get(name));
+            let old = |v: usize| {
+                let there = same[v].filter(|o| held[*o as usize]);
+                there
+                    .and_then(|o| old_column?.number(o as usize))
+                    .map(|x| x / by[0])
+            };
+            let new = |v: usize| new_column.and_then(|c| c.number(v)).map(|x| x / by[1]);
+            let change = |v: usize| match (old(v), new(v)) {
+                (None, None) => None,
+                (old, new) => Some(new.unwrap_or(0.0) - old.unwrap_or(0.0)),
+            };
+            let n = same.len();
+            [
+                Column::numbers((0..n).map(change)),
+                Column::numbers((0..n).map(old)),
+                // What is not divided is shared.
+                match new_column.filter(|_| by[1] == 1.0) {
+                    Some(column) => column.clone(),
+                    None => Column::numbers((0..n).map(new)),
+                },
+            ]
+        })
+        .collect();
+    let mut view = View::clone(b);
+    for (name, [change, old, new]) in metrics.iter().zip(made) {
+        view.vertices.set(name, change);
+        view.vertices.set(&format!("before_{name}"), old);
+        view.vertices.set(&format!("after_{name}"), new);
+    }
+    let view = Arc::new(view);
+    let out = Set::of(&view, second.vertices().to_vec(), Vec::new());
+    match view.vertices.cell("time", 0) {
+        Cell::Missing if view.vertices.get("time").is_none() => Ok(out),
+        _ => Ok(out.sort_by("time")?),
+    }
+}

@@ -1,0 +1,107 @@
+//! POP's efficiencies as a table, from one run or over several scales.
+
+use crate::efficiency;
+use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
+use crate::scale::Scale;
+use crate::scaling::scaling_of;
+use headwater_model::diagnosis::{ScaleSummary, Scaling};
+use headwater_model::report::{Section, Unit};
+use headwater_model::run::Run;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "efficiencies",
+            "POP's efficiencies of each run; those of scaling are against the run with the fewest ranks.",
+            efficiencies,
+        )
+        .takes("run", Kind::Run)
+        .and_more()
+        .with("scaling", "", "strong or weak; guessed from the arguments of the runs if empty")
+        .gives(Gives::Kind(Kind::Section)),
+    ]
+}
+
+type Figure = fn(&ScaleSummary) -> Option<f64>;
+
+/// Columns with the field that each has.
+const FIGURES: [(&str, &str, Unit, Figure); 10] = [
+    ("wall_seconds", "time", Unit::Seconds, |s| {
+        Some(s.wall_seconds)
+    }),
+    ("model_seconds", "with cores", Unit::Seconds, |s| {
+        Some(s.model_seconds)
+    }),
+    ("global", "global", Unit::Ratio, |s| s.efficiencies.global),
+    ("computation_scaling", "comp. scaling", Unit::Ratio, |s| {
+        s.efficiencies.computation_scaling
+    }),
+    ("parallel", "parallel", Unit::Ratio, |s| {
+        s.efficiencies.parallel
+    }),
+    ("load_balance", "load balance", Unit::Ratio, |s| {
+        s.efficiencies.load_balance
+    }),
+    ("communication", "communication", Unit::Ratio, |s| {
+        s.efficiencies.communication
+    }),
+    ("serialisation", "serialisation", Unit::Ratio, |s| {
+        s.efficiencies.serialisation
+    }),
+    ("transfer", "transfer", Unit::Ratio, |s| {
+        s.efficiencies.transfer
+    }),
+    ("startup_seconds", "start-up", Unit::Seconds, |s| {
+        Some(s.startup_seconds)
+    }),
+];
+
+fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let mut runs = Vec::new();
+    for i in 0..call.inputs().len() {
+        runs.push(call.run(i)?);
+    }
+    runs.sort_by_key(|r| r.run().header.ranks);
+    let said = match call.text("scaling") {
+        "" => None,
+        "strong" => Some(Scaling::Strong),
+        "weak" => Some(Scaling::Weak),
+        other => {
+            let what = format!("there is no {other} scaling; there is strong and weak");
+            return Err(PassError::Argument("scaling".to_string(), what));
+        }
+    };
+    let headers: Vec<Run> = runs.iter().map(|r| known_of(r.run())).collect();
+    let (scaling, why) = scaling_of(&headers, said);
+    let scales: Vec<Scale<'_>> = runs
+        .iter()
+        .map(|r| Scale::new(r.pag(), r.run(), r.on_graph()))
+        .collect();
+    let mut columns = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
+    columns.extend(FIGURES.map(|(name, title, unit, _)| (name, title, unit)));
+    let title = "Efficiencies of the POP project";
+    let mut section = Section::new("efficiencies", title, &columns);
+    let kind = match scaling {
+        Scaling::Strong => "strong scaling",
+        Scaling::Weak => "weak scaling",
+        Scaling::Single => "no scaling",
+    };
+    section.note = Some(format!(
+        "{kind} ({why}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each rank."
+    ));
+    for summary in efficiency::summaries(&scales, scaling) {
+        let mut row = vec![summary.run.as_str().into(), f64::from(summary.ranks).into()];
+        row.extend(FIGURES.iter().map(|f| (f.3)(&summary).into()));
+        section.rows.push(row);
+    }
+    Ok(vec![section.into()])
+}
+
+/// What telling the kind of scaling needs of a run.
+fn known_of(run: &Run) -> Run {
+    Run {
+        header: run.header.clone(),
+        ..Run::default()
+    }
+}

@@ -1,0 +1,219 @@
+//! Wait states by Scalasca's names (Geimer et al. 2010): where ranks and threads wait, why, and for whom.
+//!
+//! | state | what it is |
+//! | --- | --- |
+//! | late sender | a receive was there before its message was sent |
+//! | late receiver | a send was there before its receive was posted |
+//! | wait at barrier, wait at n-to-n | until the last rank came to a collective that needs all |
+//! | late broadcast, early reduce, early scan | until the root, the last sender or the lower ranks came |
+//! | lock contention | until a holder let a lock go |
+//! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
+
+use crate::flow::{Gives, Kind, Pass, PassError};
+use crate::set::Set;
+use headwater_graph::view::{Cell, EdgeKind};
+use headwater_model::report::{Item, Section, Unit};
+use headwater_mpi_abi as abi;
+use std::collections::BTreeMap;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new("wait-states", "Waiting of the set's edges by its state.", |call| {
+            Ok(vec![by_state(call.set(0)?, &waits(call.set(0)?)?).into()])
+        })
+        .takes("E", Kind::PARALLEL)
+        .gives(Gives::Kind(Kind::Section)),
+        Pass::new(
+            "wait-states-by-call",
+            "Waiting of the set's edges by its state, the call that waited and the one that was waited for.",
+            |call| Ok(vec![by_call(call.set(0)?, &waits(call.set(0)?)?).into()]),
+        )
+        .takes("E", Kind::PARALLEL)
+        .gives(Gives::Kind(Kind::Section)),
+    ]
+}
+
+/// An edge that was waited on.
+struct Wait {
+    state: &'static str,
+    edge: u32,
+    seconds: f64,
+    count: f64,
+}
+
+/// The state of an edge of a kind, whose later end is in a call of `function`.
+fn state(kind: &str, function: &str) -> Option<&'static str> {
+    use abi::Class::*;
+    let kind = EdgeKind::WORDS.iter().position(|w| *w == kind)?;
+    let is = |k: EdgeKind| k as usize == kind;
+    if is(EdgeKind::PointToPoint) {
+        return Some("late sender");
+    }
+    if is(EdgeKind::LateReceiver) {
+        return Some("late receiver");
+    }
+    if is(EdgeKind::Collective) {
+        // A nonblocking one is waited for in the call that completes it.
+        return Some(match abi::by_name(function).map(|f| f.class) {
+            Some(Barrier) => "wait at barrier",
+            Some(OneToAll) => "late broadcast",
+            Some(AllToOne) => "early reduce",
+            Some(Scan) => "early scan",
+            _ => "wait at n-to-n",
+        });
+    }
+    let locks = [
+        EdgeKind::Mutex,
+        EdgeKind::ReadLock,
+        EdgeKind::WriteLock,
+        EdgeKind::SpinLock,
+        EdgeKind::Critical,
+        EdgeKind::Futex,
+    ];
+    if locks.into_iter().any(is) {
+        return Some("lock contention");
+    }
+    (kind > EdgeKind::Begin as usize).then_some("wait for a thread")
+}
+
+fn waits(set: &Set) -> Result<Vec<Wait>, PassError> {
+    let edges = &set.view().edges;
+    let column = |name: &str| {
+        edges.get(name).ok_or_else(|| {
+            let what = format!("its edges have no {name}; give edges of a run's parallel view");
+            PassError::Argument("E".to_string(), what)
+        })
+    };
+    let (kinds, wait, count) = (column("kind")?, column("wait")?, column("count")?);
+    let mut out = Vec::new();
+    for &e in set.edges() {
+        let i = e as usize;
+        let to = set.view().graph.targets()[i];
+        let function = match set.cell("name", to) {
+            Cell::Text(name) => name,
+            _ => "",
+        };
+        let seconds = wait.number(i).filter(|w| *w > 0.0);
+        if let (Some(seconds), Some(kind)) = (seconds, kinds.text(i))
+            && let Some(state) = state(kind, function)
+        {
+            out.push(Wait {
+                state,
+                edge: e,
+                seconds,
+                count: count.number(i).unwrap_or(0.0),
+            });
+        }
+    }
+    Ok(out)
+}
+
+/// Seconds of all ranks together.
+fn rank_seconds(set: &Set) -> f64 {
+    let ranks = set.view().table("ranks").and_then(|t| t.get("wall"));
+    ranks.map_or(0.0, |wall| {
+        (0..wall.len()).filter_map(|r| wall.number(r)).sum()
+    })
+}
+
+fn share(seconds: f64, all: f64) -> Item {
+    Item::from((all > 0.0).then(|| seconds / all))
+}
+
+fn by_state(set: &Set, waits: &[Wait]) -> Section {
+    let columns = [
+        ("state", "state", Unit::None),
+        ("wait_seconds", "waiting", Unit::Seconds),
+        ("time_share", "of all rank time", Unit::Share),
+        ("count", "messages, collectives, locks", Unit::Count),
+    ];
+    let mut section = Section::new("wait_states", "Wait states", &columns);
+    section.note = Some(
+        "Seconds of all ranks and threads together, from what both ends sampled, brought up to all messages and collectives.".into(),
+    );
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for w in waits {
+        let sum = sums.entry(w.state).or_default();
+        (sum.0, sum.1) = (sum.0 + w.seconds, sum.1 + w.count);
+    }
+    let all = rank_seconds(set);
+    let mut rows: Vec<(&str, (f64, f64))> = sums.into_iter().collect();
+    rows.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    for (state, (seconds, count)) in rows {
+        let row = vec![
+            state.into(),
+            seconds.into(),
+            share(seconds, all),
+            count.into(),
+        ];
+        section.rows.push(row);
+    }
+    section
+}
+
+fn by_call(set: &Set, waits: &[Wait]) -> Section {
+    let columns = [
+        ("state", "state", Unit::None),
+        ("call", "waits in", Unit::None),
+        ("location", "where", Unit::None),
+        ("on_call", "for", Unit::None),
+        ("on_location", "where", Unit::None),
+        ("wait_seconds", "waiting", Unit::Seconds),
+        ("time_share", "of all rank time", Unit::Share),
+        ("longest_rank", "most on task", Unit::None),
+        ("on_rank", "for task", Unit::None),
+    ];
+    let title = "Wait states by call";
+    let mut section = Section::new("wait_states_by_call", title, &columns);
+    let graph = &set.view().graph;
+    let place = |v: u32| match set.cell("site", v) {
+        Cell::Number(site) => site as u64,
+        _ => u64::from(v),
+    };
+    // By state and both places: seconds, and the edge with the longest wait.
+    type Sum = (f64, (f64, u32));
+    let mut sums: BTreeMap<(&str, u64, u64), Sum> = BTreeMap::new();
+    for w in waits {
+        let ends = (
+            graph.sources()[w.edge as usize],
+            graph.targets()[w.edge as usize],
+        );
+        let key = (w.state, place(ends.1), place(ends.0));
+        let sum = sums.entry(key).or_insert((0.0, (0.0, w.edge)));
+        sum.0 += w.seconds;
+        if w.seconds > sum.1.0 {
+            sum.1 = (w.seconds, w.edge);
+        }
+    }
+    let all = rank_seconds(set);
+    let mut rows: Vec<_> = sums.into_iter().collect();
+    rows.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    let text = |v: u32| match set.cell("name", v) {
+        Cell::Text(name) => Item::from(name),
+        _ => Item::Missing,
+    };
+    let rank = |v: u32| match set.cell("rank", v) {
+        Cell::Number(rank) => Item::Number(rank),
+        _ => Item::Missing,
+    };
+    let at = |v: u32| super::table::location(set, v).map_or(Item::Missing, Item::from);
+    for ((state, _, _), (seconds, (_, edge))) in rows {
+        let (on, to) = (
+            graph.sources()[edge as usize],
+            graph.targets()[edge as usize],
+        );
+        section.rows.push(vec![
+            state.into(),
+            text(to),
+            at(to),
+            text(on),
+            at(on),
+            seconds.into(),
+            share(seconds, all),
+            rank(to),
+            rank(on),
+        ]);
+    }
+    section
+}
