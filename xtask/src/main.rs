@@ -39,7 +39,8 @@ const USAGE: &str = "cargo xtask COMMAND
   launchers                 record under every launcher that is here, in each way; Slurm is started for it
   suites [SUITE]            other people's tests, bare and recorded: the verdicts must be the same
                             mpi4py               its own tests, under Open MPI and Intel MPI
-                            mpich [N] [PART…]    MPICH's, of at most N (4) ranks, or some parts of them
+                            mpich [N] [PART…]    MPICH's, of at most N (4) ranks, or some parts of them;
+                                                 of more than 2 under Intel MPI
                             imb                  Intel's benchmarks, with their figures
   races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
   memory                    what recording adds to the memory of a rank with 1,000 contexts and 64 peers
