@@ -101,6 +101,13 @@ impl Apart {
     /// Runs `f` there, also from within itself. Neither allocates nor locks.
     #[inline]
     pub fn run<T, F: FnOnce() -> T>(&self, f: F) -> T {
+        let _quiet = (self.top != 0).then(Quiet::new);
+        self.run_quiet(f)
+    }
+
+    /// The same where all signals wait already, as in our handler.
+    #[inline]
+    pub fn run_quiet<T, F: FnOnce() -> T>(&self, f: F) -> T {
         let mut work = Work {
             run: Some(f),
             result: MaybeUninit::<T>::uninit(),
@@ -113,7 +120,6 @@ impl Apart {
             if self.top == 0 || (self.low..self.top).contains(&here) {
                 done::<T, F>(data);
             } else {
-                let _quiet = Quiet::new();
                 on(self.top, done::<T, F>, data);
             }
             work.result.assume_init()

@@ -184,8 +184,13 @@ impl Contexts {
         let root = if below { self.root } else { Root::NONE };
         let (cache, path) = (&mut self.cache, &mut *self.path);
         let stack = self.stack;
-        self.apart
-            .run(|| tables.walk(start, stack, root.cut, cache, path));
+        let walk = || tables.walk(start, stack, root.cut, cache, path);
+        // Samples are taken by the signal handler, in which all others wait.
+        if exact == 1 {
+            self.apart.run_quiet(walk);
+        } else {
+            self.apart.run(walk);
+        }
         let path = &mut *self.path;
         if root.ctx != NONE {
             path.cut_behind(openmp::tells);
