@@ -66,6 +66,8 @@ struct Builder<'a> {
     /// Program order by vertex, and back.
     order: Vec<u32>,
     vertex: Vec<VertexIx>,
+    /// By place of computation: the call after which it mostly is.
+    home: FxHashMap<VertexIx, Option<VertexIx>>,
     spots: Vec<Spot>,
     edges: Vec<Edge>,
 }
@@ -138,6 +140,13 @@ impl Builder<'_> {
             self.order[*v as usize] = at;
         }
         self.vertex = vertices;
+        self.home = mostly.into_iter().map(|(v, most)| (v, most.1)).collect();
+    }
+
+    /// The place that a spot is of.
+    fn place_of(&self, spot: u32) -> VertexIx {
+        let order = self.spots.get(spot as usize).map_or(0, |s| s.2);
+        self.vertex.get(order as usize).copied().unwrap_or(0)
     }
 
     fn collect_spots(&mut self) {
@@ -193,17 +202,14 @@ impl Builder<'_> {
 
     /// An edge of program order within a flow.
     fn step(&self, src: u32, dst: u32) -> Edge {
-        let vertex = |i: u32| {
-            let order = self.spots.get(i as usize).map_or(0, |s| s.2);
-            self.vertex.get(order as usize).copied().unwrap_or(0)
-        };
-        let (a, b) = (self.pag.top.get(vertex(src)), self.pag.top.get(vertex(dst)));
+        let to = self.place_of(dst);
+        let (a, b) = (self.pag.top.get(self.place_of(src)), self.pag.top.get(to));
         let label = if (a.module, a.function) == (b.module, b.function) {
             EdgeType::IntraProcedural
         } else {
             EdgeType::InterProcedural
         };
-        let kind = if self.is_control(vertex(dst)) {
+        let kind = if self.is_control(to) {
             EdgeKind::ControlFlow
         } else {
             EdgeKind::DataFlow
@@ -262,15 +268,28 @@ impl Builder<'_> {
             through.rotate_left(split);
             let to = next.remove(&begin).unwrap_or_default();
             let count: u64 = to.values().map(|t| t.0).sum();
-            let mut here = (call != u32::MAX).then_some(call);
-            for v in through {
-                if let Some(from) = here {
+            // What is mostly done after another call stands elsewhere: it goes beside the others, not between.
+            let begin = (call != u32::MAX).then_some(call);
+            let of_call = begin.map(|c| self.place_of(c));
+            let here = |v: &u32| self.home.get(&self.place_of(*v)) == Some(&of_call);
+            let (own, beside): (Vec<u32>, Vec<u32>) = through.into_iter().partition(here);
+            let mut last = begin;
+            for v in own {
+                if let Some(from) = last {
                     sums.entry((from, v)).or_default().0 += count;
                 }
-                here = Some(v);
+                last = Some(v);
+            }
+            for &v in &beside {
+                if let Some(from) = begin {
+                    sums.entry((from, v)).or_default().0 += count;
+                }
             }
             for (to, (count, busy)) in to {
-                if let Some(from) = here {
+                for from in beside.iter().copied().filter(|v| *v != to) {
+                    sums.entry((from, to)).or_default().0 += count;
+                }
+                if let Some(from) = last {
                     let sum = sums.entry((from, to)).or_default();
                     (sum.0, sum.1) = (sum.0 + count, sum.1 + busy);
                 }
@@ -489,6 +508,7 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
         view,
         order,
         vertex: Vec::new(),
+        home: FxHashMap::default(),
         spots: Vec::new(),
         edges: Vec::new(),
     };

@@ -1,8 +1,12 @@
 //! The views of a run: what their columns and edges say.
 
 use super::recorded;
+use super::support::structure;
 use headwater_graph::view::{Cell, View};
-use headwater_passes::set::{Expr, Set};
+use headwater_model::run::{Context, CtxId, Sample};
+use headwater_passes::Recorded;
+use headwater_passes::algorithm::breadth_first;
+use headwater_passes::set::{Direction, Expr, Set};
 
 fn sum(view: &View, column: &str) -> f64 {
     let column = view.vertices.get(column).expect("a column");
@@ -64,6 +68,48 @@ fn flows_go_through_the_loops_from_call_to_call_in_program_order() {
     assert_eq!(steps, expected);
     let into_loops = flow.filter(&Expr::parse("kind == 'control-flow'").expect("reads"));
     assert_eq!(into_loops.expect("kinds").len(), 3);
+}
+
+/// A loop that is sampled a little after each call must not stand between another one and the call which that one
+/// delays.
+#[test]
+fn what_is_done_after_several_calls_goes_beside_the_rest() {
+    let mut run = super::made(4);
+    let shared = CtxId(run.contexts.len() as u32);
+    // In the loop of a fourth piece, after all calls.
+    run.contexts.push(Context {
+        parent: CtxId::NONE,
+        module: 0,
+        offset: 0x310,
+        exact: true,
+    });
+    let afters: Vec<(u32, CtxId)> = run.samples.iter().map(|s| (s.rank, s.after)).collect();
+    run.samples
+        .extend(afters.into_iter().map(|(rank, after)| Sample {
+            rank,
+            after,
+            ctx: shared,
+            count: 1,
+            cpu_ns: 5_000_000,
+            ..Sample::default()
+        }));
+    let runs = Recorded::join(vec![run], structure(4)).expect("a whole run");
+    let view = runs[0].parallel();
+    let all = Set::vertices_of(view);
+    let of = |text: &str| {
+        all.filter(&Expr::parse(text).expect("reads"))
+            .expect("there")
+    };
+    let back = view.edges.get("back").expect("a column");
+    for (line, call) in [(10, 17), (20, 27), (30, 37)] {
+        let own = of(&format!("first_line == {line} and rank == 1"));
+        let walk = breadth_first(&view.graph, own.vertices(), Direction::Out, &|e| {
+            back.number(e as usize) == Some(0.0)
+        });
+        let call = of(&format!("first_line == {call} and rank == 1")).vertices()[0];
+        let far = walk.depth[call as usize];
+        assert!(far <= 2, "{line}: {far} steps to its call");
+    }
 }
 
 #[test]
