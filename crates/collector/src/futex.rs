@@ -10,7 +10,7 @@
 use crate::guarded::SYSTEM_CALL;
 use crate::thread::Thread;
 use crate::unwind::Tables;
-use crate::waits::Holder;
+use crate::waits::Awaited;
 use crate::{clock, process};
 use headwater_model::run::WaitKind;
 use std::sync::atomic::Ordering;
@@ -117,7 +117,7 @@ impl Thread {
         let wall = u64::try_from(now.0 - before).unwrap_or(0);
         if wall > 0 {
             let times = u64::try_from(now.1 - slept).unwrap_or(0).max(1);
-            self.count_waits(ctx, WaitKind::Futex, Holder::UNKNOWN, wall, times);
+            self.count_waits(ctx, Awaited::unknown(WaitKind::Futex), wall, times);
             self.note_asleep(ctx, wall);
             // It is explained now.
             self.slept.last = Some((self.unexplained(cpu), now.1));

@@ -41,6 +41,7 @@ mod links;
 mod loader;
 mod local;
 mod locks;
+mod meeting;
 mod memory;
 mod meter;
 mod modules;

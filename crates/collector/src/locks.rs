@@ -7,10 +7,11 @@
 //! thread that alone has taken the lock last is taken for it. For conditions, semaphores and the kernel's lock it
 //! is who let others go on last.
 
+use crate::meeting::Meeting;
 use crate::process::RECORDING;
 use crate::thread::{self, Caller, Thread, WORTH_READING};
 use crate::trampoline::WAITING;
-use crate::waits::{Holder, last, note_last};
+use crate::waits::{Awaited, Holder, last, note_last};
 use crate::{birth, clock, guarded, loader, openmp, roster, team};
 use headwater_model::run::WaitKind;
 use std::ffi::CStr;
@@ -383,11 +384,13 @@ fn meet(t: &mut Thread, call: &Call) -> i64 {
         return call.go();
     }
     let ctx = t.context(call.frame.caller());
-    t.barrier_enter(ctx);
+    // SAFETY: the program's barrier, as the function is defined.
+    let meeting = unsafe { Meeting::at(call.arguments[0]) };
+    t.come(ctx, meeting.as_ref());
     let wait = Wait::begin(t, ctx, call.frame.caller().stack_pointer);
     let result = call.go();
     drop(wait);
-    t.barrier_leave(None);
+    t.go_on(ctx, meeting.as_ref());
     result
 }
 
@@ -434,7 +437,12 @@ impl<F: Fn(&Call) -> Holder> Drop for Counted<'_, F> {
             let t = &mut *self.wait.0;
             // Who waits may be the program's allocator, which must not be asked for the room.
             if t.expects_waits() {
-                t.waited(self.ctx, self.kind, holder, self.start, end);
+                let what = Awaited {
+                    kind: self.kind,
+                    lock: self.call.arguments[0],
+                    holder,
+                };
+                t.waited(self.ctx, what, self.start, end);
             }
             *libc::__errno_location() = errno;
         }
@@ -515,7 +523,12 @@ pub fn system_call(from: Caller, address: u64, operation: u64, go: impl FnOnce()
         // SAFETY: `errno` is the program's to read.
         unsafe {
             let errno = *libc::__errno_location();
-            t.waited(ctx, WaitKind::Futex, last(address), start, end);
+            let what = Awaited {
+                kind: WaitKind::Futex,
+                lock: address,
+                holder: last(address),
+            };
+            t.waited(ctx, what, start, end);
             *libc::__errno_location() = errno;
         }
     }

@@ -18,7 +18,7 @@ use crate::args::Args;
 use crate::team::recorded;
 use crate::thread::{self, Caller, Thread};
 use crate::trampoline::OPENMP;
-use crate::waits::Holder;
+use crate::waits::{Awaited, Holder};
 use crate::{birth, clock, context, process};
 use headwater_model::run::WaitKind;
 pub use locks::Section;
@@ -140,10 +140,8 @@ unsafe fn waits(t: *mut Thread, real: usize, args: &Args, from: Caller, kind: Wa
         let result = args.call_any(real);
         let end = clock::now();
         let worked = (*t).openmp.end_waiting(before);
-        let nobody = Holder::UNKNOWN;
-        count(&mut *t, kind, nobody, start + worked, end, |t| {
-            t.context(from)
-        });
+        let what = Awaited::unknown(kind);
+        count(&mut *t, what, start + worked, end, |t| t.context(from));
         result
     }
 }
@@ -151,8 +149,7 @@ unsafe fn waits(t: *mut Thread, real: usize, args: &Args, from: Caller, kind: Wa
 /// Counts a wait, if it was one: for somebody who is known, it is.
 fn count(
     t: &mut Thread,
-    kind: WaitKind,
-    holder: Holder,
+    what: Awaited,
     start: u64,
     end: u64,
     context: impl FnOnce(&mut Thread) -> u32,
@@ -161,11 +158,11 @@ fn count(
     if !process::RECORDING.load(Ordering::Relaxed) {
         return;
     }
-    if holder == Holder::UNKNOWN && end.saturating_sub(start) < WORTH_COUNTING {
+    if what.holder == Holder::UNKNOWN && end.saturating_sub(start) < WORTH_COUNTING {
         return;
     }
     let ctx = context(t);
     if ctx != context::NONE {
-        t.waited(ctx, kind, holder, start, end);
+        t.waited(ctx, what, start, end);
     }
 }

@@ -107,6 +107,9 @@ pub fn switch(on: bool) -> (bool, u64) {
         STATE.store(state.switched(now).0, Ordering::Release);
         Some(())
     });
+    if done.is_some() {
+        thread::pause_totals(on);
+    }
     (done.is_some(), now)
 }
 

@@ -8,6 +8,7 @@
 mod life;
 mod pauses;
 mod tally;
+mod totals;
 
 pub use life::{begin, leave_to_parent, settle, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
@@ -29,6 +30,8 @@ use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow
 use headwater_model::run::EventKind;
 use pauses::Pauses;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use totals::Base;
+pub use totals::switch as pause_totals;
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
 pub const WORTH_READING: u64 = 20_000;
@@ -167,8 +170,7 @@ pub struct Thread {
     bookkeeping: u64,
     left: u32,
     totals: &'static mut ThreadRow,
-    /// What totals of CPU time and of time in the run queue are beyond what the system says.
-    before: (u64, u64),
+    base: Base,
     last_ctx: u32,
     left_ns: u64,
     meter: Meter,
@@ -444,6 +446,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
         if idle && wall < WORTH_READING && *params == t.polls.params {
             t.polls.add(&call, wall);
             t.mpi_cpu += wall;
+            t.locked(wall);
             if t.polls.times.wall + t.polls.between > LONGEST_ROW {
                 t.count_polls();
             }
@@ -469,6 +472,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     };
     t.count_calls(&call, params, once, spent);
     t.mpi_cpu += spent.cpu;
+    t.locked(wall);
     t.totals.end_ns = now;
     for i in 0..t.links.len() {
         if let Some(link) = t.links.get(i).copied().filter(|l| says_when(l, wall)) {

@@ -34,6 +34,34 @@ impl Holder {
     };
 }
 
+/// What a thread waited for.
+#[derive(Clone, Copy)]
+pub struct Awaited {
+    /// What kind of thing.
+    pub kind: WaitKind,
+    /// Its address, 0 for unknown.
+    pub lock: u64,
+    /// Whom.
+    pub holder: Holder,
+}
+
+impl Awaited {
+    /// A wait of which nobody knows whom and what it was for.
+    pub const fn unknown(kind: WaitKind) -> Self {
+        Self {
+            kind,
+            lock: 0,
+            holder: Holder::UNKNOWN,
+        }
+    }
+
+    /// What stands for the lock among others: one bit.
+    fn bit(&self) -> u64 {
+        let known = self.lock != 0 && self.kind.is_lock();
+        u64::from(known) << (mix(self.lock) >> 58)
+    }
+}
+
 /// What a thread keeps of its waits.
 pub struct Waits {
     rows: Later<WaitRow>,
@@ -59,13 +87,13 @@ impl Waits {
 
 impl Thread {
     /// Counts a wait from `start` to `end` by the clock, nanoseconds, in the call of context `ctx`.
-    pub fn waited(&mut self, ctx: u32, kind: WaitKind, holder: Holder, start: u64, end: u64) {
+    pub fn waited(&mut self, ctx: u32, what: Awaited, start: u64, end: u64) {
         if !pause::is_on() {
             return;
         }
         let wall = end.saturating_sub(start);
         self.undisturbed(|t| {
-            t.count_waits(ctx, kind, holder, wall, 1);
+            t.count_waits(ctx, what, wall, 1);
             t.ask(ctx, wall);
         });
     }
@@ -105,18 +133,18 @@ impl Thread {
 
     /// Counts `times` waits that took so long together, without asking how much of that was sleep. Also for the
     /// handler, where waits are expected.
-    pub fn count_waits(&mut self, ctx: u32, kind: WaitKind, holder: Holder, wall: u64, times: u64) {
+    pub fn count_waits(&mut self, ctx: u32, what: Awaited, wall: u64, times: u64) {
         if !pause::is_on() {
             return;
         }
-        let holder_ctx = self.contexts.place(holder.address);
+        let holder_ctx = self.contexts.place(what.holder.address);
         let number = self.number;
         self.locked(wall);
         self.waits.explained += wall;
         let Some(table) = self.waits.rows.table(number, WAITS) else {
             return;
         };
-        let (kind, holder) = (kind as u32, holder.thread);
+        let (kind, holder) = (what.kind as u32, what.holder.thread);
         let key = mix2(
             u64::from(ctx) << 32 | u64::from(holder_ctx),
             u64::from(kind) << 32 | u64::from(holder),
@@ -137,6 +165,7 @@ impl Thread {
             row.wait_ns += wall;
             row.brief_ns += wall.min(BRIEF.saturating_mul(times));
             row.max_ns = row.max_ns.max(wall / times.max(1));
+            row.locks |= what.bit();
         }
     }
 }

@@ -55,6 +55,7 @@ fn sample_run() -> Run {
             ..Default::default()
         }],
         waits: vec![ThreadWait {
+            locks: 5,
             thread: 1,
             ctx: CtxId(1),
             kind: WaitKind::Critical,

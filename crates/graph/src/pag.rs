@@ -26,7 +26,8 @@ pub struct Pag {
     pub children: Vec<Vec<VertexIx>>,
     /// A view of each run, in the order given.
     pub runs: Vec<RunView>,
-    hot_lines: HotLines,
+    /// The source line of each vertex with the most sampled CPU time.
+    hottest: FxHashMap<VertexIx, u32>,
 }
 
 /// One run on the graph.
@@ -91,14 +92,14 @@ impl Pag {
             children: top.children(),
             top,
             runs: views,
-            hot_lines,
+            hottest: hottest(&hot_lines),
         }
     }
 
     /// Where `v` is, with its hottest line.
     pub fn place(&self, v: VertexIx) -> Place {
         let mut place = self.top.place(&self.structures, v);
-        place.hot_line = self.hot_line(v).unwrap_or(place.first_line);
+        place.hot_line = self.hottest.get(&v).copied().unwrap_or(place.first_line);
         place
     }
 
@@ -108,26 +109,30 @@ impl Pag {
     }
 
     /// The hottest source line of every vertex that has samples.
-    pub(crate) fn hottest_lines(&self) -> FxHashMap<VertexIx, u32> {
-        let mut most: FxHashMap<VertexIx, (u64, Reverse<u32>)> = FxHashMap::default();
-        for ((vertex, line), n) in &self.hot_lines {
-            let best = most.entry(*vertex).or_insert((*n, Reverse(*line)));
-            *best = (*best).max((*n, Reverse(*line)));
-        }
-        most.into_iter().map(|(v, (_, line))| (v, line.0)).collect()
+    pub(crate) fn hottest_lines(&self) -> &FxHashMap<VertexIx, u32> {
+        &self.hottest
     }
 
-    /// The source line of `v` with the most sampled CPU time; ties go to the smaller line.
-    fn hot_line(&self, v: VertexIx) -> Option<u32> {
-        let lines = self
-            .hot_lines
-            .iter()
-            .filter(|((vertex, _), _)| *vertex == v);
-        lines
-            .map(|((_, line), n)| (*n, Reverse(*line)))
-            .max()
-            .map(|(_, line)| line.0)
+    /// `v` and everything inside it.
+    pub fn inside(&self, v: VertexIx) -> impl Iterator<Item = VertexIx> + '_ {
+        let mut open = vec![v];
+        std::iter::from_fn(move || {
+            let next = open.pop()?;
+            open.extend(self.children.get(next as usize).into_iter().flatten());
+            Some(next)
+        })
     }
+}
+
+/// The line of each vertex with the most CPU time; ties go to the smaller line.
+fn hottest(lines: &HotLines) -> FxHashMap<VertexIx, u32> {
+    let mut most: FxHashMap<VertexIx, (u64, Reverse<u32>)> = FxHashMap::default();
+    for ((vertex, line), cpu) in lines {
+        let own = (*cpu, Reverse(*line));
+        let best = most.entry(*vertex).or_insert(own);
+        *best = own.max(*best);
+    }
+    most.into_iter().map(|(v, (_, line))| (v, line.0)).collect()
 }
 
 fn add_hot_lines(

@@ -50,7 +50,7 @@ pub struct TeamStretch {
     pub runq: f64,
     /// Asleep, waiting for locks included.
     pub blocked: f64,
-    /// Waiting for other threads on the way.
+    /// Waiting for other threads on the way, and in MPI.
     pub locked: f64,
     /// Waiting for the last of the team at the end.
     pub wait: f64,
@@ -77,6 +77,8 @@ pub struct ThreadEdge {
     pub wait: f64,
     /// The same with at most 1 ms of each wait.
     pub brief: f64,
+    /// Which locks these were: a bit for each, by a hash of its address; 0 where that is not known.
+    pub locks: u64,
 }
 
 /// Threads of one run on the graph.
@@ -152,6 +154,7 @@ pub(crate) fn edges(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<Th
             count: w.count,
             wait: w.wait_ns as f64 * NANO,
             brief: w.brief_ns.min(w.wait_ns) as f64 * NANO,
+            locks: w.locks,
         })
     });
     edges.collect()
@@ -202,6 +205,14 @@ impl ThreadView {
             times,
             callers,
         }
+    }
+
+    /// What all threads spent in `v`, without what is inside it, by rank and thread.
+    pub fn times_in(&self, v: VertexIx) -> &[ThreadTime] {
+        let start = self.times.partition_point(|t| t.vertex < v);
+        let rest = self.times.get(start..).unwrap_or(&[]);
+        let end = rest.partition_point(|t| t.vertex == v);
+        rest.get(..end).unwrap_or(&[])
     }
 
     /// Whether a thread calls MPI, so that its time is the rank's.

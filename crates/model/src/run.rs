@@ -109,14 +109,19 @@ pub struct Header {
 }
 
 impl Header {
-    /// Whether all ranks paused recording as often, or none did: only then is it the same part of the program
-    /// that is missing of each, and what they did can be compared.
-    pub fn paused_alike(&self) -> bool {
+    /// How often all ranks paused recording; `None` where some did more often than others. Only what paused as
+    /// often can be compared, be it ranks or scales: then the same part of the program is missing of each.
+    pub fn pauses(&self) -> Option<u64> {
         match self.paused.as_slice() {
-            [] => true,
-            [all] => all.ranks.len() as u32 == self.ranks,
-            _ => false,
+            [] => Some(0),
+            [all] if all.ranks.len() as u32 == self.ranks => Some(all.times),
+            _ => None,
         }
+    }
+
+    /// Whether all ranks paused recording as often, or none did.
+    pub fn paused_alike(&self) -> bool {
+        self.pauses().is_some()
     }
 }
 
@@ -195,7 +200,7 @@ pub struct RankInfo {
     /// CPU time of the same stretch.
     pub before_init_cpu_ns: u64,
     /// From leaving `MPI_Init` to entering `MPI_Finalize` (or the last sign of life), wall time, without the
-    /// pauses of recording ([`Header::paused`]), which are in no other figure either but those of threads.
+    /// pauses of recording ([`Header::paused`]), which are in no other figure either.
     pub wall_ns: u64,
     /// CPU time of the same stretch, all threads; like the four counts below read at its end, and
     /// therefore missing where the rank did not finish.
@@ -218,7 +223,7 @@ pub struct RankInfo {
     pub core: Option<u64>,
 }
 
-/// Totals of one thread, from its first to its last sign of life; pauses of recording are in them.
+/// Totals of one thread, from its first to its last sign of life, without pauses of recording.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadInfo {
     /// Its rank.
@@ -227,13 +232,13 @@ pub struct ThreadInfo {
     pub thread: u16,
     /// Context of the call that made it; [`CtxId::NONE`] for the first thread, and where nobody saw it.
     pub made_by: CtxId,
-    /// From leaving `MPI_Init` to its first sight, wall time.
+    /// From leaving `MPI_Init` to its first sight, wall time, without the pauses in between.
     pub begin_ns: u64,
     /// From its first to its last sign of life, wall time.
     pub wall_ns: u64,
     /// CPU time of the same stretch.
     pub cpu_ns: u64,
-    /// Time ready to run but without a core in that stretch.
+    /// Time ready to run but without a core in that stretch; of pauses as large a part is left out as of CPU time.
     pub runq_ns: u64,
     /// Time inside MPI calls, wall time.
     pub mpi_wall_ns: u64,
@@ -324,7 +329,7 @@ pub struct TeamWork {
     pub runq_ns: u64,
     /// Part of `wall - cpu` spent asleep, waiting for locks included.
     pub blocked_ns: u64,
-    /// Part of the wall time spent waiting for other threads: the rows of [`Run::waits`] in it.
+    /// Part of the wall time spent waiting for other threads: the rows of [`Run::waits`] in it; and in MPI calls.
     pub locked_ns: u64,
     /// From the arrival at `to` to the last arrival of the team. Where nobody knows when that was, to
     /// leaving `to`.
@@ -408,6 +413,8 @@ pub struct ThreadWait {
     pub brief_ns: u64,
     /// Longest wait.
     pub max_ns: u64,
+    /// Which locks were waited for: a bit for each, by a hash of its address. 0 where that is not known.
+    pub locks: u64,
 }
 
 /// MPI calls that share context and parameters (ScalAna's graph-guided compression).

@@ -233,14 +233,20 @@ fn add_rank(run: &mut Run, rank: u32, size: Size) {
                 blocked_ns,
                 ..Default::default()
             };
-            // The last thread of every fifth region has twice the work.
+            // The first region is a quarter of all; the last thread of every fifth has twice the work.
+            let weight = if r == 0 {
+                u64::from(size.regions / 3).max(1)
+            } else {
+                1
+            };
             let late = |t: u16| t + 1 == size.threads && r % 5 == 0;
-            let busy = |t: u16| (20_000_000 + scatter(rank, t, r)) * (1 + u64::from(late(t)));
+            let busy =
+                |t: u16| weight * (20_000_000 + scatter(rank, t, r)) * (1 + u64::from(late(t)));
             let locked = |t: u16| {
                 if late(t) {
                     0
                 } else {
-                    5_000_000 + scatter(rank, t, r + 1)
+                    weight * (5_000_000 + scatter(rank, t, r + 1))
                 }
             };
             let longest = (0..size.threads).map(|t| busy(t) + locked(t)).max();
@@ -284,6 +290,7 @@ fn add_rank(run: &mut Run, rank: u32, size: Size) {
                         wait_ns: locked,
                         brief_ns: locked,
                         max_ns: locked / 50,
+                        locks: 1 << (r % 64),
                     });
                 }
             }

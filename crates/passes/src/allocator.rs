@@ -6,13 +6,14 @@
 //! it allocating.
 
 use crate::charge::Proposal;
-use crate::lock_contention::{contention, on_core};
+use crate::contended::{Contended, Threads};
+use crate::lock_contention::contention;
 use crate::program_place;
 use crate::scale::Scale;
-use crate::teams::{Contended, Teams};
+use crate::teams::Teams;
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Functions that take memory or give it back.
 const FUNCTIONS: [&str; 14] = [
@@ -58,7 +59,7 @@ fn mangled(name: &str) -> bool {
 }
 
 /// Sleep of allocating threads that nothing else explains, by place.
-pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
+pub fn asleep(pag: &Pag, scale: &Scale<'_>, threads: &Threads) -> Vec<Contended> {
     let mut idle: FxHashMap<(VertexIx, u32, u16), (f64, f64)> = FxHashMap::default();
     for t in &scale.teams {
         let sum = idle.entry((t.team, t.rank, t.thread)).or_default();
@@ -83,12 +84,17 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
             places: Vec<(VertexIx, f64)>,
         }
         let mut sums: FxHashMap<(u32, u16), Sum> = FxHashMap::default();
-        let times = scale.view.threads.times.iter();
-        let ways = scale.ways(team);
-        for t in times.filter(|t| ways.iter().any(|w| pag.top.contains(*w, t.vertex))) {
+        // What was slept where the team comes together is in no stretch.
+        let rows = scale.team_rows(team).iter();
+        let ends: FxHashSet<VertexIx> = rows.map(|t| t.to).collect();
+        let ways = scale.ways(team).iter();
+        let inside = ways.flat_map(|w| pag.inside(*w));
+        for t in inside.flat_map(|v| scale.view.threads.times_in(v)) {
             let sum = sums.entry((t.rank, t.thread)).or_default();
             sum.cpu += t.cpu;
-            sum.slept += t.blocked;
+            if !ends.contains(&t.vertex) {
+                sum.slept += t.blocked;
+            }
             if *allocates
                 .entry(t.vertex)
                 .or_insert_with(|| is_inside(pag, t.vertex))
@@ -111,7 +117,7 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
                 continue;
             }
             let core = if crowded {
-                on_core(scale, rank, thread)
+                threads.on_core(rank, thread)
             } else {
                 1.0
             };
@@ -122,12 +128,14 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
                     rank,
                     thread,
                     at,
+                    taken: at,
                     place: program_place::own_loop(pag, at),
                     allocator: true,
                     kind: None,
                     seconds: part * core,
                     recorded: part,
                     count: 0,
+                    locks: 0,
                 });
             }
         }
@@ -136,6 +144,6 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>) -> Vec<Contended> {
 }
 
 /// Loops whose threads wait for the allocator.
-pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
-    contention(pag, scale, teams, CauseClass::AllocatorContention)
+pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
+    contention(pag, scale, teams, CauseClass::AllocatorContention, least)
 }

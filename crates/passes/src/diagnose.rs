@@ -151,10 +151,15 @@ pub fn diagnose(
     let teams: Vec<Teams> = scales.iter().map(|s| Teams::new(&pag, s)).collect();
     let of_threads = teams
         .last()
-        .map_or_else(Vec::new, |t| proposals(&pag, last, t));
+        .map_or_else(Vec::new, |t| proposals(&pag, last, t, least));
     let (of_threads, charged) = charge::price(last, of_threads, least);
     // Where a part of the program is missing of some ranks only, the others seem to do more.
     let alike = last.run.header.paused_alike();
+    let compared = if paused_alike(&scales) {
+        &scales[..]
+    } else {
+        std::slice::from_ref(last)
+    };
     let mut found = Vec::new();
     if alike {
         found = imbalance::find(&pag, last, &charged, options.abnorm_threshold, least);
@@ -179,9 +184,9 @@ pub fn diagnose(
         let rest = explained <= EXPLAINED * (c.cost + explained) && c.cost >= least;
         rest.then_some(c)
     };
-    let staying = work::find(&pag, &scales, &times, scaling, least);
+    let staying = work::find(&pag, compared, &times, scaling, least);
     found.extend(staying.into_iter().filter_map(rest));
-    found.extend(communication::find(&pag, &scales, scaling, least));
+    found.extend(communication::find(&pag, compared, scaling, least));
     if alike {
         found.extend(chain::find(last, time, least));
         found.extend(preempt::find(&pag, last, least));
@@ -199,7 +204,7 @@ pub fn diagnose(
     found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
     let found = imbalance::remainders(&pag, told_once(&pag, found));
 
-    let non_scalable = marks::non_scalable(&pag, &scales, &times, scaling);
+    let non_scalable = marks::non_scalable(&pag, compared, &times, scaling);
     let abnormal = if alike {
         marks::abnormal(&pag, &scales, &times, options.abnorm_threshold)
     } else {
@@ -211,14 +216,15 @@ pub fn diagnose(
     let teller = Teller::new(&pag, &scales, last, &times, &teams);
     let symptoms: Vec<VertexIx> = non_scalable.iter().chain(&abnormal).map(|m| m.0).collect();
     let causes = teller.causes(&found, symptoms);
-    let summaries = efficiency::summaries(&scales, scaling);
+    let base = compared.first().filter(|_| compared.len() > 1);
+    let summaries = efficiency::summaries(&scales, base, scaling);
     Ok(Diagnosis {
         schema: SCHEMA,
         program: last.run.header.program.clone(),
         mpi_library: last.run.header.mpi_library.clone(),
         scaling,
         scaling_reason,
-        headline: words::headline(&summaries, scaling, &causes, unnamed),
+        headline: words::headline(&summaries, base.map(|_| scaling), &causes, unnamed),
         notes: [notes(&scales), recorded.into_iter().collect(), set_aside].concat(),
         scales: summaries,
         causes,
@@ -228,8 +234,9 @@ pub fn diagnose(
     })
 }
 
-/// Causes between threads at one scale, without a price.
-fn proposals(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
+/// Causes between threads at one scale, without a price; those that take less than `least` of all ranks together
+/// may be missing.
+fn proposals(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
     if teams.teams.is_empty() && teams.contended.is_empty() {
         return Vec::new();
     }
@@ -241,7 +248,7 @@ fn proposals(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
     ];
     finders
         .iter()
-        .flat_map(|find| find(pag, scale, teams))
+        .flat_map(|find| find(pag, scale, teams, least))
         .collect()
 }
 
@@ -278,6 +285,13 @@ fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
         }
     }
     out
+}
+
+/// Whether recording was paused as often at all scales, so that the same part of the program is in all of them.
+fn paused_alike(scales: &[Scale<'_>]) -> bool {
+    let times = |s: &Scale<'_>| s.run.header.pauses();
+    scales.iter().all(|s| times(s).is_some())
+        && scales.windows(2).all(|w| times(&w[0]) == times(&w[1]))
 }
 
 /// What the reader must know before the figures.
@@ -319,6 +333,19 @@ fn notes(scales: &[Scale<'_>]) -> Vec<String> {
         out.push(format!(
             "With {} ranks some paused recording more often than others (MPI_Pcontrol), so that more of the program is missing of them: these ranks' work is not compared with one another's.",
             uneven.join(", ")
+        ));
+    }
+    if uneven.is_empty() && !paused_alike(scales) {
+        let times = scales.iter().map(|s| {
+            let times = s.run.header.pauses().unwrap_or(0);
+            format!(
+                "{times} with {}",
+                headwater_model::words::count(s.p as usize)
+            )
+        });
+        out.push(format!(
+            "Recording was not paused as often at all scales (MPI_Pcontrol: {}), so that it is not the same part of the program that they show: they are not compared.",
+            times.collect::<Vec<_>>().join(", ")
         ));
     }
     let incomplete: Vec<String> = scales

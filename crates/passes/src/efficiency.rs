@@ -7,12 +7,14 @@ use crate::scale::Scale;
 use crate::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
-/// Sums up each scale; the first is the base of the scaling efficiencies.
-pub fn summaries(scales: &[Scale<'_>], scaling: Scaling) -> Vec<ScaleSummary> {
-    scales
-        .iter()
-        .map(|scale| summary(scale, scales.first().filter(|_| scales.len() > 1), scaling))
-        .collect()
+/// Sums up each scale; `base` is that of the scaling efficiencies, where scales can be compared.
+pub fn summaries(
+    scales: &[Scale<'_>],
+    base: Option<&Scale<'_>>,
+    scaling: Scaling,
+) -> Vec<ScaleSummary> {
+    let of_scale = |scale| summary(scale, base, scaling);
+    scales.iter().map(of_scale).collect()
 }
 
 /// `a` over `b`; `None` where there is nothing to divide by.
@@ -52,14 +54,19 @@ fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> Sca
         wall_seconds: scale.wall,
         model_seconds: time,
         runq_share: scale.runq_share(),
-        efficiencies: Efficiencies {
-            parallel,
-            load_balance: share(mean, max),
-            communication: share(max, time),
-            serialisation: known.then(|| share(max, scale.ideal_seconds())).flatten(),
-            transfer: known.then(|| share(scale.ideal_seconds(), time)).flatten(),
-            computation_scaling,
-            global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
+        // Ranks of which different parts of the program are missing have no mean.
+        efficiencies: if !scale.run.header.paused_alike() {
+            Efficiencies::default()
+        } else {
+            Efficiencies {
+                parallel,
+                load_balance: share(mean, max),
+                communication: share(max, time),
+                serialisation: known.then(|| share(max, scale.ideal_seconds())).flatten(),
+                transfer: known.then(|| share(scale.ideal_seconds(), time)).flatten(),
+                computation_scaling,
+                global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
+            }
         },
         startup_seconds: stats::mean(&startup),
     }

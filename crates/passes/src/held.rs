@@ -1,8 +1,4 @@
 //! How long threads hold a lock, from the samples between where it is taken and given back.
-//!
-//! Threads that seldom run at the same time, as where they outnumber cores, seldom meet at a lock that they
-//! would stand in line for with a core each. But a lock is held by one at a time: a team takes at least as long as all
-//! its threads together hold it, and that is CPU time.
 
 use crate::scale::Scale;
 use headwater_graph::{Pag, VertexIx};
@@ -17,49 +13,75 @@ const GIVES_BACK: [&str; 4] = [
     "end_critical",
 ];
 
-/// Seconds of each rank's threads in the code between the call `lock` and the next one, by address, that gives
-/// a lock back in the same function; empty where there is none.
-pub fn held(pag: &Pag, scale: &Scale<'_>, lock: VertexIx) -> FxHashMap<(u32, u16), f64> {
-    let mut out = FxHashMap::default();
-    let taken = pag.top.get(lock);
-    let mut around = pag.top.ancestors(lock);
-    let Some(function) = around.find(|v| pag.top.get(*v).kind == VertexKind::Function) else {
-        return out;
-    };
-    let own = |v: VertexIx| {
-        let vertex = pag.top.get(v);
-        (vertex.module, vertex.function) == (taken.module, taken.function)
-    };
-    let Some(end) = end(pag, lock) else {
-        return out;
-    };
-    let mut within: FxHashMap<VertexIx, bool> = FxHashMap::default();
-    for t in &scale.view.threads.times {
-        let held = *within.entry(t.vertex).or_insert_with(|| {
-            let mut around = pag.top.ancestors(t.vertex).take_while(|v| *v >= function);
-            pag.top.contains(function, t.vertex)
-                && around.any(|v| {
-                    let address = pag.top.get(v).address;
-                    own(v) && taken.address < address && address < end
-                })
-        });
-        if held {
-            *out.entry((t.rank, t.thread)).or_default() += t.cpu;
-        }
-    }
-    out
+/// A place in the source, whatever way leads there: module, function and vertex within it.
+pub type Site = (u32, u32, u32);
+
+/// The site of a vertex; `None` where its function is not known.
+pub fn site(pag: &Pag, v: VertexIx) -> Option<Site> {
+    let vertex = pag.top.get(v);
+    let known = vertex.function != u32::MAX;
+    known.then_some((vertex.module, vertex.function, vertex.psg))
 }
 
-/// Address of the next call in the structure of the function that gives a lock back.
-fn end(pag: &Pag, lock: VertexIx) -> Option<u64> {
-    let taken = pag.top.get(lock);
-    let (_, structure) = pag.structures.get(taken.module)?;
-    let function = structure.functions.get(taken.function as usize)?;
+/// The function that holds a vertex.
+pub fn function_of(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
+    let mut around = pag.top.ancestors(v);
+    around.find(|v| pag.top.get(*v).kind == VertexKind::Function)
+}
+
+/// Addresses between a call that takes a lock and the next one in the structure of its function that gives a lock
+/// back; `None` where there is none.
+pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Range<u64>> {
+    let (_, structure) = pag.structures.get(module)?;
+    let function = structure.functions.get(function as usize)?;
+    let taken = function.vertices.get(psg as usize)?.address;
     let calls = function.vertices.iter().filter(|v| {
         let name = v.name.map_or("", |n| structure.string(n));
-        v.address > taken.address
+        v.address > taken
             && v.kind.is_call()
             && (GIVES_BACK.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_"))
     });
-    calls.map(|v| v.address).min()
+    let end = calls.map(|v| v.address).min()?;
+    Some(taken + 1..end)
+}
+
+/// Adds the CPU seconds of each rank's threads in a section of a function that was entered at `function`.
+pub fn add(
+    pag: &Pag,
+    scale: &Scale<'_>,
+    function: VertexIx,
+    section: &std::ops::Range<u64>,
+    by_rank: &mut [f64],
+) {
+    let own = pag.top.get(function);
+    let is_in = |v: VertexIx| {
+        let vertex = pag.top.get(v);
+        (vertex.module, vertex.function) == (own.module, own.function)
+            && section.contains(&vertex.address)
+    };
+    let mut open = vec![(function, false)];
+    while let Some((v, around)) = open.pop() {
+        let held = around || is_in(v);
+        if held {
+            for t in scale.view.threads.times_in(v) {
+                if let Some(sum) = by_rank.get_mut(t.rank as usize) {
+                    *sum += t.cpu;
+                }
+            }
+        }
+        let children = pag.children.get(v as usize).into_iter().flatten();
+        open.extend(children.map(|c| (*c, held)));
+    }
+}
+
+/// The vertices of a function, by module and function.
+pub fn functions(pag: &Pag) -> FxHashMap<(u32, u32), Vec<VertexIx>> {
+    let mut out: FxHashMap<(u32, u32), Vec<VertexIx>> = FxHashMap::default();
+    for (v, vertex) in (0..).zip(&pag.top.vertices) {
+        if vertex.kind == VertexKind::Function && vertex.function != u32::MAX {
+            let key = (vertex.module, vertex.function);
+            out.entry(key).or_default().push(v);
+        }
+    }
+    out
 }

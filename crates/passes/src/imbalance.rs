@@ -45,9 +45,10 @@ pub fn find(
         .filter(|(_, loss)| *loss >= 0.5 * least)
         .collect();
     phases.sort_by_key(|p| p.0);
+    let charged = charged.rows();
     for (phase, _) in phases {
         peel(
-            pag, scale, charged, &waits, phase, threshold, least, &mut out,
+            pag, scale, &charged, &waits, phase, threshold, least, &mut out,
         );
     }
     merge(pag, out)
@@ -81,7 +82,7 @@ pub fn remainders(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
 fn peel(
     pag: &Pag,
     scale: &Scale<'_>,
-    charged: &Charged,
+    charged: &[(u32, &[f64])],
     waits: &FxHashSet<VertexIx>,
     phase: u32,
     threshold: f64,
@@ -91,8 +92,8 @@ fn peel(
     let data = &scale.view.computation;
     let keys = scale.keys_in(phase);
     let mut busy = Inclusive::new(pag, scale.view, &data.busy, &keys);
-    for (key, row) in charged.rows() {
-        if let Some(key) = data.keys.get(key as usize)
+    for (key, row) in charged {
+        if let Some(key) = data.keys.get(*key as usize)
             && scale.phases.after(key.after) == phase
         {
             busy.take(pag, key.vertex, row);

@@ -8,11 +8,13 @@
 //! synchronisations, `replay` of event windows in virtual time, `waits` between ranks); `times` sums
 //! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
 //! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates. Causes
-//! between threads are looked for first (`teams` says what threads of a team did, `thread_imbalance`,
-//! `lock_contention` with `held`, `allocator` and `serial` propose, `charge` prices), so that lateness of a rank which
+//! between threads are looked for first (`teams` says what threads of a team did, `same_team` which calls begin one,
+//! `contended` what they waited for; `thread_imbalance`, `lock_contention` with `line` and `held`, `allocator` and
+//! `serial` propose, `charge` prices), so that lateness of a rank which
 //! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
-//! makes causes of candidates and `apart` tells those of one place apart; `diagnose` puts it together.
+//! makes causes of candidates, `explanation` and `words` say them and `apart` tells those of one place apart; `diagnose`
+//! puts it together.
 //! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
 //! calls; `outside` tells foreign code by the loop around its call, `program_place` code of system headers
 //! by the program's own around it; `threads` says which threads were recorded and which the verdict does
@@ -27,16 +29,19 @@ mod cause;
 mod chain;
 mod charge;
 mod communication;
+mod contended;
 mod cores;
 mod counted;
 mod delay;
 mod diagnose;
 mod efficiency;
+mod explanation;
 mod fit;
 pub mod flow;
 mod held;
 mod imbalance;
 mod inclusive;
+mod line;
 mod lock_contention;
 mod marks;
 mod moving;
@@ -50,6 +55,7 @@ mod preempt;
 mod program_place;
 mod recorded;
 mod replay;
+mod same_team;
 mod scale;
 mod scaling;
 mod segments;

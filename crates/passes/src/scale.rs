@@ -7,6 +7,7 @@
 use crate::moving::{self, Moving};
 use crate::phases::Phases;
 use crate::replay::{self, Replay};
+use crate::same_team;
 use crate::waits::Waits;
 use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
@@ -46,6 +47,12 @@ pub struct Scale<'a> {
     pub teams: Vec<TeamStretch>,
     /// The calls that begin teams, each with the one that stands for its team.
     same_team: FxHashMap<VertexIx, VertexIx>,
+    /// The same the other way round, ascending.
+    ways: FxHashMap<VertexIx, Vec<VertexIx>>,
+    /// Keys of computation by vertex.
+    keys_at: FxHashMap<VertexIx, Vec<u32>>,
+    /// Share of all rank time, that of their threads included, that went into waiting for a core.
+    runq_share: f64,
 }
 
 /// Time that the ranks spent in a call without waiting for anybody.
@@ -85,6 +92,16 @@ impl<'a> Scale<'a> {
         let busy: f64 = phase_busy.values().map(|row| crate::stats::mean(row)).sum();
         let waits = Waits::new(view, &replay, busy);
         let moving = moving::of_run(run, &replay, &phases, &phase_busy);
+        let same_team = same_team::find(pag, &view.parallel.teams);
+        let mut ways: FxHashMap<VertexIx, Vec<VertexIx>> = FxHashMap::default();
+        for (way, team) in &same_team {
+            ways.entry(*team).or_default().push(*way);
+        }
+        ways.values_mut().for_each(|w| w.sort_unstable());
+        let mut keys_at: FxHashMap<VertexIx, Vec<u32>> = FxHashMap::default();
+        for (key, of) in (0..).zip(&view.computation.keys) {
+            keys_at.entry(of.vertex).or_default().push(key);
+        }
         let mut this = Self {
             run,
             view,
@@ -99,20 +116,37 @@ impl<'a> Scale<'a> {
             period: period(run, view),
             transfer: Vec::new(),
             moving,
-            teams: Vec::new(),
-            same_team: crate::teams::same(pag, &view.parallel.teams),
+            teams: same_team::joined(pag, &view.parallel.teams, &same_team),
+            same_team,
+            ways,
+            keys_at,
+            runq_share: crate::threads::runq_share(run),
         };
-        this.teams = crate::teams::joined(pag, &view.parallel.teams, &this.same_team);
         this.transfer = transfers(&this);
         this
     }
 
     /// The calls that begin a team, ascending.
-    pub fn ways(&self, team: VertexIx) -> Vec<VertexIx> {
-        let own = self.same_team.iter().filter(|(_, t)| **t == team);
-        let mut ways: Vec<VertexIx> = own.map(|(way, _)| *way).collect();
-        ways.sort_unstable();
-        ways
+    pub fn ways(&self, team: VertexIx) -> &[VertexIx] {
+        self.ways.get(&team).map_or(&[], |w| w)
+    }
+
+    /// The teams whose calls are around `v`, innermost first.
+    pub fn teams_around<'b>(
+        &'b self,
+        pag: &'b Pag,
+        v: VertexIx,
+    ) -> impl Iterator<Item = VertexIx> + 'b {
+        let around = pag.top.ancestors(v);
+        around.filter_map(|a| self.same_team.get(&a).copied())
+    }
+
+    /// The rows of one team.
+    pub fn team_rows(&self, team: VertexIx) -> &[TeamStretch] {
+        let start = self.teams.partition_point(|t| t.team < team);
+        let rest = self.teams.get(start..).unwrap_or(&[]);
+        let end = rest.partition_point(|t| t.team == team);
+        rest.get(..end).unwrap_or(&[])
     }
 
     /// Whether threads outnumber cores.
@@ -192,7 +226,7 @@ impl<'a> Scale<'a> {
 
     /// Share of all rank time, that of their threads included, that went into waiting for a core.
     pub fn runq_share(&self) -> f64 {
-        crate::threads::runq_share(self.run)
+        self.runq_share
     }
 
     /// Keys of the computation of one phase.
@@ -234,7 +268,13 @@ impl<'a> Scale<'a> {
 
     /// Keys of the computation in `v` and inside it.
     pub fn keys_inside(&self, pag: &Pag, v: VertexIx) -> Vec<u32> {
-        (self.view.computation).keys_where(|k| pag.top.contains(v, k.vertex))
+        if v == TopDown::ROOT {
+            return self.keys();
+        }
+        let inside = pag.inside(v).filter_map(|v| self.keys_at.get(&v));
+        let mut keys: Vec<u32> = inside.flatten().copied().collect();
+        keys.sort_unstable();
+        keys
     }
 
     /// Contexts of the MPI calls of some keys, ascending and each once.

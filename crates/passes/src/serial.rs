@@ -24,14 +24,13 @@ const IN_TEAMS: f64 = 0.1;
 const MOST: usize = 3;
 
 /// Serial computation of ranks that have teams.
-pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
+pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
     let data = &scale.view.computation;
     let sizes = teams.sizes(scale.p);
     let outside = |v: VertexIx| {
-        let stage = [TopDown::STARTUP, TopDown::WINDDOWN];
-        let ways = teams.teams.iter().flat_map(|t| scale.ways(t.vertex));
-        let mut within = stage.into_iter().chain(ways);
-        !within.any(|around| pag.top.contains(around, v))
+        let mut stages = [TopDown::STARTUP, TopDown::WINDDOWN].into_iter();
+        let staged = stages.any(|stage| pag.top.contains(stage, v));
+        !staged && scale.teams_around(pag, v).next().is_none()
     };
     let ranks: Vec<u32> = (0..scale.p).filter(|r| sizes[*r as usize] > 1).collect();
     let keys = data.keys_where(|k| outside(k.vertex));
@@ -54,9 +53,8 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
     };
     // What threads that others made do meanwhile is not known in time: no more can have been serial than
     // was left beside them.
-    let room: Vec<f64> = (0..scale.p as usize)
-        .map(|r| busy[r] - beside(teams, r as u32))
-        .collect();
+    let beside = beside(scale, teams);
+    let room: Vec<f64> = busy.iter().zip(&beside).map(|(b, t)| b - t).collect();
     let entries = keys.iter().flat_map(|key| {
         let vertex = data
             .keys
@@ -86,14 +84,10 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
             let serial = row[r].min(level).min(room[r].max(0.0));
             loss[r] = serial * (1.0 - 1.0 / sizes[r] as f64);
         }
-        let inside = keys.iter().copied().filter(|k| {
-            data.keys
-                .get(*k as usize)
-                .is_some_and(|k| pag.top.contains(vertex, k.vertex))
-        });
-        let inside: Vec<u32> = inside.collect();
+        let mut inside = scale.keys_inside(pag, vertex);
+        inside.retain(|k| keys.binary_search(k).is_ok());
         let slept = sum_rows(&data.blocked, &inside, scale.p);
-        if stats::max(&loss) <= 0.0 || usual(&slept) > usual(&row) {
+        if loss.iter().sum::<f64>() < least || usual(&slept) > usual(&row) {
             continue;
         }
         out.push(proposal(scale, teams, vertex, &row, loss, &ranks, inside));
@@ -113,12 +107,16 @@ fn at_work(scale: &Scale<'_>, teams: &Teams) -> Vec<f64> {
     out
 }
 
-/// The same of teams that a rank's own thread does not work in, and so may compute beside.
-fn beside(teams: &Teams, rank: u32) -> f64 {
-    let apart = teams.teams.iter().filter(|t| !t.joined);
-    let stretches = apart.flat_map(|t| &t.stretches).filter(|s| s.rank == rank);
-    let longest = stretches.map(|s| s.shares.iter().map(|t| t.busy).fold(0.0, f64::max));
-    longest.sum()
+/// The same of teams that a rank's own thread does not work in, and so may compute beside, or where it is a guest.
+fn beside(scale: &Scale<'_>, teams: &Teams) -> Vec<f64> {
+    let mut out = vec![0.0; scale.p as usize];
+    let apart = teams.teams.iter().filter(|t| !t.joined || !t.inside);
+    for s in apart.flat_map(|t| &t.stretches) {
+        if let Some(slot) = out.get_mut(s.rank as usize) {
+            *slot += s.shares.iter().map(|t| t.busy).fold(0.0, f64::max);
+        }
+    }
+    out
 }
 
 fn proposal(

@@ -6,13 +6,11 @@
 //! and what waiting for locks and for the allocator adds: the parts cannot claim the same second.
 
 use crate::allocator;
-use crate::lock_contention;
+use crate::contended::{self, Contended, Threads};
 use crate::scale::Scale;
 use crate::stats::{stands_out, two_groups};
-use headwater_graph::{Pag, TeamStretch, TopDown, VertexIx, sum_rows};
-use headwater_model::diagnosis::Place;
-use headwater_model::psg::VertexKind;
-use headwater_model::run::{ThreadInfo, WaitKind};
+use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, sum_rows};
+use headwater_model::run::ThreadInfo;
 use rustc_hash::FxHashMap;
 
 /// How much longer than the others of its team a thread must compute: ScalAna's `AbnormThd`, fixed, as what
@@ -91,10 +89,13 @@ impl Stretch {
 pub struct Team {
     /// The call that begins it.
     pub vertex: VertexIx,
-    /// Its work by rank.
+    /// Its work, by rank.
     pub stretches: Vec<Stretch>,
     /// Whether the ranks' threads that call MPI work in it; if not they wait for it, at the most.
     pub joined: bool,
+    /// Whether what they compute in it is inside the call that begins it; it is not where they are guests of threads
+    /// that they made.
+    pub inside: bool,
     /// The vertex whose computation of ranks holds it.
     pub around: VertexIx,
     /// Keys of the computation of ranks in which they work in it or wait for it.
@@ -134,10 +135,18 @@ impl Positions {
 }
 
 impl Team {
+    /// Its work on `rank`.
+    pub fn of_rank(&self, rank: u32) -> &[Stretch] {
+        let start = self.stretches.partition_point(|s| s.rank < rank);
+        let rest = self.stretches.get(start..).unwrap_or(&[]);
+        let end = rest.partition_point(|s| s.rank == rank);
+        rest.get(..end).unwrap_or(&[])
+    }
+
     /// The threads of `rank`.
     pub fn positions(&self, rank: u32) -> Positions {
         let mut out = Positions::default();
-        for s in self.stretches.iter().filter(|s| s.rank == rank) {
+        for s in self.of_rank(rank) {
             for (i, share) in s.shares.iter().enumerate() {
                 out.at.entry(share.thread).or_insert(i);
                 if out.names.len() == i {
@@ -149,37 +158,12 @@ impl Team {
     }
 }
 
-/// Seconds that a thread waited at one place for another one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contended {
-    /// The team in which it worked; `None` for a thread that calls MPI and worked in none.
-    pub team: Option<VertexIx>,
-    /// Rank.
-    pub rank: u32,
-    /// Thread that waited.
-    pub thread: u16,
-    /// Where it waited.
-    pub at: VertexIx,
-    /// The place to mend: of who held it, or of who allocates.
-    pub place: VertexIx,
-    /// Whether it waited for the memory allocator.
-    pub allocator: bool,
-    /// What it waited for; `None` where only its sleep was seen.
-    pub kind: Option<WaitKind>,
-    /// Seconds, as with a core for each thread.
-    pub seconds: f64,
-    /// Seconds as recorded.
-    pub recorded: f64,
-    /// Times that it waited; 0 where only its sleep was seen.
-    pub count: u64,
-}
-
 /// All teams of a run.
 #[derive(Debug, Default)]
 pub struct Teams {
     /// By vertex.
     pub teams: Vec<Team>,
-    /// Waits for locks and for the allocator.
+    /// Waits for locks and for the allocator, by place.
     pub contended: Vec<Contended>,
 }
 
@@ -197,8 +181,10 @@ impl Teams {
     /// The teams of one scale.
     pub fn new(pag: &Pag, scale: &Scale<'_>) -> Self {
         let rows = &scale.teams;
-        let mut contended = lock_contention::waits(pag, scale);
-        contended.extend(allocator::asleep(pag, scale));
+        let threads = Threads::new(scale);
+        let mut contended = contended::of_locks(pag, scale, &threads);
+        contended.extend(allocator::asleep(pag, scale, &threads));
+        contended.sort_by_key(|c| c.place);
         let mut waiting: FxHashMap<(VertexIx, u32, u16), Waiting> = FxHashMap::default();
         for c in &contended {
             let Some(team) = c.team else { continue };
@@ -216,10 +202,11 @@ impl Teams {
             .chunk_by(|a, b| a.team == b.team)
             .filter_map(|of_team| {
                 let vertex = of_team.first()?.team;
+                let sums = in_team(of_team, &waiting);
                 let stretches = of_team
                     .chunk_by(|a, b| (a.rank, a.from, a.to) == (b.rank, b.from, b.to))
                     .flat_map(|rows| generations(rows, &infos))
-                    .map(|rows| stretch(&rows, of_team, &waiting));
+                    .map(|rows| stretch(&rows, &sums));
                 let joined = of_team
                     .iter()
                     .any(|t| scale.view.threads.calls_mpi(t.rank, t.thread));
@@ -227,6 +214,7 @@ impl Teams {
                     vertex,
                     stretches: stretches.collect(),
                     joined,
+                    inside: computes_inside(pag, scale, vertex),
                     around: vertex,
                     keys: Vec::new(),
                     felt: vec![1.0; scale.p as usize],
@@ -247,8 +235,10 @@ impl Teams {
     /// Recorded seconds that threads waited at `place`, by rank.
     pub fn waited(&self, place: VertexIx, allocator: bool, ranks: u32) -> Vec<f64> {
         let mut out = vec![0.0; ranks as usize];
-        let here = |c: &&Contended| c.allocator == allocator && c.place == place;
-        for c in self.contended.iter().filter(here) {
+        let start = self.contended.partition_point(|c| c.place < place);
+        let rest = self.contended.get(start..).unwrap_or(&[]).iter();
+        let here = rest.take_while(|c| c.place == place);
+        for c in here.filter(|c| c.allocator == allocator) {
             if let Some(slot) = out.get_mut(c.rank as usize) {
                 *slot += c.recorded;
             }
@@ -268,75 +258,6 @@ impl Teams {
     }
 }
 
-/// For each call that begins a team the first of those that begin the same one: the compiler makes several of
-/// one in the source, as where it unrolls a loop.
-pub fn same(pag: &Pag, rows: &[TeamStretch]) -> FxHashMap<VertexIx, VertexIx> {
-    let mut known: Vec<(VertexIx, Option<VertexIx>, Place)> = Vec::new();
-    let mut first: FxHashMap<VertexIx, VertexIx> = FxHashMap::default();
-    for own in rows
-        .chunk_by(|a, b| a.team == b.team)
-        .filter_map(|c| Some(c.first()?.team))
-    {
-        let place = pag.place(own);
-        let mut around = pag.top.ancestors(own);
-        let function = around.find(|v| pag.top.get(*v).kind == VertexKind::Function);
-        let alike = |(_, f, p): &&(VertexIx, Option<VertexIx>, Place)| {
-            let source = |p: &Place| (p.file.clone(), p.first_line, p.name.clone());
-            *f == function && p.file.is_some() && source(p) == source(&place)
-        };
-        let same = known.iter().find(alike).map(|k| k.0);
-        first.insert(own, same.unwrap_or(own));
-        if same.is_none() {
-            known.push((own, function, place));
-        }
-    }
-    first
-}
-
-/// The rows of teams with the first call of each in place of all that begin it.
-pub fn joined(
-    pag: &Pag,
-    rows: &[TeamStretch],
-    same: &FxHashMap<VertexIx, VertexIx>,
-) -> Vec<TeamStretch> {
-    // A barrier has a vertex below each of those calls.
-    let mut sites: FxHashMap<(u32, u32, u32), VertexIx> = FxHashMap::default();
-    let mut of = |v: VertexIx| {
-        let vertex = pag.top.get(v);
-        let first = same.get(&v).copied().unwrap_or(v);
-        if vertex.function == u32::MAX || first != v {
-            return first;
-        }
-        let site = (vertex.module, vertex.function, vertex.psg);
-        *sites.entry(site).or_insert(first)
-    };
-    let mut out: Vec<TeamStretch> = rows
-        .iter()
-        .map(|t| TeamStretch {
-            team: of(t.team),
-            from: of(t.from),
-            to: of(t.to),
-            ..*t
-        })
-        .collect();
-    let key = |t: &TeamStretch| (t.team, t.rank, t.from, t.to, t.thread);
-    out.sort_by_key(key);
-    out.dedup_by(|next, kept| {
-        let same = key(next) == key(kept);
-        if same {
-            kept.count += next.count;
-            kept.wall += next.wall;
-            kept.cpu += next.cpu;
-            kept.runq += next.runq;
-            kept.blocked += next.blocked;
-            kept.locked += next.locked;
-            kept.wait += next.wait;
-        }
-        same
-    });
-    out
-}
-
 /// Seconds of a stretch that a thread was busy: what it waited for other threads is taken off, be it asleep
 /// or, as spin locks do, on the core.
 pub fn busy(t: &TeamStretch) -> f64 {
@@ -344,27 +265,48 @@ pub fn busy(t: &TeamStretch) -> f64 {
     (t.cpu - spinning).max(0.0) + (t.blocked - t.locked).max(0.0)
 }
 
-fn stretch(
-    rows: &[TeamStretch],
+/// A thread's waiting in a team, and what of it is known to be what.
+#[derive(Clone, Copy, Default)]
+struct InTeam {
+    /// For other threads, recorded.
+    locked: f64,
+    /// Asleep beside that.
+    idle: f64,
+    /// What is set aside.
+    waiting: Waiting,
+}
+
+/// Asleep, but not for other threads.
+fn idle(t: &TeamStretch) -> f64 {
+    (t.blocked - t.locked).max(0.0)
+}
+
+/// Sums of a team's rows by rank and thread.
+fn in_team(
     of_team: &[TeamStretch],
     waiting: &FxHashMap<(VertexIx, u32, u16), Waiting>,
-) -> Stretch {
+) -> FxHashMap<(u32, u16), InTeam> {
+    let mut out: FxHashMap<(u32, u16), InTeam> = FxHashMap::default();
+    for t in of_team {
+        let sum = out.entry((t.rank, t.thread)).or_default();
+        (sum.locked, sum.idle) = (sum.locked + t.locked, sum.idle + idle(t));
+        let waiting = waiting.get(&(t.team, t.rank, t.thread));
+        sum.waiting = waiting.copied().unwrap_or_default();
+    }
+    out
+}
+
+fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>) -> Stretch {
     let share = |t: &TeamStretch| {
-        let key = (t.team, t.rank, t.thread);
-        let waiting = waiting.get(&key).copied().unwrap_or_default();
-        let own = of_team
-            .iter()
-            .filter(|o| (o.rank, o.thread) == (t.rank, t.thread));
-        let idle = |t: &TeamStretch| (t.blocked - t.locked).max(0.0);
-        let (locked, asleep) = own.fold((0.0, 0.0), |sum, o| (sum.0 + o.locked, sum.1 + idle(o)));
+        let sum = sums.get(&(t.rank, t.thread)).copied().unwrap_or_default();
         // Waits are known by thread, stretches say which of them it was in.
         let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
-        let sleep = part(waiting.asleep, asleep) * idle(t);
+        let sleep = part(sum.waiting.asleep, sum.idle) * idle(t);
         Share {
             thread: t.thread,
             busy: (busy(t) - sleep).max(0.0),
-            locked: part(waiting.locked, locked) * t.locked,
-            allocator: part(waiting.allocator, locked) * t.locked + sleep,
+            locked: part(sum.waiting.locked, sum.locked) * t.locked,
+            allocator: part(sum.waiting.allocator, sum.locked) * t.locked + sleep,
         }
     };
     Stretch {
@@ -407,6 +349,17 @@ fn generations(
     let mut kept: Vec<Vec<TeamStretch>> = out.into_iter().filter(together).map(|g| g.2).collect();
     kept.iter_mut().for_each(|g| g.sort_by_key(|t| t.thread));
     kept
+}
+
+/// Whether ranks compute inside the calls that begin a team.
+fn computes_inside(pag: &Pag, scale: &Scale<'_>, team: VertexIx) -> bool {
+    let cpu = |key: u32| {
+        let data = &scale.view.computation;
+        let of = |column: &RankRows| column.row(key).map_or(0.0, RankRow::sum);
+        of(&data.busy) - of(&data.blocked)
+    };
+    let mut ways = scale.ways(team).iter();
+    ways.any(|w| scale.keys_inside(pag, *w).into_iter().any(|k| cpu(k) > 0.0))
 }
 
 /// Finds where the ranks' computation holds the team: inside the call that begins it where they work in it

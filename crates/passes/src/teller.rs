@@ -2,13 +2,15 @@
 
 use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
+use crate::explanation::{Case, explanation};
 use crate::scale::Scale;
 use crate::teams::Teams;
 use crate::times::Times;
-use crate::{apart, delay, path, preempt, segments, stats, words};
+use crate::{apart, delay, path, preempt, segments, stats};
 use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
+use headwater_model::rank::RankSet;
 use headwater_model::words::seconds as time;
 
 /// What causes are told with.
@@ -70,7 +72,12 @@ impl<'a> Teller<'a> {
     fn told(&self, c: &Candidate, paths: &[Vec<Hop>]) -> Cause {
         let (pag, last) = (self.pag, self.last);
         let place = pag.place(c.vertex);
-        let ranks = c.ranks.iter().copied().collect();
+        let ranks: RankSet = c.ranks.iter().copied().collect();
+        let case = Case {
+            all: ranks.len() as u32 == last.p,
+            bound: preempt::bound(last.run, &ranks),
+            in_turn: c.in_turn,
+        };
         // Waiting for a core is no part of the run with a core for each rank: it comes on top.
         // So is standing in line for a lock that threads seldom met at for want of cores.
         let on_top = if c.class == CauseClass::Preempted && last.is_crowded() {
@@ -106,14 +113,7 @@ impl<'a> Teller<'a> {
         let evidence = c.evidence.iter().cloned().chain(waiting).chain(walked);
         Cause {
             class: c.class,
-            explanation: words::explanation(
-                c.class,
-                &place,
-                &ranks,
-                last.p,
-                preempt::bound(last.run, &ranks),
-                c.in_turn,
-            ),
+            explanation: explanation(c.class, &place, &ranks, last.p, case),
             call_path: pag.call_path(c.vertex),
             called_from: None,
             place,

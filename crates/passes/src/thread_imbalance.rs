@@ -26,11 +26,12 @@ pub fn concerned(losses: &[f64]) -> (Vec<u32>, u32) {
 }
 
 /// Teams whose threads have uneven work.
-pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
+pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
+    let callers = callers_wait(scale);
     let of_team = |team: &Team| {
         let losses = team.losses(Stretch::imbalance);
         let whole: f64 = losses.iter().sum();
-        if whole <= 0.0 {
+        if whole <= 0.0 || whole < least {
             return None;
         }
         let (ranks, worst) = concerned(&losses);
@@ -70,7 +71,7 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams) -> Vec<Proposal> {
                 threads(&waiting),
                 threads(&late)
             ),
-            vertex: waits_at(scale, team),
+            vertex: waits_at(scale, team, &callers),
             seconds: stats::mean_of(&losses, &ranks),
             clock: Clock::Cpu,
         };
@@ -132,7 +133,7 @@ fn picked<T: Copy>(times: &ThreadTimes, excess: &[f64], of: &[T]) -> Vec<T> {
 fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
     let names = team.positions(rank).names;
     let (mut seconds, mut excess) = (vec![0.0; names.len()], vec![0.0; names.len()]);
-    for s in team.stretches.iter().filter(|s| s.rank == rank) {
+    for s in team.of_rank(rank) {
         let late = s.late();
         let mean = s.shares.iter().map(|t| t.busy).sum::<f64>() / s.shares.len().max(1) as f64;
         for (i, share) in s.shares.iter().enumerate() {
@@ -151,22 +152,26 @@ fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
     (times, excess)
 }
 
-/// Where the team waits longest for its last thread: a barrier, or its end; or where the rank's own thread waits
-/// for it.
-fn waits_at(scale: &Scale<'_>, team: &Team) -> VertexIx {
+/// Seconds by place that the ranks' own threads wait for others, but not for locks.
+fn callers_wait(scale: &Scale<'_>) -> FxHashMap<VertexIx, f64> {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
     let callers = &scale.view.threads;
-    let edges = scale
-        .view
-        .parallel
-        .threads
-        .iter()
-        .filter(|e| !team.joined && !e.kind.is_lock());
-    for e in edges.filter(|e| callers.calls_mpi(e.rank, e.thread)) {
+    let edges = scale.view.parallel.threads.iter();
+    let own = edges.filter(|e| !e.kind.is_lock() && callers.calls_mpi(e.rank, e.thread));
+    for e in own {
         *at.entry(e.at).or_default() += e.wait;
     }
-    let rows = scale.teams.iter();
-    for t in rows.filter(|t| t.team == team.vertex) {
+    at
+}
+
+/// Where the team waits longest for its last thread: a barrier, or its end; or where the rank's own thread waits
+/// for it.
+fn waits_at(scale: &Scale<'_>, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> VertexIx {
+    let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
+    if !team.joined {
+        at.clone_from(callers);
+    }
+    for t in scale.team_rows(team.vertex) {
         *at.entry(t.to).or_default() += t.wait;
     }
     let longest = at.into_iter().reduce(|a, b| {
@@ -196,8 +201,8 @@ fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> Vec<VertexIx> {
     let late = excess.values().filter(|e| **e > 0.0).count().max(1) as f64;
     let others = (excess.len() as f64 - late).max(1.0);
     let inside = |ways: &[VertexIx]| {
-        let times = scale.view.threads.times.iter();
-        let here = times.filter(|t| ways.iter().any(|w| pag.top.contains(*w, t.vertex)));
+        let here = ways.iter().flat_map(|w| pag.inside(*w));
+        let here = here.flat_map(|v| scale.view.threads.times_in(v));
         let entries = here.filter_map(|t| {
             let column = usize::from(!is_late(t.rank, t.thread)?);
             let of = if column == 0 { late } else { others };
@@ -211,7 +216,7 @@ fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> Vec<VertexIx> {
     let start = ways.iter().copied();
     let start = start.reduce(|a, b| pag.top.common_ancestor(a, b));
     let start = start.unwrap_or(TopDown::ROOT);
-    let found = [(start, &ways[..]), (TopDown::ROOT, &[TopDown::ROOT])].into_iter();
+    let found = [(start, ways), (TopDown::ROOT, &[TopDown::ROOT])].into_iter();
     let found = found
         .filter_map(|(v, ways)| Some((v, inside(ways)?)))
         .next();

@@ -10,7 +10,7 @@ use super::count;
 use crate::args::Args;
 use crate::clock;
 use crate::thread::{Caller, Thread};
-use crate::waits::{Holder, claim, last, note_last, release};
+use crate::waits::{Awaited, Holder, claim, last, note_last, release};
 use headwater_model::run::WaitKind;
 
 /// Which section a function enters.
@@ -64,9 +64,12 @@ pub unsafe fn take(t: *mut Thread, real: usize, args: &Args, from: Caller, key: 
 /// Counts the wait for a section or a lock that somebody held, or seemed to.
 fn taken(t: &mut Thread, from: Caller, key: u64, start: u64) {
     let end = clock::now();
-    let holder = other(t, last(key));
-    let kind = WaitKind::Critical;
-    count(t, kind, holder, start, end, |t| t.context(from));
+    let what = Awaited {
+        kind: WaitKind::Critical,
+        lock: key,
+        holder: other(t, last(key)),
+    };
+    count(t, what, start, end, |t| t.context(from));
 }
 
 /// The holder, if it is another thread.

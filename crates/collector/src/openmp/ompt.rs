@@ -15,7 +15,7 @@ use crate::root::Root;
 use crate::team::recorded;
 use crate::thread::{Caller, Thread};
 use crate::trampoline::OMPT;
-use crate::waits::{Holder, claim, last, note_last, release};
+use crate::waits::{Awaited, Holder, claim, last, note_last, release};
 use crate::{clock, loader, process};
 use headwater_model::run::WaitKind;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -346,14 +346,15 @@ impl Thread {
             Some(Begun::Wait(before, start)) => {
                 let worked = self.openmp.end_waiting(before);
                 let now = clock::now();
-                self.count_told(from, WaitKind::Tasks, Holder::UNKNOWN, start + worked, now);
+                let what = Awaited::unknown(WaitKind::Tasks);
+                self.count_told(from, what, start + worked, now);
             }
             _ => {}
         }
     }
 
-    fn count_told(&mut self, from: Caller, kind: WaitKind, holder: Holder, start: u64, end: u64) {
-        count(self, kind, holder, start, end, |t| t.context_of_told(from));
+    fn count_told(&mut self, from: Caller, what: Awaited, start: u64, end: u64) {
+        count(self, what, start, end, |t| t.context_of_told(from));
     }
 
     fn told_wanted(&mut self, args: &Args) {
@@ -376,12 +377,16 @@ impl Thread {
         let (kind, lock) = (args.raw(0) & 0xffff_ffff, args.raw(1));
         let (start, free) = std::mem::take(&mut self.openmp.told.wanted);
         if start != 0 && !free {
-            let (kind, holder) = if kind == mutex::ORDERED {
-                (WaitKind::Ordered, Holder::UNKNOWN)
+            let what = if kind == mutex::ORDERED {
+                Awaited::unknown(WaitKind::Ordered)
             } else {
-                (WaitKind::Critical, locks::other(self, last(lock)))
+                Awaited {
+                    kind: WaitKind::Critical,
+                    lock,
+                    holder: locks::other(self, last(lock)),
+                }
             };
-            self.count_told(from, kind, holder, start, clock::now());
+            self.count_told(from, what, start, clock::now());
         }
         let (thread, address) = (self.number, args.raw(2));
         note_last(lock, Holder { thread, address });

@@ -2,6 +2,7 @@
 //! of MPI calls follow with the first call. It may be made by another thread than the one it is of.
 
 use super::pauses::Pauses;
+use super::totals::Base;
 use super::{CALLS, CHECKED, MESSAGES, SEGMENTS, THREADS, Thread, Waiting};
 use crate::context::{Contexts, NONE};
 use crate::descriptors::{self, For};
@@ -192,7 +193,7 @@ impl Thread {
             bookkeeping: 0,
             left: CHECKED - 1,
             totals: spool.row(number)?,
-            before: (0, 0),
+            base: Base::new(),
             last_ctx: NONE,
             left_ns: 0,
             meter: Meter::default(),
@@ -328,38 +329,6 @@ impl Thread {
         if file >= 0 {
             descriptors::give_back(file, || off_core::is_schedstat(file));
         }
-    }
-
-    /// What a thread has when it is first seen, or again in place of one that has ended, is not its own.
-    fn begin_totals(&mut self, cpu: u64) {
-        let now = clock::now();
-        if self.totals.begin_ns == 0 {
-            self.totals.begin_ns = now;
-        }
-        let runq = self.run_delay();
-        self.before = (
-            self.totals.cpu_ns.wrapping_sub(cpu),
-            self.totals.runq_ns.wrapping_sub(runq),
-        );
-        self.totals.end_ns = now;
-    }
-
-    /// A sign of life: so much CPU time has it had.
-    pub(super) fn seen(&mut self, cpu: u64, now: u64) {
-        self.totals.cpu_ns = self.before.0.wrapping_add(cpu);
-        self.totals.end_ns = now;
-    }
-
-    /// Time without a core, which the scheduler tells; MPI calls and segments count it themselves.
-    pub fn delayed(&mut self, run_delay: u64) {
-        if !self.calls_mpi {
-            self.totals.runq_ns = self.before.1.wrapping_add(run_delay);
-        }
-    }
-
-    fn sum_up(&mut self, cpu: u64, now: u64) {
-        self.seen(cpu, now);
-        self.delayed(self.run_delay());
     }
 
     /// The calling thread ends, and this was its recording.

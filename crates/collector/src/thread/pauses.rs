@@ -52,6 +52,13 @@ impl Pauses {
 }
 
 impl Thread {
+    /// Looks at the switch; gives the nanoseconds paused since the last look.
+    fn look_at_pauses(&mut self, now: u64) -> u64 {
+        let paused = self.pauses.look(now);
+        self.totals.paused_ns = self.pauses.paused;
+        paused
+    }
+
     /// Whether the handler may take a sample now; behind a pause it begins anew.
     pub fn may_be_sampled(&mut self) -> bool {
         let state = State::now();
@@ -80,7 +87,7 @@ impl Thread {
         self.windows.close();
         let now = call.enter_ns;
         let wall = now.saturating_sub(self.left_ns);
-        let on = wall.saturating_sub(self.pauses.look(now));
+        let on = wall.saturating_sub(self.look_at_pauses(now));
         call.busy_ns = 0;
         if on > 0 {
             call.busy_ns = self.meter.share(on, now);
@@ -104,7 +111,7 @@ impl Thread {
             return 0;
         }
         self.windows.close();
-        self.pauses.look(now)
+        self.look_at_pauses(now)
     }
 
     /// A call that is not counted ends.
@@ -112,7 +119,7 @@ impl Thread {
     pub(super) fn leave_uncounted(&mut self, call: &Call, now: u64) {
         self.windows.close();
         self.polls.armed = false;
-        self.pauses.look(now);
+        self.look_at_pauses(now);
         if self.pauses.on.is_some() {
             self.meter.begin(now, self.schedstat);
         }

@@ -101,6 +101,15 @@ fn all_threads_pause() {
             let cpu = sampled(&run, rank);
             let right = (20_000_000..250_000_000).contains(&cpu);
             assert!(right, "{}: {cpu}", case.library);
+            let known = run.threads.iter().filter(|t| t.rank == rank);
+            let worker = known.max_by_key(|t| t.thread).expect("the worker is known");
+            let right = (20_000_000..250_000_000).contains(&worker.cpu_ns);
+            assert!(right, "{}: {worker:?}", case.library);
+            let whole = run.ranks.iter().find(|r| r.rank == rank).map(|r| r.wall_ns);
+            let inside = worker.begin_ns + worker.wall_ns;
+            // Its last sign of life may come a little after the rank's end was looked at.
+            let room = whole.expect("its rank is known") + 10_000_000;
+            assert!(inside <= room, "{}: {worker:?}, {room}", case.library);
         }
     }
 }

@@ -17,7 +17,7 @@ pub const PROCESS_ENDING: &str = ".spool";
 /// File name of what stands in place of a spool where the MPI library is not known: its name, as text.
 pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
 /// Set in the number of a window that was opened where recording went on after a pause, behind the world
@@ -184,15 +184,19 @@ pub struct FileHeader {
 pub struct ThreadRow {
     /// Clock at its first sight.
     pub begin_ns: u64,
-    /// CPU time since.
+    /// CPU time since, without pauses.
     pub cpu_ns: u64,
     /// Context of the call that made it, of its own contexts, plus 1; 0 for none.
     pub made_by: u64,
     /// Clock at its last sign of life.
     pub end_ns: u64,
+    /// For how long recording had been paused at its first sight.
+    pub paused_before_ns: u64,
+    /// The same at its last sign of life.
+    pub paused_ns: u64,
     /// Wall time inside MPI.
     pub mpi_ns: u64,
-    /// Run-queue delay.
+    /// Run-queue delay, without pauses.
     pub runq_ns: u64,
     /// Core changes that samples found.
     pub migrations: u64,
@@ -222,7 +226,7 @@ pub struct TeamRow {
     pub runq_ns: u64,
     /// Asleep.
     pub blocked_ns: u64,
-    /// Waiting for other threads.
+    /// Waiting for other threads, and in MPI.
     pub locked_ns: u64,
     /// Waiting at `to`.
     pub wait_ns: u64,
@@ -248,6 +252,8 @@ pub struct WaitRow {
     pub brief_ns: u64,
     /// Longest.
     pub max_ns: u64,
+    /// Locks, a bit for each by a hash of its address.
+    pub locks: u64,
 }
 
 /// A loaded module.

@@ -324,14 +324,23 @@ fn sample(r: &SampleRow, n: &Renumber, counters: usize) -> Sample {
     }
 }
 
+/// From one clock to another, without so long a pause.
+fn unpaused(from: u64, to: u64, paused: u64) -> u64 {
+    to.saturating_sub(from).saturating_sub(paused)
+}
+
 fn thread_info(r: &ThreadRow, n: &Renumber, init_ns: u64) -> ThreadInfo {
     let made_by = u32::try_from(r.made_by).ok().and_then(|c| c.checked_sub(1));
     ThreadInfo {
         rank: n.rank,
         thread: n.thread,
         made_by: made_by.map_or(CtxId::NONE, |c| n.ctx(c)),
-        begin_ns: r.begin_ns.saturating_sub(init_ns),
-        wall_ns: r.end_ns.saturating_sub(r.begin_ns),
+        begin_ns: unpaused(init_ns, r.begin_ns, r.paused_before_ns),
+        wall_ns: unpaused(
+            r.begin_ns,
+            r.end_ns,
+            r.paused_ns.saturating_sub(r.paused_before_ns),
+        ),
         cpu_ns: r.cpu_ns,
         runq_ns: r.runq_ns,
         mpi_wall_ns: r.mpi_ns,
@@ -369,5 +378,6 @@ fn thread_wait(r: &WaitRow, n: &Renumber) -> Option<ThreadWait> {
         wait_ns: r.wait_ns,
         brief_ns: r.brief_ns,
         max_ns: r.max_ns,
+        locks: r.locks,
     })
 }

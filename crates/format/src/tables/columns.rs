@@ -174,8 +174,8 @@ tables! {
         rank u u32: "rank",
         thread u u16: "thread of the rank; 0 called MPI_Init",
         made_by ctx: "context of the call that made it; null for the first thread, and where nobody saw it",
-        begin_ns u u64: "end of MPI_Init to its first sight, ns",
-        wall_ns u u64: "first to last sign of life, pauses of recording included as in the next columns, ns",
+        begin_ns u u64: "end of MPI_Init to its first sight, without pauses of recording as in the next columns, ns",
+        wall_ns u u64: "first to last sign of life, ns",
         cpu_ns u u64: "CPU time of the same, ns",
         runq_ns u u64: "ready without a core, ns",
         mpi_wall_ns u u64: "time in MPI calls, ns",
@@ -191,7 +191,7 @@ tables! {
         cpu_ns u u64: "CPU time, ns",
         runq_ns u u64: "ready without a core, ns",
         blocked_ns u u64: "asleep, waiting for locks included, ns",
-        locked_ns u u64: "waiting for other threads on the way, ns",
+        locked_ns u u64: "waiting for other threads on the way, and in MPI calls, ns",
         wait_ns u u64: "from the arrival to the last arrival of the team, ns",
     }
     "waits" ThreadWait {
@@ -205,6 +205,7 @@ tables! {
         wait_ns u u64: "wall time, ns",
         brief_ns u u64: "the same with at most 1 ms of each wait, ns",
         max_ns u u64: "longest wait, ns",
+        locks u u64: "which locks: a bit for each, by a hash of its address; 0 where that is not known",
     }
     "segments" Segment {
         rank u u32: "rank",

@@ -46,9 +46,10 @@ impl Default for Hybrid {
 
 /// Contexts of the program.
 const CALL: CtxId = CtxId(0);
-const REGION: CtxId = CtxId(1);
-const WORK: CtxId = CtxId(2);
-const LOCK: CtxId = CtxId(3);
+/// The call that begins the region, and its kernel.
+pub const REGION: CtxId = CtxId(1);
+pub const WORK: CtxId = CtxId(2);
+pub const LOCK: CtxId = CtxId(3);
 const SERIAL: CtxId = CtxId(4);
 const CREATE: CtxId = CtxId(5);
 const JOIN: CtxId = CtxId(6);
@@ -58,8 +59,16 @@ const IN_MALLOC: CtxId = CtxId(9);
 /// A sample where the lock is held.
 pub const HELD: CtxId = CtxId(10);
 
+/// Another place where a lock is taken, and where it is held then.
+pub const OTHER_LOCK: CtxId = CtxId(11);
+pub const OTHER_HELD: CtxId = CtxId(12);
+
+/// Two calls of `step`, and the region in it.
+pub const CALLS: [CtxId; 2] = [CtxId(13), CtxId(14)];
+pub const STEP: CtxId = CtxId(15);
+
 /// (parent, module, offset, exact)
-const CONTEXTS: [(CtxId, u32, u64, bool); 11] = [
+const CONTEXTS: [(CtxId, u32, u64, bool); 16] = [
     (CtxId::NONE, 0, 0x301, false),
     (CtxId::NONE, 0, 0x101, false),
     (REGION, 0, 0x1110, true),
@@ -71,10 +80,16 @@ const CONTEXTS: [(CtxId, u32, u64, bool); 11] = [
     (REGION, 0, 0x1391, false),
     (CtxId(8), 1, 0x10, true),
     (REGION, 0, 0x1298, true),
+    (REGION, 0, 0x1401, false),
+    (REGION, 0, 0x1418, true),
+    (CtxId::NONE, 0, 0x601, false),
+    (CtxId::NONE, 0, 0x611, false),
+    (CtxId::NONE, 0, 0x2101, false),
 ];
 
 /// The structure: `main` (1-99) with a time loop around the calls of the team and the serial loop (20-25), and
-/// `work` (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123) and one that allocates (130-135).
+/// `work` (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123), one that allocates (130-135) and another
+/// lock (140, held in 141).
 pub fn structure() -> Structures {
     let vertex = |kind, parent, name: Option<u32>, first, last, address| Vertex {
         kind,
@@ -98,6 +113,8 @@ pub fn structure() -> Structures {
             vertex(MpiCall, Some(1), None, 30, 30, 0x300),
             vertex(ThreadCall, Some(1), Some(4), 40, 40, 0x400),
             vertex(ThreadCall, Some(1), Some(5), 42, 42, 0x500),
+            vertex(ExternalCall, Some(1), Some(9), 50, 50, 0x600),
+            vertex(ExternalCall, Some(1), Some(9), 51, 51, 0x610),
         ],
         owners: vec![
             (0x100, 0x110, 2),
@@ -105,6 +122,8 @@ pub fn structure() -> Structures {
             (0x300, 0x310, 4),
             (0x400, 0x410, 5),
             (0x500, 0x510, 6),
+            (0x600, 0x610, 7),
+            (0x610, 0x620, 8),
         ],
     };
     let work = Function {
@@ -120,6 +139,9 @@ pub fn structure() -> Structures {
             vertex(ExternalCall, Some(4), Some(7), 132, 132, 0x1390),
             vertex(Loop, Some(2), None, 123, 123, 0x1290),
             vertex(LockCall, Some(2), Some(8), 124, 124, 0x12c0),
+            vertex(LockCall, Some(0), Some(6), 140, 140, 0x1400),
+            vertex(Loop, Some(0), None, 141, 141, 0x1410),
+            vertex(LockCall, Some(0), Some(8), 142, 142, 0x1420),
         ],
         owners: vec![
             (0x1100, 0x1200, 1),
@@ -129,7 +151,20 @@ pub fn structure() -> Structures {
             (0x12c0, 0x12d0, 7),
             (0x1300, 0x1390, 4),
             (0x1390, 0x13a0, 5),
+            (0x1400, 0x1410, 8),
+            (0x1410, 0x1420, 9),
+            (0x1420, 0x1430, 10),
         ],
+    };
+    let step = Function {
+        name: 9,
+        symbol: Some(9),
+        ranges: vec![(0x2000, 0x3000)],
+        vertices: vec![
+            vertex(VertexKind::Function, None, None, 200, 250, 0x2000),
+            vertex(ThreadCall, Some(0), Some(3), 210, 210, 0x2100),
+        ],
+        owners: vec![(0x2100, 0x2110, 1)],
     };
     let strings = [
         "main",
@@ -141,11 +176,12 @@ pub fn structure() -> Structures {
         "pthread_mutex_lock",
         "malloc",
         "pthread_mutex_unlock",
+        "step",
     ];
     let structure = ModuleStructure {
         path: "/home/u/app".into(),
         build_id: "ab".into(),
-        functions: vec![main, work],
+        functions: vec![main, work, step],
         lines: vec![LineRow {
             address: 0,
             file: Some(1),
@@ -292,6 +328,7 @@ fn rank(run: &mut Run, rank: u32, of: &Hybrid) -> f64 {
                 wait_ns: ns(locked),
                 brief_ns: ns(locked),
                 max_ns: ns(locked) / 100,
+                locks: 1,
             });
         }
         run.threads.push(ThreadInfo {

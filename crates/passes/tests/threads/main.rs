@@ -3,9 +3,9 @@
 mod hybrid;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
-use headwater_model::run::{CtxId, Run, Sample};
+use headwater_model::run::{CtxId, Run, Sample, TeamWork};
 use headwater_passes::{Options, diagnose};
-use hybrid::{HELD, Hybrid, run, structure};
+use hybrid::{CALLS, HELD, Hybrid, OTHER_HELD, OTHER_LOCK, REGION, STEP, WORK, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
     diagnose(vec![run], structure(), &Options::default()).expect("one run is enough")
@@ -241,35 +241,139 @@ fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
     );
 }
 
-#[test]
-fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
-    let of = Hybrid {
-        cores: 2,
-        locked: |_, _| 0.01,
-        runq: |_, _| 2.0,
-        ..Default::default()
-    };
-    let mut crowded = run(2, &of);
-    let held: Vec<Sample> = crowded
-        .samples
-        .iter_mut()
-        .filter(|s| s.cpu_ns > 0)
-        .map(|s| {
+/// Two ranks of two threads on two cores, each of which holds locks for so long of its second.
+fn crowded(held: &[(CtxId, f64)]) -> Run {
+    let mut made = run(
+        2,
+        &Hybrid {
+            cores: 2,
+            locked: |_, _| 0.01,
+            runq: |_, _| 2.0,
+            ..Default::default()
+        },
+    );
+    let mut samples: Vec<Sample> = Vec::new();
+    for s in made.samples.iter_mut().filter(|s| s.cpu_ns > 0) {
+        for (ctx, seconds) in held {
             let held = Sample {
-                ctx: HELD,
-                cpu_ns: 800_000_000,
+                ctx: *ctx,
+                cpu_ns: (seconds * 1e9) as u64,
                 ..s.clone()
             };
             s.cpu_ns -= held.cpu_ns;
-            held
-        })
-        .collect();
-    crowded.samples.extend(held);
-    let d = of_run(crowded);
+            samples.push(held);
+        }
+    }
+    made.samples.extend(samples);
+    made
+}
+
+#[test]
+fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
+    let d = of_run(crowded(&[(HELD, 0.8)]));
     assert_eq!(told(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
     assert!((d.causes[0].gain_share - 0.6 / 1.6).abs() < 0.01);
     // Held for less, they need not stand in line.
-    assert_eq!(told(&of_run(run(2, &of))), []);
+    assert_eq!(told(&of_run(crowded(&[]))), []);
+}
+
+#[test]
+fn one_lock_that_is_taken_at_two_places_is_priced_once() {
+    let mut two = crowded(&[(HELD, 0.6), (OTHER_HELD, 0.3)]);
+    let here = two.waits.clone();
+    for w in &mut two.waits {
+        w.holder_ctx = OTHER_LOCK;
+    }
+    two.waits.extend(here.into_iter().map(|mut w| {
+        w.ctx = OTHER_LOCK;
+        w
+    }));
+    // Both threads together hold it for 1.8 s, a third of that at the second place.
+    let expected = [
+        (LockContention, "0-1".to_string(), 122, 0.53),
+        (LockContention, "0-1".to_string(), 140, 0.27),
+    ];
+    assert_eq!(told(&of_run(two)), expected);
+}
+
+#[test]
+fn locks_that_are_taken_at_one_place_have_a_line_each() {
+    let mut several = crowded(&[(HELD, 0.8)]);
+    for w in &mut several.waits {
+        w.locks = if w.thread == 0 { 1 << 7 } else { 1 << 9 };
+    }
+    assert_eq!(told(&of_run(several.clone())), []);
+    // Held by one at a time they would be 1.6 s.
+    for w in &mut several.waits {
+        w.locks = 1 << 7;
+    }
+    let one = [(LockContention, "0-1".to_string(), 122, 0.6)];
+    assert_eq!(told(&of_run(several)), one);
+}
+
+#[test]
+fn a_region_that_is_called_from_two_places_is_two_teams() {
+    // Each call has a late thread, but another one.
+    let late = |_, t| if t == 0 { 1.5 } else { 0.5 };
+    let mut made = run(
+        2,
+        &Hybrid {
+            busy: late,
+            ..Default::default()
+        },
+    );
+    let copy = |run: &mut Run, of: CtxId, parent: CtxId| {
+        let context = run.contexts[of.0 as usize];
+        run.contexts
+            .push(headwater_model::run::Context { parent, ..context });
+        CtxId(run.contexts.len() as u32 - 1)
+    };
+    // `step`, which has the region, is called by `main` twice.
+    let first = copy(&mut made, CALLS[0], CtxId::NONE);
+    let second = copy(&mut made, CALLS[1], CtxId::NONE);
+    let step = made.contexts[STEP.0 as usize];
+    made.contexts[REGION.0 as usize] = headwater_model::run::Context {
+        parent: first,
+        ..step
+    };
+    let region = copy(&mut made, STEP, second);
+    let work = copy(&mut made, WORK, region);
+    let other = |t: u16| 1 - t;
+    let teams = made.teams.clone();
+    made.teams.extend(teams.into_iter().map(|mut t| {
+        (t.team, t.from, t.to, t.thread) = (region, region, region, other(t.thread));
+        t
+    }));
+    let samples = made.samples.clone();
+    made.samples.extend(samples.into_iter().map(|mut s| {
+        let to = |ctx| if ctx == WORK { work } else { region };
+        (s.ctx, s.cpu_ns, s.thread) = (to(s.ctx), s.cpu_ns, s.thread);
+        s
+    }));
+    for s in made.samples.iter_mut().filter(|s| s.ctx == work) {
+        s.cpu_ns = if s.thread == 0 {
+            500_000_000
+        } else {
+            1_500_000_000
+        };
+    }
+    for s in made.samples.iter_mut().filter(|s| s.ctx == region) {
+        s.blocked_ns = if s.thread == 0 { 1_000_000_000 } else { 0 };
+    }
+    for s in &mut made.segments {
+        (s.wall_ns, s.cpu_ns, s.blocked_ns) = (3_000_000_000, 2_000_000_000, 1_000_000_000);
+    }
+    for r in &mut made.ranks {
+        r.wall_ns = 3_000_000_000;
+    }
+    for t in &mut made.threads {
+        t.wall_ns = 3_000_000_000;
+    }
+    let expected = [
+        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
+        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
+    ];
+    assert_eq!(told(&of_run(made)), expected);
 }
 
 #[test]
@@ -385,6 +489,44 @@ fn threads_of_a_rank_bound_to_one_core_share_it() {
         "{}",
         cause.explanation
     );
+}
+
+#[test]
+fn a_guest_of_threads_that_it_made_may_be_the_slowest() {
+    // Between two barriers the rank's own thread computes 1.5 s, the two that it made 0.5 s each.
+    let mut made = run(
+        2,
+        &Hybrid {
+            joined: true,
+            busy: |_, _| 0.5,
+            serial: |_| 1.5,
+            ..Default::default()
+        },
+    );
+    let guests: Vec<TeamWork> = made
+        .teams
+        .iter()
+        .filter(|t| t.thread == 1)
+        .map(|t| TeamWork {
+            thread: 0,
+            wall_ns: 1_500_000_000,
+            cpu_ns: 1_500_000_000,
+            ..t.clone()
+        })
+        .collect();
+    made.teams.extend(guests);
+    made.waits.clear();
+    made.samples.retain(|s| s.blocked_ns == 0);
+    for s in &mut made.segments {
+        (s.wall_ns, s.cpu_ns, s.blocked_ns) = (1_500_000_000, 1_500_000_000, 0);
+    }
+    for r in &mut made.ranks {
+        r.wall_ns = 1_500_000_000;
+    }
+    let d = of_run(made);
+    assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 20, 0.67)]);
+    let times = d.causes[0].by_thread.as_ref().expect("threads");
+    assert_eq!(times.concerned, [0]);
 }
 
 #[test]

@@ -1,0 +1,220 @@
+//! How much longer teams would take because their threads stand in line for a lock, had each thread a core.
+//!
+//! Threads that seldom run at the same time, as where they outnumber cores, seldom meet at a lock that they
+//! would stand in line for. But a lock is held by one at a time: a team takes at least as long as all its
+//! threads together hold it, and that is CPU time. Places where a lock is taken belong to one line if threads
+//! wait at the one for who took it at the other, and each is told for its part of it. Where several locks are taken
+//! at a place, as one of each element of an array, there are as many lines.
+
+use crate::contended::Contended;
+use crate::held::{self, Site};
+use crate::scale::Scale;
+use crate::teams::{Team, Teams};
+use headwater_graph::{Pag, VertexIx};
+use headwater_model::run::WaitKind;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// Seconds by rank, by number of the place and by team.
+pub type ByTeam = BTreeMap<(usize, VertexIx), Vec<f64>>;
+
+/// Seconds by rank that teams would take longer, beyond `measured`, by the waits `rows`, each with the number of
+/// its place.
+pub fn beyond(
+    pag: &Pag,
+    scale: &Scale<'_>,
+    teams: &Teams,
+    rows: &[(usize, &Contended)],
+    measured: &ByTeam,
+) -> ByTeam {
+    let mut by_team: BTreeMap<VertexIx, Vec<(usize, &Contended)>> = BTreeMap::new();
+    // Who reads stands in nobody's line.
+    let stands = |c: &Contended| !c.allocator && c.kind != Some(WaitKind::ReadLock);
+    for (place, c) in rows.iter().filter(|r| stands(r.1)) {
+        if let Some(team) = c.team {
+            by_team.entry(team).or_default().push((*place, c));
+        }
+    }
+    let functions = held::functions(pag);
+    let mut out = ByTeam::new();
+    for (team, rows) in by_team {
+        let Some(team) = teams.team(team) else {
+            continue;
+        };
+        let busy = longest(scale, team);
+        for line in lines(pag, &rows) {
+            let seconds = line.beyond(pag, scale, team, &functions, &busy, measured);
+            for (place, seconds) in seconds {
+                let sum = out
+                    .entry((place, team.vertex))
+                    .or_insert_with(|| vec![0.0; scale.p as usize]);
+                sum.iter_mut().zip(seconds).for_each(|(s, own)| *s += own);
+            }
+        }
+    }
+    out
+}
+
+/// About how many different locks there are in a set of them, one at the least: how many of its 64 bits
+/// stay clear tells how many locks share them.
+pub fn count(locks: u64) -> f64 {
+    let clear = f64::from(locks.count_zeros()).max(0.5);
+    (64.0 * (64.0 / clear).ln()).round().max(1.0)
+}
+
+/// What the thread of each rank that computes longest in a team computes.
+fn longest(scale: &Scale<'_>, team: &Team) -> Vec<f64> {
+    let mut by_thread: FxHashMap<(u32, u16), f64> = FxHashMap::default();
+    for s in &team.stretches {
+        for share in &s.shares {
+            *by_thread.entry((s.rank, share.thread)).or_default() += share.busy;
+        }
+    }
+    let mut out = vec![0.0f64; scale.p as usize];
+    for ((rank, _), seconds) in by_thread {
+        if let Some(most) = out.get_mut(rank as usize) {
+            *most = most.max(seconds);
+        }
+    }
+    out
+}
+
+/// Places of one team that belong to one line.
+#[derive(Default)]
+struct Line<'a> {
+    rows: Vec<(usize, &'a Contended)>,
+}
+
+/// The lines of one team.
+fn lines<'a>(pag: &Pag, rows: &[(usize, &'a Contended)]) -> Vec<Line<'a>> {
+    // Where the function is not known each vertex is a site of its own.
+    let site = |v: VertexIx| held::site(pag, v).unwrap_or((u32::MAX, u32::MAX, v));
+    let mut line_of: FxHashMap<Site, usize> = FxHashMap::default();
+    let mut into: Vec<usize> = Vec::new();
+    for (_, c) in rows {
+        let mut of = |v| {
+            let next = into.len();
+            let line = *line_of.entry(site(v)).or_insert(next);
+            if line == next {
+                into.push(next);
+            }
+            line
+        };
+        let (a, b) = (of(c.at), of(c.taken));
+        let (a, b) = (end(&into, a), end(&into, b));
+        into[a.max(b)] = a.min(b);
+    }
+    let mut out: BTreeMap<usize, Line<'a>> = BTreeMap::new();
+    for row in rows {
+        if let Some(line) = line_of.get(&site(row.1.at)) {
+            let line = end(&into, *line);
+            out.entry(line).or_default().rows.push(*row);
+        }
+    }
+    out.into_values().collect()
+}
+
+/// The line that a line was joined with in the end.
+fn end(into: &[usize], mut line: usize) -> usize {
+    while into[line] != line {
+        line = into[line];
+    }
+    line
+}
+
+impl Line<'_> {
+    /// The seconds of [`beyond`] by place.
+    fn beyond(
+        &self,
+        pag: &Pag,
+        scale: &Scale<'_>,
+        team: &Team,
+        functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
+        busy: &[f64],
+        measured: &ByTeam,
+    ) -> Vec<(usize, Vec<f64>)> {
+        let held = self.held(pag, scale, team, functions);
+        let ranks = scale.p as usize;
+        let mut locks = vec![0u64; ranks];
+        for (_, c) in &self.rows {
+            if let Some(set) = locks.get_mut(c.rank as usize) {
+                *set |= c.locks;
+            }
+        }
+        let known: Vec<&[f64]> = held
+            .keys()
+            .filter_map(|place| measured.get(&(*place, team.vertex)))
+            .map(|row| &row[..])
+            .collect();
+        let mut out: Vec<(usize, Vec<f64>)> = held.keys().map(|p| (*p, vec![0.0; ranks])).collect();
+        for rank in 0..ranks {
+            let at = |row: &[f64]| row.get(rank).copied().unwrap_or(0.0);
+            let all: f64 = held.values().map(|row| at(row)).sum();
+            let measured: f64 = known.iter().map(|row| at(row)).sum();
+            let longer = all / count(locks[rank]) - at(busy) - measured;
+            if longer > 0.0 {
+                for ((_, sums), own) in out.iter_mut().zip(held.values()) {
+                    sums[rank] = longer * at(own) / all;
+                }
+            }
+        }
+        out.retain(|(_, row)| row.iter().any(|s| *s > 0.0));
+        out
+    }
+
+    /// Seconds by rank that the team's threads hold its lock, by number of the place where they take it.
+    fn held(
+        &self,
+        pag: &Pag,
+        scale: &Scale<'_>,
+        team: &Team,
+        functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
+    ) -> BTreeMap<usize, Vec<f64>> {
+        // The place of each site is that of who waits for who took the lock there; where nobody does, of who waits there.
+        let mut places: BTreeMap<Site, usize> = BTreeMap::new();
+        let mut entered: FxHashMap<Site, FxHashSet<VertexIx>> = FxHashMap::default();
+        for of in [|c: &Contended| c.taken, |c: &Contended| c.at] {
+            for (place, c) in &self.rows {
+                if let Some(site) = held::site(pag, of(c)) {
+                    places.entry(site).or_insert(*place);
+                    let function = held::function_of(pag, of(c));
+                    entered.entry(site).or_default().extend(function);
+                }
+            }
+        }
+        let ways = scale.ways(team.vertex);
+        let mut out: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (site, place) in places {
+            let Some(section) = held::section(pag, site) else {
+                continue;
+            };
+            // Who waits there is known to hold it elsewhere in the team as well.
+            let of_team = functions.get(&(site.0, site.1)).into_iter().flatten();
+            let inside = |v: &&VertexIx| ways.iter().any(|w| pag.top.contains(*w, **v));
+            let mut all: Vec<VertexIx> = of_team.filter(inside).copied().collect();
+            all.extend(entered.get(&site).into_iter().flatten());
+            all.sort_unstable();
+            all.dedup();
+            let sum = out
+                .entry(place)
+                .or_insert_with(|| vec![0.0; scale.p as usize]);
+            for function in all {
+                held::add(pag, scale, function, &section, sum);
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_locks_tells_how_many_they_are() {
+        for (set, locks) in [(0, 1.0), (1 << 63, 1.0), (0b11, 2.0), (0xff, 9.0)] {
+            assert_eq!(count(set), locks, "{set:b}");
+        }
+        assert!(count(u64::MAX) > 256.0);
+    }
+}
