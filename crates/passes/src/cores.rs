@@ -3,16 +3,24 @@
 //! A rank's thread that waits for its team is asleep for that long, and time asleep is time that the rank
 //! needs. Where threads outnumber cores a part of it is not: the thread waited for was ready to run, but
 //! had no core. What a team needs is what its slowest thread does, stretch by stretch; waiting beyond that is
-//! set aside as the rank's own waiting for a core is, so that what ranks need can be compared. Without threads
-//! nothing changes.
+//! set aside as the rank's own waiting for a core is, so that what ranks need can be compared. Runtimes of OpenMP that
+//! spin while they wait take CPU time for it: what of that is at the place of a wait is treated alike. Without
+//! threads nothing changes.
 
 use crate::threads;
-use headwater_graph::Structures;
-use headwater_model::run::{Context, CtxId, Run, TeamWork};
+use headwater_graph::{Structures, is_runtime_library};
+use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A thread of a rank.
 type Thread = (u32, u16);
+
+/// What is cut out of the time after a call, nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Cut {
+    asleep: u64,
+    spinning: u64,
+}
 
 /// Part of the time after a call from which on, if it is set aside, single repetitions tell nothing any more:
 /// which of them had to wait for a core is chance.
@@ -38,6 +46,7 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
     }
     let stretches = stretches(run, structures, &callers);
     let (mut own, usual) = beside(&stretches, &callers);
+    let spun = spinning(run, &own);
     let locks = locks(run);
     for w in run.waits.iter().filter(|w| w.kind.is_lock()) {
         if let Some(share) = locks.get(&(w.rank, w.thread)) {
@@ -50,7 +59,14 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
         .iter()
         .map(|w| ((w.rank, w.thread), w.ctx))
         .collect();
-    let mut cut: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
+    let mut cut: FxHashMap<(Thread, CtxId), Cut> = FxHashMap::default();
+    for (i, part) in spun {
+        if let Some(s) = run.samples.get_mut(i) {
+            s.cpu_ns -= part;
+            let after = cut.entry(((s.rank, s.thread), s.after)).or_default();
+            after.spinning += part;
+        }
+    }
     for s in run.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
         let thread = (s.rank, s.thread);
         let at = (thread, s.ctx);
@@ -61,14 +77,14 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
         if let Some(share) = share {
             let part = ((s.blocked_ns as f64 * share) as u64).min(s.blocked_ns);
             s.blocked_ns -= part;
-            *cut.entry((thread, s.after)).or_default() += part;
+            cut.entry((thread, s.after)).or_default().asleep += part;
         }
     }
     for (key, asleep) in unknown {
         let share = of_ranks.get(&key.0.0).or_else(|| usual.get(&key.0));
         let part = (asleep as f64 * share.copied().unwrap_or(0.0)) as u64;
         if part > 0 {
-            *cut.entry(key).or_default() += part;
+            cut.entry(key).or_default().asleep += part;
         }
     }
     if !cut.is_empty() {
@@ -201,6 +217,34 @@ fn beside(stretches: &[Stretch<'_>], callers: &FxHashSet<Thread>) -> (Places, Th
     (places.collect(), threads.collect())
 }
 
+/// Samples of threads that spin where they wait for others, by number, with the part of their CPU time, nanoseconds,
+/// that is for threads without a core; `shares` are those of the places.
+fn spinning(run: &Run, shares: &Places) -> Vec<(usize, u64)> {
+    let runtime: Vec<bool> = run
+        .modules
+        .iter()
+        .map(|m| is_runtime_library(&m.path))
+        .collect();
+    // The program's call that led into the runtime.
+    let call = |ctx: CtxId| {
+        let up = |ctx: &CtxId| {
+            let context = run.contexts.get(ctx.index()?)?;
+            let inside = runtime.get(context.module as usize).copied()?;
+            inside.then_some(context.parent)
+        };
+        // A path has an end, but a damaged one may lead around.
+        let path = std::iter::successors(Some(ctx), up).take(run.contexts.len());
+        path.last().unwrap_or(ctx)
+    };
+    let of_sample = |(i, s): (usize, &Sample)| {
+        let at = ((s.rank, s.thread), call(s.ctx));
+        let part = (s.cpu_ns as f64 * shares.get(&at)?) as u64;
+        (part > 0).then_some((i, part.min(s.cpu_ns)))
+    };
+    let samples = run.samples.iter().enumerate();
+    samples.filter_map(of_sample).collect()
+}
+
 /// Share of all other sleep of ranks for their threads that is for threads without a core, by rank.
 fn of_ranks(
     run: &Run,
@@ -240,24 +284,28 @@ fn part(of: f64, whole: f64) -> f64 {
     }
 }
 
-/// Shortens segments and events by what was cut out of the time asleep after each call.
-fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), u64>) {
+/// Shortens segments and events by what was cut out of the time after each call.
+fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), Cut>) {
     // Sleep, all computation and repetitions after each call.
-    let mut asleep: FxHashMap<(Thread, CtxId), (u64, u64, u64)> = FxHashMap::default();
+    let mut times: FxHashMap<(Thread, CtxId), (u64, u64, u64)> = FxHashMap::default();
     for s in &run.segments {
-        let sum = asleep.entry(((s.rank, s.thread), s.from)).or_default();
+        let sum = times.entry(((s.rank, s.thread), s.from)).or_default();
         *sum = (sum.0 + s.blocked_ns, sum.1 + s.busy_ns(), sum.2 + s.count);
     }
     for s in &mut run.segments {
         let key = ((s.rank, s.thread), s.from);
-        let (Some(cut), Some((blocked, _, _))) = (cut.get(&key), asleep.get(&key)) else {
+        let (Some(cut), Some((blocked, busy, _))) = (cut.get(&key), times.get(&key)) else {
             continue;
         };
-        let own = s.blocked_ns as f64 * part(*cut as f64, *blocked as f64);
-        let own = (own as u64).min(s.blocked_ns);
         let before = s.busy_ns() as f64;
-        s.blocked_ns -= own;
-        s.runq_ns += own;
+        let own = |of: u64, cut: u64, all: u64| {
+            let own = of as f64 * part(cut as f64, all as f64);
+            (own as u64).min(of)
+        };
+        let slept = own(s.blocked_ns, cut.asleep, *blocked);
+        let spun = own(s.cpu_ns, cut.spinning, busy - blocked);
+        (s.blocked_ns, s.cpu_ns) = (s.blocked_ns - slept, s.cpu_ns - spun);
+        s.runq_ns += slept + spun;
         let left = part(s.busy_ns() as f64, before);
         s.max_busy_ns = if left < 1.0 - SPOILT {
             s.busy_ns() / s.count.max(1)
@@ -275,8 +323,8 @@ fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), u64>) {
         let from = last.insert((e.window, thread), e.ctx);
         let from = from.or_else(|| before.get(&(thread, e.ctx)).copied());
         let key = (thread, from.unwrap_or(CtxId::NONE));
-        if let (Some(cut), Some((blocked, busy, count))) = (cut.get(&key), asleep.get(&key)) {
-            let cut = (*cut).min(*blocked);
+        if let (Some(cut), Some((blocked, busy, count))) = (cut.get(&key), times.get(&key)) {
+            let cut = cut.asleep.min(*blocked) + cut.spinning.min(busy - blocked);
             e.busy_ns = if part(cut as f64, *busy as f64) > SPOILT {
                 (busy - cut) / (*count).max(1)
             } else {

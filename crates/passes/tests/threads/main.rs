@@ -469,6 +469,39 @@ fn waiting_for_a_thread_without_a_core_is_set_aside() {
 }
 
 #[test]
+fn spinning_for_a_thread_without_a_core_is_set_aside() {
+    let mut made = run(
+        2,
+        &Hybrid {
+            cores: 2,
+            runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
+            ..Default::default()
+        },
+    );
+    // The runtime waits on the core, in code of its own below the call.
+    let inside = CtxId(made.contexts.len() as u32);
+    made.modules.push(headwater_model::run::Module {
+        path: "/usr/lib/libgomp.so.1".into(),
+        build_id: "ef".into(),
+    });
+    made.contexts.push(headwater_model::run::Context {
+        parent: REGION,
+        module: made.modules.len() as u32 - 1,
+        offset: 0x10,
+        exact: true,
+    });
+    for s in made.samples.iter_mut().filter(|s| s.ctx == REGION) {
+        (s.ctx, s.cpu_ns, s.blocked_ns) = (inside, s.blocked_ns, 0);
+    }
+    for s in &mut made.segments {
+        (s.cpu_ns, s.blocked_ns) = (s.cpu_ns + s.blocked_ns, 0);
+    }
+    let d = of_run(made);
+    assert_eq!(told(&d), []);
+    assert!((d.scales[0].model_seconds - 1.0).abs() < 0.01);
+}
+
+#[test]
 fn threads_of_a_rank_bound_to_one_core_share_it() {
     let mut bound = run(
         1,
