@@ -4,7 +4,7 @@ use crate::cause::Candidate;
 use crate::charge::{self, Proposal};
 use crate::marks;
 use crate::recorded::{self, RunError};
-use crate::scale::Scale;
+use crate::scale::{self, Scale};
 use crate::scaling::scaling_of;
 use crate::teams::Teams;
 use crate::teller::Teller;
@@ -155,7 +155,7 @@ pub fn diagnose(
     let (of_threads, charged) = charge::price(last, of_threads, least);
     // Where a part of the program is missing of some ranks only, the others seem to do more.
     let alike = last.run.header.paused_alike();
-    let compared = if paused_alike(&scales) {
+    let compared = if scale::paused_alike(&scales) {
         &scales[..]
     } else {
         std::slice::from_ref(last)
@@ -216,15 +216,15 @@ pub fn diagnose(
     let teller = Teller::new(&pag, &scales, last, &times, &teams);
     let symptoms: Vec<VertexIx> = non_scalable.iter().chain(&abnormal).map(|m| m.0).collect();
     let causes = teller.causes(&found, symptoms);
-    let base = compared.first().filter(|_| compared.len() > 1);
-    let summaries = efficiency::summaries(&scales, base, scaling);
+    let summaries = efficiency::summaries(&scales, scaling);
+    let scaling_told = (compared.len() > 1).then_some(scaling);
     Ok(Diagnosis {
         schema: SCHEMA,
         program: last.run.header.program.clone(),
         mpi_library: last.run.header.mpi_library.clone(),
         scaling,
         scaling_reason,
-        headline: words::headline(&summaries, base.map(|_| scaling), &causes, unnamed),
+        headline: words::headline(&summaries, scaling_told, &causes, unnamed),
         notes: [notes(&scales), recorded.into_iter().collect(), set_aside].concat(),
         scales: summaries,
         causes,
@@ -287,13 +287,6 @@ fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     out
 }
 
-/// Whether recording was paused as often at all scales, so that the same part of the program is in all of them.
-fn paused_alike(scales: &[Scale<'_>]) -> bool {
-    let times = |s: &Scale<'_>| s.run.header.pauses();
-    scales.iter().all(|s| times(s).is_some())
-        && scales.windows(2).all(|w| times(&w[0]) == times(&w[1]))
-}
-
 /// What the reader must know before the figures.
 fn notes(scales: &[Scale<'_>]) -> Vec<String> {
     let mut out = Vec::new();
@@ -335,7 +328,7 @@ fn notes(scales: &[Scale<'_>]) -> Vec<String> {
             uneven.join(", ")
         ));
     }
-    if uneven.is_empty() && !paused_alike(scales) {
+    if uneven.is_empty() && !scale::paused_alike(scales) {
         let times = scales.iter().map(|s| {
             let times = s.run.header.pauses().unwrap_or(0);
             format!(

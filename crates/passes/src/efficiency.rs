@@ -3,16 +3,14 @@
 //! Useful computation is CPU time plus time asleep outside MPI. Where cores are crowded the run
 //! time is that of the same run with a core for each rank (see [`crate::scale`]).
 
-use crate::scale::Scale;
+use crate::scale::{self, Scale};
 use crate::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
-/// Sums up each scale; `base` is that of the scaling efficiencies, where scales can be compared.
-pub fn summaries(
-    scales: &[Scale<'_>],
-    base: Option<&Scale<'_>>,
-    scaling: Scaling,
-) -> Vec<ScaleSummary> {
+/// Sums up each scale; the first is the base of the scaling efficiencies, where scales can be compared.
+pub fn summaries(scales: &[Scale<'_>], scaling: Scaling) -> Vec<ScaleSummary> {
+    let compared = scales.len() > 1 && scale::paused_alike(scales);
+    let base = scales.first().filter(|_| compared);
     let of_scale = |scale| summary(scale, base, scaling);
     scales.iter().map(of_scale).collect()
 }

@@ -287,6 +287,13 @@ impl<'a> Scale<'a> {
     }
 }
 
+/// Whether recording was paused as often at all scales, so that the same part of the program is in all of them.
+pub fn paused_alike(scales: &[Scale<'_>]) -> bool {
+    let mut times = scales.iter().map(|s| s.run.header.pauses());
+    let first = times.next().flatten();
+    first.is_some() && times.all(|t| t == first)
+}
+
 /// CPU time that a sample stands for, seconds: the period that was asked for or more, as the rate falls in
 /// a long run, and a timer that fires at ticks of the kernel gives fewer than it should.
 fn period(run: &Run, view: &RunView) -> f64 {
