@@ -288,6 +288,24 @@ fn runs_that_are_damaged_or_do_not_belong_together() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         assert_refused(at, &args, &words);
     }
+    for (args, words) in [
+        (
+            &["mpi-profile", "r2", "built3"][..],
+            &["mpi-profile takes one run, and 2"][..],
+        ),
+        (
+            &["differential", "r2"],
+            &["differential takes two runs, and 1"],
+        ),
+        (&["differential", "r2", "other3"], &["different programs"]),
+        (
+            &["communication", "nowhere"],
+            &["nowhere holds no recorded run"],
+        ),
+        (&["efficiencies", "cut"], &["cut"]),
+    ] {
+        assert_refused(at, &[&["analyse"], args].concat(), words);
+    }
     assert!(before == files(at), "nothing was changed");
 }
 
