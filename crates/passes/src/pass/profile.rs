@@ -328,7 +328,7 @@ fn time_by_rank(profile: &Profile) -> Section {
     let title = "Call site time statistics";
     let mut section = Section::new("time_by_site_and_rank", title, &columns);
     section.note = Some(
-        "Of single calls the longest is recorded and not the shortest; it is known only where there was one call, or all were alike.".into(),
+        "Of single calls the longest is recorded and not the shortest; that is known only where there was one call.".into(),
     );
     let mut of_rank = vec![0.0; profile.ranks as usize];
     for (rank, sum) in profile.sites.iter().flat_map(|s| &s.by_rank) {
