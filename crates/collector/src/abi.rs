@@ -42,6 +42,8 @@ pub struct Library {
     pub win: Conversion,
     /// Conversions of Fortran handles.
     pub group: Conversion,
+    /// Conversions of Fortran handles.
+    pub session: Conversion,
     /// What the library calls itself.
     pub version: String,
 }
@@ -304,6 +306,7 @@ pub fn learn() -> Option<&'static Library> {
         message: convert(c"PMPI_Message_f2c", c"PMPI_Message_fromint"),
         win: convert(c"PMPI_Win_f2c", c"PMPI_Win_fromint"),
         group: convert(c"PMPI_Group_f2c", c"PMPI_Group_fromint"),
+        session: convert(c"PMPI_Session_f2c", c"PMPI_Session_fromint"),
         version,
     };
     ABI.store(std::ptr::from_ref(abi).cast_mut(), Relaxed);

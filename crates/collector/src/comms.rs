@@ -7,7 +7,7 @@
 use crate::process;
 use crate::spool::MOST_COMMS;
 use crate::table::mix2;
-use crate::{abi, args::Args};
+use crate::{abi, args::Args, sessions};
 use headwater_format::spool::layout::CommRow;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, Once};
@@ -320,13 +320,13 @@ fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
         "MPI_Group_translate_ranks",
         "MPI_Group_free",
     ])?;
+    let mut all = sessions::everybody(library)?;
     // SAFETY: the library's functions with arguments of their signatures; all are local operations on
     // a communicator that was just made. Groups are read and freed in the library's own width.
     unsafe {
         let group: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real[0]);
-        let (mut mine, mut all) = (0u64, 0u64);
+        let mut mine = 0u64;
         group(handle, &mut mine);
-        group(library.world, &mut all);
         let local: Vec<i32> = (0..size).collect();
         let mut global = vec![0i32; local.len()];
         let translate: unsafe extern "C" fn(u64, i32, *const i32, u64, *mut i32) -> i32 =

@@ -6,6 +6,7 @@ use crate::context::NONE;
 use crate::links::{call_off, link, lost, recv_id, recv_link};
 use crate::requests::{Request, Work};
 use crate::roles::{Decoder, Messages};
+use crate::roster;
 use crate::thread::Thread;
 use headwater_model::run::EventKind;
 use headwater_mpi_abi::Role;
@@ -63,8 +64,9 @@ impl Decoder<'_> {
             return;
         };
         if request.thread != t.number {
-            // A context of another thread says nothing among this one's.
-            request.post.0 = NONE;
+            // Contexts are a thread's own. The sampler keeps off, as in any call.
+            let posted = roster::origin(request.thread, request.post.0);
+            request.post.0 = posted.map_or(NONE, |o| t.contexts.adopt(o, t.number));
         }
         // Waiting for a persistent request that was not started says nothing.
         if !request.active {

@@ -258,10 +258,15 @@ impl Contexts {
         known.and_then(|a| self.row(a, NONE, 0)).unwrap_or(NONE)
     }
 
+    /// The first of the rows that contexts are numbers of.
+    pub fn rows(&self) -> *const ContextRow {
+        self.table.rows()
+    }
+
     /// A context for others to adopt; `thread` is the number of this one.
     pub fn origin(&self, ctx: u32, thread: u32) -> Origin {
         Origin {
-            rows: self.table.rows(),
+            rows: self.rows(),
             ctx,
             thread,
         }

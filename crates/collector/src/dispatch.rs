@@ -10,7 +10,7 @@ use crate::locks;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
-use crate::{abi, birth, openmp, pause, process, shared, thread, tree, weak};
+use crate::{abi, birth, openmp, pause, process, sessions, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,6 +34,7 @@ extern "C" fn start() {
 extern "C" fn in_child() {
     process::leave_to_parent();
     thread::leave_to_parent();
+    sessions::leave_to_parent();
 }
 
 /// Called by the wrappers with the argument registers, the stack at the call, the return address, the
@@ -147,16 +148,21 @@ unsafe fn mpi(
     let count = function.roles.len() + if fortran { FORTRAN_EXTRA } else { 0 };
     // SAFETY: as the trampoline saved them.
     let mut args = unsafe { Args::read(registers, stack, count, fortran) };
-    match function.class {
-        Class::Init => return init(real, &args),
-        Class::Finalize => finalize_recording(id, return_address, stack as u64, frame_pointer),
-        _ => {}
-    }
     let mut caller = Caller {
         return_address,
         stack_pointer: stack as u64,
         frame_pointer,
     };
+    match function.class {
+        Class::Init => return init(id, real, &args, caller),
+        Class::Finalize => finalize_recording(id, caller),
+        Class::SessionInit => match BEGUN.load(Ordering::Acquire) {
+            false => return first_session(real, &args),
+            true => sessions::wake(),
+        },
+        Class::SessionFinalize if sessions::close(&args) => last_session(id, caller),
+        _ => {}
+    }
     if fortran && !abi::past_c(code) {
         let call = Fortran {
             in_progress: true,
@@ -247,19 +253,63 @@ fn record(
 }
 
 /// `MPI_Init` and its Fortran and threaded twins: recording begins when it has returned.
-fn init(real: usize, args: &Args) -> i32 {
+fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
+    undo_weak_references();
+    let began = sessions::join_world();
+    if began {
+        sessions::wake();
+    }
+    let call = if began {
+        thread::enter(thread::current(), from, id)
+    } else {
+        None
+    };
+    // SAFETY: the library's own function for these arguments.
+    let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
+    if began {
+        // There are other ranks to merge with now.
+        begin_or_not(|| {
+            if let Some(library) = abi::library() {
+                tree::grow(library);
+                finalize::agree_to_merge(call.is_some());
+            }
+        });
+        if let Some((t, call)) = call {
+            thread::leave(t, call, &finalize::PARAMS, false);
+        }
+    } else if !BEGUN.swap(true, Ordering::AcqRel) {
+        // A Fortran `mpi_init` may come by here twice, through its C twin.
+        begin_or_not(|| begin(&threads));
+    }
+    result
+}
+
+/// `MPI_Session_init` before anything else of MPI: recording begins when it has returned.
+fn first_session(real: usize, args: &Args) -> i32 {
+    undo_weak_references();
+    // SAFETY: the library's own function for these arguments.
+    let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
+    if result == 0 && !BEGUN.swap(true, Ordering::AcqRel) {
+        begin_or_not(|| begin_with_session(args, &threads));
+        if !sessions::began() {
+            // Other ranks count on this one in `MPI_Init`.
+            BEGUN.store(false, Ordering::Release);
+        }
+    }
+    result
+}
+
+fn undo_weak_references() {
     // Linked into the program, our module is the program's.
     if !process::IS_LINKED {
         let _ = std::panic::catch_unwind(weak::undo);
     }
-    // SAFETY: the library's own function for these arguments.
-    let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
-    // A Fortran `mpi_init` may come by here twice, through its C twin.
-    if !BEGUN.swap(true, Ordering::AcqRel) && std::panic::catch_unwind(|| begin(&threads)).is_err()
-    {
+}
+
+fn begin_or_not(begin: impl FnOnce()) {
+    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).is_err() {
         process::RECORDING.store(false, Ordering::Release);
     }
-    result
 }
 
 /// Whether processes of another job started this one.
@@ -292,11 +342,10 @@ fn told(name: &str) -> i32 {
 }
 
 fn begin(threads: &[libc::pid_t]) {
-    if told("MPI_Initialized") == 0 || !process::is_wanted() {
+    if told("MPI_Initialized") == 0 {
         return;
     }
-    let Some(library) = abi::learn() else {
-        process::unknown_library(&abi::name());
+    let Some(library) = known_library() else {
         return;
     };
     // Its parents record into the same directory, and their ranks have the same numbers.
@@ -305,10 +354,37 @@ fn begin(threads: &[libc::pid_t]) {
     }
     let ask = |name| abi::ask(name, library.world).unwrap_or(0).max(0) as u32;
     let (rank, size) = (ask("MPI_Comm_rank"), ask("MPI_Comm_size"));
-    SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
     let level = told("MPI_Query_thread");
-    shared::begin(abi::get().is_some_and(|a| level >= a.thread_multiple));
     tree::grow(library);
+    let threaded = abi::get().is_some_and(|a| level >= a.thread_multiple);
+    begin_as(library, rank, size, threaded, threads);
+}
+
+/// The same with the first session. The level of threads is each session's own, so all may call MPI at once.
+fn begin_with_session(args: &Args, threads: &[libc::pid_t]) {
+    if let Some(library) = known_library()
+        && let Some((rank, size)) = sessions::begin(args)
+    {
+        begin_as(library, rank, size, true, threads);
+    }
+}
+
+/// The library, if the process is to be recorded and the library is known.
+fn known_library() -> Option<&'static abi::Library> {
+    if !process::is_wanted() {
+        return None;
+    }
+    let library = abi::learn();
+    if library.is_none() {
+        process::unknown_library(&abi::name());
+    }
+    library
+}
+
+/// Begins to record rank `rank` of `size`; `threaded` says whether threads may call MPI at the same time.
+fn begin_as(library: &abi::Library, rank: u32, size: u32, threaded: bool, threads: &[libc::pid_t]) {
+    SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
+    shared::begin(threaded);
     // SAFETY: a handler that only stores to an atomic.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     let began = process::begin(rank, size, &library.version);
@@ -329,17 +405,12 @@ fn begin(threads: &[libc::pid_t]) {
 }
 
 /// `MPI_Finalize` is entered: the last computation ends, ranks wait for one another, data are merged.
-fn finalize_recording(id: u16, return_address: u64, stack_pointer: u64, frame_pointer: u64) {
+fn finalize_recording(id: u16, from: Caller) {
     if !process::to_be_ended() {
         return;
     }
     // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective. A thread
     // without a recording of its own meets the others all the same.
-    let from = Caller {
-        return_address,
-        stack_pointer,
-        frame_pointer,
-    };
     match thread::enter(thread::current(), from, id) {
         Some((t, call)) => {
             finalize::meet(Some(t));
@@ -350,4 +421,16 @@ fn finalize_recording(id: u16, return_address: u64, stack_pointer: u64, frame_po
     // The other ranks wait for this one to merge, whatever else goes wrong here.
     let _ = std::panic::catch_unwind(process::end);
     let _ = std::panic::catch_unwind(finalize::merge);
+}
+
+/// The last session is about to be closed, and there is no world: the last computation ends.
+fn last_session(id: u16, from: Caller) {
+    if !process::RECORDING.load(Ordering::Acquire) {
+        return;
+    }
+    if let Some((t, call)) = thread::enter(thread::current(), from, id) {
+        thread::leave(t, call, &finalize::PARAMS, false);
+    }
+    let _ = std::panic::catch_unwind(process::end);
+    sessions::rest();
 }

@@ -6,13 +6,16 @@
 //! the program's can be. Libraries may let `MPI_Win_start` return at once and wait at the other end of the
 //! epoch, so opening is told to both.
 //!
-//! Who holds the lock of a window only its target knows, and maybe not even that: such calls are timed.
+//! Who holds the lock of a window only its target knows, and maybe not even that. What such calls ask for is noted in
+//! windows of events, from which the reader tells who waited for whom, as it knows all ranks' calls.
 
 use crate::abi;
 use crate::comms::{self, Comm};
-use crate::links::{recv_id, recv_link, send_link};
-use crate::roles::{Decoder, Messages};
-use crate::thread::Thread;
+use crate::links::{link, recv_id, recv_link, send_link};
+use crate::roles::{Decoder, Messages, NO_PARAMS};
+use crate::thread::{Params, Thread};
+use headwater_format::spool::layout::access;
+use headwater_model::run::EventKind;
 use headwater_mpi_abi::{Class, Role};
 
 /// Set in the handle of a window, where [`comms`] keeps it.
@@ -116,6 +119,33 @@ impl Decoder<'_> {
             m.epochs
                 .retain(|e| (e.window, e.access) != (window, access));
         }
+    }
+
+    /// Before a call that asks for the lock of a target, or of all, waits there, or gives it back: notes that, and
+    /// gives what it is counted by.
+    pub fn reach(&self, t: &mut Thread, comm: Option<&Comm>) -> Params {
+        let target = self.shape.at(Role::Dest).map(|at| self.args.int(at));
+        let params = match target {
+            Some(rank) => self.params(comm, rank, NO_PARAMS.tag, 0),
+            None => Params {
+                comm: comm.map_or(u16::MAX, |c| c.index),
+                ..NO_PARAMS
+            },
+        };
+        let kind = match self.function.class {
+            Class::WinLock => access::LOCK,
+            Class::WinUnlock => access::UNLOCK,
+            _ => access::FLUSH,
+        };
+        let whose = |comm: &Comm| target.map_or(Some(access::ALL), |rank| comm.world(rank));
+        if let Some((comm, whose)) = comm.and_then(|c| Some((c, whose(c)?))) {
+            let asked = self.shape.at(Role::Lock).map(|at| self.args.int(at));
+            let exclusive = asked == Some(self.abi.lock_exclusive);
+            let mut access = link(EventKind::Local, comm.hash, whose, exclusive.into());
+            access.kind = kind;
+            t.links.push(access);
+        }
+        params
     }
 
     /// Ranks of the call's group in the window.

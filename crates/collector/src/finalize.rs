@@ -26,9 +26,10 @@ pub const PARAMS: Params = Params {
 };
 
 /// Finds out whether all ranks record, and how their clocks differ. If not all do, nobody waits for
-/// anybody at the end.
+/// anybody at the end; nor where ranks do not talk to each other, as their program uses sessions alone.
 pub fn agree_to_merge(ready: bool) {
-    if tree().is_some_and(|t| t.all(ready)) {
+    let Some(tree) = tree() else { return };
+    if tree.all(ready) {
         align::at_start();
         return;
     }

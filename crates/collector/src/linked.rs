@@ -36,12 +36,12 @@ names! {
         PMPI_Comm_get_errhandler PMPI_Comm_get_parent PMPI_Comm_group PMPI_Comm_rank
         PMPI_Comm_set_errhandler PMPI_Comm_size PMPI_Comm_test_inter
         PMPI_Dist_graph_neighbors_count PMPI_Errhandler_free PMPI_Get_library_version
-        PMPI_Graph_neighbors_count PMPI_Group_free PMPI_Group_size PMPI_Group_translate_ranks
-        PMPI_Init PMPI_Initialized PMPI_Query_thread PMPI_Recv PMPI_Send PMPI_Test_cancelled
-        PMPI_Type_size PMPI_Win_get_group;
+        PMPI_Graph_neighbors_count PMPI_Group_free PMPI_Group_rank PMPI_Group_size
+        PMPI_Group_translate_ranks PMPI_Init PMPI_Initialized PMPI_Query_thread PMPI_Recv PMPI_Send
+        PMPI_Test_cancelled PMPI_Type_size PMPI_Win_get_group;
     maybe:
-        PMPI_Abi_get_version MPIR_Err_create_code ompi_mpi_byte ompi_mpi_comm_null
-        ompi_mpi_comm_world;
+        PMPI_Abi_get_version PMPI_Group_from_session_pset MPIR_Err_create_code ompi_mpi_byte
+        ompi_mpi_comm_null ompi_mpi_comm_world;
 }
 
 unsafe extern "C" {

@@ -78,6 +78,26 @@ pub fn send_link(
     id
 }
 
+/// In place of the hash of a communicator, that of its channels.
+const CHANNELS: u64 = 0x6368_616e;
+
+/// The id of the next channel to or from a partner; 0 where it is not known.
+pub fn channel_id(m: &mut Messages, comm: Option<&Comm>, rank: i32, tag: i32, sends: bool) -> u64 {
+    let Some((comm, partner)) = comm.and_then(|c| c.world(rank).map(|w| (c, w))) else {
+        return 0;
+    };
+    let hash = mix2(comm.hash, CHANNELS);
+    let (from, to) = if sends {
+        (me(), partner)
+    } else {
+        (partner, me())
+    };
+    match next(m, stream(hash, partner, tag, !sends)) {
+        0 => 0,
+        n => message_id(hash, from, to, tag, n),
+    }
+}
+
 /// The id of the next message that this rank receives of a stream; 0 where it is not known.
 pub fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> u64 {
     let known = comm.filter(|_| !m.receives_lost);

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, in the process that began.
+/// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, or the first session and the last, in
+/// the process that began.
 pub static RECORDING: AtomicBool = AtomicBool::new(false);
 /// Whether recording had to stop in the middle, for want of memory: other ranks wait for this one at the
 /// end all the same.
@@ -288,7 +289,17 @@ pub fn to_be_ended() -> bool {
     RECORDING.load(Ordering::Acquire) || STOPPED.load(Ordering::Acquire)
 }
 
-/// Ends recording: totals are final.
+/// Recording goes on that [`end`] has ended: what the process did meanwhile is computation like any other.
+pub fn go_on() {
+    with_spool(|spool| {
+        spool.header().finished = 0;
+        Some(())
+    });
+    in_force::look_at_modules();
+    RECORDING.store(true, Ordering::Release);
+}
+
+/// Ends recording: totals are final, unless it goes on.
 pub fn end() {
     RECORDING.store(false, Ordering::Release);
     let stopped = STOPPED.swap(false, Ordering::AcqRel);

@@ -5,11 +5,13 @@
 
 use crate::abi::{self, Library};
 use crate::args::Args;
+use crate::channels::{self, Channel};
 use crate::comms::{self, Comm};
 use crate::epochs::Epoch;
 use crate::links::{link, me, recv_id, recv_link, send_link, unknown_from_now_on};
 use crate::process;
 use crate::requests::{Request, Requests, Streams, Work};
+use crate::sessions;
 use crate::shape::Shape;
 use crate::shared;
 use crate::table::mix2;
@@ -31,6 +33,8 @@ pub struct Messages {
     pub sends_lost: bool,
     /// Epochs of one-sided communication under way.
     pub epochs: Vec<Epoch>,
+    /// Channels of partitioned messages.
+    pub channels: Vec<Channel>,
     /// Handles and sizes of datatypes; `u64::MAX` is no handle.
     pub types: [(u64, u64); 64],
 }
@@ -71,6 +75,7 @@ impl Messages {
             receives_lost: false,
             sends_lost: false,
             epochs: Vec::new(),
+            channels: Vec::new(),
             types: [(u64::MAX, 0); 64],
         }
     }
@@ -159,7 +164,7 @@ impl<'a> Decoder<'a> {
             .map_or(peer::UNKNOWN, |w| w as i32 - me() as i32)
     }
 
-    fn params(&self, comm: Option<&Comm>, rank: i32, tag: i32, bytes: u64) -> Params {
+    pub(crate) fn params(&self, comm: Option<&Comm>, rank: i32, tag: i32, bytes: u64) -> Params {
         Params {
             comm: comm.map_or(u16::MAX, |c| c.index),
             peer: self.offset(comm, rank),
@@ -202,6 +207,7 @@ impl<'a> Decoder<'a> {
                         self.call_off(m, &request, 0);
                     }
                     m.requests.remove(handle);
+                    m.channels.retain(|c| c.is_not(handle));
                 }
             }
             Class::Cancel => {
@@ -221,6 +227,13 @@ impl<'a> Decoder<'a> {
                 });
                 self.tell(t, m);
             }
+            Class::Channel => out.params = Some(self.channel_params(m)),
+            Class::Ready => out.params = Some(self.ready(t, m)),
+            Class::Arrived => out.params = Some(self.arrived(m)),
+            Class::WinLock | Class::WinFlush | Class::WinUnlock => {
+                (out.comm_handle, out.comm) = self.comm();
+                out.params = Some(self.reach(t, out.comm));
+            }
             Class::Barrier if self.lets_pass() => {}
             Class::Probe => {
                 (out.comm_handle, out.comm) = self.comm();
@@ -230,37 +243,57 @@ impl<'a> Decoder<'a> {
                     self.own_status(t);
                 }
             }
+            Class::FileAll | Class::FileClose => {
+                (out.comm_handle, out.comm) = self.file();
+                self.collective(t, m, &mut out);
+                // Another thread's file may have the same handle as soon as this one is closed.
+                if self.function.class == Class::FileClose {
+                    comms::forget(out.comm_handle);
+                }
+            }
+            Class::File => {
+                out.params = Some(Params {
+                    comm: self.file().1.map_or(u16::MAX, |c| c.index),
+                    bytes: self.bytes(m, Role::Count, Role::Type),
+                    ..NO_PARAMS
+                });
+            }
             _ if self.function.is_collective() => {
                 (out.comm_handle, out.comm) = self.comm();
-                if let Some(comm) = out.comm {
-                    let bytes = self.collective_bytes(m, comm);
-                    let root = self
-                        .shape
-                        .at(Role::Root)
-                        .and_then(|at| comm.world(self.args.int(at)));
-                    let offset = root.map_or(peer::NONE, |r| r as i32 - me() as i32);
-                    out.params = Some(Params {
-                        comm: comm.index,
-                        peer: offset,
-                        tag: i32::MIN,
-                        bytes,
-                    });
-                    if self.function.mode != Mode::Persistent {
-                        out.recv_id = mix2(comm.hash ^ 0x5bd1_e995, comm.next_collective()) | 1;
-                    }
-                    if self.function.mode == Mode::Blocking {
-                        t.links.push(link(
-                            EventKind::Collective,
-                            out.recv_id,
-                            root.unwrap_or(u32::MAX),
-                            bytes,
-                        ));
-                    }
-                }
+                self.collective(t, m, &mut out);
             }
             _ => {}
         }
         out
+    }
+
+    /// A collective on the communicator that was found.
+    #[inline]
+    fn collective(&self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
+        let Some(comm) = out.comm else { return };
+        let bytes = self.collective_bytes(m, comm);
+        let root = self
+            .shape
+            .at(Role::Root)
+            .and_then(|at| comm.world(self.args.int(at)));
+        let offset = root.map_or(peer::NONE, |r| r as i32 - me() as i32);
+        out.params = Some(Params {
+            comm: comm.index,
+            peer: offset,
+            tag: i32::MIN,
+            bytes,
+        });
+        if self.function.mode != Mode::Persistent {
+            out.recv_id = mix2(comm.hash ^ 0x5bd1_e995, comm.next_collective()) | 1;
+        }
+        if self.function.mode == Mode::Blocking {
+            t.links.push(link(
+                EventKind::Collective,
+                out.recv_id,
+                root.unwrap_or(u32::MAX),
+                bytes,
+            ));
+        }
     }
 
     /// Whether the call says which message it takes.
@@ -371,15 +404,13 @@ impl<'a> Decoder<'a> {
             }
             let mut id = 0;
             match request.work {
-                Work::Send => {
-                    id = send_link(t, m, comm, request.peer, request.tag, request.bytes);
+                Work::Send | Work::Recv => {
+                    id = match channels::start(m, *handle) {
+                        Some(of_channel) => of_channel,
+                        None => self.start_message(t, m, &request),
+                    };
                 }
-                Work::Recv
-                    if request.peer != self.abi.any_source && request.tag != self.abi.any_tag =>
-                {
-                    id = recv_id(m, comm, request.peer, request.tag);
-                }
-                Work::Recv | Work::Matched => {}
+                Work::Matched => {}
                 Work::Collective => {
                     id = comm.map_or(0, |c| mix2(c.hash ^ 0x5bd1_e995, c.next_collective()) | 1)
                 }
@@ -391,6 +422,21 @@ impl<'a> Decoder<'a> {
         }
         t.scratch.handles = handles;
         params
+    }
+
+    /// A persistent request that is no channel's sends or receives; gives the message, 0 where it is not known yet.
+    fn start_message(&self, t: &mut Thread, m: &mut Messages, request: &Request) -> u64 {
+        let Request {
+            peer, tag, bytes, ..
+        } = *request;
+        let comm = comms::find(request.comm);
+        match request.work {
+            Work::Send => send_link(t, m, comm, peer, tag, bytes),
+            _ if peer != self.abi.any_source && tag != self.abi.any_tag => {
+                recv_id(m, comm, peer, tag)
+            }
+            _ => 0,
+        }
     }
 
     /// After the call: what it is counted by, and whether it found nothing to do.
@@ -433,7 +479,7 @@ impl<'a> Decoder<'a> {
     pub fn polls(&self) -> bool {
         matches!(
             self.function.class,
-            Class::Test | Class::Probe | Class::WinWait
+            Class::Test | Class::Probe | Class::WinWait | Class::Arrived
         )
     }
 
@@ -470,6 +516,9 @@ impl<'a> Decoder<'a> {
             }
             (Class::Wait | Class::Test, _) => self.completed(t, m),
             (Class::WinStart | Class::WinComplete | Class::WinWait, _) => self.told(t, m),
+            (Class::FileOpen, _) => self.file_opened(before.comm),
+            (Class::Channel, _) => self.channel_made(t, call, params, m),
+            (Class::SessionInit, _) => sessions::opened(self.args),
             (Class::Spawn, _) => SPAWNED.call_once(|| {
                 crate::process::say(
                     "The program starts processes by MPI_Comm_spawn: those were not recorded.",

@@ -2,7 +2,9 @@
 //! a lock, of one that was there before us, or of one that has ended and may be taken up by the next thread that
 //! the same call makes. No lock: the handler looks here too.
 
+use crate::root::Origin;
 use crate::thread::Thread;
+use headwater_format::spool::layout::ContextRow;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Threads that can be recorded: more have no room for their tables in the file.
@@ -10,11 +12,27 @@ pub const MOST: usize = 250;
 
 static ALL: [AtomicPtr<Thread>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
 
-/// Adds a recording under its number.
-pub fn put(number: u32, thread: *mut Thread) {
-    if let Some(place) = ALL.get(number as usize) {
+/// Where the contexts of each are.
+static CONTEXTS: [AtomicPtr<ContextRow>; MOST] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
+
+/// Adds a recording under its number, with its contexts.
+pub fn put(number: u32, thread: *mut Thread, contexts: *const ContextRow) {
+    let number = number as usize;
+    if let (Some(place), Some(rows)) = (ALL.get(number), CONTEXTS.get(number)) {
+        rows.store(contexts.cast_mut(), Ordering::Release);
         place.store(thread, Ordering::Release);
     }
+}
+
+/// A context of the recording with this number, for others to adopt.
+pub fn origin(number: u32, ctx: u32) -> Option<Origin> {
+    let rows = CONTEXTS.get(number as usize)?.load(Ordering::Acquire);
+    (!rows.is_null()).then_some(Origin {
+        rows,
+        ctx,
+        thread: number,
+    })
 }
 
 /// All of them, in the order of their numbers. Only what is atomic may be looked at.

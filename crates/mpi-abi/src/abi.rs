@@ -51,6 +51,8 @@ pub struct Abi {
     pub thread_multiple: i32,
     /// `MPI_MODE_NOPRECEDE`.
     pub no_precede: i32,
+    /// `MPI_LOCK_EXCLUSIVE`.
+    pub lock_exclusive: i32,
     /// Whether Fortran calls go to `PMPI_*` past the C wrappers. For the standard ABI this and the next
     /// are those of Intel's `libmpifort_abi`, read from its code: no program could be tried.
     pub fortran_past_c: bool,
@@ -77,6 +79,7 @@ const FAMILIES: [Abi; 3] = [
         err_other: 16,
         thread_multiple: 3,
         no_precede: 2,
+        lock_exclusive: 1,
         fortran_past_c: true,
         f08_past_c: true,
     },
@@ -98,6 +101,7 @@ const FAMILIES: [Abi; 3] = [
         err_other: 15,
         thread_multiple: 3,
         no_precede: 8192,
+        lock_exclusive: 234,
         fortran_past_c: false,
         f08_past_c: true,
     },
@@ -119,6 +123,7 @@ const FAMILIES: [Abi; 3] = [
         err_other: 16,
         thread_multiple: 4096,
         no_precede: 2048,
+        lock_exclusive: 301,
         fortran_past_c: false,
         f08_past_c: true,
     },

@@ -11,6 +11,10 @@ pub enum Class {
     Init,
     /// Ends MPI.
     Finalize,
+    /// Opens a session: a part of the program uses MPI, with or without [`Class::Init`].
+    SessionInit,
+    /// Closes a session.
+    SessionFinalize,
     /// Sends a message.
     Send,
     /// Receives a message.
@@ -39,6 +43,14 @@ pub enum Class {
     Scan,
     /// Collective among neighbours of a topology.
     Neighbour,
+    /// Collective that opens a file.
+    FileOpen,
+    /// Collective on a file.
+    FileAll,
+    /// Collective that closes a file.
+    FileClose,
+    /// Reads, writes or changes a file, which concerns the calling rank alone.
+    File,
     /// Makes a communicator.
     CommCreate,
     /// Gives a communicator up.
@@ -61,6 +73,18 @@ pub enum Class {
     WinComplete,
     /// Waits for, or asks for, the end of others' access.
     WinWait,
+    /// Asks for the lock of one or all targets of a window.
+    WinLock,
+    /// Waits until what was asked of them is done there.
+    WinFlush,
+    /// Gives that lock back.
+    WinUnlock,
+    /// Makes a request that sends or receives messages part by part.
+    Channel,
+    /// Says that parts of such a message may go.
+    Ready,
+    /// Asks for a part of such a message.
+    Arrived,
     /// Switches recording; variadic in C, where only the first argument is known.
     Control,
     /// Anything else: timed and counted only.
@@ -139,11 +163,27 @@ pub enum Role {
     Group,
     /// What the program promises of a synchronisation.
     Assert,
+    /// Whether a lock is exclusive.
+    Lock,
+    /// Pointer to a session.
+    Newsession,
+    /// Number of parts of a message.
+    Parts,
+    /// First of some parts.
+    Low,
+    /// Last of them.
+    High,
+    /// A request, by value.
+    Given,
+    /// A file.
+    File,
+    /// Pointer to a file.
+    Newfile,
 }
 
 impl Role {
     /// How many there are.
-    pub const COUNT: usize = Role::Assert as usize + 1;
+    pub const COUNT: usize = Role::Newfile as usize + 1;
 }
 
 /// One function.
@@ -170,8 +210,22 @@ impl Function {
         use Class::*;
         matches!(
             self.class,
-            Barrier | NToN | OneToAll | AllToOne | Scan | Neighbour
+            Barrier
+                | NToN
+                | OneToAll
+                | AllToOne
+                | Scan
+                | Neighbour
+                | FileOpen
+                | FileAll
+                | FileClose
         )
+    }
+
+    /// Whether it moves or changes what is in files.
+    pub fn is_about_files(&self) -> bool {
+        use Class::*;
+        matches!(self.class, FileOpen | FileAll | FileClose | File)
     }
 
     /// Whether no rank can leave it before every rank has entered it.
@@ -232,8 +286,8 @@ mod tests {
             }
         }
         for f in FUNCTIONS.iter().filter(|f| f.is_collective()) {
-            let of = f.position(Role::Comm).or(f.position(Role::Win));
-            assert!(of.is_some(), "{}", f.name);
+            let of = [Role::Comm, Role::Win, Role::File, Role::Newfile];
+            assert!(of.iter().any(|r| f.position(*r).is_some()), "{}", f.name);
             let requested = f.position(Role::Req).is_some();
             assert_eq!(requested, f.mode != Mode::Blocking, "{}", f.name);
         }

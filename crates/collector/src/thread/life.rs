@@ -155,8 +155,9 @@ impl Thread {
             }
             return None;
         };
+        let contexts = thread.contexts.rows();
         let at = Box::into_raw(thread);
-        roster::put(number, at);
+        roster::put(number, at, contexts);
         // SAFETY: just leaked, and nobody else's until it has a thread.
         Some(unsafe { &mut *at })
     }

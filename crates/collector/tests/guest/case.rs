@@ -3,7 +3,7 @@
 
 use crate::library::{DEBIAN, Library, WHEELS, target};
 use headwater_format::spool::read_spool;
-use headwater_model::run::Run;
+use headwater_model::run::{Context, Run};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -133,6 +133,18 @@ impl Case {
             String::from_utf8_lossy(&recorded.stderr)
         );
         recorded
+    }
+
+    /// The function of the program that an address of a call path is in.
+    pub fn function_at(&self, run: &Run, at: &Context) -> Option<String> {
+        let module = run.modules.get(at.module as usize)?;
+        let out = Command::new("addr2line")
+            .args(["-C", "-f", "-e", &module.path])
+            .arg(format!("{:x}", at.lookup()))
+            .output()
+            .expect("binutils are there");
+        let text = String::from_utf8_lossy(&out.stdout);
+        text.lines().next().map(str::to_string)
     }
 
     pub fn recorded(&self) -> Run {

@@ -47,6 +47,7 @@ fn what_is_known_of_a_library_is_what_its_header_says() {
             abi.err_other.into(),
             abi.thread_multiple.into(),
             abi.no_precede.into(),
+            abi.lock_exclusive.into(),
             abi.comm_world.unwrap_or(0) as i64,
             abi.comm_null.unwrap_or(0) as i64,
             abi.byte.unwrap_or(0) as i64,

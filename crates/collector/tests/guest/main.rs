@@ -5,14 +5,18 @@ mod case;
 mod counts;
 mod every;
 mod faults;
+mod files;
 mod library;
+mod onesided;
 mod openmp;
 mod pauses;
+mod requests;
+mod sessions;
 mod threads;
 
-use case::{PLAIN, RECORDED, alone, cases, everywhere};
+use case::{PLAIN, RECORDED, alone, cases};
 use counts::{calls, calls_of, joined, said, samples};
-use headwater_model::run::{CtxId, peer, tag};
+use headwater_model::run::{CtxId, MessageEdge, peer, tag};
 
 #[test]
 fn mpi_may_be_used_and_ended_while_the_program_exits() {
@@ -382,53 +386,6 @@ fn who_completes_late_work_of_others_has_waited() {
 }
 
 #[test]
-fn who_waits_for_others_epochs_is_known() {
-    let _alone = alone();
-    for case in everywhere("onesided.c", &[]) {
-        let out = case.unchanged("", &[]);
-        assert!(out.status.success(), "{}", case.library);
-        let run = case.recorded();
-        let name = |ctx: CtxId| {
-            let call = run.calls.iter().find(|c| c.ctx == ctx);
-            call.map_or("", |c| run.function(c.func))
-        };
-        let fences: Vec<_> = (run.collectives.iter())
-            .filter(|c| run.function(c.func) == "MPI_Win_fence" && c.wait_ns > LATE_NS)
-            .collect();
-        assert_eq!(fences.len(), 1, "{}: {fences:?}", case.library);
-        assert_eq!(fences[0].rank, 0, "{}", case.library);
-        // From opening a window to both ends of the access, and from its end to who waits for that.
-        let edge = |from: &str, to: &str, src: u32| {
-            let all = run.messages.iter();
-            let these = all.filter(|m| {
-                (name(m.send_ctx), name(m.recv_ctx), m.src, m.dst) == (from, to, src, 1 - src)
-            });
-            these.fold((0, 0), |(n, late), m| {
-                (n + m.sampled, late + m.late_sender_ns)
-            })
-        };
-        let post = "MPI_Win_post";
-        let (start, complete) = ("MPI_Win_start", "MPI_Win_complete");
-        for (to, src, count) in [
-            (start, 0, 2),
-            (complete, 0, 2),
-            (start, 1, 1),
-            (complete, 1, 1),
-        ] {
-            let found = edge(post, to, src).0;
-            assert_eq!(found, count, "{}: {to} {:?}", case.library, run.messages);
-        }
-        let (waited, asked) = (
-            edge(complete, "MPI_Win_wait", 1),
-            edge(complete, "MPI_Win_test", 1),
-        );
-        assert_eq!((waited.0, asked.0), (1, 1), "{}", case.library);
-        assert!(waited.1 > LATE_NS, "{}: {:?}", case.library, run.messages);
-        assert_eq!(edge(complete, "MPI_Win_wait", 0).0, 1, "{}", case.library);
-    }
-}
-
-#[test]
 fn one_request_may_send_and_receive() {
     let _alone = alone();
     for case in cases("both.c") {
@@ -535,6 +492,27 @@ fn children_of_the_program_do_not_write_over_it() {
 }
 
 #[test]
+fn halves_of_a_job_may_meet_by_a_port() {
+    let _alone = alone();
+    for case in cases("ports.c") {
+        let bare = case.run(PLAIN, &[]);
+        if !bare.status.success() {
+            eprintln!("{} has no ports here: not tested", case.library);
+            continue;
+        }
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let run = case.recorded();
+        assert!(run.header.incomplete.is_empty(), "{}", case.library);
+        assert_eq!(said(&run, "MPI_Comm_spawn"), 0, "{}", case.library);
+        // The port's name, and what is sent in the merged communicators, whose ranks are known; between two
+        // groups a rank is one of the others'.
+        assert_eq!(joined(&run), 1 + 10, "{}: {:?}", case.library, run.messages);
+        assert_eq!(calls_of(&run, "MPI_Send"), 1 + 20, "{}", case.library);
+    }
+}
+
+#[test]
 fn threads_may_wait_for_what_others_have_posted() {
     let _alone = alone();
     for case in cases("threads.c") {
@@ -553,9 +531,16 @@ fn threads_may_wait_for_what_others_have_posted() {
             let sizes = run.messages.iter().map(|m| (m.bytes, m.sampled));
             let whole = |(bytes, count): (u64, u64)| (1..=4).any(|n| bytes == 8 * n * count);
             assert!({ sizes }.all(whole), "{what}: {:?}", run.messages);
-            // Contexts are a thread's own: where another one posted is not known.
-            let posted = run.messages.iter().filter(|m| m.post_ctx != CtxId::NONE);
-            assert_eq!(posted.count() > 0, !arguments.is_empty(), "{what}");
+            // Wherever a thread waits for what another one has posted, it is known where that was: the function
+            // for as many numbers as the message has.
+            let posted = |m: &MessageEdge| {
+                let call = m.post_ctx.index().and_then(|i| run.contexts.get(i))?;
+                case.function_at(&run, call)
+            };
+            for m in &run.messages {
+                let wanted = format!("exchange{}", m.bytes / m.sampled / 8 - 1);
+                assert_eq!(posted(m), Some(wanted), "{what}");
+            }
             let in_mpi: Vec<u64> = run.ranks.iter().map(|r| r.mpi_wall_ns).collect();
             let calls = |rank| run.calls.iter().filter(move |c| c.rank == rank);
             let counted = [0, 1].map(|rank| calls(rank).map(|c| c.wall_ns).sum::<u64>());

@@ -6,6 +6,7 @@
 //! that of the blocking send, or of the call that completes a nonblocking one, until the receive is
 //! posted. A nonblocking collective arrives where it is posted and waits where it is completed.
 
+use super::access::{self, Access};
 use super::clock::Clocks;
 use super::layout::{AFTER_PAUSE, EventRow, MessageRow, mix};
 use super::read::Renumber;
@@ -186,10 +187,13 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
             edge.late_receiver_ns += wait;
         }
     }
-    let mut all: Vec<MessageEdge> = edges.into_values().collect();
-    all.sort_by_key(|e| (e.dst, e.src, e.send_ctx, e.post_ctx, e.recv_ctx));
-    run.messages = all;
+    run.messages = edges.into_values().collect();
+    sort(&mut run.messages);
     collective_waits(run, collectives, at);
+}
+
+fn sort(all: &mut [MessageEdge]) {
+    all.sort_by_key(|e| (e.dst, e.src, e.send_ctx, e.post_ctx, e.recv_ctx));
 }
 
 fn collective_waits(
@@ -220,6 +224,8 @@ fn collective_waits(
             let until = match (class, root) {
                 (Some(Class::OneToAll), Some(root)) => root,
                 (Some(Class::AllToOne), Some(_)) if e.rank != e.row.peer => enter(e),
+                // Libraries may let ranks read and write each for itself: who leaves first did not wait.
+                (Some(Class::FileAll), _) if leave < latest => enter(e),
                 _ => latest,
             };
             let row = waits
@@ -281,32 +287,121 @@ impl Windows {
     }
 }
 
-/// Puts events into the run, window by window and rank by rank, with links numbered.
+/// Puts events into the run, window by window and rank by rank, with links numbered. Who waited for the lock of a
+/// window got a message from whoever gave it back.
 pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks) {
     seen.sort_by_key(|s| (s.row.window, s.rank));
+    let mut locked: FxHashMap<EdgeKey, MessageEdge> = FxHashMap::default();
     for rows in seen.chunk_by(|a, b| a.row.window == b.row.window) {
         let base = rows
             .iter()
             .map(|s| clocks.common(s.rank, s.row.enter_ns))
             .min()
             .unwrap_or(0);
-        let links = number_links(rows);
-        run.events.extend(rows.iter().map(|s| Event {
-            window: s.row.window,
-            rank: s.rank,
-            thread: s.thread,
-            ctx: s.ctx,
-            func: s.func,
-            kind: EventKind::from_code(s.row.kind).unwrap_or_default(),
-            first_of_call: s.row.first != 0,
-            link: links.get(&s.row.id).copied().unwrap_or(0),
-            peer: s.row.peer,
-            bytes: s.row.bytes,
-            busy_ns: s.row.busy_ns,
-            enter_ns: clocks.common(s.rank, s.row.enter_ns).saturating_sub(base),
-            mpi_ns: s.row.mpi_ns,
-        }));
+        let mut links = number_links(rows);
+        let mut waits: FxHashMap<usize, Vec<(EventKind, u32, u32)>> = FxHashMap::default();
+        for (waiter, holder, wait) in lock_waits(rows, clocks) {
+            let (Some(to), Some(from)) = (rows.get(waiter), rows.get(holder)) else {
+                continue;
+            };
+            let link = links.next();
+            // A call that waited itself gives back at its end, which a message does not say: few libraries get locks
+            // as late as that.
+            let mut add = |at, kind, peer| waits.entry(at).or_default().push((kind, link, peer));
+            add(holder, EventKind::Send, to.rank);
+            add(waiter, EventKind::Recv, from.rank);
+            let key = (from.rank, to.rank, from.ctx, CtxId::NONE, to.ctx);
+            let edge = locked.entry(key).or_insert_with(|| MessageEdge {
+                src: from.rank,
+                dst: to.rank,
+                send_ctx: from.ctx,
+                post_ctx: CtxId::NONE,
+                recv_ctx: to.ctx,
+                ..Default::default()
+            });
+            edge.sampled += 1;
+            edge.late_senders += 1;
+            edge.late_sender_ns += wait;
+        }
+        for (i, s) in rows.iter().enumerate() {
+            let one = Event {
+                window: s.row.window,
+                rank: s.rank,
+                thread: s.thread,
+                ctx: s.ctx,
+                func: s.func,
+                kind: EventKind::from_code(s.row.kind).unwrap_or_default(),
+                first_of_call: s.row.first != 0,
+                link: links.of(s.row.id),
+                peer: s.row.peer,
+                bytes: s.row.bytes,
+                busy_ns: s.row.busy_ns,
+                enter_ns: clocks.common(s.rank, s.row.enter_ns).saturating_sub(base),
+                mpi_ns: s.row.mpi_ns,
+            };
+            if !access::is_one(s.row.kind) {
+                run.events.push(one);
+                continue;
+            }
+            let found = waits.get(&i).map_or(&[][..], Vec::as_slice);
+            let nobody = (EventKind::Local, 0, u32::MAX);
+            let told = found.first().unwrap_or(&nobody);
+            for (n, (kind, link, peer)) in
+                [told].into_iter().chain(found.iter().skip(1)).enumerate()
+            {
+                let time = if n == 0 {
+                    (one.busy_ns, one.mpi_ns)
+                } else {
+                    (0, 0)
+                };
+                run.events.push(Event {
+                    kind: *kind,
+                    link: *link,
+                    peer: *peer,
+                    bytes: 0,
+                    first_of_call: n == 0,
+                    busy_ns: time.0,
+                    mpi_ns: time.1,
+                    ..one
+                });
+            }
+        }
     }
+    if !locked.is_empty() {
+        run.messages.extend(locked.into_values());
+        sort(&mut run.messages);
+    }
+}
+
+/// Calls of one window that waited for a lock: their rows, those of the calls that gave it back, and how long.
+fn lock_waits(rows: &[Seen], clocks: &Clocks) -> Vec<(usize, usize, u64)> {
+    let of: Vec<usize> = (0..rows.len())
+        .filter(|i| rows.get(*i).is_some_and(|s| access::is_one(s.row.kind)))
+        .collect();
+    let mut all: Vec<Access> = of
+        .iter()
+        .filter_map(|i| rows.get(*i))
+        .map(|s| Access {
+            kind: s.row.kind,
+            caller: (s.rank, s.thread),
+            window: s.row.id,
+            target: s.row.peer,
+            exclusive: s.row.bytes != 0,
+            enter: clocks.common(s.rank, s.row.enter_ns),
+            leave: clocks.common(s.rank, s.row.enter_ns.saturating_add(s.row.mpi_ns)),
+        })
+        .collect();
+    access::fill_in(&mut all);
+    let wait = |(waiter, call): (usize, &Access)| {
+        let holder = access::waited_for(call, &all)?;
+        let until = all.get(holder)?.enter;
+        Some((
+            *of.get(waiter)?,
+            *of.get(holder)?,
+            until.saturating_sub(call.enter),
+        ))
+    };
+    all.iter().enumerate().filter_map(wait).collect()
 }
 
 /// As many whole calls as fit into `quota` rows.
@@ -319,16 +414,35 @@ fn cut(list: &[Seen], quota: usize) -> &[Seen] {
 }
 
 /// Dense numbers, from 1, for messages that are sent in the window and for collectives.
-fn number_links(rows: &[Seen]) -> FxHashMap<u64, u32> {
-    let mut links: FxHashMap<u64, u32> = FxHashMap::default();
+struct Links {
+    of: FxHashMap<u64, u32>,
+    last: u32,
+}
+
+impl Links {
+    fn next(&mut self) -> u32 {
+        self.last += 1;
+        self.last
+    }
+
+    fn of(&self, id: u64) -> u32 {
+        self.of.get(&id).copied().unwrap_or(0)
+    }
+}
+
+fn number_links(rows: &[Seen]) -> Links {
+    let mut links = Links {
+        of: FxHashMap::default(),
+        last: 0,
+    };
     for s in rows {
         let origin = matches!(
             EventKind::from_code(s.row.kind),
             Some(EventKind::Send | EventKind::Collective)
         );
-        if origin && s.row.id != 0 {
-            let next = links.len() as u32 + 1;
-            links.entry(s.row.id).or_insert(next);
+        if origin && s.row.id != 0 && !links.of.contains_key(&s.row.id) {
+            let next = links.next();
+            links.of.insert(s.row.id, next);
         }
     }
     links

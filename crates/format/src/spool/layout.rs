@@ -23,6 +23,18 @@ pub const MOST_TABLES: usize = 512;
 /// Set in the number of a window that was opened where recording went on after a pause, behind the world
 /// collective of that number.
 pub const AFTER_PAUSE: u32 = 1 << 31;
+/// Kinds of event rows beside [`headwater_model::run::EventKind`]: calls that may wait for the lock of a target of a
+/// window, whose rank is the `peer`, or of all, [`access::ALL`]. The reader makes messages of those that did.
+pub mod access {
+    /// The lock is asked for; `bytes` is 1 for an exclusive one.
+    pub const LOCK: u8 = 16;
+    /// What was asked of the target is waited for.
+    pub const FLUSH: u8 = 17;
+    /// The lock is given back.
+    pub const UNLOCK: u8 = 18;
+    /// In place of a target.
+    pub const ALL: u32 = u32::MAX;
+}
 /// Cores that a thread's time is told apart by; the last place is that of all others.
 pub const MOST_CORES: usize = 16;
 /// Counters that a sample can hold.
@@ -380,7 +392,7 @@ pub struct EventRow {
     pub ctx: u32,
     /// Function.
     pub func: u16,
-    /// [`headwater_model::run::EventKind`]
+    /// [`headwater_model::run::EventKind`], or one of [`access`].
     pub kind: u8,
     /// 1 for the first row of its call.
     pub first: u8,

@@ -1,5 +1,6 @@
 //! The collector's spool: its layout, the merge of the ranks' data, and the way from it to a run.
 
+mod access;
 mod clock;
 mod heading;
 mod join;

@@ -1,0 +1,145 @@
+//! Partitioned messages, which are sent and received part by part between two requests that are started again and
+//! again: a channel.
+//!
+//! MPI joins the two requests of a channel in the order in which they are made, apart from other messages, so they are
+//! numbered on streams of their own, and its messages by how often it was started. A message is sent when the last
+//! of its parts is ready, whichever thread says so: until then its receiver has to wait.
+
+use crate::comms;
+use crate::links::{channel_id, link};
+use crate::requests::{Request, Work};
+use crate::roles::{Decoder, Messages, NO_PARAMS};
+use crate::table::mix2;
+use crate::thread::{Call, Params, Thread};
+use headwater_model::run::EventKind;
+use headwater_mpi_abi::Role;
+
+/// A channel, of its one or its other end.
+pub struct Channel {
+    /// Its request.
+    handle: u64,
+    /// Alike at both ends; 0 where that is not known.
+    id: u64,
+    /// How often it was started.
+    started: u64,
+    /// Parts of a message, as this end divides it.
+    parts: u64,
+    /// How many of them are ready.
+    ready: u64,
+}
+
+impl Channel {
+    /// Whether it is another request's.
+    pub fn is_not(&self, handle: u64) -> bool {
+        self.handle != handle
+    }
+}
+
+impl Decoder<'_> {
+    /// The partner of a channel that is being made, and whether this end sends.
+    fn ends(&self) -> (i32, bool) {
+        let int = |role| self.shape.at(role).map(|at| self.args.int(at));
+        match int(Role::Dest) {
+            Some(to) => (to, true),
+            None => (int(Role::Source).unwrap_or(self.abi.proc_null), false),
+        }
+    }
+
+    fn parts(&self) -> u64 {
+        let at = self.shape.at(Role::Parts);
+        at.map_or(0, |at| self.args.int(at).max(0) as u64)
+    }
+
+    /// Before a channel is made: what that is counted by.
+    pub fn channel_params(&self, m: &mut Messages) -> Params {
+        let tag = self.shape.at(Role::Tag).map_or(0, |at| self.args.int(at));
+        let bytes = self.bytes(m, Role::Count, Role::Type) * self.parts();
+        self.params(self.comm().1, self.ends().0, tag, bytes)
+    }
+
+    /// A channel has been made.
+    pub fn channel_made(&self, t: &Thread, call: &Call, params: &Params, m: &mut Messages) {
+        let Some(at) = self.shape.at(Role::Req) else {
+            return;
+        };
+        let handle = self.args.handle_at(at, 0, &self.library.request);
+        let (comm_handle, comm) = self.comm();
+        let (peer, sends) = self.ends();
+        let id = channel_id(m, comm, peer, params.tag, sends);
+        m.channels.retain(|c| c.handle != handle);
+        m.channels.push(Channel {
+            handle,
+            id,
+            started: 0,
+            parts: self.parts(),
+            ready: 0,
+        });
+        m.requests.insert(Request {
+            made: 0,
+            thread: t.number,
+            handle,
+            work: if sends { Work::Send } else { Work::Recv },
+            persistent: true,
+            active: false,
+            cancelled: false,
+            comm: comm_handle,
+            made_by: (call.func, params.comm),
+            peer,
+            tag: params.tag,
+            bytes: params.bytes,
+            id: 0,
+            root: u32::MAX,
+            post: (u32::MAX, 0),
+        });
+    }
+
+    /// The request that the call is about, and what the call is counted by.
+    fn of_channel(&self, m: &mut Messages) -> Option<(Request, Params)> {
+        let at = self.shape.at(Role::Given)?;
+        let handle = self.args.handle(at, &self.library.request);
+        let request = m.requests.get(handle).copied()?;
+        let params = self.params(comms::find(request.comm), request.peer, request.tag, 0);
+        Some((request, params))
+    }
+
+    /// Before parts of a message are told ready; with the last one it is sent.
+    pub fn ready(&self, t: &mut Thread, m: &mut Messages) -> Params {
+        let Some((request, params)) = self.of_channel(m) else {
+            return NO_PARAMS;
+        };
+        let int = |role| self.shape.at(role).map(|at| i64::from(self.args.int(at)));
+        let parts = match (int(Role::N), int(Role::Low).zip(int(Role::High))) {
+            (Some(n), _) => n,
+            (None, Some((low, high))) => high - low + 1,
+            _ => 1,
+        };
+        let mut channels = m.channels.iter_mut();
+        if let Some(channel) = channels.find(|c| c.handle == request.handle) {
+            let before = channel.ready;
+            channel.ready += parts.max(0) as u64;
+            let is_whole = before < channel.parts && channel.ready >= channel.parts;
+            let to = comms::find(request.comm).and_then(|c| c.world(request.peer));
+            if let Some(to) = to.filter(|_| is_whole && request.id != 0) {
+                t.links
+                    .push(link(EventKind::Send, request.id, to, request.bytes));
+            }
+        }
+        params
+    }
+
+    /// Before a part of a message is asked for.
+    pub fn arrived(&self, m: &mut Messages) -> Params {
+        self.of_channel(m).map_or(NO_PARAMS, |(_, params)| params)
+    }
+}
+
+/// The channel of a request, if it is that of one, is started; gives the number of its message, 0 where that is not
+/// known.
+pub fn start(m: &mut Messages, handle: u64) -> Option<u64> {
+    let channel = m.channels.iter_mut().find(|c| c.handle == handle)?;
+    (channel.started, channel.ready) = (channel.started + 1, 0);
+    Some(match channel.id {
+        0 => 0,
+        id => mix2(id, channel.started) | 1,
+    })
+}

@@ -1,0 +1,130 @@
+//! Sessions: parts of a program may each use MPI for themselves, with or without `MPI_Init`.
+//!
+//! Where there is no `MPI_Init`, recording begins with the first session, and the process set that every library
+//! has stands for the world: its order gives the ranks. It ends with the last session, and goes on if there is
+//! another one later.
+//!
+//! The ranks' data are not merged then, each process's file stays, and the reader takes those. To merge, all
+//! ranks would have to come together; but who closes its last session does not wait for the others, some may
+//! have opened none at all, and none of the program's communicators need have all of them as members.
+
+use crate::abi::{self, Library};
+use crate::args::Args;
+use crate::process;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Sessions that are open.
+static OPEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+/// Whether there is a world, by `MPI_Init`.
+static WORLD: AtomicBool = AtomicBool::new(false);
+/// Whether recording has begun with a session.
+static BEGAN: AtomicBool = AtomicBool::new(false);
+/// Whether recording has ended with one, and may go on.
+static RESTS: AtomicBool = AtomicBool::new(false);
+
+/// Position of the session in the arguments of the function that opens one, and of that which closes it.
+const OPENED: u8 = 2;
+const CLOSED: u8 = 0;
+
+/// What launchers tell processes that others have started.
+const STARTED_BY_OTHERS: [&str; 2] = ["OMPI_PARENT_PORT", "PMI_SPAWNED"];
+
+/// There is a world from now on; gives whether recording has begun before, with a session.
+pub fn join_world() -> bool {
+    let first = !WORLD.swap(true, Ordering::AcqRel);
+    first && began()
+}
+
+/// Whether recording has begun with a session.
+pub fn began() -> bool {
+    BEGAN.load(Ordering::Acquire)
+}
+
+/// The first session has been opened; gives this process's rank and the number of all, if it is to be recorded.
+pub fn begin(args: &Args) -> Option<(u32, u32)> {
+    opened(args);
+    let others = |name| std::env::var_os(name).is_some_and(|value| value != "0");
+    if STARTED_BY_OTHERS.into_iter().any(others) {
+        return None;
+    }
+    let mut all = everybody(abi::library()?)?;
+    let real = abi::all(["MPI_Group_rank", "MPI_Group_size", "MPI_Group_free"])?;
+    type Ask = unsafe extern "C" fn(u64, *mut i32) -> i32;
+    let (mut rank, mut size) = (-1i32, 0i32);
+    // SAFETY: the library's functions with arguments of their signatures, on a group of ours, which is freed in
+    // the library's own width.
+    unsafe {
+        let [ask_rank, ask_size] =
+            [real[0], real[1]].map(|at| std::mem::transmute::<usize, Ask>(at));
+        ask_rank(abi::narrow(all), &mut rank);
+        ask_size(abi::narrow(all), &mut size);
+        let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[2]);
+        free(&mut all);
+    }
+    let found = (u32::try_from(rank).ok()?, u32::try_from(size).ok()?);
+    BEGAN.store(true, Ordering::Release);
+    Some(found)
+}
+
+/// A session has been opened.
+pub fn opened(args: &Args) {
+    let Some(library) = abi::library() else {
+        return;
+    };
+    let handle = args.handle_at(OPENED, 0, &library.session);
+    if let Ok(mut open) = OPEN.lock()
+        && !open.contains(&handle)
+    {
+        open.push(handle);
+    }
+}
+
+/// A session is about to be closed; gives whether recording ends with it.
+pub fn close(args: &Args) -> bool {
+    let (Some(library), Ok(mut open)) = (abi::library(), OPEN.lock()) else {
+        return false;
+    };
+    let handle = args.handle_at(CLOSED, 0, &library.session);
+    let before = open.len();
+    open.retain(|o| *o != handle);
+    before > 0 && open.is_empty() && !WORLD.load(Ordering::Acquire)
+}
+
+/// Recording has ended with the last session, and may go on with another one.
+pub fn rest() {
+    RESTS.store(true, Ordering::Release);
+}
+
+/// Recording goes on if it has ended with the last session.
+pub fn wake() {
+    if RESTS.swap(false, Ordering::AcqRel) {
+        let _ = std::panic::catch_unwind(process::go_on);
+    }
+}
+
+/// It does not go on: this is a child of the process.
+pub fn leave_to_parent() {
+    RESTS.store(false, Ordering::Release);
+}
+
+/// The group of all processes, for the caller to free.
+pub fn everybody(library: &Library) -> Option<u64> {
+    let mut group = 0u64;
+    // SAFETY: the library's functions with arguments of their signatures: the world while there is one, or an
+    // open session and the name that the standard gives to the set of all processes.
+    let result = unsafe {
+        if WORLD.load(Ordering::Acquire) {
+            let [real] = abi::all(["MPI_Comm_group"])?;
+            let of: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real);
+            of(library.world, &mut group)
+        } else {
+            let [real] = abi::all(["MPI_Group_from_session_pset"])?;
+            let session = *OPEN.lock().ok()?.last()?;
+            type Of = unsafe extern "C" fn(u64, *const libc::c_char, *mut u64) -> i32;
+            let of: Of = std::mem::transmute(real);
+            of(session, c"mpi://WORLD".as_ptr(), &mut group)
+        }
+    };
+    (result == 0).then_some(abi::narrow(group))
+}
