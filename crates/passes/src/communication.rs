@@ -62,7 +62,12 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         let name = last.run.function(main.func);
         let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
         let more_calls = calls > GROWTH * calls_before;
-        let class = if more_calls || !collective && bytes > GROWTH * bytes_before {
+        let files = abi::by_name(name).is_some_and(abi::Function::is_about_files);
+        let class = if files && part(now, last) > GROWTH * part(old(&|t| t.seconds), base) {
+            CauseClass::SystemCallOrIo
+        } else if files {
+            continue;
+        } else if more_calls || !collective && bytes > GROWTH * bytes_before {
             CauseClass::GrowingCommunication
         } else if collective && part(now, last) > GROWTH * part(old(&|t| t.seconds), base) {
             CauseClass::CollectiveAlgorithm

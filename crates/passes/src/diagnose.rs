@@ -10,7 +10,7 @@ use crate::teams::Teams;
 use crate::teller::Teller;
 use crate::times::Times;
 use crate::{
-    allocator, chain, communication, cores, counted, efficiency, imbalance, lock_contention,
+    allocator, chain, communication, cores, counted, efficiency, files, imbalance, lock_contention,
     moving, outside, placement, preempt, segments, serial, thread_imbalance, threads, unnamed,
     words, work, workers,
 };
@@ -133,8 +133,10 @@ pub fn diagnose(
     missing.extend(runs.last().and_then(threads::unseen));
     let unnamed = unnamed::main(&runs, &structures);
     let recorded = threads::recorded(&runs);
-    runs.iter_mut()
-        .for_each(|run| cores::set_aside(run, &structures));
+    for run in &mut runs {
+        files::as_work(run);
+        cores::set_aside(run, &structures);
+    }
     let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs
         .iter()

@@ -36,6 +36,7 @@ mod delay;
 mod diagnose;
 mod efficiency;
 mod explanation;
+mod files;
 mod fit;
 pub mod flow;
 mod held;

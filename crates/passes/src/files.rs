@@ -1,0 +1,74 @@
+//! Time in calls of MPI-IO that concern the calling rank alone: the rank's own, as computation is, and asleep.
+//!
+//! A rank that reads or writes is late for what the others wait for in the next synchronisation, just as one that
+//! computes. So these calls are taken for segments of their own, from the call to itself, whose one place is the
+//! call. What they take is counted as time asleep, though a library may copy there for the kernel: it is files that it
+//! takes.
+
+use headwater_model::run::{Run, Sample, Segment};
+use headwater_mpi_abi::{self as abi, Class, Mode};
+
+/// Makes calls that concern files work of their ranks.
+pub fn as_work(run: &mut Run) {
+    let own: Vec<bool> = (run.functions.iter())
+        .map(|name| {
+            let function = abi::by_name(name);
+            function.is_some_and(|f| f.class == Class::File && f.mode == Mode::Blocking)
+        })
+        .collect();
+    let is_own = |func: u16| own.get(func as usize).copied().unwrap_or(false);
+    if !own.contains(&true) {
+        return;
+    }
+    for c in run.calls.iter_mut().filter(|c| is_own(c.func)) {
+        let asleep = c.wall_ns.saturating_sub(c.runq_ns);
+        run.segments.push(Segment {
+            rank: c.rank,
+            thread: c.thread,
+            from: c.ctx,
+            to: c.ctx,
+            count: c.count,
+            wall_ns: c.wall_ns,
+            cpu_ns: 0,
+            runq_ns: c.runq_ns,
+            blocked_ns: asleep,
+            max_busy_ns: c.max_wall_ns.min(asleep),
+            max_at: 0,
+        });
+        run.samples.push(Sample {
+            rank: c.rank,
+            thread: c.thread,
+            after: c.ctx,
+            ctx: c.ctx,
+            count: 0,
+            cpu_ns: 0,
+            blocked_ns: asleep,
+            counters: vec![0; run.header.counters.len()],
+        });
+        (c.wall_ns, c.cpu_ns, c.runq_ns, c.max_wall_ns) = (0, 0, 0, 0);
+    }
+    run.segments
+        .sort_by_key(|s| (s.rank, s.thread, s.from, s.to));
+    run.samples
+        .sort_by_key(|s| (s.rank, s.thread, s.after, s.ctx));
+    // In windows it is computation that follows the call.
+    let mut owed = 0;
+    for i in 0..run.events.len() {
+        let (before, rest) = run.events.split_at_mut(i);
+        let Some(event) = rest.first_mut() else {
+            continue;
+        };
+        let follows = |b: &headwater_model::run::Event| {
+            (b.window, b.rank, b.thread) == (event.window, event.rank, event.thread)
+        };
+        if !before.last().is_some_and(follows) {
+            owed = 0;
+        }
+        if event.first_of_call {
+            event.busy_ns += std::mem::take(&mut owed);
+        }
+        if is_own(event.func) {
+            owed += std::mem::take(&mut event.mpi_ns);
+        }
+    }
+}
