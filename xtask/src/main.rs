@@ -14,6 +14,7 @@ mod needs;
 mod races;
 mod readers;
 mod request;
+mod rust_program;
 mod score;
 mod setup;
 mod shell;
@@ -42,6 +43,7 @@ const USAGE: &str = "cargo xtask COMMAND
                             mpich [N] [PART…]    MPICH's, of at most N (4) ranks, or some parts of them;
                                                  of more than 2 under Intel MPI
                             imb                  Intel's benchmarks, with their figures
+                            rust                 a program in Rust: its functions are named
   races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
   memory                    what recording adds to the memory of a rank with 1,000 contexts and 64 peers
   merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
@@ -174,11 +176,13 @@ fn suites(arguments: &[String]) -> shell::Done {
         Some("mpi4py") => suites::suites(),
         Some("mpich") => mpich_suite::mpich(rest),
         Some("imb") => imb::imb(),
+        Some("rust") => rust_program::rust(),
         None => suites::suites()
             .and_then(|()| mpich_suite::mpich(&[]))
-            .and_then(|()| imb::imb()),
+            .and_then(|()| imb::imb())
+            .and_then(|()| rust_program::rust()),
         Some(other) => Err(format!(
-            "there is no suite {other} here; mpi4py, mpich and imb are"
+            "there is no suite {other} here; mpi4py, mpich, imb and rust are"
         )),
     }
 }
