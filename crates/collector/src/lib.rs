@@ -43,7 +43,6 @@ mod links;
 mod loader;
 mod local;
 mod locks;
-mod meeting;
 mod memory;
 mod meter;
 mod modules;

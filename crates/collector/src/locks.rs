@@ -7,7 +7,6 @@
 //! thread that alone has taken the lock last is taken for it. For conditions, semaphores and the kernel's lock it
 //! is who let others go on last.
 
-use crate::meeting::Meeting;
 use crate::process::RECORDING;
 use crate::thread::{self, Caller, Thread, WORTH_READING};
 use crate::trampoline::WAITING;
@@ -384,13 +383,11 @@ fn meet(t: &mut Thread, call: &Call) -> i64 {
         return call.go();
     }
     let ctx = t.context(call.frame.caller());
-    // SAFETY: the program's barrier, as the function is defined.
-    let meeting = unsafe { Meeting::at(call.arguments[0]) };
-    t.come(ctx, meeting.as_ref());
+    t.barrier_enter(ctx);
     let wait = Wait::begin(t, ctx, call.frame.caller().stack_pointer);
     let result = call.go();
     drop(wait);
-    t.go_on(ctx, meeting.as_ref());
+    t.barrier_leave(None);
     result
 }
 

@@ -41,12 +41,6 @@ pub fn all() -> impl Iterator<Item = *mut Thread> {
     all.filter(|t| !t.is_null())
 }
 
-/// The one of this number.
-pub fn of_number(number: u32) -> Option<*mut Thread> {
-    let at = ALL.get(number as usize)?.load(Ordering::Acquire);
-    (!at.is_null()).then_some(at)
-}
-
 /// The first for which `is` holds.
 pub fn find(is: impl Fn(&Thread) -> bool) -> Option<*mut Thread> {
     // SAFETY: recordings are never freed, and the closure looks at what is atomic only.

@@ -13,8 +13,6 @@
 //! maker:   arrival.wait_until(last);                                    // once all have arrived
 //! ```
 //!
-//! A thread of no team that comes to a team's barriers is its *guest* from one to the next ([`crate::meeting`]).
-//!
 //! All of these are for the thread that records itself, outside the handler, and cost no allocation, lock or
 //! system call but where a stretch was longer than [`LONG_STRETCH`] or a table is made. CPU time from the beginning of
 //! a stretch on needs a reading there too. That is done where the stretch before was long; one that is long all the
@@ -22,7 +20,6 @@
 
 use crate::clock;
 use crate::context::NONE;
-use crate::meeting::{Meeting, Member};
 use crate::meter::Spent;
 use crate::pause::State;
 use crate::process;
@@ -54,8 +51,6 @@ pub struct Stretch {
     locked: u64,
     /// The program's switch when it began: a stretch with a pause in it is not counted.
     switch: State,
-    /// Whether the thread is of another team or none.
-    guest: bool,
 }
 
 impl Stretch {
@@ -71,7 +66,6 @@ impl Stretch {
         },
         locked: 0,
         switch: State::ON,
-        guest: false,
     };
 }
 
@@ -105,9 +99,9 @@ impl Teams {
         }
     }
 
-    /// Whether the thread is in one, and no guest.
+    /// Whether the thread is in one.
     pub fn in_one(&self) -> bool {
-        self.now.team != NONE && !self.now.guest
+        self.now.team != NONE
     }
 
     /// The thread has ended, wherever it was.
@@ -234,62 +228,6 @@ impl Thread {
         });
     }
 
-    /// Arrives at a barrier of the libc, at context `ctx`, alone or with a team.
-    pub fn come(&mut self, ctx: u32, meeting: Option<&Meeting>) {
-        let now = clock::now();
-        self.undisturbed(|t| {
-            let member = t.teams.in_one();
-            if member {
-                t.arrive(ctx, now);
-            } else {
-                t.look(now);
-                t.teams.arrived = Arrival {
-                    at: now,
-                    ..Arrival::NONE
-                };
-            }
-            if let Some(meeting) = meeting {
-                let own = Member {
-                    thread: t.number,
-                    team: t.teams.now.team,
-                    at: ctx,
-                };
-                meeting.arrive(now, Some(own).filter(|_| member));
-            }
-        });
-    }
-
-    /// Leaves that barrier.
-    pub fn go_on(&mut self, ctx: u32, meeting: Option<&Meeting>) {
-        let came = self.teams.arrived.at;
-        if self.teams.in_one() {
-            self.barrier_leave(meeting.map(Meeting::last));
-        } else {
-            self.undisturbed(|t| t.leave_as_guest(meeting));
-        }
-        self.waited_for_all(ctx, clock::now().saturating_sub(came));
-    }
-
-    /// What was done since the barrier before was with this team, if that came together there too.
-    fn leave_as_guest(&mut self, meeting: Option<&Meeting>) {
-        let came = std::mem::replace(&mut self.teams.arrived, Arrival::NONE).at;
-        let now = clock::now();
-        let met = meeting.and_then(|m| Some((m.met()?.origins()?, m.last())));
-        let Some(([team, at], last)) = met else {
-            self.teams.now = Stretch::NONE;
-            return;
-        };
-        let team = self.contexts.adopt(team, self.number);
-        let at = self.contexts.adopt(at, self.number);
-        if self.teams.now.team == team {
-            self.count_stretch(at, came);
-            std::mem::replace(&mut self.teams.arrived, Arrival::NONE).wait_until(last);
-        }
-        self.skip(now);
-        self.begin_stretch(team, at, now);
-        self.teams.now.guest = team != NONE;
-    }
-
     /// Leaves the team at its end, and goes on in `outer`, whose time was that of this one meanwhile.
     pub fn leave_team(&mut self, outer: Stretch) -> Arrival {
         let now = clock::now();
@@ -374,7 +312,6 @@ impl Thread {
             spent: self.teams.spent,
             locked: self.teams.locked,
             switch: State::now(),
-            guest: false,
         };
     }
 
@@ -389,11 +326,6 @@ impl Thread {
     /// Ends the stretch in progress at `to`, and counts it.
     fn arrive(&mut self, to: u32, now: u64) {
         self.look(now);
-        self.count_stretch(to, now);
-    }
-
-    /// The same where what was spent until `now` is known.
-    fn count_stretch(&mut self, to: u32, now: u64) {
         let Stretch {
             team,
             from,
@@ -401,7 +333,6 @@ impl Thread {
             spent,
             locked,
             switch,
-            guest: _,
         } = self.teams.now;
         let row = std::ptr::null_mut();
         self.teams.arrived = Arrival { row, at: now };

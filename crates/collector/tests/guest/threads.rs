@@ -2,7 +2,7 @@
 
 use crate::case::{alone, cases};
 use crate::counts::said;
-use headwater_model::run::{CtxId, Run, TeamWork, ThreadInfo, WaitKind};
+use headwater_model::run::{CtxId, Run, ThreadInfo, WaitKind};
 
 /// Whether `ctx` is `above` or was called from there.
 fn is_below(run: &Run, ctx: CtxId, above: CtxId) -> bool {
@@ -111,42 +111,6 @@ fn waits_for_memory_are_seen_by_samples() {
             assert!(is_below(&run, wait.ctx, thread.made_by), "{wait:?}");
             assert!(wait.wait_ns <= thread.wall_ns && wait.count > 0, "{wait:?}");
         }
-    }
-}
-
-#[test]
-fn who_comes_to_a_teams_barriers_is_its_guest() {
-    let _alone = alone();
-    for case in cases("guests.c") {
-        let out = case.unchanged("", &[]);
-        assert!(out.status.success(), "{}", case.library);
-        let run = case.recorded();
-        let own = |thread: u16| {
-            let rows = run.teams.iter();
-            let met = rows.filter(move |t| (t.rank, t.thread) == (0, thread) && t.from != t.team);
-            met.filter(|t| t.to != t.team)
-        };
-        let workers = made(&run);
-        assert_eq!(workers.len(), 2, "{:?}", run.threads);
-        // Between the two barriers, three times; and from the second one to the first one again, in which the first
-        // thread computes too, and calls MPI.
-        for (count, cpu) in [(3, 3 * 30_000_000), (2, 2 * 20_000_000)] {
-            let stretch = own(0).find(|t| t.count == count);
-            let stretch = stretch.unwrap_or_else(|| panic!("no guest: {:?}", run.teams));
-            assert!(stretch.cpu_ns >= cpu, "{stretch:?}");
-            for worker in &workers {
-                let ends = |t: &&TeamWork| {
-                    (t.team, t.from, t.to) == (stretch.team, stretch.from, stretch.to)
-                };
-                let beside = own(worker.thread).find(ends).expect("a worker's stretch");
-                assert_eq!(beside.count, count);
-                assert!(
-                    beside.cpu_ns < stretch.cpu_ns && beside.wait_ns > 0,
-                    "{beside:?}"
-                );
-            }
-        }
-        assert_eq!(own(0).count(), 2, "{:?}", run.teams);
     }
 }
 
