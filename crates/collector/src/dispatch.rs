@@ -255,31 +255,31 @@ fn record(
 /// `MPI_Init` and its Fortran and threaded twins: recording begins when it has returned.
 fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
     undo_weak_references();
-    let began = sessions::join_world();
-    if began {
+    // A Fortran `mpi_init` may come by here twice, through its C twin.
+    let call = if sessions::joining_world() {
         sessions::wake();
-    }
-    let call = if began {
         thread::enter(thread::current(), from, id)
     } else {
         None
     };
     // SAFETY: the library's own function for these arguments.
     let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
-    if began {
+    // Another thread may have opened the first session meanwhile, or closed the last one.
+    let _turn = sessions::turn();
+    if sessions::join_world() {
+        sessions::wake();
         // There are other ranks to merge with now.
         begin_or_not(|| {
             if let Some(library) = abi::library() {
                 tree::grow(library);
-                finalize::agree_to_merge(call.is_some());
+                finalize::agree_to_merge(process::RECORDING.load(Ordering::Acquire));
             }
         });
-        if let Some((t, call)) = call {
-            thread::leave(t, call, &finalize::PARAMS, false);
-        }
     } else if !BEGUN.swap(true, Ordering::AcqRel) {
-        // A Fortran `mpi_init` may come by here twice, through its C twin.
         begin_or_not(|| begin(&threads));
+    }
+    if let Some((t, call)) = call {
+        thread::leave(t, call, &finalize::PARAMS, false);
     }
     result
 }
@@ -289,6 +289,10 @@ fn first_session(real: usize, args: &Args) -> i32 {
     undo_weak_references();
     // SAFETY: the library's own function for these arguments.
     let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
+    let _turn = sessions::turn();
+    if result == 0 {
+        sessions::opened(args);
+    }
     if result == 0 && !BEGUN.swap(true, Ordering::AcqRel) {
         begin_or_not(|| begin_with_session(args, &threads));
         if !sessions::began() {
@@ -425,12 +429,15 @@ fn finalize_recording(id: u16, from: Caller) {
 
 /// The last session is about to be closed, and there is no world: the last computation ends.
 fn last_session(id: u16, from: Caller) {
-    if !process::RECORDING.load(Ordering::Acquire) {
+    let goes_on = process::RECORDING.load(Ordering::Acquire);
+    if !process::to_be_ended() {
         return;
     }
     if let Some((t, call)) = thread::enter(thread::current(), from, id) {
         thread::leave(t, call, &finalize::PARAMS, false);
     }
     let _ = std::panic::catch_unwind(process::end);
-    sessions::rest();
+    if goes_on {
+        sessions::rest();
+    }
 }

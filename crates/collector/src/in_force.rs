@@ -12,6 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Bytes of memory without which nobody looks at what libraries there are.
 const ROOM_TO_LOOK: usize = 2 << 20;
 
+/// Times to look, where others take libraries out at every one: the tables in force stay then.
+const MOST_LOOKS: usize = 4;
+
 static TABLES: AtomicPtr<Tables> = AtomicPtr::new(std::ptr::null_mut());
 
 /// What is known of them beside. Locked for moments only, and never while the loader is asked for something.
@@ -76,16 +79,24 @@ fn made() -> Option<(*mut Tables, u64)> {
 
 /// Notes libraries that were opened since the last look; unwinding into them works from now on.
 pub fn look_at_modules() {
-    // The old tables stay: a handler may be using them.
-    let Some((tables, removals)) = made() else {
-        return;
-    };
-    let mut state = state();
-    state.removals = removals;
-    if state.inside == 0 {
-        TABLES.store(tables, Ordering::Release);
-    } else {
-        state.away = tables;
+    for _ in 0..MOST_LOOKS {
+        let changes = state().changes;
+        // The old tables stay: a handler may be using them.
+        let Some((tables, removals)) = made() else {
+            return;
+        };
+        let mut state = state();
+        if state.inside > 0 {
+            // Who is done last looks whether libraries have gone since.
+            (state.away, state.removals) = (tables, removals);
+            return;
+        }
+        // Otherwise a library may have gone that the tables point into.
+        if state.changes == changes + 1 {
+            state.removals = removals;
+            TABLES.store(tables, Ordering::Release);
+            return;
+        }
     }
 }
 

@@ -249,6 +249,7 @@ impl<'a> Decoder<'a> {
                 // Another thread's file may have the same handle as soon as this one is closed.
                 if self.function.class == Class::FileClose {
                     comms::forget(out.comm_handle);
+                    out.comm = None;
                 }
             }
             Class::File => {
@@ -532,7 +533,10 @@ impl<'a> Decoder<'a> {
         let world = before.comm.is_some_and(|c| {
             c.size == crate::process::SIZE.load(std::sync::atomic::Ordering::Relaxed)
         });
-        if world && self.function.is_collective() && self.function.mode == Mode::Blocking {
+        // Files give errors back, by default, and then on some ranks alone, which must not fall out of step.
+        let file = matches!(self.function.class, Class::FileOpen | Class::FileAll);
+        let counts = self.function.is_collective() && !file && self.function.mode == Mode::Blocking;
+        if world && counts {
             crate::thread::world_collective(t);
         }
     }

@@ -284,13 +284,13 @@ unsafe extern "C" fn handler(
             if pause::is_on() {
                 t.sampler.next_period();
             }
-            if t.openmp.idle() {
+            if !process::RECORDING.load(Ordering::Relaxed) {
+                // It may go on, with another session: that time is not the first sample's then.
+                t.forget_since_last_sample();
+            } else if t.openmp.idle() {
                 // What the runtime does while it has no work for the thread is not the next work's.
                 t.since_last_sample();
-            } else if !t.in_mpi.load(Ordering::Relaxed)
-                && process::RECORDING.load(Ordering::Relaxed)
-                && t.may_be_sampled()
-            {
+            } else if !t.in_mpi.load(Ordering::Relaxed) && t.may_be_sampled() {
                 // Whatever wrapped function runs meanwhile is none of the program's.
                 t.in_mpi.store(true, Ordering::Relaxed);
                 compiler_fence(Ordering::SeqCst);

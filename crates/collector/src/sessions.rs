@@ -11,9 +11,11 @@
 use crate::abi::{self, Library};
 use crate::args::Args;
 use crate::process;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Held by who begins to record, or joins the world: a session and `MPI_Init` may come at once.
+static TURN: Mutex<()> = Mutex::new(());
 /// Sessions that are open.
 static OPEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 /// Whether there is a world, by `MPI_Init`.
@@ -30,7 +32,18 @@ const CLOSED: u8 = 0;
 /// What launchers tell processes that others have started.
 const STARTED_BY_OTHERS: [&str; 2] = ["OMPI_PARENT_PORT", "PMI_SPAWNED"];
 
-/// There is a world from now on; gives whether recording has begun before, with a session.
+/// Keeps other threads from beginning to record as long as it lives; not held while the library begins.
+pub fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `MPI_Init` is entered, for the first time; gives whether recording has begun before, with a session.
+pub fn joining_world() -> bool {
+    static JOINS: AtomicBool = AtomicBool::new(false);
+    !JOINS.swap(true, Ordering::AcqRel) && began()
+}
+
+/// `MPI_Init` is over, so there is a world; for the first time gives whether recording has begun before, with a session.
 pub fn join_world() -> bool {
     let first = !WORLD.swap(true, Ordering::AcqRel);
     first && began()
@@ -120,10 +133,11 @@ pub fn everybody(library: &Library) -> Option<u64> {
             of(library.world, &mut group)
         } else {
             let [real] = abi::all(["MPI_Group_from_session_pset"])?;
-            let session = *OPEN.lock().ok()?.last()?;
             type Of = unsafe extern "C" fn(u64, *const libc::c_char, *mut u64) -> i32;
             let of: Of = std::mem::transmute(real);
-            of(session, c"mpi://WORLD".as_ptr(), &mut group)
+            // Kept from being closed meanwhile.
+            let open = OPEN.lock().ok()?;
+            of(*open.last()?, c"mpi://WORLD".as_ptr(), &mut group)
         }
     };
     (result == 0).then_some(abi::narrow(group))

@@ -5,6 +5,7 @@
 //! would end the program with a bus error.
 
 use crate::descriptors;
+use crate::memory;
 use crate::table::Table;
 use crate::uncancelled;
 use headwater_format::spool::layout::{
@@ -18,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 /// Bytes that the file grows by for each table are rounded to this.
 const PAGE: u64 = 4096;
+/// Bytes of memory that more room for what is recorded leaves to the program, or there is none.
+const LEFT: usize = 1 << 20;
 
 /// Bytes of a table that have room on the disk from the start.
 pub const FIRST_BYTES: u64 = 1 << 16;
@@ -142,6 +145,9 @@ impl Spool {
         let bytes = bytes.next_multiple_of(PAGE);
         let ready = ready.next_multiple_of(PAGE).min(bytes);
         let offset = self.length;
+        if !memory::room(bytes as usize + LEFT) {
+            return None;
+        }
         self.file.reserve(offset, ready)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh mapping at an address that the kernel chooses.

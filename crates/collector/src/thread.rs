@@ -265,6 +265,11 @@ impl Thread {
         now.0.saturating_sub(last.0).saturating_sub(in_mpi).max(1)
     }
 
+    /// What was computed until now is no sample's: nothing is recorded. Touches no table.
+    pub fn forget_since_last_sample(&mut self) {
+        self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
+    }
+
     /// Whether a stack pointer is in the stack that the system gave this thread.
     pub fn stands_on(&self, stack_pointer: u64) -> bool {
         self.stack.holds(stack_pointer)
