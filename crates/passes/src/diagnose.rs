@@ -10,9 +10,9 @@ use crate::teams::Teams;
 use crate::teller::Teller;
 use crate::times::Times;
 use crate::{
-    allocator, chain, communication, cores, counted, efficiency, files, imbalance, lock_contention,
-    moving, outside, placement, preempt, segments, serial, thread_imbalance, threads, unnamed,
-    words, work, workers,
+    allocator, chain, communication, counted, efficiency, imbalance, lock_contention, moving,
+    outside, placement, preempt, segments, serial, thread_imbalance, threads, unnamed, words, work,
+    workers,
 };
 use headwater_graph::{Pag, Structures, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, SCHEMA, Scaling};
@@ -134,8 +134,7 @@ pub fn diagnose(
     let unnamed = unnamed::main(&runs, &structures);
     let recorded = threads::recorded(&runs);
     for run in &mut runs {
-        files::as_work(run);
-        cores::set_aside(run, &structures);
+        recorded::prepare(run, &structures);
     }
     let pag = Pag::build(&mut runs, structures);
     let scales: Vec<Scale<'_>> = runs

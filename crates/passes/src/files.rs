@@ -8,14 +8,24 @@
 use headwater_model::run::{Run, Sample, Segment};
 use headwater_mpi_abi::{self as abi, Class, Mode};
 
-/// Makes calls that concern files work of their ranks.
-pub fn as_work(run: &mut Run) {
-    let own: Vec<bool> = (run.functions.iter())
+/// By number of a function whether it is such a call.
+fn own(run: &Run) -> Vec<bool> {
+    (run.functions.iter())
         .map(|name| {
             let function = abi::by_name(name);
             function.is_some_and(|f| f.class == Class::File && f.mode == Mode::Blocking)
         })
-        .collect();
+        .collect()
+}
+
+/// Whether there are such calls.
+pub fn are_there(run: &Run) -> bool {
+    own(run).contains(&true)
+}
+
+/// Makes calls that concern files work of their ranks.
+pub fn as_work(run: &mut Run) {
+    let own = own(run);
     let is_own = |func: u16| own.get(func as usize).copied().unwrap_or(false);
     if !own.contains(&true) {
         return;

@@ -296,7 +296,7 @@ pub fn paused_alike(scales: &[Scale<'_>]) -> bool {
 
 /// CPU time that a sample stands for, seconds: the period that was asked for or more, as the rate falls in
 /// a long run, and a timer that fires at ticks of the kernel gives fewer than it should.
-fn period(run: &Run, view: &RunView) -> f64 {
+pub(crate) fn period(run: &Run, view: &RunView) -> f64 {
     let asked = 1.0 / run.header.sampling_hz.max(1.0);
     asked.max(view.sampled_every)
 }

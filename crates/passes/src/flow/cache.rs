@@ -109,8 +109,9 @@ fn hash_work(work: &Work, hasher: &mut DefaultHasher) -> bool {
     match work {
         Work::Input { name, .. } => (0u8, name).hash(hasher),
         Work::Pass { pass, parameters } => {
-            (1u8, &pass.name).hash(hasher);
-            // Two functions of one name are two passes.
+            // Two passes of one name are two, though the second's function may be where the first's was; and a
+            // function can be put in the place of another.
+            (1u8, &pass.name, pass.number).hash(hasher);
             (std::sync::Arc::as_ptr(&pass.function) as *const () as usize).hash(hasher);
             of_parameters(parameters, hasher);
             return pass.cached;

@@ -218,7 +218,7 @@ fn check_parameters(pass: &Pass, given: &Parameters) -> Result<(), FlowError> {
             ));
         };
         let same = std::mem::discriminant(value) == std::mem::discriminant(&declared.default);
-        let finite = !matches!(value, Parameter::Number(x) if x.is_nan());
+        let finite = !matches!(value, Parameter::Number(x) if !x.is_finite());
         if !same || !finite {
             return Err(FlowError::WrongParameter(
                 pass.name.to_string(),

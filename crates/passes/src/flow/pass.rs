@@ -7,6 +7,7 @@ use headwater_model::report::Section;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An argument of a pass.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +59,12 @@ pub struct Pass {
     pub cached: bool,
     /// Does it.
     pub function: Arc<Function>,
+    /// Tells it from all passes that were made before, so that none gets the results of another of its name.
+    pub(super) number: u64,
 }
+
+/// Passes that were made.
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 impl fmt::Debug for Pass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,6 +88,7 @@ impl Pass {
             outputs: Vec::new(),
             cached: true,
             function: Arc::new(function),
+            number: MADE.fetch_add(1, Ordering::Relaxed),
         }
     }
 
@@ -159,6 +166,30 @@ impl Call<'_> {
             Some(Value::Set(set)) => Ok(set),
             _ => self.wrong(i, "set"),
         }
+    }
+
+    /// Argument `i` as a set of vertices, for passes that look at no edges.
+    ///
+    /// # Errors
+    /// If it is no set, or has edges and no vertices.
+    pub fn vertices(&self, i: usize) -> Result<&Set, PassError> {
+        let set = self.set(i)?;
+        if set.vertices().is_empty() && !set.edges().is_empty() {
+            return self.wrong(i, "set of vertices: it has edges alone");
+        }
+        Ok(set)
+    }
+
+    /// Argument `i` as a set of edges, for passes that look at no vertices.
+    ///
+    /// # Errors
+    /// If it is no set, or has vertices and no edges.
+    pub fn edges(&self, i: usize) -> Result<&Set, PassError> {
+        let set = self.set(i)?;
+        if set.edges().is_empty() && !set.vertices().is_empty() {
+            return self.wrong(i, "set of edges: it has vertices alone");
+        }
+        Ok(set)
     }
 
     /// Argument `i` as a run.

@@ -1,7 +1,7 @@
 //! Iterative causal analysis (PerFlow, Figure 11): places in which ranks differ, then again and again what of them
 //! is behind others, until that no longer changes.
 
-use super::{Paradigm, Takes, begin, table, what_is_missing};
+use super::{Paradigm, Takes, begin_computing, table, what_is_missing};
 use crate::flow::{Flow, FlowError, Kind, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
@@ -19,7 +19,7 @@ const LEAST: f64 = 0.005;
 const MOST: usize = 200;
 
 fn build(runs: usize) -> Result<Flow, FlowError> {
-    let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
+    let (mut flow, runs) = begin_computing(PARADIGM.name, runs.min(1))?;
     let all = flow.pass("parallel", runs, Parameters::none())?;
     // Calls that start and end MPI are outside of the run time.
     let ours = "not (class == 'start-or-end')";

@@ -27,7 +27,7 @@ fn build(runs: usize) -> Result<Flow, FlowError> {
         table(
             "hotspots",
             "Communication calls that take longest",
-            "Seconds of all ranks together; waiting and transfer are means over ranks.",
+            "Seconds, calls and bytes of all ranks together. The reason is the largest part of what late ranks take longer, or of the mean time where ranks are alike.",
             &["name", "debug-info", "time", "comm-info", "reason"],
         ),
     )?;

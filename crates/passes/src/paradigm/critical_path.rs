@@ -1,7 +1,7 @@
 //! The critical path: which places the run time is made of, and how much evening their work out could gain
 //! (Böhme et al. 2012; Schmitt et al. 2017).
 
-use super::{Paradigm, Takes, begin, table, what_is_missing};
+use super::{Paradigm, Takes, begin_computing, table, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
@@ -13,7 +13,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 };
 
 fn build(runs: usize) -> Result<Flow, FlowError> {
-    let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
+    let (mut flow, runs) = begin_computing(PARADIGM.name, runs.min(1))?;
     let path = flow.pass("critical-path", runs, Parameters::none())?;
     let told = flow.pass(
         "table",

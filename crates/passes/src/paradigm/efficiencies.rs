@@ -1,6 +1,6 @@
 //! The POP project's efficiencies, of one run or over scales.
 
-use super::{Paradigm, Takes, begin, what_is_missing};
+use super::{Paradigm, Takes, begin_computing, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
@@ -12,7 +12,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 };
 
 fn build(runs: usize) -> Result<Flow, FlowError> {
-    let (mut flow, runs) = begin(PARADIGM.name, runs.max(1));
+    let (mut flow, runs) = begin_computing(PARADIGM.name, runs.max(1))?;
     let told = flow.pass("efficiencies", runs, Parameters::none())?;
     flow.output("efficiencies", told);
     Ok(flow)

@@ -156,6 +156,14 @@ fn begin(name: &str, n: usize) -> (Flow, Vec<crate::flow::NodeId>) {
     (flow, runs)
 }
 
+/// A flow with an input for each of `n` runs, and these with calls that concern files as work.
+fn begin_computing(name: &str, n: usize) -> Result<(Flow, Vec<crate::flow::NodeId>), FlowError> {
+    let (mut flow, runs) = begin(name, n);
+    let of_run = |run: &crate::flow::NodeId| flow.pass("computing", [*run], Parameters::none());
+    let runs = runs.iter().map(of_run).collect::<Result<_, _>>()?;
+    Ok((flow, runs))
+}
+
 /// Parameters of a table: its name, title, note and columns.
 fn table(name: &str, title: &str, note: &str, attributes: &[&str]) -> Parameters {
     let attributes = attributes.iter().map(|a| (*a).to_string()).collect();

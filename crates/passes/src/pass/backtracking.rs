@@ -10,7 +10,7 @@ use crate::set::Set;
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
     let walk = |call: &Call<'_>| -> Result<Vec<_>, PassError> {
-        let found = backtracking(call.set(0)?, call.number("least"))?;
+        let found = backtracking(call.vertices(0)?, call.number("least"))?;
         Ok(vec![found.into()])
     };
     vec![

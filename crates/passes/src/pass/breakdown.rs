@@ -24,7 +24,7 @@ pub(super) fn passes() -> Vec<Pass> {
         Pass::new(
             "breakdown",
             "Why some ranks are longer in communication calls than others: load before the call, waiting, calls, message size, transfer.",
-            |call| Ok(vec![breakdown(call.set(0)?)?.into()]),
+            |call| Ok(vec![breakdown(call.vertices(0)?)?.into()]),
         )
         .takes("V", Kind::TOP_DOWN)
         .gives(Gives::AsArgument(0)),

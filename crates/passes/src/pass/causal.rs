@@ -18,7 +18,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "causal",
             "Vertices of the set that are behind others of it, with the edges that lead there; those that nothing leads to or from stay.",
             |call| {
-                let (set, least) = (call.set(0)?, call.number("least"));
+                let (set, least) = (call.vertices(0)?, call.number("least"));
                 Ok(vec![causal(set, least)?.into()])
             },
         )

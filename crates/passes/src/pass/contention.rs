@@ -10,15 +10,17 @@
 //!
 //! A pattern of the user's own is a flow of edges written as `a>b b>c`, each letter a vertex; a word after a colon
 //! is the kind or type that the edge must have (`a>b:mutex b>c:inter-thread`), and without one it is any along
-//! which somebody waited between ranks or threads.
+//! which somebody waited between ranks or threads, but no collective's: all wait for its last rank, whatever it
+//! is late by, and that is no resource.
 
 use super::causal::between;
 use crate::algorithm::{Found, Pattern, PatternEdge, subgraph_matching};
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
-use headwater_graph::view::{Cell, View};
+use headwater_graph::view::{Cell, EdgeKind, View};
 use headwater_model::report::{Item, Section, Unit};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// Patterns by name.
@@ -36,16 +38,23 @@ pub(super) fn passes() -> Vec<Pass> {
             "contention",
             "Where vertices around those of the set wait for one resource: the vertices and edges of all patterns found.",
             |call| {
-                let set = call.set(0)?;
+                let set = call.vertices(0)?;
                 let (patterns, least) = (call.list("patterns"), call.number("least"));
                 let mut out = set.with_elements(Vec::new(), Vec::new());
                 for pattern in patterns {
                     call.go_on()?;
-                    let found = contention(set, pattern, least, call.count("most"))?;
+                    let most = call.count("most");
+                    let found = contention(set, pattern, least, most)?;
+                    let whole = found.len() < most;
                     let (mut vertices, mut edges) = (Vec::new(), Vec::new());
                     for place in found {
                         vertices.extend(place.vertices);
                         edges.extend(place.edges);
+                    }
+                    if !whole {
+                        // What was found first is of the first ranks; the others wait at the same places.
+                        edges.extend(alike(set.view(), &edges, least));
+                        vertices.extend(ends(set.view(), &edges));
                     }
                     out = out.union(&Set::new(set.view().clone(), vertices, edges))?;
                 }
@@ -59,12 +68,16 @@ pub(super) fn passes() -> Vec<Pass> {
             "patterns by name (convoy, mutual, chain, fan-in) or edges as a>b b>c:mutex",
         )
         .with("least", 1e-4, "waiting that counts on an edge, as a share of the run time")
-        .with("most", 10_000.0, "places of a pattern at the most")
+        .with(
+            "most",
+            10_000.0,
+            "places of a pattern at the most; where there are more, all waiting between what was found there is taken",
+        )
         .gives(Gives::AsArgument(0)),
         Pass::new(
             "contended",
             "Edges that are waited on, by the places that wait and hold: how many ranks and threads, how long.",
-            |call| Ok(vec![contended(call.set(0)?).into()]),
+            |call| Ok(vec![contended(call.edges(0)?).into()]),
         )
         .takes("E", Kind::PARALLEL)
         .gives(Gives::Kind(Kind::Section)),
@@ -184,6 +197,33 @@ fn read(text: &str) -> Result<(usize, Vec<Drawn>), PassError> {
     Ok((names.len(), edges))
 }
 
+/// Both ends of edges.
+fn ends(view: &View, edges: &[u32]) -> Vec<u32> {
+    let all = edges.iter().map(|e| *e as usize);
+    all.flat_map(|e| [view.graph.sources()[e], view.graph.targets()[e]])
+        .collect()
+}
+
+/// Edges that were waited on and are of the kind of some of `edges`, between vertices of the same places.
+fn alike(view: &View, edges: &[u32], least: f64) -> Vec<u32> {
+    let kinds = view.edges.get("kind");
+    let places = view.vertices.get("vertex");
+    let place = |v: u32| {
+        let known = places.and_then(|p| p.number(v as usize));
+        known.map_or(u64::from(v), |p| p as u64)
+    };
+    let key = |e: u32| {
+        let i = e as usize;
+        let (src, dst) = (view.graph.sources()[i], view.graph.targets()[i]);
+        (kinds.and_then(|k| k.text(i)), place(src), place(dst))
+    };
+    let found: FxHashSet<_> = edges.iter().map(|e| key(*e)).collect();
+    let waited = waited(view, least);
+    let all = (0..view.graph.edges() as u32).into_par_iter();
+    all.filter(|e| waited[*e as usize] && found.contains(&key(*e)))
+        .collect()
+}
+
 /// Edges between ranks or threads along which somebody waited more than `least` of the run time.
 fn waited(view: &View, least: f64) -> Vec<bool> {
     let least = least * view.header.wall_seconds;
@@ -193,6 +233,14 @@ fn waited(view: &View, least: f64) -> Vec<bool> {
         let long = wait.and_then(|w| w.number(e)).is_some_and(|w| w > least);
         long && between.as_ref().and_then(|b| b(e)) == Some(true)
     };
+    (0..view.graph.edges()).into_par_iter().map(of).collect()
+}
+
+/// Edges from the last rank of a collective to the others.
+fn of_collectives(view: &View) -> Vec<bool> {
+    let kinds = view.edges.get("kind");
+    let word = EdgeKind::Collective.words();
+    let of = |e: usize| kinds.and_then(|k| k.text(e)) == Some(word);
     (0..view.graph.edges()).into_par_iter().map(of).collect()
 }
 
@@ -210,6 +258,7 @@ pub fn contention(
     let (vertices, edges) = read(pattern)?;
     let view = set.view();
     let waited = waited(view, least);
+    let collective = of_collectives(view);
     let word = |name: &str, e: u32| {
         let column = view.edges.get(name);
         column.and_then(|c| c.text(e as usize)).map(str::to_string)
@@ -218,7 +267,7 @@ pub fn contention(
         .iter()
         .map(|drawn| -> Box<dyn Fn(u32) -> bool + Sync + '_> {
             match &drawn.kind {
-                None => Box::new(|e| waited[e as usize]),
+                None => Box::new(|e| waited[e as usize] && !collective[e as usize]),
                 Some(kind) => Box::new(move |e| {
                     ["kind", "type"]
                         .iter()
@@ -268,6 +317,46 @@ mod tests {
             .with("wait", Column::known(vec![1.0, 1.0, 1.0, 0.0]));
         let view = View::made(Table::new(4), src, dst, edges).expect("a graph");
         Set::vertices_of(&Arc::new(view))
+    }
+
+    #[test]
+    fn who_waits_for_the_last_rank_of_a_collective_contends_for_nothing() {
+        let words = |w: [&str; 3]| Column::texts(w.map(Some));
+        let edges = Table::new(3)
+            .with("type", words(["inter-process"; 3]))
+            .with("kind", words(["collective"; 3]))
+            .with("wait", Column::known(vec![1.0; 3]));
+        let view = View::made(Table::new(4), vec![3; 3], vec![0, 1, 2], edges).expect("a graph");
+        let set = Set::vertices_of(&Arc::new(view));
+        let found = |pattern| contention(&set, pattern, 0.0, 100).expect("reads").len();
+        assert_eq!(found("convoy"), 0);
+        assert_eq!(found("a>b:collective a>c:collective"), 6);
+    }
+
+    #[test]
+    fn at_the_limit_all_waiting_at_the_places_found_is_taken() {
+        let pass = crate::pass::by_name("contention").expect("a pass");
+        let edges_of = |most: f64| {
+            // On each of two ranks a thread lets two others go on, at the same places.
+            let words = |w: &str| Column::texts([Some(w); 4]);
+            let edges = Table::new(4)
+                .with("type", words("inter-thread"))
+                .with("kind", words("mutex"))
+                .with("wait", Column::known(vec![1.0; 4]));
+            let vertices =
+                Table::new(6).with("vertex", Column::known(vec![0.0, 1.0, 2.0, 0.0, 1.0, 2.0]));
+            let (src, dst) = (vec![0, 0, 3, 3], vec![1, 2, 4, 5]);
+            let view = View::made(vertices, src, dst, edges).expect("a graph");
+            let call = crate::flow::Call {
+                pass,
+                inputs: &[Set::vertices_of(&Arc::new(view)).into()],
+                parameters: &crate::flow::with("most", most),
+                interrupted: &|| false,
+            };
+            let made = (pass.function)(&call).expect("finds");
+            made[0].set().expect("a set").edges().len()
+        };
+        assert_eq!((edges_of(100.0), edges_of(1.0)), (4, 4));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn passes() -> Vec<Pass> {
                         return Err(PassError::Argument("per".to_string(), what));
                     }
                 };
-                Ok(vec![differential(call.set(0)?, call.set(1)?, scale)?.into()])
+                Ok(vec![differential(call.vertices(0)?, call.vertices(1)?, scale)?.into()])
             },
         )
         .takes("V1", Kind::TOP_DOWN)
@@ -182,6 +182,8 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
         })
         .collect();
     let mut view = View::clone(b);
+    // Rows over ranks would be those of the second run, beside figures that are changes.
+    view.rows.clear();
     for (name, [change, old, new]) in metrics.iter().zip(made) {
         view.vertices.set(name, change);
         view.vertices.set(&format!("before_{name}"), old);

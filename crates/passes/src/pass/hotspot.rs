@@ -11,7 +11,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "The vertices with the most of a metric, the largest first.",
             |call| {
                 let (metric, n) = (call.text("metric"), call.count("n"));
-                Ok(vec![hotspot(call.set(0)?, metric, n)?.into()])
+                Ok(vec![hotspot(call.vertices(0)?, metric, n)?.into()])
             },
         )
         .takes("V", Kind::SET)

@@ -8,7 +8,7 @@
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use crate::stats::{stands_out, two_groups};
-use headwater_graph::view::ViewKind;
+use headwater_graph::view::{Cell, ViewKind};
 use headwater_model::rank::RankSet;
 use rayon::prelude::*;
 
@@ -21,7 +21,7 @@ pub(super) fn passes() -> Vec<Pass> {
             |call| {
                 let least = call.number("least");
                 let threshold = call.number("threshold");
-                let found = imbalance(call.set(0)?, call.text("metric"), threshold, least)?;
+                let found = imbalance(call.vertices(0)?, call.text("metric"), threshold, least)?;
                 Ok(vec![found.into()])
             },
         )
@@ -47,14 +47,19 @@ struct Uneven {
 
 /// Seconds that the scatter of sampling gives one rank's time.
 fn noise(set: &Set, metric: &str, vertex: u32, values: &[f64]) -> f64 {
-    let hz = set.view().header.sampling_hz;
+    // The rate falls in long runs; a set that was made has what was asked for, if anything.
+    let sampling = set.view().table("sampling");
+    let every = match sampling.map(|t| t.cell("sampled_every", 0)) {
+        Some(Cell::Number(seconds)) => seconds,
+        _ => set.view().header.sampling_hz.recip(),
+    };
     let exact = set.view().vertices.cell("class", vertex as usize);
     let sampled = matches!(metric, "time" | "busy" | "workers" | "runq");
     // Calls are timed at both ends.
-    if hz <= 0.0 || !sampled || !matches!(exact, headwater_graph::view::Cell::Missing) {
+    if !every.is_finite() || every <= 0.0 || !sampled || !matches!(exact, Cell::Missing) {
         return 0.0;
     }
-    (values.iter().copied().fold(0.0, f64::max) / hz).sqrt()
+    (values.iter().copied().fold(0.0, f64::max) * every).sqrt()
 }
 
 fn uneven(values: &[f64], threshold: f64, least: f64, noise: f64) -> Option<Uneven> {
@@ -88,10 +93,12 @@ pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<
     set.column(metric)?;
     let Some(rows) = view.rows.get(metric) else {
         let known: Vec<&str> = view.rows.keys().map(String::as_str).collect();
-        let what = format!(
-            "{metric} is not known by rank; known are {}",
-            known.join(", ")
-        );
+        let known = if known.is_empty() {
+            "nothing is".to_string()
+        } else {
+            format!("known are {}", known.join(", "))
+        };
+        let what = format!("{metric} is not known by rank; {known}");
         return Err(PassError::Argument("metric".to_string(), what));
     };
     let ranks = view.header.ranks;
@@ -150,4 +157,30 @@ fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, 
     }
     let set = Set::of(set.view(), vertices, Vec::new());
     Ok(set.with_metric("excess", &excess)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_graph::view::{Column, Table, View};
+    use std::sync::Arc;
+
+    #[test]
+    fn noise_is_that_of_the_samples_that_came() {
+        let mut view = View::made(Table::new(1), vec![], vec![], Table::new(0)).expect("a graph");
+        let noise = |view: &View| {
+            noise(
+                &Set::vertices_of(&Arc::new(view.clone())),
+                "time",
+                0,
+                &[1.0],
+            )
+        };
+        assert_eq!(noise(&view), 0.0, "nothing was sampled");
+        Arc::make_mut(&mut view.header).sampling_hz = 100.0;
+        assert!((noise(&view) - 0.1).abs() < 1e-12);
+        let every = Table::new(1).with("sampled_every", Column::known(vec![0.04]));
+        view.tables.insert("sampling", Arc::new(every));
+        assert!((noise(&view) - 0.2).abs() < 1e-12);
+    }
 }

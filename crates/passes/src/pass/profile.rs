@@ -44,7 +44,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ];
     let own = tables.into_iter().map(|(name, about, make)| {
         let of_set = move |call: &Call<'_>| -> Result<Vec<Value>, PassError> {
-            Ok(vec![make(&Profile::new(call.set(0)?)?).into()])
+            Ok(vec![make(&Profile::new(call.vertices(0)?)?).into()])
         };
         Pass::new(name, about, of_set)
             .takes("V", Kind::TOP_DOWN)
@@ -53,12 +53,23 @@ pub(super) fn passes() -> Vec<Pass> {
     let tasks = Pass::new(
         "time-by-task",
         "Run time and time in MPI of each rank.",
-        |call| Ok(vec![tasks(call.run(0)?.top_down().table("ranks")).into()]),
+        |call| {
+            let run = call.run(0)?;
+            let mut section = tasks(run.top_down().table("ranks"));
+            let others = run.run().calls.iter().any(|c| c.thread > 0);
+            if let Some(note) = section.note.as_mut().filter(|_| others) {
+                note.push_str(THREADS);
+            }
+            Ok(vec![section.into()])
+        },
     )
     .takes("run", Kind::Run)
     .gives(Gives::Kind(Kind::Section));
     std::iter::once(tasks).chain(own).collect()
 }
+
+/// What is told where threads besides a rank's first one called MPI.
+const THREADS: &str = " Threads besides the first called MPI: their time in it is counted too, so that a task can have more of it than app time.";
 
 /// What one rank did at one site, or all of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -287,6 +298,10 @@ fn time(profile: &Profile) -> Section {
     section
 }
 
+/// What is not in the tables of what was sent.
+const EMPTY: &str =
+    "Calls that sent empty messages count, but sites that sent nothing else are left out.";
+
 fn sent(profile: &Profile) -> Section {
     let columns = [
         ("call", "call", Unit::None),
@@ -297,6 +312,7 @@ fn sent(profile: &Profile) -> Section {
         ("sent_share", "sent", Unit::Share),
     ];
     let mut section = Section::new("sent_by_site", "Aggregate sent message size", &columns);
+    section.note = Some(EMPTY.into());
     let all: f64 = profile.sites.iter().map(|s| s.all.sent).sum();
     for (id, site) in profile.by(|s| s.all.sent) {
         if site.all.sent > 0.0 {
@@ -376,9 +392,9 @@ fn sent_by_rank(profile: &Profile) -> Section {
     ];
     let title = "Call site message sent statistics";
     let mut section = Section::new("sent_by_site_and_rank", title, &columns);
-    section.note = Some(
-        "Sizes are recorded by powers of two: no message of the site is larger or smaller than what stands there.".into(),
-    );
+    section.note = Some(format!(
+        "Sizes are recorded by powers of two: no message of the site that has bytes is larger or smaller than what stands there. {EMPTY}"
+    ));
     for (id, site) in profile.by(|s| s.all.sent) {
         for (rank, sum) in &site.by_rank {
             let Some((least, most)) = sum.classes else {

@@ -2,12 +2,19 @@
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
-use headwater_graph::view::ViewKind;
+use headwater_graph::view::{View, ViewKind};
 use rustc_hash::FxHashMap;
 
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
     vec![
+        Pass::new(
+            "computing",
+            "The run with calls that concern files as work of their ranks, for questions about computation.",
+            |call| Ok(vec![call.run(0)?.computing().into()]),
+        )
+        .takes("run", Kind::Run)
+        .gives(Gives::Kind(Kind::Run)),
         Pass::new("vertices", "All vertices of the top-down view.", |call| {
             Ok(vec![Set::vertices_of(call.run(0)?.top_down()).into()])
         })
@@ -28,7 +35,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "The same places on every rank and thread: vertices of the run's parallel view.",
             |call| {
                 let all = Set::vertices_of(call.run(1)?.parallel());
-                Ok(vec![on_ranks(call.set(0)?, &all)?.into()])
+                Ok(vec![on_ranks(call.vertices(0)?, &all)?.into()])
             },
         )
         .takes("V", Kind::TOP_DOWN)
@@ -39,7 +46,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "The same places summed up over ranks: vertices of the run's top-down view.",
             |call| {
                 let all = Set::vertices_of(call.run(1)?.top_down());
-                Ok(vec![over_ranks(call.set(0)?, &all)?.into()])
+                Ok(vec![over_ranks(call.vertices(0)?, &all)?.into()])
             },
         )
         .takes("V", Kind::PARALLEL)
@@ -48,29 +55,61 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Which vertex of the top-down view the vertices of a set stand for.
-fn places(set: &Set) -> Result<Vec<u32>, PassError> {
+/// Which vertex of the top-down view the vertices of a set stand for, with these.
+fn places(set: &Set) -> Result<Vec<(u32, u32)>, PassError> {
+    let own = set.vertices().iter().copied();
     if set.view().kind != ViewKind::Parallel {
-        return Ok(set.vertices().to_vec());
+        return Ok(own.map(|v| (v, v)).collect());
     }
-    let all = set.numbers("vertex")?;
-    Ok(all.into_iter().flatten().map(|v| v as u32).collect())
+    let all = set.numbers("vertex")?.into_iter().zip(own);
+    Ok(all
+        .filter_map(|(place, v)| Some((place? as u32, v)))
+        .collect())
 }
 
-/// Vertices of `all`, of a parallel view, that stand for the places of `set`, in its order. The views must be
-/// of runs on one graph.
+/// Checks that vertex `v` of one view is the place that `w` of another is: on one graph it always is.
+fn same_place(a: &View, v: u32, b: &View, w: u32) -> Result<(), PassError> {
+    let alike = |name: &str| a.vertices.cell(name, v as usize) == b.vertices.cell(name, w as usize);
+    let there = (w as usize) < b.graph.vertices();
+    if there && ["name", "type", "first_line"].into_iter().all(alike) {
+        return Ok(());
+    }
+    let what = format!(
+        "its places are not those of run {}: they are of two graphs; give a set of this run, or of one that was joined with it",
+        b.header.name
+    );
+    Err(PassError::Argument("V".to_string(), what))
+}
+
+/// Vertices of `all`, of a parallel view, that stand for the places of `set`, in its order.
+///
+/// # Errors
+/// If the views are not of runs on one graph.
 pub fn on_ranks(set: &Set, all: &Set) -> Result<Set, PassError> {
     let mut of_place: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    for (place, v) in places(all)?.into_iter().zip(all.vertices()) {
-        of_place.entry(place).or_default().push(*v);
+    for (place, v) in places(all)? {
+        of_place.entry(place).or_default().push(v);
     }
-    let own = places(set)?;
-    let found = own.iter().filter_map(|v| of_place.get(v));
-    let vertices = found.flatten().copied().collect();
+    let mut vertices = Vec::new();
+    for (place, v) in places(set)? {
+        let there = of_place.get(&place).map_or(&[][..], Vec::as_slice);
+        if let Some(first) = there.first() {
+            same_place(set.view(), v, all.view(), *first)?;
+        }
+        vertices.extend(there);
+    }
     Ok(Set::new(all.view().clone(), vertices, Vec::new()))
 }
 
 /// Vertices of `all`, of a top-down view, that the vertices of `set` stand for, in its order.
+///
+/// # Errors
+/// If the views are not of runs on one graph.
 pub fn over_ranks(set: &Set, all: &Set) -> Result<Set, PassError> {
-    Ok(Set::new(all.view().clone(), places(set)?, Vec::new()))
+    let own = places(set)?;
+    for &(place, v) in &own {
+        same_place(set.view(), v, all.view(), place)?;
+    }
+    let vertices = own.into_iter().map(|(place, _)| place).collect();
+    Ok(Set::new(all.view().clone(), vertices, Vec::new()))
 }

@@ -6,6 +6,7 @@
 //! | late receiver | a send was there before its receive was posted |
 //! | wait at barrier, wait at n-to-n | until the last rank came to a collective that needs all |
 //! | late broadcast, early reduce, early scan | until the root, the last sender or the lower ranks came |
+//! | wait at window | until another rank opened or ended its access to a window, or gave its lock back |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
 
@@ -20,14 +21,14 @@ use std::collections::BTreeMap;
 pub(super) fn passes() -> Vec<Pass> {
     vec![
         Pass::new("wait-states", "Waiting of the set's edges by its state.", |call| {
-            Ok(vec![by_state(call.set(0)?, &waits(call.set(0)?)?).into()])
+            Ok(vec![by_state(call.edges(0)?, &waits(call.edges(0)?)?).into()])
         })
         .takes("E", Kind::PARALLEL)
         .gives(Gives::Kind(Kind::Section)),
         Pass::new(
             "wait-states-by-call",
             "Waiting of the set's edges by its state, the call that waited and the one that was waited for.",
-            |call| Ok(vec![by_call(call.set(0)?, &waits(call.set(0)?)?).into()]),
+            |call| Ok(vec![by_call(call.edges(0)?, &waits(call.edges(0)?)?).into()]),
         )
         .takes("E", Kind::PARALLEL)
         .gives(Gives::Kind(Kind::Section)),
@@ -47,15 +48,21 @@ fn state(kind: &str, function: &str) -> Option<&'static str> {
     use abi::Class::*;
     let kind = EdgeKind::WORDS.iter().position(|w| *w == kind)?;
     let is = |k: EdgeKind| k as usize == kind;
-    if is(EdgeKind::PointToPoint) {
-        return Some("late sender");
-    }
-    if is(EdgeKind::LateReceiver) {
-        return Some("late receiver");
+    let class = abi::by_name(function).map(|f| f.class);
+    if is(EdgeKind::PointToPoint) || is(EdgeKind::LateReceiver) {
+        // One-sided calls, a fence too, have no sender and no receiver.
+        return Some(match class {
+            Some(
+                Barrier | WinCreate | WinFree | WinPost | WinStart | WinComplete | WinWait
+                | WinLock | WinFlush | WinUnlock,
+            ) => "wait at window",
+            _ if is(EdgeKind::PointToPoint) => "late sender",
+            _ => "late receiver",
+        });
     }
     if is(EdgeKind::Collective) {
         // A nonblocking one is waited for in the call that completes it.
-        return Some(match abi::by_name(function).map(|f| f.class) {
+        return Some(match class {
             Some(Barrier) => "wait at barrier",
             Some(OneToAll) => "late broadcast",
             Some(AllToOne) => "early reduce",
@@ -216,4 +223,25 @@ fn by_call(set: &Set, waits: &[Wait]) -> Section {
         ]);
     }
     section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::state;
+
+    #[test]
+    fn who_waits_for_access_to_a_window_waits_for_no_sender() {
+        let cases = [
+            ("point-to-point", "MPI_Recv", "late sender"),
+            ("late-receiver", "MPI_Send", "late receiver"),
+            ("point-to-point", "MPI_Win_wait", "wait at window"),
+            ("point-to-point", "MPI_Win_fence", "wait at window"),
+            ("collective", "MPI_Win_fence", "wait at barrier"),
+            ("point-to-point", "MPI_Win_start", "wait at window"),
+            ("late-receiver", "MPI_Win_complete", "wait at window"),
+        ];
+        for (kind, function, said) in cases {
+            assert_eq!(state(kind, function), Some(said), "{kind} {function}");
+        }
+    }
 }

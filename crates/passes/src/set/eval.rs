@@ -113,7 +113,7 @@ impl<'a> Work<'a> {
                 Values::Truth(held)
             }
             Node::Call(function, arguments) => self.call(*function, arguments)?,
-            Node::Binary(operator, a, b) => self.binary(*operator, a, b)?,
+            Node::Binary(..) => self.chain(node)?,
         })
     }
 
@@ -128,9 +128,27 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn binary(&self, operator: Operator, a: &'a Node, b: &'a Node) -> Result<Values<'a>, SetError> {
+    /// Operators that stand one after the other, as in `a + b + c`, in a loop: there may be many.
+    fn chain(&self, node: &'a Node) -> Result<Values<'a>, SetError> {
+        let (mut first, mut rest) = (node, Vec::new());
+        while let Node::Binary(operator, left, right) = first {
+            rest.push((*operator, right));
+            first = left;
+        }
+        let mut out = self.values(first)?;
+        for (operator, right) in rest.into_iter().rev() {
+            out = self.binary(operator, out, self.values(right)?)?;
+        }
+        Ok(out)
+    }
+
+    fn binary(
+        &self,
+        operator: Operator,
+        a: Values<'a>,
+        b: Values<'a>,
+    ) -> Result<Values<'a>, SetError> {
         use Operator::*;
-        let (a, b) = (self.values(a)?, self.values(b)?);
         let figures = |a, b, f: fn(f64, f64) -> f64| {
             let (a, b) = (self.numbers(a)?, self.numbers(b)?);
             let both = a.into_iter().zip(b).map(|(a, b)| f(a, b));

@@ -92,6 +92,9 @@ const LEVELS: [&[(&str, Operator)]; 5] = [
 
 const COMPARE: usize = 2;
 
+/// Operators at the most: each stands inside the next one, and many would use up the stack.
+const MOST_OPERATORS: usize = 500;
+
 /// How deep parentheses and signs may be nested: deeper is a mistake, and would use up the stack.
 const DEEPEST: usize = 100;
 
@@ -105,6 +108,7 @@ impl Expr {
             text,
             at: 0,
             depth: 0,
+            operators: 0,
         };
         let root = parser.level(0)?;
         parser.space();
@@ -141,6 +145,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -184,15 +189,28 @@ impl<'a> Parser<'a> {
         let mut left = self.level(level + 1)?;
         loop {
             if level == COMPARE && self.take("in") {
+                self.one_more()?;
                 left = Node::In(Box::new(left), self.list()?);
                 continue;
             }
             let Some((_, operator)) = operators.iter().find(|o| self.take(o.0)) else {
                 return Ok(left);
             };
+            self.one_more()?;
             let right = self.level(level + 1)?;
             left = Node::Binary(*operator, Box::new(left), Box::new(right));
         }
+    }
+
+    fn one_more(&mut self) -> Result<(), SetError> {
+        self.operators += 1;
+        if self.operators > MOST_OPERATORS {
+            let what = format!(
+                "it has more than {MOST_OPERATORS} operators; use lists (name in (…)) or several filters"
+            );
+            return Err(self.wrong(&what));
+        }
+        Ok(())
     }
 
     fn deeper(&mut self) -> Result<(), SetError> {

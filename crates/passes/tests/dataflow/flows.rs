@@ -1,6 +1,8 @@
 //! Dataflows: what is refused before anything runs, what runs, and what does not run again.
 
-use super::recorded;
+use super::support::{piece, run, structure};
+use super::{made, recorded};
+use headwater_passes::Recorded;
 use headwater_passes::flow::*;
 use headwater_passes::set::Set;
 use std::sync::Arc;
@@ -28,7 +30,7 @@ fn inputs() -> Inputs {
 #[test]
 fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
     type Spoil = fn(&mut Flow, NodeId, NodeId, NodeId);
-    let cases: [(Spoil, &str); 9] = [
+    let cases: [(Spoil, &str); 10] = [
         (
             |f, run, _, _| drop(f.pass("hotspot", [run], none())),
             "pass hotspot, argument V: it needs a set and is given a run by input run",
@@ -52,6 +54,10 @@ fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
         (
             |f, _, all, _| drop(f.pass("top", [all], with("n", "ten"))),
             "pass top, argument n: a figure is needed, and not \"ten\"",
+        ),
+        (
+            |f, _, all, _| drop(f.pass("top", [all], with("n", f64::INFINITY))),
+            "pass top, argument n: a figure is needed, and not inf",
         ),
         (
             |f, _, all, hot| f.connect(all, 0, hot),
@@ -157,6 +163,103 @@ fn only_what_is_asked_for_runs_and_only_once() {
         "{told:?}"
     );
     assert!(told.contains(&("two".to_string(), State::Done)), "{told:?}");
+}
+
+#[test]
+fn sets_without_what_a_pass_looks_at_are_refused() {
+    let cases = [
+        (
+            "parallel",
+            "contended",
+            "argument E: it is no set of edges: it has vertices alone",
+        ),
+        (
+            "edges",
+            "hotspot",
+            "argument V: it is no set of vertices: it has edges alone",
+        ),
+    ];
+    for (first, second, said) in cases {
+        let (mut flow, run, ..) = hottest();
+        let all = flow.pass(first, [run], none()).expect("a pass");
+        let wrong = flow.pass(second, [all], none()).expect("a pass");
+        flow.output("wrong", wrong);
+        let cache = Cache::default();
+        let e = flow.run(&inputs(), &Runner::quiet(&cache)).expect_err(said);
+        assert_eq!(e.to_string(), format!("pass {second}: {said}"));
+    }
+}
+
+#[test]
+fn places_of_another_graph_are_refused() {
+    let mut flow = Flow::new("elsewhere");
+    let [a, b] = ["a", "b"].map(|name| flow.input(name, Kind::Run));
+    for (all, to) in [("vertices", "on-ranks"), ("parallel", "over-ranks")] {
+        let all = flow.pass(all, [a], none()).expect("a pass");
+        let there = flow.pass(to, [all, b], none()).expect("a pass");
+        flow.output(to, there);
+    }
+    let other = run(
+        2,
+        &[
+            piece("MPI_Send", |_, _| 1.0),
+            piece("MPI_Barrier", |_, _| 1.0),
+        ],
+    );
+    let other = Recorded::join(vec![other], structure(2))
+        .expect("a whole run")
+        .remove(0);
+    let two = recorded(&[2, 4]);
+    let cache = Cache::default();
+    let go = |b: &Recorded, to: &str| {
+        let given = [("a", &two[0]), ("b", b)].map(|(n, r)| (n.to_string(), r.clone().into()));
+        flow.run_only(&[to], &given.into_iter().collect(), &Runner::quiet(&cache))
+    };
+    for to in ["on-ranks", "over-ranks"] {
+        assert!(go(&two[1], to).is_ok(), "{to}: of one graph");
+        let e = go(&other, to).expect_err("two graphs").to_string();
+        let said = format!("pass {to}: argument V: its places are not those of run app.2");
+        assert!(e.starts_with(&said), "{e}");
+    }
+}
+
+#[test]
+fn a_pass_made_anew_does_not_get_the_results_of_the_one_before() {
+    let cache = Cache::default();
+    for n in 1..4 {
+        let (mut flow, _, all, _) = hottest();
+        let pass = Pass::new("some", "The first.", move |call| {
+            Ok(vec![call.set(0)?.top(n).into()])
+        });
+        let pass = pass.takes("V", Kind::SET).gives(Gives::AsArgument(0));
+        let some = flow.add(&Arc::new(pass), [all], none());
+        flow.output("some", some);
+        let given = flow.run(&inputs(), &Runner::quiet(&cache)).expect("runs");
+        assert_eq!(
+            given.get("some").and_then(Value::set).map(Set::len),
+            Some(n)
+        );
+    }
+}
+
+#[test]
+fn a_run_is_told_from_others_by_all_that_its_figures_come_from() {
+    let digest = |runs: Vec<_>, pieces| {
+        Recorded::join(runs, structure(pieces)).expect("whole runs")[0].digest()
+    };
+    let plain = digest(vec![made(2)], 3);
+    assert_eq!(plain, digest(vec![made(2)], 3));
+    let (mut cores, mut ranks) = (made(2), made(2));
+    cores.header.cores = vec![1];
+    ranks.ranks[1].wall_ns += 1;
+    for (what, other) in [
+        ("cores", digest(vec![cores], 3)),
+        ("ranks", digest(vec![ranks], 3)),
+        ("joined with another", digest(vec![made(2), made(4)], 3)),
+        ("loops", digest(vec![made(2)], 4)),
+    ] {
+        assert_ne!(plain, other, "{what}");
+    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Paradigms: what their tables say of runs made by hand.
 
-use super::recorded;
+use super::{made, recorded, support};
+use headwater_graph::Structures;
 use headwater_model::report::{Item, Report, Section};
+use headwater_passes::Recorded;
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm::{ALL, ParadigmError, by_name};
 
@@ -138,6 +140,37 @@ fn what_two_runs_take_is_compared_place_by_place() {
 }
 
 #[test]
+fn two_builds_are_compared_as_two_runs_of_one_are() {
+    let other = |build_id: &mut String| *build_id = "cd".to_string();
+    let mut runs = vec![made(4), made(2), made(4)];
+    for run in &mut runs[1..] {
+        run.modules.iter_mut().for_each(|m| other(&mut m.build_id));
+    }
+    let structure = support::structure(3);
+    let structures = structure.iter().flat_map(|(module, structure)| {
+        let mut new = (module.clone(), structure.clone());
+        other(&mut new.0.build_id);
+        other(&mut new.1.build_id);
+        [(module.clone(), structure.clone()), new]
+    });
+    let recorded = Recorded::join(runs, Structures::new(structures)).expect("whole runs");
+    let ranks: Vec<u32> = recorded.iter().map(|r| r.run().header.ranks).collect();
+    assert_eq!(ranks, [4, 2, 4], "in the order given");
+    assert!(recorded[1].shares_graph(&recorded[2]) && !recorded[0].shares_graph(&recorded[1]));
+    let cache = Cache::default();
+    let compare = |runs: &[Recorded]| {
+        let paradigm = by_name("differential").expect("a paradigm");
+        paradigm.run(runs, &Runner::quiet(&cache)).expect("runs")
+    };
+    let same = compare(&[recorded[0].clone(), recorded[2].clone()]);
+    assert!(same.sections.iter().all(|s| s.rows.is_empty()), "{same:?}");
+    let report = compare(&[recorded[1].clone(), recorded[0].clone()]);
+    let grown = section(&report, "grown");
+    assert_eq!(words(grown, "name")[0], "MPI_Barrier");
+    assert!((figures(grown, "time_seconds")[0] - 3.0).abs() < 0.01);
+}
+
+#[test]
 fn efficiencies_of_scales_are_those_of_the_diagnosis() {
     let report = report("efficiencies", &[4, 2]);
     let table = section(&report, "efficiencies");
@@ -155,6 +188,59 @@ fn contention_has_its_tables_where_nobody_contends() {
     let report = report("contention", &[2, 4]);
     assert!(section(&report, "contention").rows.len() <= 1);
     assert!(!section(&report, "grown").rows.is_empty());
+}
+
+#[test]
+fn what_a_rank_does_in_a_file_is_its_computation_and_in_a_profile_a_call() {
+    let pieces = [
+        support::piece("MPI_File_write", |_, _| 1.0),
+        support::piece("MPI_Barrier", |_, _| 0.5),
+    ];
+    let mut run = support::run(4, &pieces);
+    // Rank 3 writes for two seconds, and the others wait for it in the barrier.
+    for call in &mut run.calls {
+        let writes = call.func == 0;
+        call.wall_ns = u64::from(writes == (call.rank == 3)) * 2_000_000_000;
+    }
+    run.ranks.iter_mut().for_each(|r| r.wall_ns = 3_500_000_000);
+    run.header.wall_seconds = 3.5;
+    let recorded = Recorded::join(vec![run], support::structure(2)).expect("a whole run");
+    let cache = Cache::default();
+    let report = |name: &str| {
+        let paradigm = by_name(name).expect("a paradigm");
+        let report = paradigm.run(&recorded, &Runner::quiet(&cache));
+        report.expect("runs")
+    };
+    let efficiencies = report("efficiencies");
+    let balance = figures(section(&efficiencies, "efficiencies"), "load_balance");
+    assert_eq!(balance, [0.571], "two of 3.5 seconds on the mean");
+    let path = report("critical-path");
+    let path = section(&path, "critical_path");
+    assert_eq!(words(path, "name")[0], "MPI_File_write");
+    let profile = report("mpi-profile");
+    let time = section(&profile, "time_by_site");
+    assert_eq!(words(time, "call"), ["MPI_Barrier", "MPI_File_write"]);
+    assert_eq!(figures(time, "time_seconds"), [6.0, 2.0]);
+}
+
+fn section_note(report: &Report, name: &str) -> String {
+    section(report, name).note.clone().unwrap_or_default()
+}
+
+#[test]
+fn a_profile_says_what_is_not_in_it() {
+    let cache = Cache::default();
+    let runner = Runner::quiet(&cache);
+    let profile = by_name("mpi-profile").expect("a paradigm");
+    let report = profile.run(&recorded(&[2]), &runner).expect("runs");
+    let note = |name| section_note(&report, name);
+    assert!(!note("time_by_task").contains("besides the first"));
+    assert!(note("sent_by_site").contains("empty messages"));
+    let mut threads = made(2);
+    threads.calls[0].thread = 1;
+    let threads = Recorded::join(vec![threads], support::structure(3)).expect("a whole run");
+    let told = profile.run(&threads, &runner).expect("runs");
+    assert!(section_note(&told, "time_by_task").contains("besides the first"));
 }
 
 #[test]

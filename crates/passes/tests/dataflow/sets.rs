@@ -110,6 +110,13 @@ fn wrong_expressions_say_what_and_where() {
     }
     let deep = "(".repeat(100_000) + "1" + &")".repeat(100_000);
     assert!(Expr::parse(&deep).is_err(), "no overflow of the stack");
+    let long = |n: usize| Expr::parse(&format!("{}1 > 0", "1 + ".repeat(n)));
+    assert!(long(100_000).is_err(), "nor of this");
+    let longest = long(499).expect("so many may be");
+    assert_eq!(
+        calls().filter(&longest).expect("holds").len(),
+        calls().len()
+    );
 }
 
 #[test]
