@@ -7,6 +7,9 @@
 use crate::threads::{self, TeamStretch, ThreadEdge};
 use crate::topdown::VertexIx;
 use headwater_model::run::{CtxId, Run};
+use headwater_mpi_abi as abi;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 
 /// Control flow within a rank: computation from one MPI call to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,12 +58,16 @@ pub struct CollectiveEdge {
     pub vertex: VertexIx,
     /// Index into the run's communicators.
     pub comm: u16,
+    /// Index into the run's functions: the collective, of a nonblocking one that which posts it.
+    pub func: u16,
     /// Instances sampled.
     pub count: u64,
     /// Waiting for the last to arrive, seconds.
     pub wait: f64,
     /// Instances in which this rank was the last.
     pub last: u64,
+    /// Whom this rank waits for, and where: the root where data are its, else who was the last most often.
+    pub on: Option<(u32, VertexIx)>,
 }
 
 /// All edges of the parallel view of one run.
@@ -110,17 +117,107 @@ impl ParallelView {
                 rank: c.rank,
                 vertex: vertex(c.ctx)?,
                 comm: c.comm,
+                func: c.func,
                 count: c.sampled,
                 wait: c.wait_ns as f64 * NANO,
                 last: c.last,
+                on: None,
             })
         });
+        let mut collectives: Vec<CollectiveEdge> = collectives.collect();
+        let roots = Roots::new(run, vertex, &collectives);
+        let last = last_most_often(&collectives);
+        for c in &mut collectives {
+            let last = last.get(&(c.vertex, c.comm, c.func));
+            let last = last.map(|(_, Reverse(rank))| (*rank, c.vertex));
+            c.on = roots.of(c).or(last);
+        }
         Self {
             flows: flows.collect(),
             messages: messages.collect(),
-            collectives: collectives.collect(),
+            collectives,
             threads: threads::edges(run, vertex),
             teams: threads::stretches(run, vertex),
         }
+    }
+}
+
+/// Call, communicator and function.
+type Site = (VertexIx, u16, u16);
+
+/// By site: the rank that came last most often, of several the first, and how often.
+fn last_most_often(collectives: &[CollectiveEdge]) -> FxHashMap<Site, (u64, Reverse<u32>)> {
+    let mut out: FxHashMap<Site, (u64, Reverse<u32>)> = FxHashMap::default();
+    for c in collectives.iter().filter(|c| c.last > 0) {
+        let own = (c.last, Reverse(c.rank));
+        let most = out.entry((c.vertex, c.comm, c.func)).or_insert(own);
+        *most = own.max(*most);
+    }
+    out
+}
+
+/// How often, and the call.
+type Frequent = (Reverse<u64>, VertexIx);
+
+/// The roots of collectives in which all need data of one.
+struct Roots {
+    /// By communicator, function and, where it is known, call: the two roots that it had most often.
+    of: FxHashMap<(Option<VertexIx>, u16, u16), Vec<u32>>,
+    /// Where a rank takes part, by rank, communicator and function, the most frequent first.
+    places: FxHashMap<(u32, u16, u16), Vec<Frequent>>,
+}
+
+impl Roots {
+    fn new(
+        run: &Run,
+        vertex: impl Fn(CtxId) -> Option<VertexIx>,
+        collectives: &[CollectiveEdge],
+    ) -> Self {
+        let rooted: Vec<bool> = (run.functions.iter())
+            .map(|f| abi::by_name(f).is_some_and(abi::Function::is_one_to_all))
+            .collect();
+        let has_one = |func: u16| rooted.get(func as usize) == Some(&true);
+        type Counts = FxHashMap<u32, u64>;
+        let mut counts: FxHashMap<(Option<VertexIx>, u16, u16), Counts> = FxHashMap::default();
+        for c in run.calls.iter().filter(|c| has_one(c.func)) {
+            let root = i64::from(c.rank) + i64::from(c.peer);
+            let Some(root) = u32::try_from(root).ok().filter(|r| *r < run.header.ranks) else {
+                continue;
+            };
+            let mut count = |v| {
+                let of_call = counts.entry((v, c.comm, c.func)).or_default();
+                let sum = of_call.entry(root).or_default();
+                *sum = sum.saturating_add(c.count);
+            };
+            count(None);
+            if let Some(v) = vertex(c.ctx) {
+                count(Some(v));
+            }
+        }
+        let most = |counts: Counts| {
+            let mut all: Vec<_> = counts.into_iter().map(|(r, n)| (Reverse(n), r)).collect();
+            all.sort_unstable();
+            all.into_iter().take(2).map(|(_, root)| root).collect()
+        };
+        let of = counts.into_iter().map(|(key, n)| (key, most(n))).collect();
+        let mut places: FxHashMap<_, Vec<_>> = FxHashMap::default();
+        for c in collectives.iter().filter(|c| has_one(c.func)) {
+            let of_rank = places.entry((c.rank, c.comm, c.func)).or_default();
+            of_rank.push((Reverse(c.count), c.vertex));
+        }
+        places.values_mut().for_each(|p| p.sort_unstable());
+        Self { of, places }
+    }
+
+    /// The root that the others of a collective wait for, where it calls; of several roots another than the
+    /// rank itself.
+    fn of(&self, c: &CollectiveEdge) -> Option<(u32, VertexIx)> {
+        // A nonblocking one is completed elsewhere than it is posted, where the root is told.
+        let at = [Some(c.vertex), None];
+        let roots = at.iter().find_map(|v| self.of.get(&(*v, c.comm, c.func)))?;
+        let root = roots.iter().find(|r| **r != c.rank).or(roots.first())?;
+        let places = self.places.get(&(*root, c.comm, c.func))?;
+        let here = places.iter().find(|p| p.1 == c.vertex);
+        Some((*root, here.or(places.first())?.1))
     }
 }

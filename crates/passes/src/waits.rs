@@ -100,7 +100,7 @@ fn replayed(view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> 
     out
 }
 
-/// Waits of sampled messages, and of sampled collectives for the rank that was last most often.
+/// Waits of sampled messages, and of sampled collectives for whom most of them waited.
 fn recorded(view: &RunView) -> Vec<(At, At, f64)> {
     let messages = view.parallel.messages.iter();
     let both = |m: &MessageLink| {
@@ -111,19 +111,9 @@ fn recorded(view: &RunView) -> Vec<(At, At, f64)> {
         ]
     };
     let mut out: Vec<(At, At, f64)> = messages.flat_map(both).collect();
-    let mut last: FxHashMap<(VertexIx, u16), (u64, u32)> = FxHashMap::default();
     for c in &view.parallel.collectives {
-        let most = last.entry((c.vertex, c.comm)).or_insert((c.last, c.rank));
-        if (c.last, most.1) > (most.0, c.rank) {
-            *most = (c.last, c.rank);
-        }
-    }
-    for c in &view.parallel.collectives {
-        if let Some((times, rank)) = last.get(&(c.vertex, c.comm))
-            && *times > 0
-            && *rank != c.rank
-        {
-            out.push(((c.rank, c.vertex), (*rank, c.vertex), c.wait));
+        if let Some(on) = c.on.filter(|on| on.0 != c.rank) {
+            out.push(((c.rank, c.vertex), on, c.wait));
         }
     }
     out

@@ -392,8 +392,9 @@ fn lock_waits(rows: &[Seen], clocks: &Clocks) -> Vec<(usize, usize, u64)> {
         })
         .collect();
     access::fill_in(&mut all);
+    let given_back = access::GivenBack::new(&all);
     let wait = |(waiter, call): (usize, &Access)| {
-        let holder = access::waited_for(call, &all)?;
+        let holder = given_back.waited_for(call)?;
         let until = all.get(holder)?.enter;
         Some((
             *of.get(waiter)?,

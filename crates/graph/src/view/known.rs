@@ -45,7 +45,7 @@ pub enum EdgeKind {
     PointToPoint,
     /// A receiver that lets its sender go on.
     LateReceiver,
-    /// A collective's last rank lets the others go on.
+    /// A collective's root, or its last rank, lets the others go on.
     Collective,
     /// A team of threads begins.
     Begin,

@@ -4,14 +4,16 @@
 //! through the computation that follows it to the next one. Calls stand in the order of the program; computation
 //! stands before the call that mostly comes next, wherever the compiler put its code: it is behind that call's
 //! delays, also where a loop goes back in between. Flows are joined by messages, by collectives (from
-//! the rank that was last to those that waited for it), by teams that begin and by locks that are passed on.
+//! the root, or the rank that was last, to those that waited for it), by teams that begin and by locks that are
+//! passed on.
 //! Edges point the way that time goes: from what is done first, or let the other go on.
 //!
 //! Vertices have the columns of the top-down view, `total` and `before` left out, for their rank alone, and
 //! `vertex` (the place there), `rank` and `thread` besides; they stand by rank, thread and program order. Columns
 //! of edges: `type` and `kind` (see [`EdgeType`], [`EdgeKind`]), `back` (1 where a flow goes back in a loop),
 //! `count`, `bytes`, `time` (computing on the way into a call), `wait` (what the later end waited),
-//! `late_sender` and `late_receiver`; what an edge has no such thing of is missing.
+//! `late_sender` and `late_receiver`, `collective` (the function of one, also where it is completed by another
+//! call); what an edge has no such thing of is missing. Of the tables beside, only `ranks` is there.
 
 use super::column::{Column, Table};
 use super::known::{EdgeKind, EdgeType};
@@ -41,6 +43,8 @@ struct Edge {
     time: Option<f64>,
     late_sender: Option<f64>,
     late_receiver: Option<f64>,
+    /// Index into the run's functions.
+    collective: Option<u16>,
 }
 
 impl Edge {
@@ -56,6 +60,7 @@ impl Edge {
             time: None,
             late_sender: None,
             late_receiver: None,
+            collective: None,
         }
     }
 }
@@ -360,18 +365,20 @@ impl Builder<'_> {
             let (Some(src), Some(dst), Some(post)) = (at(s.from), at(s.to), at(s.post)) else {
                 continue;
             };
-            if s.collective && src == dst {
+            let collective = s.collective.is_some();
+            if collective && src == dst {
                 continue;
             }
-            let kind = if s.collective {
+            let kind = if collective {
                 EdgeKind::Collective
             } else {
                 EdgeKind::PointToPoint
             };
             edges.push(Edge {
-                bytes: (!s.collective).then_some(s.bytes),
+                bytes: (!collective).then_some(s.bytes),
                 late_sender: Some(s.late_sender),
-                late_receiver: (!s.collective).then_some(s.late_receiver),
+                late_receiver: (!collective).then_some(s.late_receiver),
+                collective: s.collective,
                 ..Edge::new(src, dst, EdgeType::InterProcess, kind, s.count)
             });
             if s.late_receiver > 0.0 {
@@ -390,10 +397,11 @@ impl Builder<'_> {
         self.edges.extend(edges);
     }
 
-    fn edge_table(&self) -> Table {
+    fn edge_table(&self, run: &Run) -> Table {
         let of = |figure: fn(&Edge) -> Option<f64>| Column::numbers(self.edges.iter().map(figure));
         let types = self.edges.iter().map(|e| Some(e.label as i32));
         let kinds = self.edges.iter().map(|e| Some(e.kind as i32));
+        let collectives = (self.edges.iter()).map(|e| e.collective.map(i32::from));
         Table::new(self.edges.len())
             .with("type", Column::coded(&EdgeType::WORDS, types))
             .with("kind", Column::coded(&EdgeKind::WORDS, kinds))
@@ -410,6 +418,7 @@ impl Builder<'_> {
             )
             .with("late_sender", of(|e| e.late_sender))
             .with("late_receiver", of(|e| e.late_receiver))
+            .with("collective", Column::coded(&run.functions, collectives))
     }
 
     /// Figures of the vertices, one row each.
@@ -497,6 +506,8 @@ fn wait_kind(kind: WaitKind) -> EdgeKind {
 pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
     let mut this = top.clone();
     this.kind = ViewKind::Parallel;
+    // The others tell vertices by their number in the top-down view.
+    this.tables.retain(|name, _| *name == "ranks");
     let Some(view) = pag.runs.get(index) else {
         this.graph = Arc::default();
         (this.vertices, this.edges) = (Table::new(0), Table::new(0));
@@ -522,7 +533,7 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
     let graph = Adjacency::new(builder.spots.len(), src, dst).unwrap_or_default();
     this.graph = Arc::new(graph);
     this.vertices = builder.vertex_table(top);
-    this.edges = builder.edge_table();
+    this.edges = builder.edge_table(run);
     this.rows = BTreeMap::new();
     this
 }

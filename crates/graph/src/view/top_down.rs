@@ -6,7 +6,7 @@
 //! | `file`, `first_line`, `last_line`, `line` | source lines; `line` is the hottest |
 //! | `module`, `function`, `parent`, `depth` | where it stands |
 //! | `site` | number of the place in the program: several ways that lead to one place share it |
-//! | `class` | of an MPI call: `point-to-point`, `collective`, `wait`, `one-sided`, `start-or-end` or `other` |
+//! | `class` | of an MPI call: `point-to-point`, `collective`, `wait`, `one-sided`, `file`, `start-or-end` or `other` |
 //! | `time` | own seconds without the vertices inside, all ranks and threads: `busy + mpi + workers` |
 //! | `total` | the same with what is inside |
 //! | `busy`, `blocked`, `runq` | computing (CPU and asleep), asleep of that, ready without a core (not in `busy`) |
@@ -27,7 +27,7 @@ use crate::columns::RankRows;
 use crate::pag::{Pag, RunView};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
-use headwater_model::run::{MpiCalls, Run};
+use headwater_model::run::{MpiCalls, Run, peer};
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -55,12 +55,15 @@ pub(crate) fn kind_word(kind: VertexKind) -> &'static str {
     }
 }
 
-/// Whether bytes counted for a call of a function leave the rank.
-pub(crate) fn sends(function: &str) -> bool {
+/// Bytes of the calls of a row that went to other ranks.
+fn sent(run: &Run, row: &MpiCalls) -> u64 {
     use abi::Class::*;
-    abi::by_name(function).is_some_and(|f| {
-        matches!(f.class, Send | SendRecv | Start) || f.is_collective() && f.class != Barrier
-    })
+    let sends = abi::by_name(run.function(row.func)).is_some_and(|f| match f.class {
+        Send | SendRecv | Start => row.peer != peer::PROC_NULL,
+        Barrier => false,
+        _ => f.is_collective() && !f.is_about_files(),
+    });
+    if sends { row.bytes } else { 0 }
 }
 
 /// The top-down view of run `index` of a graph; `run` is that run as it was recorded.
@@ -160,6 +163,8 @@ fn class_word(name: &str) -> &'static str {
         return "other";
     };
     match function.class {
+        // Also those that all ranks call together: they are waited in like collectives, but move no messages.
+        _ if function.is_about_files() => "file",
         _ if function.is_collective() => "collective",
         _ if function.is_start_or_end() => "start-or-end",
         Send | Recv | SendRecv | Probe | Start => "point-to-point",
@@ -273,13 +278,6 @@ fn metrics(
     for (counter, values) in run.header.counters.iter().zip(&data.counters) {
         add(counter, by_vertex(view, values, n), vertices);
     }
-    let sent = |c: &MpiCalls| {
-        if sends(run.function(c.func)) {
-            c.bytes as f64
-        } else {
-            0.0
-        }
-    };
     let of_call = |name: &str, entries: Vec<(VertexIx, u32, f64)>, most: bool| {
         let mut sums: Vec<Option<f64>> = vec![None; n];
         for (v, _, x) in &entries {
@@ -302,7 +300,11 @@ fn metrics(
             of_calls(run, view, |c| c.bytes as f64, add_up),
             false,
         ),
-        of_call("sent", of_calls(run, view, sent, add_up), false),
+        of_call(
+            "sent",
+            of_calls(run, view, |c| sent(run, c) as f64, add_up),
+            false,
+        ),
         of_call(
             "longest",
             of_calls(run, view, |c| c.max_wall_ns as f64 * NANO, f64::max),
@@ -403,15 +405,10 @@ fn grouped(
             continue;
         };
         let sum = sums.entry((v, c.rank, third)).or_default();
-        let sent = if sends(run.function(c.func)) {
-            c.bytes
-        } else {
-            0
-        };
         *sum = (
             sum.0 + c.count,
             sum.1 + c.bytes,
-            sum.2 + sent,
+            sum.2 + sent(run, c),
             sum.3 + c.wall_ns,
             sum.4.max(c.max_wall_ns),
         );

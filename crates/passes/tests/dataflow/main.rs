@@ -1,6 +1,7 @@
 //! Sets, dataflows and paradigms on runs and graphs made by hand.
 
 mod algorithms;
+mod communication;
 mod flows;
 mod paradigms;
 mod sets;

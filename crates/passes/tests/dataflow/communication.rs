@@ -1,0 +1,190 @@
+//! What the views of a run say of its messages, collectives and files.
+
+use super::support::{Piece, piece, run, structure};
+use headwater_graph::view::{EdgeKind, View};
+use headwater_model::run::{CollectiveWait, CtxId, MessageEdge, MpiCalls, Run, peer};
+use headwater_passes::Recorded;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn recorded(run: Run, pieces: usize) -> Recorded {
+    let mut runs = Recorded::join(vec![run], structure(pieces)).expect("a whole run");
+    runs.remove(0)
+}
+
+/// An edge between ranks.
+#[derive(Debug, PartialEq)]
+struct Joined {
+    /// The rank that was waited for, and the one that waited.
+    ranks: (u32, u32),
+    count: f64,
+    /// Seconds.
+    wait: f64,
+    collective: Option<String>,
+}
+
+fn edges(view: &View, kind: EdgeKind) -> Vec<Joined> {
+    let ranks = view.vertices.get("rank").expect("a column");
+    let rank = |v: u32| ranks.number(v as usize).expect("a rank") as u32;
+    let column = |name: &str| view.edges.get(name).expect("a column");
+    let (sources, targets) = (view.graph.sources(), view.graph.targets());
+    (0..view.edges.len())
+        .filter(|e| column("kind").text(*e) == Some(kind.words()))
+        .map(|e| Joined {
+            ranks: (rank(sources[e]), rank(targets[e])),
+            count: column("count").number(e).expect("a figure"),
+            wait: column("wait").number(e).expect("seconds"),
+            collective: column("collective").text(e).map(str::to_string),
+        })
+        .collect()
+}
+
+/// Rank 1 receives from rank 0, in a call in which it is for a second.
+fn with_messages(wait_ns: u64) -> Run {
+    let pieces = [
+        piece("MPI_Send", |_, _| 0.5),
+        piece("MPI_Recv", |rank, _| if rank == 0 { 1.5 } else { 0.5 }),
+    ];
+    let mut run = run(2, &pieces);
+    run.messages.push(MessageEdge {
+        src: 0,
+        dst: 1,
+        send_ctx: CtxId(1),
+        post_ctx: CtxId(3),
+        recv_ctx: CtxId(3),
+        sampled: 50,
+        bytes: 400,
+        late_sender_ns: wait_ns,
+        late_senders: 50,
+        ..Default::default()
+    });
+    run
+}
+
+#[test]
+fn calls_that_have_no_partner_bring_no_messages_and_no_waiting() {
+    let mut run = with_messages(SECOND / 10);
+    let whole = |run: &Run| edges(recorded(run.clone(), 2).parallel(), EdgeKind::PointToPoint);
+    let before = whole(&run);
+    assert_eq!(before[0].count, 100.0, "half of them were sampled");
+    let own = |c: &&MpiCalls| c.rank == 1 && c.func == 1;
+    let none = MpiCalls {
+        peer: peer::PROC_NULL,
+        count: 900,
+        bytes: 0,
+        ..run.calls.iter().find(own).cloned().expect("receives")
+    };
+    run.calls.push(none);
+    assert_eq!(whole(&run), before);
+}
+
+#[test]
+fn no_edge_carries_more_waiting_than_there_was_time_in_the_call() {
+    let runs = recorded(with_messages(10 * SECOND), 2);
+    let waits = edges(runs.parallel(), EdgeKind::PointToPoint);
+    assert!((waits[0].wait - 1.0).abs() < 1e-3, "{waits:?}");
+    let in_call = runs.top_down().vertices.get("wait").expect("a column");
+    let all: f64 = (0..in_call.len()).filter_map(|v| in_call.number(v)).sum();
+    assert!((all - waits[0].wait).abs() < 1e-6, "{all} {waits:?}");
+}
+
+#[test]
+fn what_goes_to_nobody_or_into_files_is_not_sent() {
+    const FILES: [&str; 3] = ["MPI_File_open", "MPI_File_write_at_all", "MPI_File_close"];
+    let mut pieces: Vec<Piece> = FILES.iter().map(|f| piece(f, |_, _| 0.1)).collect();
+    pieces.push(piece("MPI_Send", |_, _| 0.1));
+    let mut run = run(4, &pieces);
+    for c in run.calls.iter_mut().filter(|c| c.func == 3) {
+        c.peer = if c.rank == 3 { peer::PROC_NULL } else { 1 };
+    }
+    let runs = recorded(run, 4);
+    let view = runs.top_down();
+    let column = |name: &str| view.vertices.get(name).expect("a column");
+    for v in (0..view.vertices.len()).filter(|v| column("class").text(*v).is_some()) {
+        let file = column("name").text(v) != Some("MPI_Send");
+        let (class, sent) = if file {
+            ("file", 0.0)
+        } else {
+            ("point-to-point", 3.0 * 800.0)
+        };
+        assert_eq!(column("class").text(v), Some(class));
+        assert_eq!(column("sent").number(v), Some(sent));
+    }
+    let sizes = view
+        .table("sizes")
+        .and_then(|t| t.get("sent"))
+        .expect("there");
+    let sent: f64 = (0..sizes.len()).filter_map(|i| sizes.number(i)).sum();
+    assert_eq!(sent, 3.0 * 800.0);
+}
+
+/// All ranks but 1 wait half a second in a collective of a function, and rank 2 was `last` so many times.
+fn with_collective(function: &'static str, posted_by: &str, last: u64) -> Run {
+    let mut run = run(4, &[piece(function, |r, _| if r == 1 { 1.0 } else { 0.5 })]);
+    let mut func = 0;
+    if posted_by != function {
+        run.functions.push(posted_by.into());
+        func = 1;
+    }
+    run.collectives = (0..4)
+        .map(|rank| CollectiveWait {
+            rank,
+            ctx: CtxId(1),
+            func,
+            sampled: 100,
+            wait_ns: u64::from(rank != 1) * SECOND / 2,
+            last: if rank == 2 { last } else { 0 },
+            ..Default::default()
+        })
+        .collect();
+    run
+}
+
+fn waited_for(run: Run) -> Vec<(u32, u32)> {
+    let runs = recorded(run, 1);
+    let all = edges(runs.parallel(), EdgeKind::Collective);
+    all.iter().map(|e| e.ranks).collect()
+}
+
+#[test]
+fn where_data_are_the_roots_it_is_the_root_that_is_waited_for() {
+    let mut run = with_collective("MPI_Bcast", "MPI_Bcast", 60);
+    assert_eq!(waited_for(run.clone()), [(2, 0), (2, 1), (2, 3)]);
+    for c in &mut run.calls {
+        c.peer = 1 - c.rank as i32;
+    }
+    assert_eq!(waited_for(run.clone()), [(1, 0), (1, 2), (1, 3)]);
+    // Rank 3 was the root now and then.
+    let mut row = run.calls[0].clone();
+    (row.peer, row.count) = (3, 10);
+    run.calls.push(row);
+    assert_eq!(waited_for(run), [(1, 0), (3, 1), (1, 2), (1, 3)]);
+}
+
+#[test]
+fn nobody_is_waited_for_where_nobody_was_seen_to_be_last() {
+    let barrier = |last| with_collective("MPI_Barrier", "MPI_Barrier", last);
+    assert_eq!(waited_for(barrier(1)), [(2, 0), (2, 1), (2, 3)]);
+    assert!(waited_for(barrier(0)).is_empty());
+    let runs = recorded(barrier(0), 1);
+    let wait = runs.top_down().vertices.get("wait").expect("a column");
+    let all: f64 = (0..wait.len()).filter_map(|v| wait.number(v)).sum();
+    assert!((all - 1.5).abs() < 1e-3, "they waited all the same: {all}");
+}
+
+#[test]
+fn edges_tell_the_collective_that_another_call_completes() {
+    let runs = recorded(with_collective("MPI_Wait", "MPI_Ibarrier", 100), 1);
+    let all = edges(runs.parallel(), EdgeKind::Collective);
+    assert_eq!(all.len(), 3);
+    let told = |e: &Joined| e.collective.as_deref() == Some("MPI_Ibarrier");
+    assert!(all.iter().all(told), "{all:?}");
+}
+
+#[test]
+fn tables_that_number_vertices_are_beside_the_view_that_has_them() {
+    let runs = recorded(with_messages(0), 2);
+    let there = |view: &View| ["ranks", "sizes", "peers"].map(|t| view.table(t).is_some());
+    assert_eq!(there(runs.top_down()), [true; 3]);
+    assert_eq!(there(runs.parallel()), [true, false, false]);
+}
