@@ -389,7 +389,7 @@ fn known_library() -> Option<&'static abi::Library> {
 fn begin_as(library: &abi::Library, rank: u32, size: u32, threaded: bool, threads: &[libc::pid_t]) {
     SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
     shared::begin(threaded);
-    // SAFETY: a handler that only stores to an atomic.
+    // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     let began = process::begin(rank, size, &library.version);
     if began {

@@ -289,7 +289,8 @@ pub fn to_be_ended() -> bool {
     RECORDING.load(Ordering::Acquire) || STOPPED.load(Ordering::Acquire)
 }
 
-/// Recording goes on that [`end`] has ended: what the process did meanwhile is computation like any other.
+/// Recording goes on that [`end`] has ended: what the process did meanwhile is computation like any other, but
+/// that no samples say where.
 pub fn go_on() {
     with_spool(|spool| {
         spool.header().finished = 0;
