@@ -174,7 +174,7 @@ impl Context {
 }
 
 /// A communicator.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Comm {
     /// Same on all member ranks; 1 is `MPI_COMM_WORLD`.
     pub hash: u64,
@@ -183,7 +183,7 @@ pub struct Comm {
 }
 
 /// Totals of one rank.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct RankInfo {
     /// Rank in `MPI_COMM_WORLD`.
     pub rank: Rank,
@@ -224,7 +224,7 @@ pub struct RankInfo {
 }
 
 /// Totals of one thread, from its first to its last sign of life, without pauses of recording.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct ThreadInfo {
     /// Its rank.
     pub rank: Rank,
@@ -245,7 +245,7 @@ pub struct ThreadInfo {
 }
 
 /// Samples of computation that share a place.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Sample {
     /// Rank sampled.
     pub rank: Rank,
@@ -269,7 +269,7 @@ pub struct Sample {
 ///
 /// Measured at the calls themselves and therefore exact, where samples are statistical: samples say
 /// *where* in the segment, the segment says *how much*.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Segment {
     /// Rank that computed.
     pub rank: Rank,
@@ -307,7 +307,7 @@ impl Segment {
 /// `pthread_create` made; it comes together at barriers and at its end.
 ///
 /// As a [`Segment`] does for ranks, this says exactly *how much* each thread had to do; samples say where.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct TeamWork {
     /// Rank.
     pub rank: Rank,
@@ -389,7 +389,7 @@ impl WaitKind {
 }
 
 /// Waiting of one thread for another one, by the places of both: an edge between threads.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct ThreadWait {
     /// Rank.
     pub rank: Rank,
@@ -418,7 +418,7 @@ pub struct ThreadWait {
 }
 
 /// MPI calls that share context and parameters (ScalAna's graph-guided compression).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct MpiCalls {
     /// Calling rank.
     pub rank: Rank,
@@ -471,7 +471,7 @@ pub mod tag {
 }
 
 /// Messages between the same two places, from those that both ends sampled.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct MessageEdge {
     /// Sending rank.
     pub src: Rank,
@@ -496,7 +496,7 @@ pub struct MessageEdge {
 }
 
 /// Waiting in sampled instances of a collective, seen from one rank and call site.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct CollectiveWait {
     /// Rank that called.
     pub rank: Rank,
@@ -552,7 +552,7 @@ impl EventKind {
 /// One MPI event inside a window. All ranks keep the same windows, so that a window can be played
 /// again with every message at both ends. A call that completes several messages has one row for
 /// each; rows after the first have `first_of_call` false and no time of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash)]
 pub struct Event {
     /// Number of the window.
     pub window: u32,

@@ -252,107 +252,20 @@ impl Write for Hashed<'_> {
     }
 }
 
-/// Hashes something with all of its fields. It is for what there is little of, as it is written out for it.
+/// Hashes something with all of its fields, some of which are fractions, which have no hash: it is written out for it.
 fn whole(thing: &impl Debug, hasher: &mut FxHasher) {
     // Hashing does not fail.
     let _ = write!(Hashed(hasher), "{thing:?}");
 }
 
-/// A hash of what was recorded.
+/// A hash of all that was recorded.
 fn digest(run: &Run) -> u64 {
     let mut hasher = FxHasher::default();
     whole(&run.header, &mut hasher);
-    whole(&run.comms, &mut hasher);
-    whole(&run.ranks, &mut hasher);
-    whole(&run.threads, &mut hasher);
-    for module in &run.modules {
-        module.hash(&mut hasher);
-    }
-    for context in &run.contexts {
-        context.hash(&mut hasher);
-    }
-    run.functions.hash(&mut hasher);
-    for s in &run.samples {
-        (
-            s.rank,
-            s.thread,
-            s.after,
-            s.ctx,
-            s.count,
-            s.cpu_ns,
-            s.blocked_ns,
-            &s.counters,
-        )
-            .hash(&mut hasher);
-    }
-    for s in &run.segments {
-        (s.rank, s.thread, s.from, s.to, s.count, s.wall_ns).hash(&mut hasher);
-        (s.cpu_ns, s.runq_ns, s.blocked_ns, s.max_busy_ns, s.max_at).hash(&mut hasher);
-    }
-    for c in &run.calls {
-        (
-            c.rank,
-            c.thread,
-            c.ctx,
-            c.func,
-            c.comm,
-            c.peer,
-            c.tag,
-            c.size_class,
-        )
-            .hash(&mut hasher);
-        (
-            c.count,
-            c.bytes,
-            c.wall_ns,
-            c.cpu_ns,
-            c.runq_ns,
-            c.max_wall_ns,
-        )
-            .hash(&mut hasher);
-    }
-    for m in &run.messages {
-        (
-            m.src, m.dst, m.send_ctx, m.post_ctx, m.recv_ctx, m.sampled, m.bytes,
-        )
-            .hash(&mut hasher);
-        (m.late_sender_ns, m.late_senders, m.late_receiver_ns).hash(&mut hasher);
-    }
-    for c in &run.collectives {
-        (
-            c.rank,
-            c.ctx,
-            c.func,
-            c.comm,
-            c.sampled,
-            c.wait_ns,
-            c.last,
-            c.after_last_ns,
-        )
-            .hash(&mut hasher);
-    }
-    for t in &run.teams {
-        (t.rank, t.thread, t.team, t.from, t.to, t.count, t.wall_ns).hash(&mut hasher);
-        (t.cpu_ns, t.runq_ns, t.blocked_ns, t.locked_ns, t.wait_ns).hash(&mut hasher);
-    }
-    for w in &run.waits {
-        (
-            w.rank,
-            w.thread,
-            w.ctx,
-            w.kind,
-            w.holder,
-            w.holder_ctx,
-            w.count,
-            w.wait_ns,
-        )
-            .hash(&mut hasher);
-    }
-    for e in &run.events {
-        (
-            e.window, e.rank, e.thread, e.ctx, e.kind, e.link, e.busy_ns, e.enter_ns, e.mpi_ns,
-        )
-            .hash(&mut hasher);
-    }
+    (&run.modules, &run.contexts, &run.functions).hash(&mut hasher);
+    (&run.comms, &run.ranks, &run.threads).hash(&mut hasher);
+    (&run.samples, &run.segments, &run.calls).hash(&mut hasher);
+    (&run.messages, &run.collectives, &run.events).hash(&mut hasher);
+    (&run.teams, &run.waits).hash(&mut hasher);
     hasher.finish()
 }
