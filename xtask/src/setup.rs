@@ -18,16 +18,8 @@ pub fn recorded(command: &mut Command, spool: &Path) {
     command.arg(spool).arg("--");
 }
 
-/// How cargo builds the command and the collector as users have them.
-pub const RELEASE: [&str; 7] = [
-    "build",
-    "--release",
-    "--quiet",
-    "-p",
-    "headwater",
-    "-p",
-    "headwater-collector",
-];
+/// How cargo builds the command and the collector as users have them (`.cargo/config.toml`).
+pub const RELEASE: [&str; 1] = ["toolset"];
 
 /// Where cargo builds.
 pub fn target() -> PathBuf {
@@ -40,12 +32,9 @@ pub fn build() -> Done {
     run("cargo", &RELEASE)
 }
 
-/// Builds the collector alone; gives where it is.
+/// Builds the collector; gives where it is.
 pub fn collector() -> Result<PathBuf, String> {
-    run(
-        "cargo",
-        &["build", "--release", "--quiet", "-p", "headwater-collector"],
-    )?;
+    run("cargo", &RELEASE)?;
     Ok(target().join("release/libheadwater_collector.so"))
 }
 

@@ -44,12 +44,7 @@ int main(int argc, char **argv) {
 pub fn collector() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
-        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        let built = Command::new(cargo)
-            .args(["build", "--quiet", "--release", "-p", "headwater-collector"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status();
-        assert!(built.is_ok_and(|s| s.success()), "the collector builds");
+        cargo(&["toolset"]);
         target().join("release/libheadwater_collector.so")
     })
 }
@@ -57,13 +52,25 @@ pub fn collector() -> &'static Path {
 /// The same as an archive to link, beside it.
 pub fn archive() {
     collector();
+    cargo(&[
+        "rustc",
+        "--quiet",
+        "--release",
+        "--package=headwater-collector",
+        "--features=linked",
+        "--crate-type=staticlib",
+    ]);
+}
+
+fn cargo(arguments: &[&str]) {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let built = Command::new(cargo)
-        .args(["rustc", "--quiet", "--release", "-p", "headwater-collector"])
-        .args(["--features", "linked", "--crate-type", "staticlib"])
+        .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status();
-    assert!(built.is_ok_and(|s| s.success()), "the archive builds");
+        .output()
+        .expect("cargo starts");
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "cargo {arguments:?}: {said}");
 }
 
 /// Where cargo builds.
