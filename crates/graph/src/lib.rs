@@ -22,6 +22,7 @@ mod keys;
 mod mapping;
 mod pag;
 mod parallel;
+mod scaffold;
 mod stages;
 mod structures;
 mod threads;

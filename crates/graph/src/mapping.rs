@@ -1,5 +1,6 @@
 //! From the calling contexts of one run to vertices of the top-down view.
 
+use crate::scaffold::Scaffold;
 use crate::structures::{Structures, is_runtime_library};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
@@ -64,19 +65,16 @@ fn enter(
     // Code that a runtime library calls back (`main`, a thread's function, a comparison) is
     // entered from the call that went into the library.
     match modules.get(context.module as usize) {
-        Some(&(module, false)) if !starts_process(structures, module, context.lookup()) => {
-            top.enter(structures, caller, module, context.lookup())
+        Some(&(module, false)) => {
+            let structure = structures.get(module).map(|(_, s)| s);
+            match structure.and_then(|s| Scaffold::at(s, context.lookup())) {
+                Some(Scaffold::Start) => TopDown::ROOT,
+                Some(Scaffold::Call) => caller,
+                None => top.enter(structures, caller, module, context.lookup()),
+            }
         }
         _ => caller,
     }
-}
-
-/// Whether an address is in the code before `main`, which says nothing to anybody.
-fn starts_process(structures: &Structures, module: u32, address: u64) -> bool {
-    let function = structures
-        .get(module)
-        .and_then(|(_, s)| s.locate(address).map(|at| (s, at.0)));
-    function.is_some_and(|(s, f)| s.string(s.functions[f].name) == "_start")
 }
 
 /// What was recorded as an MPI call is one, whatever the structure took the call for.

@@ -35,6 +35,9 @@ pub struct MessageLink {
     pub dst: u32,
     /// The sending call.
     pub send: VertexIx,
+    /// The call that completed the send, in which its rank may wait for the receiver; the sending one if it did so
+    /// itself.
+    pub done: VertexIx,
     /// The call that completed the receive.
     pub recv: VertexIx,
     /// The call that posted the receive, for which a sender may wait.
@@ -62,11 +65,14 @@ pub struct CollectiveEdge {
     pub func: u16,
     /// Instances sampled.
     pub count: u64,
-    /// Waiting for the last to arrive, seconds.
+    /// Waiting for the last whose data are needed, seconds.
     pub wait: f64,
+    /// Of a root that needs all others' data the part until the first of them came, where that is known.
+    pub first: Option<f64>,
     /// Instances in which this rank was the last.
     pub last: u64,
-    /// Whom this rank waits for, and where: the root where data are its, else who was the last most often.
+    /// Whom this rank waits for, and where: the root where data are its, of the lower ranks in a scan who waited
+    /// least, else who was the last most often; another one than itself if anybody was.
     pub on: Option<(u32, VertexIx)>,
 }
 
@@ -100,10 +106,12 @@ impl ParallelView {
         });
         let messages = run.messages.iter().filter_map(|m| {
             let recv = vertex(m.recv_ctx)?;
+            let send = vertex(m.send_ctx)?;
             Some(MessageLink {
                 src: m.src,
                 dst: m.dst,
-                send: vertex(m.send_ctx)?,
+                send,
+                done: vertex(m.done_ctx).unwrap_or(send),
                 recv,
                 post: vertex(m.post_ctx).unwrap_or(recv),
                 count: m.sampled,
@@ -120,6 +128,7 @@ impl ParallelView {
                 func: c.func,
                 count: c.sampled,
                 wait: c.wait_ns as f64 * NANO,
+                first: c.first_ns.map(|ns| ns as f64 * NANO),
                 last: c.last,
                 on: None,
             })
@@ -127,10 +136,15 @@ impl ParallelView {
         let mut collectives: Vec<CollectiveEdge> = collectives.collect();
         let roots = Roots::new(run, vertex, &collectives);
         let last = last_most_often(&collectives);
+        let before = before_in_scans(run, &collectives);
+        let of_scan = |c: &CollectiveEdge| before.get(&(c.rank, site(c))).map(|r| (*r, c.vertex));
         for c in &mut collectives {
-            let last = last.get(&(c.vertex, c.comm, c.func));
+            let last = last.get(&site(c)).and_then(|last| {
+                let other = last.iter().find(|(_, Reverse(rank))| *rank != c.rank);
+                other.or(last.first())
+            });
             let last = last.map(|(_, Reverse(rank))| (*rank, c.vertex));
-            c.on = roots.of(c).or(last);
+            c.on = roots.of(c).or_else(|| of_scan(c)).or(last);
         }
         Self {
             flows: flows.collect(),
@@ -145,13 +159,44 @@ impl ParallelView {
 /// Call, communicator and function.
 type Site = (VertexIx, u16, u16);
 
-/// By site: the rank that came last most often, of several the first, and how often.
-fn last_most_often(collectives: &[CollectiveEdge]) -> FxHashMap<Site, (u64, Reverse<u32>)> {
-    let mut out: FxHashMap<Site, (u64, Reverse<u32>)> = FxHashMap::default();
+fn site(c: &CollectiveEdge) -> Site {
+    (c.vertex, c.comm, c.func)
+}
+
+/// By site: the two ranks that came last most often, of several the first, and how often.
+fn last_most_often(collectives: &[CollectiveEdge]) -> FxHashMap<Site, Vec<(u64, Reverse<u32>)>> {
+    let mut out: FxHashMap<Site, Vec<(u64, Reverse<u32>)>> = FxHashMap::default();
     for c in collectives.iter().filter(|c| c.last > 0) {
-        let own = (c.last, Reverse(c.rank));
-        let most = out.entry((c.vertex, c.comm, c.func)).or_insert(own);
-        *most = own.max(*most);
+        let most = out.entry(site(c)).or_default();
+        most.push((c.last, Reverse(c.rank)));
+        most.sort_unstable_by_key(|m| Reverse(*m));
+        most.truncate(2);
+    }
+    out
+}
+
+/// By rank and site of a scan: of the lower ranks the one that waited least, as those that come late do; of several
+/// the first.
+fn before_in_scans(run: &Run, collectives: &[CollectiveEdge]) -> FxHashMap<(u32, Site), u32> {
+    let is_scan: Vec<bool> = (run.functions.iter())
+        .map(|f| abi::by_name(f).is_some_and(|f| f.class == abi::Class::Scan))
+        .collect();
+    let scans = collectives.iter();
+    let mut scans: Vec<&CollectiveEdge> = scans
+        .filter(|c| is_scan.get(c.func as usize) == Some(&true))
+        .collect();
+    scans.sort_by_key(|c| (site(c), c.rank));
+    let mut out = FxHashMap::default();
+    for of_site in scans.chunk_by(|a, b| site(a) == site(b)) {
+        let mut least: Option<(f64, u32)> = None;
+        for c in of_site {
+            if let Some((_, rank)) = least {
+                out.insert((c.rank, site(c)), rank);
+            }
+            if least.is_none_or(|l| c.wait < l.0) {
+                least = Some((c.wait, c.rank));
+            }
+        }
     }
     out
 }

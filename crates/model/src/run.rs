@@ -479,6 +479,9 @@ pub struct MessageEdge {
     pub dst: Rank,
     /// Context of the sending call.
     pub send_ctx: CtxId,
+    /// Context of the call that completed a nonblocking send, where its rank waits for the receiver;
+    /// [`CtxId::NONE`] for a blocking one, and where nobody saw it.
+    pub done_ctx: CtxId,
     /// Context of the call that posted the receive.
     pub post_ctx: CtxId,
     /// Context of the call that completed the receive.
@@ -508,9 +511,13 @@ pub struct CollectiveWait {
     pub comm: u16,
     /// Instances sampled on all ranks of the communicator.
     pub sampled: u64,
-    /// Time from own arrival to the last arrival (for rooted kinds: to the root's or from the root). A
-    /// nonblocking one arrives when it is posted; this rank waits from the call that completes it.
+    /// Time from own arrival to the last arrival of those whose data this rank needs: all, the root, the others
+    /// for a root, the lower ranks of a scan. A nonblocking one arrives when it is posted; this rank waits from the
+    /// call that completes it.
     pub wait_ns: u64,
+    /// The part of a root's wait until the first of those came whose data it needs (Scalasca's "early reduce");
+    /// missing where one rank needs no others' data, and in older runs.
+    pub first_ns: Option<u64>,
     /// Instances in which this rank arrived last.
     pub last: u64,
     /// Time from the last arrival to own leave, within the call that completes it.

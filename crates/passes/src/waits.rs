@@ -107,7 +107,7 @@ fn recorded(view: &RunView) -> Vec<(At, At, f64)> {
         let (send, recv) = ((m.src, m.send), (m.dst, m.recv));
         [
             (recv, send, m.late_sender),
-            (send, (m.dst, m.post), m.late_receiver),
+            ((m.src, m.done), (m.dst, m.post), m.late_receiver),
         ]
     };
     let mut out: Vec<(At, At, f64)> = messages.flat_map(both).collect();

@@ -4,7 +4,9 @@
 //! `min(E_send, X_recv) − E_recv` with the enter of the *completing* call, a call that completes
 //! several messages counts its longest wait once; waits are never negative. A late receiver's wait is
 //! that of the blocking send, or of the call that completes a nonblocking one, until the receive is
-//! posted. A nonblocking collective arrives where it is posted and waits where it is completed.
+//! posted. A nonblocking collective arrives where it is posted and waits where it is completed. A root that needs
+//! all others' data waits for the last of them, and Scalasca's early reduce, until the first came, is kept beside
+//! it. In a scan ranks wait for lower ones, taken in the order of the world's ranks.
 
 use super::access::{self, Access};
 use super::clock::Clocks;
@@ -22,8 +24,8 @@ const LEAST_ROWS: usize = 40;
 /// Windows that a run keeps at the most.
 const MOST_WINDOWS: usize = 6;
 
-/// Sending rank, receiving rank, and the contexts that send, post and complete.
-type EdgeKey = (u32, u32, CtxId, CtxId, CtxId);
+/// Sending rank, receiving rank, and the contexts that send, complete the send, post, and complete the receive.
+type EdgeKey = (u32, u32, CtxId, CtxId, CtxId, CtxId);
 
 /// The longest wait of each call, by rank and enter, with the edge that it is counted for.
 #[derive(Default)]
@@ -151,11 +153,16 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
         let Some(send) = sends.get(&recv.row.id) else {
             continue;
         };
-        let key = (send.rank, recv.rank, send.ctx, recv.post, recv.ctx);
+        let completed = done.get(&send.row.id);
+        let done_ctx = completed.map_or(CtxId::NONE, |d| d.ctx);
+        let key = (
+            send.rank, recv.rank, send.ctx, done_ctx, recv.post, recv.ctx,
+        );
         let edge = edges.entry(key).or_insert_with(|| MessageEdge {
             src: send.rank,
             dst: recv.rank,
             send_ctx: send.ctx,
+            done_ctx,
             post_ctx: recv.post,
             recv_ctx: recv.ctx,
             ..Default::default()
@@ -170,7 +177,7 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
         } else {
             let posted = at(recv, recv.posted_ns());
             // Where the sender waits: in the send itself or where that is completed.
-            let send = done.get(&send.row.id).unwrap_or(send);
+            let send = completed.unwrap_or(send);
             if at(send, send.row.leave_ns) > posted {
                 let wait = posted.saturating_sub(at(send, send.row.enter_ns));
                 late_receivers.take((send.rank, send.row.enter_ns), wait, key);
@@ -193,7 +200,7 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
 }
 
 fn sort(all: &mut [MessageEdge]) {
-    all.sort_by_key(|e| (e.dst, e.src, e.send_ctx, e.post_ctx, e.recv_ctx));
+    all.sort_by_key(|e| (e.dst, e.src, e.send_ctx, e.done_ctx, e.post_ctx, e.recv_ctx));
 }
 
 fn collective_waits(
@@ -202,7 +209,7 @@ fn collective_waits(
     at: impl Fn(&End, u64) -> u64,
 ) {
     let mut waits: FxHashMap<(u32, CtxId, u16, u16), CollectiveWait> = FxHashMap::default();
-    for parts in collectives.into_values() {
+    for mut parts in collectives.into_values() {
         let Some(first) = parts.first() else { continue };
         let size = run
             .comms
@@ -219,9 +226,17 @@ fn collective_waits(
             .iter()
             .find(|e| e.rank == e.row.peer)
             .map(|e| arrival(e));
+        let others = parts.iter().filter(|e| e.rank != e.row.peer);
+        let first_other = others.map(|e| arrival(e)).min();
+        parts.sort_by_key(|e| e.rank);
+        // The latest arrival of lower ranks.
+        let mut lower = 0;
         for e in &parts {
             let leave = at(e, e.row.leave_ns);
+            let of_lower = lower;
+            lower = lower.max(arrival(e));
             let until = match (class, root) {
+                (Some(Class::Scan), _) => of_lower,
                 (Some(Class::OneToAll), Some(root)) => root,
                 (Some(Class::AllToOne), Some(_)) if e.rank != e.row.peer => enter(e),
                 // Libraries may let ranks read and write each for itself: who leaves first did not wait.
@@ -239,6 +254,12 @@ fn collective_waits(
                 });
             row.sampled += 1;
             row.wait_ns += until.min(leave).saturating_sub(enter(e));
+            if class == Some(Class::AllToOne)
+                && e.rank == e.row.peer
+                && let Some(first) = first_other
+            {
+                *row.first_ns.get_or_insert(0) += first.min(leave).saturating_sub(enter(e));
+            }
             row.last += u64::from(arrival(e) == latest);
             row.after_last_ns += leave.saturating_sub(latest.max(enter(e)));
         }
@@ -310,7 +331,14 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks) {
             let mut add = |at, kind, peer| waits.entry(at).or_default().push((kind, link, peer));
             add(holder, EventKind::Send, to.rank);
             add(waiter, EventKind::Recv, from.rank);
-            let key = (from.rank, to.rank, from.ctx, CtxId::NONE, to.ctx);
+            let key = (
+                from.rank,
+                to.rank,
+                from.ctx,
+                CtxId::NONE,
+                CtxId::NONE,
+                to.ctx,
+            );
             let edge = locked.entry(key).or_insert_with(|| MessageEdge {
                 src: from.rank,
                 dst: to.rank,
@@ -448,3 +476,6 @@ fn number_links(rows: &[Seen]) -> Links {
     }
     links
 }
+
+#[cfg(test)]
+mod tests;

@@ -240,6 +240,7 @@ tables! {
         src u u32: "sending rank",
         dst u u32: "receiving rank",
         send_ctx ctx: "context of the send",
+        done_ctx ctx: "context that completed the send; null for a blocking send, where nobody saw it, and in older runs",
         post_ctx ctx: "context that posted the receive; null for a blocking receive",
         recv_ctx ctx: "context that completed the receive",
         sampled u u64: "messages sampled at both ends",
@@ -255,6 +256,7 @@ tables! {
         comm none u16: "row in comms",
         sampled u u64: "instances sampled on all ranks",
         wait_ns u u64: "time waited for whom it needs: from own arrival, or from the call that completes a nonblocking one, ns",
+        first_ns maybe: "of a root that needs all others' data the part until the first of them came, ns; null for others, and in older runs",
         last u u64: "instances in which this rank came, or posted, last",
         after_last_ns u u64: "last arrival to own leave, within the call that completes it, ns",
     }

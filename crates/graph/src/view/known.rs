@@ -110,9 +110,9 @@ pub fn unit(attribute: &str) -> Option<&'static str> {
         .find_map(|p| attribute.strip_prefix(p));
     Some(match bare.unwrap_or(attribute) {
         "time" | "total" | "busy" | "blocked" | "runq" | "mpi" | "workers" | "wait" | "longest"
-        | "before" | "wall" | "cpu" | "startup" | "late_sender" | "late_receiver" | "excess"
-        | "on_path" | "imbalance" | "load_before" | "waiting" | "calls" | "message_size"
-        | "transfer" => "s",
+        | "before" | "first" | "wall" | "cpu" | "startup" | "late_sender" | "late_receiver"
+        | "excess" | "on_path" | "imbalance" | "load_before" | "waiting" | "calls"
+        | "message_size" | "transfer" => "s",
         "bytes" | "sent" => "B",
         "count" | "samples" | "ranks" => "1",
         _ => return None,

@@ -9,6 +9,7 @@ mod adjacency;
 mod column;
 mod known;
 mod parallel;
+mod starts;
 mod top_down;
 mod waits;
 
@@ -61,7 +62,8 @@ pub struct View {
     pub edges: Table,
     /// Metrics over ranks, by vertex; a vertex of the parallel view is on one rank and has none.
     pub rows: BTreeMap<String, Arc<RankRows>>,
-    /// What is neither of a vertex nor of an edge: `ranks`, and in a top-down view `sizes` and `peers`.
+    /// What is neither of a vertex nor of an edge: `ranks`; in a top-down view `sizes` and `peers`, in a parallel one
+    /// `unheld`, waiting for nobody that is known.
     pub tables: BTreeMap<&'static str, Arc<Table>>,
 }
 

@@ -12,8 +12,10 @@
 //! `vertex` (the place there), `rank` and `thread` besides; they stand by rank, thread and program order. Columns
 //! of edges: `type` and `kind` (see [`EdgeType`], [`EdgeKind`]), `back` (1 where a flow goes back in a loop),
 //! `count`, `bytes`, `time` (computing on the way into a call), `wait` (what the later end waited),
-//! `late_sender` and `late_receiver`, `collective` (the function of one, also where it is completed by another
-//! call); what an edge has no such thing of is missing. Of the tables beside, only `ranks` is there.
+//! `late_sender` and `late_receiver`, `first` (of a root that waits for others' data the part until the first of them
+//! came), `collective` (the function of one, also where it is completed by another call); what an edge has no such
+//! thing of is missing. Of the tables beside, `ranks` is there, and `unheld`: waiting for nobody that is known, by
+//! `vertex`, with `kind`, `collective`, `wait` and `count` as edges have them.
 
 use super::column::{Column, Table};
 use super::known::{EdgeKind, EdgeType};
@@ -43,6 +45,7 @@ struct Edge {
     time: Option<f64>,
     late_sender: Option<f64>,
     late_receiver: Option<f64>,
+    first: Option<f64>,
     /// Index into the run's functions.
     collective: Option<u16>,
 }
@@ -60,6 +63,7 @@ impl Edge {
             time: None,
             late_sender: None,
             late_receiver: None,
+            first: None,
             collective: None,
         }
     }
@@ -75,6 +79,17 @@ struct Builder<'a> {
     home: FxHashMap<VertexIx, Option<VertexIx>>,
     spots: Vec<Spot>,
     edges: Vec<Edge>,
+    unheld: Vec<Unheld>,
+}
+
+/// Waiting for nobody that is known.
+struct Unheld {
+    at: u32,
+    kind: EdgeKind,
+    wait: f64,
+    count: u64,
+    /// Index into the run's functions.
+    collective: Option<u16>,
 }
 
 impl Builder<'_> {
@@ -177,6 +192,7 @@ impl Builder<'_> {
         }
         for m in &links.messages {
             add(self.spot(m.src, 0, m.send));
+            add(self.spot(m.src, 0, m.done));
             add(self.spot(m.dst, 0, m.recv));
             add(self.spot(m.dst, 0, m.post));
         }
@@ -341,34 +357,52 @@ impl Builder<'_> {
                 edges.push(Edge::new(src, dst, label, EdgeKind::Begin, count));
             }
         }
+        let mut unheld = Vec::new();
         for e in &self.view.parallel.threads {
-            let (Some(holder), Some(on)) = (e.holder, e.on) else {
+            let Some(dst) = self.at(e.rank, self.flow(e.rank, e.thread), e.at) else {
                 continue;
             };
-            let src = self.at(e.rank, self.flow(e.rank, holder), on);
-            let dst = self.at(e.rank, self.flow(e.rank, e.thread), e.at);
-            if let (Some(src), Some(dst)) = (src, dst) {
-                edges.push(Edge {
+            let kind = wait_kind(e.kind);
+            let holder = e.holder.zip(e.on);
+            let src = holder.and_then(|(h, on)| self.at(e.rank, self.flow(e.rank, h), on));
+            match src {
+                Some(src) => edges.push(Edge {
                     late_sender: Some(e.wait),
-                    ..Edge::new(src, dst, EdgeType::InterThread, wait_kind(e.kind), e.count)
-                });
+                    ..Edge::new(src, dst, EdgeType::InterThread, kind, e.count)
+                }),
+                None => unheld.push(Unheld {
+                    at: dst,
+                    kind,
+                    wait: e.wait,
+                    count: e.count,
+                    collective: None,
+                }),
             }
         }
         self.edges.extend(edges);
+        self.unheld.extend(unheld);
     }
 
     /// Messages and collectives.
     fn ranks(&mut self, run: &Run) {
         let mut edges = Vec::new();
+        let mut unheld = Vec::new();
         for s in scaled(run, self.view) {
             let at = |(v, rank): (VertexIx, u32)| self.at(rank, 0, v);
-            let (Some(src), Some(dst), Some(post)) = (at(s.from), at(s.to), at(s.post)) else {
+            let (Some(dst), Some(post), Some(done)) = (at(s.to), at(s.post), at(s.done)) else {
                 continue;
             };
             let collective = s.collective.is_some();
-            if collective && src == dst {
+            let Some(src) = s.from.and_then(at) else {
+                unheld.push(Unheld {
+                    at: dst,
+                    kind: EdgeKind::Collective,
+                    wait: s.late_sender,
+                    count: s.count,
+                    collective: s.collective,
+                });
                 continue;
-            }
+            };
             let kind = if collective {
                 EdgeKind::Collective
             } else {
@@ -378,6 +412,7 @@ impl Builder<'_> {
                 bytes: (!collective).then_some(s.bytes),
                 late_sender: Some(s.late_sender),
                 late_receiver: (!collective).then_some(s.late_receiver),
+                first: s.first,
                 collective: s.collective,
                 ..Edge::new(src, dst, EdgeType::InterProcess, kind, s.count)
             });
@@ -386,7 +421,7 @@ impl Builder<'_> {
                     late_receiver: Some(s.late_receiver),
                     ..Edge::new(
                         post,
-                        src,
+                        done,
                         EdgeType::InterProcess,
                         EdgeKind::LateReceiver,
                         s.count,
@@ -395,6 +430,7 @@ impl Builder<'_> {
             }
         }
         self.edges.extend(edges);
+        self.unheld.extend(unheld);
     }
 
     fn edge_table(&self, run: &Run) -> Table {
@@ -418,7 +454,23 @@ impl Builder<'_> {
             )
             .with("late_sender", of(|e| e.late_sender))
             .with("late_receiver", of(|e| e.late_receiver))
+            .with("first", of(|e| e.first))
             .with("collective", Column::coded(&run.functions, collectives))
+    }
+
+    /// Waiting for nobody that is known, of which there was any.
+    fn unheld(&self, run: &Run) -> Table {
+        let all: Vec<&Unheld> = self.unheld.iter().filter(|u| u.wait > 0.0).collect();
+        let of =
+            |figure: fn(&Unheld) -> f64| Column::known(all.iter().map(|u| figure(u)).collect());
+        let kinds = all.iter().map(|u| Some(u.kind as i32));
+        let collectives = all.iter().map(|u| u.collective.map(i32::from));
+        Table::new(all.len())
+            .with("vertex", of(|u| f64::from(u.at)))
+            .with("kind", Column::coded(&EdgeKind::WORDS, kinds))
+            .with("collective", Column::coded(&run.functions, collectives))
+            .with("wait", of(|u| u.wait))
+            .with("count", of(|u| u.count as f64))
     }
 
     /// Figures of the vertices, one row each.
@@ -522,6 +574,7 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
         home: FxHashMap::default(),
         spots: Vec::new(),
         edges: Vec::new(),
+        unheld: Vec::new(),
     };
     builder.put_before_calls();
     builder.collect_spots();
@@ -534,6 +587,7 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
     this.graph = Arc::new(graph);
     this.vertices = builder.vertex_table(top);
     this.edges = builder.edge_table(run);
+    this.tables.insert("unheld", Arc::new(builder.unheld(run)));
     this.rows = BTreeMap::new();
     this
 }

@@ -21,6 +21,7 @@
 
 use super::column::{Column, Table};
 use super::known::{EdgeKind, EdgeType};
+use super::starts::{Starts, started};
 use super::waits;
 use super::{Adjacency, View, ViewKind};
 use crate::columns::RankRows;
@@ -56,10 +57,16 @@ pub(crate) fn kind_word(kind: VertexKind) -> &'static str {
 }
 
 /// Bytes of the calls of a row that went to other ranks.
-fn sent(run: &Run, row: &MpiCalls) -> u64 {
+fn sent(run: &Run, view: &RunView, starts: &Starts, row: &MpiCalls) -> u64 {
     use abi::Class::*;
+    let to_one = row.peer != peer::PROC_NULL;
+    if started(run, row).is_some() && to_one {
+        let at = view.vertex(row.ctx).map(|v| (v, row.rank));
+        let part = at.map_or(0.0, |at| starts.sent_part(row, at));
+        return (row.bytes as f64 * part).round() as u64;
+    }
     let sends = abi::by_name(run.function(row.func)).is_some_and(|f| match f.class {
-        Send | SendRecv | Start => row.peer != peer::PROC_NULL,
+        Send | SendRecv => to_one,
         Barrier => false,
         _ => f.is_collective() && !f.is_about_files(),
     });
@@ -289,6 +296,7 @@ fn metrics(
         (name.to_string(), Column::numbers(sums), entries)
     };
     let add_up = |a, b| a + b;
+    let starts = Starts::new(run, view);
     for (name, column, entries) in [
         of_call(
             "count",
@@ -302,7 +310,7 @@ fn metrics(
         ),
         of_call(
             "sent",
-            of_calls(run, view, |c| sent(run, c) as f64, add_up),
+            of_calls(run, view, |c| sent(run, view, &starts, c) as f64, add_up),
             false,
         ),
         of_call(
@@ -400,6 +408,7 @@ fn grouped(
     type Sum = (u64, u64, u64, u64, u64);
     type Row = ((VertexIx, u32, i64), Sum);
     let mut sums: FxHashMap<(VertexIx, u32, i64), Sum> = FxHashMap::default();
+    let starts = Starts::new(run, view);
     for c in run.calls.iter().filter(|c| c.rank < run.header.ranks) {
         let (Some(v), Some(third)) = (view.vertex(c.ctx), third(c)) else {
             continue;
@@ -408,7 +417,7 @@ fn grouped(
         *sum = (
             sum.0 + c.count,
             sum.1 + c.bytes,
-            sum.2 + sent(run, c),
+            sum.2 + sent(run, view, &starts, c),
             sum.3 + c.wall_ns,
             sum.4.max(c.max_wall_ns),
         );

@@ -101,6 +101,35 @@ impl Meetings {
         held.into_iter().find(|e| *e != NONE && *e != vertex)
     }
 
+    /// The edges on the ways from vertices to another end that each leads to, each once, in the order of the
+    /// vertices; for meetings in the direction [`Direction::Out`]. Where a way goes on as one before did it ends, so
+    /// that this costs no more than the edges there are, twice.
+    pub fn ways(&self, graph: &Adjacency, vertices: &[u32]) -> Vec<u32> {
+        let mut gone = vec![[false; 2]; self.led.len()];
+        let mut seen = vec![false; graph.edges()];
+        let mut edges = Vec::new();
+        for &v in vertices {
+            let Some(end) = self.other(v) else { continue };
+            let mut at = v;
+            while at != end {
+                let slots = self.led.get(at as usize);
+                let slot = slots.and_then(|s| s.iter().position(|s| s.0 == end));
+                let edge = slots.zip(slot).map_or(NONE, |(s, i)| s[i].1);
+                let Some(slot) = slot.filter(|_| edge != NONE) else {
+                    break;
+                };
+                if std::mem::replace(&mut gone[at as usize][slot], true) {
+                    break;
+                }
+                if !std::mem::replace(&mut seen[edge as usize], true) {
+                    edges.push(edge);
+                }
+                at = graph.targets()[edge as usize];
+            }
+        }
+        edges
+    }
+
     /// The edges from a vertex to an end that it leads to; for meetings in the direction [`Direction::Out`].
     pub fn way(&self, graph: &Adjacency, vertex: u32, end: u32) -> Vec<u32> {
         let mut way = Vec::new();

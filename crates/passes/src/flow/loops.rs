@@ -3,7 +3,7 @@
 use super::{Flow, FlowError, Inputs, Runner, Value};
 
 /// Runs `body` on `inputs`, then on what it gave in the place of the first ones, and so on: until it gives what
-/// it was given, or `most` times. Where it went in a circle of several sets it ends with the last one.
+/// it was given, metrics included, or `most` times. Where it went in a circle of several sets it ends with the last one.
 pub(super) fn run(
     body: &Flow,
     most: usize,

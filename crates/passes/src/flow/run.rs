@@ -39,9 +39,10 @@ pub struct Event<'a> {
     pub pass: &'a str,
     /// What became of it.
     pub state: State,
-    /// Passes that have ended.
+    /// Passes that have run to their end.
     pub done: usize,
-    /// Passes that are needed.
+    /// Passes that must run: inputs and passes whose results were known are none of them, and a flow that is repeated
+    /// is one.
     pub of: usize,
 }
 
@@ -127,8 +128,20 @@ impl Flow {
         let checked = self.checked()?;
         let mut known = self.begin(&checked, inputs)?;
         let needed = self.needed(&checked, links, runner, &mut known);
-        let of = needed.iter().filter(|n| **n).count();
+        let must_run = |i: &usize| needed[*i] && known[*i].values.is_none();
+        let of = (0..self.nodes.len()).filter(must_run).count();
         let done = AtomicUsize::new(0);
+        let from_before = |i: &usize| needed[*i] && known[*i].values.is_some();
+        for i in (0..self.nodes.len()).filter(from_before) {
+            if !matches!(self.nodes[i].work, Work::Input { .. }) {
+                (runner.progress)(&Event {
+                    pass: &self.label(i),
+                    state: State::Known,
+                    done: 0,
+                    of,
+                });
+            }
+        }
         for step in &checked.steps {
             let waiting = |i: &&usize| needed[**i] && known[**i].values.is_none();
             let now: Vec<usize> = step.iter().filter(waiting).copied().collect();
@@ -148,7 +161,19 @@ impl Flow {
                         });
                     };
                     tell(State::Begins, done.load(Ordering::Relaxed));
-                    let made = self.node(*i, &known, runner)?;
+                    // What goes on in a flow that is repeated is a part of this one's progress.
+                    let inner = |event: &Event<'_>| {
+                        (runner.progress)(&Event {
+                            done: done.load(Ordering::Relaxed),
+                            of,
+                            ..event.clone()
+                        });
+                    };
+                    let within = Runner {
+                        progress: &inner,
+                        ..*runner
+                    };
+                    let made = self.node(*i, &known, &within)?;
                     if let Some(key) = known[*i].key {
                         runner.cache.keep(key, &made);
                     }
@@ -229,12 +254,6 @@ impl Flow {
             }
             known[i].values = known[i].key.and_then(|key| runner.cache.get(key));
             if known[i].values.is_some() {
-                (runner.progress)(&Event {
-                    pass: &self.label(i),
-                    state: State::Known,
-                    done: 0,
-                    of: 0,
-                });
                 continue;
             }
             for link in &self.nodes[i].inputs {

@@ -78,11 +78,15 @@ impl Value {
         }
     }
 
-    /// Whether it is the same elements of the same graph, the same run, or an equal table.
+    /// Whether it is the same elements of the same graph with equal metrics, the same run, or an equal table.
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Run(a), Self::Run(b)) => a.digest() == b.digest(),
-            (Self::Set(a), Self::Set(b)) => a.same(b),
+            (Self::Set(a), Self::Set(b)) => {
+                let (x, y) = (a.view(), b.view());
+                let alike = || x.vertices == y.vertices && x.edges == y.edges;
+                a.same(b) && (Arc::ptr_eq(x, y) || alike())
+            }
             (Self::Section(a), Self::Section(b)) => a == b,
             _ => false,
         }

@@ -54,6 +54,7 @@ fn build(runs: usize) -> Result<Flow, FlowError> {
     let behind = flow.pass("causal", [around], none())?;
     let found = flow.pass("contention", [around], none())?;
     let edges = flow.pass("contended", [found], none())?;
+    let unheld = flow.pass("unheld", [parallel], none())?;
     let causes = flow.pass("over-ranks", [behind, *last], none())?;
     let causes = flow.pass("hotspot", [causes], with("n", MOST))?;
     let told = flow.pass(
@@ -67,6 +68,7 @@ fn build(runs: usize) -> Result<Flow, FlowError> {
         ),
     )?;
     flow.output("contention", edges);
+    flow.output("unheld", unheld);
     flow.output("behind", told);
     Ok(flow)
 }

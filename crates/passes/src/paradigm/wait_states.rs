@@ -13,7 +13,10 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 
 fn build(runs: usize) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
-    let edges = flow.pass("edges", runs, Parameters::none())?;
+    let edges = flow.pass("edges", runs.clone(), Parameters::none())?;
+    // Of those that wait for nobody known only the vertex is there.
+    let vertices = flow.pass("parallel", runs, Parameters::none())?;
+    let edges = flow.pass("union", [edges, vertices], Parameters::none())?;
     for pass in ["wait-states", "wait-states-by-call"] {
         let told = flow.pass(pass, [edges], Parameters::none())?;
         flow.output(&pass.replace('-', "_"), told);

@@ -75,16 +75,7 @@ pub fn causal(set: &Set, least: f64) -> Result<Set, PassError> {
     let counts = |e: u32| carries[e as usize];
     let search = |direction| meetings(&view.graph, set.vertices(), direction, &counts);
     let (found, behind) = rayon::join(|| search(Direction::Out), || search(Direction::In));
-    let mut edges = Vec::new();
-    let mut seen = vec![false; view.graph.edges()];
-    for &v in set.vertices() {
-        let Some(end) = found.other(v) else { continue };
-        for edge in found.way(&view.graph, v, end) {
-            if !std::mem::replace(&mut seen[edge as usize], true) {
-                edges.push(edge);
-            }
-        }
-    }
+    let edges = found.ways(&view.graph, set.vertices());
     let stays = |v: &u32| found.other(*v).is_some() || behind.other(*v).is_none();
     let vertices = set.vertices().iter().copied().filter(stays).collect();
     Ok(Set::of(view, vertices, edges))

@@ -81,6 +81,13 @@ pub(super) fn passes() -> Vec<Pass> {
         )
         .takes("E", Kind::PARALLEL)
         .gives(Gives::Kind(Kind::Section)),
+        Pass::new(
+            "unheld",
+            "What the set's vertices wait for without anybody knowing who holds it, by place.",
+            |call| Ok(vec![unheld(call.vertices(0)?)?.into()]),
+        )
+        .takes("V", Kind::PARALLEL)
+        .gives(Gives::Kind(Kind::Section)),
     ]
 }
 
@@ -151,6 +158,67 @@ fn contended(set: &Set) -> Section {
         ]);
     }
     section
+}
+
+/// Waiting of a set's vertices for nobody that is known, by kind and place, the most first. Collectives are left out:
+/// nobody holds those.
+fn unheld(set: &Set) -> Result<Section, PassError> {
+    let columns = [
+        ("kind", "kind", Unit::None),
+        ("call", "waits in", Unit::None),
+        ("location", "where", Unit::None),
+        ("wait_seconds", "waiting", Unit::Seconds),
+        ("count", "waits", Unit::Count),
+        ("threads", "threads", Unit::Count),
+    ];
+    let title = "Waiting for a holder that is not known";
+    let mut section = Section::new("unheld", title, &columns);
+    section.note = Some("Seconds of all ranks and threads together.".into());
+    let Some(table) = set.view().table("unheld") else {
+        let what = "it is not of a run's parallel view, which alone knows of such waits";
+        return Err(PassError::Argument("V".to_string(), what.to_string()));
+    };
+    let figure = |name: &str, row| table.get(name).and_then(|c| c.number(row)).unwrap_or(0.0);
+    let place = |v: u32| match set.cell("site", v) {
+        Cell::Number(site) => site as u64,
+        _ => u64::from(v),
+    };
+    let mut held = vec![false; set.view().graph.vertices()];
+    set.vertices().iter().for_each(|v| held[*v as usize] = true);
+    // Seconds, waits, vertices.
+    let mut sums: BTreeMap<(&str, u64), (f64, f64, Vec<u32>)> = BTreeMap::new();
+    for row in 0..table.len() {
+        let at = figure("vertex", row) as u32;
+        let kind = table.get("kind").and_then(|k| k.text(row)).unwrap_or("");
+        if kind == EdgeKind::Collective.words() || held.get(at as usize) != Some(&true) {
+            continue;
+        }
+        let sum = sums.entry((kind, place(at))).or_default();
+        sum.0 += figure("wait", row);
+        sum.1 += figure("count", row);
+        sum.2.push(at);
+    }
+    let mut rows: Vec<_> = sums.into_iter().collect();
+    rows.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
+    for ((kind, _), (seconds, count, mut at)) in rows {
+        at.sort_unstable();
+        at.dedup();
+        let Some(&first) = at.first() else { continue };
+        let name = match set.cell("name", first) {
+            Cell::Text(name) => Item::from(name),
+            _ => Item::Missing,
+        };
+        let location = super::table::location(set, first);
+        section.rows.push(vec![
+            kind.into(),
+            name,
+            location.map_or(Item::Missing, Item::from),
+            seconds.into(),
+            count.into(),
+            (at.len() as f64).into(),
+        ]);
+    }
+    Ok(section)
 }
 
 /// An edge of a pattern: its ends, and what it must be.

@@ -5,7 +5,7 @@
 //! | late sender | a receive was there before its message was sent |
 //! | late receiver | a send was there before its receive was posted |
 //! | wait at barrier, wait at n-to-n | until the last rank came to a collective that needs all |
-//! | late broadcast, early reduce, early scan | until the root, the last sender or the lower ranks came |
+//! | late broadcast, early reduce, early scan | until the root, the first sender or the lower ranks came |
 //! | wait at window | until another rank opened or ended its access to a window, or gave its lock back |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
@@ -20,25 +20,30 @@ use std::collections::BTreeMap;
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
     vec![
-        Pass::new("wait-states", "Waiting of the set's edges by its state.", |call| {
-            Ok(vec![by_state(call.edges(0)?, &waits(call.edges(0)?)?).into()])
-        })
+        Pass::new(
+            "wait-states",
+            "Waiting on the set's edges, and at its vertices for nobody known, by its state.",
+            |call| Ok(vec![by_state(call.set(0)?, &waits(call.set(0)?)?).into()]),
+        )
         .takes("E", Kind::PARALLEL)
         .gives(Gives::Kind(Kind::Section)),
         Pass::new(
             "wait-states-by-call",
-            "Waiting of the set's edges by its state, the call that waited and the one that was waited for.",
-            |call| Ok(vec![by_call(call.edges(0)?, &waits(call.edges(0)?)?).into()]),
+            "Waiting as wait-states has it, by the call that waited and the one that was waited for.",
+            |call| Ok(vec![by_call(call.set(0)?, &waits(call.set(0)?)?).into()]),
         )
         .takes("E", Kind::PARALLEL)
         .gives(Gives::Kind(Kind::Section)),
     ]
 }
 
-/// An edge that was waited on.
+const EARLY_REDUCE: &str = "early reduce";
+
+/// Waiting on an edge, or for nobody that is known.
 struct Wait {
     state: &'static str,
-    edge: u32,
+    /// The vertex that waited, and the one that it waited for.
+    ends: (u32, Option<u32>),
     seconds: f64,
     count: f64,
 }
@@ -65,7 +70,7 @@ fn state(kind: &str, function: &str) -> Option<&'static str> {
         return Some(match class {
             Some(Barrier) => "wait at barrier",
             Some(OneToAll) => "late broadcast",
-            Some(AllToOne) => "early reduce",
+            Some(AllToOne) => EARLY_REDUCE,
             Some(Scan) => "early scan",
             _ => "wait at n-to-n",
         });
@@ -85,31 +90,63 @@ fn state(kind: &str, function: &str) -> Option<&'static str> {
 }
 
 fn waits(set: &Set) -> Result<Vec<Wait>, PassError> {
-    let edges = &set.view().edges;
+    let view = set.view();
+    let edges = &view.edges;
     let column = |name: &str| {
         edges.get(name).ok_or_else(|| {
-            let what = format!("its edges have no {name}; give edges of a run's parallel view");
+            let what = format!("its edges have no {name}; give elements of a run's parallel view");
             PassError::Argument("E".to_string(), what)
         })
     };
     let (kinds, wait, count) = (column("kind")?, column("wait")?, column("count")?);
-    let mut out = Vec::new();
-    for &e in set.edges() {
-        let i = e as usize;
-        let to = set.view().graph.targets()[i];
-        let function = match set.cell("name", to) {
+    let collective = edges.get("collective");
+    // A nonblocking collective is waited for in a call that says nothing of it.
+    let state_of = |kind: Option<&str>, collective: Option<&str>, at: u32| {
+        let call = match set.cell("name", at) {
             Cell::Text(name) => name,
             _ => "",
         };
-        let seconds = wait.number(i).filter(|w| *w > 0.0);
-        if let (Some(seconds), Some(kind)) = (seconds, kinds.text(i))
-            && let Some(state) = state(kind, function)
-        {
+        state(kind?, collective.unwrap_or(call))
+    };
+    let mut out = Vec::new();
+    for &e in set.edges() {
+        let i = e as usize;
+        let (from, to) = (view.graph.sources()[i], view.graph.targets()[i]);
+        let collective = collective.and_then(|c| c.text(i));
+        let Some(state) = state_of(kinds.text(i), collective, to) else {
+            continue;
+        };
+        // A reduction is early until the first of the others comes; what the root waits for the others then is none
+        // of Scalasca's states.
+        let first = edges.get("first").and_then(|f| f.number(i));
+        let seconds = first
+            .filter(|_| state == EARLY_REDUCE)
+            .or_else(|| wait.number(i));
+        if let Some(seconds) = seconds.filter(|s| *s > 0.0) {
             out.push(Wait {
                 state,
-                edge: e,
+                ends: (to, Some(from)),
                 seconds,
                 count: count.number(i).unwrap_or(0.0),
+            });
+        }
+    }
+    let mut held = vec![false; view.graph.vertices()];
+    set.vertices().iter().for_each(|v| held[*v as usize] = true);
+    let Some(unheld) = view.table("unheld") else {
+        return Ok(out);
+    };
+    let figure = |name: &str, row| unheld.get(name).and_then(|c| c.number(row));
+    let word = |name: &str, row| unheld.get(name).and_then(|c| c.text(row));
+    for row in 0..unheld.len() {
+        let at = figure("vertex", row).unwrap_or(0.0) as u32;
+        let state = state_of(word("kind", row), word("collective", row), at);
+        if let Some(state) = state.filter(|_| held.get(at as usize) == Some(&true)) {
+            out.push(Wait {
+                state,
+                ends: (at, None),
+                seconds: figure("wait", row).unwrap_or(0.0),
+                count: figure("count", row).unwrap_or(0.0),
             });
         }
     }
@@ -173,24 +210,19 @@ fn by_call(set: &Set, waits: &[Wait]) -> Section {
     ];
     let title = "Wait states by call";
     let mut section = Section::new("wait_states_by_call", title, &columns);
-    let graph = &set.view().graph;
     let place = |v: u32| match set.cell("site", v) {
         Cell::Number(site) => site as u64,
         _ => u64::from(v),
     };
-    // By state and both places: seconds, and the edge with the longest wait.
-    type Sum = (f64, (f64, u32));
-    let mut sums: BTreeMap<(&str, u64, u64), Sum> = BTreeMap::new();
+    // By state and both places: seconds, and the longest wait with its ends.
+    type Sum = (f64, (f64, (u32, Option<u32>)));
+    let mut sums: BTreeMap<(&str, u64, Option<u64>), Sum> = BTreeMap::new();
     for w in waits {
-        let ends = (
-            graph.sources()[w.edge as usize],
-            graph.targets()[w.edge as usize],
-        );
-        let key = (w.state, place(ends.1), place(ends.0));
-        let sum = sums.entry(key).or_insert((0.0, (0.0, w.edge)));
+        let key = (w.state, place(w.ends.0), w.ends.1.map(place));
+        let sum = sums.entry(key).or_insert((0.0, (0.0, w.ends)));
         sum.0 += w.seconds;
         if w.seconds > sum.1.0 {
-            sum.1 = (w.seconds, w.edge);
+            sum.1 = (w.seconds, w.ends);
         }
     }
     let all = rank_seconds(set);
@@ -205,21 +237,18 @@ fn by_call(set: &Set, waits: &[Wait]) -> Section {
         _ => Item::Missing,
     };
     let at = |v: u32| super::table::location(set, v).map_or(Item::Missing, Item::from);
-    for ((state, _, _), (seconds, (_, edge))) in rows {
-        let (on, to) = (
-            graph.sources()[edge as usize],
-            graph.targets()[edge as usize],
-        );
+    for ((state, _, _), (seconds, (_, (to, on)))) in rows {
+        let known = |of: &dyn Fn(u32) -> Item| on.map_or(Item::Missing, of);
         section.rows.push(vec![
             state.into(),
             text(to),
             at(to),
-            text(on),
-            at(on),
+            known(&text),
+            known(&at),
             seconds.into(),
             share(seconds, all),
             rank(to),
-            rank(on),
+            known(&rank),
         ]);
     }
     section

@@ -143,6 +143,10 @@ proptest! {
                 prop_assert!(leads(&ours, &meetings.way(&ours, v, end), v, end));
             }
         }
+        let all: Vec<u32> = (0..MOST).collect();
+        let each = all.iter().filter_map(|v| Some(meetings.way(&ours, *v, meetings.other(*v)?)));
+        let each: BTreeSet<u32> = each.flatten().collect();
+        prop_assert_eq!(meetings.ways(&ours, &all).into_iter().collect::<BTreeSet<_>>(), each);
     }
 
     #[test]

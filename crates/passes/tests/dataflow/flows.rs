@@ -165,6 +165,52 @@ fn only_what_is_asked_for_runs_and_only_once() {
     assert!(told.contains(&("two".to_string(), State::Done)), "{told:?}");
 }
 
+/// A flow that counts how often it was repeated, up to four times.
+fn counts() -> Flow {
+    let add = Pass::new("add", "One more, four at the most.", |call| {
+        let set = call.set(0)?;
+        let n = set.numbers("n")?.first().copied().flatten().unwrap_or(0.0);
+        let all = vec![Some((n + 1.0).min(4.0)); set.len()];
+        Ok(vec![set.with_metric("n", &all)?.into()])
+    });
+    let add = Arc::new(add.takes("V", Kind::SET).gives(Gives::AsArgument(0)));
+    let mut body = Flow::new("counting");
+    let set = body.input("V", Kind::SET);
+    let more = body.add(&add, [set], none());
+    body.output("V", more);
+    let (mut flow, _, all, _) = hottest();
+    let begun = flow.pass("derive", [all], with("name", "n").with("as", "0"));
+    let counted = flow.repeat(body, [begun.expect("a pass")], 100);
+    flow.output("counted", counted);
+    flow
+}
+
+#[test]
+fn what_is_repeated_has_settled_when_metrics_have_too() {
+    let cache = Cache::default();
+    let given = counts().run(&inputs(), &Runner::quiet(&cache));
+    let given = given.expect("runs");
+    let set = given.get("counted").and_then(Value::set).expect("a set");
+    assert_eq!(set.numbers("n").expect("figures")[0], Some(4.0));
+}
+
+#[test]
+fn progress_counts_the_passes_of_the_flow_that_must_run() {
+    let cache = Cache::default();
+    let told = std::sync::Mutex::new(Vec::new());
+    let tell = |e: &Event<'_>| told.lock().unwrap().push((e.state, e.done, e.of));
+    let runner = Runner {
+        progress: &tell,
+        ..Runner::quiet(&cache)
+    };
+    counts()
+        .run_only(&["counted"], &inputs(), &runner)
+        .expect("runs");
+    let told = told.lock().unwrap();
+    assert!(told.iter().all(|t| t.2 == 3 && t.1 <= 3), "{told:?}");
+    assert_eq!(told.last(), Some(&(State::Done, 3, 3)));
+}
+
 #[test]
 fn sets_without_what_a_pass_looks_at_are_refused() {
     let cases = [

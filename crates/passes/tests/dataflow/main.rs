@@ -36,6 +36,7 @@ fn made(ranks: u32) -> Run {
         .map(|rank| CollectiveWait {
             rank,
             ctx: CtxId(3),
+            func: 1,
             sampled: 100,
             wait_ns: u64::from(rank != 3 && ranks > 3) * 1_000_000_000,
             last: u64::from(rank == 3) * 100,
