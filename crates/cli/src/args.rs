@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
+use headwater_model::RankSet;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -48,6 +49,11 @@ pub enum Command {
         after_help = "Example:  headwater analyse mpi-profile app.16\n          headwater analyse communication app.16 --json\n          headwater analyse communication --flow=svg > flow.svg"
     )]
     Analyse(AnalyseArgs),
+    /// Give recorded runs in the format of another tool.
+    #[command(
+        after_help = "Example:  headwater export speedscope app.16 -o app.speedscope.json\n          headwater export folded app.16 -o - | inferno-flamegraph > app.svg\n          headwater export csv app.16 --analysis mpi-profile --table call_sites -o sites.csv"
+    )]
+    Export(ExportArgs),
     /// Show the structure of a program: functions, loops, branches, calls.
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
@@ -298,6 +304,54 @@ pub struct AnalyseArgs {
 fn paradigms() -> PossibleValuesParser {
     let known = headwater_passes::paradigm::ALL.iter();
     PossibleValuesParser::new(known.map(|p| PossibleValue::new(p.name).help(p.about)))
+}
+
+/// A view of a run that is exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportedView {
+    /// Places, summed up over ranks.
+    TopDown,
+    /// Places on single ranks and threads.
+    Parallel,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, ClapArgs)]
+pub struct ExportArgs {
+    /// The format.
+    #[arg(value_parser = formats())]
+    pub format: String,
+    /// Recorded runs.
+    #[arg(required = true)]
+    pub runs: Vec<PathBuf>,
+    /// The file to write, which must not be there; - for standard output if the format is text.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Only these ranks, as 0-3,7.
+    #[arg(long, value_name = "RANKS")]
+    pub ranks: Option<RankSet>,
+    /// Of a graph or table: the view [default: top-down].
+    #[arg(long, value_name = "VIEW")]
+    pub view: Option<ExportedView>,
+    /// Of a graph: at most so many vertices, those with the most time.
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub vertices: Option<usize>,
+    /// Of tables: the table, as vertices, edges, by-rank or ranks of a view [default: vertices].
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Of tables: those of an analysis instead of a view.
+    #[arg(long, value_name = "ANALYSIS", value_parser = paradigms())]
+    pub analysis: Option<String>,
+    /// Loops nested deeper are merged.
+    #[arg(long, value_name = "DEPTH", default_value_t = 10)]
+    pub max_loop_depth: usize,
+}
+
+/// The formats with what they hold and what opens them.
+fn formats() -> PossibleValuesParser {
+    let known = headwater_export::ALL.iter();
+    let help = |f: &headwater_export::Format| format!("{}; for {}", f.about, f.opens);
+    PossibleValuesParser::new(known.map(|f| PossibleValue::new(f.name).help(help(f))))
 }
 
 /// Arguments of `structure`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates in the order of the data; each may use only those before it.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "model",
     "mpi-abi",
     "format",
@@ -15,6 +15,7 @@ const ORDER: [&str; 10] = [
     "graph",
     "passes",
     "report",
+    "export",
     "cli",
 ];
 
@@ -23,7 +24,7 @@ const ORDER: [&str; 10] = [
 const NEVER: [(&str, &str); 1] = [("collector", "structure")];
 
 /// Crates that open no file and no connection.
-const PURE: [&str; 4] = ["model", "graph", "passes", "report"];
+const PURE: [&str; 5] = ["model", "graph", "passes", "report", "export"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

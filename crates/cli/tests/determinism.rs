@@ -211,6 +211,16 @@ fn the_same_runs_give_the_same_bytes() {
             );
         }
     }
+    for format in headwater_export::ALL {
+        let out = |threads: &str| {
+            let file = dir.path().join(format!("{threads}.{}", format.extension));
+            let to = file.display().to_string();
+            let what = ["export", format.name, "-o", &to];
+            given(dir.path(), threads, &what, &[a], false);
+            std::fs::read(file).expect("what was exported")
+        };
+        assert!(out("1") == out("2"), "{}", format.name);
+    }
     for paradigm in headwater_passes::paradigm::ALL {
         let what = ["analyse", paradigm.name];
         let taken = match paradigm.takes {

@@ -1,0 +1,40 @@
+//! Why a run cannot be given in a format.
+
+use headwater_model::{Rank, RankSet};
+
+/// What is wrong, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// A format that there is not.
+    #[error("there is no format {0}; there are {1}")]
+    Unknown(String, String),
+    /// Another number of runs.
+    #[error("{0} takes {1}, and {2} were given")]
+    Runs(&'static str, &'static str, usize),
+    /// A setting that the format does not have.
+    #[error("{0} takes no --{1}; leave it out")]
+    Setting(&'static str, &'static str),
+    /// Ranks that the run does not have.
+    #[error("run {0} has no rank {1}; its ranks are {2}")]
+    NoRank(String, Rank, RankSet),
+    /// Ranks of something that sums them up.
+    #[error(
+        "this sums all ranks up, so --ranks cannot choose among them; give --view parallel as well, or --table by-rank"
+    )]
+    SummedUp,
+    /// A table that there is not.
+    #[error("there is no table {0} here; give --table with one of {1}")]
+    NoTable(String, String),
+    /// Several tables, of which none was named.
+    #[error("{0} gives several tables; give --table with one of {1}")]
+    WhichTable(String, String),
+    /// The analysis failed.
+    #[error(transparent)]
+    Analysis(#[from] headwater_passes::paradigm::ParadigmError),
+    /// Where the bytes go does not take them.
+    #[error("cannot write the result: {0}")]
+    Write(#[from] std::io::Error),
+    /// The table cannot be made.
+    #[error("cannot make the table: {0}")]
+    Table(String),
+}

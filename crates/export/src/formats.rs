@@ -1,0 +1,237 @@
+//! The formats: one table of what each is called, holds, is opened with and takes.
+
+use crate::error::ExportError;
+use crate::{dot, folded, graphml, speedscope, tables};
+use headwater_model::{Rank, RankSet};
+use headwater_passes::Recorded;
+use std::io::Write;
+
+/// How many runs a format takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// One.
+    One,
+    /// One, or as many as the analysis takes that is asked for.
+    Analysis,
+}
+
+/// Which view of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// Places, summed up over ranks.
+    #[default]
+    TopDown,
+    /// Places on single ranks and threads.
+    Parallel,
+}
+
+/// What can be said about what is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// [`Wanted::ranks`].
+    Ranks,
+    /// [`Wanted::view`].
+    View,
+    /// [`Wanted::vertices`].
+    Vertices,
+    /// [`Wanted::table`].
+    Table,
+    /// [`Wanted::analysis`].
+    Analysis,
+}
+
+impl Setting {
+    /// Its name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ranks => "ranks",
+            Self::View => "view",
+            Self::Vertices => "vertices",
+            Self::Table => "table",
+            Self::Analysis => "analysis",
+        }
+    }
+}
+
+/// What of the runs is wanted; what is not said is everything, or the format's own choice.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wanted {
+    /// These ranks alone.
+    pub ranks: Option<RankSet>,
+    /// The view.
+    pub view: Option<Which>,
+    /// At most so many vertices: those with the most time.
+    pub vertices: Option<usize>,
+    /// The table.
+    pub table: Option<String>,
+    /// The tables of this analysis instead of those of a view.
+    pub analysis: Option<String>,
+}
+
+impl Wanted {
+    /// Whether the data of a rank are wanted.
+    pub(crate) fn has_rank(&self, rank: Rank) -> bool {
+        self.ranks.as_ref().is_none_or(|r| r.contains(rank))
+    }
+
+    fn said(&self) -> impl Iterator<Item = Setting> {
+        [
+            (Setting::Ranks, self.ranks.is_some()),
+            (Setting::View, self.view.is_some()),
+            (Setting::Vertices, self.vertices.is_some()),
+            (Setting::Table, self.table.is_some()),
+            (Setting::Analysis, self.analysis.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(setting, is)| is.then_some(setting))
+    }
+}
+
+/// Makes a format of runs.
+pub(crate) type Make = fn(&[Recorded], &Wanted, &mut (dyn Write + Send)) -> Result<(), ExportError>;
+
+/// A format.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name, as in `headwater export NAME`.
+    pub name: &'static str,
+    /// What it holds.
+    pub about: &'static str,
+    /// What opens it.
+    pub opens: &'static str,
+    /// What names of its files end with.
+    pub extension: &'static str,
+    /// Whether it is text.
+    pub text: bool,
+    /// Runs it takes.
+    pub takes: Takes,
+    /// What can be said about what is wanted.
+    pub settings: &'static [Setting],
+    make: Make,
+}
+
+/// All formats.
+pub const ALL: [Format; 6] = [
+    Format {
+        name: "speedscope",
+        about: "flame graphs, one for each rank and thread",
+        opens: "speedscope.app, or npx speedscope FILE",
+        extension: "speedscope.json",
+        text: true,
+        takes: Takes::One,
+        settings: &[Setting::Ranks],
+        make: speedscope::write,
+    },
+    Format {
+        name: "folded",
+        about: "folded stacks, all ranks in one, microseconds",
+        opens: "flamegraph.pl, inferno-flamegraph, speedscope.app",
+        extension: "folded",
+        text: true,
+        takes: Takes::One,
+        settings: &[Setting::Ranks],
+        make: folded::write,
+    },
+    Format {
+        name: "graphml",
+        about: "a view as a graph with all its attributes",
+        opens: "networkx, igraph, Gephi, yEd, Cytoscape",
+        extension: "graphml",
+        text: true,
+        takes: Takes::One,
+        settings: &[Setting::View, Setting::Ranks, Setting::Vertices],
+        make: graphml::write,
+    },
+    Format {
+        name: "dot",
+        about: "a view as a drawing, the 60 vertices with the most time",
+        opens: "Graphviz: dot -Tsvg FILE",
+        extension: "dot",
+        text: true,
+        takes: Takes::One,
+        settings: &[Setting::View, Setting::Ranks, Setting::Vertices],
+        make: dot::write,
+    },
+    Format {
+        name: "csv",
+        about: "a table of a view or of an analysis",
+        opens: "any spreadsheet",
+        extension: "csv",
+        text: true,
+        takes: Takes::Analysis,
+        settings: TABLES,
+        make: tables::csv,
+    },
+    Format {
+        name: "parquet",
+        about: "the same with types and units",
+        opens: "polars, pandas, DuckDB, R's arrow",
+        extension: "parquet",
+        text: false,
+        takes: Takes::Analysis,
+        settings: TABLES,
+        make: tables::parquet,
+    },
+];
+
+const TABLES: &[Setting] = &[
+    Setting::View,
+    Setting::Table,
+    Setting::Ranks,
+    Setting::Analysis,
+];
+
+/// A format by its name.
+///
+/// # Errors
+/// If there is none.
+pub fn by_name(name: &str) -> Result<&'static Format, ExportError> {
+    static KNOWN: [Format; ALL.len()] = ALL;
+    KNOWN.iter().find(|f| f.name == name).ok_or_else(|| {
+        let names: Vec<&str> = KNOWN.iter().map(|f| f.name).collect();
+        ExportError::Unknown(name.to_string(), names.join(", "))
+    })
+}
+
+impl Format {
+    /// Whether so many runs, and what is said to be wanted, fit the format: what can be known without the runs.
+    ///
+    /// # Errors
+    /// If not.
+    pub fn check(&self, runs: usize, wanted: &Wanted) -> Result<(), ExportError> {
+        if let Some(not) = wanted.said().find(|s| !self.settings.contains(s)) {
+            return Err(ExportError::Setting(self.name, not.name()));
+        }
+        match self.takes {
+            // How many an analysis takes, it says itself.
+            Takes::Analysis if wanted.analysis.is_some() => Ok(()),
+            Takes::One | Takes::Analysis if runs != 1 => {
+                Err(ExportError::Runs(self.name, "one run", runs))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes `runs` in this format, those with fewer ranks first where there are several.
+    ///
+    /// # Errors
+    /// Runs or wishes that do not fit, or a writer that fails; see [`ExportError`].
+    pub fn write(
+        &self,
+        runs: &[Recorded],
+        wanted: &Wanted,
+        out: &mut (dyn Write + Send),
+    ) -> Result<(), ExportError> {
+        self.check(runs.len(), wanted)?;
+        for run in runs {
+            let header = &run.run().header;
+            let asked = wanted.ranks.iter().flat_map(|r| r.as_slice());
+            if let Some(rank) = asked.copied().find(|r| *r >= header.ranks) {
+                let all = RankSet::all(header.ranks);
+                return Err(ExportError::NoRank(header.name.clone(), rank, all));
+            }
+        }
+        (self.make)(runs, wanted, out)?;
+        Ok(out.flush()?)
+    }
+}

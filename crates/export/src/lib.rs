@@ -1,0 +1,26 @@
+//! Recorded runs in others' formats, for the tools that people already have.
+//!
+//! *Comes in*: [`Recorded`] runs, and what of them is wanted ([`Wanted`]). *Goes out*: bytes, written to
+//! whatever the caller gives; this crate opens no file. The formats are rows of one table, [`ALL`].
+//!
+//! There are four kinds of them, by what they are made of: profiles from `stacks` (who spent how long in
+//! which call path), timelines from `timeline` (the events of the windows that were kept), graphs from
+//! `selection` (vertices and edges of a view), tables from `sheet`. The same run gives the same bytes; what
+//! was not measured is left out or null, never zero.
+
+#![warn(missing_docs)]
+
+mod dot;
+mod error;
+mod folded;
+mod formats;
+mod graphml;
+mod selection;
+mod sheet;
+mod speedscope;
+mod stacks;
+mod tables;
+
+pub use error::ExportError;
+pub use formats::{ALL, Format, Setting, Takes, Wanted, Which, by_name};
+pub use headwater_passes::Recorded;

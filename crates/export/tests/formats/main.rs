@@ -1,0 +1,157 @@
+//! Every format of a small run, as it is, and what cannot be given.
+
+mod made_up;
+
+use headwater_export::{ALL, ExportError, Recorded, Wanted, Which, by_name};
+use made_up::{recorded, run};
+
+fn bytes(format: &str, runs: &[Recorded], wanted: &Wanted) -> Result<Vec<u8>, ExportError> {
+    let mut out = Vec::new();
+    by_name(format)?.write(runs, wanted, &mut out)?;
+    Ok(out)
+}
+
+fn text(format: &str, wanted: &Wanted) -> String {
+    let out = bytes(format, &recorded(vec![run(2)]), wanted).expect(format);
+    String::from_utf8(out).expect("text")
+}
+
+fn parallel() -> Wanted {
+    Wanted {
+        view: Some(Which::Parallel),
+        ..Default::default()
+    }
+}
+
+fn table(name: &str) -> Wanted {
+    Wanted {
+        table: Some(name.into()),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn profiles_show_who_spent_how_long_where() {
+    let all = Wanted::default();
+    insta::assert_snapshot!("folded", text("folded", &all));
+    insta::assert_snapshot!("speedscope", text("speedscope", &all));
+}
+
+#[test]
+fn graphs_have_the_attributes_of_the_view() {
+    insta::assert_snapshot!("dot", text("dot", &Wanted::default()));
+    insta::assert_snapshot!("dot_parallel", text("dot", &parallel()));
+    let few = Wanted {
+        vertices: Some(4),
+        ..Default::default()
+    };
+    insta::assert_snapshot!("graphml", text("graphml", &few));
+}
+
+#[test]
+fn tables_are_those_of_views_and_analyses() {
+    insta::assert_snapshot!("csv_by_rank", text("csv", &table("by-rank")));
+    insta::assert_snapshot!("csv_edges", {
+        let edges = table("edges");
+        text(
+            "csv",
+            &Wanted {
+                view: Some(Which::Parallel),
+                ..edges
+            },
+        )
+    });
+    let sites = Wanted {
+        analysis: Some("mpi-profile".into()),
+        ..table("time_by_site")
+    };
+    insta::assert_snapshot!("csv_analysis", text("csv", &sites));
+}
+
+#[test]
+fn ranks_can_be_chosen() {
+    let one = Wanted {
+        ranks: "1".parse().ok(),
+        ..Default::default()
+    };
+    let folded = text("folded", &one);
+    assert!(
+        folded.contains("MPI_Recv;[waiting]") && !folded.contains("MPI_Send"),
+        "{folded}"
+    );
+    let csv = text(
+        "csv",
+        &Wanted {
+            table: Some("ranks".into()),
+            ..one.clone()
+        },
+    );
+    assert_eq!(csv.lines().count(), 2, "{csv}");
+    let dot = text(
+        "dot",
+        &Wanted {
+            ranks: one.ranks,
+            ..parallel()
+        },
+    );
+    assert!(dot.contains("rank 1") && !dot.contains("rank 0"), "{dot}");
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    for format in ALL {
+        let runs = || recorded(vec![run(2)]);
+        let make = || bytes(format.name, &runs(), &Wanted::default()).expect(format.name);
+        assert!(make() == make(), "{}", format.name);
+    }
+}
+
+#[test]
+fn what_cannot_be_given_is_said() {
+    let refused = |format: &str, ranks: &[u32], wanted: &Wanted, words: &[&str]| {
+        let runs = recorded(ranks.iter().map(|p| run(*p)).collect());
+        let error = bytes(format, &runs, wanted).expect_err(format).to_string();
+        for word in words {
+            assert!(error.contains(word), "{format}: no \"{word}\" in: {error}");
+        }
+    };
+    let all = Wanted::default();
+    refused("xml", &[2], &all, &["there is no format xml", "graphml"]);
+    refused("folded", &[2, 4], &all, &["one run", "2 were given"]);
+    refused("folded", &[2], &parallel(), &["no --view"]);
+    refused(
+        "csv",
+        &[2],
+        &table("nix"),
+        &["no table nix", "vertices", "ranks"],
+    );
+    let ranks = |set: &str, wanted: Wanted| Wanted {
+        ranks: set.parse().ok(),
+        ..wanted
+    };
+    refused(
+        "folded",
+        &[2],
+        &ranks("0,7", all.clone()),
+        &["no rank 7", "0-1"],
+    );
+    refused("dot", &[2], &ranks("0", all.clone()), &["--view parallel"]);
+    refused("csv", &[2], &ranks("0", all.clone()), &["--table by-rank"]);
+    let analysis = |name: &str| Wanted {
+        analysis: Some(name.into()),
+        ..Default::default()
+    };
+    refused("csv", &[2], &analysis("nix"), &["no analysis nix"]);
+    refused(
+        "csv",
+        &[2],
+        &analysis("mpi-profile"),
+        &["several tables", "time_by_site"],
+    );
+    refused(
+        "csv",
+        &[2],
+        &analysis("differential"),
+        &["two runs", "1 were given"],
+    );
+}
