@@ -226,6 +226,7 @@ pub fn run(ranks: u32) -> Run {
             wait_ns: if sends { 15 * MS } else { 0 },
             last: if sends { 0 } else { 10 },
             after_last_ns: MS,
+            ..Default::default()
         });
         run.ranks.push(RankInfo {
             rank,
@@ -246,7 +247,7 @@ pub fn run(ranks: u32) -> Run {
                 bytes: 800,
                 late_sender_ns: 450 * MS,
                 late_senders: 10,
-                late_receiver_ns: 0,
+                ..Default::default()
             });
         }
     }
