@@ -105,8 +105,8 @@ pub fn narrow(handle: u64) -> u64 {
 }
 
 /// What a wrapper calls: the library's function, or that of another tool that stands between us and the
-/// library and defines `MPI_*` as we do; 0 where there is none. Looked up at the first call only:
-/// doing it when this object is loaded crashes C++ programs under Open MPI.
+/// library and defines `MPI_*` as we do; 0 where there is none. Looked up at the first call, or in `MPI_Init`
+/// ([`find_all`]): doing it when this object is loaded crashes C++ programs under Open MPI.
 #[inline]
 pub fn real(code: u32, caller: u64) -> usize {
     let (id, kind) = ((code & 0xffff) as usize, (code >> 16) as usize);
@@ -152,6 +152,25 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     };
     place.store(found, Relaxed);
     found
+}
+
+/// Looks up all functions that the library has. A function's first call must not ask the loader for it: the thread
+/// that has the loader's lock, as it opens a library or takes one out, may be waiting for the one that calls.
+pub fn find_all() {
+    if process::IS_LINKED {
+        return;
+    }
+    for kind in 0..=OWN {
+        // Some Fortran names are of all functions, some of those with buffers only, some of the others.
+        let has = |name| {
+            id_of(name).is_some_and(|id| real((kind as u32) << 16 | u32::from(id.0), 0) != 0)
+        };
+        if [0, OWN].contains(&kind) || has("MPI_Init") || has("MPI_Send") {
+            for id in 0..COUNT {
+                real((kind << 16 | id) as u32, 0);
+            }
+        }
+    }
 }
 
 /// A PMPI function by its C name; 0 where there is none.

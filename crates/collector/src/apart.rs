@@ -1,15 +1,23 @@
 //! A stack of our own, for what takes much of one: unwinding, and making what a new thread needs. The stack that
 //! we are called on may be that of a fiber or, in a handler, the one that the program has for signals: both are
-//! often of a few KiB, and a page behind them ends the program. Signals wait meanwhile: a handler of the program's
-//! may look at the stack that it stands on, as collectors of garbage do.
+//! often of a few KiB, and a page behind them ends the program.
+//!
+//! Signals wait meanwhile: a handler of the program's may look at the stack that it stands on. Collectors of garbage do:
+//! they stop threads by a signal, and take all from the stack pointer in its handler to the end of the thread's own
+//! stack for roots, which between two stacks is nonsense or not mapped. Pointers of the program's are never on our
+//! stack alone: the program's own call stands on its stack, with what it passed. But who stops all threads waits for
+//! each, so a thread whose signals wait must itself wait for none that may be stopped: what takes a lock or asks for
+//! memory comes here only where the thread's own stack has no room ([`Contexts::with_room`]). Such a program, of small
+//! stacks and with a collector of garbage, is the one that we may hold up.
+//!
+//! [`Contexts::with_room`]: crate::context::Contexts::with_room
 
+use crate::memory;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 /// Bytes that may be used. Only what is written to costs memory.
-const BYTES: usize = 128 << 10;
-/// Bytes below them that nobody may touch.
-const GUARD: usize = 4096;
+pub const BYTES: usize = 128 << 10;
 
 /// One stack, for one thread at a time, which keeps others off it as long as it runs there.
 pub struct Apart {
@@ -71,6 +79,11 @@ struct Work<F, T> {
 impl Apart {
     /// A new stack, for good; where there is no memory for one, things run where they are.
     pub fn new() -> Self {
+        Self::behind(memory::page())
+    }
+
+    /// The same with so many bytes below it that nobody may touch: a page.
+    fn behind(guard: usize) -> Self {
         let (protection, flags) = (
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
@@ -80,7 +93,7 @@ impl Apart {
         unsafe {
             let at = libc::mmap(
                 std::ptr::null_mut(),
-                GUARD + BYTES,
+                guard + BYTES,
                 protection,
                 flags,
                 -1,
@@ -89,8 +102,8 @@ impl Apart {
             if at == libc::MAP_FAILED {
                 return none;
             }
-            libc::mprotect(at, GUARD, libc::PROT_NONE);
-            let low = at as u64 + GUARD as u64;
+            libc::mprotect(at, guard, libc::PROT_NONE);
+            let low = at as u64 + guard as u64;
             Self {
                 low,
                 top: low + BYTES as u64,
@@ -196,6 +209,16 @@ mod tests {
     fn here() -> u64 {
         let place = 0u8;
         std::hint::black_box(&raw const place) as u64
+    }
+
+    #[test]
+    fn all_of_a_stack_can_be_used_whatever_a_page_is() {
+        for page in [memory::page(), 64 << 10] {
+            let apart = Apart::behind(page);
+            assert_eq!(apart.top - apart.low, BYTES as u64);
+            // SAFETY: the lowest word of a stack that nobody uses.
+            unsafe { (apart.low as *mut u64).write_volatile(1) };
+        }
     }
 
     #[test]

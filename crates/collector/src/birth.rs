@@ -198,7 +198,7 @@ fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
             t.expect_waits();
             let child = t.undisturbed(|t| {
                 let origin = t.origin(ctx);
-                t.contexts.apart.run(|| recording_for(origin, in_team))
+                t.contexts.with_room(|| recording_for(origin, in_team))
             })?;
             let mut birth = new(false);
             birth.recording = AtomicPtr::new(child);

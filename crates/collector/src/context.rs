@@ -5,7 +5,7 @@
 //! slot, so a hit compares them all: a few loads instead of unwinding, and exact. Where a thread works for
 //! another one, paths hang under a root (`root`), and hits are of the same root.
 
-use crate::apart::Apart;
+use crate::apart::{self, Apart};
 use crate::openmp;
 use crate::root::{Origin, Root};
 use crate::stack::{AT_ONCE, Stack, ask};
@@ -86,7 +86,7 @@ pub struct Contexts {
     path: Box<Path>,
     stack: Stack,
     /// For what takes much of a stack.
-    pub apart: Apart,
+    apart: Apart,
     /// What paths hang under at the moment.
     pub root: Root,
     /// Thread and context of others, and what they are here.
@@ -114,6 +114,26 @@ impl Contexts {
     /// The context of a call: its return address and everything above.
     #[inline]
     pub fn of_call(&mut self, tables: &Tables, from: Caller) -> u32 {
+        match self.known(from) {
+            Ok(ctx) => ctx,
+            Err(at) => self.unwind_call(tables, at, from),
+        }
+    }
+
+    /// The same where there may be no tables for the moment: of a call that would have to be unwound, the return
+    /// address alone.
+    #[inline]
+    pub fn of_call_by(&mut self, tables: Option<&Tables>, from: Caller) -> u32 {
+        match (self.known(from), tables) {
+            (Ok(ctx), _) => ctx,
+            (Err(at), Some(tables)) => self.unwind_call(tables, at, from),
+            (Err(_), None) => self.place(from.return_address),
+        }
+    }
+
+    /// The context of a call that came from here before, or else the entry that is to have it.
+    #[inline]
+    fn known(&self, from: Caller) -> Result<u32, usize> {
         let (return_address, stack_pointer) = (from.return_address, from.stack_pointer);
         let at = mix2(return_address, stack_pointer) as usize % ENTRIES;
         if let Some(entry) = self.entries.get(at)
@@ -122,9 +142,9 @@ impl Contexts {
             && (entry.root, entry.cut) == (self.root.ctx, self.root.cut)
             && self.still_there(entry)
         {
-            return entry.ctx;
+            return Ok(entry.ctx);
         }
-        self.unwind_call(tables, at, from)
+        Err(at)
     }
 
     /// Whether every return address of an entry still stands in its slot.
@@ -138,6 +158,16 @@ impl Contexts {
             // SAFETY: the slot lies between this call's stack pointer and the end of the thread's own stack.
             unsafe { (*slot as *const u64).read_volatile() == *value }
         })
+    }
+
+    /// Runs `f`, which may take much of a stack, on the thread's own where that has room, and otherwise apart.
+    pub fn with_room<T>(&self, f: impl FnOnce() -> T) -> T {
+        let here = std::ptr::from_ref(&f) as u64;
+        if self.stack.left(here) > apart::BYTES as u64 {
+            f()
+        } else {
+            self.apart.run(f)
+        }
     }
 
     /// Forgets all entries: addresses may stand for other code now.

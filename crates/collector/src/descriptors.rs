@@ -33,6 +33,8 @@ pub enum Refused {
     NoneLeft,
     /// What was to be opened could not be.
     NotOpened,
+    /// It may not have a high number: `fcntl` is forbidden, as in a sandbox.
+    NotMoved,
 }
 
 /// Files that the process may have open.
@@ -71,13 +73,9 @@ pub fn take(wanted: For, open: impl FnOnce() -> libc::c_int) -> Result<libc::c_i
     let result = match open() {
         low if low < 0 && is_full() => Err(Refused::NoneLeft),
         low if low < 0 => Err(Refused::NotOpened),
-        low => match moved_up(low, floor(limit)) {
-            Some(high) => Ok(high),
-            None => {
-                uncancelled::close(low);
-                Err(Refused::NoneLeft)
-            }
-        },
+        low => moved_up(low, floor(limit)).inspect_err(|_| {
+            uncancelled::close(low);
+        }),
     };
     if result.is_err() {
         OURS.fetch_sub(1, Ordering::Relaxed);
@@ -99,23 +97,33 @@ pub fn out_of_the_way(descriptor: libc::c_int) -> libc::c_int {
     moved_up(descriptor, floor(limit())).unwrap_or(descriptor)
 }
 
-/// Whether the last thing could not be opened because so many others are.
-fn is_full() -> bool {
+/// Why the last call failed.
+fn errno() -> libc::c_int {
     // SAFETY: the thread's own.
-    let errno = unsafe { *libc::__errno_location() };
-    [libc::EMFILE, libc::ENFILE].contains(&errno)
+    unsafe { *libc::__errno_location() }
 }
 
-fn moved_up(low: libc::c_int, floor: u64) -> Option<libc::c_int> {
+/// Whether the last thing could not be opened because so many others are.
+fn is_full() -> bool {
+    [libc::EMFILE, libc::ENFILE].contains(&errno())
+}
+
+fn moved_up(low: libc::c_int, floor: u64) -> Result<libc::c_int, Refused> {
     if low as u64 >= floor {
-        return Some(low);
+        return Ok(low);
     }
     // SAFETY: a descriptor of ours and plain numbers.
     let high = unsafe { libc::fcntl(low, libc::F_DUPFD_CLOEXEC, floor as libc::c_int) };
-    (high >= 0).then(|| {
-        uncancelled::close(low);
-        high
-    })
+    if high < 0 {
+        let full = is_full() || errno() == libc::EINVAL;
+        return Err(if full {
+            Refused::NoneLeft
+        } else {
+            Refused::NotMoved
+        });
+    }
+    uncancelled::close(low);
+    Ok(high)
 }
 
 #[cfg(test)]

@@ -387,6 +387,7 @@ fn known_library() -> Option<&'static abi::Library> {
 
 /// Begins to record rank `rank` of `size`; `threaded` says whether threads may call MPI at the same time.
 fn begin_as(library: &abi::Library, rank: u32, size: u32, threaded: bool, threads: &[libc::pid_t]) {
+    abi::find_all();
     SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
     shared::begin(threaded);
     // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.

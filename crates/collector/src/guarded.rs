@@ -182,7 +182,7 @@ fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
     let result = unsafe { args.call_wide(real) };
     let nanoseconds = clock::now().saturating_sub(start);
     drop(held);
-    if nanoseconds > WORTH_NOTING && pause::is_on() {
+    if nanoseconds > WORTH_NOTING && pause::is_on() && t.is_here() {
         // SAFETY: errno belongs to this thread and is the program's to read.
         let errno = unsafe { *libc::__errno_location() };
         t.asleep(from, nanoseconds);

@@ -17,6 +17,9 @@ const MOST_LOOKS: usize = 4;
 
 static TABLES: AtomicPtr<Tables> = AtomicPtr::new(std::ptr::null_mut());
 
+/// Whether there are any, in force or put away.
+static THERE: AtomicBool = AtomicBool::new(false);
+
 /// What is known of them beside. Locked for moments only, and never while the loader is asked for something.
 struct State {
     /// Threads that may be taking libraries out.
@@ -55,6 +58,17 @@ pub fn tables() -> Option<&'static Tables> {
     unsafe { TABLES.load(Ordering::Acquire).as_ref() }
 }
 
+/// Whether tables that are not in force are merely away for the moment.
+pub fn are_away() -> bool {
+    THERE.load(Ordering::Acquire)
+}
+
+/// From now on these are in force; null for none any more. The lock is held.
+fn put_in_force(tables: *mut Tables) {
+    THERE.store(!tables.is_null(), Ordering::Release);
+    TABLES.store(tables, Ordering::Release);
+}
+
 /// Notes which libraries are loaded now.
 pub fn note_modules() -> Option<Vec<Loaded>> {
     if !memory::room(ROOM_TO_LOOK) {
@@ -89,12 +103,13 @@ pub fn look_at_modules() {
         if state.inside > 0 {
             // Who is done last looks whether libraries have gone since.
             (state.away, state.removals) = (tables, removals);
+            THERE.store(true, Ordering::Release);
             return;
         }
         // Otherwise a library may have gone that the tables point into.
         if state.changes == changes + 1 {
             state.removals = removals;
-            TABLES.store(tables, Ordering::Release);
+            put_in_force(tables);
             return;
         }
     }
@@ -104,7 +119,7 @@ pub fn look_at_modules() {
 pub fn end() {
     let mut state = state();
     state.away = std::ptr::null_mut();
-    TABLES.store(std::ptr::null_mut(), Ordering::Release);
+    put_in_force(std::ptr::null_mut());
 }
 
 /// The same in a child after `fork`.
@@ -114,15 +129,26 @@ pub fn leave_to_parent() {
 }
 
 /// Runs `f`, which may take libraries out of the process: nothing is unwound until all threads that do so
-/// are done, and if some libraries have gone, tables are made anew.
+/// are done, and if some libraries have gone, tables are made anew. Also where a cancellation or an exception ends `f`.
 pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
     if LEFT.load(Ordering::Acquire) {
         return f();
     }
     enter();
-    let result = f();
-    leave();
-    result
+    let _inside = Inside;
+    f()
+}
+
+/// That a thread may be taking libraries out ends with this.
+struct Inside;
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // It may have become a child meanwhile.
+        if !LEFT.load(Ordering::Acquire) {
+            leave();
+        }
+    }
 }
 
 fn enter() {
@@ -156,7 +182,7 @@ fn leave() {
             let (tables, removals) = now.unwrap_or((std::ptr::null_mut(), 0));
             (state.away, state.removals) = (std::ptr::null_mut(), removals);
             state.inside -= 1;
-            TABLES.store(tables, Ordering::Release);
+            put_in_force(tables);
             return;
         }
     }
@@ -186,7 +212,18 @@ mod tests {
             assert!(tables().is_none(), "the second one is still inside");
         });
         assert!(tables().is_some());
+        let left = std::panic::catch_unwind(|| {
+            while_modules_change(|| {
+                assert!(tables().is_none() && are_away());
+                std::panic::panic_any(7);
+            });
+        });
+        assert!(
+            left.is_err() && tables().is_some(),
+            "also when it is left early"
+        );
         while_modules_change(end);
         assert!(tables().is_none(), "recording has ended meanwhile");
+        assert!(!are_away());
     }
 }

@@ -434,7 +434,7 @@ impl<F: Fn(&Call) -> Holder> Drop for Counted<'_, F> {
             let holder = (self.holder)(self.call);
             let t = &mut *self.wait.0;
             // Who waits may be the program's allocator, which must not be asked for the room.
-            if t.expects_waits() {
+            if t.expects_waits() && t.is_at(self.call.frame.caller().stack_pointer) {
                 let what = Awaited {
                     kind: self.kind,
                     lock: self.call.arguments[0],
@@ -517,7 +517,7 @@ pub fn system_call(from: Caller, address: u64, operation: u64, go: impl FnOnce()
     let result = go();
     let end = clock::now();
     drop(wait);
-    if end.saturating_sub(start) > BRIEFEST && t.expects_waits() {
+    if end.saturating_sub(start) > BRIEFEST && t.expects_waits() && t.is_at(from.stack_pointer) {
         // SAFETY: `errno` is the program's to read.
         unsafe {
             let errno = *libc::__errno_location();

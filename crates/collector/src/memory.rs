@@ -103,6 +103,12 @@ unsafe impl GlobalAlloc for Memory {
     }
 }
 
+/// Bytes of a page of memory; kernels of AArch64 may have larger ones.
+pub fn page() -> usize {
+    // SAFETY: a plain query.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
 /// Whether the system has `bytes` of memory at the moment. Where the program has next to none left, that
 /// is the program's.
 pub fn room(bytes: usize) -> bool {

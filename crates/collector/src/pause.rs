@@ -105,11 +105,10 @@ pub fn switch(on: bool) -> (bool, u64) {
             header.paused_since_ns = now;
         }
         STATE.store(state.switched(now).0, Ordering::Release);
+        // Another thread may switch at once: threads must be told in the same order.
+        thread::pause_totals(on);
         Some(())
     });
-    if done.is_some() {
-        thread::pause_totals(on);
-    }
     (done.is_some(), now)
 }
 

@@ -1,7 +1,7 @@
 //! What the process as a whole has: the spool file and the rank.
 
 use crate::in_force;
-pub use crate::in_force::{look_at_modules, tables, while_modules_change};
+pub use crate::in_force::{are_away, look_at_modules, tables, while_modules_change};
 use crate::memory;
 use crate::modules::copy_text;
 use crate::spool::Spool;
@@ -11,12 +11,26 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+/// What holds in the process that began alone: on pages of its own, which the kernel empties in a child, as not all
+/// ways to make one call the handlers of `fork`.
+#[cfg_attr(target_arch = "x86_64", repr(C, align(4096)))]
+#[cfg_attr(target_arch = "aarch64", repr(C, align(65536)))]
+struct Own {
+    recording: AtomicBool,
+    stopped: AtomicBool,
+}
+
+static OWN: Own = Own {
+    recording: AtomicBool::new(false),
+    stopped: AtomicBool::new(false),
+};
+
 /// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, or the first session and the last, in
 /// the process that began.
-pub static RECORDING: AtomicBool = AtomicBool::new(false);
+pub static RECORDING: &AtomicBool = &OWN.recording;
 /// Whether recording had to stop in the middle, for want of memory: other ranks wait for this one at the
 /// end all the same.
-static STOPPED: AtomicBool = AtomicBool::new(false);
+static STOPPED: &AtomicBool = &OWN.stopped;
 /// World collectives left so far.
 pub static WORLD_COLLECTIVES: AtomicU64 = AtomicU64::new(0);
 /// Rank and size of the world.
@@ -212,6 +226,12 @@ fn age() -> u64 {
 pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     if !memory::room(ROOM) {
         return false;
+    }
+    // Kernels before 4.14 do not know this, and then children by `fork` alone are told apart.
+    // SAFETY: advice for a variable that fills its pages.
+    unsafe {
+        let own = std::ptr::from_ref(&OWN).cast_mut().cast();
+        libc::madvise(own, size_of::<Own>(), libc::MADV_WIPEONFORK);
     }
     clock::calibrate();
     RANK.store(rank, Ordering::Relaxed);

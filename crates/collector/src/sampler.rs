@@ -89,6 +89,9 @@ impl State {
             Err(Refused::NotOpened) => process::say(
                 "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them.",
             ),
+            Err(Refused::NotMoved) => process::say(
+                "A sandbox forbids fcntl, without which the collector keeps no file open beside the program's: samples fall on ticks of the kernel, and waiting for a core was not told from sleep.",
+            ),
             Err(Refused::NoneLeft) => process::say(
                 "The process may have few files open (ulimit -n), of which the collector takes at most a quarter: further threads were sampled on ticks of the kernel, and their waiting for a core was not told from sleep.",
             ),

@@ -17,8 +17,6 @@ use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
-/// Bytes that the file grows by for each table are rounded to this.
-const PAGE: u64 = 4096;
 /// Bytes of memory that more room for what is recorded leaves to the program, or there is none.
 const LEFT: usize = 1 << 20;
 
@@ -35,6 +33,8 @@ pub const MOST_COMMS: u32 = 4096;
 pub struct Spool {
     file: Opened,
     length: u64,
+    /// Bytes that the file grows by for each table are rounded to this, as it is mapped by pages.
+    page: u64,
     header: *mut FileHeader,
     path: CString,
     comms: Option<Table<CommRow>>,
@@ -127,6 +127,7 @@ impl Spool {
         let mut this = Self {
             file: Opened::new(descriptors::out_of_the_way(fd))?,
             length: 0,
+            page: memory::page() as u64,
             header: std::ptr::null_mut(),
             path,
             comms: None,
@@ -142,8 +143,8 @@ impl Spool {
     /// Maps `bytes` more of the file, of which the first `ready` get room on the disk; gives the offset
     /// and the address.
     fn map(&mut self, bytes: u64, ready: u64) -> Option<(u64, *mut u8)> {
-        let bytes = bytes.next_multiple_of(PAGE);
-        let ready = ready.next_multiple_of(PAGE).min(bytes);
+        let bytes = bytes.next_multiple_of(self.page);
+        let ready = ready.next_multiple_of(self.page).min(bytes);
         let offset = self.length;
         if !memory::room(bytes as usize + LEFT) {
             return None;
@@ -364,6 +365,19 @@ mod tests {
         spool.header().tables = MOST_TABLES as u32;
         spool.set_modules(&[module]);
         assert_eq!(counts(&spool), [4]);
+    }
+
+    #[test]
+    fn tables_begin_at_pages_however_large_these_are() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut spool = Spool::create(dir.path(), "node", 0, 1).expect("a spool");
+        spool.length = 0;
+        spool.page = 64 << 10;
+        for n in 1..4u32 {
+            spool.table::<CommRow>(n, 1000 * n, true).expect("a table");
+        }
+        let tables = spool.header().descs.iter().take(3);
+        assert!({ tables }.all(|d| d.offset.is_multiple_of(64 << 10)));
     }
 
     #[test]

@@ -41,6 +41,11 @@ impl Stack {
         (self.low..self.end).contains(&sp)
     }
 
+    /// Bytes that are left of it below `sp`; none where that is elsewhere.
+    pub fn left(&self, sp: u64) -> u64 {
+        if self.holds(sp) { sp - self.low } else { 0 }
+    }
+
     /// The word at `address`, of the stack that `sp` is in; `None` where there is no such.
     #[inline]
     pub fn word(&self, sp: u64, address: u64) -> Option<u64> {

@@ -270,6 +270,16 @@ impl Thread {
         self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
     }
 
+    /// Whether this is the calling thread, and not a process that has its memory and variables, as by `vfork`.
+    pub fn is_here(&self) -> bool {
+        self.tid.load(Ordering::Relaxed) == tid()
+    }
+
+    /// The same of who is at this place of a stack: nothing is asked where that is the thread's own.
+    pub fn is_at(&self, stack_pointer: u64) -> bool {
+        self.stands_on(stack_pointer) || self.is_here()
+    }
+
     /// Whether a stack pointer is in the stack that the system gave this thread.
     pub fn stands_on(&self, stack_pointer: u64) -> bool {
         self.stack.holds(stack_pointer)
@@ -388,13 +398,17 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
         Some(t) => t,
         None => life::make()?,
     };
-    let tables = process::tables()?;
+    let tables = process::tables();
+    // Another thread may be taking a library out: what a call says of messages must not be missed for that.
+    if tables.is_none() && !process::are_away() {
+        return None;
+    }
     t.in_mpi.store(true, Ordering::Relaxed);
     let now = clock::now();
     let unwound = t.contexts.unwound;
-    let ctx = t.contexts.of_call(tables, from);
-    if t.contexts.unwound > unwound {
-        t.strays += u64::from(!tables.know(from.return_address));
+    let ctx = t.contexts.of_call_by(tables, from);
+    if t.contexts.unwound > unwound || tables.is_none() {
+        t.strays += u64::from(tables.is_some_and(|tables| !tables.know(from.return_address)));
         // A call from a place where there was none is not found without unwinding.
         if !t.calls_mpi {
             t.call_mpi();
@@ -514,7 +528,7 @@ fn look_for_modules(t: &mut Thread) -> bool {
     if look {
         (t.misses_looked_at, t.strays_looked_at) = (t.contexts.unwound, t.strays);
         let look = || std::panic::catch_unwind(process::look_at_modules);
-        let _ = t.contexts.apart.run(look);
+        let _ = t.contexts.with_room(look);
         t.contexts.forget();
     }
     look

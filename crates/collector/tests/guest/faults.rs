@@ -30,7 +30,7 @@ use Kept::{All, Any, Nothing, Told, Until};
 /// the other programs and the tools.
 type Fault = (&'static str, &'static str, Kept);
 
-const FAULTS: [Fault; 100] = [
+const FAULTS: [Fault; 101] = [
     // Children, which are not recorded.
     ("", "children fork", All),
     ("", "children work", All),
@@ -145,6 +145,11 @@ const FAULTS: [Fault; 100] = [
         All,
     ),
     ("$HERE/seccomp 95 fallocate --", "plain", All),
+    (
+        "$HERE/seccomp 1 fcntl-dup --",
+        "plain",
+        Told("sandbox forbids fcntl"),
+    ),
     // Another tool, behind the collector and before it.
     ("env LD_PRELOAD=$LD_PRELOAD:$HERE/tool.so", "plain", All),
     (

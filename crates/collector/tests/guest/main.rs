@@ -270,6 +270,22 @@ fn libraries_may_come_and_go() {
     }
 }
 
+/// What another thread does with libraries loses no message, nor any time.
+#[test]
+fn calls_are_known_while_a_library_leaves() {
+    let _alone = alone();
+    for case in cases("closes.c") {
+        case.with_library("closing.c", "closing.so");
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let run = case.recorded();
+        assert_eq!(joined(&run), 60, "{}: {:?}", case.library, run.messages);
+        assert_eq!(calls_of(&run, "MPI_Sendrecv"), 60, "{}", case.library);
+        assert_eq!(calls_of(&run, "MPI_Barrier"), 2, "{}", case.library);
+        assert_eq!(said(&run, "no room"), 0, "{:?}", run.header.missing);
+    }
+}
+
 #[test]
 fn matched_probes_keep_both_ends_in_step() {
     let _alone = alone();
@@ -488,6 +504,22 @@ fn children_of_the_program_do_not_write_over_it() {
         // A process of another job has no rank in this one's world.
         let peers: Vec<i32> = calls(&run, "MPI_Send").map(|c| c.peer).collect();
         assert_eq!(peers, [peer::UNKNOWN], "{}", case.library);
+    }
+}
+
+/// What is in the file is the parent's alone, however a child came about.
+#[test]
+fn no_child_writes_into_its_parents_file() {
+    let _alone = alone();
+    for case in cases("forks.c") {
+        let out = case.unchanged("", &[]);
+        assert_eq!(String::from_utf8_lossy(&out.stdout), "3 3 3 3 3\n");
+        let run = case.recorded();
+        assert_eq!(calls_of(&run, "MPI_Barrier"), 4, "{}", case.library);
+        let contexts = run.samples.iter().filter_map(|s| s.ctx.index());
+        let mut places = contexts.filter_map(|i| run.contexts.get(i));
+        let childs = |c| case.function_at(&run, c).as_deref() == Some("sleeps_in_child");
+        assert!(!places.any(childs), "{}", case.library);
     }
 }
 
