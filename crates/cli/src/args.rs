@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use headwater_model::RankSet;
+use headwater_model::diagnosis::Scaling;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -215,6 +216,16 @@ pub enum Kind {
     Weak,
 }
 
+impl Kind {
+    /// As an analysis takes it.
+    pub fn scaling(self) -> Scaling {
+        match self {
+            Self::Strong => Scaling::Strong,
+            Self::Weak => Scaling::Weak,
+        }
+    }
+}
+
 /// What diagnosis can be told.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Analysis {
@@ -289,6 +300,12 @@ pub struct AnalyseArgs {
     /// Rows shown of each table.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
     pub rows: usize,
+    /// How the problem grows; guessed from the arguments otherwise.
+    #[arg(long, value_name = "KIND")]
+    pub scaling: Option<Kind>,
+    /// How many times longer than the others a rank must take to stand out [default: 1.3].
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    pub abnorm_threshold: Option<f64>,
     /// Show the dataflow instead of running it.
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub flow: Option<FlowFormat>,

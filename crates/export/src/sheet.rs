@@ -5,9 +5,9 @@ use crate::formats::Wanted;
 use crate::selection;
 use headwater_graph::view::{Column, Table, View, unit};
 use headwater_model::report::{Item, Report, Section, Unit};
-use headwater_passes::Recorded;
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm;
+use headwater_passes::{Options, Recorded};
 
 /// A table and the units of its columns.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ fn by_rank(view: &View) -> Table {
 fn of_analysis(name: &str, runs: &[Recorded], wanted: &Wanted) -> Result<Sheet, ExportError> {
     let paradigm = paradigm::by_name(name)?;
     let cache = Cache::default();
-    let report: Report = paradigm.run(runs, &Runner::quiet(&cache))?;
+    let report: Report = paradigm.run(runs, &Options::default(), &Runner::quiet(&cache))?;
     let known = || {
         let names: Vec<&str> = report.sections.iter().map(|s| s.name.as_str()).collect();
         names.join(", ")

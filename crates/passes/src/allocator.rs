@@ -59,7 +59,7 @@ fn mangled(name: &str) -> bool {
 }
 
 /// Sleep of allocating threads that nothing else explains, by place.
-pub fn asleep(pag: &Pag, scale: &Scale<'_>, threads: &Threads) -> Vec<Contended> {
+pub fn asleep(pag: &Pag, scale: &Scale, threads: &Threads) -> Vec<Contended> {
     let mut idle: FxHashMap<(VertexIx, u32, u16), (f64, f64)> = FxHashMap::default();
     for t in &scale.teams {
         let sum = idle.entry((t.team, t.rank, t.thread)).or_default();
@@ -89,7 +89,7 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>, threads: &Threads) -> Vec<Contended>
         let ends: FxHashSet<VertexIx> = rows.map(|t| t.to).collect();
         let ways = scale.ways(team).iter();
         let inside = ways.flat_map(|w| pag.inside(*w));
-        for t in inside.flat_map(|v| scale.view.threads.times_in(v)) {
+        for t in inside.flat_map(|v| scale.view().threads.times_in(v)) {
             let sum = sums.entry((t.rank, t.thread)).or_default();
             sum.cpu += t.cpu;
             if !ends.contains(&t.vertex) {
@@ -144,6 +144,6 @@ pub fn asleep(pag: &Pag, scale: &Scale<'_>, threads: &Threads) -> Vec<Contended>
 }
 
 /// Loops whose threads wait for the allocator.
-pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
+pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     contention(pag, scale, teams, CauseClass::AllocatorContention, least)
 }

@@ -1,10 +1,11 @@
-//! Backtracking on the parallel view (ScalAna, Algorithm 1).
+//! Backtracking in a diagnosis: [`backward`](crate::backward) from MPI calls on ranks, along the waits of the replay
+//! where there is one.
 //!
-//! From a problematic vertex backward: along the communication edge that was waited for, if there was
-//! a wait, and otherwise along the data dependence to what the rank did before, until the root or a
-//! collective is reached. Edges without a wait are pruned. A loop on the way stands for what is in it:
-//! the innermost one with the time is noted.
+//! The pass of that name makes the same walks on the edges of a parallel view, whose waits are those of sampled
+//! messages: it asks what was recorded, and a diagnosis what would be with a core for each rank. A loop on the way
+//! stands for what is in it: the innermost one with the time is noted.
 
+use crate::backward::{Dependences, Left, backward};
 use crate::scale::Scale;
 use crate::waits::At;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -31,19 +32,41 @@ pub struct Hop {
 }
 
 /// What the walks need of one run, found once.
-pub struct Backtracking<'a> {
-    pag: &'a Pag,
-    scale: &'a Scale<'a>,
+pub struct Backtracking {
     /// By rank and MPI call entered: the call left before (`None` at the start) and computation between.
     before: FxHashMap<At, (Option<VertexIx>, f64)>,
     least: f64,
 }
 
-impl<'a> Backtracking<'a> {
+/// The walks on one run.
+struct OnRun<'a> {
+    of: &'a Backtracking,
+    pag: &'a Pag,
+    scale: &'a Scale,
+}
+
+impl Dependences for OnRun<'_> {
+    type At = At;
+    type Edge = (Option<At>, f64);
+
+    fn waited(&self, at: At) -> Option<(Self::Edge, At)> {
+        let wait = self.scale.waits.longest(at);
+        let wait = wait.filter(|w| w.seconds >= self.of.least)?;
+        Some(((Some(wait.on), wait.seconds), wait.on))
+    }
+
+    fn before(&self, at: At) -> Option<(Self::Edge, Option<At>)> {
+        let (from, busy) = *self.of.before.get(&at)?;
+        let from = from.map(|v| (at.0, v));
+        Some(((from, busy), from.filter(|f| !is_collective(self.pag, f.1))))
+    }
+}
+
+impl Backtracking {
     /// Prepares for walks on one run.
-    pub fn new(pag: &'a Pag, scale: &'a Scale<'a>) -> Self {
+    pub fn new(scale: &Scale) -> Self {
         let mut before: FxHashMap<At, (Option<VertexIx>, f64)> = FxHashMap::default();
-        for flow in &scale.view.parallel.flows {
+        for flow in &scale.view().parallel.flows {
             let Some(to) = flow.to else { continue };
             let most = before
                 .entry((flow.rank, to))
@@ -53,79 +76,54 @@ impl<'a> Backtracking<'a> {
             }
         }
         Self {
-            pag,
-            scale,
             before,
             least: PRUNED * scale.model_seconds(),
         }
     }
 
     /// The path from a vertex on a rank, itself first.
-    pub fn path(&self, rank: u32, vertex: VertexIx) -> Vec<Hop> {
-        let mut path = Vec::new();
+    pub fn path(&self, pag: &Pag, scale: &Scale, rank: u32, vertex: VertexIx) -> Vec<Hop> {
+        let of = self;
+        let graph = OnRun { of, pag, scale };
         let mut seen: FxHashSet<At> = FxHashSet::default();
-        let mut at = (rank, vertex);
-        // The call that sent did not wait for its own message.
-        let mut arrived_by_message = false;
-        while path.len() < LONGEST && seen.insert(at) {
-            let wait = self.scale.waits.longest(at);
-            let wait = wait.filter(|w| !arrived_by_message && w.seconds >= self.least);
-            if let Some(edge) = wait {
-                path.push(Hop {
-                    at,
-                    on: Some(edge.on.0),
-                    seconds: edge.seconds,
-                });
-                (at, arrived_by_message) = (edge.on, true);
-                // Both ends of a collective are one vertex on two ranks; a message goes on from its
-                // sender even if that was passed before.
-                seen.remove(&at);
-                continue;
-            }
-            arrived_by_message = false;
-            let Some(&(from, busy)) = self.before.get(&at) else {
-                break;
-            };
-            if busy >= self.least {
-                path.push(Hop {
-                    at: (at.0, self.heaviest(at.0, from)),
-                    on: None,
-                    seconds: busy,
-                });
-            }
-            match from.filter(|v| !self.is_collective(*v)) {
-                Some(previous) => at = (at.0, previous),
-                None => break,
-            }
-        }
-        path
-    }
-
-    /// Whether an MPI call is one of all ranks of a communicator.
-    pub fn is_collective(&self, v: VertexIx) -> bool {
-        let name = self.pag.top.get(v).mpi.as_deref().unwrap_or("");
-        abi::by_name(name).is_some_and(|f| f.is_collective())
-    }
-
-    /// The vertex in which a rank computes most after a call, without branches and bare computation.
-    fn heaviest(&self, rank: u32, after: Option<VertexIx>) -> VertexIx {
-        let data = &self.scale.view.computation;
-        let busy = |key: u32| {
-            let row = data.busy.row(key);
-            row.map_or(0.0, |r| r.at(rank))
+        let walk = backward(&graph, (rank, vertex), |at| seen.insert(at));
+        let hop = |(at, left): (At, Left<(Option<At>, f64)>)| match left {
+            Left::Waited((on, seconds)) => Some(Hop {
+                at,
+                on: on.map(|on| on.0),
+                seconds,
+            }),
+            Left::Before((from, seconds)) if seconds >= self.least => Some(Hop {
+                at: (at.0, heaviest(pag, scale, at.0, from.map(|f| f.1))),
+                on: None,
+                seconds,
+            }),
+            Left::Before(_) | Left::Ends => None,
         };
-        let follows = data.keys_where(|k| self.scale.view.vertex(k.after) == after);
-        let most = follows
-            .into_iter()
-            .reduce(|a, b| if busy(b) > busy(a) { b } else { a })
-            .and_then(|k| data.keys.get(k as usize));
-        let at = most.map_or(TopDown::ROOT, |k| k.vertex);
-        let plain = |v: &VertexIx| {
-            matches!(
-                self.pag.top.get(*v).kind,
-                VertexKind::Branch | VertexKind::Comp
-            )
-        };
-        self.pag.top.ancestors(at).find(|v| !plain(v)).unwrap_or(at)
+        walk.filter_map(hop).take(LONGEST).collect()
     }
+}
+
+/// Whether an MPI call is one of all ranks of a communicator.
+pub fn is_collective(pag: &Pag, v: VertexIx) -> bool {
+    let name = pag.top.get(v).mpi.as_deref().unwrap_or("");
+    abi::by_name(name).is_some_and(|f| f.is_collective())
+}
+
+/// The vertex in which a rank computes most after a call, without branches and bare computation.
+fn heaviest(pag: &Pag, scale: &Scale, rank: u32, after: Option<VertexIx>) -> VertexIx {
+    let data = &scale.view().computation;
+    let busy = |key: u32| {
+        let row = data.busy.row(key);
+        row.map_or(0.0, |r| r.at(rank))
+    };
+    let follows = data.keys_where(|k| scale.view().vertex(k.after) == after);
+    let most = follows
+        .into_iter()
+        .reduce(|a, b| if busy(b) > busy(a) { b } else { a })
+        .and_then(|k| data.keys.get(k as usize));
+    let at = most.map_or(TopDown::ROOT, |k| k.vertex);
+    let plain =
+        |v: &VertexIx| matches!(pag.top.get(*v).kind, VertexKind::Branch | VertexKind::Comp);
+    pag.top.ancestors(at).find(|v| !plain(v)).unwrap_or(at)
 }

@@ -1,5 +1,6 @@
 //! A cause before it is put into words: where, who, what kind, and what it costs.
 
+use crate::flow::{Found, Stage};
 use headwater_graph::VertexIx;
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::run::CtxId;
@@ -27,6 +28,28 @@ pub struct Candidate {
     pub in_turn: bool,
     /// What its threads do, where it is between threads.
     pub team: Option<OfThreads>,
+}
+
+/// Candidates, and why some of them were set aside.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    /// In an order that does not depend on the machine.
+    pub found: Vec<Candidate>,
+    /// A sentence for each that was set aside.
+    pub set_aside: Vec<String>,
+}
+
+impl Found for Candidates {
+    const STAGE: Stage = Stage::Candidates;
+}
+
+impl From<Vec<Candidate>> for Candidates {
+    fn from(found: Vec<Candidate>) -> Self {
+        Self {
+            found,
+            ..Self::default()
+        }
+    }
 }
 
 /// A cause between threads: who, and the way to it from where other threads wait.

@@ -117,7 +117,7 @@ pub fn last_rank(replay: &Replay, epoch: &Epoch) -> Option<u32> {
 }
 
 /// Looks for a chain at one scale.
-pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate> {
+pub fn find(scale: &Scale, model_seconds: f64, least: f64) -> Vec<Candidate> {
     let total = scale.chain();
     if total < least.max(LEAST_SHARE * model_seconds) {
         return Vec::new();
@@ -163,7 +163,7 @@ pub fn find(scale: &Scale<'_>, model_seconds: f64, least: f64) -> Vec<Candidate>
     }
     let mut by_vertex: FxHashMap<VertexIx, f64> = FxHashMap::default();
     for (ctx, w) in weight {
-        if let Some(v) = scale.view.vertex(ctx) {
+        if let Some(v) = scale.view().vertex(ctx) {
             *by_vertex.entry(v).or_default() += w;
         }
     }

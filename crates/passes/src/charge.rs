@@ -6,6 +6,7 @@
 //! compared, so that the lateness is not told again as uneven work between them.
 
 use crate::cause::Candidate;
+use crate::flow::{Found, Stage};
 use crate::scale::Scale;
 use crate::stats;
 use headwater_graph::{Pag, RankRows, VertexIx};
@@ -35,6 +36,13 @@ pub struct Proposal {
     pub losses: Vec<Loss>,
 }
 
+/// All that one finder proposes.
+pub struct Proposals(pub Vec<Proposal>);
+
+impl Found for Proposals {
+    const STAGE: Stage = Stage::Proposals;
+}
+
 impl Proposal {
     fn seconds(&self) -> f64 {
         self.losses.iter().flat_map(|l| &l.by_rank).sum()
@@ -47,6 +55,10 @@ pub struct Charged {
     by_key: FxHashMap<u32, Vec<f64>>,
 }
 
+impl Found for Charged {
+    const STAGE: Stage = Stage::Charged;
+}
+
 impl Charged {
     /// Keys with what is explained of them by rank, ascending.
     pub fn rows(&self) -> Vec<(u32, &[f64])> {
@@ -56,8 +68,8 @@ impl Charged {
     }
 
     /// Mean seconds over `ranks` that are explained in `v` and inside it.
-    pub fn inside(&self, pag: &Pag, scale: &Scale<'_>, v: VertexIx, ranks: &[u32]) -> f64 {
-        let data = &scale.view.computation;
+    pub fn inside(&self, pag: &Pag, scale: &Scale, v: VertexIx, ranks: &[u32]) -> f64 {
+        let data = &scale.view().computation;
         let here = |key: &u32| {
             let key = data.keys.get(*key as usize);
             key.is_some_and(|k| pag.top.contains(v, k.vertex))
@@ -68,11 +80,7 @@ impl Charged {
 }
 
 /// Prices proposals, the largest first, and keeps those that gain `least` seconds.
-pub fn price(
-    scale: &Scale<'_>,
-    mut proposals: Vec<Proposal>,
-    least: f64,
-) -> (Vec<Candidate>, Charged) {
+pub fn price(scale: &Scale, mut proposals: Vec<Proposal>, least: f64) -> (Vec<Candidate>, Charged) {
     proposals.sort_by(|a, b| {
         let place = |p: &Proposal| (p.candidate.class, p.candidate.vertex);
         b.seconds()
@@ -141,12 +149,12 @@ pub fn price(
 }
 
 /// Seconds by key as seconds by phase.
-fn by_phase(scale: &Scale<'_>, taken: &FxHashMap<u32, Vec<f64>>) -> FxHashMap<u32, Vec<f64>> {
+fn by_phase(scale: &Scale, taken: &FxHashMap<u32, Vec<f64>>) -> FxHashMap<u32, Vec<f64>> {
     let mut out: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
     let mut keys: Vec<u32> = taken.keys().copied().collect();
     keys.sort_unstable();
     for key in keys {
-        let of = scale.view.computation.keys.get(key as usize);
+        let of = scale.view().computation.keys.get(key as usize);
         let (Some(of), Some(row)) = (of, taken.get(&key)) else {
             continue;
         };
@@ -158,8 +166,8 @@ fn by_phase(scale: &Scale<'_>, taken: &FxHashMap<u32, Vec<f64>>) -> FxHashMap<u3
 }
 
 /// What losses take of each key, in the proportions of what ranks spent there.
-fn taken(scale: &Scale<'_>, losses: &[Loss]) -> FxHashMap<u32, Vec<f64>> {
-    let data = &scale.view.computation;
+fn taken(scale: &Scale, losses: &[Loss]) -> FxHashMap<u32, Vec<f64>> {
+    let data = &scale.view().computation;
     let mut out: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
     for loss in losses {
         let on_top = loss.on_top;

@@ -13,7 +13,7 @@ use headwater_mpi_abi as abi;
 const GROWTH: f64 = 1.3;
 
 /// Looks for growing communication between the smallest and the largest scale.
-pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Vec<Candidate> {
+pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
     let [first, .., last] = scales else {
         return Vec::new();
     };
@@ -33,7 +33,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         // One rank does not talk: growth is seen from the first scale that does.
         let member = |t: &&Transfer| group.iter().any(|g| g.vertex == t.vertex);
         let talks =
-            |s: &&Scale<'_>| s.p < last.p && s.transfer.iter().any(|t| member(&t) && t.calls > 0.0);
+            |s: &&Scale| s.p < last.p && s.transfer.iter().any(|t| member(&t) && t.calls > 0.0);
         let base = scales.iter().find(talks).unwrap_or(first);
         let before = |v: VertexIx| base.transfer.iter().find(|t| t.vertex == v);
         let sum = |f: &dyn Fn(&Transfer) -> f64| group.iter().map(|t| f(t)).sum::<f64>();
@@ -59,7 +59,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
         };
         let (bytes, bytes_before) = (sum(&|t| t.bytes), old(&|t| t.bytes));
         let (calls, calls_before) = (sum(&|t| t.calls), old(&|t| t.calls));
-        let name = last.run.function(main.func);
+        let name = last.run().function(main.func);
         let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
         let more_calls = calls > GROWTH * calls_before;
         let files = abi::by_name(name).is_some_and(abi::Function::is_about_files);
@@ -111,7 +111,7 @@ pub fn find(pag: &Pag, scales: &[Scale<'_>], scaling: Scaling, least: f64) -> Ve
 }
 
 /// Part of a scale's run time.
-fn part(seconds: f64, scale: &Scale<'_>) -> f64 {
+fn part(seconds: f64, scale: &Scale) -> f64 {
     seconds / scale.model_seconds().max(f64::MIN_POSITIVE)
 }
 
@@ -122,8 +122,8 @@ fn weight(t: &Transfer) -> (u64, u64) {
 
 /// The vertex that stands for the exchange a call belongs to: collectives stand for themselves,
 /// point-to-point calls for the function that holds them.
-fn exchange_of(pag: &Pag, scale: &Scale<'_>, t: &Transfer) -> VertexIx {
-    let name = scale.run.function(t.func);
+fn exchange_of(pag: &Pag, scale: &Scale, t: &Transfer) -> VertexIx {
+    let name = scale.run().function(t.func);
     if abi::by_name(name).is_none_or(|f| f.is_collective()) {
         return t.vertex;
     }

@@ -54,7 +54,7 @@ pub struct Threads(FxHashMap<(u32, u16), Known>);
 
 impl Threads {
     /// All threads of one scale.
-    pub fn new(scale: &Scale<'_>) -> Self {
+    pub fn new(scale: &Scale) -> Self {
         let mut all: FxHashMap<(u32, u16), Known> = FxHashMap::default();
         for t in &scale.teams {
             let known = all.entry((t.rank, t.thread)).or_default();
@@ -64,7 +64,7 @@ impl Threads {
                 _ => known.locked.push((t.team, t.locked)),
             }
         }
-        for t in &scale.run.threads {
+        for t in &scale.run().threads {
             let known = all.entry((t.rank, t.thread)).or_default();
             if known.cpu <= 0.0 {
                 (known.cpu, known.runq) = (t.cpu_ns as f64, t.runq_ns as f64);
@@ -81,12 +81,12 @@ impl Threads {
 
     /// The team in which a thread waited: the innermost one around the place, or else the one in which it waited
     /// longest, as call paths of unknown origin do not begin at the team.
-    fn team_of(&self, pag: &Pag, scale: &Scale<'_>, edge: &ThreadEdge) -> Option<VertexIx> {
+    fn team_of(&self, pag: &Pag, scale: &Scale, edge: &ThreadEdge) -> Option<VertexIx> {
         let locked = self.0.get(&(edge.rank, edge.thread));
         let locked = locked.map_or(&[][..], |k| &k.locked);
         let own = |team: &VertexIx| locked.binary_search_by_key(team, |l| l.0).is_ok();
         let around = scale.teams_around(pag, edge.at).filter(own).max();
-        if around.is_some() || scale.view.threads.calls_mpi(edge.rank, edge.thread) {
+        if around.is_some() || scale.view().threads.calls_mpi(edge.rank, edge.thread) {
             return around;
         }
         let longest = locked.iter().reduce(|a, b| {
@@ -98,7 +98,7 @@ impl Threads {
 }
 
 /// Waits for locks, those in the memory allocator included.
-pub fn of_locks(pag: &Pag, scale: &Scale<'_>, threads: &Threads) -> Vec<Contended> {
+pub fn of_locks(pag: &Pag, scale: &Scale, threads: &Threads) -> Vec<Contended> {
     let crowded = scale.is_crowded();
     let mut inside: FxHashMap<VertexIx, bool> = FxHashMap::default();
     let mut places: FxHashMap<(VertexIx, bool), VertexIx> = FxHashMap::default();
@@ -136,7 +136,7 @@ pub fn of_locks(pag: &Pag, scale: &Scale<'_>, threads: &Threads) -> Vec<Contende
             locks: edge.locks,
         }
     };
-    let edges = scale.view.parallel.threads.iter();
+    let edges = scale.view().parallel.threads.iter();
     edges
         .filter(|e| e.kind.is_lock())
         .map(&mut of_edge)

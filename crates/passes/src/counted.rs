@@ -40,8 +40,8 @@ pub struct Counted {
 
 impl Counted {
     /// The counters of some keys; `None` where instructions were not counted.
-    pub fn new(scale: &Scale<'_>, keys: &[u32]) -> Option<Self> {
-        let (data, header) = (&scale.view.computation, &scale.run.header);
+    pub fn new(scale: &Scale, keys: &[u32]) -> Option<Self> {
+        let (data, header) = (&scale.view().computation, &scale.run().header);
         let named = header.counters.iter().zip(&data.counters);
         let rows: Vec<(String, Vec<f64>)> = named
             .map(|(name, rows)| (name.clone(), sum_rows(rows, keys, scale.p)))
@@ -131,7 +131,7 @@ pub fn is_work(time_ratio: f64, instruction_ratio: f64) -> bool {
 /// What the counters of `late` ranks say beside those of all others: whether they do more, and the
 /// figures in words. `None` where they cannot tell.
 pub fn compare(
-    scale: &Scale<'_>,
+    scale: &Scale,
     keys: &[u32],
     late: &[u32],
     time_ratio: f64,
@@ -164,10 +164,10 @@ pub fn compare(
 /// Whether page faults explain why `late` ranks take longer after some MPI calls, with the figures.
 ///
 /// Faults come from wherever a sample happens to read them, so whole segments are compared.
-pub fn faults(scale: &Scale<'_>, after: &[CtxId], late: &[u32]) -> Option<String> {
-    let data = &scale.view.computation;
+pub fn faults(scale: &Scale, after: &[CtxId], late: &[u32]) -> Option<String> {
+    let data = &scale.view().computation;
     let named = scale
-        .run
+        .run()
         .header
         .counters
         .iter()
@@ -197,6 +197,6 @@ pub fn faults(scale: &Scale<'_>, after: &[CtxId], late: &[u32]) -> Option<String
 }
 
 /// Whether instructions were counted in a run at all.
-pub fn counts_instructions(scale: &Scale<'_>) -> bool {
+pub fn counts_instructions(scale: &Scale) -> bool {
     Counted::new(scale, &scale.keys()).is_some()
 }

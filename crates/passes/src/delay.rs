@@ -10,6 +10,7 @@
 //! there are none, whole phases are compared rank by rank with the same formula.
 
 use crate::cause::Candidate;
+use crate::flow::{Found, Stage};
 use crate::replay::{Epoch, Played, Replay};
 use crate::scale::Scale;
 use crate::stats;
@@ -19,7 +20,14 @@ use headwater_model::run::CtxId;
 use rustc_hash::FxHashMap;
 
 /// Seconds of waiting caused, by late rank and by the MPI call after which it was late.
-pub type Costs = FxHashMap<(u32, CtxId), f64>;
+type Sums = FxHashMap<(u32, CtxId), f64>;
+
+/// The delay costs of a run's windows.
+pub struct Costs(Sums);
+
+impl Found for Costs {
+    const STAGE: Stage = Stage::Delays;
+}
 
 /// A wait of call `at` of a rank for another one.
 #[derive(Clone, Copy)]
@@ -34,16 +42,16 @@ struct Wait {
 
 /// The delay costs of all windows.
 pub fn in_windows(replay: &Replay) -> Costs {
-    let mut costs = Costs::default();
+    let mut costs = Sums::default();
     for epoch in &replay.epochs {
         if let Some(window) = replay.windows.get(epoch.window) {
             epoch_costs(window, epoch, &mut costs);
         }
     }
-    costs
+    Costs(costs)
 }
 
-fn epoch_costs(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Costs) {
+fn epoch_costs(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Sums) {
     let begin = |rank: u32| epoch.calls.get(rank as usize).map_or(0, |c| c.0);
     let calls = |rank: u32, from: u32, to: u32| {
         let all = window.get(rank as usize).map_or(&[][..], Vec::as_slice);
@@ -122,20 +130,23 @@ fn epoch_costs(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Costs) {
 }
 
 /// Seconds of waiting, of all ranks together and in the whole run, that a cause is to blame for.
-pub fn price(pag: &Pag, scale: &Scale<'_>, costs: &Costs, cause: &Candidate) -> f64 {
+pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 {
     let in_windows = scale.replay.mean_busy();
     let seen = |after: &CtxId| {
         cause
             .ranks
             .iter()
-            .any(|r| costs.contains_key(&(*r, *after)))
+            .any(|r| costs.0.contains_key(&(*r, *after)))
     };
     // What happened once is in a window or not by chance, and does not stand for the run.
     let repeats = cause.class != CauseClass::OneOff;
     if repeats && in_windows > 0.0 && cause.after.iter().any(seen) {
         let factor = stats::mean(&scale.busy()) / in_windows;
         let of_call = |after: &CtxId| {
-            let cost = cause.ranks.iter().filter_map(|r| costs.get(&(*r, *after)));
+            let cost = cause
+                .ranks
+                .iter()
+                .filter_map(|r| costs.0.get(&(*r, *after)));
             cost.sum::<f64>() * share_of_excess(pag, scale, cause, *after)
         };
         return factor * cause.after.iter().map(of_call).sum::<f64>();
@@ -150,8 +161,8 @@ pub fn price(pag: &Pag, scale: &Scale<'_>, costs: &Costs, cause: &Candidate) -> 
 }
 
 /// Which part of what the cause's ranks compute longer than the others after a call is in its place.
-fn share_of_excess(pag: &Pag, scale: &Scale<'_>, cause: &Candidate, after: CtxId) -> f64 {
-    let data = &scale.view.computation;
+fn share_of_excess(pag: &Pag, scale: &Scale, cause: &Candidate, after: CtxId) -> f64 {
+    let data = &scale.view().computation;
     let excess = |keys: Vec<u32>| {
         let row = sum_rows(&data.busy, &keys, scale.p);
         let (late, others): (Vec<_>, Vec<_>) =
@@ -169,8 +180,8 @@ fn share_of_excess(pag: &Pag, scale: &Scale<'_>, cause: &Candidate, after: CtxId
 }
 
 /// The formula on one phase, with the cause's slowest rank as the late one.
-fn in_phase(pag: &Pag, scale: &Scale<'_>, cause: &Candidate, phase: u32) -> f64 {
-    let data = &scale.view.computation;
+fn in_phase(pag: &Pag, scale: &Scale, cause: &Candidate, phase: u32) -> f64 {
+    let data = &scale.view().computation;
     let Some(total) = scale.phase_busy.get(&phase) else {
         return 0.0;
     };
@@ -240,6 +251,7 @@ mod tests {
             vec![call(1, 1.0, 1.0, 1.0, None)],
             vec![call(1, 0.2, 0.2, 1.0, Some((0, 0)))],
         ]));
+        let costs = costs.0;
         assert_eq!(costs.len(), 1);
         assert!((costs[&(0, CtxId(0))] - 0.8).abs() < 1e-9);
     }
@@ -256,6 +268,7 @@ mod tests {
             ],
             vec![call(1, 0.2, 0.2, 1.1, Some((1, 1)))],
         ]));
+        let costs = costs.0;
         let origin = costs[&(0, CtxId(0))];
         let own = costs[&(1, CtxId(1))];
         assert!((origin - (0.8 + 0.8)).abs() < 1e-9, "{origin}");

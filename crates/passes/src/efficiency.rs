@@ -8,7 +8,7 @@ use crate::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
 /// Sums up each scale; the first is the base of the scaling efficiencies, where scales can be compared.
-pub fn summaries(scales: &[Scale<'_>], scaling: Scaling) -> Vec<ScaleSummary> {
+pub fn summaries(scales: &[Scale], scaling: Scaling) -> Vec<ScaleSummary> {
     let compared = scales.len() > 1 && scale::paused_alike(scales);
     let base = scales.first().filter(|_| compared);
     let of_scale = |scale| summary(scale, base, scaling);
@@ -25,7 +25,7 @@ fn share(a: f64, b: f64) -> Option<f64> {
     ratio(a, b).map(|s| s.clamp(0.0, 1.0))
 }
 
-fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> ScaleSummary {
+fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummary {
     let busy = scale.busy();
     let (mean, max) = (stats::mean(&busy), stats::max(&busy));
     let time = scale.model_seconds();
@@ -39,13 +39,13 @@ fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> Sca
         ratio(should, mean)
     });
     let startup: Vec<f64> = scale
-        .run
+        .run()
         .ranks
         .iter()
         .map(|r| r.before_init_wall_ns as f64 * 1e-9)
         .collect();
     ScaleSummary {
-        run: scale.run.header.name.clone(),
+        run: scale.run().header.name.clone(),
         ranks: scale.p,
         threads: scale.threads,
         cores: scale.cores,
@@ -53,7 +53,7 @@ fn summary(scale: &Scale<'_>, base: Option<&Scale<'_>>, scaling: Scaling) -> Sca
         model_seconds: time,
         runq_share: scale.runq_share(),
         // Ranks of which different parts of the program are missing have no mean.
-        efficiencies: if !scale.run.header.paused_alike() {
+        efficiencies: if !scale.run().header.paused_alike() {
             Efficiencies::default()
         } else {
             Efficiencies {

@@ -48,7 +48,7 @@ pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Ran
 /// Adds the CPU seconds of each rank's threads in a section of a function that was entered at `function`.
 pub fn add(
     pag: &Pag,
-    scale: &Scale<'_>,
+    scale: &Scale,
     function: VertexIx,
     section: &std::ops::Range<u64>,
     by_rank: &mut [f64],
@@ -63,7 +63,7 @@ pub fn add(
     while let Some((v, around)) = open.pop() {
         let held = around || is_in(v);
         if held {
-            for t in scale.view.threads.times_in(v) {
+            for t in scale.view().threads.times_in(v) {
                 if let Some(sum) = by_rank.get_mut(t.rank as usize) {
                     *sum += t.cpu;
                 }

@@ -21,9 +21,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Causes looked for in one phase at the most.
 const MOST: usize = 6;
 
-/// Part of a cause's gain up to which more of the same around it is told with it.
-const REST: f64 = 0.25;
-
 /// A pause counts as happening once if a single repetition holds this share of the excess.
 const ONCE: f64 = 0.6;
 
@@ -31,7 +28,7 @@ const ONCE: f64 = 0.6;
 /// smallest cost worth telling, seconds.
 pub fn find(
     pag: &Pag,
-    scale: &Scale<'_>,
+    scale: &Scale,
     charged: &Charged,
     threshold: f64,
     least: f64,
@@ -54,34 +51,10 @@ pub fn find(
     merge(pag, out)
 }
 
-/// Takes what is left around a place for a part of it: the same ranks are late there by a little more,
-/// mostly because samples do not tell exactly what was inside.
-pub fn remainders(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
-    let mut out: Vec<Candidate> = Vec::new();
-    for next in found {
-        let whole = |kept: &&mut Candidate| {
-            let mut places = std::iter::once(&kept.vertex).chain(&kept.twins);
-            kept.class == next.class
-                && next.gain <= REST * kept.gain
-                && next.ranks.iter().all(|r| kept.ranks.contains(r))
-                && next.after.iter().any(|a| kept.after.contains(a))
-                && places.any(|v| pag.top.contains(next.vertex, *v))
-        };
-        match out.iter_mut().find(whole) {
-            Some(kept) => kept.evidence.push(format!(
-                "around it these ranks take {} more, which may be a part of it",
-                words::seconds(next.gain)
-            )),
-            None => out.push(next),
-        }
-    }
-    out
-}
-
 #[allow(clippy::too_many_arguments, reason = "one call")]
 fn peel(
     pag: &Pag,
-    scale: &Scale<'_>,
+    scale: &Scale,
     charged: &[(u32, &[f64])],
     waits: &FxHashSet<VertexIx>,
     phase: u32,
@@ -89,9 +62,9 @@ fn peel(
     least: f64,
     out: &mut Vec<Candidate>,
 ) {
-    let data = &scale.view.computation;
+    let data = &scale.view().computation;
     let keys = scale.keys_in(phase);
-    let mut busy = Inclusive::new(pag, scale.view, &data.busy, &keys);
+    let mut busy = Inclusive::new(pag, scale.view(), &data.busy, &keys);
     for (key, row) in charged {
         if let Some(key) = data.keys.get(*key as usize)
             && scale.phases.after(key.after) == phase
@@ -205,7 +178,7 @@ fn peel(
                 class = CauseClass::SlowerWork;
             }
             if told.is_none() && !slower {
-                evidence.extend(placement::shared_by(scale.run, &groups.upper));
+                evidence.extend(placement::shared_by(scale.run(), &groups.upper));
             }
             evidence.extend(told.into_iter().flat_map(|t| t.1));
             evidence.extend(faults.filter(|_| slower));
@@ -247,13 +220,13 @@ fn level_of_others(row: &[f64], groups: &TwoGroups) -> f64 {
 /// Whether most of the excess of the late ranks is one single repetition of something that repeats.
 /// Segments that leave the same call are repetitions of one, wherever they lead: what is done only
 /// once often has a way of its own.
-fn happened_once(scale: &Scale<'_>, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
+fn happened_once(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
     // Repetitions, time of all of them and of the longest, by call that was left and rank.
     let mut totals: FxHashMap<CtxId, Vec<(u64, u64, u64)>> = FxHashMap::default();
     for from in after {
         totals.insert(*from, vec![(0, 0, 0); scale.p as usize]);
     }
-    for s in &scale.run.segments {
+    for s in &scale.run().segments {
         let row = totals.get_mut(&s.from);
         if let Some(sum) = row.and_then(|row| row.get_mut(s.rank as usize)) {
             sum.0 += s.count;

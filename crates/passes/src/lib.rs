@@ -13,8 +13,9 @@
 //! `serial` propose, `charge` prices), so that lateness of a rank which
 //! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
-//! makes causes of candidates, `explanation` and `words` say them and `apart` tells those of one place apart; `diagnose`
-//! puts it together.
+//! makes causes of candidates, `ranked` puts them in order, `explanation`, `words` and `notes` say them and `apart` tells
+//! those of one place apart. Each step is a pass (`pass/marks`, `finders`, `causes`), and `paradigm/scalability` joins them
+//! to the dataflow that `diagnose` runs.
 //! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
 //! calls; `outside` tells foreign code by the loop around its call, `program_place` code of system headers
 //! by the program's own around it; `threads` says which threads were recorded and which the verdict does
@@ -25,6 +26,7 @@ pub mod algorithm;
 mod allocator;
 mod apart;
 mod backtrack;
+mod backward;
 mod cause;
 mod chain;
 mod charge;
@@ -46,6 +48,7 @@ mod line;
 mod lock_contention;
 mod marks;
 mod moving;
+mod notes;
 mod outside;
 pub mod paradigm;
 pub mod pass;
@@ -54,10 +57,12 @@ mod phases;
 mod placement;
 mod preempt;
 mod program_place;
+mod ranked;
 mod recorded;
 mod replay;
 mod same_team;
 mod scale;
+mod scales;
 mod scaling;
 mod segments;
 mod serial;
@@ -68,6 +73,7 @@ mod teller;
 mod thread_imbalance;
 mod threads;
 mod times;
+mod together;
 mod unnamed;
 mod waits;
 mod words;
@@ -75,4 +81,5 @@ mod work;
 mod workers;
 
 pub use diagnose::{DiagnoseError, Options, diagnose};
-pub use recorded::{Recorded, RunError};
+pub use recorded::Recorded;
+pub use together::RunError;

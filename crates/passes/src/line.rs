@@ -22,7 +22,7 @@ pub type ByTeam = BTreeMap<(usize, VertexIx), Vec<f64>>;
 /// its place.
 pub fn beyond(
     pag: &Pag,
-    scale: &Scale<'_>,
+    scale: &Scale,
     teams: &Teams,
     rows: &[(usize, &Contended)],
     measured: &ByTeam,
@@ -63,7 +63,7 @@ pub fn count(locks: u64) -> f64 {
 }
 
 /// What the thread of each rank that computes longest in a team computes.
-fn longest(scale: &Scale<'_>, team: &Team) -> Vec<f64> {
+fn longest(scale: &Scale, team: &Team) -> Vec<f64> {
     let mut by_thread: FxHashMap<(u32, u16), f64> = FxHashMap::default();
     for s in &team.stretches {
         for share in &s.shares {
@@ -127,7 +127,7 @@ impl Line<'_> {
     fn beyond(
         &self,
         pag: &Pag,
-        scale: &Scale<'_>,
+        scale: &Scale,
         team: &Team,
         functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
         busy: &[f64],
@@ -166,7 +166,7 @@ impl Line<'_> {
     fn held(
         &self,
         pag: &Pag,
-        scale: &Scale<'_>,
+        scale: &Scale,
         team: &Team,
         functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
     ) -> BTreeMap<usize, Vec<f64>> {

@@ -21,14 +21,14 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Locks that threads wait for.
-pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
+pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     contention(pag, scale, teams, CauseClass::LockContention, least)
 }
 
 /// Contention of one class, by place, where it takes `least` of all ranks together.
 pub fn contention(
     pag: &Pag,
-    scale: &Scale<'_>,
+    scale: &Scale,
     teams: &Teams,
     class: CauseClass,
     least: f64,
@@ -184,10 +184,11 @@ fn measured(teams: &Teams, groups: &[Group<'_>], allocator: bool) -> ByTeam {
 }
 
 /// Waiting of the ranks' own threads outside all teams: it is in their computation as it stands.
-fn of_ranks(pag: &Pag, scale: &Scale<'_>, here: &[&Contended]) -> Option<Loss> {
+fn of_ranks(pag: &Pag, scale: &Scale, here: &[&Contended]) -> Option<Loss> {
     let mut keys: Vec<u32> = Vec::new();
     let mut by_rank = vec![0.0; scale.p as usize];
-    let own = |c: &&&Contended| c.team.is_none() && scale.view.threads.calls_mpi(c.rank, c.thread);
+    let own =
+        |c: &&&Contended| c.team.is_none() && scale.view().threads.calls_mpi(c.rank, c.thread);
     for c in here.iter().filter(own) {
         keys.extend(scale.keys_inside(pag, c.at));
         if let Some(slot) = by_rank.get_mut(c.rank as usize) {
@@ -196,7 +197,7 @@ fn of_ranks(pag: &Pag, scale: &Scale<'_>, here: &[&Contended]) -> Option<Loss> {
     }
     keys.sort_unstable();
     keys.dedup();
-    let there = sum_rows(&scale.view.computation.blocked, &keys, scale.p);
+    let there = sum_rows(&scale.view().computation.blocked, &keys, scale.p);
     by_rank
         .iter_mut()
         .zip(&there)

@@ -11,6 +11,7 @@
 //! [`stats::stands_out`].
 
 use crate::fit::{log_log, select};
+use crate::flow::{Found, Stage};
 use crate::scale::Scale;
 use crate::stats::{stands_out, two_groups};
 use crate::times::{Summary, Times};
@@ -31,6 +32,13 @@ const UNUSUAL: [f64; 2] = [-0.7, 0.1];
 
 /// Excess slope beyond which growth is as bad as it can be.
 const STEEPEST: f64 = 2.0;
+
+/// Places that were marked, the worst first.
+pub struct Marks(pub Vec<(VertexIx, Marked)>);
+
+impl Found for Marks {
+    const STAGE: Stage = Stage::Marks;
+}
 
 type Way = fn(&Summary) -> f64;
 
@@ -73,12 +81,7 @@ fn marked(pag: &Pag, v: VertexIx, at_end: &Summary) -> Marked {
 }
 
 /// One way of summing up, fitted over the scales.
-fn aggregate(
-    scales: &[Scale<'_>],
-    over: &[Summary],
-    aggregation: Aggregation,
-    way: Way,
-) -> Aggregate {
+fn aggregate(scales: &[Scale], over: &[Summary], aggregation: Aggregation, way: Way) -> Aggregate {
     let seconds: Vec<(u32, f64)> = scales
         .iter()
         .map(|s| s.p)
@@ -100,7 +103,7 @@ fn aggregate(
 /// Vertices whose time shrinks less than it should.
 pub fn non_scalable(
     pag: &Pag,
-    scales: &[Scale<'_>],
+    scales: &[Scale],
     times: &Times,
     scaling: Scaling,
 ) -> Vec<(VertexIx, Marked)> {
@@ -162,7 +165,7 @@ pub fn non_scalable(
 /// Vertices in which some ranks take much longer than others at the largest scale.
 pub fn abnormal(
     pag: &Pag,
-    scales: &[Scale<'_>],
+    scales: &[Scale],
     times: &Times,
     threshold: f64,
 ) -> Vec<(VertexIx, Marked)> {

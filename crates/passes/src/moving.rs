@@ -163,12 +163,12 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
 }
 
 /// The moving unevenness of one scale as causes; `least` is the smallest cost worth telling, seconds.
-pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
+pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     let told = |m: &Moving| {
         let keys = scale.keys_in(m.phase);
-        let busy = Inclusive::new(pag, scale.view, &scale.view.computation.busy, &keys);
+        let busy = Inclusive::new(pag, scale.view(), &scale.view().computation.busy, &keys);
         let (vertex, open) = place(pag, &busy, m.excess)?;
-        let inside = scale.view.computation.keys_where(|k| {
+        let inside = scale.view().computation.keys_where(|k| {
             scale.phases.after(k.after) == m.phase && pag.top.contains(vertex, k.vertex)
         });
         let (seen, late) = m.seen;

@@ -6,7 +6,7 @@
 //! real epoch, the one that passes most messages on its way to the cause; otherwise it walks the
 //! sampled message edges with the most waiting.
 
-use crate::backtrack::{Backtracking, Hop};
+use crate::backtrack::{Backtracking, Hop, is_collective};
 use crate::cause::{Candidate, ThreadStep};
 use crate::chain::{Stretch, critical_path, last_rank};
 use crate::replay::Epoch;
@@ -32,12 +32,7 @@ const TYPICAL: f64 = 0.3;
 const WORTH_TELLING: f64 = 0.1;
 
 /// The steps from symptom to cause. `seconds` of waits are means over the waiting ranks in the run.
-pub fn steps(
-    pag: &Pag,
-    scale: &Scale<'_>,
-    walks: &Backtracking<'_>,
-    cause: &Candidate,
-) -> Vec<Step> {
+pub fn steps(pag: &Pag, scale: &Scale, walks: &Backtracking, cause: &Candidate) -> Vec<Step> {
     let rows = WaitRows::new(scale, cause);
     let mut out = Vec::new();
     // Where the threads of all ranks lose alike, no rank waits for another one; nor does a single one.
@@ -53,7 +48,7 @@ pub fn steps(
         }
         for stretch in &path {
             let Some(jump) = stretch.jump else { continue };
-            if let Some(v) = scale.view.vertex(jump.at) {
+            if let Some(v) = scale.view().vertex(jump.at) {
                 let seconds = rows.at(scale, jump.rank, v);
                 let step = rows.wait(pag, (jump.rank, v), jump.on, seconds);
                 // Iterations that nothing separates show the same waits again and again.
@@ -66,7 +61,7 @@ pub fn steps(
         out.extend(rows.shared_wait(pag, scale, symptom, cause));
         for hop in through_graph(pag, scale, walks, symptom, cause) {
             // That they wait in a collective has just been said.
-            let said = hop.at.1 == symptom && walks.is_collective(symptom);
+            let said = hop.at.1 == symptom && is_collective(pag, symptom);
             if let (Some(on), false) = (hop.on, said) {
                 out.push(rows.wait(pag, hop.at, on, hop.seconds));
             }
@@ -94,17 +89,17 @@ fn thread_steps(pag: &Pag, cause: &Candidate) -> Vec<Step> {
 /// elsewhere. It starts on the rank that waits longest there.
 fn through_graph(
     pag: &Pag,
-    scale: &Scale<'_>,
-    walks: &Backtracking<'_>,
+    scale: &Scale,
+    walks: &Backtracking,
     symptom: VertexIx,
     cause: &Candidate,
 ) -> Vec<Hop> {
-    let row = scale.view.mpi.dense(symptom, scale.p);
+    let row = scale.view().mpi.dense(symptom, scale.p);
     let wait = |r: u32| row.get(r as usize).copied().unwrap_or(0.0);
     let longest = (0..scale.p)
         .filter(|r| !cause.ranks.contains(r))
         .reduce(|a, b| if wait(b) > wait(a) { b } else { a });
-    let mut path = longest.map_or_else(Vec::new, |r| walks.path(r, symptom));
+    let mut path = longest.map_or_else(Vec::new, |r| walks.path(pag, scale, r, symptom));
     let end = path.iter().position(|hop| ends_in(pag, hop, cause));
     path.truncate(end.unwrap_or(0));
     path
@@ -120,10 +115,7 @@ pub fn ends_in(pag: &Pag, hop: &Hop, cause: &Candidate) -> bool {
 }
 
 /// The epoch and critical path that reach the cause over the most messages.
-fn through_windows<'s>(
-    scale: &'s Scale<'_>,
-    cause: &Candidate,
-) -> Option<(&'s Epoch, Vec<Stretch>)> {
+fn through_windows<'s>(scale: &'s Scale, cause: &Candidate) -> Option<(&'s Epoch, Vec<Stretch>)> {
     let replay = &scale.replay;
     let mut best: Option<(&Epoch, Vec<Stretch>)> = None;
     let mut most_told = (0, 0.0);
@@ -159,7 +151,7 @@ fn through_windows<'s>(
 }
 
 /// How much a path tells: its jumps with a wait worth the name, and the seconds of all of them.
-fn told(scale: &Scale<'_>, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
+fn told(scale: &Scale, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
     let window = scale.replay.windows.get(epoch.window);
     let wait = |s: &Stretch| {
         let at = s.jump.and(s.calls.0.checked_sub(1))?;
@@ -172,7 +164,7 @@ fn told(scale: &Scale<'_>, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
 }
 
 /// The longest computation of the cause in an epoch, seconds.
-fn held(scale: &Scale<'_>, epoch: &Epoch, cause: &Candidate) -> f64 {
+fn held(scale: &Scale, epoch: &Epoch, cause: &Candidate) -> f64 {
     let window = scale.replay.windows.get(epoch.window);
     let of_rank = |r: &u32| {
         let (from, to) = *epoch.calls.get(*r as usize)?;
@@ -183,7 +175,7 @@ fn held(scale: &Scale<'_>, epoch: &Epoch, cause: &Candidate) -> f64 {
     cause.ranks.iter().filter_map(of_rank).fold(0.0, f64::max)
 }
 
-fn arrives_with(scale: &Scale<'_>, epoch: &Epoch, rank: u32, last: u32) -> bool {
+fn arrives_with(scale: &Scale, epoch: &Epoch, rank: u32, last: u32) -> bool {
     let arrival = |r: u32| {
         let end = epoch.calls.get(r as usize)?.1.checked_sub(1)?;
         scale
@@ -198,7 +190,7 @@ fn arrives_with(scale: &Scale<'_>, epoch: &Epoch, rank: u32, last: u32) -> bool 
 }
 
 /// Whether a stretch computes at the cause on one of its ranks.
-fn reaches(scale: &Scale<'_>, epoch: &Epoch, stretch: &Stretch, cause: &Candidate) -> bool {
+fn reaches(scale: &Scale, epoch: &Epoch, stretch: &Stretch, cause: &Candidate) -> bool {
     if !cause.ranks.contains(&stretch.rank) {
         return false;
     }
@@ -218,7 +210,7 @@ fn reaches(scale: &Scale<'_>, epoch: &Epoch, stretch: &Stretch, cause: &Candidat
 }
 
 /// The call that closes an epoch.
-fn closing_call(scale: &Scale<'_>, epoch: &Epoch) -> Option<VertexIx> {
+fn closing_call(scale: &Scale, epoch: &Epoch) -> Option<VertexIx> {
     let end = epoch.calls.first()?.1.checked_sub(1)?;
     let call = scale
         .replay
@@ -226,7 +218,10 @@ fn closing_call(scale: &Scale<'_>, epoch: &Epoch) -> Option<VertexIx> {
         .get(epoch.window)?
         .first()?
         .get(end as usize)?;
-    epoch.closed.then(|| scale.view.vertex(call.ctx)).flatten()
+    epoch
+        .closed
+        .then(|| scale.view().vertex(call.ctx))
+        .flatten()
 }
 
 /// Seconds of waiting by call and rank: replayed ones where there are any, otherwise time in the call.
@@ -236,7 +231,7 @@ struct WaitRows {
 }
 
 impl WaitRows {
-    fn new(scale: &Scale<'_>, cause: &Candidate) -> Self {
+    fn new(scale: &Scale, cause: &Candidate) -> Self {
         // With a core for each rank, nobody waits for ranks that have to share one.
         let clock = match cause.class {
             CauseClass::Preempted => Clock::Wall,
@@ -245,25 +240,25 @@ impl WaitRows {
         let rows = match clock {
             Clock::Virtual => scale.waits.rows(),
             Clock::Cpu | Clock::Wall => {
-                let mpi = &scale.view.mpi;
+                let mpi = &scale.view().mpi;
                 mpi.keys().map(|v| (v, mpi.dense(v, scale.p))).collect()
             }
         };
         Self { rows, clock }
     }
 
-    fn row(&self, scale: &Scale<'_>, v: VertexIx) -> Vec<f64> {
+    fn row(&self, scale: &Scale, v: VertexIx) -> Vec<f64> {
         let row = self.rows.get(&v).cloned();
         row.unwrap_or_else(|| vec![0.0; scale.p as usize])
     }
 
-    fn at(&self, scale: &Scale<'_>, rank: u32, v: VertexIx) -> f64 {
+    fn at(&self, scale: &Scale, rank: u32, v: VertexIx) -> f64 {
         let row = self.row(scale, v);
         row.get(rank as usize).copied().unwrap_or(0.0)
     }
 
     /// Mean time in an MPI call of the ranks outside the cause (of all, if the cause is everywhere).
-    fn of_others(&self, scale: &Scale<'_>, v: VertexIx, cause: &Candidate) -> (f64, RankSet) {
+    fn of_others(&self, scale: &Scale, v: VertexIx, cause: &Candidate) -> (f64, RankSet) {
         let everywhere = cause.ranks.len() as u32 >= scale.p;
         let ranks: RankSet = (0..scale.p)
             .filter(|r| everywhere || !cause.ranks.contains(r))
@@ -272,7 +267,7 @@ impl WaitRows {
     }
 
     /// The MPI call in which ranks without the cause wait longest.
-    fn longest(&self, pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Option<VertexIx> {
+    fn longest(&self, pag: &Pag, scale: &Scale, cause: &Candidate) -> Option<VertexIx> {
         let others = |v: VertexIx| self.of_others(scale, v, cause).0;
         let waits = |v: &VertexIx| {
             let name = pag.top.get(*v).mpi.as_deref().unwrap_or("");
@@ -291,7 +286,7 @@ impl WaitRows {
     fn shared_wait(
         &self,
         pag: &Pag,
-        scale: &Scale<'_>,
+        scale: &Scale,
         v: VertexIx,
         cause: &Candidate,
     ) -> Option<Step> {
@@ -319,7 +314,7 @@ impl WaitRows {
     }
 }
 
-fn cause_step(pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Step {
+fn cause_step(pag: &Pag, scale: &Scale, cause: &Candidate) -> Step {
     // What many ranks do, and what one does.
     let [many, one] = match cause.class {
         CauseClass::LateSenderChain => ["wait in turn, each for the one before", "waits"],
@@ -357,7 +352,7 @@ fn cause_step(pag: &Pag, scale: &Scale<'_>, cause: &Candidate) -> Step {
 }
 
 /// What the seconds of a cause are of.
-pub fn cause_clock(scale: &Scale<'_>, cause: &Candidate) -> Clock {
+pub fn cause_clock(scale: &Scale, cause: &Candidate) -> Clock {
     match cause.class {
         CauseClass::LateSenderChain => scale.waits.clock,
         CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => Clock::Wall,

@@ -67,9 +67,9 @@ pub fn bound(run: &Run, ranks: &RankSet) -> bool {
 }
 
 /// Looks for ranks that were kept from running while they had work.
-pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
-    let column = &scale.view.computation.runq;
-    let runq = Inclusive::new(pag, scale.view, column, &scale.keys());
+pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
+    let column = &scale.view().computation.runq;
+    let runq = Inclusive::new(pag, scale.view(), column, &scale.keys());
     let busy = scale.busy();
     let Some(waits) = runq.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
         return Vec::new();
@@ -86,7 +86,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
         1.0
     };
     let borne = stats::lower_median(&ratio);
-    let crowd = crowds(scale.run);
+    let crowd = crowds(scale.run());
     // Waiting for each second of computation that nobody is to blame for, and how often it must be waited.
     let usual = |r: usize| match crowd[r] > CROWDED * even {
         true => (even - 1.0, CROWDED),
@@ -111,7 +111,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, least: f64) -> Vec<Candidate> {
     });
     let mut cpus: Vec<&str> = kept
         .iter()
-        .filter_map(|r| scale.run.ranks.iter().find(|i| i.rank == *r))
+        .filter_map(|r| scale.run().ranks.iter().find(|i| i.rank == *r))
         .map(|i| i.cpus.as_str())
         .collect();
     cpus.sort_unstable();

@@ -1,6 +1,7 @@
 //! Recorded runs joined on graphs, one for each build of their program: what a dataflow begins with.
 
-use crate::{cores, files, scale};
+use crate::together::{self, RunError};
+use crate::{cores, files, scale, threads};
 use headwater_graph::view::{Column, Table, View, parallel, top_down};
 use headwater_graph::{Pag, RunView, Structures};
 use headwater_model::run::Run;
@@ -9,37 +10,9 @@ use std::fmt::{self, Debug, Write};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-/// A run that cannot be analysed.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RunError {
-    /// Nothing recorded.
-    #[error("run {0} holds no MPI activity; record it again and check that the program calls MPI")]
-    Empty(String),
-    /// A number of ranks that cannot be.
-    #[error(
-        "run {0} says that it had {1} ranks, which no run has; its header is damaged, so record it again"
-    )]
-    Ranks(String, u32),
-}
-
-/// More ranks than any machine runs; a larger number is a damaged file, not something to allocate.
-const MOST_RANKS: u32 = 1 << 24;
-
-/// Checks that a run can be put on a graph.
-pub(crate) fn check(run: &Run) -> Result<(), RunError> {
-    let name = || run.header.name.clone();
-    if run.ranks.is_empty() || run.segments.is_empty() && run.calls.is_empty() {
-        return Err(RunError::Empty(name()));
-    }
-    if !(1..=MOST_RANKS).contains(&run.header.ranks) {
-        return Err(RunError::Ranks(name(), run.header.ranks));
-    }
-    Ok(())
-}
-
 /// Makes computation comparable between ranks and scales: calls that concern files are work of their ranks, and
 /// time in which a rank had no core is nobody's.
-pub(crate) fn prepare(run: &mut Run, structures: &Structures) {
+fn prepare(run: &mut Run, structures: &Structures) {
     files::as_work(run);
     cores::set_aside(run, structures);
 }
@@ -50,6 +23,8 @@ struct Joined {
     runs: Vec<Run>,
     pag: Pag,
     digests: Vec<u64>,
+    /// What no figure covers of each run's threads, in words.
+    unseen: Vec<Option<String>>,
     top_down: Vec<OnceLock<Arc<View>>>,
     parallel: Vec<OnceLock<Arc<View>>>,
     /// As they came, where files as work would be something else.
@@ -60,7 +35,12 @@ struct Joined {
 
 impl Joined {
     /// Runs that are prepared on one graph.
-    fn new(mut runs: Vec<Run>, structures: Structures, digests: Vec<u64>) -> Self {
+    fn new(
+        mut runs: Vec<Run>,
+        structures: Structures,
+        digests: Vec<u64>,
+        unseen: Vec<Option<String>>,
+    ) -> Self {
         let pag = Pag::build(&mut runs, structures);
         let empty = || runs.iter().map(|_| OnceLock::new()).collect();
         let (top_down, parallel) = (empty(), empty());
@@ -68,6 +48,7 @@ impl Joined {
             runs,
             pag,
             digests,
+            unseen,
             top_down,
             parallel,
             plain: None,
@@ -92,27 +73,34 @@ impl Recorded {
     /// Joins runs with the structures of their modules; one for each run, in the order given.
     ///
     /// Runs of one build share a graph. Modules are known by their build id, so that on one graph each of two
-    /// builds would have places of its own; so builds have a graph each, and are compared by the ways to places.
+    /// builds would have places of its own; so builds have a graph each, and are compared by the ways to places. A
+    /// run whose build is not known is taken for one of the first.
     ///
     /// # Errors
     /// A run that cannot be analysed.
     pub fn join(runs: Vec<Run>, structures: Structures) -> Result<Vec<Self>, RunError> {
-        runs.iter().try_for_each(check)?;
-        let mut builds: Vec<&str> = runs.iter().map(build).collect();
-        builds.dedup();
+        runs.iter().try_for_each(together::whole)?;
+        let mut builds: Vec<String> = Vec::new();
+        for id in runs.iter().filter_map(together::build) {
+            if !builds.iter().any(|known| known == id) {
+                builds.push(id.to_string());
+            }
+        }
         if builds.len() < 2 {
             return Ok(Self::of_build(runs, structures));
         }
-        let mut of_builds: Vec<(String, Vec<(usize, Run)>)> = Vec::new();
+        let number = |run: &Run| {
+            let id = together::build(run);
+            builds.iter().position(|known| Some(known.as_str()) == id)
+        };
+        let mut of_builds: Vec<(Vec<usize>, Vec<Run>)> = vec![Default::default(); builds.len()];
         for (at, run) in runs.into_iter().enumerate() {
-            match of_builds.iter_mut().find(|b| b.0 == build(&run)) {
-                Some((_, all)) => all.push((at, run)),
-                None => of_builds.push((build(&run).to_string(), vec![(at, run)])),
-            }
+            let build = number(&run).unwrap_or(0);
+            of_builds[build].0.push(at);
+            of_builds[build].1.push(run);
         }
         let mut out: Vec<(usize, Self)> = Vec::new();
-        for (_, all) in of_builds {
-            let (places, all): (Vec<usize>, Vec<Run>) = all.into_iter().unzip();
+        for (places, all) in of_builds {
             let modules = all.iter().flat_map(|run| &run.modules);
             let own = modules.filter_map(|m| Some((m.clone(), structures.find(m)?.clone())));
             let own = Structures::new(own);
@@ -122,22 +110,53 @@ impl Recorded {
         Ok(out.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// Runs of one build on one graph.
-    fn of_build(mut runs: Vec<Run>, structures: Structures) -> Vec<Self> {
+    /// Runs of one build on one graph. Its vertices are numbered in the order of the runs, so that these are put in
+    /// one that does not depend on how they were named.
+    fn of_build(runs: Vec<Run>, structures: Structures) -> Vec<Self> {
+        let (places, mut runs) = by_ranks(runs);
         let digests = digests(&runs, &structures);
+        let unseen = runs.iter().map(threads::unseen).collect();
         let plain = runs.iter().any(files::are_there);
         let plain = plain.then(|| (runs.clone(), copy(&structures)));
         for run in &mut runs {
             cores::set_aside(run, &structures);
         }
-        let n = runs.len();
-        let joined = Joined::new(runs, structures, digests);
-        let joined = Arc::new(Joined { plain, ..joined });
+        let joined = Joined::new(runs, structures, digests, unseen);
+        Self::all_of(Joined { plain, ..joined }, &places)
+    }
+
+    /// Joins runs of one build for questions about computation alone: as [`Recorded::computing`] gives them, and
+    /// without the graph in which calls that concern files are calls.
+    ///
+    /// # Errors
+    /// A run that cannot be analysed.
+    pub fn join_computing(runs: Vec<Run>, structures: Structures) -> Result<Vec<Self>, RunError> {
+        runs.iter().try_for_each(together::whole)?;
+        let (places, mut runs) = by_ranks(runs);
+        let mut digests = digests(&runs, &structures);
+        if runs.iter().any(files::are_there) {
+            digests.iter_mut().for_each(|d| *d = digest_computing(*d));
+        }
+        let unseen = runs.iter().map(threads::unseen).collect();
+        for run in &mut runs {
+            prepare(run, &structures);
+        }
+        Ok(Self::all_of(
+            Joined::new(runs, structures, digests, unseen),
+            &places,
+        ))
+    }
+
+    /// One for each of the joined runs, by the place that it had.
+    fn all_of(joined: Joined, places: &[usize]) -> Vec<Self> {
+        let joined = Arc::new(joined);
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_unstable_by_key(|index| places[*index]);
         let one = |index| Self {
             joined: joined.clone(),
             index,
         };
-        (0..n).map(one).collect()
+        order.into_iter().map(one).collect()
     }
 
     /// The same run with calls that concern files as work of their ranks, as a diagnosis has it, for questions
@@ -151,18 +170,20 @@ impl Recorded {
             for run in &mut runs {
                 prepare(run, structures);
             }
-            let digest = |plain: &u64| {
-                let mut hasher = FxHasher::default();
-                ("computing", plain).hash(&mut hasher);
-                hasher.finish()
-            };
-            let digests = self.joined.digests.iter().map(digest).collect();
-            Arc::new(Joined::new(runs, copy(structures), digests))
+            let digests = self.joined.digests.iter().copied();
+            let digests = digests.map(digest_computing).collect();
+            let unseen = self.joined.unseen.clone();
+            Arc::new(Joined::new(runs, copy(structures), digests, unseen))
         };
         Self {
             joined: self.joined.computing.get_or_init(make).clone(),
             index: self.index,
         }
+    }
+
+    /// What no figure covers of its threads, in words, if there is something.
+    pub(crate) fn unseen(&self) -> Option<&String> {
+        self.joined.unseen.get(self.index)?.as_ref()
     }
 
     /// The run; its samples are in the graph.
@@ -212,14 +233,18 @@ impl Recorded {
     }
 }
 
-/// The build id of a run's program; empty where none is known.
-fn build(run: &Run) -> &str {
-    let header = &run.header;
-    let program = run.modules.iter().find(|m| m.path == header.program);
-    match program.map(|m| m.build_id.as_str()) {
-        Some(known) if header.build_id.is_empty() => known,
-        _ => &header.build_id,
-    }
+/// Runs by their number of ranks, those of one number in the order given, with the places that they had.
+fn by_ranks(runs: Vec<Run>) -> (Vec<usize>, Vec<Run>) {
+    let mut all: Vec<(usize, Run)> = runs.into_iter().enumerate().collect();
+    all.sort_by_key(|(_, run)| run.header.ranks);
+    all.into_iter().unzip()
+}
+
+/// The digest of a run with files as work, from that of the run as it came.
+fn digest_computing(plain: u64) -> u64 {
+    let mut hasher = FxHasher::default();
+    ("computing", plain).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// What tells each of the runs that share a graph from others: its contents, and what the graph is made of, which

@@ -6,6 +6,7 @@
 
 use crate::moving::{self, Moving};
 use crate::phases::Phases;
+use crate::recorded::Recorded;
 use crate::replay::{self, Replay};
 use crate::same_team;
 use crate::waits::Waits;
@@ -16,11 +17,8 @@ use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 
 /// One run with everything derived from it alone.
-pub struct Scale<'a> {
-    /// The recorded run.
-    pub run: &'a Run,
-    /// The run on the graph.
-    pub view: &'a RunView,
+pub struct Scale {
+    recorded: Recorded,
     /// Ranks.
     pub p: u32,
     /// Threads that computed at the same time, of all ranks together; one for each rank at the least.
@@ -72,9 +70,10 @@ pub struct Transfer {
 
 const NANO: f64 = 1e-9;
 
-impl<'a> Scale<'a> {
+impl Scale {
     /// Derives what the analysis needs of a run.
-    pub fn new(pag: &Pag, run: &'a Run, view: &'a RunView) -> Self {
+    pub fn new(recorded: &Recorded) -> Self {
+        let (pag, run, view) = (recorded.pag(), recorded.run(), recorded.on_graph());
         let p = run.header.ranks;
         let phases = Phases::new(run);
         let mut phase_busy: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
@@ -103,8 +102,7 @@ impl<'a> Scale<'a> {
             keys_at.entry(of.vertex).or_default().push(key);
         }
         let mut this = Self {
-            run,
-            view,
+            recorded: recorded.clone(),
             p,
             threads: crate::threads::concurrent(run).iter().sum(),
             cores,
@@ -124,6 +122,21 @@ impl<'a> Scale<'a> {
         };
         this.transfer = transfers(&this);
         this
+    }
+
+    /// The recorded run.
+    pub fn run(&self) -> &Run {
+        self.recorded.run()
+    }
+
+    /// The run on the graph.
+    pub fn view(&self) -> &RunView {
+        self.recorded.on_graph()
+    }
+
+    /// What no figure covers of its threads, in words, if there is something.
+    pub fn unseen(&self) -> Option<&String> {
+        self.recorded.unseen()
     }
 
     /// The calls that begin a team, ascending.
@@ -162,7 +175,7 @@ impl<'a> Scale<'a> {
     /// Whether some ranks share a core, because there are too few or because they are bound so.
     pub fn shares_cores(&self) -> bool {
         let crowded = |c: &f64| *c > 1.0 + 1e-9;
-        self.is_crowded() || crate::preempt::crowds(self.run).iter().any(crowded)
+        self.is_crowded() || crate::preempt::crowds(self.run()).iter().any(crowded)
     }
 
     /// Busy seconds of each rank.
@@ -231,12 +244,12 @@ impl<'a> Scale<'a> {
 
     /// Keys of the computation of one phase.
     pub fn keys_in(&self, phase: u32) -> Vec<u32> {
-        (self.view.computation).keys_where(|k| self.phases.after(k.after) == phase)
+        (self.view().computation).keys_where(|k| self.phases.after(k.after) == phase)
     }
 
     /// All keys of computation.
     pub fn keys(&self) -> Vec<u32> {
-        self.view.computation.keys_where(|_| true)
+        self.view().computation.keys_where(|_| true)
     }
 
     /// Standard error of the time of one of `ranks` in some keys, seconds. Time between two MPI calls is
@@ -244,7 +257,7 @@ impl<'a> Scale<'a> {
     /// divides among the places in between comes from counting samples.
     pub fn sampling_noise(&self, pag: &Pag, keys: &[u32], ranks: &[u32]) -> f64 {
         let period = self.period;
-        let data = &self.view.computation;
+        let data = &self.view().computation;
         let variance = |(after, at_end): (CtxId, bool)| {
             let measured = |k: &Key| {
                 k.after == after && pag.top.contains(TopDown::WINDDOWN, k.vertex) == at_end
@@ -279,7 +292,7 @@ impl<'a> Scale<'a> {
 
     /// Contexts of the MPI calls of some keys, ascending and each once.
     pub fn afters(&self, keys: &[u32]) -> Vec<CtxId> {
-        let key = |k: &u32| self.view.computation.keys.get(*k as usize);
+        let key = |k: &u32| self.view().computation.keys.get(*k as usize);
         let mut all: Vec<CtxId> = keys.iter().filter_map(key).map(|k| k.after).collect();
         all.sort_unstable();
         all.dedup();
@@ -288,8 +301,8 @@ impl<'a> Scale<'a> {
 }
 
 /// Whether recording was paused as often at all scales, so that the same part of the program is in all of them.
-pub fn paused_alike(scales: &[Scale<'_>]) -> bool {
-    let mut times = scales.iter().map(|s| s.run.header.pauses());
+pub fn paused_alike(scales: &[Scale]) -> bool {
+    let mut times = scales.iter().map(|s| s.run().header.pauses());
     let first = times.next().flatten();
     first.is_some() && times.all(|t| t == first)
 }
@@ -316,7 +329,7 @@ const DOUBT: f64 = 0.25;
 /// the last one is not always the same, all of them wait: what is known of that is taken off.
 /// Where ranks share cores the time is CPU time, and no more than the bytes can explain: what is
 /// above is polling while others have the core.
-fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
+fn transfers(scale: &Scale) -> Vec<Transfer> {
     struct Sum {
         seconds: Vec<f64>,
         calls: Vec<f64>,
@@ -327,12 +340,12 @@ fn transfers(scale: &Scale<'_>) -> Vec<Transfer> {
     let ranks = scale.p as usize;
     let over = scale.shares_cores();
     let mut sums: FxHashMap<VertexIx, Sum> = FxHashMap::default();
-    for c in &scale.run.calls {
-        let name = scale.run.function(c.func);
+    for c in &scale.run().calls {
+        let name = scale.run().function(c.func);
         if abi::by_name(name).is_none_or(abi::Function::is_start_or_end) {
             continue;
         }
-        let (Some(vertex), r) = (scale.view.vertex(c.ctx), c.rank as usize) else {
+        let (Some(vertex), r) = (scale.view().vertex(c.ctx), c.rank as usize) else {
             continue;
         };
         let sum = sums.entry(vertex).or_insert_with(|| Sum {

@@ -12,7 +12,7 @@ use headwater_model::run::Run;
 const NEAR: f64 = 0.15;
 
 /// Strong or weak, and how that is known.
-pub fn scaling_of(runs: &[Run], said: Option<Scaling>) -> (Scaling, String) {
+pub fn scaling_of(runs: &[&Run], said: Option<Scaling>) -> (Scaling, String) {
     let guessed = |scaling, why: String| (scaling, format!("guessed: {why}"));
     match said {
         _ if runs.len() < 2 => return (Scaling::Single, "one scale was given".to_string()),
@@ -54,7 +54,7 @@ pub fn scaling_of(runs: &[Run], said: Option<Scaling>) -> (Scaling, String) {
 
 /// Numbers in the arguments that are not the same at all scales, each over the scales; `None` where
 /// the arguments differ in more than numbers.
-fn changed_numbers(runs: &[Run]) -> Option<Vec<Vec<f64>>> {
+fn changed_numbers(runs: &[&Run]) -> Option<Vec<Vec<f64>>> {
     let parts: Vec<(String, Vec<f64>)> = runs.iter().map(|r| split(&r.header.command)).collect();
     let (frame, first) = parts.first()?;
     if parts.iter().any(|p| p.0 != *frame) {
@@ -122,14 +122,14 @@ mod tests {
                 run
             };
             let runs: Vec<Run> = arguments.iter().zip([2, 4, 8]).map(run).collect();
-            let (scaling, why) = scaling_of(&runs, None);
+            let (scaling, why) = scaling_of(&runs.iter().collect::<Vec<_>>(), None);
             assert_eq!(scaling, expected, "{what}: {why}");
         }
     }
 
     #[test]
     fn the_user_knows_better() {
-        let runs = [Run::default(), Run::default()];
+        let runs = [&Run::default(), &Run::default()];
         assert_eq!(scaling_of(&runs, Some(Scaling::Weak)).0, Scaling::Weak);
         assert_eq!(
             scaling_of(&runs[..1], Some(Scaling::Weak)).0,

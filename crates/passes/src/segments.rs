@@ -12,10 +12,10 @@ use headwater_model::words;
 use std::collections::BTreeMap;
 
 /// Busy seconds of each rank before the MPI call `to`, whatever call it left.
-pub fn before(scale: &Scale<'_>, to: VertexIx) -> Vec<f64> {
+pub fn before(scale: &Scale, to: VertexIx) -> Vec<f64> {
     let mut row = vec![0.0; scale.p as usize];
-    for s in &scale.run.segments {
-        if scale.view.vertex(s.to) == Some(to)
+    for s in &scale.run().segments {
+        if scale.view().vertex(s.to) == Some(to)
             && let Some(slot) = row.get_mut(s.rank as usize)
         {
             *slot += s.busy_ns() as f64 * 1e-9;
@@ -25,10 +25,10 @@ pub fn before(scale: &Scale<'_>, to: VertexIx) -> Vec<f64> {
 }
 
 /// Segments in which ranks stand out; `least` is the smallest gain worth telling, seconds.
-pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Candidate> {
+pub fn find(pag: &Pag, scale: &Scale, threshold: f64, least: f64) -> Vec<Candidate> {
     let mut ends: BTreeMap<VertexIx, Vec<CtxId>> = BTreeMap::new();
-    for s in &scale.run.segments {
-        if let Some(to) = scale.view.vertex(s.to) {
+    for s in &scale.run().segments {
+        if let Some(to) = scale.view().vertex(s.to) {
             let from = ends.entry(to).or_default();
             if !from.contains(&s.from) {
                 from.push(s.from);
@@ -48,7 +48,7 @@ pub fn find(pag: &Pag, scale: &Scale<'_>, threshold: f64, least: f64) -> Vec<Can
             return None;
         }
         let call = |ctx: &CtxId| {
-            let place = pag.place(scale.view.vertex(*ctx)?);
+            let place = pag.place(scale.view().vertex(*ctx)?);
             Some(format!("{} ({})", place.name, words::location(&place)))
         };
         let first = after.first().and_then(call);

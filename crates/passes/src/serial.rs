@@ -24,8 +24,8 @@ const IN_TEAMS: f64 = 0.1;
 const MOST: usize = 3;
 
 /// Serial computation of ranks that have teams.
-pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
-    let data = &scale.view.computation;
+pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
+    let data = &scale.view().computation;
     let sizes = teams.sizes(scale.p);
     let outside = |v: VertexIx| {
         let mut stages = [TopDown::STARTUP, TopDown::WINDDOWN].into_iter();
@@ -96,7 +96,7 @@ pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<P
 }
 
 /// Seconds of each rank that its teams were at work.
-fn at_work(scale: &Scale<'_>, teams: &Teams) -> Vec<f64> {
+fn at_work(scale: &Scale, teams: &Teams) -> Vec<f64> {
     let mut out = vec![0.0; scale.p as usize];
     for s in teams.teams.iter().flat_map(|t| &t.stretches) {
         let longest = s.shares.iter().map(|t| t.busy + t.locked + t.allocator);
@@ -108,7 +108,7 @@ fn at_work(scale: &Scale<'_>, teams: &Teams) -> Vec<f64> {
 }
 
 /// The same of teams that a rank's own thread does not work in, and so may compute beside, or where it is a guest.
-fn beside(scale: &Scale<'_>, teams: &Teams) -> Vec<f64> {
+fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
     let mut out = vec![0.0; scale.p as usize];
     let apart = teams.teams.iter().filter(|t| !t.joined || !t.inside);
     for s in apart.flat_map(|t| &t.stretches) {
@@ -120,7 +120,7 @@ fn beside(scale: &Scale<'_>, teams: &Teams) -> Vec<f64> {
 }
 
 fn proposal(
-    scale: &Scale<'_>,
+    scale: &Scale,
     teams: &Teams,
     vertex: VertexIx,
     row: &[f64],
@@ -149,7 +149,7 @@ fn proposal(
     let mut threads = largest
         .map(|t| t.positions(worst).names)
         .unwrap_or_default();
-    let callers = &scale.view.threads.callers;
+    let callers = &scale.view().threads.callers;
     let first = callers
         .iter()
         .find(|c| c.0 == worst)

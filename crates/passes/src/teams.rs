@@ -179,7 +179,7 @@ struct Waiting {
 
 impl Teams {
     /// The teams of one scale.
-    pub fn new(pag: &Pag, scale: &Scale<'_>) -> Self {
+    pub fn new(pag: &Pag, scale: &Scale) -> Self {
         let rows = &scale.teams;
         let threads = Threads::new(scale);
         let mut contended = contended::of_locks(pag, scale, &threads);
@@ -195,7 +195,7 @@ impl Teams {
                 (false, _) => sum.locked += c.seconds,
             }
         }
-        let infos = scale.run.threads.iter();
+        let infos = scale.run().threads.iter();
         let infos: FxHashMap<(u32, u16), &ThreadInfo> =
             infos.map(|t| ((t.rank, t.thread), t)).collect();
         let teams = rows
@@ -209,7 +209,7 @@ impl Teams {
                     .map(|rows| stretch(&rows, &sums));
                 let joined = of_team
                     .iter()
-                    .any(|t| scale.view.threads.calls_mpi(t.rank, t.thread));
+                    .any(|t| scale.view().threads.calls_mpi(t.rank, t.thread));
                 let mut team = Team {
                     vertex,
                     stretches: stretches.collect(),
@@ -352,9 +352,9 @@ fn generations(
 }
 
 /// Whether ranks compute inside the calls that begin a team.
-fn computes_inside(pag: &Pag, scale: &Scale<'_>, team: VertexIx) -> bool {
+fn computes_inside(pag: &Pag, scale: &Scale, team: VertexIx) -> bool {
     let cpu = |key: u32| {
-        let data = &scale.view.computation;
+        let data = &scale.view().computation;
         let of = |column: &RankRows| column.row(key).map_or(0.0, RankRow::sum);
         of(&data.busy) - of(&data.blocked)
     };
@@ -364,10 +364,10 @@ fn computes_inside(pag: &Pag, scale: &Scale<'_>, team: VertexIx) -> bool {
 
 /// Finds where the ranks' computation holds the team: inside the call that begins it where they work in it
 /// themselves, otherwise where they sleep until it has done, at the call or around it.
-fn find_rank_time(pag: &Pag, scale: &Scale<'_>, team: &mut Team) {
+fn find_rank_time(pag: &Pag, scale: &Scale, team: &mut Team) {
     let loss = |s: &Stretch| s.slowest(|t| t.busy + t.locked + t.allocator) - s.mean();
     let needed = team.losses(loss);
-    let data = &scale.view.computation;
+    let data = &scale.view().computation;
     let column = if team.joined {
         &data.busy
     } else {

@@ -3,9 +3,9 @@
 use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
 use crate::explanation::{Case, explanation};
+use crate::flow::{Found, Stage};
 use crate::scale::Scale;
-use crate::teams::Teams;
-use crate::times::Times;
+use crate::scales::Scales;
 use crate::{apart, delay, path, preempt, segments, stats};
 use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
@@ -13,69 +13,67 @@ use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
 use headwater_model::words::seconds as time;
 
-/// What causes are told with.
-pub struct Teller<'a> {
-    pag: &'a Pag,
-    scales: &'a [Scale<'a>],
-    /// The largest scale.
-    last: &'a Scale<'a>,
-    times: &'a Times,
-    /// Teams of threads at each scale.
-    teams: &'a [Teams],
-    walks: Backtracking<'a>,
-    delays: delay::Costs,
+/// Ways back from the MPI calls that were marked before causes were sought.
+pub struct Ways {
+    walks: Backtracking,
+    /// One for each call, from the rank with the most time in it.
+    from_marked: Vec<Vec<Hop>>,
 }
 
-impl<'a> Teller<'a> {
-    /// Prepares what all causes share.
-    pub fn new(
-        pag: &'a Pag,
-        scales: &'a [Scale<'a>],
-        last: &'a Scale<'a>,
-        times: &'a Times,
-        teams: &'a [Teams],
-    ) -> Self {
+impl Found for Ways {
+    const STAGE: Stage = Stage::Ways;
+}
+
+impl Ways {
+    /// Goes back from the MPI calls of `marked` vertices; `last` is the largest scale.
+    pub fn new(scales: &Scales, last: &Scale, mut marked: Vec<VertexIx>) -> Self {
+        let pag = scales.pag();
+        marked.retain(|v| pag.top.get(*v).kind == VertexKind::MpiCall);
+        marked.sort_unstable();
+        marked.dedup();
+        let walks = Backtracking::new(last);
+        let walk = |v: &VertexIx| walks.path(pag, last, slowest(scales, *v), *v);
         Self {
-            pag,
-            scales,
-            last,
-            times,
-            teams,
-            walks: Backtracking::new(pag, last),
-            delays: delay::in_windows(&last.replay),
+            from_marked: marked.iter().map(walk).collect(),
+            walks,
         }
     }
+}
 
-    /// Puts candidates into words and figures; `symptoms` are the vertices that were marked before
-    /// causes were sought.
-    pub fn causes(&self, found: &[Candidate], mut symptoms: Vec<VertexIx>) -> Vec<Cause> {
-        let is_call = |v: &VertexIx| self.pag.top.get(*v).kind == VertexKind::MpiCall;
-        symptoms.retain(is_call);
-        symptoms.sort_unstable();
-        symptoms.dedup();
-        let walk = |v: &VertexIx| self.walks.path(self.slowest(*v), *v);
-        let paths: Vec<Vec<Hop>> = symptoms.iter().map(walk).collect();
-        let mut causes: Vec<Cause> = found.iter().map(|c| self.told(c, &paths)).collect();
+/// The rank with the most time in an MPI call at the largest scale.
+fn slowest(scales: &Scales, v: VertexIx) -> u32 {
+    let end = scales.all.len().saturating_sub(1);
+    let row = scales.times.row(scales.pag(), &scales.all, end, v);
+    let longest = (0..).zip(&row).reduce(|a, b| if b.1 > a.1 { b } else { a });
+    longest.map_or(0, |(rank, _)| rank)
+}
+
+/// What causes are told with.
+pub struct Teller<'a> {
+    pub pag: &'a Pag,
+    pub scales: &'a Scales,
+    /// The largest scale.
+    pub last: &'a Scale,
+    pub ways: &'a Ways,
+    pub delays: &'a delay::Costs,
+}
+
+impl Teller<'_> {
+    /// Puts candidates into words and figures.
+    pub fn causes(&self, found: &[Candidate]) -> Vec<Cause> {
+        let mut causes: Vec<Cause> = found.iter().map(|c| self.told(c)).collect();
         let several: Vec<bool> = found.iter().map(|c| !c.twins.is_empty()).collect();
         apart::tell_apart(&mut causes, &several);
         causes
     }
 
-    /// The rank with the most time in an MPI call.
-    fn slowest(&self, v: VertexIx) -> u32 {
-        let end = self.scales.len().saturating_sub(1);
-        let row = self.times.row(self.pag, self.scales, end, v);
-        let longest = (0..).zip(&row).reduce(|a, b| if b.1 > a.1 { b } else { a });
-        longest.map_or(0, |(rank, _)| rank)
-    }
-
-    fn told(&self, c: &Candidate, paths: &[Vec<Hop>]) -> Cause {
-        let (pag, last) = (self.pag, self.last);
+    fn told(&self, c: &Candidate) -> Cause {
+        let (pag, last, paths) = (self.pag, self.last, &self.ways.from_marked);
         let place = pag.place(c.vertex);
         let ranks: RankSet = c.ranks.iter().copied().collect();
         let case = Case {
             all: ranks.len() as u32 == last.p,
-            bound: preempt::bound(last.run, &ranks),
+            bound: preempt::bound(last.run(), &ranks),
             in_turn: c.in_turn,
         };
         // Waiting for a core is no part of the run with a core for each rank: it comes on top.
@@ -123,7 +121,7 @@ impl<'a> Teller<'a> {
             cost_share: share(c.cost),
             gain_seconds: c.gain,
             gain_share: share(c.gain),
-            path: path::steps(pag, last, &self.walks, c),
+            path: path::steps(pag, last, &self.ways.walks, c),
             waiting_seconds,
             by_rank,
             by_scale,
@@ -155,7 +153,7 @@ impl<'a> Teller<'a> {
             _ if c.class == CauseClass::Preempted || Self::contends(c) => Clock::Wall,
             VertexKind::MpiCall if c.class.is_computation() => Clock::Cpu,
             VertexKind::MpiCall if Self::moves_data(c) => Clock::Wall,
-            VertexKind::MpiCall => self.times.clock,
+            VertexKind::MpiCall => self.scales.times.clock,
             _ => Clock::Cpu,
         }
     }
@@ -164,20 +162,20 @@ impl<'a> Teller<'a> {
     #[allow(clippy::type_complexity, reason = "the two fields of a cause")]
     fn seconds(&self, c: &Candidate) -> (Vec<f64>, Vec<(u32, f64, f64)>) {
         let is_call = self.pag.top.get(c.vertex).kind == VertexKind::MpiCall;
-        let row = |i: usize, s: &Scale<'_>, v: VertexIx| match self.clock(c) {
+        let row = |i: usize, s: &Scale, v: VertexIx| match self.clock(c) {
             _ if c.class == CauseClass::Preempted => {
                 let inside = s.keys_inside(self.pag, v);
-                sum_rows(&s.view.computation.runq, &inside, s.p)
+                sum_rows(&s.view().computation.runq, &inside, s.p)
             }
             _ if Self::contends(c) => {
                 let of_allocator = c.class == CauseClass::AllocatorContention;
-                let teams = self.teams.get(i);
+                let teams = self.scales.teams.get(i);
                 teams.map_or_else(Vec::new, |t| t.waited(v, of_allocator, s.p))
             }
             Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, v),
-            Clock::Wall => s.view.mpi.dense(v, s.p),
+            Clock::Wall => s.view().mpi.dense(v, s.p),
             Clock::Cpu | Clock::Virtual => {
-                let mut row = self.times.row(self.pag, self.scales, i, v);
+                let mut row = self.scales.times.row(self.pag, &self.scales.all, i, v);
                 // Threads that call no MPI have no part in their rank's own time.
                 if c.class.is_of_threads() || stats::max(&row) <= 0.0 {
                     for (all, own) in row.iter_mut().zip(self.workers(s, v)) {
@@ -187,23 +185,23 @@ impl<'a> Teller<'a> {
                 row
             }
         };
-        let together = |(i, s): (usize, &Scale<'_>)| {
+        let together = |(i, s): (usize, &Scale)| {
             let mut all = vec![0.0; s.p as usize];
             for v in std::iter::once(c.vertex).chain(c.twins.iter().copied()) {
                 all.iter_mut().zip(row(i, s, v)).for_each(|(a, r)| *a += r);
             }
             all
         };
-        let rows: Vec<Vec<f64>> = (0..).zip(self.scales).map(together).collect();
-        let sums = self.scales.iter().zip(&rows);
+        let rows: Vec<Vec<f64>> = (0..).zip(&self.scales.all).map(together).collect();
+        let sums = self.scales.all.iter().zip(&rows);
         let by_scale = sums.map(|(s, row)| (s.p, stats::mean(row), stats::max(row)));
         let by_scale = by_scale.collect();
         (rows.into_iter().next_back().unwrap_or_default(), by_scale)
     }
 
     /// CPU seconds of threads that call no MPI, by rank.
-    fn workers(&self, s: &Scale<'_>, v: VertexIx) -> Vec<f64> {
-        let workers = &s.view.threads.workers;
+    fn workers(&self, s: &Scale, v: VertexIx) -> Vec<f64> {
+        let workers = &s.view().threads.workers;
         let inside = workers.keys().filter(|k| self.pag.top.contains(v, *k));
         sum_rows(workers, &inside.collect::<Vec<u32>>(), s.p)
     }
@@ -220,15 +218,13 @@ impl<'a> Teller<'a> {
             CauseClass::UnevenWork
             | CauseClass::SlowerWork
             | CauseClass::OneOff
-            | CauseClass::SystemCallOrIo => {
-                Some(delay::price(self.pag, self.last, &self.delays, c))
-            }
+            | CauseClass::SystemCallOrIo => Some(delay::price(self.pag, self.last, self.delays, c)),
             _ => c.team.as_ref().map(|team| {
                 let of_rank = Candidate {
                     vertex: team.around,
                     ..c.clone()
                 };
-                delay::price(self.pag, self.last, &self.delays, &of_rank)
+                delay::price(self.pag, self.last, self.delays, &of_rank)
             }),
         }
     }

@@ -26,7 +26,7 @@ pub fn concerned(losses: &[f64]) -> (Vec<u32>, u32) {
 }
 
 /// Teams whose threads have uneven work.
-pub fn propose(pag: &Pag, scale: &Scale<'_>, teams: &Teams, least: f64) -> Vec<Proposal> {
+pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let callers = callers_wait(scale);
     let of_team = |team: &Team| {
         let losses = team.losses(Stretch::imbalance);
@@ -153,10 +153,10 @@ fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
 }
 
 /// Seconds by place that the ranks' own threads wait for others, but not for locks.
-fn callers_wait(scale: &Scale<'_>) -> FxHashMap<VertexIx, f64> {
+fn callers_wait(scale: &Scale) -> FxHashMap<VertexIx, f64> {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
-    let callers = &scale.view.threads;
-    let edges = scale.view.parallel.threads.iter();
+    let callers = &scale.view().threads;
+    let edges = scale.view().parallel.threads.iter();
     let own = edges.filter(|e| !e.kind.is_lock() && callers.calls_mpi(e.rank, e.thread));
     for e in own {
         *at.entry(e.at).or_default() += e.wait;
@@ -166,7 +166,7 @@ fn callers_wait(scale: &Scale<'_>) -> FxHashMap<VertexIx, f64> {
 
 /// Where the team waits longest for its last thread: a barrier, or its end; or where the rank's own thread waits
 /// for it.
-fn waits_at(scale: &Scale<'_>, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> VertexIx {
+fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> VertexIx {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
     if !team.joined {
         at.clone_from(callers);
@@ -182,7 +182,7 @@ fn waits_at(scale: &Scale<'_>, team: &Team, callers: &FxHashMap<VertexIx, f64>) 
 }
 
 /// The loop in which late threads spend more than the others of their team do, first, and the other ways to it.
-fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> Vec<VertexIx> {
+fn place(pag: &Pag, scale: &Scale, team: &Team) -> Vec<VertexIx> {
     // Excess of each thread over the mean of its team.
     let mut excess: FxHashMap<(u32, u16), f64> = FxHashMap::default();
     for s in &team.stretches {
@@ -202,7 +202,7 @@ fn place(pag: &Pag, scale: &Scale<'_>, team: &Team) -> Vec<VertexIx> {
     let others = (excess.len() as f64 - late).max(1.0);
     let inside = |ways: &[VertexIx]| {
         let here = ways.iter().flat_map(|w| pag.inside(*w));
-        let here = here.flat_map(|v| scale.view.threads.times_in(v));
+        let here = here.flat_map(|v| scale.view().threads.times_in(v));
         let entries = here.filter_map(|t| {
             let column = usize::from(!is_late(t.rank, t.thread)?);
             let of = if column == 0 { late } else { others };

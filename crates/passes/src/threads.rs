@@ -72,8 +72,8 @@ pub fn is_crowded(run: &Run) -> bool {
 }
 
 /// The sentence about how many threads were recorded, where ranks had several.
-pub fn recorded(runs: &[Run]) -> Option<String> {
-    let several = |run: &&Run| concurrent(run).iter().any(|n| *n > 1);
+pub fn recorded(runs: &[&Run]) -> Option<String> {
+    let several = |run: &&&Run| concurrent(run).iter().any(|n| *n > 1);
     let run = runs.iter().rev().find(several)?;
     let counts = concurrent(run);
     let (least, most) = (counts.iter().min()?, counts.iter().max()?);

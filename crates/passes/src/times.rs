@@ -69,7 +69,7 @@ pub struct Times {
 
 impl Times {
     /// Sums up every vertex at every scale.
-    pub fn new(pag: &Pag, scales: &[Scale<'_>]) -> Self {
+    pub fn new(pag: &Pag, scales: &[Scale]) -> Self {
         let clock = call_clock(scales);
         let (computation, mpi) = scales
             .par_iter()
@@ -98,7 +98,7 @@ impl Times {
     }
 
     /// The same by rank.
-    pub fn row(&self, pag: &Pag, scales: &[Scale<'_>], scale: usize, v: VertexIx) -> Vec<f64> {
+    pub fn row(&self, pag: &Pag, scales: &[Scale], scale: usize, v: VertexIx) -> Vec<f64> {
         let Some(at) = scales.get(scale) else {
             return Vec::new();
         };
@@ -106,17 +106,17 @@ impl Times {
             let row = self.mpi.get(scale).and_then(|s| s.get(&v)).cloned();
             return row.unwrap_or_else(|| vec![0.0; at.p as usize]);
         }
-        inside(pag, at, &at.view.computation.busy, v)
+        inside(pag, at, &at.view().computation.busy, v)
     }
 }
 
 /// Sum of a column of computation by rank over `v` and what is inside it.
-pub fn inside(pag: &Pag, scale: &Scale<'_>, column: &RankRows, v: VertexIx) -> Vec<f64> {
+pub fn inside(pag: &Pag, scale: &Scale, column: &RankRows, v: VertexIx) -> Vec<f64> {
     sum_rows(column, &scale.keys_inside(pag, v), scale.p)
 }
 
-fn computation(pag: &Pag, scale: &Scale<'_>) -> Vec<Summary> {
-    let data = &scale.view.computation;
+fn computation(pag: &Pag, scale: &Scale) -> Vec<Summary> {
+    let data = &scale.view().computation;
     let n = pag.top.vertices.len();
     let negligible = NEGLIGIBLE * stats::max(&scale.busy());
     let mut by_vertex: Vec<(VertexIx, u32)> =
@@ -158,18 +158,18 @@ fn zeros(spare: &mut Vec<Vec<f64>>, ranks: u32) -> Vec<f64> {
 }
 
 /// Seconds in each MPI call by rank.
-fn calls(scale: &Scale<'_>, clock: Clock) -> FxHashMap<VertexIx, Vec<f64>> {
+fn calls(scale: &Scale, clock: Clock) -> FxHashMap<VertexIx, Vec<f64>> {
     if clock == Clock::Virtual {
         return scale.waits.rows();
     }
-    let mpi = &scale.view.mpi;
+    let mpi = &scale.view().mpi;
     mpi.keys().map(|v| (v, mpi.dense(v, scale.p))).collect()
 }
 
 /// What seconds in MPI calls are of, the same at all scales. Where cores are crowded time in a call
 /// is mostly waiting for a core, so then it is the waiting of the replay, if every scale has one.
-fn call_clock(scales: &[Scale<'_>]) -> Clock {
-    let replayed = |s: &Scale<'_>| s.waits.clock == Clock::Virtual;
+fn call_clock(scales: &[Scale]) -> Clock {
+    let replayed = |s: &Scale| s.waits.clock == Clock::Virtual;
     if scales.iter().any(Scale::is_crowded) && scales.iter().all(replayed) {
         Clock::Virtual
     } else {

@@ -14,8 +14,8 @@ fn module(run: &Run) -> Option<&Module> {
 }
 
 /// What to say where the main module of the runs has no structure.
-pub fn main(runs: &[Run], structures: &Structures) -> Option<String> {
-    let module = runs.iter().find_map(module)?;
+pub fn main(runs: &[&Run], structures: &Structures) -> Option<String> {
+    let module = runs.iter().find_map(|run| module(run))?;
     let structure = structures.find(module);
     if structure.is_some_and(|s| !s.functions.is_empty()) {
         return None;

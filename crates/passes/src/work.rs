@@ -35,7 +35,7 @@ pub fn ideal(scaling: Scaling, seconds: f64, from: u32, to: u32) -> f64 {
 /// Looks for work that does not shrink. `scales` ascend; `least` is the smallest cost worth telling.
 pub fn find(
     pag: &Pag,
-    scales: &[Scale<'_>],
+    scales: &[Scale],
     times: &Times,
     scaling: Scaling,
     least: f64,
@@ -119,11 +119,11 @@ pub fn find(
 /// counted at both ends: time that stays though the instructions shrink is not work that stays.
 fn instructions(
     pag: &Pag,
-    [first, last]: [&Scale<'_>; 2],
+    [first, last]: [&Scale; 2],
     scaling: Scaling,
     v: VertexIx,
 ) -> Option<(f64, String)> {
-    let at = |s: &Scale<'_>| {
+    let at = |s: &Scale| {
         let all: Vec<u32> = (0..s.p).collect();
         let counted = Counted::new(s, &s.keys_inside(pag, v))?;
         Some((counted.instructions(&all)?, counted.pace(&all)))

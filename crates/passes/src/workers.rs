@@ -15,10 +15,10 @@ use rustc_hash::FxHashSet;
 const MOST: f64 = 0.5;
 
 /// Places where threads that call MPI wait for threads.
-pub fn waits(scale: &Scale<'_>) -> FxHashSet<VertexIx> {
-    let threads = &scale.view.threads;
+pub fn waits(scale: &Scale) -> FxHashSet<VertexIx> {
+    let threads = &scale.view().threads;
     let own = |rank, thread| threads.calls_mpi(rank, thread);
-    let parallel = &scale.view.parallel;
+    let parallel = &scale.view().parallel;
     let teams = parallel
         .teams
         .iter()
@@ -33,12 +33,12 @@ pub fn waits(scale: &Scale<'_>) -> FxHashSet<VertexIx> {
 }
 
 /// Brings causes in which ranks mostly wait for their threads to where those compute.
-pub fn bring_there(pag: &Pag, scale: &Scale<'_>, mut found: Vec<Candidate>) -> Vec<Candidate> {
+pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<Candidate> {
     let waits = waits(scale);
     if waits.is_empty() {
         return found;
     }
-    let data = &scale.view.computation;
+    let data = &scale.view().computation;
     for c in found
         .iter_mut()
         .filter(|c| c.class.is_computation() && !c.class.is_of_threads())
@@ -56,7 +56,7 @@ pub fn bring_there(pag: &Pag, scale: &Scale<'_>, mut found: Vec<Candidate>) -> V
         if slept <= MOST * c.cost {
             continue;
         }
-        let threads = &scale.view.threads;
+        let threads = &scale.view().threads;
         let of_worker = threads
             .times
             .iter()

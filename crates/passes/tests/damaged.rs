@@ -202,7 +202,7 @@ fn tables_that_contradict_each_other_are_no_panic() {
             let cache = Cache::default();
             for paradigm in paradigm::ALL {
                 let n = if paradigm.takes == Takes::One { 1 } else { 2 };
-                let _ = paradigm.run(&recorded[..n], &Runner::quiet(&cache));
+                let _ = paradigm.run(&recorded[..n], &Options::default(), &Runner::quiet(&cache));
             }
         }
         let _ = diagnose(runs.into(), structure(5), &Options::default());

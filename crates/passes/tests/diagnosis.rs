@@ -6,7 +6,7 @@ use headwater_graph::Structures;
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{Context, CtxId, MpiCalls, Sample, Segment};
-use headwater_passes::{DiagnoseError, Options, diagnose};
+use headwater_passes::{DiagnoseError, Options, RunError, diagnose};
 use support::{Piece, piece, run, structure, structure_of};
 
 const SCALES: [u32; 4] = [2, 4, 8, 16];
@@ -459,13 +459,13 @@ fn runs_that_do_not_belong_together_are_refused() {
     assert!(matches!(refuse(vec![]), DiagnoseError::NoRuns));
     assert!(matches!(
         refuse(vec![run(4, &pieces), run(4, &pieces)]),
-        DiagnoseError::SameScale(..)
+        DiagnoseError::Run(RunError::SameScale(..))
     ));
     let mut other = run(8, &pieces);
     other.modules[0].build_id = "cd".into();
     assert!(matches!(
         refuse(vec![run(4, &pieces), other]),
-        DiagnoseError::DifferentBuilds(..)
+        DiagnoseError::Run(RunError::DifferentBuilds(..))
     ));
 }
 

@@ -8,7 +8,6 @@ use crate::progress::Progress;
 use crate::source::Files;
 use headwater_format::open_run;
 use headwater_graph::{Structures, is_runtime_library};
-use headwater_model::diagnosis::Scaling;
 use headwater_model::psg::ModuleStructure;
 use headwater_model::run::{Module, Run};
 use headwater_report::{TextOptions, json, text};
@@ -26,13 +25,16 @@ pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
 /// Reads recorded runs, in the order given.
 pub fn open(dirs: &[PathBuf], progress: Progress) -> Result<Vec<Run>, String> {
     let stage = progress.stage("reading the runs", dirs.len());
-    dirs.par_iter()
+    let all: Vec<Result<Run, String>> = dirs
+        .par_iter()
         .map(|dir| {
             let run = open_run(dir).map_err(|e| e.to_string());
             stage.step();
             run
         })
-        .collect()
+        .collect();
+    // Of several that cannot be read the first one is told.
+    all.into_iter().collect()
 }
 
 /// Where analysed modules are kept.
@@ -102,10 +104,7 @@ fn problem(module: &Module, what: &str) -> ModuleStructure {
 pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcome {
     let structures = structures(&runs, analysis.max_loop_depth, progress);
     let options = headwater_passes::Options {
-        scaling: analysis.scaling.map(|k| match k {
-            Kind::Strong => Scaling::Strong,
-            Kind::Weak => Scaling::Weak,
-        }),
+        scaling: analysis.scaling.map(Kind::scaling),
         abnorm_threshold: analysis.abnorm_threshold,
         ..Default::default()
     };

@@ -89,6 +89,7 @@ impl Cache {
                 of_set(set, &mut hasher);
             }
             Value::Section(section) => (2u8, format!("{section:?}")).hash(&mut hasher),
+            Value::Finding(finding) => (3u8, finding.number()).hash(&mut hasher),
         }
         hasher.finish()
     }

@@ -10,6 +10,7 @@ mod cache;
 mod check;
 mod draw;
 mod error;
+mod finding;
 mod loops;
 mod parameter;
 mod pass;
@@ -19,6 +20,8 @@ mod value;
 
 pub use cache::Cache;
 pub use error::{FlowError, PassError};
+pub(crate) use finding::Found;
+pub use finding::{Finding, Stage};
 pub use parameter::{Parameter, Parameters, with};
 pub use pass::{Call, Declared, Gives, Pass, Port};
 pub use run::{Event, Inputs, Outputs, Runner, State};

@@ -1,6 +1,6 @@
 //! A pass: what it takes, what it gives, and the function that makes the one of the other.
 
-use super::{Kind, Parameter, Parameters, PassError, Value};
+use super::{Found, Kind, Parameter, Parameters, PassError, Value};
 use crate::recorded::Recorded;
 use crate::set::Set;
 use headwater_model::report::Section;
@@ -211,6 +211,18 @@ impl Call<'_> {
         match self.inputs.get(i) {
             Some(Value::Section(section)) => Ok(section),
             _ => self.wrong(i, "table"),
+        }
+    }
+
+    /// Argument `i` as a stage of a diagnosis.
+    pub(crate) fn found<T: Found>(&self, i: usize) -> Result<&T, PassError> {
+        let found = match self.inputs.get(i) {
+            Some(Value::Finding(finding)) => finding.get(),
+            _ => None,
+        };
+        match found {
+            Some(found) => Ok(found),
+            None => self.wrong(i, &T::STAGE.to_string()),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Passes stand by their names, so that passes of the user's own must be known where it is read again.
 
-use super::{Flow, FlowError, Kind, Link, NodeId, Of, Parameters, Pass, Work};
+use super::{Flow, FlowError, Kind, Link, NodeId, Of, Parameters, Pass, Stage, Work};
 use headwater_graph::view::ViewKind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -47,13 +47,18 @@ const KINDS: [(&str, Kind); 6] = [
     ("table", Kind::Section),
 ];
 
+/// All kinds by their word in JSON.
+fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
+    let stages = Stage::ALL.into_iter().map(|s| (s.1, Kind::Finding(s.0)));
+    KINDS.into_iter().chain(stages)
+}
+
 fn save(flow: &Flow) -> Saved {
     let ends = |links: &[Link]| links.iter().map(|l| (l.node.0, l.output)).collect();
     let nodes = flow.nodes.iter().map(|node| match &node.work {
         Work::Input { name, kind } => SavedNode::Input {
             input: name.clone(),
-            kind: KINDS
-                .iter()
+            kind: kinds()
                 .find(|k| k.1 == *kind)
                 .map_or("set", |k| k.0)
                 .to_string(),
@@ -93,11 +98,11 @@ fn restore(saved: Saved, own: &[Arc<Pass>]) -> Result<Flow, FlowError> {
     for node in saved.nodes {
         match node {
             SavedNode::Input { input, kind } => {
-                let Some((_, kind)) = KINDS.iter().find(|k| k.0 == kind) else {
+                let Some((_, kind)) = kinds().find(|k| k.0 == kind) else {
                     let what = format!("input {input} is of kind {kind}, which there is not");
                     return Err(FlowError::Saved(what));
                 };
-                flow.input(&input, *kind);
+                flow.input(&input, kind);
             }
             SavedNode::Pass {
                 pass,

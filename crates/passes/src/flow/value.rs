@@ -1,8 +1,10 @@
 //! What flows between passes, and its kinds.
 
+use super::{Finding, Stage};
 use crate::recorded::Recorded;
 use crate::set::Set;
 use headwater_graph::view::ViewKind;
+use headwater_model::diagnosis::Diagnosis;
 use headwater_model::report::Section;
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +18,8 @@ pub enum Value {
     Set(Set),
     /// A table for people.
     Section(Arc<Section>),
+    /// A stage of a diagnosis.
+    Finding(Finding),
 }
 
 /// Of which view a set is.
@@ -36,6 +40,8 @@ pub enum Kind {
     Set(Of),
     /// A table for people.
     Section,
+    /// A stage of a diagnosis.
+    Finding(Stage),
 }
 
 impl Kind {
@@ -64,6 +70,7 @@ impl fmt::Display for Kind {
             Self::Set(Of::Any) => write!(f, "a set"),
             Self::Set(Of::View(view)) => write!(f, "a set of a {}", view.words()),
             Self::Section => write!(f, "a table"),
+            Self::Finding(stage) => write!(f, "{stage}"),
         }
     }
 }
@@ -75,10 +82,11 @@ impl Value {
             Self::Run(_) => Kind::Run,
             Self::Set(set) => Kind::Set(Of::View(set.view().kind)),
             Self::Section(_) => Kind::Section,
+            Self::Finding(finding) => Kind::Finding(finding.stage()),
         }
     }
 
-    /// Whether it is the same elements of the same graph with equal metrics, the same run, or an equal table.
+    /// Whether it is the same elements of the same graph with equal metrics, the same run or finding, or an equal table.
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Run(a), Self::Run(b)) => a.digest() == b.digest(),
@@ -88,6 +96,7 @@ impl Value {
                 a.same(b) && (Arc::ptr_eq(x, y) || alike())
             }
             (Self::Section(a), Self::Section(b)) => a == b,
+            (Self::Finding(a), Self::Finding(b)) => a.number() == b.number(),
             _ => false,
         }
     }
@@ -106,6 +115,20 @@ impl Value {
             Self::Section(section) => Some(section),
             _ => None,
         }
+    }
+
+    /// The diagnosis, if it is one.
+    pub fn diagnosis(&self) -> Option<&Diagnosis> {
+        match self {
+            Self::Finding(finding) => finding.diagnosis(),
+            _ => None,
+        }
+    }
+}
+
+impl From<Finding> for Value {
+    fn from(finding: Finding) -> Self {
+        Self::Finding(finding)
     }
 }
 

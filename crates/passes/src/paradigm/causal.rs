@@ -2,12 +2,14 @@
 //! is behind others, until that no longer changes.
 
 use super::{Paradigm, Takes, begin_computing, table, what_is_missing};
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Kind, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "causal",
     about: "Places in which ranks differ, and which of them are behind the others",
     takes: Takes::One,
+    settings: &[],
     build,
     notes: what_is_missing,
 };
@@ -18,7 +20,7 @@ const LEAST: f64 = 0.005;
 /// How often the causal analysis is done at the most.
 const MOST: usize = 200;
 
-fn build(runs: usize) -> Result<Flow, FlowError> {
+fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing(PARADIGM.name, runs.min(1))?;
     let all = flow.pass("parallel", runs, Parameters::none())?;
     // Calls that start and end MPI are outside of the run time.

@@ -2,17 +2,19 @@
 //! ranks differ, and why.
 
 use super::{Paradigm, Takes, begin, table, what_is_missing};
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "communication",
     about: "Communication calls that take longest, in which of them ranks differ, and why",
     takes: Takes::One,
+    settings: &[],
     build,
     notes: what_is_missing,
 };
 
-fn build(runs: usize) -> Result<Flow, FlowError> {
+fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
     let all = flow.pass("vertices", runs, Parameters::none())?;
     let named = flow.pass("filter", [all], with("name", "MPI_*"))?;

@@ -2,12 +2,14 @@
 //! behind them, and patterns of waiting for one resource around them.
 
 use super::{Paradigm, Takes, begin, table, what_is_missing};
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "contention",
     about: "Where threads and ranks wait for one resource; with two runs, what of it grows",
     takes: Takes::Several,
+    settings: &[],
     build,
     notes: what_is_missing,
 };
@@ -15,7 +17,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 /// Vertices that are looked at.
 const MOST: f64 = 30.0;
 
-fn build(runs: usize) -> Result<Flow, FlowError> {
+fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.max(1));
     let none = Parameters::none;
     let Some((last, earlier)) = runs.split_last() else {

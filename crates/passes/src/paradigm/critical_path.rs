@@ -2,17 +2,19 @@
 //! (Böhme et al. 2012; Schmitt et al. 2017).
 
 use super::{Paradigm, Takes, begin_computing, table, what_is_missing};
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Parameters};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "critical-path",
     about: "Places that the run time is made of, and what evening their work out could gain",
     takes: Takes::One,
+    settings: &[],
     build,
     notes: what_is_missing,
 };
 
-fn build(runs: usize) -> Result<Flow, FlowError> {
+fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing(PARADIGM.name, runs.min(1))?;
     let path = flow.pass("critical-path", runs, Parameters::none())?;
     let told = flow.pass(

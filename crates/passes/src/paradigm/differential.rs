@@ -1,17 +1,19 @@
 //! The differential of two runs or two builds (PerFlow, section 4.3.2 B): what takes longer, and what less long.
 
 use super::{Paradigm, Takes, begin, table, what_is_missing};
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "differential",
     about: "What takes longer, and what less long, in the second of two runs or builds than in the first",
     takes: Takes::Two,
+    settings: &[],
     build,
     notes: what_is_missing,
 };
 
-fn build(_: usize) -> Result<Flow, FlowError> {
+fn build(_: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, 2);
     let sets: Result<Vec<_>, _> = runs
         .iter()

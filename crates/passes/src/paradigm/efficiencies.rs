@@ -1,19 +1,21 @@
 //! The POP project's efficiencies, of one run or over scales.
 
-use super::{Paradigm, Takes, begin_computing, what_is_missing};
-use crate::flow::{Flow, FlowError, Parameters};
+use super::{Paradigm, Setting, Takes, begin_computing, scaling, what_is_missing};
+use crate::diagnose::Options;
+use crate::flow::{Flow, FlowError};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "efficiencies",
     about: "POP's efficiencies of each run; with several scales those of scaling too",
     takes: Takes::Several,
+    settings: &[Setting::Scaling],
     build,
     notes: what_is_missing,
 };
 
-fn build(runs: usize) -> Result<Flow, FlowError> {
+fn build(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing(PARADIGM.name, runs.max(1))?;
-    let told = flow.pass("efficiencies", runs, Parameters::none())?;
+    let told = flow.pass("efficiencies", runs, scaling(options))?;
     flow.output("efficiencies", told);
     Ok(flow)
 }

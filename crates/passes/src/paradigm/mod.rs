@@ -10,11 +10,14 @@ mod critical_path;
 mod differential;
 mod efficiencies;
 mod mpi_profile;
+pub(crate) mod scalability;
 mod wait_states;
 
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Inputs, Kind, Parameter, Parameters, Runner, Value, with};
 use crate::recorded::Recorded;
-use headwater_model::diagnosis::ScaleSummary;
+use crate::together::{self, RunError};
+use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::report::{Analysed, Report, SCHEMA};
 use headwater_model::run::Run;
 
@@ -29,6 +32,15 @@ pub enum Takes {
     Several,
 }
 
+/// What the user may set of a paradigm; see [`Options`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// How the problem grows.
+    Scaling,
+    /// How much longer than the others late ranks must take.
+    AbnormThreshold,
+}
+
 /// A question that is often asked, and the dataflow that answers it.
 #[derive(Clone, Copy, Debug)]
 pub struct Paradigm {
@@ -38,8 +50,10 @@ pub struct Paradigm {
     pub about: &'static str,
     /// Runs it takes.
     pub takes: Takes,
+    /// Which options matter to it.
+    pub settings: &'static [Setting],
     /// Builds the dataflow for so many runs; its inputs are `run1`, `run2` and so on.
-    pub build: fn(usize) -> Result<Flow, FlowError>,
+    pub build: fn(usize, &Options) -> Result<Flow, FlowError>,
     /// What the reader must know of the runs.
     notes: fn(&[&Run]) -> Vec<String>,
 }
@@ -66,8 +80,8 @@ pub enum ParadigmError {
     #[error("{0} takes {1}, and {2} were given")]
     Runs(&'static str, &'static str, usize),
     /// Runs that do not belong together.
-    #[error("runs {0} and {1} are of different programs ({2} and {3}); give runs of one program")]
-    DifferentPrograms(String, String, String, String),
+    #[error(transparent)]
+    Together(#[from] RunError),
     /// The dataflow failed.
     #[error(transparent)]
     Flow(#[from] FlowError),
@@ -85,11 +99,6 @@ pub fn by_name(name: &str) -> Result<&'static Paradigm, ParadigmError> {
     })
 }
 
-/// The file name of a run's program.
-fn program(run: &Run) -> &str {
-    run.header.program.rsplit('/').next().unwrap_or("")
-}
-
 impl Paradigm {
     fn check(&self, runs: &[&Run]) -> Result<(), ParadigmError> {
         let (fits, wanted) = match self.takes {
@@ -100,28 +109,22 @@ impl Paradigm {
         if !fits {
             return Err(ParadigmError::Runs(self.name, wanted, runs.len()));
         }
-        for run in runs {
-            let name = run.header.name.clone();
-            if let Some(first) = runs.first().filter(|f| program(f) != program(run)) {
-                return Err(ParadigmError::DifferentPrograms(
-                    first.header.name.clone(),
-                    name,
-                    program(first).to_string(),
-                    program(run).to_string(),
-                ));
-            }
-        }
-        Ok(())
+        Ok(together::one_program(runs)?)
     }
 
     /// Runs the paradigm.
     ///
     /// # Errors
     /// If it takes another number of runs, or they do not belong together; see [`ParadigmError`].
-    pub fn run(&self, runs: &[Recorded], runner: &Runner<'_>) -> Result<Report, ParadigmError> {
+    pub fn run(
+        &self,
+        runs: &[Recorded],
+        options: &Options,
+        runner: &Runner<'_>,
+    ) -> Result<Report, ParadigmError> {
         let recorded: Vec<&Run> = runs.iter().map(Recorded::run).collect();
         self.check(&recorded)?;
-        let flow = (self.build)(runs.len())?;
+        let flow = (self.build)(runs.len(), options)?;
         let inputs: Inputs = (1..)
             .zip(runs)
             .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))
@@ -162,6 +165,15 @@ fn begin_computing(name: &str, n: usize) -> Result<(Flow, Vec<crate::flow::NodeI
     let of_run = |run: &crate::flow::NodeId| flow.pass("computing", [*run], Parameters::none());
     let runs = runs.iter().map(of_run).collect::<Result<_, _>>()?;
     Ok((flow, runs))
+}
+
+/// How the problem grows as a parameter, if the user says so.
+fn scaling(options: &Options) -> Parameters {
+    match options.scaling {
+        Some(Scaling::Strong) => with("scaling", "strong"),
+        Some(Scaling::Weak) => with("scaling", "weak"),
+        Some(Scaling::Single) | None => Parameters::none(),
+    }
 }
 
 /// Parameters of a table: its name, title, note and columns.

@@ -1,12 +1,14 @@
 //! The MPI profile: the sections that a user of mpiP expects (Vetter and Chambreau 2005).
 
 use super::{Paradigm, Takes, begin, what_is_missing};
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "mpi-profile",
     about: "Time and bytes of MPI by task, call site and message size, as mpiP tells them",
     takes: Takes::One,
+    settings: &[],
     build,
     notes: what_is_missing,
 };
@@ -14,7 +16,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 /// Calls of MPI, but those that start and end it: they are outside of the run time.
 const CALLS: &str = "type == 'mpi-call' and class != 'start-or-end'";
 
-fn build(runs: usize) -> Result<Flow, FlowError> {
+fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
     let all = flow.pass("vertices", runs.clone(), Parameters::none())?;
     let calls = flow.pass("filter", [all], with("where", CALLS))?;

@@ -1,17 +1,19 @@
 //! The wait-state profile by Scalasca's names (Geimer et al. 2010).
 
 use super::{Paradigm, Takes, begin, what_is_missing};
+use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Parameters};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "wait-states",
     about: "Waiting of ranks and threads by Scalasca's wait states, and for which calls",
     takes: Takes::One,
+    settings: &[],
     build,
     notes: what_is_missing,
 };
 
-fn build(runs: usize) -> Result<Flow, FlowError> {
+fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
     let edges = flow.pass("edges", runs.clone(), Parameters::none())?;
     // Of those that wait for nobody known only the vertex is there.

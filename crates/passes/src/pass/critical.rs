@@ -32,7 +32,7 @@ pub(super) fn passes() -> Vec<Pass> {
 }
 
 /// Seconds on the path by rank and the call left before.
-fn on_path(scale: &Scale<'_>) -> FxHashMap<(u32, CtxId), f64> {
+fn on_path(scale: &Scale) -> FxHashMap<(u32, CtxId), f64> {
     let mut out: FxHashMap<(u32, CtxId), f64> = FxHashMap::default();
     let in_windows = scale.replay.mean_busy();
     if in_windows > 0.0 {
@@ -62,7 +62,7 @@ fn on_path(scale: &Scale<'_>) -> FxHashMap<(u32, CtxId), f64> {
             Some((*phase, most.0))
         })
         .collect();
-    let data = &scale.view.computation;
+    let data = &scale.view().computation;
     for (key, of) in (0..).zip(&data.keys) {
         if let (Some(rank), Some(row)) = (
             slowest.get(&scale.phases.after(of.after)),
@@ -79,8 +79,8 @@ fn on_path(scale: &Scale<'_>) -> FxHashMap<(u32, CtxId), f64> {
 /// # Errors
 /// None of its own; what sets refuse.
 pub fn critical(run: &Recorded) -> Result<Set, PassError> {
-    let scale = Scale::new(run.pag(), run.run(), run.on_graph());
-    let data = &scale.view.computation;
+    let scale = Scale::new(run);
+    let data = &scale.view().computation;
     let mut of_after: FxHashMap<CtxId, Vec<u32>> = FxHashMap::default();
     for (key, of) in (0..).zip(&data.keys) {
         of_after.entry(of.after).or_default().push(key);

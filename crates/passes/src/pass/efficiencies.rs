@@ -1,5 +1,6 @@
 //! POP's efficiencies as a table, from one run or over several scales.
 
+use super::marks::{SCALING, said};
 use crate::efficiency;
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::scale::Scale;
@@ -18,7 +19,7 @@ pub(super) fn passes() -> Vec<Pass> {
         )
         .takes("run", Kind::Run)
         .and_more()
-        .with("scaling", "", "strong or weak; guessed from the arguments of the runs if empty")
+        .with("scaling", "", SCALING)
         .gives(Gives::Kind(Kind::Section)),
     ]
 }
@@ -63,21 +64,9 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         runs.push(call.run(i)?);
     }
     runs.sort_by_key(|r| r.run().header.ranks);
-    let said = match call.text("scaling") {
-        "" => None,
-        "strong" => Some(Scaling::Strong),
-        "weak" => Some(Scaling::Weak),
-        other => {
-            let what = format!("there is no {other} scaling; there is strong and weak");
-            return Err(PassError::Argument("scaling".to_string(), what));
-        }
-    };
-    let headers: Vec<Run> = runs.iter().map(|r| known_of(r.run())).collect();
-    let (scaling, why) = scaling_of(&headers, said);
-    let scales: Vec<Scale<'_>> = runs
-        .iter()
-        .map(|r| Scale::new(r.pag(), r.run(), r.on_graph()))
-        .collect();
+    let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
+    let (scaling, why) = scaling_of(&recorded, said(call)?);
+    let scales: Vec<Scale> = runs.iter().map(|r| Scale::new(r)).collect();
     let mut columns = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
     columns.extend(FIGURES.map(|(name, title, unit, _)| (name, title, unit)));
     let title = "Efficiencies of the POP project";
@@ -96,12 +85,4 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         section.rows.push(row);
     }
     Ok(vec![section.into()])
-}
-
-/// What telling the kind of scaling needs of a run.
-fn known_of(run: &Run) -> Run {
-    Run {
-        header: run.header.clone(),
-        ..Run::default()
-    }
 }

@@ -6,13 +6,16 @@
 mod backtracking;
 mod breakdown;
 mod causal;
+mod causes;
 mod choose;
 mod contention;
 mod critical;
 mod differential;
 mod efficiencies;
+mod finders;
 mod hotspot;
 mod imbalance;
+mod marks;
 mod profile;
 mod source;
 mod table;
@@ -27,7 +30,7 @@ pub use hotspot::hotspot;
 pub use imbalance::imbalance;
 pub use table::section_of;
 
-use crate::flow::{FlowError, Pass};
+use crate::flow::{Finding, FlowError, Found, Pass, PassError, Value};
 use std::sync::{Arc, LazyLock};
 
 static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
@@ -45,6 +48,9 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
         critical::passes(),
         wait_states::passes(),
         efficiencies::passes(),
+        marks::passes(),
+        finders::passes(),
+        causes::passes(),
         table::passes(),
     ];
     lists.into_iter().flatten().map(Arc::new).collect()
@@ -64,4 +70,9 @@ pub fn by_name(name: &str) -> Result<&'static Arc<Pass>, FlowError> {
         let names: Vec<&str> = ALL.iter().map(|p| &*p.name).collect();
         FlowError::NoPass(name.to_string(), names.join(", "))
     })
+}
+
+/// What a pass gives that gives one stage of a diagnosis.
+fn found(what: impl Found) -> Result<Vec<Value>, PassError> {
+    Ok(vec![Finding::new(what).into()])
 }

@@ -342,7 +342,13 @@ fn states(run: Run) -> Vec<(String, f64)> {
     let cache = headwater_passes::flow::Cache::default();
     let runner = headwater_passes::flow::Runner::quiet(&cache);
     let paradigm = headwater_passes::paradigm::by_name("wait-states").expect("a paradigm");
-    let report = paradigm.run(&[recorded(run, 1)], &runner).expect("runs");
+    let report = paradigm
+        .run(
+            &[recorded(run, 1)],
+            &headwater_passes::Options::default(),
+            &runner,
+        )
+        .expect("runs");
     let row = |row: &Vec<Item>| match (&row[0], &row[1]) {
         (Item::Text(name), Item::Number(seconds)) => {
             (name.clone(), (seconds * 100.0).round() / 100.0)

@@ -3,15 +3,19 @@
 use super::{made, recorded, support};
 use headwater_graph::Structures;
 use headwater_model::report::{Item, Report, Section};
-use headwater_passes::Recorded;
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm::{ALL, ParadigmError, by_name};
+use headwater_passes::{Options, Recorded};
 
 fn report(name: &str, ranks: &[u32]) -> Report {
     let cache = Cache::default();
     let paradigm = by_name(name).expect("a paradigm");
     paradigm
-        .run(&recorded(ranks), &Runner::quiet(&cache))
+        .run(
+            &recorded(ranks),
+            &Options::default(),
+            &Runner::quiet(&cache),
+        )
         .expect("runs")
 }
 
@@ -44,7 +48,7 @@ fn figures(section: &Section, column: &str) -> Vec<f64> {
 #[test]
 fn every_paradigm_builds_a_flow_that_can_be_saved() {
     for paradigm in ALL {
-        let flow = (paradigm.build)(2).expect("its passes are there");
+        let flow = (paradigm.build)(2, &Options::default()).expect("its passes are there");
         flow.check().expect("they fit");
         let again = headwater_passes::flow::Flow::from_json(&flow.to_json(), &[]);
         assert_eq!(again.expect("reads").to_string(), flow.to_string());
@@ -160,7 +164,9 @@ fn two_builds_are_compared_as_two_runs_of_one_are() {
     let cache = Cache::default();
     let compare = |runs: &[Recorded]| {
         let paradigm = by_name("differential").expect("a paradigm");
-        paradigm.run(runs, &Runner::quiet(&cache)).expect("runs")
+        paradigm
+            .run(runs, &Options::default(), &Runner::quiet(&cache))
+            .expect("runs")
     };
     let same = compare(&[recorded[0].clone(), recorded[2].clone()]);
     assert!(same.sections.iter().all(|s| s.rows.is_empty()), "{same:?}");
@@ -208,7 +214,7 @@ fn what_a_rank_does_in_a_file_is_its_computation_and_in_a_profile_a_call() {
     let cache = Cache::default();
     let report = |name: &str| {
         let paradigm = by_name(name).expect("a paradigm");
-        let report = paradigm.run(&recorded, &Runner::quiet(&cache));
+        let report = paradigm.run(&recorded, &Options::default(), &Runner::quiet(&cache));
         report.expect("runs")
     };
     let efficiencies = report("efficiencies");
@@ -232,14 +238,18 @@ fn a_profile_says_what_is_not_in_it() {
     let cache = Cache::default();
     let runner = Runner::quiet(&cache);
     let profile = by_name("mpi-profile").expect("a paradigm");
-    let report = profile.run(&recorded(&[2]), &runner).expect("runs");
+    let report = profile
+        .run(&recorded(&[2]), &Options::default(), &runner)
+        .expect("runs");
     let note = |name| section_note(&report, name);
     assert!(!note("time_by_task").contains("besides the first"));
     assert!(note("sent_by_site").contains("empty messages"));
     let mut threads = made(2);
     threads.calls[0].thread = 1;
     let threads = Recorded::join(vec![threads], support::structure(3)).expect("a whole run");
-    let told = profile.run(&threads, &runner).expect("runs");
+    let told = profile
+        .run(&threads, &Options::default(), &runner)
+        .expect("runs");
     assert!(section_note(&told, "time_by_task").contains("besides the first"));
 }
 
@@ -249,7 +259,7 @@ fn runs_that_do_not_fit_are_refused() {
     let runner = Runner::quiet(&cache);
     let profile = by_name("mpi-profile").expect("a paradigm");
     let e = profile
-        .run(&recorded(&[2, 4]), &runner)
+        .run(&recorded(&[2, 4]), &Options::default(), &runner)
         .expect_err("one run");
     assert_eq!(e.to_string(), "mpi-profile takes one run, and 2 were given");
     let unknown = by_name("mpi").expect_err("none");

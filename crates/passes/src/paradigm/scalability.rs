@@ -1,0 +1,88 @@
+//! Scalability analysis, the main job (PerFlow, Listing 7 and Figure 8): which places scale badly, in which ranks
+//! differ, what causes that, and the ways from where the time shows to where it is lost.
+//!
+//! Runs are prepared together; places are marked; finders propose causes, those between threads first, as ranks
+//! are compared by what these do not explain; then causes are brought to where they can be mended, put in the order
+//! of their gain, and told with their ways. The diagnosis is one of the things that it gives.
+
+use super::{begin_computing, scaling};
+use crate::diagnose::Options;
+use crate::flow::{Flow, FlowError, Parameters, with};
+
+/// The name by which the flow gives the diagnosis.
+pub(crate) const DIAGNOSIS: &str = "diagnosis";
+
+/// Finders of causes between threads.
+const BETWEEN_THREADS: [&str; 4] = [
+    "thread-imbalance",
+    "lock-contention",
+    "allocator-contention",
+    "serial-region",
+];
+
+/// The dataflow for so many runs.
+pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
+    let (mut flow, runs) = begin_computing("scalability", runs.max(1))?;
+    let scales = flow.pass("scales", runs, scaling(options))?;
+    let non_scalable = flow.pass("non-scalable", [scales], Parameters::none())?;
+    let abnormal = flow.pass("abnormal", [scales], threshold(options))?;
+
+    let mut proposals = vec![scales];
+    for name in BETWEEN_THREADS {
+        proposals.push(flow.pass(name, [scales], least(options))?);
+    }
+    let charge = flow.pass("charge", proposals, least(options))?;
+    let charged = charge.output(1);
+
+    let mut both = threshold(options);
+    both.0.extend(least(options).0);
+    let uneven = flow.pass("uneven-work", [scales.into(), charged], both.clone())?;
+    let uneven = flow.pass("uneven-segments", [scales, uneven], both)?;
+    let of_scales = |flow: &mut Flow, name| flow.pass(name, [scales], least(options));
+    let moving = of_scales(&mut flow, "moving-work")?;
+    let staying = flow.pass(
+        "non-shrinking-work",
+        [scales.into(), charged],
+        least(options),
+    )?;
+    let growing = of_scales(&mut flow, "growing-communication")?;
+    let chain = of_scales(&mut flow, "late-sender-chain")?;
+    let preempted = of_scales(&mut flow, "preempted")?;
+
+    let between_ranks = [scales, uneven, moving, staying, growing, chain, preempted];
+    let found = flow.pass("to-workers", between_ranks, Parameters::none())?;
+    let found = flow.pass("to-program", [scales, found, charge], Parameters::none())?;
+    let found = flow.pass("placement", [scales, found], Parameters::none())?;
+    let found = flow.pass("ranked", [scales, found], Parameters::none())?;
+
+    let marks = [scales, non_scalable, abnormal];
+    let ways = flow.pass("ways-back", marks, Parameters::none())?;
+    let delays = flow.pass("delays", [scales], Parameters::none())?;
+    let told = [scales, found, ways, delays];
+    let causes = flow.pass("causes", told, Parameters::none())?;
+    let all = [scales, found, causes, non_scalable, abnormal];
+    let diagnosis = flow.pass("diagnosis", all, Parameters::none())?;
+    flow.output(DIAGNOSIS, diagnosis);
+    Ok(flow)
+}
+
+/// A parameter where the user set something else than passes have.
+fn set(name: &str, value: f64, default: f64) -> Parameters {
+    if value == default {
+        Parameters::none()
+    } else {
+        with(name, value)
+    }
+}
+
+fn threshold(options: &Options) -> Parameters {
+    set(
+        "threshold",
+        options.abnorm_threshold,
+        Options::default().abnorm_threshold,
+    )
+}
+
+fn least(options: &Options) -> Parameters {
+    set("least", options.least_share, Options::default().least_share)
+}

@@ -1,0 +1,240 @@
+//! From candidates for causes to a diagnosis: where they can be mended, which are chance, which are one, what they
+//! cost, and the ways to them.
+
+use super::found;
+use crate::cause::Candidates;
+use crate::delay;
+use crate::flow::{Call, Found, Gives, Kind, Pass, PassError, Stage, Value};
+use crate::marks::Marks;
+use crate::scales::Scales;
+use crate::teller::{Teller, Ways};
+use crate::{notes, outside, placement, ranked, threads, unnamed, words, workers};
+use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
+
+/// Causes, the dearest first.
+pub(super) struct Causes(pub(super) Vec<Cause>);
+
+impl Found for Causes {
+    const STAGE: Stage = Stage::Causes;
+}
+
+type Does = fn(&Call<'_>) -> Result<Vec<Value>, PassError>;
+
+/// A pass on stages of a diagnosis, the last of which may come several times.
+struct Row {
+    name: &'static str,
+    about: &'static str,
+    takes: &'static [(&'static str, Stage)],
+    more: bool,
+    gives: Stage,
+    does: Does,
+}
+
+const ROWS: [Row; 8] = [
+    Row {
+        name: "to-workers",
+        about: "Brings causes in which ranks wait for their own threads to where these compute.",
+        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        more: true,
+        gives: Stage::Candidates,
+        does: to_workers,
+    },
+    Row {
+        name: "to-program",
+        about: "Brings causes in code that the user cannot mend to the loop or function around it.",
+        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        more: true,
+        gives: Stage::Candidates,
+        does: to_program,
+    },
+    Row {
+        name: "placement",
+        about: "Sets causes aside that are just the ranks which the scheduler kept on some of the cores.",
+        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        more: false,
+        gives: Stage::Candidates,
+        does: placement,
+    },
+    Row {
+        name: "ranked",
+        about: "Causes by what mending them would gain, each told once.",
+        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        more: false,
+        gives: Stage::Candidates,
+        does: ranked,
+    },
+    Row {
+        name: "ways-back",
+        about: "Backtracking from the marked MPI calls, each on the rank that is longest in it.",
+        takes: &[("scales", Stage::Scales), ("marks", Stage::Marks)],
+        more: true,
+        gives: Stage::Ways,
+        does: ways_back,
+    },
+    Row {
+        name: "delays",
+        about: "What the replayed waits are due to, by late rank and the call after which it was late.",
+        takes: &[("scales", Stage::Scales)],
+        more: false,
+        gives: Stage::Delays,
+        does: delays,
+    },
+    Row {
+        name: "causes",
+        about: "Causes in words and figures, with the ways that lead to them.",
+        takes: &[
+            ("scales", Stage::Scales),
+            ("candidates", Stage::Candidates),
+            ("ways", Stage::Ways),
+            ("delays", Stage::Delays),
+        ],
+        more: false,
+        gives: Stage::Causes,
+        does: causes,
+    },
+    Row {
+        name: "diagnosis",
+        about: "The whole answer.",
+        takes: &[
+            ("scales", Stage::Scales),
+            ("candidates", Stage::Candidates),
+            ("causes", Stage::Causes),
+            ("non-scalable", Stage::Marks),
+            ("abnormal", Stage::Marks),
+        ],
+        more: false,
+        gives: Stage::Diagnosis,
+        does: diagnosis,
+    },
+];
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    ROWS.into_iter()
+        .map(|row| {
+            let mut pass = Pass::new(row.name, row.about, row.does);
+            for (name, stage) in row.takes {
+                pass = pass.takes(*name, Kind::Finding(*stage));
+            }
+            pass.more = row.more;
+            pass.gives(Gives::Kind(Kind::Finding(row.gives)))
+        })
+        .collect()
+}
+
+/// The candidates of all arguments from the second on.
+fn together(call: &Call<'_>) -> Result<Candidates, PassError> {
+    let mut all = Candidates::default();
+    for i in 1..call.inputs().len() {
+        let more = call.found::<Candidates>(i)?.clone();
+        all.found.extend(more.found);
+        all.set_aside.extend(more.set_aside);
+    }
+    Ok(all)
+}
+
+fn to_workers(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let (scales, mut all) = (call.found::<Scales>(0)?, together(call)?);
+    if let Some((last, _)) = scales.last() {
+        all.found = workers::bring_there(scales.pag(), last, all.found);
+    }
+    found(all)
+}
+
+fn to_program(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let (scales, mut all) = (call.found::<Scales>(0)?, together(call)?);
+    all.found = outside::bring_home(scales.pag(), all.found);
+    found(all)
+}
+
+fn placement(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let (scales, mut all) = (call.found::<Scales>(0)?, together(call)?);
+    if let Some((last, _)) = scales.last() {
+        let set_aside = &mut all.set_aside;
+        all.found.retain(|c| {
+            let why = placement::chance(scales.pag(), last, c);
+            set_aside.extend(why.clone());
+            why.is_none()
+        });
+    }
+    found(all)
+}
+
+fn ranked(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let (scales, mut all) = (call.found::<Scales>(0)?, together(call)?);
+    all.found = ranked::ranked(scales.pag(), all.found);
+    found(all)
+}
+
+fn ways_back(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let scales = call.found::<Scales>(0)?;
+    let mut marked = Vec::new();
+    for i in 1..call.inputs().len() {
+        marked.extend(call.found::<Marks>(i)?.0.iter().map(|m| m.0));
+    }
+    let (last, _) = scales.last().ok_or_else(nothing)?;
+    found(Ways::new(scales, last, marked))
+}
+
+fn delays(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let scales = call.found::<Scales>(0)?;
+    let (last, _) = scales.last().ok_or_else(nothing)?;
+    found(delay::in_windows(&last.replay))
+}
+
+fn causes(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let scales = call.found::<Scales>(0)?;
+    let (last, _) = scales.last().ok_or_else(nothing)?;
+    let teller = Teller {
+        pag: scales.pag(),
+        scales,
+        last,
+        ways: call.found(2)?,
+        delays: call.found(3)?,
+    };
+    found(Causes(teller.causes(&call.found::<Candidates>(1)?.found)))
+}
+
+fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let scales = call.found::<Scales>(0)?;
+    let (last, _) = scales.last().ok_or_else(nothing)?;
+    let candidates = call.found::<Candidates>(1)?;
+    let causes = call.found::<Causes>(2)?.0.clone();
+    let marks = |i| -> Result<Vec<_>, PassError> {
+        let marks = call.found::<Marks>(i)?;
+        Ok(marks.0.iter().map(|m| m.1.clone()).collect())
+    };
+    let (runs, structures) = (scales.runs(), &scales.pag().structures);
+    let mut missing = notes::missing(&runs, structures);
+    missing.extend(last.unseen().cloned());
+    if let Some(sentence) = notes::untold(last, &candidates.found, &missing) {
+        missing.push(sentence);
+    }
+    let unnamed = unnamed::main(&runs, structures);
+    let summaries = scales.summaries();
+    let recorded = threads::recorded(&runs).into_iter().collect();
+    let header = &last.run().header;
+    found(Diagnosis {
+        schema: SCHEMA,
+        program: header.program.clone(),
+        mpi_library: header.mpi_library.clone(),
+        scaling: scales.scaling,
+        scaling_reason: scales.scaling_reason.clone(),
+        headline: words::headline(&summaries, scales.scaling_told(), &causes, unnamed),
+        notes: [
+            notes::notes(&scales.all),
+            recorded,
+            candidates.set_aside.clone(),
+        ]
+        .concat(),
+        scales: summaries,
+        causes,
+        non_scalable: marks(3)?,
+        abnormal: marks(4)?,
+        missing,
+    })
+}
+
+fn nothing() -> PassError {
+    PassError::Argument("scales".to_string(), "there is no run in them".to_string())
+}

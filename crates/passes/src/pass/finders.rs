@@ -1,0 +1,269 @@
+//! The finders of a diagnosis, each of which looks for one kind of cause at the largest scale: causes between
+//! threads first, then what is left between ranks.
+
+use crate::cause::{Candidate, Candidates};
+use crate::charge::{self, Charged, Proposal, Proposals};
+use crate::flow::{Call, Finding, Gives, Kind, Pass, PassError, Stage, Value};
+use crate::scale::Scale;
+use crate::scales::Scales;
+use crate::teams::Teams;
+use crate::{
+    allocator, chain, communication, imbalance, lock_contention, moving, preempt, segments, serial,
+    thread_imbalance, unnamed, work,
+};
+use headwater_graph::Pag;
+use headwater_model::diagnosis::CauseClass;
+
+/// Share of what a place costs by not shrinking that causes between threads must explain to be told instead.
+const EXPLAINED: f64 = 0.5;
+
+/// What a finder looks at.
+struct Look<'a> {
+    scales: &'a Scales,
+    pag: &'a Pag,
+    /// The largest scale.
+    last: &'a Scale,
+    teams: &'a Teams,
+    charged: &'a Charged,
+    threshold: f64,
+    /// Seconds that a cause must cost to be told.
+    least: f64,
+}
+
+/// A finder of causes between threads.
+type Proposes = fn(&Pag, &Scale, &Teams, f64) -> Vec<Proposal>;
+
+const BETWEEN_THREADS: [(&str, &str, Proposes); 4] = [
+    (
+        "thread-imbalance",
+        "Teams of threads that wait for the slowest of them.",
+        thread_imbalance::propose,
+    ),
+    (
+        "lock-contention",
+        "Locks for which threads wait.",
+        lock_contention::propose,
+    ),
+    (
+        "allocator-contention",
+        "Places where threads wait for one another in the memory allocator.",
+        allocator::propose,
+    ),
+    (
+        "serial-region",
+        "What one thread of a rank does while its team idles.",
+        serial::propose,
+    ),
+];
+
+/// A finder of causes between ranks: whether it needs ranks of which the same part of the program is known, whether
+/// the threshold and what is charged to threads matter to it.
+struct Finder {
+    name: &'static str,
+    about: &'static str,
+    alike: bool,
+    threshold: bool,
+    charged: bool,
+    find: fn(&Look<'_>) -> Vec<Candidate>,
+}
+
+const BETWEEN_RANKS: [Finder; 6] = [
+    Finder {
+        name: "uneven-work",
+        about: "Places in which some ranks compute longer than others, by what these wait for it.",
+        alike: true,
+        threshold: true,
+        charged: true,
+        find: |l| imbalance::find(l.pag, l.last, l.charged, l.threshold, l.least),
+    },
+    Finder {
+        name: "moving-work",
+        about: "Uneven work that is on other ranks in each iteration.",
+        alike: true,
+        threshold: false,
+        charged: false,
+        find: |l| moving::find(l.pag, l.last, l.least),
+    },
+    Finder {
+        name: "non-shrinking-work",
+        about: "Computation that does not shrink as ranks are added, beside what threads explain.",
+        alike: false,
+        threshold: false,
+        charged: true,
+        find: non_shrinking,
+    },
+    Finder {
+        name: "growing-communication",
+        about: "Messages that grow with the ranks, and collectives that do by their algorithm.",
+        alike: false,
+        threshold: false,
+        charged: false,
+        find: |l| communication::find(l.pag, l.scales.compared(), l.scales.scaling, l.least),
+    },
+    Finder {
+        name: "late-sender-chain",
+        about: "Ranks that can only start when the one before has finished.",
+        alike: true,
+        threshold: false,
+        charged: false,
+        find: |l| chain::find(l.last, l.last.model_seconds(), l.least),
+    },
+    Finder {
+        name: "preempted",
+        about: "Ranks that were ready to run and had no core.",
+        alike: true,
+        threshold: false,
+        charged: false,
+        find: |l| preempt::find(l.pag, l.last, l.least),
+    },
+];
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    let mut out: Vec<Pass> = BETWEEN_THREADS
+        .into_iter()
+        .map(|(name, about, propose)| {
+            let pass = Pass::new(name, about, move |call| proposals(call, propose));
+            with_least(pass.takes("scales", Kind::Finding(Stage::Scales)))
+                .gives(Gives::Kind(Kind::Finding(Stage::Proposals)))
+        })
+        .collect();
+    let charge = Pass::new(
+        "charge",
+        "Prices causes between threads, the largest first, by what they take off the slowest rank of each phase; and what of the ranks' time they explain.",
+        charge,
+    );
+    out.push(
+        with_least(charge.takes("scales", Kind::Finding(Stage::Scales)))
+            .takes("proposals", Kind::Finding(Stage::Proposals))
+            .and_more()
+            .gives(Gives::Kind(Kind::Finding(Stage::Candidates)))
+            .gives(Gives::Kind(Kind::Finding(Stage::Charged))),
+    );
+    out.extend(BETWEEN_RANKS.into_iter().map(|finder| {
+        let (name, about) = (finder.name, finder.about);
+        let (threshold, charged) = (finder.threshold, finder.charged);
+        let pass = Pass::new(name, about, move |call| candidates(call, &finder));
+        let mut pass = with_least(pass.takes("scales", Kind::Finding(Stage::Scales)));
+        if charged {
+            pass = pass.takes("charged", Kind::Finding(Stage::Charged));
+        }
+        if threshold {
+            pass = with_threshold(pass);
+        }
+        pass.gives(Gives::Kind(Kind::Finding(Stage::Candidates)))
+    }));
+    let segments = Pass::new(
+        "uneven-segments",
+        "Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.",
+        segments,
+    );
+    let segments = with_threshold(with_least(
+        segments.takes("scales", Kind::Finding(Stage::Scales)),
+    ));
+    out.push(
+        segments
+            .takes("uneven", Kind::Finding(Stage::Candidates))
+            .gives(Gives::Kind(Kind::Finding(Stage::Candidates))),
+    );
+    out
+}
+
+fn with_least(pass: Pass) -> Pass {
+    pass.with(
+        "least",
+        0.03,
+        "what a cause must cost to be told, as a share of the run time",
+    )
+}
+
+fn with_threshold(pass: Pass) -> Pass {
+    pass.with(
+        "threshold",
+        1.3,
+        "how many times as much as the others late ranks must have",
+    )
+}
+
+/// The scales of a call and what to look for, if there is something to look at.
+fn look<'a>(call: &'a Call<'_>, charged: &'a Charged) -> Result<Option<Look<'a>>, PassError> {
+    let scales = call.found::<Scales>(0)?;
+    Ok(scales.last().map(|(last, teams)| Look {
+        scales,
+        pag: scales.pag(),
+        last,
+        teams,
+        charged,
+        threshold: call.number("threshold"),
+        least: call.number("least") * last.model_seconds(),
+    }))
+}
+
+fn proposals(call: &Call<'_>, propose: Proposes) -> Result<Vec<Value>, PassError> {
+    let nothing = Charged::default();
+    let found = look(call, &nothing)?.map(|l| {
+        let threads = !l.teams.teams.is_empty() || !l.teams.contended.is_empty();
+        threads.then(|| propose(l.pag, l.last, l.teams, l.least))
+    });
+    let found = found.flatten().unwrap_or_default();
+    super::found(Proposals(found))
+}
+
+fn charge(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let mut all = Vec::new();
+    for i in 1..call.inputs().len() {
+        all.extend(call.found::<Proposals>(i)?.0.iter().cloned());
+    }
+    let nothing = Charged::default();
+    let priced = look(call, &nothing)?.map(|l| charge::price(l.last, all, l.least));
+    let (found, charged) = priced.unwrap_or_default();
+    Ok(vec![
+        Finding::new(Candidates::from(found)).into(),
+        Finding::new(charged).into(),
+    ])
+}
+
+fn candidates(call: &Call<'_>, finder: &Finder) -> Result<Vec<Value>, PassError> {
+    let nothing = Charged::default();
+    let charged = if finder.charged {
+        call.found::<Charged>(1)?
+    } else {
+        &nothing
+    };
+    let found = look(call, charged)?
+        .filter(|l| !finder.alike || l.scales.ranks_alike())
+        .map(|l| (finder.find)(&l));
+    super::found(Candidates::from(found.unwrap_or_default()))
+}
+
+/// What causes between threads explain is told with them.
+fn non_shrinking(l: &Look<'_>) -> Vec<Candidate> {
+    let rest = |mut c: Candidate| {
+        let explained = l.charged.inside(l.pag, l.last, c.vertex, &c.ranks);
+        (c.cost, c.gain) = (c.cost - explained, (c.gain - explained).max(0.0));
+        let rest = explained <= EXPLAINED * (c.cost + explained) && c.cost >= l.least;
+        rest.then_some(c)
+    };
+    let (scales, times) = (l.scales.compared(), &l.scales.times);
+    let found = work::find(l.pag, scales, times, l.scales.scaling, l.least);
+    found.into_iter().filter_map(rest).collect()
+}
+
+fn segments(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let nothing = Charged::default();
+    let mut found = call.found::<Candidates>(1)?.clone();
+    if let Some(l) = look(call, &nothing)?
+        && l.scales.ranks_alike()
+        && unnamed::main(&l.scales.runs(), &l.pag.structures).is_some()
+    {
+        // Single addresses hold a part of what the calls around them show whole.
+        let whole = segments::find(l.pag, l.last, l.threshold, l.least);
+        let covered = |c: &Candidate| {
+            let told = |w: &Candidate| w.after.iter().any(|a| c.after.contains(a));
+            c.class == CauseClass::UnevenWork && whole.iter().any(told)
+        };
+        found.found.retain(|c| !covered(c));
+        found.found.extend(whole);
+    }
+    super::found(found)
+}

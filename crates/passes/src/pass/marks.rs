@@ -1,0 +1,76 @@
+//! Where a diagnosis begins: runs at their scales, and the places in them that scale badly or in which ranks
+//! differ (PerFlow, Listing 7: differential analysis with hot spots, and imbalance analysis).
+
+use super::found;
+use crate::flow::{Call, Gives, Kind, Pass, PassError, Stage};
+use crate::marks::{self, Marks};
+use crate::scales::Scales;
+use headwater_model::diagnosis::Scaling;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "scales",
+            "Runs of one program at different scales, prepared for finding causes.",
+            |call| {
+                let runs = (0..call.inputs().len()).map(|i| call.run(i));
+                let runs = runs.collect::<Result<Vec<_>, _>>()?;
+                found(Scales::new(runs, said(call)?)?)
+            },
+        )
+        .takes("run", Kind::Run)
+        .and_more()
+        .with("scaling", "", SCALING)
+        .gives(Gives::Kind(Kind::Finding(Stage::Scales))),
+        Pass::new(
+            "non-scalable",
+            "Places whose time shrinks less over the scales than it should, by slope and by share of the loss.",
+            |call| {
+                let scales = call.found::<Scales>(0)?;
+                let (pag, all) = (scales.pag(), scales.compared());
+                let marks = marks::non_scalable(pag, all, &scales.times, scales.scaling);
+                found(Marks(marks))
+            },
+        )
+        .takes("scales", Kind::Finding(Stage::Scales))
+        .gives(Gives::Kind(Kind::Finding(Stage::Marks))),
+        Pass::new(
+            "abnormal",
+            "Places in which some ranks take much longer than others at the largest scale.",
+            |call| {
+                let scales = call.found::<Scales>(0)?;
+                let threshold = call.number("threshold");
+                let marks = if scales.ranks_alike() {
+                    marks::abnormal(scales.pag(), &scales.all, &scales.times, threshold)
+                } else {
+                    Vec::new()
+                };
+                found(Marks(marks))
+            },
+        )
+        .takes("scales", Kind::Finding(Stage::Scales))
+        .with(
+            "threshold",
+            1.3,
+            "how many times as much as the others late ranks must have",
+        )
+        .gives(Gives::Kind(Kind::Finding(Stage::Marks))),
+    ]
+}
+
+/// What the parameter `scaling` means.
+pub(super) const SCALING: &str = "strong or weak; guessed from the arguments of the runs if empty";
+
+/// The parameter `scaling` of a call.
+pub(super) fn said(call: &Call<'_>) -> Result<Option<Scaling>, PassError> {
+    match call.text("scaling") {
+        "" => Ok(None),
+        "strong" => Ok(Some(Scaling::Strong)),
+        "weak" => Ok(Some(Scaling::Weak)),
+        other => {
+            let what = format!("there is no {other} scaling; there is strong and weak");
+            Err(PassError::Argument("scaling".to_string(), what))
+        }
+    }
+}

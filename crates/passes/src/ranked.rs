@@ -1,0 +1,105 @@
+//! Candidates for causes in the order of what mending them would gain, each told once.
+
+use crate::cause::Candidate;
+use headwater_graph::Pag;
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::words;
+
+/// Part of a cause's gain up to which more of the same around it is told with it.
+const REST: f64 = 0.25;
+
+/// The dearest first; equal prices in the order of the graph.
+pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
+    found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
+    remainders(pag, told_once(pag, found))
+}
+
+/// Computation that is done by one thread of each rank may be work that does not shrink as well: of two
+/// causes at one place the dearer one is told, with what the other one says.
+fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for next in found {
+        // What other classes lose at the same place is lost besides.
+        let stays = |c: &Candidate| {
+            use CauseClass::{NonShrinkingWork, SlowerWork};
+            matches!(c.class, NonShrinkingWork | SlowerWork)
+        };
+        let serial = |c: &Candidate| c.class == CauseClass::SerialRegion;
+        let same = |kept: &&mut Candidate| {
+            (serial(kept) && stays(&next) || stays(kept) && serial(&next))
+                && (pag.top.contains(kept.vertex, next.vertex)
+                    || pag.top.contains(next.vertex, kept.vertex))
+                && next.ranks.iter().all(|r| kept.ranks.contains(r))
+        };
+        match out.iter_mut().find(same) {
+            Some(kept) => kept.evidence.push(match next.class {
+                CauseClass::SerialRegion => format!(
+                    "one thread of each rank does it while the others idle: sharing it among them would gain {}",
+                    words::seconds(next.gain)
+                ),
+                class => format!(
+                    "it is {} too, which costs {}",
+                    class.words(),
+                    words::seconds(next.gain)
+                ),
+            }),
+            None => out.push(next),
+        }
+    }
+    out
+}
+
+/// Takes what is left around a place for a part of it: the same ranks are late there by a little more,
+/// mostly because samples do not tell exactly what was inside.
+fn remainders(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for next in found {
+        let whole = |kept: &&mut Candidate| {
+            let mut places = std::iter::once(&kept.vertex).chain(&kept.twins);
+            kept.class == next.class
+                && next.gain <= REST * kept.gain
+                && next.ranks.iter().all(|r| kept.ranks.contains(r))
+                && next.after.iter().any(|a| kept.after.contains(a))
+                && places.any(|v| pag.top.contains(next.vertex, *v))
+        };
+        match out.iter_mut().find(whole) {
+            Some(kept) => kept.evidence.push(format!(
+                "around it these ranks take {} more, which may be a part of it",
+                words::seconds(next.gain)
+            )),
+            None => out.push(next),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_graph::Structures;
+
+    #[test]
+    fn a_serial_region_takes_up_only_what_is_lost_by_the_same_work() {
+        let pag = Pag::build(&mut [], Structures::default());
+        let cause = |class, gain| Candidate {
+            class,
+            vertex: headwater_graph::TopDown::ROOT,
+            ranks: vec![0, 1],
+            cost: gain,
+            gain,
+            after: Vec::new(),
+            evidence: Vec::new(),
+            twins: Vec::new(),
+            in_turn: false,
+            team: None,
+        };
+        let told = |class| {
+            let found = vec![cause(CauseClass::SerialRegion, 2.0), cause(class, 1.0)];
+            told_once(&pag, found).len()
+        };
+        assert_eq!(told(CauseClass::NonShrinkingWork), 1);
+        for other in [CauseClass::ThreadImbalance, CauseClass::UnevenWork] {
+            assert_eq!(told(other), 2, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs of one program at their scales, with all that finders look at.
+
+use crate::efficiency;
+use crate::flow::{Found, PassError, Stage};
+use crate::recorded::Recorded;
+use crate::scale::{self, Scale};
+use crate::scaling::scaling_of;
+use crate::teams::Teams;
+use crate::times::Times;
+use crate::together;
+use headwater_graph::Pag;
+use headwater_model::diagnosis::{ScaleSummary, Scaling};
+use headwater_model::run::Run;
+use rayon::prelude::*;
+
+/// Runs at their scales. There is one at the least.
+pub struct Scales {
+    /// By ranks, ascending.
+    pub all: Vec<Scale>,
+    /// Time of every vertex at every scale.
+    pub times: Times,
+    /// Teams of threads at every scale.
+    pub teams: Vec<Teams>,
+    /// How the problem grows.
+    pub scaling: Scaling,
+    /// How that is known.
+    pub scaling_reason: String,
+    /// One of the runs.
+    end: Recorded,
+}
+
+impl Found for Scales {
+    const STAGE: Stage = Stage::Scales;
+}
+
+impl Scales {
+    /// Derives what is needed of runs; `said` is how the problem grows, if the user says so.
+    ///
+    /// # Errors
+    /// If there is none, or they do not belong together.
+    pub fn new(mut runs: Vec<&Recorded>, said: Option<Scaling>) -> Result<Self, PassError> {
+        let wrong = |what: String| PassError::Argument("run".to_string(), what);
+        runs.sort_by_key(|r| r.run().header.ranks);
+        let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
+        together::scales(&recorded).map_err(|e| wrong(e.to_string()))?;
+        let Some(end) = runs.last() else {
+            return Err(wrong("there is none".to_string()));
+        };
+        if runs.iter().any(|r| !r.shares_graph(end)) {
+            let what = "the runs are on several graphs; join all scales together";
+            return Err(wrong(what.to_string()));
+        }
+        let (scaling, scaling_reason) = scaling_of(&recorded, said);
+        let pag = end.pag();
+        let all: Vec<Scale> = runs.par_iter().map(|r| Scale::new(r)).collect();
+        Ok(Self {
+            times: Times::new(pag, &all),
+            teams: all.par_iter().map(|s| Teams::new(pag, s)).collect(),
+            all,
+            scaling,
+            scaling_reason,
+            end: (*end).clone(),
+        })
+    }
+
+    /// The graph that all runs share.
+    pub fn pag(&self) -> &Pag {
+        self.end.pag()
+    }
+
+    /// The runs.
+    pub fn runs(&self) -> Vec<&Run> {
+        self.all.iter().map(Scale::run).collect()
+    }
+
+    /// The largest scale, with its teams.
+    pub fn last(&self) -> Option<(&Scale, &Teams)> {
+        self.all.last().zip(self.teams.last())
+    }
+
+    /// Scales that can be compared: all of them, or the largest alone where a part of the program is missing of
+    /// some only.
+    pub fn compared(&self) -> &[Scale] {
+        if scale::paused_alike(&self.all) {
+            &self.all
+        } else {
+            self.all.last().map_or(&[], std::slice::from_ref)
+        }
+    }
+
+    /// Whether ranks can be compared at the largest scale: where a part of the program is missing of some only,
+    /// the others seem to do more.
+    pub fn ranks_alike(&self) -> bool {
+        self.end.run().header.paused_alike()
+    }
+
+    /// How the problem grows, if scales can be compared.
+    pub fn scaling_told(&self) -> Option<Scaling> {
+        (self.compared().len() > 1).then_some(self.scaling)
+    }
+
+    /// Each scale summed up.
+    pub fn summaries(&self) -> Vec<ScaleSummary> {
+        efficiency::summaries(&self.all, self.scaling)
+    }
+}

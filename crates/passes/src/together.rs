@@ -1,0 +1,123 @@
+//! Whether runs can be analysed, and whether they can be analysed together.
+
+use headwater_model::run::Run;
+
+/// Runs that cannot be analysed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// Nothing recorded.
+    #[error("run {0} holds no MPI activity; record it again and check that the program calls MPI")]
+    Empty(String),
+    /// A number of ranks that cannot be.
+    #[error(
+        "run {0} says that it had {1} ranks, which no run has; its header is damaged, so record it again"
+    )]
+    Ranks(String, u32),
+    /// Two runs with the same number of ranks.
+    #[error("runs {0} and {1} both have {2} ranks; give one run for each scale")]
+    SameScale(String, String, u32),
+    /// Two builds.
+    #[error("runs {0} and {1} are of different builds of {2}; record all scales with one build")]
+    DifferentBuilds(String, String, String),
+    /// Two programs.
+    #[error("runs {0} and {1} are of different programs ({2} and {3}); give runs of one program")]
+    DifferentPrograms(String, String, String, String),
+}
+
+/// More ranks than any machine runs; a larger number is a damaged file, not something to allocate.
+const MOST_RANKS: u32 = 1 << 24;
+
+/// Checks that a run can be put on a graph.
+pub fn whole(run: &Run) -> Result<(), RunError> {
+    let name = || run.header.name.clone();
+    if run.ranks.is_empty() || run.segments.is_empty() && run.calls.is_empty() {
+        return Err(RunError::Empty(name()));
+    }
+    if !(1..=MOST_RANKS).contains(&run.header.ranks) {
+        return Err(RunError::Ranks(name(), run.header.ranks));
+    }
+    Ok(())
+}
+
+/// The file name of a run's program.
+fn program(run: &Run) -> &str {
+    run.header.program.rsplit('/').next().unwrap_or("")
+}
+
+/// The build id of a run's program, where one is known: as it was found when the run was recorded, or that of
+/// the module of its name.
+pub fn build(run: &Run) -> Option<&str> {
+    let mut modules = run.modules.iter();
+    let own = modules.find(|m| m.path.rsplit('/').next() == Some(program(run)));
+    let known = [Some(&run.header.build_id), own.map(|m| &m.build_id)];
+    let known = known.into_iter().flatten().find(|id| !id.is_empty());
+    known.map(String::as_str)
+}
+
+/// Checks that all runs are of the first one's program.
+pub fn one_program(runs: &[&Run]) -> Result<(), RunError> {
+    let other = |first: &&Run| runs.iter().find(|run| program(run) != program(first));
+    let Some((first, other)) = runs.first().and_then(|first| Some((first, other(first)?))) else {
+        return Ok(());
+    };
+    Err(RunError::DifferentPrograms(
+        first.header.name.clone(),
+        other.header.name.clone(),
+        program(first).to_string(),
+        program(other).to_string(),
+    ))
+}
+
+/// Checks that runs are one program and build at different scales; they ascend by ranks.
+pub fn scales(runs: &[&Run]) -> Result<(), RunError> {
+    one_program(runs)?;
+    let name = |run: &Run| run.header.name.clone();
+    let mut known = runs.iter().filter_map(|run| Some((run, build(run)?)));
+    if let Some((first, id)) = known.next()
+        && let Some((other, _)) = known.find(|other| other.1 != id)
+    {
+        let program = program(other).to_string();
+        return Err(RunError::DifferentBuilds(name(first), name(other), program));
+    }
+    for pair in runs.windows(2) {
+        if let [a, b] = pair
+            && a.header.ranks == b.header.ranks
+        {
+            return Err(RunError::SameScale(name(a), name(b), a.header.ranks));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_model::run::Module;
+
+    #[test]
+    fn the_build_of_a_run_is_that_of_its_program() {
+        let run = |header: &str, modules: &[(&str, &str)]| {
+            let mut run = Run::default();
+            run.header.program = "/home/u/app".into();
+            run.header.build_id = header.into();
+            let module = |(path, id): &(&str, &str)| Module {
+                path: (*path).into(),
+                build_id: (*id).into(),
+            };
+            run.modules = modules.iter().map(module).collect();
+            run
+        };
+        for (header, modules, known) in [
+            ("ab", &[("/home/u/app", "cd")][..], Some("ab")),
+            (
+                "",
+                &[("/lib/libc.so.6", "ef"), ("/scratch/app", "cd")],
+                Some("cd"),
+            ),
+            ("", &[("/home/u/app", "")], None),
+            ("", &[], None),
+        ] {
+            assert_eq!(build(&run(header, modules)), known, "{header} {modules:?}");
+        }
+    }
+}
