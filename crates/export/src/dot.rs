@@ -57,6 +57,11 @@ pub(crate) fn write(
                 quoted(&name)
             )?;
             boxes(&selection, &vertices, out)?;
+            // One below the other in program order, whatever was left out between them.
+            for pair in vertices.windows(2) {
+                let [from, to] = pair else { continue };
+                writeln!(out, "    n{from} -> n{to} [style=invis, weight=9];")?;
+            }
             writeln!(out, "  }}")?;
         }
         let most = selection.most("wait");
@@ -92,7 +97,8 @@ fn boxes(selection: &Selection, vertices: &[u32], out: &mut dyn Write) -> io::Re
     let most = all.map(|v| number(table, weight, *v)).fold(0.0, f64::max);
     for v in vertices {
         let seconds = number(table, weight, *v);
-        let share = if most > 0.0 { seconds / most } else { 0.0 };
+        // Full red would hide what is written on it.
+        let share = 0.8 * if most > 0.0 { seconds / most } else { 0.0 };
         let name = text(table, "name", *v);
         let mut label = match text(table, "type", *v) {
             "function" | "mpi-call" => name.to_string(),
@@ -133,6 +139,8 @@ fn line(edges: &Table, edge: u32, most: f64) -> String {
             )
         }
         true => " [style=dashed, color=gray50, constraint=false]".to_string(),
+        // In the parallel view vertices have their order already.
+        false if edges.get("wait").is_some() => " [constraint=false]".to_string(),
         false => String::new(),
     }
 }

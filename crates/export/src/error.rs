@@ -22,6 +22,19 @@ pub enum ExportError {
         "this sums all ranks up, so --ranks cannot choose among them; give --view parallel as well, or --table by-rank"
     )]
     SummedUp,
+    /// No event was kept.
+    #[error(
+        "run {0} kept no window of events, so there is no timeline; its ranks left too few collectives together. Give a profile, as speedscope or firefox"
+    )]
+    NoWindows(String),
+    /// Nothing to fit over.
+    #[error(
+        "all runs have {0} ranks, and a model over the number of ranks needs several; give runs of one program at different numbers of ranks"
+    )]
+    OneScale(u32),
+    /// Runs that do not belong together.
+    #[error("runs {0} and {1} are of different programs; give runs of one program")]
+    DifferentPrograms(String, String),
     /// A table that there is not.
     #[error("there is no table {0} here; give --table with one of {1}")]
     NoTable(String, String),

@@ -1,7 +1,7 @@
 //! The formats: one table of what each is called, holds, is opened with and takes.
 
 use crate::error::ExportError;
-use crate::{dot, folded, graphml, speedscope, tables};
+use crate::{dot, extrap, firefox, folded, graphml, hatchet, perfetto, pprof, speedscope, tables};
 use headwater_model::{Rank, RankSet};
 use headwater_passes::Recorded;
 use std::io::Write;
@@ -11,6 +11,8 @@ use std::io::Write;
 pub enum Takes {
     /// One.
     One,
+    /// Several, of different numbers of ranks.
+    Scales,
     /// One, or as many as the analysis takes that is asked for.
     Analysis,
 }
@@ -111,7 +113,7 @@ pub struct Format {
 }
 
 /// All formats.
-pub const ALL: [Format; 6] = [
+pub const ALL: [Format; 11] = [
     Format {
         name: "speedscope",
         about: "flame graphs, one for each rank and thread",
@@ -123,6 +125,16 @@ pub const ALL: [Format; 6] = [
         make: speedscope::write,
     },
     Format {
+        name: "firefox",
+        about: "flame graphs with categories, one for each rank and thread",
+        opens: "profiler.firefox.com",
+        extension: "firefox.json",
+        text: true,
+        takes: Takes::One,
+        settings: &[Setting::Ranks],
+        make: firefox::write,
+    },
+    Format {
         name: "folded",
         about: "folded stacks, all ranks in one, microseconds",
         opens: "flamegraph.pl, inferno-flamegraph, speedscope.app",
@@ -131,6 +143,46 @@ pub const ALL: [Format; 6] = [
         takes: Takes::One,
         settings: &[Setting::Ranks],
         make: folded::write,
+    },
+    Format {
+        name: "pprof",
+        about: "a profile with functions and lines; time, waiting, calls, bytes; ranks as labels",
+        opens: "go tool pprof FILE, or pprof -http=: FILE",
+        extension: "pb.gz",
+        text: false,
+        takes: Takes::One,
+        settings: &[Setting::Ranks],
+        make: pprof::write,
+    },
+    Format {
+        name: "hatchet",
+        about: "call paths with figures of each rank, as Caliper's split JSON",
+        opens: "hatchet.GraphFrame.from_caliper(FILE)",
+        extension: "json",
+        text: true,
+        takes: Takes::One,
+        settings: &[Setting::Ranks],
+        make: hatchet::write,
+    },
+    Format {
+        name: "extra-p",
+        about: "call paths over the number of ranks p, with ranks as repetitions",
+        opens: "Extra-P: extrap --json FILE",
+        extension: "jsonl",
+        text: true,
+        takes: Takes::Scales,
+        settings: &[Setting::Ranks],
+        make: extrap::write,
+    },
+    Format {
+        name: "perfetto",
+        about: "a timeline of the windows in which all events were kept",
+        opens: "ui.perfetto.dev, chrome://tracing",
+        extension: "trace.json",
+        text: true,
+        takes: Takes::One,
+        settings: &[Setting::Ranks],
+        make: perfetto::write,
     },
     Format {
         name: "graphml",
@@ -208,11 +260,16 @@ impl Format {
             Takes::One | Takes::Analysis if runs != 1 => {
                 Err(ExportError::Runs(self.name, "one run", runs))
             }
+            Takes::Scales if runs < 2 => Err(ExportError::Runs(
+                self.name,
+                "two runs or more, at different numbers of ranks",
+                runs,
+            )),
             _ => Ok(()),
         }
     }
 
-    /// Writes `runs` in this format, those with fewer ranks first where there are several.
+    /// Writes `runs` in this format.
     ///
     /// # Errors
     /// Runs or wishes that do not fit, or a writer that fails; see [`ExportError`].

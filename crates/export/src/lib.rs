@@ -12,14 +12,20 @@
 
 mod dot;
 mod error;
+mod extrap;
+mod firefox;
 mod folded;
 mod formats;
 mod graphml;
+mod hatchet;
+mod perfetto;
+mod pprof;
 mod selection;
 mod sheet;
 mod speedscope;
 mod stacks;
 mod tables;
+mod timeline;
 
 pub use error::ExportError;
 pub use formats::{ALL, Format, Setting, Takes, Wanted, Which, by_name};

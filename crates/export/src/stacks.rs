@@ -5,6 +5,7 @@
 //! spent in the frame around them. Figures come from the parallel view.
 
 use crate::formats::Wanted;
+use headwater_graph::VertexIx;
 use headwater_graph::view::Table;
 use headwater_model::diagnosis::Place;
 use headwater_model::psg::VertexKind;
@@ -24,6 +25,8 @@ pub(crate) struct Frame {
     pub(crate) place: Place,
     /// The frame around it; stands before it.
     pub(crate) parent: Option<FrameIx>,
+    /// Address and line of the call that leads here, where there is one.
+    pub(crate) called_at: Option<(u64, u32)>,
 }
 
 /// What was spent in a frame, without the frames inside it.
@@ -37,6 +40,16 @@ pub(crate) struct Spent {
     pub(crate) calls: f64,
     /// Their bytes.
     pub(crate) bytes: f64,
+}
+
+impl Spent {
+    /// Adds what was spent elsewhere.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.time += other.time;
+        self.wait += other.wait;
+        self.calls += other.calls;
+        self.bytes += other.bytes;
+    }
 }
 
 /// What a rank, or a thread that calls no MPI, spent.
@@ -67,6 +80,8 @@ pub(crate) struct Stacks {
     pub(crate) frames: Vec<Frame>,
     /// By rank and thread.
     pub(crate) tracks: Vec<Track>,
+    /// The frame of each vertex.
+    shown: Vec<FrameIx>,
 }
 
 /// Whether a vertex is a frame; `enters`, a function is entered from it.
@@ -82,7 +97,8 @@ fn is_frame(place: &Place, enters: bool) -> bool {
     }
 }
 
-fn name(place: &Place) -> String {
+/// What people call a place.
+pub(crate) fn name(place: &Place) -> String {
     match place.kind {
         kind if kind.is_loop() => format!("loop {}", words::location(place)),
         _ => place.name.clone(),
@@ -116,11 +132,12 @@ impl Stacks {
                 continue;
             }
             let of_track = tracks.entry((rank, thread)).or_default();
-            let sum = of_track.entry(frame).or_default();
-            sum.time += time;
-            sum.wait += wait;
-            sum.calls += at("count");
-            sum.bytes += at("bytes");
+            of_track.entry(frame).or_default().add(&Spent {
+                time,
+                wait,
+                calls: at("count"),
+                bytes: at("bytes"),
+            });
         }
         let track = |((rank, thread), spent): (_, BTreeMap<FrameIx, Spent>)| Track {
             rank,
@@ -130,7 +147,28 @@ impl Stacks {
         Self {
             frames,
             tracks: tracks.into_iter().map(track).collect(),
+            shown,
         }
+    }
+
+    /// The frames alone.
+    pub(crate) fn frames_of(run: &Recorded) -> Self {
+        let (frames, shown) = frames(run);
+        Self {
+            frames,
+            tracks: Vec::new(),
+            shown,
+        }
+    }
+
+    /// The call path to a vertex, in words.
+    pub(crate) fn path_of(&self, vertex: VertexIx) -> String {
+        let frame = self.shown.get(vertex as usize).copied().unwrap_or(0);
+        let names: Vec<&str> = (self.path(frame).into_iter())
+            .filter_map(|f| self.frames.get(f as usize))
+            .map(|f| f.name.as_str())
+            .collect();
+        names.join(" > ")
     }
 
     /// The frames around `frame` and itself, outermost first.
@@ -167,10 +205,12 @@ fn frames(run: &Recorded) -> (Vec<Frame>, Vec<FrameIx>) {
                     None => program(run),
                     Some(_) => name(&place),
                 };
+                let called_at = called_at(run, v, &place);
                 frames.push(Frame {
                     name,
                     place,
                     parent,
+                    called_at,
                 });
                 frames.len() as FrameIx - 1
             }
@@ -180,6 +220,20 @@ fn frames(run: &Recorded) -> (Vec<Frame>, Vec<FrameIx>) {
         }
     }
     (frames, shown)
+}
+
+/// Where a vertex is called: a function's call is the vertex around it, any other call it is itself.
+fn called_at(run: &Recorded, v: VertexIx, place: &Place) -> Option<(u64, u32)> {
+    let call = match place.kind {
+        VertexKind::Function => {
+            let around = run.pag().top.get(v).parent?;
+            run.pag().place(around)
+        }
+        _ => place.clone(),
+    };
+    call.kind
+        .is_call()
+        .then_some((call.address, call.first_line))
 }
 
 /// The program's file name.

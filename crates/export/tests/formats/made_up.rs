@@ -121,12 +121,15 @@ fn window(number: u32, run: &mut Run) {
         ..event(number, 1, 4, EventKind::Recv, 1)
     };
     let reduce = |rank| event(number, rank, 5, EventKind::Collective, 2);
-    run.events.extend([
-        at(send, 100, 5, 95),
-        at(reduce(0), 110, 53, 4),
-        at(receive, 40, 70, 40),
-        at(reduce(1), 160, 4, 48),
-    ]);
+    // In the first window there is one message more, behind the reduction; its sender waits for nobody.
+    let again = |e: Event| Event { link: 3, ..e };
+    let more = |e: Event| (number == 0).then_some(e);
+    run.events
+        .extend([at(send, 100, 5, 95), at(reduce(0), 110, 53, 4)]);
+    run.events.extend(more(at(again(send), 263, 5, 100)));
+    run.events
+        .extend([at(receive, 40, 70, 40), at(reduce(1), 160, 4, 48)]);
+    run.events.extend(more(at(again(receive), 270, 2, 100)));
 }
 
 /// The run on `ranks` ranks: even ranks send to the next one, which waits for them.

@@ -2,7 +2,7 @@
 
 mod made_up;
 
-use headwater_export::{ALL, ExportError, Recorded, Wanted, Which, by_name};
+use headwater_export::{ALL, ExportError, Recorded, Takes, Wanted, Which, by_name};
 use made_up::{recorded, run};
 
 fn bytes(format: &str, runs: &[Recorded], wanted: &Wanted) -> Result<Vec<u8>, ExportError> {
@@ -35,6 +35,20 @@ fn profiles_show_who_spent_how_long_where() {
     let all = Wanted::default();
     insta::assert_snapshot!("folded", text("folded", &all));
     insta::assert_snapshot!("speedscope", text("speedscope", &all));
+    insta::assert_snapshot!("firefox", text("firefox", &all));
+    insta::assert_snapshot!("hatchet", text("hatchet", &all));
+}
+
+#[test]
+fn a_timeline_shows_waits_and_messages() {
+    insta::assert_snapshot!("perfetto", text("perfetto", &Wanted::default()));
+}
+
+#[test]
+fn scales_are_measurements() {
+    let runs = recorded(vec![run(4), run(2)]);
+    let out = bytes("extra-p", &runs, &Wanted::default()).expect("two scales");
+    insta::assert_snapshot!("extrap", String::from_utf8(out).expect("text"));
 }
 
 #[test]
@@ -106,7 +120,10 @@ fn ranks_can_be_chosen() {
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     for format in ALL {
-        let runs = || recorded(vec![run(2)]);
+        let runs = || match format.takes {
+            Takes::Scales => recorded(vec![run(2), run(4)]),
+            _ => recorded(vec![run(2)]),
+        };
         let make = || bytes(format.name, &runs(), &Wanted::default()).expect(format.name);
         assert!(make() == make(), "{}", format.name);
     }
@@ -124,6 +141,14 @@ fn what_cannot_be_given_is_said() {
     let all = Wanted::default();
     refused("xml", &[2], &all, &["there is no format xml", "graphml"]);
     refused("folded", &[2, 4], &all, &["one run", "2 were given"]);
+    refused("extra-p", &[2], &all, &["two runs or more", "1 were given"]);
+    refused("extra-p", &[2, 2], &all, &["all runs have 2 ranks"]);
+    refused(
+        "perfetto",
+        &[4],
+        &all,
+        &["app.4 kept no window", "speedscope"],
+    );
     refused("folded", &[2], &parallel(), &["no --view"]);
     refused(
         "csv",

@@ -1,0 +1,217 @@
+//! The events of the windows that a run kept, as calls on tracks: when, how long, waiting for whom.
+//!
+//! Times within a window are those of the run's common clock. When a window began is not recorded: windows stand one
+//! behind the other with a tenth of a window between them. Waits are those of Scalasca's definitions that a window
+//! can tell: a receiver until its message is sent, members of a collective until the last of those whom they need has
+//! come (its root, where data come from there).
+
+use crate::error::ExportError;
+use crate::formats::Wanted;
+use headwater_model::Rank;
+use headwater_model::run::{CtxId, Event, EventKind, Run};
+use headwater_mpi_abi as abi;
+use headwater_passes::Recorded;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// An MPI call of a window; times in nanoseconds from the first window's beginning.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) rank: Rank,
+    pub(crate) thread: u16,
+    /// Call site.
+    pub(crate) ctx: CtxId,
+    /// The call that this thread left before, in the same window.
+    pub(crate) after: Option<CtxId>,
+    /// Index into the run's functions.
+    pub(crate) func: u16,
+    /// Enter and leave.
+    pub(crate) time: Range<u64>,
+    /// Computing since the call before, or the beginning of the window; nothing where the call follows at once.
+    pub(crate) computing: Range<u64>,
+    /// CPU time and time asleep of that.
+    pub(crate) busy: u64,
+    /// End of waiting, which begins with the call, and who was waited for.
+    pub(crate) wait: Option<(u64, Rank)>,
+    /// The other rank, or the root.
+    pub(crate) peer: Option<Rank>,
+    /// Bytes of all messages.
+    pub(crate) bytes: u64,
+}
+
+/// A message: indices of the sending call, and of the one that completed the receive.
+pub(crate) type Message = (usize, usize);
+
+/// All windows.
+#[derive(Debug, Default)]
+pub(crate) struct Timeline {
+    /// By window, rank and time.
+    pub(crate) calls: Vec<Call>,
+    /// Both ends are in the window.
+    pub(crate) messages: Vec<Message>,
+    /// Each window's number and time.
+    pub(crate) windows: Vec<(u32, Range<u64>)>,
+}
+
+/// Calls of a window while it is put together.
+struct Window<'a> {
+    run: &'a Run,
+    calls: Vec<(Call, &'a [Event])>,
+    /// By message: the call that sends it.
+    sends: FxHashMap<u32, usize>,
+    /// By instance of a collective: rank and enter of all members.
+    members: FxHashMap<u32, Vec<(u64, Rank)>>,
+}
+
+impl Timeline {
+    /// The windows of a run.
+    ///
+    /// # Errors
+    /// If it kept none.
+    pub(crate) fn new(run: &Recorded, wanted: &Wanted) -> Result<Self, ExportError> {
+        let run = run.run();
+        let mut this = Self::default();
+        let mut begin = 0;
+        for events in run.events.chunk_by(|a, b| a.window == b.window) {
+            let window = Window::new(run, events);
+            let length = window.length();
+            this.add(window, begin, wanted);
+            let number = events.first().map_or(0, |e| e.window);
+            this.windows.push((number, begin..begin + length));
+            begin += length + length / 10 + 1;
+        }
+        if this.calls.is_empty() {
+            return Err(ExportError::NoWindows(run.header.name.clone()));
+        }
+        Ok(this)
+    }
+
+    fn add(&mut self, window: Window<'_>, begin: u64, wanted: &Wanted) {
+        // By index in the window: index here, where the rank is wanted.
+        let mut index: Vec<Option<usize>> = Vec::with_capacity(window.calls.len());
+        for at in 0..window.calls.len() {
+            let Some(mut call) = window.call(at) else {
+                continue;
+            };
+            if !wanted.has_rank(call.rank) {
+                index.push(None);
+                continue;
+            }
+            let shift = |t: Range<u64>| t.start + begin..t.end + begin;
+            (call.time, call.computing) = (shift(call.time), shift(call.computing));
+            call.wait = call.wait.map(|(end, rank)| (end + begin, rank));
+            index.push(Some(self.calls.len()));
+            self.calls.push(call);
+        }
+        let here = |at: usize| index.get(at).copied().flatten();
+        for (at, (_, rows)) in window.calls.iter().enumerate() {
+            let received = rows.iter().filter(|e| e.kind == EventKind::Recv);
+            let sends = received.filter_map(|e| window.sends.get(&e.link));
+            let both = sends.filter_map(|send| Some((here(*send)?, here(at)?)));
+            self.messages.extend(both);
+        }
+    }
+}
+
+impl<'a> Window<'a> {
+    fn new(run: &'a Run, events: &'a [Event]) -> Self {
+        let mut this = Self {
+            run,
+            calls: Vec::new(),
+            sends: FxHashMap::default(),
+            members: FxHashMap::default(),
+        };
+        // By rank and thread: the end of the call before, and its context.
+        let mut last: BTreeMap<(Rank, u16), (u64, CtxId)> = BTreeMap::new();
+        let mut rest = events;
+        while let Some(first) = rest.first() {
+            let same = |e: &&Event| !e.first_of_call && e.rank == first.rank;
+            let len = 1 + rest.iter().skip(1).take_while(same).count();
+            let (rows, behind) = rest.split_at(len.min(rest.len()));
+            rest = behind;
+            if first.rank >= run.header.ranks {
+                continue;
+            }
+            let enter = first.enter_ns;
+            let time = enter..enter.saturating_add(first.mpi_ns);
+            let before = last.get(&(first.rank, first.thread)).copied();
+            // What the first call of a window follows is not in it: there is what it computed, as far as it goes back.
+            let from = before.map_or(enter.saturating_sub(first.busy_ns), |b| b.0);
+            last.insert((first.rank, first.thread), (time.end, first.ctx));
+            let at = this.calls.len();
+            for e in rows.iter().filter(|e| e.link != 0) {
+                match e.kind {
+                    EventKind::Send => {
+                        this.sends.insert(e.link, at);
+                    }
+                    EventKind::Collective => {
+                        let members = this.members.entry(e.link).or_default();
+                        members.push((enter, e.rank));
+                    }
+                    _ => {}
+                }
+            }
+            let call = Call {
+                rank: first.rank,
+                thread: first.thread,
+                ctx: first.ctx,
+                after: before.map(|b| b.1),
+                func: first.func,
+                computing: from.min(enter)..enter,
+                busy: first.busy_ns,
+                time,
+                wait: None,
+                peer: (first.peer < run.header.ranks).then_some(first.peer),
+                bytes: rows.iter().map(|e| e.bytes).sum(),
+            };
+            this.calls.push((call, rows));
+        }
+        this
+    }
+
+    fn length(&self) -> u64 {
+        let ends = self.calls.iter().map(|(call, _)| call.time.end);
+        ends.max().unwrap_or(0)
+    }
+
+    /// A call with its waiting: for what came last of all that it needs. Of two that came at once it is the larger rank.
+    fn call(&self, at: usize) -> Option<Call> {
+        let (call, rows) = self.calls.get(at)?;
+        let needed = rows
+            .iter()
+            .filter(|e| e.link != 0)
+            .filter_map(|e| match e.kind {
+                EventKind::Recv => {
+                    let send = &self.calls.get(*self.sends.get(&e.link)?)?.0;
+                    Some((send.time.start, send.rank))
+                }
+                EventKind::Collective => self.last_needed(e),
+                _ => None,
+            });
+        let last = needed.filter(|n| n.1 != call.rank).max();
+        let wait = last
+            .map(|(when, rank)| (when.min(call.time.end), rank))
+            .filter(|(end, _)| *end > call.time.start);
+        Some(Call {
+            wait,
+            ..call.clone()
+        })
+    }
+
+    /// When the last came of those whom a member of a collective needs.
+    fn last_needed(&self, e: &Event) -> Option<(u64, Rank)> {
+        let members = self.members.get(&e.link)?;
+        let function = abi::by_name(self.run.function(e.func));
+        let class = function.map(|f| f.class);
+        let is_root = e.rank == e.peer;
+        let mut needed = members.iter().copied().filter(|(_, rank)| match class {
+            Some(abi::Class::OneToAll) => !is_root && *rank == e.peer,
+            Some(abi::Class::AllToOne) => is_root,
+            Some(abi::Class::Scan) => *rank < e.rank,
+            _ => true,
+        });
+        let first = needed.next()?;
+        Some(needed.fold(first, std::cmp::Ord::max))
+    }
+}
