@@ -7,17 +7,21 @@
 
 use crate::comms;
 use crate::links::{channel_id, link};
+use crate::process;
 use crate::requests::{Request, Work};
 use crate::roles::{Decoder, Messages, NO_PARAMS};
 use crate::table::mix2;
 use crate::thread::{Call, Params, Thread};
 use headwater_model::run::EventKind;
 use headwater_mpi_abi::Role;
+use rustc_hash::FxHashMap;
+
+/// Channels by the handles of their requests: parts may be told ready as often as there are any, so who looks for one
+/// of thousands must find it at once.
+pub type Channels = FxHashMap<u64, Channel>;
 
 /// A channel, of its one or its other end.
 pub struct Channel {
-    /// Its request.
-    handle: u64,
     /// Alike at both ends; 0 where that is not known.
     id: u64,
     /// How often it was started.
@@ -26,13 +30,6 @@ pub struct Channel {
     parts: u64,
     /// How many of them are ready.
     ready: u64,
-}
-
-impl Channel {
-    /// Whether it is another request's.
-    pub fn is_not(&self, handle: u64) -> bool {
-        self.handle != handle
-    }
 }
 
 impl Decoder<'_> {
@@ -66,14 +63,17 @@ impl Decoder<'_> {
         let (comm_handle, comm) = self.comm();
         let (peer, sends) = self.ends();
         let id = channel_id(m, comm, peer, params.tag, sends);
-        m.channels.retain(|c| c.handle != handle);
-        m.channels.push(Channel {
-            handle,
+        if m.channels.try_reserve(1).is_err() {
+            process::stop();
+            return;
+        }
+        let channel = Channel {
             id,
             started: 0,
             parts: self.parts(),
             ready: 0,
-        });
+        };
+        m.channels.insert(handle, channel);
         m.requests.insert(Request {
             made: 0,
             thread: t.number,
@@ -113,8 +113,7 @@ impl Decoder<'_> {
             (None, Some((low, high))) => high - low + 1,
             _ => 1,
         };
-        let mut channels = m.channels.iter_mut();
-        if let Some(channel) = channels.find(|c| c.handle == request.handle) {
+        if let Some(channel) = m.channels.get_mut(&request.handle) {
             let before = channel.ready;
             channel.ready += parts.max(0) as u64;
             let is_whole = before < channel.parts && channel.ready >= channel.parts;
@@ -136,7 +135,7 @@ impl Decoder<'_> {
 /// The channel of a request, if it is that of one, is started; gives the number of its message, 0 where that is not
 /// known.
 pub fn start(m: &mut Messages, handle: u64) -> Option<u64> {
-    let channel = m.channels.iter_mut().find(|c| c.handle == handle)?;
+    let channel = m.channels.get_mut(&handle)?;
     (channel.started, channel.ready) = (channel.started + 1, 0);
     Some(match channel.id {
         0 => 0,

@@ -1,19 +1,23 @@
 //! Communicators: from a handle to what both ends of a message agree on.
 //!
-//! Two members know a communicator by the same hash: that of its list of world ranks and of how many
-//! communicators with just this list were made before, which creation, being collective over its
-//! members, makes equal on all of them.
+//! Two members know a communicator by the same hash: that of its list of world ranks and of where it comes from. That
+//! is the one that it was made of, and how much was made of that before, which creation, being collective, makes
+//! equal on all of them, whatever other threads make of others meanwhile. Those that are made of a group have a tag,
+//! by which the program tells them apart. Of what comes from elsewhere, as by a port, those with just this list
+//! are counted.
+//!
+//! Windows and files are known as communicators, too. Each has a hash of its own, so that its collectives are told from
+//! others', but no row in the spool: of those with the same members all share one.
 
+use crate::places::Taken;
+pub use crate::places::find;
 use crate::process;
 use crate::spool::MOST_COMMS;
 use crate::table::mix2;
 use crate::{abi, args::Args, sessions};
 use headwater_format::spool::layout::CommRow;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once};
-
-/// Communicators alive at a time, at the most; a power of two.
-const PLACES: usize = 1024;
 
 /// A communicator.
 pub struct Comm {
@@ -31,45 +35,71 @@ pub struct Comm {
     ranks: Option<&'static [u32]>,
     /// Collectives called so far.
     collectives: AtomicU64,
+    /// How much was made of it.
+    made: AtomicU64,
+}
+
+/// Where a communicator comes from, alike on all its members.
+#[derive(Clone, Copy, Default)]
+pub enum Origin {
+    /// From nothing that is known: its number among those with the same members tells it.
+    #[default]
+    Unknown,
+    /// From another one: that one's hash and the number of what is made of it.
+    Made(u64),
+    /// From a group: a tag. What has the same comes one after the other.
+    Tagged(u64),
 }
 
 /// In place of the world rank of a process of another job.
 const OUTSIDE: u32 = u32::MAX;
 
-/// A communicator's place.
-struct Place {
-    /// Its handle, [`EMPTY`] or [`GONE`].
-    handle: AtomicU64,
-    comm: AtomicPtr<Comm>,
-}
-
-/// The handle of a place that was never taken.
-const EMPTY: u64 = 0;
-/// The handle of a place that was given up.
-const GONE: u64 = u64::MAX;
-
-static PLACE: [Place; PLACES] = [const {
-    Place {
-        handle: AtomicU64::new(EMPTY),
-        comm: AtomicPtr::new(std::ptr::null_mut()),
-    }
-}; PLACES];
-
 /// What communicators with the same members share.
 struct List {
     /// Hash of the list of members.
     hash: u64,
-    /// How many were made.
+    /// How many were made that come from nothing known.
     made: u64,
+    /// How many were made with a tag, by its last digits; empty before the first one.
+    tagged: Vec<u64>,
     /// World ranks, as in [`Comm`].
     ranks: Option<&'static [u32]>,
     /// Index of the last one that had a row of its own.
     row: Option<u16>,
 }
 
+/// Numbers of those with a tag that are kept of a list: of tags that share one, what threads make of two at the same time
+/// may not be told apart.
+const TAGS: u64 = 256;
+
+impl List {
+    /// The number of the next communicator with a tag.
+    fn next_tagged(&mut self, tag: u64) -> u64 {
+        self.tagged.resize(TAGS as usize, 0);
+        let at = usize::try_from(mix2(tag, 0) % TAGS).unwrap_or(0);
+        self.tagged.get_mut(at).map_or(0, |n| {
+            *n += 1;
+            *n
+        })
+    }
+
+    /// What tells a communicator from the others, alike on all its members.
+    fn hash_of(&mut self, origin: Origin) -> u64 {
+        match origin {
+            Origin::Unknown => {
+                self.made += 1;
+                mix2(self.hash, self.made - 1)
+            }
+            Origin::Made(number) => mix2(self.hash, number),
+            Origin::Tagged(tag) => mix2(mix2(self.hash, tag), self.next_tagged(tag)),
+        }
+    }
+}
+
 /// Programs make communicators in loops: what is kept of each is used again, not kept for ever.
 struct Kept {
     lists: Vec<List>,
+    taken: Taken,
     /// Communicators that were given up.
     free: Vec<Room>,
 }
@@ -87,6 +117,7 @@ impl Kept {
             self.lists.push(List {
                 hash,
                 made: 0,
+                tagged: Vec::new(),
                 ranks: None,
                 row: None,
             });
@@ -98,6 +129,7 @@ impl Kept {
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept {
     lists: Vec::new(),
+    taken: Taken::none(),
     free: Vec::new(),
 });
 
@@ -116,46 +148,15 @@ impl Comm {
     pub fn next_collective(&self) -> u64 {
         self.collectives.fetch_add(1, Ordering::Relaxed)
     }
-}
 
-/// The communicator behind a handle.
-#[inline]
-pub fn find(handle: u64) -> Option<&'static Comm> {
-    // SAFETY: leaked memory, which is used again only once the communicator was given up: the program
-    // must not do that while it uses the handle.
-    unsafe { place(handle)?.comm.load(Ordering::Relaxed).as_ref() }
-}
-
-/// The place of a handle.
-#[inline]
-fn place(handle: u64) -> Option<&'static Place> {
-    let first = start(handle);
-    for i in 0..PLACES {
-        let at = PLACE.get((first + i) % PLACES)?;
-        match at.handle.load(Ordering::Acquire) {
-            EMPTY => return None,
-            found if found == handle => return Some(at),
-            _ => {}
-        }
+    /// Something is about to be made of it by all its members, also where that fails.
+    pub fn next_made(&self) -> Origin {
+        Origin::Made(mix2(self.hash, self.made.fetch_add(1, Ordering::Relaxed)))
     }
-    None
-}
-
-fn start(handle: u64) -> usize {
-    crate::table::mix(handle) as usize % PLACES
 }
 
 /// Takes a communicator up; a handle that comes again stands for the newer one.
 fn insert(handle: u64, comm: Comm, kept: &mut Kept) {
-    let first = start(handle);
-    let free = || {
-        (0..PLACES)
-            .filter_map(|i| PLACE.get((first + i) % PLACES))
-            .find(|p| [EMPTY, GONE].contains(&p.handle.load(Ordering::Acquire)))
-    };
-    let Some(place) = place(handle).or_else(free) else {
-        return;
-    };
     let new = match kept.free.pop() {
         Some(Room(room)) => {
             // SAFETY: memory of a communicator that was given up (see `find`).
@@ -164,16 +165,15 @@ fn insert(handle: u64, comm: Comm, kept: &mut Kept) {
         }
         None => Box::into_raw(Box::new(comm)),
     };
-    place.comm.store(new, Ordering::Relaxed);
-    place.handle.store(handle, Ordering::Release);
+    kept.taken.insert(handle, new);
 }
 
 /// Gives a communicator up.
 pub fn forget(handle: u64) {
-    let Some(place) = place(handle) else { return };
-    let Ok(mut kept) = KEPT.lock() else { return };
-    place.handle.store(GONE, Ordering::Release);
-    kept.free.push(Room(place.comm.load(Ordering::Relaxed)));
+    if let Ok(mut kept) = KEPT.lock() {
+        let room = kept.taken.remove(handle).map(Room);
+        kept.free.extend(room);
+    }
 }
 
 /// Takes the world up.
@@ -183,7 +183,16 @@ pub fn world(handle: u64, size: u32) {
         size,
         ranks: None,
     };
-    add(members, handle, Some(1), None);
+    add(members, handle, As::World, None);
+}
+
+/// What is taken up.
+#[derive(Clone, Copy)]
+enum As {
+    World,
+    Communicator(Origin),
+    /// One of those that share a row, by its kind.
+    Sharing(u64, Origin),
 }
 
 /// Members of a communicator.
@@ -200,22 +209,24 @@ fn hash_of(ranks: impl ExactSizeIterator<Item = u32>) -> u64 {
     ranks.fold(size, |h, r| mix2(h, u64::from(r)))
 }
 
-/// Adds a communicator, whose hash comes from its members and how many with these were made before
-/// where it has no `hash` of its own.
-fn add(members: Members, handle: u64, hash: Option<u64>, neighbours: Option<u32>) {
+/// Adds a communicator, or what is known as one.
+fn add(members: Members, handle: u64, what: As, neighbours: Option<u32>) {
     static SAID: Once = Once::new();
     let Members { list, size, ranks } = members;
     let Ok(mut kept) = KEPT.lock() else { return };
     let Some(known) = kept.list(list) else { return };
-    let hash = hash.unwrap_or_else(|| {
-        known.made += 1;
-        mix2(list, known.made - 1)
-    });
+    let hash = match what {
+        As::World => 1,
+        As::Communicator(origin) | As::Sharing(_, origin) => known.hash_of(origin),
+    };
     if known.ranks.is_none() {
         known.ranks = ranks.map(|r| &*r.leak());
     }
     let row = CommRow {
-        hash,
+        hash: match what {
+            As::Sharing(kind, _) => mix2(list, kind),
+            _ => hash,
+        },
         size: u64::from(size),
     };
     let index = process::with_spool(|spool| spool.add_comm(row, known.row));
@@ -226,7 +237,9 @@ fn add(members: Members, handle: u64, hash: Option<u64>, neighbours: Option<u32>
             ));
         });
     }
-    known.row = index.or(known.row);
+    if !matches!(what, As::Sharing(..)) {
+        known.row = index.or(known.row);
+    }
     let comm = Comm {
         index: index.unwrap_or(u16::MAX),
         hash,
@@ -235,12 +248,13 @@ fn add(members: Members, handle: u64, hash: Option<u64>, neighbours: Option<u32>
         neighbours,
         ranks: known.ranks,
         collectives: AtomicU64::new(0),
+        made: AtomicU64::new(0),
     };
     insert(handle, comm, &mut kept);
 }
 
-/// Takes up the communicator that a call has just made.
-pub fn created(function: &str, args: &Args, at: u8) {
+/// Takes up the communicator that a call has just made, which comes from `origin`.
+pub fn created(function: &str, args: &Args, at: u8, origin: Origin) {
     let Some(library) = abi::library() else {
         return;
     };
@@ -250,31 +264,35 @@ pub fn created(function: &str, args: &Args, at: u8) {
     }
     let take_up = || {
         if ["_dup", "_idup"].iter().any(|n| function.contains(n)) {
-            copied(handle, find(args.handle(0, &library.comm))?);
+            let what = As::Communicator(origin);
+            copied(handle, find(args.handle(0, &library.comm))?, what);
             return Some(());
         }
         let members = describe(handle, library)?;
-        add(members, handle, None, topology(function, handle));
+        let what = As::Communicator(origin);
+        add(members, handle, what, topology(function, handle));
         Some(())
     };
     let _ = std::panic::catch_unwind(take_up);
 }
 
-/// Takes up what a collective call on `original` has made, which has the same members.
-pub fn made_of(handle: u64, original: &Comm) {
-    let _ = std::panic::catch_unwind(|| copied(handle, original));
+/// Takes up what a collective call on `original` has made, which has the same members, and shares a row with others of
+/// its kind.
+pub fn made_of(handle: u64, original: &Comm, kind: u64, origin: Origin) {
+    let what = As::Sharing(kind, origin);
+    let _ = std::panic::catch_unwind(|| copied(handle, original, what));
 }
 
 /// A copy has its original's members and topology. MPI is not asked: one that is made without blocking
 /// may not be used yet.
-fn copied(handle: u64, original: &Comm) {
+fn copied(handle: u64, original: &Comm, what: As) {
     let members = Members {
         list: original.list,
         size: original.size,
         // Known by the list.
         ranks: None,
     };
-    add(members, handle, None, original.neighbours);
+    add(members, handle, what, original.neighbours);
 }
 
 /// Neighbours that this rank sends to, by the function that made the communicator.

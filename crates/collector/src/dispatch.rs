@@ -270,10 +270,16 @@ fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
         sessions::wake();
         // There are other ranks to merge with now.
         begin_or_not(|| {
-            if let Some(library) = abi::library() {
-                tree::grow(library);
-                finalize::agree_to_merge(process::RECORDING.load(Ordering::Acquire));
+            let Some(library) = abi::library() else {
+                return;
+            };
+            // Its first session could not tell that others have started it.
+            if was_spawned(library) {
+                process::give_up();
+                return;
             }
+            tree::grow(library);
+            finalize::agree_to_merge(process::RECORDING.load(Ordering::Acquire));
         });
     } else if !BEGUN.swap(true, Ordering::AcqRel) {
         begin_or_not(|| begin(&threads));

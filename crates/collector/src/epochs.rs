@@ -10,7 +10,7 @@
 //! windows of events, from which the reader tells who waited for whom, as it knows all ranks' calls.
 
 use crate::abi;
-use crate::comms::{self, Comm};
+use crate::comms::{self, Comm, Origin};
 use crate::links::{link, recv_id, recv_link, send_link};
 use crate::roles::{Decoder, Messages, NO_PARAMS};
 use crate::thread::{Params, Thread};
@@ -20,6 +20,8 @@ use headwater_mpi_abi::{Class, Role};
 
 /// Set in the handle of a window, where [`comms`] keeps it.
 const WINDOW: u64 = 1 << 63;
+/// The kind of row that windows share.
+const WINDOWS: u64 = 0x7769_6e73;
 
 /// In place of tags: a window is open, as the call that starts access and the one that ends it see it, and
 /// access is over.
@@ -54,10 +56,10 @@ impl Decoder<'_> {
     }
 
     /// The call has made a window.
-    pub fn window_made(&self) {
+    pub fn window_made(&self, origin: Origin) {
         if let (Some(at), (_, Some(comm))) = (self.shape.at(Role::Newwin), self.comm()) {
             let handle = self.args.handle_at(at, 0, &self.library.win);
-            comms::made_of(handle | WINDOW, comm);
+            comms::made_of(handle | WINDOW, comm, WINDOWS, origin);
         }
     }
 

@@ -1,14 +1,17 @@
 //! Files: an open one is known as a communicator of its own, which its opening, being collective, makes alike on all
 //! ranks that have it. So its collectives are told apart from others, and wait as those do.
 
-use crate::comms::{self, Comm};
-use crate::roles::Decoder;
-use headwater_mpi_abi::Role;
+use crate::comms::{self, Comm, Origin};
+use crate::roles::{Before, Decoder, Messages, NO_PARAMS};
+use crate::thread::{Params, Thread};
+use headwater_mpi_abi::{Class, Role};
 
 /// Set in the handle of a file, where [`comms`] keeps it.
 const FILE: u64 = 1 << 62;
 /// The same, of the number that Fortran has for it.
 const FORTRANS: u64 = 1 << 61;
+/// The kind of row that files share.
+const FILES: u64 = 0x6669_6c65;
 
 impl Decoder<'_> {
     /// A file is an address in C under every library but those whose handles are all alike, and a number in Fortran.
@@ -28,15 +31,35 @@ impl Decoder<'_> {
     }
 
     /// The file of the call, as communicators are found.
-    pub fn file(&self) -> (u64, Option<&'static Comm>) {
+    fn file(&self) -> (u64, Option<&'static Comm>) {
         let handle = self.file_handle().unwrap_or(0);
         (handle, comms::find(handle))
     }
 
+    /// Before all that have a file call something for it together.
+    pub fn look_at_file(&self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
+        (out.comm_handle, out.comm) = self.file();
+        self.collective(t, m, out);
+        // Another thread's file may have the same handle as soon as this one is closed.
+        if self.function.class == Class::FileClose {
+            comms::forget(out.comm_handle);
+            out.comm = None;
+        }
+    }
+
+    /// What one rank's call on a file is counted by.
+    pub fn file_params(&self, m: &mut Messages) -> Params {
+        Params {
+            comm: self.file().1.map_or(u16::MAX, |c| c.index),
+            bytes: self.bytes(m, Role::Count, Role::Type),
+            ..NO_PARAMS
+        }
+    }
+
     /// The call has opened a file, for all of `comm`.
-    pub fn file_opened(&self, comm: Option<&Comm>) {
+    pub fn file_opened(&self, comm: Option<&Comm>, origin: Origin) {
         if let (Some(handle), Some(comm)) = (self.file_handle(), comm) {
-            comms::made_of(handle, comm);
+            comms::made_of(handle, comm, FILES, origin);
         }
     }
 }

@@ -1,12 +1,9 @@
 //! What the arguments of a call say: partner, tag, bytes, and which message or collective it is.
-//!
-//! A message that is matched by a probe is received there, as far as its order and waiting for its
-//! sender go; the receive that takes it up later only moves it.
 
 use crate::abi::{self, Library};
 use crate::args::Args;
-use crate::channels::{self, Channel};
-use crate::comms::{self, Comm};
+use crate::channels::{self, Channels};
+use crate::comms::{self, Comm, Origin};
 use crate::epochs::Epoch;
 use crate::links::{link, me, recv_id, recv_link, send_link, unknown_from_now_on};
 use crate::process;
@@ -34,7 +31,7 @@ pub struct Messages {
     /// Epochs of one-sided communication under way.
     pub epochs: Vec<Epoch>,
     /// Channels of partitioned messages.
-    pub channels: Vec<Channel>,
+    pub channels: Channels,
     /// Handles and sizes of datatypes; `u64::MAX` is no handle.
     pub types: [(u64, u64); 64],
 }
@@ -63,9 +60,6 @@ impl Scratch {
 /// That there are processes of a job started by this one is said once.
 static SPAWNED: Once = Once::new();
 
-/// Set in the handle of a matched message, where [`Messages`] keeps it as a request.
-const MATCHED: u64 = 1 << 63;
-
 impl Messages {
     /// Nothing sent or received.
     pub fn new() -> Self {
@@ -75,7 +69,7 @@ impl Messages {
             receives_lost: false,
             sends_lost: false,
             epochs: Vec::new(),
-            channels: Vec::new(),
+            channels: Channels::default(),
             types: [(u64::MAX, 0); 64],
         }
     }
@@ -99,10 +93,11 @@ pub struct Decoder<'a> {
 #[derive(Default)]
 pub struct Before {
     params: Option<Params>,
-    comm: Option<&'static Comm>,
-    comm_handle: u64,
-    source: i32,
-    recv_tag: i32,
+    pub(crate) comm: Option<&'static Comm>,
+    pub(crate) comm_handle: u64,
+    origin: Origin,
+    pub(crate) source: i32,
+    pub(crate) recv_tag: i32,
     send_id: u64,
     recv_id: u64,
     recv_bytes: u64,
@@ -207,7 +202,7 @@ impl<'a> Decoder<'a> {
                         self.call_off(m, &request, 0);
                     }
                     m.requests.remove(handle);
-                    m.channels.retain(|c| c.is_not(handle));
+                    m.channels.remove(&handle);
                 }
             }
             Class::Cancel => {
@@ -243,25 +238,15 @@ impl<'a> Decoder<'a> {
                     self.own_status(t);
                 }
             }
-            Class::FileAll | Class::FileClose => {
-                (out.comm_handle, out.comm) = self.file();
-                self.collective(t, m, &mut out);
-                // Another thread's file may have the same handle as soon as this one is closed.
-                if self.function.class == Class::FileClose {
-                    comms::forget(out.comm_handle);
-                    out.comm = None;
-                }
-            }
-            Class::File => {
-                out.params = Some(Params {
-                    comm: self.file().1.map_or(u16::MAX, |c| c.index),
-                    bytes: self.bytes(m, Role::Count, Role::Type),
-                    ..NO_PARAMS
-                });
-            }
+            Class::FileAll | Class::FileClose => self.look_at_file(t, m, &mut out),
+            Class::File => out.params = Some(self.file_params(m)),
+            Class::CommCreate | Class::WinCreate => out.origin = self.origin(),
             _ if self.function.is_collective() => {
                 (out.comm_handle, out.comm) = self.comm();
                 self.collective(t, m, &mut out);
+                if self.function.class == Class::FileOpen {
+                    out.origin = self.origin();
+                }
             }
             _ => {}
         }
@@ -270,7 +255,7 @@ impl<'a> Decoder<'a> {
 
     /// A collective on the communicator that was found.
     #[inline]
-    fn collective(&self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
+    pub(crate) fn collective(&self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
         let Some(comm) = out.comm else { return };
         let bytes = self.collective_bytes(m, comm);
         let root = self
@@ -298,17 +283,8 @@ impl<'a> Decoder<'a> {
     }
 
     /// Whether the call says which message it takes.
-    fn known(&self, before: &Before) -> bool {
+    pub(crate) fn known(&self, before: &Before) -> bool {
         before.source != self.abi.any_source && before.recv_tag != self.abi.any_tag
-    }
-
-    fn matched(&self, m: &mut Messages) -> Option<Request> {
-        let handle = self
-            .args
-            .handle_at(self.shape.at(Role::Message)?, 0, &self.library.message);
-        let matched = m.requests.get(handle | MATCHED).copied();
-        m.requests.remove(handle | MATCHED);
-        matched
     }
 
     fn look_at_message(&mut self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
@@ -460,10 +436,10 @@ impl<'a> Decoder<'a> {
         if self.function.class == Class::CommCreate
             && let Some(at) = self.shape.at(Role::Newcomm)
         {
-            comms::created(self.function.name, self.args, at);
+            comms::created(self.function.name, self.args, at, before.origin);
         }
         if self.function.class == Class::WinCreate {
-            self.window_made();
+            self.window_made(before.origin);
         }
         if let Some(mut m) = shared::messages() {
             self.conclude(t, call, &before, &params, &mut m);
@@ -517,7 +493,7 @@ impl<'a> Decoder<'a> {
             }
             (Class::Wait | Class::Test, _) => self.completed(t, m),
             (Class::WinStart | Class::WinComplete | Class::WinWait, _) => self.told(t, m),
-            (Class::FileOpen, _) => self.file_opened(before.comm),
+            (Class::FileOpen, _) => self.file_opened(before.comm, before.origin),
             (Class::Channel, _) => self.channel_made(t, call, params, m),
             (Class::SessionInit, _) => sessions::opened(self.args),
             (Class::Spawn, _) => SPAWNED.call_once(|| {
@@ -539,37 +515,6 @@ impl<'a> Decoder<'a> {
         if world && counts {
             crate::thread::world_collective(t);
         }
-    }
-
-    /// A probe has matched a message: it is this rank's from now on.
-    fn probed(&self, t: &mut Thread, before: &Before, params: &Params, m: &mut Messages) {
-        let (mut source, mut tag) = (before.source, before.recv_tag);
-        if !self.known(before) {
-            let status = self.shape.at(Role::Status);
-            (source, tag) = self.status(status.map_or(0, |at| self.args.raw(at)), 0);
-        }
-        let id = recv_id(m, before.comm, source, tag);
-        recv_link(t, before.comm, source, id, params.bytes, (u32::MAX, 0));
-        let Some(at) = self.shape.at(Role::Message) else {
-            return;
-        };
-        m.requests.insert(Request {
-            made: 0,
-            thread: t.number,
-            handle: self.args.handle_at(at, 0, &self.library.message) | MATCHED,
-            work: Work::Matched,
-            persistent: false,
-            active: true,
-            cancelled: false,
-            comm: before.comm_handle,
-            made_by: (u16::MAX, params.comm),
-            peer: source,
-            tag,
-            bytes: 0,
-            id,
-            root: u32::MAX,
-            post: (u32::MAX, 0),
-        });
     }
 
     /// Takes up the request that a call has made.

@@ -241,7 +241,8 @@ impl Spool {
         }
         let comms = self.comms.as_mut()?;
         let hash = comm.hash;
-        if comms.len() == MOST_COMMS && same_members.is_some() {
+        let is_new = !comms.has(hash, |c| c.hash == hash);
+        if is_new && comms.len() == MOST_COMMS && same_members.is_some() {
             return same_members;
         }
         comms

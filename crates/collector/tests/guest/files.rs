@@ -1,7 +1,7 @@
 //! MPI-IO: collectives on a file are collectives, and what one rank does there is nobody's message.
 
 use crate::LATE_NS;
-use crate::case::{alone, everywhere};
+use crate::case::{alone, cases, everywhere};
 use crate::counts::{calls, calls_of, joined};
 
 #[test]
@@ -49,6 +49,27 @@ fn ranks_wait_for_one_another_in_collectives_on_files() {
             assert_eq!(calls_of(&run, function), count, "{library}: {function}");
             let moved: u64 = calls(&run, function).map(|c| c.bytes).sum();
             assert_eq!(moved, bytes, "{library}: {function}");
+        }
+    }
+}
+
+/// However many there are, the room for communicators is the communicators'.
+#[test]
+fn files_and_windows_share_a_row() {
+    let _alone = alone();
+    for case in cases("many_files.c") {
+        let file = case.dir.path().join("file");
+        let out = case.unchanged("", &[&file.display().to_string()]);
+        assert!(out.status.success(), "{}", case.library);
+        let run = case.recorded();
+        assert_eq!(run.comms.len(), 3, "{}: {:?}", case.library, run.comms);
+        for (function, count) in [("MPI_File_write_at_all", 60), ("MPI_Win_fence", 120)] {
+            assert_eq!(calls_of(&run, function), count, "{}", case.library);
+            // Each is a collective of its own.
+            let all = run.collectives.iter();
+            let of = all.filter(|c| run.function(c.func) == function);
+            let known = of.map(|c| c.sampled).sum::<u64>();
+            assert_eq!(known, count, "{}: {function}", case.library);
         }
     }
 }

@@ -484,6 +484,18 @@ fn communicators_may_come_and_go() {
     }
 }
 
+/// Both ends agree on a communicator, in whatever order it is made among others with the same members.
+#[test]
+fn communicators_may_be_made_in_any_order() {
+    let _alone = alone();
+    for case in cases("comms_threads.c") {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let run = case.recorded();
+        assert_eq!(joined(&run), 2 + 60, "{}: {:?}", case.library, run.messages);
+    }
+}
+
 #[test]
 fn children_of_the_program_do_not_write_over_it() {
     let _alone = alone();

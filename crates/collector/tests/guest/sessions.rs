@@ -23,7 +23,12 @@ fn a_program_of_sessions_alone_is_recorded() {
             continue;
         }
         // The world by `MPI_Init` comes beside the session's communicator.
-        for (what, times, merged) in [("", 1, false), ("again", 2, false), ("world", 2, true)] {
+        for (what, times, merged) in [
+            ("", 1, false),
+            ("again", 2, false),
+            ("world", 2, true),
+            ("inside", 2, true),
+        ] {
             let name = format!("{} {what}", case.library);
             if !can(case.library, what) {
                 eprintln!("{name}: not tested");

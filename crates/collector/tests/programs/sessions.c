@@ -1,5 +1,5 @@
 /* Uses MPI by a session, with a communicator of all and one with the ranks the other way round. With "again"
-   another one follows, with "world" MPI_Init is called while it is open. */
+   another one follows, with "world" MPI_Init is called while it is open, and with "inside" before. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +47,9 @@ int main(int argc, char **argv) {
     const char *more = argc > 1 ? argv[1] : "";
     int sum = 0, size, began;
     char line[64];
+    int inside = !strcmp(more, "inside");
+    if (inside)
+        MPI_Init(&argc, &argv);
     for (int i = 0; i < 1 + !strcmp(more, "again"); i++) {
         MPI_Session session;
         MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
@@ -60,8 +63,12 @@ int main(int argc, char **argv) {
             sum += exchange(MPI_COMM_WORLD);
             MPI_Finalize();
         }
+        if (inside)
+            sum += exchange(MPI_COMM_WORLD);
         MPI_Session_finalize(&session);
     }
+    if (inside)
+        MPI_Finalize();
     snprintf(line, sizeof line, "%d ranks, sum %d, began %d\n", size, sum, began);
     fputs(line, stdout);
     fflush(stdout);

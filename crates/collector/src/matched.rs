@@ -1,0 +1,54 @@
+//! Messages that a probe has matched: received there, as far as their order and waiting for their sender go; the
+//! receive that takes one up later only moves it.
+
+use crate::links::{recv_id, recv_link};
+use crate::requests::{Request, Work};
+use crate::roles::{Before, Decoder, Messages};
+use crate::thread::{Params, Thread};
+use headwater_mpi_abi::Role;
+
+/// Set in the handle of a matched message, where [`Messages`] keeps it as a request.
+const MATCHED: u64 = 1 << 63;
+
+impl Decoder<'_> {
+    /// The message that the call takes up.
+    pub fn matched(&self, m: &mut Messages) -> Option<Request> {
+        let handle = self
+            .args
+            .handle_at(self.shape.at(Role::Message)?, 0, &self.library.message);
+        let matched = m.requests.get(handle | MATCHED).copied();
+        m.requests.remove(handle | MATCHED);
+        matched
+    }
+
+    /// A probe has matched a message: it is this rank's from now on.
+    pub fn probed(&self, t: &mut Thread, before: &Before, params: &Params, m: &mut Messages) {
+        let (mut source, mut tag) = (before.source, before.recv_tag);
+        if !self.known(before) {
+            let status = self.shape.at(Role::Status);
+            (source, tag) = self.status(status.map_or(0, |at| self.args.raw(at)), 0);
+        }
+        let id = recv_id(m, before.comm, source, tag);
+        recv_link(t, before.comm, source, id, params.bytes, (u32::MAX, 0));
+        let Some(at) = self.shape.at(Role::Message) else {
+            return;
+        };
+        m.requests.insert(Request {
+            made: 0,
+            thread: t.number,
+            handle: self.args.handle_at(at, 0, &self.library.message) | MATCHED,
+            work: Work::Matched,
+            persistent: false,
+            active: true,
+            cancelled: false,
+            comm: before.comm_handle,
+            made_by: (u16::MAX, params.comm),
+            peer: source,
+            tag,
+            bytes: 0,
+            id,
+            root: u32::MAX,
+            post: (u32::MAX, 0),
+        });
+    }
+}
