@@ -25,8 +25,8 @@ const INTEL: Wheel = Wheel {
     there: &["bin/mpiexec.hydra", "include/mpi.h"],
 };
 
-/// Libraries that only tests use.
-const TESTED: [Wheel; 3] = [
+/// Libraries that only tests use. The OTF2 library writes the archives that the import is tested with.
+const TESTED: [Wheel; 4] = [
     Wheel {
         dir: "openmpi5",
         variable: "HEADWATER_OPENMPI5",
@@ -45,11 +45,30 @@ const TESTED: [Wheel; 3] = [
         packages: &["intel-openmp==2026.2.0"],
         there: &["lib/libiomp5.so"],
     },
+    Wheel {
+        dir: "otf2",
+        variable: "HEADWATER_OTF2",
+        packages: &["otf2==3.2"],
+        there: &["bin/python", "site-packages/otf2/writer.py"],
+    },
 ];
+
+/// What stands in a virtual environment in place of `site-packages`: a directory that has Python's version in its name.
+fn site_packages(place: &Path) -> PathBuf {
+    let listing = std::fs::read_dir(place.join("lib")).into_iter().flatten();
+    let versions = listing.flatten().map(|e| e.path());
+    let of_python = |p: &PathBuf| p.to_string_lossy().contains("python3");
+    versions
+        .into_iter()
+        .find(of_python)
+        .unwrap_or_else(|| place.to_path_buf())
+}
 
 impl Wheel {
     fn is_in(&self, place: &Path) -> bool {
-        self.there.iter().all(|f| place.join(f).exists())
+        let site = site_packages(place);
+        let there = |f: &&str| place.join(f).exists() || site.join(f).exists();
+        self.there.iter().all(there)
     }
 
     /// Where it is; installs it if it is nowhere.

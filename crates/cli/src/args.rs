@@ -55,6 +55,11 @@ pub enum Command {
         after_help = "Example:  headwater export speedscope app.16 -o app.speedscope.json\n          headwater export folded app.16 -o - | inferno-flamegraph > app.svg\n          headwater export csv app.16 --analysis mpi-profile --table call_sites -o sites.csv"
     )]
     Export(ExportArgs),
+    /// Make a recorded run of another tool's trace: an OTF2 archive (Score-P).
+    #[command(
+        after_help = "What is read of a trace, and what is lost, is in docs/IMPORT.md.\nExample:  headwater import scorep_app_16/traces.otf2 -o app.16\n          headwater diagnose app.4 app.16"
+    )]
+    Import(ImportArgs),
     /// Show the structure of a program: functions, loops, branches, calls.
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
@@ -369,6 +374,16 @@ fn formats() -> PossibleValuesParser {
     let known = headwater_export::ALL.iter();
     let help = |f: &headwater_export::Format| format!("{}; for {}", f.about, f.opens);
     PossibleValuesParser::new(known.map(|f| PossibleValue::new(f.name).help(help(f))))
+}
+
+/// Arguments of `import`.
+#[derive(Debug, ClapArgs)]
+pub struct ImportArgs {
+    /// The archive's directory, or its file that ends in .otf2.
+    pub trace: PathBuf,
+    /// Name of the run.
+    #[arg(short, long, value_name = "NAME")]
+    pub output: PathBuf,
 }
 
 /// Arguments of `structure`.

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates in the order of the data; each may use only those before it.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "model",
     "mpi-abi",
     "format",
     "structure",
     "collector",
     "launch",
+    "import",
     "graph",
     "passes",
     "report",

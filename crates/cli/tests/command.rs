@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use support::{PROGRAM, built, collector, headwater, said, target};
 
 /// The commands that users are shown, besides those that make man pages and completions.
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "run",
     "record",
     "exec",
     "diagnose",
+    "import",
     "structure",
     "doctor",
     "schema",

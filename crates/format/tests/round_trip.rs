@@ -19,6 +19,15 @@ fn sample_run() -> Run {
             cores: vec![2],
             ..Default::default()
         },
+        symbols: vec![Symbol {
+            module: 0,
+            offset: 16,
+            function: true,
+            name: "main".into(),
+            file: "a.c".into(),
+            first_line: 3,
+            last_line: 9,
+        }],
         modules: vec![Module {
             path: "/home/u/app".into(),
             build_id: "ab12".into(),

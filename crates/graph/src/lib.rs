@@ -15,6 +15,7 @@
 //! This crate does no I/O. Give it whole inputs; what is odd in them (unknown modules, addresses in
 //! no function) becomes a vertex of its own, never an error.
 
+mod brought;
 mod columns;
 mod computation;
 mod embed;
@@ -29,6 +30,7 @@ mod threads;
 mod topdown;
 pub mod view;
 
+pub use brought::brought;
 pub use columns::{RankRow, RankRows};
 pub use computation::{Computation, HotLines, Key, sum_rows};
 pub use pag::{Pag, RunView};

@@ -5,6 +5,7 @@
 //! Nothing here depends on where the module was loaded, so a vertex keeps its identity
 //! between ranks, runs and scales.
 
+use crate::run::Symbol;
 use serde::{Deserialize, Serialize};
 
 /// What a vertex stands for.
@@ -150,6 +151,77 @@ pub struct ModuleStructure {
 }
 
 impl ModuleStructure {
+    /// The structure of a module that is no file, from its symbols in the order of their offsets: functions, and
+    /// calls in them. Of two with one offset the first counts, and calls before the first function are nobody's.
+    pub fn of_symbols<'a>(symbols: impl IntoIterator<Item = &'a Symbol>) -> Self {
+        let mut this = Self::default();
+        let mut last = None;
+        for symbol in symbols {
+            if last.is_some_and(|at| symbol.offset <= at) {
+                continue;
+            }
+            last = Some(symbol.offset);
+            this.add(symbol);
+        }
+        this.close(u64::MAX);
+        this
+    }
+
+    fn add(&mut self, symbol: &Symbol) {
+        if symbol.function {
+            self.close(symbol.offset);
+        } else if self.functions.is_empty() {
+            return;
+        }
+        let name = self.keep(&symbol.name);
+        let file = (!symbol.file.is_empty()).then(|| self.keep(&symbol.file));
+        let vertex = Vertex {
+            kind: VertexKind::Function,
+            parent: None,
+            name: Some(name),
+            file,
+            first_line: symbol.first_line,
+            last_line: symbol.last_line,
+            address: symbol.offset,
+        };
+        if symbol.function {
+            self.functions.push(Function {
+                name,
+                symbol: None,
+                ranges: vec![(symbol.offset, u64::MAX)],
+                vertices: vec![vertex],
+                owners: Vec::new(),
+            });
+        } else if let Some(function) = self.functions.last_mut() {
+            let id = function.vertices.len() as VertexId;
+            if let Some(owner) = function.owners.last_mut() {
+                owner.1 = symbol.offset;
+            }
+            function.owners.push((symbol.offset, u64::MAX, id));
+            function.vertices.push(Vertex {
+                kind: VertexKind::Call,
+                parent: Some(0),
+                ..vertex
+            });
+        }
+    }
+
+    /// The last function, and the last call in it, reach to `end`.
+    fn close(&mut self, end: u64) {
+        let Some(function) = self.functions.last_mut() else {
+            return;
+        };
+        function.ranges.iter_mut().for_each(|r| r.1 = end);
+        if let Some(owner) = function.owners.last_mut() {
+            owner.1 = end;
+        }
+    }
+
+    fn keep(&mut self, text: &str) -> StringId {
+        self.strings.push(text.to_string());
+        (self.strings.len() - 1) as StringId
+    }
+
     /// The string behind an id; empty for an id that is not there.
     pub fn string(&self, id: StringId) -> &str {
         self.strings.get(id as usize).map_or("", String::as_str)
@@ -180,5 +252,45 @@ impl ModuleStructure {
         row.file
             .filter(|_| row.line > 0)
             .map(|file| (self.string(file), row.line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_are_functions_with_calls_up_to_the_next_one() {
+        let symbol = |offset, function, name: &str, line| Symbol {
+            offset,
+            function,
+            name: name.to_string(),
+            first_line: line,
+            ..Default::default()
+        };
+        let all = [
+            symbol(5, false, "nobody's", 0),
+            symbol(16, true, "main", 3),
+            symbol(20, false, "MPI_Send", 7),
+            symbol(20, false, "twice", 0),
+            symbol(32, true, "solve", 9),
+        ];
+        let structure = ModuleStructure::of_symbols(&all);
+        let at = |address| {
+            let (function, vertex) = structure.locate(address)?;
+            let found = structure
+                .functions
+                .get(function)?
+                .vertices
+                .get(vertex as usize)?;
+            Some((structure.string(found.name?), found.first_line))
+        };
+        assert_eq!(at(15), None);
+        assert_eq!(at(16), Some(("main", 3)));
+        assert_eq!(
+            (at(20), at(31)),
+            (Some(("MPI_Send", 7)), Some(("MPI_Send", 7)))
+        );
+        assert_eq!(at(1 << 60), Some(("solve", 9)));
     }
 }

@@ -28,6 +28,9 @@ pub struct Run {
     pub header: Header,
     /// Executable and libraries that contexts point into.
     pub modules: Vec<Module>,
+    /// What stands at which offset of modules that are no files, as a trace of another tool tells it; by module
+    /// and offset. Empty in a run that was recorded, whose modules are files.
+    pub symbols: Vec<Symbol>,
     /// The calling context tree, merged over ranks; a parent always stands before its children.
     pub contexts: Vec<Context>,
     /// Names of the MPI functions that `func` columns index.
@@ -146,6 +149,25 @@ pub struct Module {
     pub path: String,
     /// GNU build id in hexadecimal, or empty.
     pub build_id: String,
+}
+
+/// A function of a module that is no file, or a call in the function before it. It reaches to the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Symbol {
+    /// Index into [`Run::modules`].
+    pub module: u32,
+    /// First offset that is its own.
+    pub offset: u64,
+    /// Whether it is a function.
+    pub function: bool,
+    /// Name of the function, or of the one that is called.
+    pub name: String,
+    /// Source file; empty where unknown.
+    pub file: String,
+    /// First source line, 0 where unknown.
+    pub first_line: u32,
+    /// Last source line, 0 where unknown.
+    pub last_line: u32,
 }
 
 /// A node of the calling context tree.

@@ -287,7 +287,7 @@ fn whole(thing: &impl Debug, hasher: &mut FxHasher) {
 fn digest(run: &Run) -> u64 {
     let mut hasher = FxHasher::default();
     whole(&run.header, &mut hasher);
-    (&run.modules, &run.contexts, &run.functions).hash(&mut hasher);
+    (&run.modules, &run.symbols, &run.contexts, &run.functions).hash(&mut hasher);
     (&run.comms, &run.ranks, &run.threads).hash(&mut hasher);
     (&run.samples, &run.segments, &run.calls).hash(&mut hasher);
     (&run.messages, &run.collectives, &run.events).hash(&mut hasher);

@@ -7,7 +7,7 @@ use crate::output::{self, print};
 use crate::progress::Progress;
 use crate::source::Files;
 use headwater_format::open_run;
-use headwater_graph::{Structures, is_runtime_library};
+use headwater_graph::{Structures, brought, is_runtime_library};
 use headwater_model::psg::ModuleStructure;
 use headwater_model::run::{Module, Run};
 use headwater_report::{TextOptions, json, text};
@@ -49,6 +49,7 @@ pub fn cache_dir() -> Option<PathBuf> {
 
 /// Structures of the modules that the runs touched, without those of language runtimes.
 pub fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Structures {
+    let brought = brought(runs);
     let mut touched: Vec<Module> = Vec::new();
     for run in runs {
         let mut seen = vec![false; run.modules.len()];
@@ -66,6 +67,7 @@ pub fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> St
     }
     touched.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
     touched.dedup();
+    touched.retain(|module| brought.iter().all(|(own, _)| own != module));
     let cache = Cache::new(cache_dir());
     let options = Options {
         max_loop_depth,
@@ -89,7 +91,7 @@ pub fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> St
             (module, structure)
         })
         .collect();
-    Structures::new(analysed)
+    Structures::new(brought.into_iter().chain(analysed))
 }
 
 fn problem(module: &Module, what: &str) -> ModuleStructure {

@@ -5,6 +5,7 @@ mod analyse;
 mod diagnose;
 mod doctor;
 mod export;
+mod import;
 mod link_flags;
 mod manual;
 mod record;
@@ -46,6 +47,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Diagnose(args) => diagnose::command(&args, quiet),
         Command::Analyse(args) => analyse::command(&args, quiet),
         Command::Export(args) => export::command(&args, quiet),
+        Command::Import(args) => import::command(&args, quiet),
         Command::Structure(args) => structure::command(&args, quiet),
         Command::LinkFlags(args) => link_flags::command(&args),
         Command::Doctor(args) => doctor::command(&args),

@@ -8,6 +8,10 @@ pub mod layout;
 pub mod merge;
 mod parts;
 mod read;
+#[cfg(feature = "tables")]
+mod write;
 
 pub use parts::spool_files;
 pub use read::read_spool;
+#[cfg(feature = "tables")]
+pub use write::{RankRows, SpoolWriter};

@@ -138,6 +138,15 @@ tables! {
         path text: "path of the executable or library",
         build_id text: "GNU build id, hexadecimal; empty where there is none",
     }
+    "symbols" Symbol {
+        module u u32: "row in modules",
+        offset u u64: "first offset of its own; it reaches to the next one",
+        function flag: "1 for a function, 0 for a call in the function before it",
+        name text: "name of the function, or of the one that is called",
+        file text: "source file; empty where unknown",
+        first_line u u32: "first source line, 0 where unknown",
+        last_line u u32: "last source line, 0 where unknown",
+    }
     "contexts" Context {
         parent ctx: "row of the caller's context; null for an outermost frame",
         module none u32: "row in modules; null where the address is in none",

@@ -23,6 +23,8 @@ pub fn format_document(header: &Value) -> String {
         describe(out, R::NAME, &R::columns());
     }
     add::<Module>(&mut out);
+    add::<Symbol>(&mut out);
+    out += "\nOnly in a run that was imported: its modules are no files, and this is what stands in them.\n";
     add::<Context>(&mut out);
     add::<Name>(&mut out);
     add::<Comm>(&mut out);

@@ -17,7 +17,7 @@ pub const HEADER_NAME: &str = "run.json";
 pub const VERSION: u32 = 1;
 
 /// Tables that runs of this format may lack, because they were recorded before there were any.
-const LATER: [&str; 3] = ["threads", "teams", "waits"];
+const LATER: [&str; 4] = ["threads", "teams", "waits", "symbols"];
 
 /// Name of the directory that the collector spools into, inside the run's.
 const SPOOL: &str = "spool";
@@ -122,6 +122,10 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
         .map(|name| Name { name: name.clone() })
         .collect();
     put(temporary, &run.modules, &mut tables)?;
+    // What few runs have is no file of all the others.
+    if !run.symbols.is_empty() {
+        put(temporary, &run.symbols, &mut tables)?;
+    }
     put(temporary, &run.contexts, &mut tables)?;
     put(temporary, &functions, &mut tables)?;
     put(temporary, &run.comms, &mut tables)?;
@@ -189,6 +193,7 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
     let samples = codec::read(&file(dir, "samples"), &sample_columns(&header.counters))?;
     Ok(Run {
         modules: get(dir, written)?,
+        symbols: get(dir, written)?,
         contexts: get(dir, written)?,
         functions: get::<Name>(dir, written)?
             .into_iter()

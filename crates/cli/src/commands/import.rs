@@ -1,0 +1,33 @@
+//! `import`: another tool's trace to a recorded run.
+
+use super::Outcome;
+use crate::args::ImportArgs;
+use crate::exit;
+use crate::progress::{Progress, Stage};
+use headwater_format::run_bytes;
+
+/// `headwater import`.
+pub fn command(args: &ImportArgs, quiet: bool) -> Outcome {
+    let progress = Progress::new(quiet, false);
+    let mut stage: Option<Stage> = None;
+    let tell = |done: usize, ranks: usize| match &stage {
+        Some(stage) if done > 0 => stage.step(),
+        _ => stage = Some(progress.stage("reading the trace rank by rank", ranks)),
+    };
+    let run = headwater_import::import(&args.trace, &args.output, tell);
+    drop(stage);
+    let header = run.map_err(|e| e.to_string())?.header;
+    let mut line = format!(
+        "imported {}: {} ranks, {:.2} s, {:.1} KiB",
+        args.output.display(),
+        header.ranks,
+        header.wall_seconds,
+        run_bytes(&args.output) as f64 / 1024.0
+    );
+    if !header.incomplete.is_empty() {
+        let set: headwater_model::RankSet = header.incomplete.iter().copied().collect();
+        line += &format!("; the trace of ranks {set} ends before MPI_Finalize");
+    }
+    progress.say(&line);
+    Ok(exit::DONE)
+}

@@ -1,0 +1,104 @@
+//! Others' traces in: what Score-P and Extrae users have already becomes a recorded run.
+//!
+//! *Comes in*: the path of an OTF2 archive or of a Paraver trace. *Goes out*: a directory as `headwater record` makes
+//! it, so that every diagnosis and analysis works on it. An importer is another collector: what a trace tells of each
+//! rank is written as the collector would have spooled it, and the one reader of spools joins messages, computes waits
+//! and chooses event windows. A trace knows regions, not addresses, so the run brings symbols with it that stand for
+//! the program's file ([`Symbol`](headwater_model::run::Symbol)).
+//!
+//! The way: `otf2` or `paraver` (bytes or lines to events) → `thread` (events to rows, with `calls` and their `links`,
+//! `windows` and `regions`) → `rank` (rows of a rank) → the spool. No C library is needed. One rank is held at a
+//! time. Whatever the bytes are, there is a run or an [`ImportError`] that names the file and the place; never a panic,
+//! and nothing is left half done.
+
+mod calls;
+mod comms;
+mod error;
+mod links;
+mod otf2;
+mod rank;
+mod regions;
+mod thread;
+mod windows;
+
+pub use error::ImportError;
+
+use headwater_format::spool::{SpoolWriter, read_spool};
+use headwater_format::{FormatError, HEADER_NAME, write_run};
+use headwater_model::run::{Run, Symbol};
+use std::path::{Path, PathBuf};
+
+/// What a trace has told beside the spool.
+struct Told {
+    symbols: Vec<Symbol>,
+    /// What the trace was written by.
+    library: String,
+    /// Sentences about what it does not tell.
+    missing: Vec<String>,
+}
+
+/// A directory of our own beside the run's, which goes with this.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn beside(out: &Path) -> Result<Self, ImportError> {
+        let mut name = out.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".part-{}", std::process::id()));
+        let dir = out.with_file_name(name);
+        let failed = |source| FormatError::Io {
+            what: "make",
+            path: dir.clone(),
+            source,
+        };
+        std::fs::create_dir_all(&dir).map_err(failed)?;
+        Ok(Self(dir))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Imports the trace at `trace` as the run `out`, which must not be there; `progress` is told of ranks done, of how many.
+///
+/// # Errors
+/// No trace, one that is damaged or of a kind that is not read, a run that cannot be written. `out` is made whole or
+/// not at all.
+pub fn import(
+    trace: &Path,
+    out: &Path,
+    mut progress: impl FnMut(usize, usize),
+) -> Result<Run, ImportError> {
+    if out.join(HEADER_NAME).exists() {
+        return Err(FormatError::Exists(out.to_path_buf()).into());
+    }
+    let archive = otf2::find(trace)?.ok_or_else(|| ImportError::NotATrace(trace.to_path_buf()))?;
+    let archive = otf2::Archive::open(&archive)?;
+    let scratch = Scratch::beside(out)?;
+    let mut spool = SpoolWriter::create(&scratch.0)?;
+    let told = archive.spool(&mut spool, &mut progress)?;
+    spool.finish()?;
+    let mut run = read_spool(&scratch.0)?;
+    complete(&mut run, told, out);
+    write_run(out, &run)?;
+    Ok(run)
+}
+
+/// Puts in what a spool cannot hold, and takes out what nobody measured.
+fn complete(run: &mut Run, told: Told, out: &Path) {
+    let name = out.file_name().unwrap_or_default();
+    run.header.name = name.to_string_lossy().into_owned();
+    run.header.mpi_library = told.library;
+    run.symbols = told.symbols;
+    for rank in &mut run.ranks {
+        rank.cpu_ns = None;
+        (rank.minor_faults, rank.major_faults) = (None, None);
+        (rank.voluntary_switches, rank.involuntary_switches) = (None, None);
+    }
+    run.header.missing.push(
+        "The trace tells wall time alone: it stands for CPU time too, and time without a core is in it.".to_string(),
+    );
+    run.header.missing.extend(told.missing);
+}

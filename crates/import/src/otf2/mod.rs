@@ -1,0 +1,279 @@
+//! OTF2 archives, as Score-P and others write them (OTF2 1.x to 3.x), read without the OTF2 library.
+//!
+//! An archive is an anchor file (`NAME.otf2`), global definitions (`NAME.def`), and in the directory `NAME` two files
+//! for each location: its own definitions and its events.
+
+mod anchor;
+mod bytes;
+mod chunks;
+mod comms;
+mod definitions;
+mod events;
+mod local;
+mod process;
+
+use crate::links::Sampling;
+use crate::rank::{self, About};
+use crate::regions::{Kind, Region, RegionIx, Regions};
+use crate::thread::class_of;
+use crate::{ImportError, Told};
+use anchor::Anchor;
+use definitions::{CPU_THREAD, Definitions, Location, group, paradigm};
+use headwater_format::spool::SpoolWriter;
+use headwater_format::spool::layout::MOST_COUNTERS;
+use headwater_mpi_abi::Class;
+use process::Process;
+use rustc_hash::FxHashMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+const ENDING: &str = "otf2";
+
+/// The anchor file that `path` is, or that is in the directory `path`; `None` where there is none.
+///
+/// # Errors
+/// A path that is not there, or a directory of several.
+pub fn find(path: &Path) -> Result<Option<PathBuf>, ImportError> {
+    let ends = |p: &Path| p.extension().is_some_and(|e| e == ENDING);
+    if !path.is_dir() {
+        std::fs::metadata(path).map_err(ImportError::io(path))?;
+        return Ok(ends(path).then(|| path.to_path_buf()));
+    }
+    let listing = std::fs::read_dir(path).map_err(ImportError::io(path))?;
+    let mut found: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
+    found.retain(|p| ends(p));
+    found.sort();
+    match found.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        several => {
+            let names = several.iter().filter_map(|p| p.file_name());
+            let names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+            Err(ImportError::Several {
+                path: path.to_path_buf(),
+                names: names.join(", "),
+            })
+        }
+    }
+}
+
+/// An archive whose definitions are read.
+pub struct Archive {
+    path: PathBuf,
+    anchor: Anchor,
+    definitions: Definitions,
+    /// The threads of each rank, the one that calls `MPI_Init` first.
+    ranks: Vec<Vec<Location>>,
+}
+
+/// Numbers of the archive to those of the import.
+pub struct Numbers {
+    /// Regions.
+    pub regions: FxHashMap<u32, RegionIx>,
+    /// Communicators.
+    pub comms: FxHashMap<u32, u16>,
+    /// Windows.
+    pub windows: FxHashMap<u32, u16>,
+    /// Counters: of a metric class, the places of its members.
+    pub counters: FxHashMap<u32, Vec<Option<usize>>>,
+}
+
+impl Archive {
+    /// Opens the archive with the anchor file `path`.
+    ///
+    /// # Errors
+    /// Files that are missing, damaged, or of a kind that is not read.
+    pub fn open(path: &Path) -> Result<Self, ImportError> {
+        let bytes = std::fs::read(path).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => ImportError::NotATrace(path.to_path_buf()),
+            _ => ImportError::io(path)(e),
+        })?;
+        let anchor = anchor::read(path, &bytes)?;
+        let file = path.with_extension("def");
+        let definitions = Definitions::read(&file, anchor.definition_chunk)?;
+        let ranks = ranks(path, &definitions)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            anchor,
+            definitions,
+            ranks,
+        })
+    }
+
+    /// The file of a location with an ending.
+    fn file(&self, location: &Location, ending: &str) -> PathBuf {
+        let dir = self.path.with_extension("");
+        dir.join(format!("{}.{ending}", location.id))
+    }
+
+    /// Writes all ranks to the spool.
+    ///
+    /// # Errors
+    /// A damaged archive, a spool that cannot be written, no MPI call at all.
+    pub fn spool(
+        &self,
+        spool: &mut SpoolWriter,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Told, ImportError> {
+        let program = self.program()?;
+        let mut regions = Regions::new(&program);
+        let mut comms = self.comms();
+        let counters = self.counters();
+        let numbers = Numbers {
+            regions: self.regions(&mut regions),
+            comms: comms.1,
+            windows: self.windows(&mut comms.0),
+            counters: counters.1,
+        };
+        let ends = |c: Class| {
+            let of = |k: &Kind| matches!(k, Kind::Mpi(f) if class_of(*f) == Some(c));
+            numbers.regions.values().any(|r| of(&regions.kind(*r)))
+        };
+        let (begins, tells_end) = (ends(Class::Init), ends(Class::Finalize));
+        let clock = self.definitions.clock;
+        let mut about = About {
+            program,
+            counters: counters.0,
+            unix_ns: clock.unix_ns.unwrap_or(0),
+            clock_error_ns: 0,
+            tells_end: begins && tells_end,
+            comms: comms.0,
+            ranks: self.ranks.len() as u32,
+        };
+        let mut sampling = Sampling::default();
+        let (mut called, mut left_out) = (false, 0);
+        let mut notes = process::Notes::default();
+        for (rank, locations) in (0..).zip(&self.ranks) {
+            progress(rank as usize, self.ranks.len());
+            let mut process = Process::new(self, &about.comms, &numbers, rank);
+            let mut shared = rank::shared(&mut regions, locations.len() > 1);
+            let mut threads = Vec::new();
+            for location in locations {
+                threads.push(process.thread(location, &mut shared)?);
+            }
+            notes.add(&process.notes);
+            let clock_error_ns = process.clock_error_ns;
+            about.clock_error_ns = about.clock_error_ns.max(clock_error_ns);
+            let host = locations.first().map_or(0, |l| l.group);
+            let host = self.definitions.node_of(host);
+            let ended = rank::end(&about, rank, &host, threads, shared, &mut sampling);
+            (called, left_out) = (called || ended.called, left_out + ended.left_out);
+            spool.add(&ended.rows)?;
+        }
+        progress(self.ranks.len(), self.ranks.len());
+        if !called {
+            return Err(ImportError::NoMpi(self.path.clone()));
+        }
+        let mut missing = notes.sentences();
+        if left_out > 0 {
+            missing.push(format!(
+                "There was no room for all rows of {left_out} threads."
+            ));
+        }
+        let [major, minor, patch] = self.anchor.version;
+        let by = match self.anchor.creator.as_str() {
+            "" => String::new(),
+            creator => format!(" by {creator}"),
+        };
+        Ok(Told {
+            symbols: regions.into_symbols(),
+            library: format!("unknown; OTF2 {major}.{minor}.{patch} trace{by}"),
+            missing,
+        })
+    }
+
+    /// The name of the program: what its first event says, or nothing.
+    fn program(&self) -> Result<String, ImportError> {
+        let first = self.ranks.first().and_then(|l| l.first());
+        let told = match first {
+            Some(location) => process::program(self, location)?,
+            None => None,
+        };
+        Ok(told.unwrap_or_else(|| "program".to_string()))
+    }
+
+    fn regions(&self, regions: &mut Regions) -> FxHashMap<u32, RegionIx> {
+        let mut all: Vec<_> = self.definitions.regions.iter().collect();
+        all.sort_by_key(|(id, _)| **id);
+        let mut add = |(id, r): (&u32, &definitions::Region)| {
+            let region = Region {
+                name: r.name.clone(),
+                file: r.file.clone(),
+                first_line: r.first_line,
+                last_line: r.last_line,
+                kind: kind(r),
+            };
+            (*id, regions.add(region))
+        };
+        all.into_iter().map(&mut add).collect()
+    }
+
+    fn counters(&self) -> (Vec<String>, FxHashMap<u32, Vec<Option<usize>>>) {
+        let definitions = &self.definitions;
+        let mut members: Vec<_> = definitions.members.iter().collect();
+        members.sort_by_key(|(id, _)| **id);
+        // What grows and is counted: shares and temperatures have no place in a run.
+        members.retain(|(_, m)| m.mode & 0xf == 0 && matches!(m.value, 1..=8));
+        members.truncate(MOST_COUNTERS);
+        let name = |name: &str| name.split_whitespace().collect::<Vec<_>>().join("_");
+        let names = members.iter().map(|(_, m)| name(&m.name)).collect();
+        let place = |id: &u32| members.iter().position(|(m, _)| *m == id);
+        let places = |c: &definitions::MetricClass| c.members.iter().map(place).collect();
+        let of = definitions.classes.iter();
+        (names, of.map(|(id, c)| (*id, places(c))).collect())
+    }
+}
+
+/// What a region is to the analysis.
+fn kind(region: &definitions::Region) -> Kind {
+    /// Roles of regions.
+    mod role {
+        pub const PARALLEL: u8 = 5;
+        pub const BARRIER: u8 = 15;
+        pub const IMPLICIT_BARRIER: u8 = 16;
+        pub const FILE_IO: u8 = 27;
+        pub const FILE_IO_METADATA: u8 = 38;
+    }
+    match (region.paradigm, region.role) {
+        (paradigm::MPI, _) => Kind::of_mpi(&region.name),
+        (paradigm::OPENMP, role::PARALLEL) => Kind::Parallel,
+        (paradigm::OPENMP, role::BARRIER | role::IMPLICIT_BARRIER) => Kind::Barrier,
+        (_, role::FILE_IO | role::FILE_IO_METADATA) => Kind::Asleep,
+        _ => Kind::Code,
+    }
+}
+
+/// The threads of each rank: those of the process that the rank's location is in.
+fn ranks(path: &Path, definitions: &Definitions) -> Result<Vec<Vec<Location>>, ImportError> {
+    let of_mpi = |(_, g): &(&u32, &definitions::Group)| {
+        g.kind == group::COMM_LOCATIONS && g.paradigm == paradigm::MPI
+    };
+    let file = path.with_extension("def");
+    let places = definitions
+        .groups
+        .iter()
+        .filter(of_mpi)
+        .min_by_key(|(id, _)| **id);
+    let Some((_, places)) = places else {
+        return Err(ImportError::NoMpi(path.to_path_buf()));
+    };
+    let mut threads: FxHashMap<u32, Vec<&Location>> = FxHashMap::default();
+    let mut by_id: FxHashMap<u64, &Location> = FxHashMap::default();
+    for location in &definitions.locations {
+        by_id.insert(location.id, location);
+        if location.kind == CPU_THREAD {
+            threads.entry(location.group).or_default().push(location);
+        }
+    }
+    let rank = |id: &u64| {
+        let first = *by_id.get(id).ok_or_else(|| {
+            let why = format!("it does not define location {id}, which is a rank");
+            ImportError::damaged(&file, why)
+        })?;
+        let own = threads.get(&first.group).into_iter().flatten();
+        let others = own.copied().filter(|l| l.id != *id);
+        let all = std::iter::once(first).chain(others);
+        Ok(all.cloned().collect())
+    };
+    places.members.iter().map(rank).collect()
+}

@@ -1,0 +1,129 @@
+//! A rank: its threads, brought together to what the collector's process file would hold.
+
+use crate::comms::Comms;
+use crate::links::{Links, Sampling};
+use crate::regions::Regions;
+use crate::thread::{Rows, Shared, Thread};
+use headwater_format::spool::RankRows;
+use headwater_format::spool::layout::{FileHeader, ModuleRow};
+
+/// Offsets are below this.
+const END: u64 = 1 << 62;
+
+/// What is known of all ranks alike.
+pub struct About {
+    /// Path or name of the program.
+    pub program: String,
+    /// Names of counters.
+    pub counters: Vec<String>,
+    /// Nanoseconds since 1970 at moment 0 of the trace; 0 where unknown.
+    pub unix_ns: u64,
+    /// How far clocks of ranks may be out, nanoseconds.
+    pub clock_error_ns: u64,
+    /// Whether regions of the trace begin and end MPI, so that a rank without the end was cut off.
+    pub tells_end: bool,
+    /// Communicators.
+    pub comms: Comms,
+    /// Number of ranks.
+    pub ranks: u32,
+}
+
+/// What became of a rank.
+pub struct Ended {
+    /// Its rows.
+    pub rows: RankRows,
+    /// Threads for which there was no room.
+    pub left_out: usize,
+    /// Whether it called MPI.
+    pub called: bool,
+}
+
+/// Copies text to where there is room for it.
+fn put_text(room: &mut [u8], text: &str) {
+    let most = room.len().saturating_sub(1);
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    for (to, from) in room.iter_mut().zip(text.as_bytes().iter().take(end)) {
+        *to = *from;
+    }
+}
+
+/// What threads of a rank share while they are read.
+pub fn shared(regions: &mut Regions, threaded: bool) -> Shared<'_> {
+    Shared {
+        regions,
+        links: Links::default(),
+        world_collectives: 0,
+        threaded,
+        init_ns: 0,
+        finalize_ns: None,
+    }
+}
+
+/// Ends a rank: its threads, the first of which called `MPI_Init`, to rows.
+pub fn end(
+    about: &About,
+    rank: u32,
+    host: &str,
+    threads: Vec<Thread>,
+    mut shared: Shared<'_>,
+    sampling: &mut Sampling,
+) -> Ended {
+    let ids = shared.links.settle();
+    let init_ns = shared.init_ns;
+    let end = |mut thread: Thread| {
+        thread.settle(&ids);
+        thread.end(init_ns, |id| sampling.keeps(id))
+    };
+    let threads: Vec<Rows> = threads.into_iter().map(end).collect();
+    let mut out = RankRows::new(rank, about.ranks);
+    let first = threads.iter().map(|t| t.first_ns).min().unwrap_or(0);
+    let last = threads.iter().map(|t| t.totals.end_ns).max().unwrap_or(0);
+    let began = if init_ns > 0 { init_ns } else { first };
+    let h: &mut FileHeader = &mut out.header;
+    h.finished = u32::from(!about.tells_end || shared.finalize_ns.is_some());
+    h.hz = 1_000_000;
+    h.unix_ns = about.unix_ns;
+    h.init_ns = began;
+    h.end_ns = shared.finalize_ns.unwrap_or(last);
+    h.before_init_wall_ns = began - first.min(began);
+    for alignment in &mut h.alignments {
+        // The trace has one clock already.
+        (alignment.at_ns, alignment.error_ns) = (1, about.clock_error_ns);
+    }
+    h.counters = about.counters.len() as u32;
+    put_text(&mut h.counter_names, &about.counters.join(" "));
+    put_text(&mut h.host, host);
+    put_text(&mut h.program, &about.program);
+    put_text(&mut h.command, &about.program);
+    let mut module = ModuleRow {
+        base: 0,
+        start: 0,
+        end: END,
+        id_bytes: 0,
+        id: [0; 32],
+        path: [0; 448],
+    };
+    put_text(&mut module.path, &about.program);
+    out.put(0, &[module]);
+    out.put(0, &about.comms.rows());
+    let mut left_out = 0;
+    let called = threads.iter().any(|t| !t.calls.is_empty());
+    for (number, rows) in (0..).zip(&threads) {
+        let fits = out.put(number, &[rows.totals])
+            && out.put(number, &rows.contexts)
+            && out.put(number, &rows.segments)
+            && out.put(number, &rows.calls)
+            && out.put(number, &rows.samples)
+            && out.put(number, &rows.messages)
+            && out.put(number, &rows.events);
+        left_out += usize::from(!fits);
+    }
+    Ended {
+        rows: out,
+        left_out,
+        called,
+    }
+}

@@ -1,0 +1,484 @@
+//! One thread of a trace: its events, in the order of time, to the rows that the collector would have written.
+//!
+//! What it computes between two MPI calls is known exactly, and so is where: each region's own time stands in place of
+//! samples. MPI calls carry links to the other ends of their messages, as in the collector (`collector/src/thread.rs`).
+
+use crate::calls::{Call, Link, Params, Request};
+use crate::links::{LinkIx, Links};
+use crate::regions::{Kind, PROGRAM, RegionIx, Regions};
+use crate::windows::Windows;
+use headwater_format::spool::layout::{
+    CallRow, ContextRow, EventRow, MOST_COUNTERS, MessageRow, SampleRow, SegmentRow, ThreadRow,
+};
+use headwater_model::run::{EventKind, tag};
+use headwater_mpi_abi::{self as abi, Class};
+use rustc_hash::FxHashMap;
+
+/// No context.
+pub const NONE: u32 = u32::MAX;
+/// Time that one sample stands for: what is exact is told in small pieces, nanoseconds.
+const PIECE_NS: u64 = 1000;
+/// Rows of calls from which on new tags are counted together.
+const MANY_CALLS: usize = 24 << 10;
+/// Links that are held before they get their numbers.
+const MANY_LINKS: usize = 1 << 16;
+
+/// A region that the thread is in.
+struct Frame {
+    region: RegionIx,
+    /// The call that led here.
+    ctx: u32,
+    /// This region's own code.
+    here: Option<u32>,
+    line: u32,
+}
+
+/// Computation since the last MPI call.
+#[derive(Clone, Copy, Default)]
+pub struct Stretch {
+    /// Wall time.
+    pub wall: u64,
+    /// Part of it asleep or waiting for other threads.
+    pub blocked: u64,
+}
+
+/// What the threads of a rank share.
+pub struct Shared<'a> {
+    /// Regions.
+    pub regions: &'a mut Regions,
+    /// Links of the rank.
+    pub links: Links,
+    /// World collectives so far.
+    pub world_collectives: u64,
+    /// Whether the rank has other threads, which may take part in its messages.
+    pub threaded: bool,
+    /// When `MPI_Init` was left, 0 as long as it was not.
+    pub init_ns: u64,
+    /// When `MPI_Finalize` was entered.
+    pub finalize_ns: Option<u64>,
+}
+
+/// The recording of one thread.
+#[derive(Default)]
+pub struct Thread {
+    contexts: Vec<ContextRow>,
+    known: FxHashMap<(u32, u64, bool), u32>,
+    stack: Vec<Frame>,
+    /// Regions of the stack in which it sleeps.
+    asleep: usize,
+    /// The region of another thread, and the call that led to it, that its outermost region hangs under.
+    base: Option<(RegionIx, u32)>,
+    first_ns: Option<u64>,
+    now: u64,
+    over: bool,
+    paused: bool,
+    /// The MPI call that it is in, and how many regions there are around it.
+    call: Option<(Call, usize)>,
+    last_ctx: Option<u32>,
+    stretch: Stretch,
+    segments: FxHashMap<(u32, u32), SegmentRow>,
+    calls: FxHashMap<(u32, u16, Params), CallRow>,
+    samples: FxHashMap<(u32, u32), SampleRow>,
+    counters: [Option<u64>; MOST_COUNTERS],
+    messages: Vec<(MessageRow, Option<LinkIx>)>,
+    windows: Windows,
+    pub(crate) requests: FxHashMap<u64, Request>,
+    totals: ThreadRow,
+}
+
+/// The rows of a thread, in the order of their keys.
+pub struct Rows {
+    /// Call paths.
+    pub contexts: Vec<ContextRow>,
+    /// Computation between calls.
+    pub segments: Vec<SegmentRow>,
+    /// Calls.
+    pub calls: Vec<CallRow>,
+    /// Where computation was.
+    pub samples: Vec<SampleRow>,
+    /// Ends of messages.
+    pub messages: Vec<MessageRow>,
+    /// Events in windows.
+    pub events: Vec<EventRow>,
+    /// Totals.
+    pub totals: ThreadRow,
+    /// When it was first seen.
+    pub first_ns: u64,
+}
+
+impl Thread {
+    /// A thread that has not begun.
+    pub fn new() -> Self {
+        let mut this = Self::default();
+        this.windows.begin();
+        this
+    }
+
+    fn last_ctx(&self) -> u32 {
+        self.last_ctx.unwrap_or(NONE)
+    }
+
+    /// The region that it is in, and the call that led there.
+    fn around(&self) -> Option<(RegionIx, u32)> {
+        let top = self.stack.last().map(|f| (f.region, f.ctx));
+        top.or(self.base)
+    }
+
+    fn context(&mut self, parent: u32, address: u64, exact: bool) -> u32 {
+        let next = self.contexts.len() as u32;
+        let id = *self.known.entry((parent, address, exact)).or_insert(next);
+        if id == next {
+            self.contexts.push(ContextRow {
+                address,
+                parent,
+                exact: u32::from(exact),
+            });
+        }
+        id
+    }
+
+    /// The context of the code that it is in.
+    fn here(&mut self, regions: &mut Regions) -> u32 {
+        if let Some(here) = self.stack.last().and_then(|f| f.here) {
+            return here;
+        }
+        let (region, ctx) = self.around().unwrap_or((PROGRAM, NONE));
+        let address = regions.function(region);
+        let here = self.context(ctx, address, true);
+        if let Some(frame) = self.stack.last_mut() {
+            frame.here = Some(here);
+        }
+        here
+    }
+
+    /// Time goes on.
+    pub fn advance(&mut self, shared: &mut Shared<'_>, ns: u64) {
+        self.first_ns.get_or_insert(ns);
+        let from = self.now.max(shared.init_ns);
+        self.now = self.now.max(ns);
+        if self.call.is_some() || self.over || self.paused || self.first_ns == Some(ns) {
+            return;
+        }
+        let passed = ns.saturating_sub(from);
+        if passed == 0 {
+            return;
+        }
+        self.stretch.wall += passed;
+        let asleep = self.asleep > 0;
+        if asleep {
+            self.stretch.blocked += passed;
+        }
+        let row = self.sample(shared);
+        if asleep {
+            row.blocked_ns += passed;
+        } else {
+            row.cpu_ns += passed;
+        }
+    }
+
+    /// The row of time in the code that it is in.
+    fn sample(&mut self, shared: &mut Shared<'_>) -> &mut SampleRow {
+        let (after, ctx) = (self.last_ctx(), self.here(shared.regions));
+        self.samples.entry((after, ctx)).or_insert(SampleRow {
+            after,
+            ctx,
+            ..Default::default()
+        })
+    }
+
+    /// A counter was read.
+    pub fn counter(&mut self, shared: &mut Shared<'_>, which: usize, value: u64) {
+        let Some(slot) = self.counters.get_mut(which) else {
+            return;
+        };
+        let grown = slot.replace(value).map_or(0, |v| value.saturating_sub(v));
+        if grown == 0 || self.call.is_some() || self.over || self.paused {
+            return;
+        }
+        if self.now <= shared.init_ns {
+            return;
+        }
+        if let Some(sum) = self.sample(shared).counters.get_mut(which) {
+            *sum += grown;
+        }
+    }
+
+    /// A region is entered; `line` is that of the call, 0 where unknown.
+    pub fn enter(&mut self, shared: &mut Shared<'_>, ns: u64, region: RegionIx, line: u32) {
+        self.advance(shared, ns);
+        let kind = shared.regions.kind(region);
+        if let Some((call, _)) = &self.call {
+            let ctx = call.ctx;
+            self.push(region, ctx, line, kind);
+            return;
+        }
+        let ctx = match (self.around(), kind) {
+            // Nobody called the outermost function.
+            (None, Kind::Code) => NONE,
+            (around, _) => {
+                let (caller, parent) = around.unwrap_or((PROGRAM, NONE));
+                let site = shared.regions.site(caller, region, line);
+                self.context(parent, site + 1, false)
+            }
+        };
+        if let Kind::Mpi(func) = kind
+            && !self.over
+        {
+            self.call_begins(shared, ns, ctx, func);
+        }
+        self.push(region, ctx, line, kind);
+    }
+
+    fn push(&mut self, region: RegionIx, ctx: u32, line: u32, kind: Kind) {
+        self.asleep += usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
+        self.stack.push(Frame {
+            region,
+            ctx,
+            here: None,
+            line,
+        });
+    }
+
+    /// A region is left, and those in it that nobody left; one that it is not in is nothing.
+    pub fn leave(&mut self, shared: &mut Shared<'_>, ns: u64, region: RegionIx) {
+        self.advance(shared, ns);
+        let Some(at) = self.stack.iter().rposition(|f| f.region == region) else {
+            return;
+        };
+        while self.stack.len() > at {
+            self.pop(shared, ns);
+        }
+    }
+
+    fn pop(&mut self, shared: &mut Shared<'_>, ns: u64) {
+        let Some(frame) = self.stack.pop() else {
+            return;
+        };
+        let kind = shared.regions.kind(frame.region);
+        self.asleep -= usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
+        let depth = self.stack.len();
+        if let Some((call, _)) = self.call.take_if(|(_, around)| *around == depth) {
+            self.call_ends(shared, ns, call);
+        }
+    }
+
+    /// Regions and lines that it is in, outermost first.
+    pub fn path(&self) -> impl Iterator<Item = (RegionIx, u32)> + '_ {
+        self.stack.iter().map(|f| (f.region, f.line))
+    }
+
+    /// It goes on in `path`: regions that are not in it are left, others entered.
+    pub fn go_to(&mut self, shared: &mut Shared<'_>, ns: u64, path: &[(RegionIx, u32)]) {
+        self.advance(shared, ns);
+        let alike = (self.path().zip(path)).take_while(|(a, b)| a == *b).count();
+        while self.stack.len() > alike {
+            self.pop(shared, ns);
+        }
+        for (region, line) in path.iter().skip(alike) {
+            self.enter(shared, ns, *region, *line);
+        }
+    }
+
+    /// Recording is switched off, or goes on.
+    pub fn record(&mut self, shared: &mut Shared<'_>, ns: u64, on: bool) {
+        self.advance(shared, ns);
+        self.paused = !on;
+    }
+
+    /// The call that it is in.
+    pub(crate) fn call(&mut self) -> Option<&mut Call> {
+        self.call.as_mut().map(|(call, _)| call)
+    }
+
+    fn call_begins(&mut self, shared: &mut Shared<'_>, ns: u64, ctx: u32, func: u16) {
+        let busy = std::mem::take(&mut self.stretch);
+        let (from, to) = (self.last_ctx(), ctx);
+        let row = self.segments.entry((from, to)).or_insert(SegmentRow {
+            from,
+            to,
+            ..Default::default()
+        });
+        if busy.wall > row.max_busy_ns {
+            (row.max_busy_ns, row.max_at) = (busy.wall, row.count);
+        }
+        row.count += 1;
+        row.wall_ns += busy.wall;
+        row.cpu_ns += busy.wall - busy.blocked;
+        row.blocked_ns += busy.blocked;
+        let mut call = Call::new(ctx, func, ns, busy.wall);
+        if call.class() == Some(Class::Finalize) {
+            shared.finalize_ns.get_or_insert(ns);
+            call.finalizes(&mut shared.links);
+        }
+        self.call = Some((call, self.stack.len()));
+    }
+
+    fn call_ends(&mut self, shared: &mut Shared<'_>, ns: u64, mut call: Call) {
+        let wall = ns.saturating_sub(call.enter_ns);
+        match call.class() {
+            Some(Class::Init) => return self.begin_anew(shared, ns),
+            Some(Class::Finalize) => self.over = true,
+            _ => {}
+        }
+        call.waited_for_receives_alone();
+        match call.posts_alone {
+            // Who it is from is known when it is received.
+            Some(request) if self.requests.contains_key(&request) => {
+                if let Some(r) = self.requests.get_mut(&request) {
+                    r.uncounted_ns = Some(wall);
+                }
+            }
+            _ => self.count(call.ctx, call.func, call.params, wall),
+        }
+        for link in &call.links {
+            if link.kind != EventKind::RecvPost {
+                let row = link.row(&call, ns);
+                self.messages.push((row, Some(link.ix)));
+            }
+        }
+        let event = EventRow {
+            ctx: call.ctx,
+            func: call.func,
+            busy_ns: call.busy_ns,
+            enter_ns: call.enter_ns,
+            mpi_ns: wall,
+            ..Default::default()
+        };
+        let links = call.links.iter().filter(|l| l.kind != EventKind::SendDone);
+        let links: Vec<(EventRow, LinkIx)> = links.map(|l| (l.event(), l.ix)).collect();
+        let polls = matches!(call.class(), Some(Class::Test | Class::Probe));
+        self.windows.record(event, &links, polls);
+        if call.world_collective {
+            shared.world_collectives += 1;
+            self.windows.world_collective(shared.world_collectives);
+        }
+        (self.last_ctx, self.stretch) = (Some(call.ctx), Stretch::default());
+        if shared.links.len() >= MANY_LINKS && !shared.threaded && self.requests.is_empty() {
+            let ids = shared.links.settle();
+            self.settle(&ids);
+        }
+    }
+
+    /// `MPI_Init` is left: what came before is no part of the run.
+    fn begin_anew(&mut self, shared: &mut Shared<'_>, ns: u64) {
+        shared.init_ns = ns;
+        (self.last_ctx, self.stretch) = (None, Stretch::default());
+        self.segments.clear();
+        self.calls.clear();
+        self.samples.clear();
+        self.messages.clear();
+        self.windows.begin();
+        self.totals = ThreadRow::default();
+    }
+
+    /// Counts a call.
+    pub(crate) fn count(&mut self, ctx: u32, func: u16, mut params: Params, wall: u64) {
+        let size_class = params.size_class();
+        let bytes = params.bytes;
+        // Calls of one size class share a row.
+        params.bytes = u64::from(size_class);
+        if self.calls.len() >= MANY_CALLS && params.tag != tag::NONE {
+            params.tag = match self.calls.contains_key(&(ctx, func, params)) {
+                true => params.tag,
+                false => tag::MANY,
+            };
+        }
+        let row = self.calls.entry((ctx, func, params)).or_insert(CallRow {
+            ctx,
+            func,
+            comm: params.comm,
+            peer: params.peer,
+            tag: params.tag,
+            size_class,
+            ..Default::default()
+        });
+        row.count += 1;
+        row.bytes += bytes;
+        row.wall_ns += wall;
+        row.cpu_ns += wall;
+        row.max_wall_ns = row.max_wall_ns.max(wall);
+        self.totals.mpi_ns += wall;
+    }
+
+    /// Gives links their numbers.
+    pub fn settle(&mut self, ids: &[u64]) {
+        for (row, link) in &mut self.messages {
+            if let Some(link) = link.take() {
+                row.id = ids.get(link as usize).copied().unwrap_or(0);
+            }
+        }
+        self.windows.settle(ids);
+    }
+
+    /// What it does from now on hangs under a region of another thread and the call path that led there.
+    pub fn hang_under(&mut self, region: RegionIx, path: &[ContextRow]) {
+        let mut parent = NONE;
+        for row in path {
+            parent = self.context(parent, row.address, row.exact != 0);
+        }
+        self.base = Some((region, parent));
+    }
+
+    /// The rows of a context and those above it, outermost first.
+    pub fn chain(&self, ctx: u32) -> Vec<ContextRow> {
+        let up = |row: &ContextRow| self.contexts.get(row.parent as usize).copied();
+        let first = self.contexts.get(ctx as usize).copied();
+        let mut chain: Vec<ContextRow> = std::iter::successors(first, up).collect();
+        chain.reverse();
+        chain
+    }
+
+    /// The region that it is in, and the path of calls that led there.
+    pub fn place(&self) -> (RegionIx, Vec<ContextRow>) {
+        let (region, ctx) = self.around().unwrap_or((PROGRAM, NONE));
+        (region, self.chain(ctx))
+    }
+
+    /// All that it did. `keeps` says which messages are kept; all links have numbers.
+    pub fn end(mut self, init_ns: u64, mut keeps: impl FnMut(u64) -> bool) -> Rows {
+        for request in std::mem::take(&mut self.requests).into_values() {
+            if let Some(wall) = request.uncounted_ns {
+                self.count(request.post.ctx, request.post.func, Params::default(), wall);
+            }
+        }
+        let mut samples: Vec<SampleRow> = self.samples.into_values().collect();
+        samples.sort_unstable_by_key(|s| (s.after, s.ctx));
+        let mut cpu = 0;
+        for row in &mut samples {
+            cpu += row.cpu_ns;
+            row.count = row.cpu_ns.div_ceil(PIECE_NS);
+        }
+        let mut segments: Vec<SegmentRow> = self.segments.into_values().collect();
+        segments.sort_unstable_by_key(|s| (s.from, s.to));
+        let mut calls: Vec<CallRow> = self.calls.into_values().collect();
+        calls.sort_unstable_by_key(|c| (c.ctx, c.func, c.comm, c.peer, c.tag, c.size_class));
+        let first_ns = self.first_ns.unwrap_or(init_ns);
+        let mut totals = self.totals;
+        totals.begin_ns = first_ns.max(init_ns);
+        totals.end_ns = self.now.max(totals.begin_ns);
+        totals.cpu_ns = cpu + totals.mpi_ns;
+        let messages = self.messages.into_iter().map(|(row, _)| row);
+        Rows {
+            contexts: self.contexts,
+            segments,
+            calls,
+            samples,
+            messages: messages.filter(|row| keeps(row.id)).collect(),
+            events: self.windows.rows(),
+            totals,
+            first_ns,
+        }
+    }
+
+    /// Adds a link to the call that it is in; one outside all calls is nobody's.
+    pub(crate) fn link(&mut self, link: Link) {
+        if let Some(call) = self.call() {
+            call.links.push(link);
+        }
+    }
+}
+
+/// The class of a function of the table.
+pub fn class_of(func: u16) -> Option<Class> {
+    abi::FUNCTIONS.get(usize::from(func)).map(|f| f.class)
+}

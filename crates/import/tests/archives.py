@@ -1,0 +1,224 @@
+"""Writes OTF2 archives with a known answer, by the library that Score-P writes its own with.
+
+archives.py NAME DIRECTORY writes the archive NAME. Times are microseconds, and so are the ticks.
+"""
+
+import sys
+
+import _otf2
+import otf2
+from otf2.enums import (
+    CollectiveOp,
+    GroupType,
+    LocationGroupType,
+    LocationType,
+    MeasurementMode,
+    Paradigm,
+    RegionRole,
+)
+
+START = 1_000_000
+
+
+class Rank:
+    """A location with its clock: what is written moves it on."""
+
+    def __init__(self, trace, writer, offset=0):
+        self.trace, self.writer, self.now, self.offset = trace, writer, START, offset
+
+    def at(self):
+        return self.now - self.offset
+
+    def compute(self, microseconds):
+        self.now += microseconds
+
+    def enter(self, name, **about):
+        self.writer.enter(self.at(), self.trace.region(name, **about))
+
+    def leave(self, name):
+        self.writer.leave(self.at(), self.trace.region(name))
+
+    def call(self, name, until, *events):
+        """An MPI call that ends at `until`, with events that take (writer, time)."""
+        self.enter(name)
+        self.now = max(self.now, until)
+        for event in events:
+            event(self.writer, self.at())
+        self.leave(name)
+
+
+class Trace:
+    def __init__(self, path, ranks, threads=1, chunk=262144):
+        self.writer = otf2.writer.Writer(path, timer_resolution=1_000_000, chunk_size_events=chunk)
+        self.regions = {}
+        d = self.definitions = self.writer.definitions
+        root = d.system_tree_node("cluster", class_name="machine")
+        nodes = [d.system_tree_node(f"n{i}", class_name="node", parent=root) for i in range(2)]
+        self.locations = []
+        for rank in range(ranks):
+            group = d.location_group(
+                f"MPI Rank {rank}",
+                location_group_type=LocationGroupType.PROCESS,
+                system_tree_parent=nodes[2 * rank // ranks],
+            )
+            self.locations.append(
+                [
+                    d.location(f"thread {t}", group=group, type=LocationType.CPU_THREAD)
+                    for t in range(threads)
+                ]
+            )
+        first = [of[0] for of in self.locations]
+        d.group("", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, members=first)
+        self.world = self.comm("MPI_COMM_WORLD", range(ranks))
+        self.ranks = [Rank(self, self.writer.event_writer_from_location(l)) for l in first]
+
+    def comm(self, name, ranks, parent=None):
+        group = self.definitions.group(
+            name,
+            group_type=GroupType.COMM_GROUP,
+            paradigm=Paradigm.MPI,
+            members=[self.locations[r][0] for r in ranks],
+        )
+        return self.definitions.comm(name, group=group, parent=parent)
+
+    def region(self, name, file="app.c", lines=(0, 0), role=RegionRole.FUNCTION, paradigm=None):
+        if name not in self.regions:
+            mpi = name.startswith("MPI_")
+            self.regions[name] = self.definitions.region(
+                name,
+                source_file="" if mpi else file,
+                begin_line_number=lines[0],
+                end_line_number=lines[1],
+                region_role=role,
+                paradigm=paradigm or (Paradigm.MPI if mpi else Paradigm.COMPILER),
+            )
+        return self.regions[name]
+
+    def begin(self):
+        for rank in self.ranks:
+            rank.writer.program_begin(rank.at(), "/home/user/app", ["input"])
+            rank.enter("main", lines=(10, 99))
+            rank.call("MPI_Init", START + 1000)
+
+    def end(self):
+        last = max(rank.now for rank in self.ranks)
+        for rank in self.ranks:
+            rank.call("MPI_Finalize", last + 50)
+            rank.leave("main")
+        self.writer.close()
+
+    def collective(self, name, op, ranks, comm, root=None, cost=10, size=8):
+        """All of `ranks` are in it until the last has come."""
+        until = max(self.ranks[r].now for r in ranks) + cost
+        none = _otf2.UNDEFINED_UINT32
+        for r in ranks:
+            self.ranks[r].call(
+                name,
+                until,
+                lambda w, t: w.mpi_collective_begin(t),
+                lambda w, t: w.mpi_collective_end(
+                    t, op, comm, none if root is None else root, size, size
+                ),
+            )
+
+
+def patterns(path):
+    """Each wait once, of a length that is told apart from all others."""
+    t = Trace(path, 4)
+    t.begin()
+    a, b, c, d = t.ranks
+    # Uneven work: ranks 2 and 3 take 3000 where the others take 1000; then a barrier.
+    for n, rank in enumerate(t.ranks):
+        rank.enter("work", lines=(20, 29))
+        rank.compute(1000 if n < 2 else 3000)
+        rank.leave("work")
+    t.collective("MPI_Barrier", CollectiveOp.BARRIER, range(4), t.world)
+    # Late sender: rank 1 waits 500 for rank 0.
+    a.compute(500)
+    a.call("MPI_Send", a.now + 20, lambda w, x: w.mpi_send(x, 1, t.world, 5, 100))
+    b.call("MPI_Recv", a.now + 5, lambda w, x: w.mpi_recv(x, 0, t.world, 5, 100))
+    # Late receiver: rank 2 waits 700 for rank 3.
+    d.compute(700)
+    c.call("MPI_Ssend", d.now + 30, lambda w, x: w.mpi_send(x, 3, t.world, 6, 200))
+    d.call("MPI_Recv", d.now + 40, lambda w, x: w.mpi_recv(x, 2, t.world, 6, 200))
+    # Two receives of one stream, posted before they are completed the other way round.
+    for request in (1, 2):
+        b.call("MPI_Irecv", b.now + 1, lambda w, x: w.mpi_irecv_request(x, request))
+    a.call("MPI_Isend", a.now + 1, lambda w, x: w.mpi_isend(x, 1, t.world, 7, 10, 11))
+    a.compute(250)
+    a.call("MPI_Isend", a.now + 1, lambda w, x: w.mpi_isend(x, 1, t.world, 7, 20, 12))
+    second = a.now
+    b.call("MPI_Wait", second + 4, lambda w, x: w.mpi_irecv(x, 0, t.world, 7, 20, 2))
+    b.call("MPI_Wait", b.now + 2, lambda w, x: w.mpi_irecv(x, 0, t.world, 7, 10, 1))
+    a.call(
+        "MPI_Waitall",
+        a.now + 3,
+        lambda w, x: w.mpi_isend_complete(x, 11),
+        lambda w, x: w.mpi_isend_complete(x, 12),
+    )
+    # One that is called off.
+    c.call("MPI_Irecv", c.now + 1, lambda w, x: w.mpi_irecv_request(x, 3))
+    c.call("MPI_Wait", c.now + 1, lambda w, x: w.mpi_request_cancelled(x, 3))
+    # In a communicator of ranks 3 and 1, rank 0 of which is rank 3.
+    odd = t.comm("odd", [3, 1], t.world)
+    t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(4), t.world)
+    b.compute(900)
+    t.collective("MPI_Bcast", CollectiveOp.BCAST, [1, 3], odd, root=1)
+    d.call("MPI_Send", d.now + 2, lambda w, x: w.mpi_send(x, 1, odd, 5, 30))
+    b.call("MPI_Recv", d.now + 1, lambda w, x: w.mpi_recv(x, 0, odd, 5, 30))
+    # A nonblocking collective: rank 0 posts 400 late, and they wait where they complete it.
+    a.compute(400)
+    for n, rank in enumerate(t.ranks):
+        start = max(rank.now, a.now if n == 0 else rank.now)
+        rank.call(
+            "MPI_Ibarrier",
+            start + 1,
+            lambda w, x: w.non_blocking_collective_request(x, 40),
+        )
+    done = max(rank.now for rank in t.ranks) + 2
+    for rank in t.ranks:
+        rank.call(
+            "MPI_Wait",
+            done,
+            lambda w, x: w.non_blocking_collective_complete(
+                x, CollectiveOp.BARRIER, t.world, _otf2.UNDEFINED_UINT32, 0, 0, 40
+            ),
+        )
+    t.end()
+
+
+def uneven(path, ranks=4, steps=40):
+    """Half of the ranks have twice as much to do in `slow`, in each of many steps."""
+    t = Trace(path, ranks)
+    t.begin()
+    for _ in range(steps):
+        for n, rank in enumerate(t.ranks):
+            rank.enter("step", lines=(30, 60))
+            rank.enter("even", lines=(70, 79))
+            rank.compute(4000 // ranks)
+            rank.leave("even")
+            rank.enter("slow", file="slow.c", lines=(5, 12))
+            rank.compute((20000 if 2 * n >= ranks else 10000) // ranks)
+            rank.leave("slow")
+        for n, rank in enumerate(t.ranks):
+            to = (n + 1) % ranks
+            sent = rank.now
+            rank.call("MPI_Isend", sent + 1, lambda w, x: w.mpi_isend(x, to, t.world, 1, 800, 5))
+        sent = [rank.now - 1 for rank in t.ranks]
+        for n, rank in enumerate(t.ranks):
+            source = (n - 1) % ranks
+            rank.call(
+                "MPI_Recv",
+                max(rank.now, sent[source]) + 2,
+                lambda w, x: w.mpi_recv(x, source, t.world, 1, 800),
+            )
+            rank.call("MPI_Wait", rank.now + 1, lambda w, x: w.mpi_isend_complete(x, 5))
+        t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(ranks), t.world)
+        for rank in t.ranks:
+            rank.leave("step")
+    t.end()
+
+
+if __name__ == "__main__":
+    name, path, *numbers = sys.argv[1:]
+    globals()[name](path, *map(int, numbers))

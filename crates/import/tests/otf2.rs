@@ -1,0 +1,198 @@
+//! OTF2 archives, written by the real library, whose every wait is known.
+
+mod support;
+
+use headwater_import::{ImportError, import};
+use headwater_model::run::{CtxId, Run};
+use std::path::Path;
+use support::archive;
+
+const MICRO: u64 = 1000;
+
+fn imported(dir: &Path, name: &str, numbers: &[u32]) -> Run {
+    let trace = archive(dir, name, numbers);
+    let mut told = Vec::new();
+    let run = import(&trace, &dir.join(name), |done, of| told.push((done, of)));
+    let run = run.expect("imports");
+    let ranks = run.ranks.len();
+    let all: Vec<(usize, usize)> = (0..=ranks).map(|n| (n, ranks)).collect();
+    assert_eq!(told, all, "progress rank by rank");
+    let read = headwater_format::read_run(&dir.join(name)).expect("is a run");
+    assert_eq!(read, run, "what is written is what is given");
+    run
+}
+
+/// The function and the call that a context's offset stands for.
+fn place(run: &Run, ctx: CtxId) -> (String, String) {
+    let context = run.contexts[ctx.index().expect("a context")];
+    let at = run
+        .symbols
+        .partition_point(|s| s.offset <= context.lookup());
+    let own = &run.symbols[at - 1];
+    let around = run.symbols[..at].iter().rev().find(|s| s.function);
+    (around.expect("a function").name.clone(), own.name.clone())
+}
+
+#[test]
+fn every_wait_of_an_archive_is_known_exactly() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "patterns", &[]);
+    let h = &run.header;
+    assert_eq!((h.ranks, h.name.as_str()), (4, "patterns"));
+    assert_eq!(
+        (h.program.as_str(), &h.nodes[..]),
+        ("/home/user/app", &["n0".to_string(), "n1".into()][..])
+    );
+    assert!(h.incomplete.is_empty() && run.ranks.iter().all(|r| r.complete));
+    assert!(
+        run.ranks
+            .iter()
+            .all(|r| r.before_init_wall_ns == 1000 * MICRO && r.cpu_ns.is_none())
+    );
+    assert!(h.missing.iter().any(|m| m.contains("wall time alone")));
+
+    // Messages: late sender, late receiver, the stream whose receives were completed in another order.
+    let message = |src, dst, call: &str| {
+        let at = |m: &&headwater_model::run::MessageEdge| {
+            (m.src, m.dst) == (src, dst) && place(&run, m.send_ctx).1 == call
+        };
+        run.messages.iter().find(at).expect(call)
+    };
+    let late = message(0, 1, "MPI_Send");
+    assert_eq!((late.sampled, late.bytes, late.late_senders), (1, 100, 1));
+    assert_eq!(late.late_sender_ns, 500 * MICRO);
+    let late = message(2, 3, "MPI_Ssend");
+    assert_eq!(
+        (late.late_sender_ns, late.late_receiver_ns),
+        (0, 700 * MICRO)
+    );
+    let stream = message(0, 1, "MPI_Isend");
+    assert_eq!(
+        (stream.sampled, stream.bytes, stream.late_senders),
+        (2, 30, 1)
+    );
+    // The wait for the second, which is completed first, is until it is sent.
+    assert_eq!(stream.late_sender_ns, 244 * MICRO);
+    assert_eq!(place(&run, stream.post_ctx).1, "MPI_Irecv");
+    assert_eq!(place(&run, stream.recv_ctx).1, "MPI_Wait");
+    // Rank 0 of the communicator of ranks 3 and 1 is rank 3.
+    assert_eq!(message(3, 1, "MPI_Send").bytes, 30);
+    assert_eq!(run.messages.len(), 4);
+
+    // Collectives: on the world, on a part with a root, and nonblocking.
+    let collective = |function: &str, rank| {
+        let mut all = run.collectives.iter();
+        let found = all.find(|c| run.function(c.func) == function && c.rank == rank);
+        found.map(|c| (c.wait_ns / MICRO, c.last, run.comms[c.comm as usize].size))
+    };
+    for (rank, wait, last) in [(0, 2000, 0), (1, 2000, 0), (2, 0, 1), (3, 0, 1)] {
+        assert_eq!(collective("MPI_Barrier", rank), Some((wait, last, 4)));
+    }
+    assert_eq!(collective("MPI_Bcast", 3), Some((900, 0, 2)));
+    assert_eq!(collective("MPI_Bcast", 1), Some((0, 1, 2)));
+    assert_eq!(collective("MPI_Bcast", 0), None);
+    assert!(collective("MPI_Ibarrier", 0).is_some_and(|c| c.0 > 500 && c.2 == 4));
+    assert_eq!(collective("MPI_Finalize", 0).map(|c| c.2), Some(4));
+
+    // Calls with their parameters: of a receive that was only posted, those that it turned out to have.
+    let calls = |function: &str, rank| {
+        let all = run.calls.iter();
+        let of: Vec<(i32, i32, u64, u64)> = all
+            .filter(|c| run.function(c.func) == function && c.rank == rank)
+            .map(|c| (c.peer, c.tag, c.bytes, c.count))
+            .collect();
+        of
+    };
+    assert_eq!(calls("MPI_Send", 0), [(1, 5, 100, 1)]);
+    assert_eq!(calls("MPI_Irecv", 1), [(-1, 7, 10, 1), (-1, 7, 20, 1)]);
+    assert_eq!(
+        calls("MPI_Irecv", 2).len(),
+        1,
+        "the one that was called off"
+    );
+    assert!(calls("MPI_Init", 0).is_empty(), "a run begins behind it");
+
+    // Computation: exact, and where.
+    let work: Vec<(u32, u64)> = (run.samples.iter())
+        .filter(|s| place(&run, s.ctx).0 == "work")
+        .map(|s| (s.rank, s.cpu_ns / MICRO))
+        .collect();
+    assert_eq!(work, [(0, 1000), (1, 1000), (2, 3000), (3, 3000)]);
+    let of_rank = |rank| {
+        let own = run.segments.iter().filter(move |s| s.rank == rank);
+        own.map(|s| s.wall_ns / MICRO).sum::<u64>()
+    };
+    assert_eq!([0, 1, 2, 3].map(of_rank), [2150, 1900, 3000, 3700]);
+    for r in &run.ranks {
+        let computed = of_rank(r.rank) * MICRO;
+        assert_eq!(computed + r.mpi_wall_ns, r.wall_ns, "rank {}", r.rank);
+    }
+    let lines = run.symbols.iter().find(|s| s.function && s.name == "work");
+    assert!(
+        lines.is_some_and(|s| (s.file.as_str(), s.first_line, s.last_line) == ("app.c", 20, 29))
+    );
+}
+
+#[test]
+fn nothing_is_written_of_what_is_no_trace_or_is_damaged() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let trace = archive(dir.path(), "uneven", &[2, 3]);
+    let out = dir.path().join("run");
+    let refused = |trace: &Path, words: &[&str]| {
+        let imported = import(trace, &out, |_, _| ()).map(|run| run.header.name);
+        let error = imported.expect_err("is refused");
+        let text = error.to_string();
+        assert!(words.iter().all(|w| text.contains(w)), "{text}");
+        assert!(!text.contains('\n'), "{text}");
+        let left: Vec<_> = std::fs::read_dir(dir.path())
+            .expect("a directory")
+            .flatten()
+            .collect();
+        assert_eq!(left.len(), 1, "{text}: {left:?}");
+        error
+    };
+    let file = |name: &str| trace.join(name);
+    refused(&dir.path().join("none"), &["none", "No such file"]);
+    refused(dir.path(), &["no trace that headwater knows", "OTF2"]);
+    refused(
+        &file("traces.def"),
+        &["traces.def", "no trace that headwater knows"],
+    );
+
+    // Cut anywhere, and with bytes that are others.
+    for name in ["traces.otf2", "traces.def", "traces/1.evt"] {
+        let whole = std::fs::read(file(name)).expect("a file");
+        let short = name.rsplit('/').next().unwrap_or(name);
+        // The last two bytes are what follows the end.
+        for len in (0..whole.len() - 2).step_by(whole.len().div_ceil(40)) {
+            std::fs::write(file(name), &whole[..len]).expect("writes");
+            let error = refused(&trace, &[short]);
+            assert!(
+                matches!(error, ImportError::Damaged { .. }),
+                "{name} cut to {len}: {error}"
+            );
+        }
+        std::fs::write(file(name), b"something else").expect("writes");
+        refused(&trace, &[short, "damaged"]);
+        std::fs::remove_file(file(name)).expect("removes");
+        if name != "traces.otf2" {
+            refused(&trace, &[short, "missing", "copy the whole trace"]);
+        }
+        std::fs::write(file(name), &whole).expect("writes");
+    }
+    let anchor = std::fs::read(file("traces.otf2")).expect("a file");
+    for (at, value, words) in [
+        (29, 2, "compressed by zlib"),
+        (28, 2, "SCOREP_TRACING_USE_SION"),
+        (9, 0, "older than its first release"),
+    ] {
+        let mut other = anchor.clone();
+        other[at] = value;
+        std::fs::write(file("traces.otf2"), other).expect("writes");
+        refused(&trace, &["traces.otf2", words]);
+    }
+    std::fs::write(file("traces.otf2"), &anchor).expect("writes");
+    import(&trace, &out, |_, _| ()).expect("is whole again");
+    let again = import(&trace, &out, |_, _| ()).expect_err("is there");
+    assert!(again.to_string().contains("exists already"), "{again}");
+}
