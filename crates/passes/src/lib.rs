@@ -30,6 +30,7 @@ mod backward;
 mod cause;
 mod chain;
 mod charge;
+mod clusters;
 mod communication;
 mod contended;
 mod cores;

@@ -112,9 +112,10 @@ pub fn unit(attribute: &str) -> Option<&'static str> {
         "time" | "total" | "busy" | "blocked" | "runq" | "mpi" | "workers" | "wait" | "longest"
         | "before" | "first" | "wall" | "cpu" | "startup" | "late_sender" | "late_receiver"
         | "excess" | "on_path" | "imbalance" | "load_before" | "waiting" | "calls"
-        | "message_size" | "transfer" => "s",
+        | "message_size" | "transfer" | "collective_wait" | "total_time" | "total_mpi"
+        | "total_wait" | "total_busy" => "s",
         "bytes" | "sent" => "B",
-        "count" | "samples" | "ranks" => "1",
+        "count" | "samples" | "ranks" | "messages" | "ways" => "1",
         _ => return None,
     })
 }

@@ -398,14 +398,14 @@ pub(crate) fn ranks(run: &Run) -> Table {
         .with("migrations", of(|r| Some(r.migrations as f64)))
 }
 
-/// MPI calls by a key of vertex, rank and one thing more.
+/// MPI calls by a key of vertex, rank and one thing more; `messages` are those sent to single ranks.
 fn grouped(
     run: &Run,
     view: &RunView,
     name: &str,
     third: impl Fn(&MpiCalls) -> Option<i64>,
 ) -> Table {
-    type Sum = (u64, u64, u64, u64, u64);
+    type Sum = (u64, u64, u64, u64, u64, f64);
     type Row = ((VertexIx, u32, i64), Sum);
     let mut sums: FxHashMap<(VertexIx, u32, i64), Sum> = FxHashMap::default();
     let starts = Starts::new(run, view);
@@ -420,6 +420,7 @@ fn grouped(
             sum.2 + sent(run, view, &starts, c),
             sum.3 + c.wall_ns,
             sum.4.max(c.max_wall_ns),
+            sum.5 + waits::partners(run, &starts, c, (v, c.rank)).sends,
         );
     }
     let mut all: Vec<Row> = sums.into_iter().collect();
@@ -432,6 +433,7 @@ fn grouped(
         .with("count", of(|e| e.1.0 as f64))
         .with("bytes", of(|e| e.1.1 as f64))
         .with("sent", of(|e| e.1.2 as f64))
+        .with("messages", of(|e| e.1.5))
         .with("time", of(|e| e.1.3 as f64 * NANO))
         .with("longest", of(|e| e.1.4 as f64 * NANO))
 }

@@ -43,15 +43,15 @@ pub(crate) struct Scaled {
 
 /// What a row of calls is to messages.
 #[derive(Clone, Copy, Default)]
-struct Partners {
+pub(crate) struct Partners {
     /// Messages that it sends.
-    sends: f64,
+    pub(crate) sends: f64,
     /// Messages that it asks for.
     receives: f64,
 }
 
 /// Calls of a row that name one partner: how many messages they send, and how many they ask for.
-fn partners(run: &Run, starts: &Starts, row: &MpiCalls, at: At) -> Partners {
+pub(crate) fn partners(run: &Run, starts: &Starts, row: &MpiCalls, at: At) -> Partners {
     let Some(function) = abi::by_name(run.function(row.func)) else {
         return Partners::default();
     };

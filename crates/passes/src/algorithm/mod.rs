@@ -15,7 +15,7 @@ pub use ancestor::{Meetings, Shared, lowest_common_ancestor, meetings};
 pub use communities::communities;
 pub use components::{strongly_connected, topological_order};
 pub use matching::{Found, Pattern, PatternEdge, subgraph_matching};
-pub use paths::{Path, longest_path, shortest_path};
+pub use paths::{Path, longest_path, shortest_path, shortest_path_between};
 pub use walk::{Walk, breadth_first, depth_first};
 
 use crate::set::Direction;

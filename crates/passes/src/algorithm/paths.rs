@@ -45,16 +45,34 @@ pub fn shortest_path(
     weight: impl Fn(u32) -> f64,
     counts: Counts<'_>,
 ) -> Option<Path> {
+    shortest_path_between(graph, &[from], &[to], direction, weight, counts)
+}
+
+/// The same from any of some vertices to any of others.
+pub fn shortest_path_between(
+    graph: &Adjacency,
+    from: &[u32],
+    to: &[u32],
+    direction: Direction,
+    weight: impl Fn(u32) -> f64,
+    counts: Counts<'_>,
+) -> Option<Path> {
     let n = graph.vertices();
-    if from.max(to) as usize >= n {
-        return None;
+    let mut wanted = vec![false; n];
+    for v in to {
+        *wanted.get_mut(*v as usize)? = true;
     }
     let mut distance = vec![f64::INFINITY; n];
     let mut by = vec![(NONE, NONE); n];
-    distance[from as usize] = 0.0;
-    let mut open = BinaryHeap::from([Near(0.0, from)]);
+    let mut open = BinaryHeap::new();
+    for v in from {
+        *distance.get_mut(*v as usize)? = 0.0;
+        open.push(Near(0.0, *v));
+    }
+    let mut end = None;
     while let Some(Near(so_far, v)) = open.pop() {
-        if v == to {
+        if wanted[v as usize] {
+            end = Some(v);
             break;
         }
         if so_far > distance[v as usize] {
@@ -72,8 +90,7 @@ pub fn shortest_path(
             }
         }
     }
-    let length = distance[to as usize];
-    length.is_finite().then(|| back(to, &by, length))
+    end.map(|end| back(end, &by, distance[end as usize]))
 }
 
 fn back(end: u32, by: &[(u32, u32)], length: f64) -> Path {

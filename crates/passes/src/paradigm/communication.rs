@@ -16,7 +16,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 
 fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
-    let all = flow.pass("vertices", runs, Parameters::none())?;
+    let all = flow.pass("vertices", runs.clone(), Parameters::none())?;
     let named = flow.pass("filter", [all], with("name", "MPI_*"))?;
     let calls = flow.pass("filter", [named], with("where", "class != 'start-or-end'"))?;
     let hot = flow.pass("hotspot", [calls], Parameters::none())?;
@@ -56,5 +56,25 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     )?;
     flow.output("hotspots", hot);
     flow.output("imbalanced", uneven);
+    let matrix = flow.pass("communication-matrix", runs, Parameters::none())?;
+    let matrix = flow.pass(
+        "table",
+        [matrix],
+        table(
+            "matrix",
+            "Who sends to whom, and waits for whom",
+            "Messages and bytes that the first rank sends to the second. Of waiting, late sender and collectives are the second's for the first, and late receiver the first's for the second.",
+            &[
+                "from",
+                "to",
+                "messages",
+                "bytes",
+                "late_sender",
+                "late_receiver",
+                "collective_wait",
+            ],
+        ),
+    )?;
+    flow.output("matrix", matrix);
     Ok(flow)
 }

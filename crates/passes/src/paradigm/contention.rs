@@ -3,11 +3,11 @@
 
 use super::{Paradigm, Takes, begin, table, what_is_missing};
 use crate::diagnose::Options;
-use crate::flow::{Flow, FlowError, Parameters, with};
+use crate::flow::{Flow, FlowError, NodeId, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "contention",
-    about: "Where threads and ranks wait for one resource; with two runs, what of it grows",
+    about: "Where threads and ranks wait for one resource; with several runs, what of it grows",
     takes: Takes::Several,
     settings: &[],
     build,
@@ -25,29 +25,24 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     };
     let all = flow.pass("vertices", [*last], none())?;
     let mut looked = flow.pass("hotspot", [all], with("n", MOST))?;
-    if let Some(first) = earlier.first() {
-        let before = flow.pass("vertices", [*first], none())?;
-        let grown = flow.pass("differential", [before, all], none())?;
-        let grown = flow.pass("hotspot", [grown], with("n", MOST))?;
-        let told = flow.pass(
-            "table",
-            [grown],
-            table(
-                "grown",
-                "Places that take longer in the last run than in the first",
-                "Seconds of all ranks and threads together.",
-                &[
-                    "name",
-                    "type",
-                    "debug-info",
-                    "time",
-                    "before_time",
-                    "after_time",
-                ],
-            ),
-        )?;
-        flow.output("grown", told);
+    let mut of_runs = Vec::new();
+    for run in earlier {
+        of_runs.push(flow.pass("vertices", [*run], none())?);
+    }
+    of_runs.push(all);
+    if let [first, .., last] = of_runs[..] {
+        let title = "Places that take longer in the last run than in the first";
+        let grown = grown(&mut flow, (first, last), "grown", title)?;
         looked = flow.pass("union", [grown, looked], none())?;
+    }
+    // What of it comes from run to run.
+    for (i, pair) in (1..).zip(of_runs.windows(2)).filter(|_| of_runs.len() > 2) {
+        let name = format!("grown_{i}_{}", i + 1);
+        let title = format!("Places that take longer in run {} than in run {i}", i + 1);
+        let grown = grown(&mut flow, (pair[0], pair[1]), &name, &title)?;
+        if pair[1] == all {
+            looked = flow.pass("union", [looked, grown], none())?;
+        }
     }
     let spread = flow.pass("on-ranks", [looked, *last], none())?;
     let parallel = flow.pass("parallel", [*last], none())?;
@@ -73,4 +68,27 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     flow.output("unheld", unheld);
     flow.output("behind", told);
     Ok(flow)
+}
+
+/// The places that take longer in the second of two runs, told as a table.
+fn grown(
+    flow: &mut Flow,
+    (before, after): (NodeId, NodeId),
+    name: &str,
+    title: &str,
+) -> Result<NodeId, FlowError> {
+    let change = flow.pass("differential", [before, after], Parameters::none())?;
+    let grown = flow.pass("hotspot", [change], with("n", MOST))?;
+    let attributes = [
+        "name",
+        "type",
+        "debug-info",
+        "time",
+        "before_time",
+        "after_time",
+    ];
+    let note = "Seconds of all ranks and threads together.";
+    let told = flow.pass("table", [grown], table(name, title, note, &attributes))?;
+    flow.output(name, told);
+    Ok(grown)
 }

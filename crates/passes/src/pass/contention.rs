@@ -14,7 +14,8 @@
 //! is late by, and that is no resource.
 
 use super::causal::between;
-use crate::algorithm::{Found, Pattern, PatternEdge, subgraph_matching};
+use super::pattern::{Library, Pattern};
+use crate::algorithm::{Found, Pattern as Shape, PatternEdge, subgraph_matching};
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use headwater_graph::view::{Cell, EdgeKind, View};
@@ -24,7 +25,7 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// Patterns by name.
-const LIBRARY: [(&str, &str); 4] = [
+const LIBRARY: Library = &[
     ("convoy", "a>b a>c"),
     ("mutual", "a>b b>a"),
     ("chain", "a>b b>c"),
@@ -221,50 +222,6 @@ fn unheld(set: &Set) -> Result<Section, PassError> {
     Ok(section)
 }
 
-/// An edge of a pattern: its ends, and what it must be.
-#[derive(Debug, PartialEq)]
-struct Drawn {
-    src: usize,
-    dst: usize,
-    kind: Option<String>,
-}
-
-/// Reads a pattern: the number of vertices and the edges.
-fn read(text: &str) -> Result<(usize, Vec<Drawn>), PassError> {
-    let known = LIBRARY.iter().find(|p| p.0 == text).map(|p| p.1);
-    let wrong = |what: String| PassError::Argument("patterns".to_string(), what);
-    let mut names: Vec<&str> = Vec::new();
-    let mut edges = Vec::new();
-    for edge in known.unwrap_or(text).split_whitespace() {
-        let (ends, kind) = match edge.split_once(':') {
-            Some((ends, kind)) => (ends, Some(kind.to_string())),
-            None => (edge, None),
-        };
-        let Some((src, dst)) = ends
-            .split_once('>')
-            .filter(|e| !e.0.is_empty() && !e.1.is_empty())
-        else {
-            let names = LIBRARY.map(|p| p.0).join(", ");
-            return Err(wrong(format!(
-                "\"{edge}\" is no edge such as a>b, and no pattern; there are {names}"
-            )));
-        };
-        let mut number = |name| {
-            let known = names.iter().position(|n| *n == name);
-            known.unwrap_or_else(|| {
-                names.push(name);
-                names.len() - 1
-            })
-        };
-        let (src, dst) = (number(src), number(dst));
-        edges.push(Drawn { src, dst, kind });
-    }
-    if edges.is_empty() {
-        return Err(wrong("a pattern without an edge".to_string()));
-    }
-    Ok((names.len(), edges))
-}
-
 /// Both ends of edges.
 fn ends(view: &View, edges: &[u32]) -> Vec<u32> {
     let all = edges.iter().map(|e| *e as usize);
@@ -323,7 +280,7 @@ pub fn contention(
     least: f64,
     most: usize,
 ) -> Result<Vec<Found>, PassError> {
-    let (vertices, edges) = read(pattern)?;
+    let Pattern { names, edges } = Pattern::read("patterns", pattern, LIBRARY)?;
     let view = set.view();
     let waited = waited(view, least);
     let collective = of_collectives(view);
@@ -345,8 +302,8 @@ pub fn contention(
         })
         .collect();
     let any = |_: u32| true;
-    let shape = Pattern {
-        vertices: vec![&any; vertices],
+    let shape = Shape {
+        vertices: vec![&any; names.len()],
         edges: edges
             .iter()
             .zip(&tests)

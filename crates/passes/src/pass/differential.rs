@@ -110,7 +110,7 @@ fn ways(view: &View) -> Vec<u64> {
 }
 
 /// By vertex of `b` the vertex of `a` that is the same place.
-fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
+pub(super) fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
     let alike = ["name", "type", "file", "first_line", "parent"]
         .iter()
         .all(|c| a.vertices.get(c) == b.vertices.get(c));

@@ -91,16 +91,7 @@ pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<
         return on_ranks(set, metric, threshold, least);
     }
     set.column(metric)?;
-    let Some(rows) = view.rows.get(metric) else {
-        let known: Vec<&str> = view.rows.keys().map(String::as_str).collect();
-        let known = if known.is_empty() {
-            "nothing is".to_string()
-        } else {
-            format!("known are {}", known.join(", "))
-        };
-        let what = format!("{metric} is not known by rank; {known}");
-        return Err(PassError::Argument("metric".to_string(), what));
-    };
+    let rows = super::by_rank(view, metric)?;
     let ranks = view.header.ranks;
     let mut found: Vec<(u32, Uneven)> = set
         .vertices()

@@ -3,34 +3,49 @@
 //! A pass is a row of a table: what it takes and gives, its parameters, and a plain function on sets, which is
 //! public too, so that a pass can be used without a dataflow.
 
+mod attribution;
 mod backtracking;
 mod breakdown;
 mod causal;
 mod causes;
 mod choose;
+mod clusters;
 mod contention;
 mod critical;
 mod differential;
 mod efficiencies;
 mod finders;
+mod graph;
 mod hotspot;
 mod imbalance;
 mod marks;
+mod matrix;
+mod models;
+mod pattern;
 mod profile;
+mod ratios;
 mod source;
 mod table;
 mod wait_states;
 
+pub use attribution::attribution;
 pub use backtracking::backtracking;
 pub use breakdown::breakdown;
 pub use causal::causal;
+pub use clusters::cluster_ranks;
 pub use contention::contention;
 pub use differential::{Scale as Compared, differential};
+pub use graph::{communities, components, matching, reach, shortest_path};
 pub use hotspot::hotspot;
 pub use imbalance::imbalance;
+pub use matrix::communication_matrix;
+pub use models::{Over, scaling_models};
+pub use ratios::counter_ratios;
 pub use table::section_of;
 
 use crate::flow::{Finding, FlowError, Found, Pass, PassError, Value};
+use headwater_graph::RankRows;
+use headwater_graph::view::View;
 use std::sync::{Arc, LazyLock};
 
 static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
@@ -39,11 +54,17 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
         choose::passes(),
         hotspot::passes(),
         imbalance::passes(),
+        clusters::passes(),
+        models::passes(),
+        attribution::passes(),
+        ratios::passes(),
         breakdown::passes(),
+        matrix::passes(),
         profile::passes(),
         causal::passes(),
         backtracking::passes(),
         contention::passes(),
+        graph::passes(),
         differential::passes(),
         critical::passes(),
         wait_states::passes(),
@@ -55,6 +76,21 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
     ];
     lists.into_iter().flatten().map(Arc::new).collect()
 });
+
+/// Figures of a metric over ranks; a message that names those that there are if it is not known by rank.
+fn by_rank<'a>(view: &'a View, metric: &str) -> Result<&'a RankRows, PassError> {
+    let rows = view.rows.get(metric).map(|rows| &**rows);
+    rows.ok_or_else(|| {
+        let known: Vec<&str> = view.rows.keys().map(String::as_str).collect();
+        let known = if known.is_empty() {
+            "nothing is".to_string()
+        } else {
+            format!("known are {}", known.join(", "))
+        };
+        let what = format!("{metric} is not known by rank; {known}");
+        PassError::Argument("metric".to_string(), what)
+    })
+}
 
 /// All built-in passes.
 pub fn all() -> &'static [Arc<Pass>] {

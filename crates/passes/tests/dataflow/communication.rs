@@ -8,7 +8,7 @@ use headwater_passes::Recorded;
 
 const SECOND: u64 = 1_000_000_000;
 
-fn recorded(run: Run, pieces: usize) -> Recorded {
+pub(super) fn recorded(run: Run, pieces: usize) -> Recorded {
     let mut runs = Recorded::join(vec![run], structure(pieces)).expect("a whole run");
     runs.remove(0)
 }
@@ -41,7 +41,7 @@ fn edges(view: &View, kind: EdgeKind) -> Vec<Joined> {
 }
 
 /// Rank 1 receives from rank 0, in a call in which it is for a second.
-fn with_messages(wait_ns: u64) -> Run {
+pub(super) fn with_messages(wait_ns: u64) -> Run {
     let pieces = [
         piece("MPI_Send", |_, _| 0.5),
         piece("MPI_Recv", |rank, _| if rank == 0 { 1.5 } else { 0.5 }),

@@ -1,6 +1,7 @@
 //! Sets, dataflows and paradigms on runs and graphs made by hand.
 
 mod algorithms;
+mod built_in;
 mod communication;
 mod flows;
 mod paradigms;

@@ -190,6 +190,29 @@ fn efficiencies_of_scales_are_those_of_the_diagnosis() {
 }
 
 #[test]
+fn of_three_runs_what_grows_is_told_from_run_to_run() {
+    let report = report("contention", &[2, 3, 4]);
+    let change = |name: &str| {
+        let table = section(&report, name);
+        let at = words(table, "name").iter().position(|n| n == "MPI_Barrier");
+        at.map(|i| figures(table, "time_seconds")[i])
+    };
+    assert_eq!(
+        change("grown"),
+        Some(3.0),
+        "all waiting came with the fourth rank"
+    );
+    assert_eq!(
+        (change("grown_1_2"), change("grown_2_3")),
+        (Some(0.0), Some(3.0))
+    );
+    assert_eq!(
+        figures(section(&report, "grown"), "after_time_seconds")[0],
+        3.0
+    );
+}
+
+#[test]
 fn contention_has_its_tables_where_nobody_contends() {
     let report = report("contention", &[2, 4]);
     assert!(section(&report, "contention").rows.len() <= 1);

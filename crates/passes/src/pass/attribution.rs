@@ -1,0 +1,228 @@
+//! Attribution: what functions, loops, files or modules take, whatever ways lead there.
+//!
+//! A function that several ways lead to is many vertices of a top-down view; here it is one, with its own figures and
+//! those with everything inside it, where recursion counts once.
+
+use crate::flow::{Gives, Kind, Pass, PassError};
+use crate::set::Set;
+use headwater_graph::RankRows;
+use headwater_graph::view::{Column, Table, View, unit};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "attribution",
+            "Figures of the set's vertices by function, loop, file or module: own ones, and total_* with what is inside; a vertex for each.",
+            |call| Ok(vec![attribution(call.vertices(0)?, call.text("to"))?.into()]),
+        )
+        .takes("V", Kind::TOP_DOWN)
+        .with(
+            "to",
+            "function",
+            "to what: function, inlined (functions, also those that were inlined), loop, file or module",
+        )
+        .gives(Gives::Kind(Kind::MADE)),
+    ]
+}
+
+/// What figures are attributed to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum To {
+    /// Vertices of these types, each place one.
+    Types(&'static [&'static str]),
+    /// What a column says.
+    Column(&'static str),
+}
+
+/// By word: what is meant, and of which types vertices are that hold what is inside them.
+const TO: [(&str, To); 5] = [
+    ("function", To::Types(&["function"])),
+    ("inlined", To::Types(&["function", "inlined"])),
+    ("loop", To::Types(&["loop", "irreducible-loop"])),
+    ("file", To::Column("file")),
+    ("module", To::Column("module")),
+];
+
+/// Whether the figures of several vertices can be added up.
+fn is_sum(view: &View, name: &str) -> bool {
+    let known = unit(name).is_some() || view.header.counters.iter().any(|c| c == name);
+    known && !matches!(name, "total" | "longest" | "before")
+}
+
+/// To what each vertex belongs, itself if it is such a thing; and the nearest vertex around it that begins one.
+struct Held {
+    /// By vertex: what its own figures go to.
+    of: Vec<Option<u32>>,
+    /// By vertex: the one around it whose total has this one's, none for the outermost.
+    around: Vec<Option<u32>>,
+    /// By thing: the vertex that tells what it is.
+    first: Vec<u32>,
+    /// By vertex: whether it begins something that is not around it already.
+    outermost: Vec<bool>,
+}
+
+fn held(view: &View, to: To) -> Held {
+    let n = view.graph.vertices();
+    let word = |column: &str, v: usize| view.vertices.get(column).and_then(|c| c.text(v));
+    let figure = |column: &str, v: usize| view.vertices.get(column).and_then(|c| c.number(v));
+    let mut number: FxHashMap<(u64, Option<&str>), u32> = FxHashMap::default();
+    let mut out = Held {
+        of: vec![None; n],
+        around: vec![None; n],
+        first: Vec::new(),
+        outermost: vec![false; n],
+    };
+    // By vertex: the vertices that begin something, the innermost first, as links.
+    let mut begins: Vec<Option<u32>> = vec![None; n];
+    for v in 0..n {
+        let parent = figure("parent", v).map(|p| p as usize).filter(|p| *p < v);
+        let is_function = word("type", v) == Some("function");
+        let key = match to {
+            To::Types(types) if word("type", v).is_some_and(|t| types.contains(&t)) => {
+                Some((figure("site", v).unwrap_or(v as f64) as u64, None))
+            }
+            To::Types(_) => None,
+            To::Column(column) => word(column, v).map(|w| (0, Some(w))),
+        };
+        out.around[v] = parent.and_then(|p| begins[p]);
+        begins[v] = out.around[v];
+        let Some(key) = key else {
+            // What a loop calls is no line of it, though it is inside.
+            let own = parent.filter(|_| !is_function).and_then(|p| out.of[p]);
+            out.of[v] = own;
+            continue;
+        };
+        let next = out.first.len() as u32;
+        let thing = *number.entry(key).or_insert(next);
+        if thing == next {
+            out.first.push(v as u32);
+        }
+        out.of[v] = Some(thing);
+        let mut above = out.around[v];
+        while let Some(a) = above.filter(|a| out.of[*a as usize] != Some(thing)) {
+            above = out.around[a as usize];
+        }
+        out.outermost[v] = above.is_none();
+        begins[v] = Some(v as u32);
+    }
+    out
+}
+
+/// Functions, loops, files or modules as vertices of a made view of the same run, those with the most own `time` first.
+/// Figures are sums over the vertices of `set`: what the place does itself, and `total_time`, `total_mpi`,
+/// `total_wait` and `total_busy` with everything inside, in recursion counted once. `ways` is how many ways lead
+/// there. Metrics that are known by rank stay so.
+///
+/// # Errors
+/// If there is no such thing to attribute to, or the set's view does not say what vertices are.
+pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
+    let Some((_, to)) = TO.into_iter().find(|t| t.0 == to) else {
+        let known = TO.map(|t| t.0).join(", ");
+        let what = format!("there is no {to}; there are {known}");
+        return Err(PassError::Argument("to".to_string(), what));
+    };
+    let view = set.view();
+    set.column("type")?;
+    set.column("parent")?;
+    let held = held(view, to);
+    let things = held.first.len();
+    let mut table = view.vertices.take(&held.first);
+    let places = [
+        "name",
+        "type",
+        "file",
+        "first_line",
+        "last_line",
+        "module",
+        "function",
+        "site",
+    ];
+    let mut out = Table::new(things);
+    for name in places {
+        if let Some(column) = table.get(name) {
+            out.set(name, column.clone());
+        }
+    }
+    if let To::Column(column) = to {
+        let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_string();
+        let words = (0..things).map(|i| table.get(column).and_then(|c| c.text(i)).map(base));
+        out.set("name", Column::texts(words));
+        out.set("type", Column::texts((0..things).map(|_| Some(column))));
+    }
+    table = out;
+    let mut ways = vec![0.0; things];
+    for (v, of) in held.of.iter().enumerate() {
+        if let Some(of) = of.filter(|_| held.outermost[v]) {
+            ways[of as usize] += 1.0;
+        }
+    }
+    table.set("ways", Column::known(ways));
+    let mut rows: BTreeMap<String, Arc<RankRows>> = BTreeMap::new();
+    for (name, column) in view.vertices.columns() {
+        if !is_sum(view, name) || !matches!(column, Column::Number(_)) {
+            continue;
+        }
+        let mut own: Vec<Option<f64>> = vec![None; things];
+        for v in set.vertices() {
+            let of = held.of[*v as usize].and_then(|of| own.get_mut(of as usize));
+            if let (Some(slot), Some(x)) = (of, column.number(*v as usize)) {
+                *slot = Some(slot.unwrap_or(0.0) + x);
+            }
+        }
+        table.set(name, Column::numbers(own));
+        if matches!(name, "time" | "mpi" | "wait" | "busy") {
+            let values = with_inside(set, &held, column, things);
+            table.set(&format!("total_{name}"), Column::known(values));
+        }
+        if let Some(of_ranks) = view.rows.get(name) {
+            rows.insert(name.to_string(), Arc::new(summed(set, &held, of_ranks)));
+        }
+    }
+    let mut made = View::made(table, Vec::new(), Vec::new(), Table::new(0)).unwrap_or_default();
+    made.header = view.header.clone();
+    made.rows = rows;
+    if let Some(sampling) = view.tables.get("sampling") {
+        made.tables.insert("sampling", sampling.clone());
+    }
+    let made = Set::vertices_of(&Arc::new(made));
+    match made.view().vertices.get("time") {
+        Some(_) => Ok(made.sort_by("time")?),
+        None => Ok(made),
+    }
+}
+
+/// Sums with what is inside, by thing.
+fn with_inside(set: &Set, held: &Held, column: &Column, things: usize) -> Vec<f64> {
+    let mut of_vertex = vec![0.0; held.of.len()];
+    for v in set.vertices() {
+        of_vertex[*v as usize] += column.number(*v as usize).unwrap_or(0.0);
+    }
+    let parents = set.view().vertices.get("parent");
+    let mut out = vec![0.0; things];
+    // A parent has a smaller index than its children, so each is whole when it is given up.
+    for v in (0..of_vertex.len()).rev() {
+        if let Some(of) = held.of[v].filter(|_| held.outermost[v]) {
+            out[of as usize] += of_vertex[v];
+        }
+        let parent = parents.and_then(|p| p.number(v)).map(|p| p as usize);
+        if let Some(parent) = parent.filter(|p| *p < v) {
+            of_vertex[parent] += of_vertex[v];
+        }
+    }
+    out
+}
+
+/// Sums of rows over ranks, by thing.
+fn summed(set: &Set, held: &Held, rows: &RankRows) -> RankRows {
+    let of = |v: &u32| Some((held.of[*v as usize]?, rows.row(*v)?));
+    let mut all: Vec<(u32, u32, f64)> = Vec::new();
+    for (thing, row) in set.vertices().iter().filter_map(of) {
+        all.extend(row.iter().map(|(rank, x)| (thing, rank, x)));
+    }
+    all.sort_by_key(|e| (e.0, e.1));
+    RankRows::from_sorted(&all)
+}

@@ -1,0 +1,367 @@
+//! Built-in passes on runs and graphs made by hand.
+
+use super::communication::with_messages;
+use super::support::{piece, run, structure, structure_of};
+use super::{communication, made, recorded};
+use headwater_graph::view::{Cell, Column, Table, View};
+use headwater_model::report::Item;
+use headwater_passes::Recorded;
+use headwater_passes::flow::{
+    Cache, Flow, FlowError, Inputs, Kind, Parameters, Runner, Value, with,
+};
+use headwater_passes::pass;
+use headwater_passes::set::{Direction, Set};
+use std::sync::Arc;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What a pass gives of the vertices of runs, as number `output`.
+fn given(
+    name: &str,
+    runs: &[Recorded],
+    parameters: Parameters,
+    output: usize,
+) -> Result<Value, FlowError> {
+    let mut flow = Flow::new("one pass");
+    let inputs: Inputs = (0..)
+        .zip(runs)
+        .map(|(i, run)| (format!("run{i}"), run.clone().into()))
+        .collect();
+    let mut sets = Vec::new();
+    for i in 0..runs.len() {
+        let run = flow.input(&format!("run{i}"), Kind::Run);
+        sets.push(flow.pass("vertices", [run], Parameters::none())?);
+    }
+    let made = flow.pass(name, sets, parameters)?;
+    flow.output("made", made.output(output));
+    let cache = Cache::default();
+    let given = flow.run(&inputs, &Runner::quiet(&cache))?;
+    Ok(given.get("made").expect("it was asked for").clone())
+}
+
+fn figure(set: &Set, name: &str, v: u32) -> f64 {
+    match set.cell(name, v) {
+        Cell::Number(x) => (x * 1000.0).round() / 1000.0,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn word(set: &Set, name: &str, v: u32) -> String {
+    match set.cell(name, v) {
+        Cell::Text(word) => word.to_string(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// The table of all passes as the documentation has it.
+fn table_of_passes() -> String {
+    let kind = |kind: &Kind| {
+        let words = kind.to_string();
+        let article = ["a set of a ", "a "]
+            .iter()
+            .find_map(|a| words.strip_prefix(a));
+        article.unwrap_or(&words).to_string()
+    };
+    let row = |pass: &Arc<headwater_passes::flow::Pass>| {
+        let inputs = pass.inputs.iter();
+        let mut takes: Vec<String> = inputs
+            .map(|i| format!("{} ({})", i.name, kind(&i.kind)))
+            .collect();
+        if pass.more {
+            takes.push("…".to_string());
+        }
+        let parameters = pass.parameters.iter();
+        let parameters: Vec<String> = parameters.map(|p| format!("`{}`", p.name)).collect();
+        let about = pass.about.trim_end_matches('.');
+        let (takes, parameters) = (takes.join(", "), parameters.join(", "));
+        format!("| `{}` | {about} | {takes} | {parameters} |\n", pass.name)
+    };
+    let rows: String = pass::all().iter().map(row).collect();
+    format!("| pass | what it gives | takes | parameters |\n| --- | --- | --- | --- |\n{rows}")
+}
+
+#[test]
+fn every_pass_is_in_the_documentation() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ANALYSES.md");
+    let page = std::fs::read_to_string(path).expect("the page is there");
+    let begin = page.find("| pass | what it gives").expect("a table");
+    let end = begin + page[begin..].find("\n\n").expect("its end") + 1;
+    let table = table_of_passes();
+    if std::env::var_os("HEADWATER_REMAKE").is_some() {
+        let new = [&page[..begin], &table, &page[end..]].concat();
+        std::fs::write(path, new).expect("writes");
+        return;
+    }
+    assert_eq!(
+        &page[begin..end],
+        table,
+        "remake it with HEADWATER_REMAKE=1"
+    );
+}
+
+#[test]
+fn functions_and_loops_have_what_is_inside_them() {
+    // Each of the three loops is inside the one before it.
+    let pieces = [1.0, 2.0, 4.0].map(|s| piece("MPI_Barrier", move |_, _| s));
+    let runs = Recorded::join(vec![run(2, &pieces)], structure_of(3, true)).expect("whole");
+    let of = |to: &str| {
+        let made = given("attribution", &runs, with("to", to), 0).expect("attributes");
+        made.set().expect("a set").clone()
+    };
+    let loops = of("loop");
+    let told: Vec<(f64, f64, f64)> = (loops.vertices().iter())
+        .map(|v| {
+            let line = figure(&loops, "first_line", *v);
+            (
+                line,
+                figure(&loops, "busy", *v),
+                figure(&loops, "total_busy", *v),
+            )
+        })
+        .collect();
+    let expected = [
+        (30.0, 8.0, 8.0),
+        (20.0, 4.0, 12.0),
+        (10.0, 2.0, 14.0),
+        (2.0, 0.0, 14.0),
+    ];
+    assert_eq!(told, expected);
+    let functions = of("function");
+    let main = functions.vertices()[0];
+    assert_eq!(word(&functions, "name", main), "main");
+    assert_eq!(
+        figure(&functions, "busy", main),
+        14.0,
+        "loops are the function's own"
+    );
+    assert_eq!(figure(&functions, "ways", main), 1.0);
+    let files = of("file");
+    assert_eq!(figure(&files, "total_busy", files.vertices()[0]), 14.0);
+    // They are known by rank, so that other passes can go on with them.
+    let uneven = pass::imbalance(&functions, "busy", 1.3, 0.0).expect("known by rank");
+    assert!(uneven.is_empty());
+    let e = given("attribution", &runs, with("to", "line"), 0).expect_err("no such thing");
+    let said = "pass attribution: argument to: there is no line; there are function, inlined, loop, file, module";
+    assert_eq!(e.to_string(), said);
+}
+
+#[test]
+fn models_are_those_of_how_places_grow() {
+    let pieces = || {
+        vec![
+            piece("MPI_Allreduce", |_, n| 8.0 / f64::from(n)),
+            piece("MPI_Barrier", |_, n| 1.0 + 0.25 * f64::from(n).log2()),
+            piece("MPI_Send", |_, _| 0.5),
+        ]
+    };
+    let all = [2, 4, 8, 16].map(|n| run(n, &pieces()));
+    let runs = Recorded::join(all.to_vec(), structure(3)).expect("whole runs");
+    let metric = with("metric", "busy");
+    let models = |runs: &[Recorded], more: Parameters| given("scaling-models", runs, more, 0);
+    let made = models(&runs, metric.clone().with("at", 1024.0)).expect("models");
+    let set = made.set().expect("a set");
+    let at = |line: f64| {
+        let mut all = set.vertices().iter().copied();
+        all.find(|v| set.cell("first_line", *v) == Cell::Number(line))
+            .expect("a loop")
+    };
+    assert_eq!(set.vertices()[0], at(20.0), "what grows most comes first");
+    assert_eq!(word(set, "model", at(20.0)), "1.000 + 0.250 · log2 p");
+    assert_eq!(figure(set, "predicted", at(20.0)), 3.5);
+    assert_eq!(figure(set, "growth", at(20.0)), 1.5);
+    assert_eq!(figure(set, "slope", at(10.0)), -1.0);
+    assert_eq!(figure(set, "at_2", at(10.0)), 4.0);
+    assert_eq!(word(set, "model", at(30.0)), "0.500");
+    // Of two runs there is the line alone.
+    let two = models(&runs[..2], metric.clone()).expect("models");
+    let two = two.set().expect("a set");
+    assert_eq!(two.cell("model", at(10.0)), Cell::Missing);
+    assert_eq!(
+        figure(two, "predicted", at(10.0)),
+        1.0,
+        "at twice as many ranks"
+    );
+    let e = models(&[runs[0].clone(), runs[0].clone()], metric).expect_err("one scale");
+    let said = "pass scaling-models: argument V2: all runs have 2 ranks; models need runs with different numbers";
+    assert_eq!(e.to_string(), said);
+    let e = models(&runs, with("over", "slowest").with("metric", "total")).expect_err("no rows");
+    assert!(
+        e.to_string()
+            .contains("argument over: total is not known by rank"),
+        "{e}"
+    );
+}
+
+#[test]
+fn ranks_that_are_alike_are_clusters() {
+    let runs = recorded(&[8]);
+    let metric = || with("metric", "busy");
+    let table = given("cluster-ranks", &runs, metric(), 0).expect("clusters");
+    let table = table.section().expect("a table");
+    let ranks = table.column("ranks").expect("a column");
+    assert_eq!(ranks, [&Item::from("0-2,4-7"), &Item::from("3")]);
+    let set = given("cluster-ranks", &runs, metric(), 1).expect("clusters");
+    let set = set.set().expect("a set");
+    let first = set.vertices()[0];
+    assert_eq!(
+        figure(set, "first_line", first),
+        20.0,
+        "what tells them apart comes first"
+    );
+    let means = ["cluster_0", "cluster_1", "spread"].map(|c| figure(set, c, first));
+    assert_eq!(means, [1.0, 2.0, 1.0]);
+    let e = given("cluster-ranks", &runs, with("metric", "total"), 0).expect_err("no rows");
+    assert!(
+        e.to_string()
+            .starts_with("pass cluster-ranks: argument metric: total is not known by rank"),
+        "{e}"
+    );
+}
+
+#[test]
+fn the_matrix_has_messages_bytes_and_waiting() {
+    let mut run = with_messages(SECOND / 10);
+    let sends = run.calls.iter_mut().filter(|c| c.func == 0);
+    sends.for_each(|c| c.peer = if c.rank == 0 { 1 } else { i32::MIN + 1 });
+    run.messages[0].late_receiver_ns = 0;
+    let run = communication::recorded(run, 2);
+    let matrix = pass::communication_matrix(&run).expect("a matrix");
+    let table = matrix.edge_table();
+    let row: Vec<f64> = [
+        "from",
+        "to",
+        "messages",
+        "bytes",
+        "late_sender",
+        "late_receiver",
+        "wait",
+    ]
+    .iter()
+    .map(|c| table.get(c).and_then(|c| c.number(0)).expect("a figure"))
+    .map(|x| (x * 1000.0).round() / 1000.0)
+    .collect();
+    assert_eq!(row, [0.0, 1.0, 100.0, 800.0, 0.2, 0.0, 0.2]);
+    assert_eq!(table.len(), 1);
+    assert_eq!(matrix.view().vertices.text_of("name", 1), Some("rank 1"));
+}
+
+trait TextOf {
+    fn text_of(&self, column: &str, row: usize) -> Option<&str>;
+}
+
+impl TextOf for Table {
+    fn text_of(&self, column: &str, row: usize) -> Option<&str> {
+        self.get(column).and_then(|c| c.text(row))
+    }
+}
+
+#[test]
+fn ratios_are_given_where_their_counters_were_recorded() {
+    let e =
+        given("counter-ratios", &recorded(&[2]), Parameters::none(), 0).expect_err("no counters");
+    let said = "pass counter-ratios: argument ratios: ratios need instructions, cycles or cache_misses, which were not recorded; no counters were";
+    assert_eq!(e.to_string(), said);
+    let mut run = made(2);
+    run.header.counters = vec!["instructions".into(), "cache_misses".into()];
+    for s in &mut run.samples {
+        s.counters = vec![2 * s.cpu_ns, s.cpu_ns / 100];
+    }
+    let runs = Recorded::join(vec![run], structure(3)).expect("a whole run");
+    let made = given("counter-ratios", &runs, Parameters::none(), 0).expect("ratios");
+    let set = made.set().expect("a set");
+    let mut all = set.vertices().iter().copied();
+    let at = all
+        .find(|v| set.cell("first_line", *v) == Cell::Number(20.0))
+        .expect("a loop");
+    let ratios = ["mpki", "speed", "bytes_per_instruction"].map(|r| figure(set, r, at));
+    assert_eq!(ratios, [5.0, 2.0, 0.32]);
+    let e =
+        given("counter-ratios", &runs, with("ratios", ["mpki", "ipc"]), 0).expect_err("no cycles");
+    let said = "pass counter-ratios: argument ratios: ipc (instructions per cycle) needs cycles, which was not recorded; recorded are instructions, cache_misses";
+    assert_eq!(e.to_string(), said);
+}
+
+/// Two circles of three, joined by one edge from the first to the second; the first is of loops.
+fn circles() -> Set {
+    let ends = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3)];
+    let vertices = Table::new(7).with(
+        "type",
+        Column::texts((0..7).map(|v| Some(if v < 3 { "loop" } else { "comp" }))),
+    );
+    let weight = ends.map(|e| if e == (2, 3) { 0.1 } else { 1.0 });
+    let kinds = ends.map(|e| {
+        Some(if e == (2, 3) {
+            "inter-process"
+        } else {
+            "intra-procedural"
+        })
+    });
+    let edges = Table::new(ends.len())
+        .with("type", Column::texts(kinds))
+        .with("bytes", Column::known(weight.to_vec()));
+    let (src, dst) = ends.into_iter().unzip();
+    let view = View::made(vertices, src, dst, edges).expect("a graph");
+    Set::vertices_of(&Arc::new(view))
+}
+
+#[test]
+fn graph_algorithms_are_passes() {
+    let all = circles();
+    let numbers = |set: &Set, name: &str| -> Vec<f64> {
+        set.numbers(name)
+            .expect("figures")
+            .into_iter()
+            .flatten()
+            .collect()
+    };
+    let parts = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0];
+    let components = pass::components(&all).expect("components");
+    assert_eq!(numbers(&components, "component"), parts);
+    let communities = pass::communities(&all, "bytes").expect("communities");
+    assert_eq!(numbers(&communities, "community"), parts);
+    // Of edges alone the vertices are those that they join.
+    let joined = pass::communities(&Set::edges_of(all.view()), "").expect("communities");
+    assert_eq!(joined.vertices(), [0, 1, 2, 3, 4, 5]);
+    let first = all.top(1);
+    let near = pass::reach(&first, Direction::Out, "", Some(2.0)).expect("reaches");
+    assert_eq!(
+        (near.vertices(), near.edges()),
+        (&[0, 1, 2][..], &[0, 1][..])
+    );
+    let inside = pass::reach(&first, Direction::Both, "intra-procedural", None).expect("kinds");
+    assert_eq!(numbers(&inside, "depth"), [0.0, 1.0, 1.0]);
+    let last = Set::new(all.view().clone(), vec![5, 4], vec![]);
+    let path = pass::shortest_path(&first, &last, "", "").expect("one graph");
+    assert_eq!(
+        (path.vertices(), path.edges()),
+        (&[0, 1, 2, 3, 4][..], &[0, 1, 3, 4][..])
+    );
+    assert!(
+        pass::shortest_path(&last, &first, "bytes", "")
+            .expect("none")
+            .is_empty()
+    );
+    let out = "a>b:inter-process b>c";
+    let found = pass::matching(&all, out, &["a: type == 'loop'".into()], 9).expect("matches");
+    assert_eq!(
+        (found.vertices(), found.edges()),
+        (&[2, 3, 4][..], &[3, 4][..])
+    );
+    let wrong = pass::matching(&all, out, &["d: time > 0".into()], 9).expect_err("no d");
+    assert_eq!(
+        wrong.to_string(),
+        "argument where: the pattern has no vertex d; it has a, b, c"
+    );
+    let wrong = pass::matching(&all, "a-b", &[], 9).expect_err("no edge");
+    assert_eq!(
+        wrong.to_string(),
+        "argument pattern: \"a-b\" is no edge such as a>b"
+    );
+    let wrong = pass::communities(&all, "wait")
+        .map(|_| ())
+        .expect_err("no such metric");
+    assert_eq!(
+        wrong.to_string(),
+        "argument weight: edges have no wait; they have type, bytes"
+    );
+}
