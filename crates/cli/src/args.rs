@@ -55,7 +55,7 @@ pub enum Command {
         after_help = "Example:  headwater export speedscope app.16 -o app.speedscope.json\n          headwater export folded app.16 -o - | inferno-flamegraph > app.svg\n          headwater export csv app.16 --analysis mpi-profile --table call_sites -o sites.csv"
     )]
     Export(ExportArgs),
-    /// Make a recorded run of another tool's trace: an OTF2 archive (Score-P).
+    /// Make a recorded run of another tool's trace: an OTF2 archive (Score-P) or a Paraver trace (Extrae).
     #[command(
         after_help = "What is read of a trace, and what is lost, is in docs/IMPORT.md.\nExample:  headwater import scorep_app_16/traces.otf2 -o app.16\n          headwater diagnose app.4 app.16"
     )]
@@ -379,7 +379,7 @@ fn formats() -> PossibleValuesParser {
 /// Arguments of `import`.
 #[derive(Debug, ClapArgs)]
 pub struct ImportArgs {
-    /// The archive's directory, or its file that ends in .otf2.
+    /// The file of the trace that ends in .otf2 or .prv, or the directory that it is in.
     pub trace: PathBuf,
     /// Name of the run.
     #[arg(short, long, value_name = "NAME")]

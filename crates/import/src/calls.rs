@@ -153,12 +153,18 @@ impl Call {
         }
     }
 
+    /// Its function.
+    pub fn function(&self) -> Option<&'static abi::Function> {
+        abi::FUNCTIONS.get(usize::from(self.func))
+    }
+
     /// The class of its function.
     pub fn class(&self) -> Option<Class> {
         class_of(self.func)
     }
 
-    fn post(&self) -> Post {
+    /// This call as what posts something.
+    pub fn post(&self) -> Post {
         Post {
             ctx: self.ctx,
             func: self.func,

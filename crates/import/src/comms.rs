@@ -86,6 +86,16 @@ impl Comms {
 }
 
 impl Comm {
+    /// The rank of world rank `me` in it.
+    pub fn rank(&self, me: u32) -> Option<u32> {
+        let in_list = |all: &Vec<u32>| all.iter().position(|r| *r == me).map(|p| p as u32);
+        match &self.members {
+            Members::Own => Some(0),
+            Members::Ranks(all) => in_list(all),
+            Members::Two(a, b) => in_list(a).or_else(|| in_list(b)),
+        }
+    }
+
     /// The world rank of rank `rank` in it, as `me` sees it.
     pub fn world(&self, me: u32, rank: u32) -> Option<u32> {
         let place = rank as usize;

@@ -16,6 +16,7 @@ mod comms;
 mod error;
 mod links;
 mod otf2;
+mod paraver;
 mod rank;
 mod regions;
 mod thread;
@@ -35,6 +36,55 @@ struct Told {
     library: String,
     /// Sentences about what it does not tell.
     missing: Vec<String>,
+}
+
+/// A trace of one of the kinds that are read.
+enum Trace {
+    Otf2(Box<otf2::Archive>),
+    Paraver(Box<paraver::Trace>),
+}
+
+impl Trace {
+    /// Opens the trace that `path` is, or the one in the directory `path`.
+    fn open(path: &Path) -> Result<Self, ImportError> {
+        let path = find(path)?;
+        let ends = |ending: &str| path.extension().is_some_and(|e| e == ending);
+        if ends(otf2::ENDING) {
+            return otf2::Archive::open(&path).map(|a| Self::Otf2(Box::new(a)));
+        }
+        if ends(paraver::ENDING) {
+            return paraver::Trace::open(&path).map(|t| Self::Paraver(Box::new(t)));
+        }
+        Err(ImportError::NotATrace(path))
+    }
+}
+
+/// The trace's first file: `path`, or what is in the directory `path`.
+fn find(path: &Path) -> Result<PathBuf, ImportError> {
+    if !path.is_dir() {
+        std::fs::metadata(path).map_err(ImportError::io(path))?;
+        return Ok(path.to_path_buf());
+    }
+    let listing = std::fs::read_dir(path).map_err(ImportError::io(path))?;
+    let mut found: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
+    let first = |p: &PathBuf| {
+        let ending = p.extension();
+        ending.is_some_and(|e| e == otf2::ENDING || e == paraver::ENDING)
+    };
+    found.retain(first);
+    found.sort();
+    match found.as_slice() {
+        [] => Err(ImportError::NotATrace(path.to_path_buf())),
+        [one] => Ok(one.clone()),
+        several => {
+            let names = several.iter().filter_map(|p| p.file_name());
+            let names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+            Err(ImportError::Several {
+                path: path.to_path_buf(),
+                names: names.join(", "),
+            })
+        }
+    }
 }
 
 /// A directory of our own beside the run's, which goes with this.
@@ -74,11 +124,13 @@ pub fn import(
     if out.join(HEADER_NAME).exists() {
         return Err(FormatError::Exists(out.to_path_buf()).into());
     }
-    let archive = otf2::find(trace)?.ok_or_else(|| ImportError::NotATrace(trace.to_path_buf()))?;
-    let archive = otf2::Archive::open(&archive)?;
+    let trace = Trace::open(trace)?;
     let scratch = Scratch::beside(out)?;
     let mut spool = SpoolWriter::create(&scratch.0)?;
-    let told = archive.spool(&mut spool, &mut progress)?;
+    let told = match trace {
+        Trace::Otf2(archive) => archive.spool(&mut spool, &mut progress)?,
+        Trace::Paraver(trace) => trace.spool(&mut spool, &mut progress)?,
+    };
     spool.finish()?;
     let mut run = read_spool(&scratch.0)?;
     complete(&mut run, told, out);

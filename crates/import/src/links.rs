@@ -18,9 +18,13 @@ pub fn mix2(a: u64, b: u64) -> u64 {
 /// A link without a number yet: its place in [`Links`].
 pub type LinkIx = u32;
 
+/// In place of a moment.
+const KNOWN: u64 = u64::MAX;
+
 /// Links of one rank, each with its stream, and the moment at which it takes its place in that.
 #[derive(Default)]
 pub struct Links {
+    /// Stream and moment; a moment of [`KNOWN`] says that the stream is the number.
     open: Vec<(u64, u64)>,
     streams: FxHashMap<u64, u64>,
 }
@@ -29,6 +33,12 @@ impl Links {
     /// A link that takes its place at `ns`; its stream is not known before it is [`completed`](Self::completed).
     pub fn post(&mut self, ns: u64) -> LinkIx {
         self.open.push((0, ns));
+        (self.open.len() - 1) as LinkIx
+    }
+
+    /// A link whose number is known.
+    pub fn known(&mut self, id: u64) -> LinkIx {
+        self.open.push((id | 1, KNOWN));
         (self.open.len() - 1) as LinkIx
     }
 
@@ -52,14 +62,17 @@ impl Links {
         order.sort_by_key(|i| open.get(*i).copied());
         let mut ids = vec![0; open.len()];
         for i in order {
-            let Some((stream, _)) = open.get(i).copied().filter(|l| l.0 != 0) else {
+            let Some((stream, at)) = open.get(i).copied().filter(|l| l.0 != 0) else {
                 continue;
             };
+            let Some(id) = ids.get_mut(i) else { continue };
+            if at == KNOWN {
+                *id = stream;
+                continue;
+            }
             let n = self.streams.entry(stream).or_default();
             *n += 1;
-            if let Some(id) = ids.get_mut(i) {
-                *id = mix2(stream, *n) | 1;
-            }
+            *id = mix2(stream, *n) | 1;
         }
         ids
     }

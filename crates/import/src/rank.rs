@@ -6,6 +6,7 @@ use crate::regions::Regions;
 use crate::thread::{Rows, Shared, Thread};
 use headwater_format::spool::RankRows;
 use headwater_format::spool::layout::{FileHeader, ModuleRow};
+use std::cell::RefCell;
 
 /// Offsets are below this.
 const END: u64 = 1 << 62;
@@ -51,9 +52,14 @@ fn put_text(room: &mut [u8], text: &str) {
 }
 
 /// What threads of a rank share while they are read.
-pub fn shared(regions: &mut Regions, threaded: bool) -> Shared<'_> {
+pub fn shared<'a>(
+    regions: &'a RefCell<Regions>,
+    sampling: &'a RefCell<Sampling>,
+    threaded: bool,
+) -> Shared<'a> {
     Shared {
         regions,
+        sampling,
         links: Links::default(),
         world_collectives: 0,
         threaded,
@@ -62,22 +68,19 @@ pub fn shared(regions: &mut Regions, threaded: bool) -> Shared<'_> {
     }
 }
 
-/// Ends a rank: its threads, the first of which called `MPI_Init`, to rows.
-pub fn end(
-    about: &About,
-    rank: u32,
-    host: &str,
-    threads: Vec<Thread>,
-    mut shared: Shared<'_>,
-    sampling: &mut Sampling,
-) -> Ended {
+/// The rows of a rank's threads, all links of which have numbers now.
+pub fn rows(threads: Vec<Thread>, shared: &mut Shared<'_>) -> Vec<Rows> {
     let ids = shared.links.settle();
-    let init_ns = shared.init_ns;
     let end = |mut thread: Thread| {
-        thread.settle(&ids);
-        thread.end(init_ns, |id| sampling.keeps(id))
+        thread.settle(&ids, &mut shared.sampling.borrow_mut());
+        thread.end(shared.init_ns)
     };
-    let threads: Vec<Rows> = threads.into_iter().map(end).collect();
+    threads.into_iter().map(end).collect()
+}
+
+/// Ends a rank: the rows of its threads, the first of which called `MPI_Init`, to those of its process.
+pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shared<'_>) -> Ended {
+    let init_ns = shared.init_ns;
     let mut out = RankRows::new(rank, about.ranks);
     let first = threads.iter().map(|t| t.first_ns).min().unwrap_or(0);
     let last = threads.iter().map(|t| t.totals.end_ns).max().unwrap_or(0);
@@ -111,7 +114,7 @@ pub fn end(
     out.put(0, &about.comms.rows());
     let mut left_out = 0;
     let called = threads.iter().any(|t| !t.calls.is_empty());
-    for (number, rows) in (0..).zip(&threads) {
+    for (number, rows) in (0..).zip(threads) {
         let fits = out.put(number, &[rows.totals])
             && out.put(number, &rows.contexts)
             && out.put(number, &rows.segments)

@@ -4,7 +4,7 @@
 //! samples. MPI calls carry links to the other ends of their messages, as in the collector (`collector/src/thread.rs`).
 
 use crate::calls::{Call, Link, Params, Request};
-use crate::links::{LinkIx, Links};
+use crate::links::{LinkIx, Links, Sampling};
 use crate::regions::{Kind, PROGRAM, RegionIx, Regions};
 use crate::windows::Windows;
 use headwater_format::spool::layout::{
@@ -13,6 +13,7 @@ use headwater_format::spool::layout::{
 use headwater_model::run::{EventKind, tag};
 use headwater_mpi_abi::{self as abi, Class};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 /// No context.
 pub const NONE: u32 = u32::MAX;
@@ -45,7 +46,9 @@ pub struct Stretch {
 /// What the threads of a rank share.
 pub struct Shared<'a> {
     /// Regions.
-    pub regions: &'a mut Regions,
+    pub regions: &'a RefCell<Regions>,
+    /// Which messages are kept.
+    pub sampling: &'a RefCell<Sampling>,
     /// Links of the rank.
     pub links: Links,
     /// World collectives so far.
@@ -80,7 +83,9 @@ pub struct Thread {
     calls: FxHashMap<(u32, u16, Params), CallRow>,
     samples: FxHashMap<(u32, u32), SampleRow>,
     counters: [Option<u64>; MOST_COUNTERS],
-    messages: Vec<(MessageRow, Option<LinkIx>)>,
+    /// Ends that have their numbers and are kept, and those that wait for them.
+    messages: Vec<MessageRow>,
+    unnumbered: Vec<(MessageRow, LinkIx)>,
     windows: Windows,
     pub(crate) requests: FxHashMap<u64, Request>,
     totals: ThreadRow,
@@ -138,12 +143,12 @@ impl Thread {
     }
 
     /// The context of the code that it is in.
-    fn here(&mut self, regions: &mut Regions) -> u32 {
+    fn here(&mut self, regions: &RefCell<Regions>) -> u32 {
         if let Some(here) = self.stack.last().and_then(|f| f.here) {
             return here;
         }
         let (region, ctx) = self.around().unwrap_or((PROGRAM, NONE));
-        let address = regions.function(region);
+        let address = regions.borrow_mut().function(region);
         let here = self.context(ctx, address, true);
         if let Some(frame) = self.stack.last_mut() {
             frame.here = Some(here);
@@ -203,10 +208,19 @@ impl Thread {
         }
     }
 
+    /// A counter is said to have grown since it was last told.
+    pub fn counter_grew(&mut self, shared: &mut Shared<'_>, which: usize, by: u64) {
+        let before = self.counters.get(which).copied().flatten().unwrap_or(0);
+        if let Some(slot) = self.counters.get_mut(which) {
+            *slot = Some(before);
+        }
+        self.counter(shared, which, before.saturating_add(by));
+    }
+
     /// A region is entered; `line` is that of the call, 0 where unknown.
     pub fn enter(&mut self, shared: &mut Shared<'_>, ns: u64, region: RegionIx, line: u32) {
         self.advance(shared, ns);
-        let kind = shared.regions.kind(region);
+        let kind = shared.regions.borrow().kind(region);
         if let Some((call, _)) = &self.call {
             let ctx = call.ctx;
             self.push(region, ctx, line, kind);
@@ -217,7 +231,7 @@ impl Thread {
             (None, Kind::Code) => NONE,
             (around, _) => {
                 let (caller, parent) = around.unwrap_or((PROGRAM, NONE));
-                let site = shared.regions.site(caller, region, line);
+                let site = shared.regions.borrow_mut().site(caller, region, line);
                 self.context(parent, site + 1, false)
             }
         };
@@ -254,7 +268,7 @@ impl Thread {
         let Some(frame) = self.stack.pop() else {
             return;
         };
-        let kind = shared.regions.kind(frame.region);
+        let kind = shared.regions.borrow().kind(frame.region);
         self.asleep -= usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
         let depth = self.stack.len();
         if let Some((call, _)) = self.call.take_if(|(_, around)| *around == depth) {
@@ -265,6 +279,18 @@ impl Thread {
     /// Regions and lines that it is in, outermost first.
     pub fn path(&self) -> impl Iterator<Item = (RegionIx, u32)> + '_ {
         self.stack.iter().map(|f| (f.region, f.line))
+    }
+
+    /// It has been for some time in what its path and `path` have in common, and what time goes by is there.
+    pub fn back_to(&mut self, path: &[(RegionIx, u32)]) {
+        if self.call.is_some() {
+            return;
+        }
+        let alike = (self.path().zip(path.iter().copied()))
+            .take_while(|(a, b)| a == b)
+            .count();
+        self.asleep = 0;
+        self.stack.truncate(alike);
     }
 
     /// It goes on in `path`: regions that are not in it are left, others entered.
@@ -333,7 +359,7 @@ impl Thread {
         for link in &call.links {
             if link.kind != EventKind::RecvPost {
                 let row = link.row(&call, ns);
-                self.messages.push((row, Some(link.ix)));
+                self.unnumbered.push((row, link.ix));
             }
         }
         let event = EventRow {
@@ -355,7 +381,7 @@ impl Thread {
         (self.last_ctx, self.stretch) = (Some(call.ctx), Stretch::default());
         if shared.links.len() >= MANY_LINKS && !shared.threaded && self.requests.is_empty() {
             let ids = shared.links.settle();
-            self.settle(&ids);
+            self.settle(&ids, &mut shared.sampling.borrow_mut());
         }
     }
 
@@ -367,6 +393,7 @@ impl Thread {
         self.calls.clear();
         self.samples.clear();
         self.messages.clear();
+        self.unnumbered.clear();
         self.windows.begin();
         self.totals = ThreadRow::default();
     }
@@ -400,11 +427,12 @@ impl Thread {
         self.totals.mpi_ns += wall;
     }
 
-    /// Gives links their numbers.
-    pub fn settle(&mut self, ids: &[u64]) {
-        for (row, link) in &mut self.messages {
-            if let Some(link) = link.take() {
-                row.id = ids.get(link as usize).copied().unwrap_or(0);
+    /// Gives links their numbers; ends that are not kept go.
+    pub fn settle(&mut self, ids: &[u64], sampling: &mut Sampling) {
+        for (row, link) in self.unnumbered.drain(..) {
+            let id = ids.get(link as usize).copied().unwrap_or(0);
+            if sampling.keeps(id) {
+                self.messages.push(MessageRow { id, ..row });
             }
         }
         self.windows.settle(ids);
@@ -434,8 +462,8 @@ impl Thread {
         (region, self.chain(ctx))
     }
 
-    /// All that it did. `keeps` says which messages are kept; all links have numbers.
-    pub fn end(mut self, init_ns: u64, mut keeps: impl FnMut(u64) -> bool) -> Rows {
+    /// All that it did; all links have numbers.
+    pub fn end(mut self, init_ns: u64) -> Rows {
         for request in std::mem::take(&mut self.requests).into_values() {
             if let Some(wall) = request.uncounted_ns {
                 self.count(request.post.ctx, request.post.func, Params::default(), wall);
@@ -457,13 +485,12 @@ impl Thread {
         totals.begin_ns = first_ns.max(init_ns);
         totals.end_ns = self.now.max(totals.begin_ns);
         totals.cpu_ns = cpu + totals.mpi_ns;
-        let messages = self.messages.into_iter().map(|(row, _)| row);
         Rows {
             contexts: self.contexts,
             segments,
             calls,
             samples,
-            messages: messages.filter(|row| keeps(row.id)).collect(),
+            messages: self.messages,
             events: self.windows.rows(),
             totals,
             first_ns,

@@ -12,7 +12,6 @@ mod events;
 mod local;
 mod process;
 
-use crate::links::Sampling;
 use crate::rank::{self, About};
 use crate::regions::{Kind, Region, RegionIx, Regions};
 use crate::thread::class_of;
@@ -24,38 +23,12 @@ use headwater_format::spool::layout::MOST_COUNTERS;
 use headwater_mpi_abi::Class;
 use process::Process;
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-const ENDING: &str = "otf2";
-
-/// The anchor file that `path` is, or that is in the directory `path`; `None` where there is none.
-///
-/// # Errors
-/// A path that is not there, or a directory of several.
-pub fn find(path: &Path) -> Result<Option<PathBuf>, ImportError> {
-    let ends = |p: &Path| p.extension().is_some_and(|e| e == ENDING);
-    if !path.is_dir() {
-        std::fs::metadata(path).map_err(ImportError::io(path))?;
-        return Ok(ends(path).then(|| path.to_path_buf()));
-    }
-    let listing = std::fs::read_dir(path).map_err(ImportError::io(path))?;
-    let mut found: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
-    found.retain(|p| ends(p));
-    found.sort();
-    match found.as_slice() {
-        [] => Ok(None),
-        [one] => Ok(Some(one.clone())),
-        several => {
-            let names = several.iter().filter_map(|p| p.file_name());
-            let names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
-            Err(ImportError::Several {
-                path: path.to_path_buf(),
-                names: names.join(", "),
-            })
-        }
-    }
-}
+/// How the name of an anchor file ends.
+pub const ENDING: &str = "otf2";
 
 /// An archive whose definitions are read.
 pub struct Archive {
@@ -140,13 +113,13 @@ impl Archive {
             comms: comms.0,
             ranks: self.ranks.len() as u32,
         };
-        let mut sampling = Sampling::default();
+        let (regions, sampling) = (RefCell::new(regions), RefCell::default());
         let (mut called, mut left_out) = (false, 0);
         let mut notes = process::Notes::default();
         for (rank, locations) in (0..).zip(&self.ranks) {
             progress(rank as usize, self.ranks.len());
             let mut process = Process::new(self, &about.comms, &numbers, rank);
-            let mut shared = rank::shared(&mut regions, locations.len() > 1);
+            let mut shared = rank::shared(&regions, &sampling, locations.len() > 1);
             let mut threads = Vec::new();
             for location in locations {
                 threads.push(process.thread(location, &mut shared)?);
@@ -156,7 +129,8 @@ impl Archive {
             about.clock_error_ns = about.clock_error_ns.max(clock_error_ns);
             let host = locations.first().map_or(0, |l| l.group);
             let host = self.definitions.node_of(host);
-            let ended = rank::end(&about, rank, &host, threads, shared, &mut sampling);
+            let rows = rank::rows(threads, &mut shared);
+            let ended = rank::end(&about, rank, &host, &rows, &shared);
             (called, left_out) = (called || ended.called, left_out + ended.left_out);
             spool.add(&ended.rows)?;
         }
@@ -176,7 +150,7 @@ impl Archive {
             creator => format!(" by {creator}"),
         };
         Ok(Told {
-            symbols: regions.into_symbols(),
+            symbols: regions.into_inner().into_symbols(),
             library: format!("unknown; OTF2 {major}.{minor}.{patch} trace{by}"),
             missing,
         })

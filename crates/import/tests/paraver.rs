@@ -1,0 +1,277 @@
+//! Paraver traces, written by hand after the format's description: nothing that is installed from a registry writes them.
+
+use headwater_import::{ImportError, import};
+use headwater_model::run::{CtxId, Run, Sample};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+const HEAD: &str = "#Paraver (21/11/2026 at 10:00):9700_ns:2(2,1):1:3(1:1,1:1,1:2),2\nc:1:1:3:1:2:3\nc:1:2:2:3:1\n";
+
+const LABELS: &str = "DEFAULT_OPTIONS\n\nLEVEL               THREAD\n\nEVENT_TYPE\n9   50000001    MPI Point-to-point\nVALUES\n\
+    1   MPI_Send\n2   MPI_Recv\n3   MPI_Isend\n4   MPI_Irecv\n5   MPI_Wait\n0   Outside MPI\n\n\
+    EVENT_TYPE\n9   50000002    MPI Collective Comm\nVALUES\n7   MPI_Bcast\n8   MPI_Barrier\n0   Outside MPI\n\n\
+    EVENT_TYPE\n9   50000003    MPI Other\nVALUES\n31   MPI_Init\n32   MPI_Finalize\n0   Outside MPI\n\n\
+    EVENT_TYPE\n0    70000001    Caller at level 1\n0    70000002    Caller at level 2\nVALUES\n0   End\n1   Unresolved\n\
+    3   main\n4   solve [app]\n\n\
+    EVENT_TYPE\n0    80000001    Caller line at level 1\n0    80000002    Caller line at level 2\nVALUES\n0   End\n\
+    3   12 (main.c, /home/user/app)\n4   31 (solve.c, /home/user/app)\n5   37 (solve.c, /home/user/app)\n\n\
+    EVENT_TYPE\n7  42000050 PAPI_TOT_INS [Instr completed]\n";
+
+/// Records in the order of time.
+fn records() -> String {
+    let mut all: Vec<(u64, String)> = Vec::new();
+    let mut call = |task: u32, kind: u64, value: u64, from: u64, to: u64, more: &str| {
+        all.push((
+            from,
+            format!("2:{task}:1:{task}:1:{from}:{kind}:{value}{more}"),
+        ));
+        all.push((to, format!("2:{task}:1:{task}:1:{to}:{kind}:0")));
+    };
+    const IN_SOLVE: &str = ":70000001:4:70000002:3:80000001:4:80000002:3";
+    const LATER_IN_SOLVE: &str = ":70000001:4:70000002:3:80000001:5:80000002:3";
+    let in_main = ":70000001:3:80000001:3";
+    let collective = format!("{in_main}:50100001:8:50100002:8:50100004:1");
+    let root = format!("{collective}:50100003:1");
+    for task in 1..=3 {
+        call(task, 50_000_003, 31, 100, 1000, in_main);
+        call(task, 50_000_003, 32, 9600, 9700, in_main);
+    }
+    call(1, 50_000_001, 1, 5000, 5200, IN_SOLVE);
+    call(2, 50_000_001, 2, 2000, 5210, IN_SOLVE);
+    call(3, 50_000_001, 4, 3000, 3010, IN_SOLVE);
+    call(3, 50_000_001, 5, 3010, 6100, LATER_IN_SOLVE);
+    call(1, 50_000_001, 3, 6000, 6010, LATER_IN_SOLVE);
+    call(
+        1,
+        50_000_002,
+        8,
+        7000,
+        9010,
+        &format!("{collective}:42000050:77"),
+    );
+    call(2, 50_000_002, 8, 9000, 9010, &collective);
+    call(3, 50_000_002, 8, 6500, 9010, &collective);
+    call(1, 50_000_002, 7, 9500, 9510, &root);
+    call(2, 50_000_002, 7, 9100, 9505, &collective);
+    call(3, 50_000_002, 7, 9200, 9505, &collective);
+    all.push((0, "1:1:1:1:1:0:9700:1".to_string()));
+    all.push((
+        5000,
+        "3:1:1:1:1:5000:5200:2:1:2:1:2000:5210:64:7".to_string(),
+    ));
+    all.push((
+        6000,
+        "3:1:1:1:1:6000:6010:3:1:3:1:3000:6100:128:8".to_string(),
+    ));
+    // A worker's, which is not read.
+    all.push((2500, "2:2:1:2:2:2500:60000018:5".to_string()));
+    all.sort();
+    all.into_iter().map(|(_, line)| line + "\n").collect()
+}
+
+fn lay(dir: &Path, trace: &[u8], labels: &str) -> PathBuf {
+    let path = dir.join("app.prv");
+    std::fs::write(&path, trace).expect("writes");
+    std::fs::write(dir.join("app.pcf"), labels).expect("writes");
+    std::fs::write(dir.join("app.row"), "LEVEL NODE SIZE 2\nfirst\nsecond\n").expect("writes");
+    path
+}
+
+/// The function around a context's offset, the call at it, and its line.
+fn place(run: &Run, ctx: CtxId) -> (String, String, u32) {
+    let context = run.contexts[ctx.index().expect("a context")];
+    let at = run
+        .symbols
+        .partition_point(|s| s.offset <= context.lookup());
+    let own = &run.symbols[at - 1];
+    let around = run.symbols[..at].iter().rev().find(|s| s.function);
+    let around = around.expect("a function").name.clone();
+    (around, own.name.clone(), own.first_line)
+}
+
+#[test]
+fn every_wait_of_a_paraver_trace_is_known_exactly() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = lay(
+        dir.path(),
+        (HEAD.to_string() + &records()).as_bytes(),
+        LABELS,
+    );
+    let run = import(&path, &dir.path().join("run"), |_, _| ()).expect("imports");
+    let h = &run.header;
+    assert_eq!(
+        (h.ranks, &h.nodes[..]),
+        (3, &["first".to_string(), "second".into()][..])
+    );
+    assert_eq!(h.counters, ["PAPI_TOT_INS"]);
+    assert!(h.incomplete.is_empty());
+    assert!(
+        h.missing
+            .iter()
+            .any(|m| m.contains("Threads besides the first"))
+    );
+    assert!(
+        run.ranks.iter().all(|r| r.wall_ns == 8700),
+        "{:?}",
+        run.ranks
+    );
+
+    let call = |ctx| {
+        let (function, name, line) = place(&run, ctx);
+        format!("{function}:{name}:{line}")
+    };
+    let [first, second] = &run.messages[..] else {
+        panic!("two messages: {:?}", run.messages);
+    };
+    assert_eq!(
+        (first.src, first.dst, first.bytes, first.late_sender_ns),
+        (0, 1, 64, 3000)
+    );
+    assert_eq!(call(first.send_ctx), "solve:MPI_Send:31");
+    assert_eq!(
+        (second.src, second.dst, second.bytes, second.late_sender_ns),
+        (0, 2, 128, 2990)
+    );
+    assert_eq!(call(second.post_ctx), "solve:MPI_Irecv:31");
+    assert_eq!(call(second.recv_ctx), "solve:MPI_Wait:37");
+    // The way there: main calls solve on line 12.
+    let send = run.contexts[first.send_ctx.index().expect("a context")];
+    assert_eq!(call(send.parent), "main:solve:12");
+
+    let waits = |function: &str| -> Vec<(u32, u64, u64)> {
+        let of = run
+            .collectives
+            .iter()
+            .filter(|c| run.function(c.func) == function);
+        of.map(|c| (c.rank, c.wait_ns, c.last)).collect()
+    };
+    assert_eq!(
+        waits("MPI_Barrier"),
+        [(0, 2000, 0), (1, 0, 1), (2, 2500, 0)]
+    );
+    // They wait for the root, who alone says that it is one.
+    assert_eq!(waits("MPI_Bcast"), [(0, 0, 1), (1, 400, 0), (2, 300, 0)]);
+    assert_eq!(waits("MPI_Finalize").len(), 3);
+    let calls = |function: &str, rank: u32| {
+        let mut of = run.calls.iter();
+        let c = of.find(|c| c.rank == rank && run.function(c.func) == function);
+        c.map(|c| (c.peer, c.tag, c.bytes))
+    };
+    assert_eq!(calls("MPI_Send", 0), Some((1, 7, 64)));
+    assert_eq!(calls("MPI_Recv", 1), Some((-1, 7, 64)));
+    assert_eq!(calls("MPI_Irecv", 2), Some((-2, 8, 128)));
+
+    // Computation between two calls is in what is around both.
+    let spent = |rank: u32| -> Vec<(u64, String, u64)> {
+        let of = run.samples.iter().filter(move |s| s.rank == rank);
+        let row = |s: &Sample| (s.cpu_ns, place(&run, s.ctx).0, s.counters.iter().sum());
+        let mut all: Vec<(u64, String, u64)> = of.map(row).collect();
+        all.sort();
+        all
+    };
+    let told = |time, function: &str, counted| (time, function.to_string(), counted);
+    let wanted = [
+        told(90, "main", 0),
+        told(490, "main", 0),
+        told(800, "solve", 0),
+        told(990, "main", 77),
+        told(4000, "main", 0),
+    ];
+    assert_eq!(spent(0), wanted);
+    for r in &run.ranks {
+        let computed: u64 = spent(r.rank).iter().map(|s| s.0).sum();
+        assert_eq!(computed + r.mpi_wall_ns, r.wall_ns, "rank {}", r.rank);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_paraver_trace_is_said_with_its_line() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = dir.path().join("run");
+    let whole = HEAD.to_string() + &records();
+    let refused = |trace: &str, labels: &str, words: &[&str]| {
+        let path = lay(dir.path(), trace.as_bytes(), labels);
+        let imported = import(&path, &out, |_, _| ()).map(|run| run.header.name);
+        let text = imported.expect_err("is refused").to_string();
+        assert!(words.iter().all(|w| text.contains(w)), "{text}");
+        assert!(!text.contains('\n') && !out.exists(), "{text}");
+        assert_eq!(
+            std::fs::read_dir(dir.path()).expect("a directory").count(),
+            3,
+            "{text}"
+        );
+    };
+    refused(
+        "",
+        LABELS,
+        &["app.prv is damaged", "does not begin as a Paraver trace"],
+    );
+    refused(
+        &whole.replace(":1:3(", ":2:3("),
+        LABELS,
+        &["2 applications"],
+    );
+    refused(
+        &whole[..whole.len() - 5],
+        LABELS,
+        &["ends within a line", "line "],
+    );
+    refused(
+        &whole.replacen("\n2:", "\n4:", 1),
+        LABELS,
+        &["\"4:", "is no record", "line 5"],
+    );
+    refused(
+        &whole.replace("c:1:2:2:3:1", "c:1:2:3:3:1"),
+        LABELS,
+        &["a communicator is broken", "line 3"],
+    );
+    refused(
+        &format!("{whole}2:1:1:9:1:5:1:1\n"),
+        LABELS,
+        &["2:1:1:9:1:5", "is no record"],
+    );
+    refused(
+        &format!("{whole}2:1:1:1:1:5:1\n"),
+        LABELS,
+        &["2:1:1:1:1:5:1", "is no record"],
+    );
+    refused(&whole, "EVENT_TYPE\n", &["no MPI call"]);
+    lay(dir.path(), whole.as_bytes(), LABELS);
+    std::fs::remove_file(dir.path().join("app.pcf")).expect("removes");
+    let error = import(dir.path(), &out, |_, _| ()).map(|run| run.header.name);
+    let error = error.expect_err("the names of numbers are missing");
+    assert!(matches!(error, ImportError::Missing { .. }), "{error}");
+    assert!(
+        error.to_string().contains("app.pcf is not there"),
+        "{error}"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn paraver_traces_of_any_bytes_are_no_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(b"0129:c#\n-x".to_vec())), 1..8),
+        labels in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(b"0129( \nx".to_vec())), 0..4),
+    ) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let change = |text: String, changes: Vec<(prop::sample::Index, u8)>| {
+            let mut bytes = text.into_bytes();
+            for (at, byte) in changes {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes
+        };
+        let trace = change(HEAD.to_string() + &records(), changes);
+        let labels = String::from_utf8(change(LABELS.to_string(), labels)).expect("text");
+        let path = lay(dir.path(), &trace, &labels);
+        let out = dir.path().join("run");
+        if let Err(e) = import(&path, &out, |_, _| ()) {
+            prop_assert!(!e.to_string().contains('\n'), "{}", e);
+            prop_assert!(!out.exists());
+        }
+    }
+}
