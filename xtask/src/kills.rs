@@ -161,7 +161,9 @@ fn kill(
         Err(e) => Err(e.to_string()),
         Ok(_) => match own_file(&spool, number.trim()) {
             None => Ok(Outcome::Nothing),
-            Some(file) => Ok(Outcome::Missing(moment.as_secs_f64() - last_sign(&file)?)),
+            Some(file) => Ok(last_sign(&file)?.map_or(Outcome::Nothing, |last| {
+                Outcome::Missing(moment.as_secs_f64() - last)
+            })),
         },
     }
 }
@@ -192,12 +194,14 @@ fn signal(number: &str) -> bool {
         .is_ok_and(|s| s.success())
 }
 
-/// When the process was last seen, seconds since 1970.
-fn last_sign(file: &Path) -> Result<f64, String> {
+/// When the process was last seen, seconds since 1970; nothing where it made the file and wrote nothing yet.
+fn last_sign(file: &Path) -> Result<Option<f64>, String> {
     let bytes = std::fs::read(file).map_err(|e| e.to_string())?;
-    let header = read_header(&bytes).ok_or("a file without a head")?;
-    let last = layout::last_sign(&header, &layout::threads(&header, &bytes));
-    Ok((header.unix_ns + last) as f64 * 1e-9)
+    let header = read_header(&bytes).filter(|h| h.unix_ns != 0);
+    Ok(header.map(|header| {
+        let last = layout::last_sign(&header, &layout::threads(&header, &bytes));
+        (header.unix_ns + last) as f64 * 1e-9
+    }))
 }
 
 /// Drawn numbers (splitmix64).
