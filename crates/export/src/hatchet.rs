@@ -2,7 +2,7 @@
 //!
 //! Nodes of the column `path` are frames; each has a row for each rank, with figures of all its threads. Hatchet takes
 //! a node's place among the others from the first column of the row with the node's number, so the first rank's rows
-//! stand first, in the order of the nodes.
+//! stand first, in the order of the nodes. That column is no metric, and Hatchet takes it out of the frame.
 
 use crate::error::ExportError;
 use crate::formats::Wanted;
@@ -15,7 +15,7 @@ use std::io::{self, Write};
 /// Columns, and whether rows hold their values; otherwise they hold numbers of nodes. A column named `line` would make
 /// Hatchet split nodes.
 const COLUMNS: [(&str, bool); 11] = [
-    ("Node order", true),
+    ("Node order", false),
     ("mpi.rank", true),
     ("path", false),
     ("time", true),

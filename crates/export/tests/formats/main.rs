@@ -39,6 +39,24 @@ fn profiles_show_who_spent_how_long_where() {
     insta::assert_snapshot!("hatchet", text("hatchet", &all));
 }
 
+/// Inferno is flamegraph.pl in Rust.
+#[test]
+fn inferno_draws_the_folded_stacks() {
+    let folded = text("folded", &Wanted::default());
+    let mut svg = Vec::new();
+    let mut options = inferno::flamegraph::Options::default();
+    options.count_name = "µs".into();
+    inferno::flamegraph::from_lines(&mut options, folded.lines(), &mut svg).expect("a drawing");
+    let svg = String::from_utf8(svg).expect("text");
+    for said in [
+        "all (2,350,000 µs, 100%)",
+        "MPI_Recv (500,000 µs, 21.28%)",
+        "[waiting] (450,000 µs, 19.15%)",
+    ] {
+        assert!(svg.contains(said), "no {said} in:\n{svg}");
+    }
+}
+
 #[test]
 fn a_timeline_shows_waits_and_messages() {
     insta::assert_snapshot!("perfetto", text("perfetto", &Wanted::default()));
