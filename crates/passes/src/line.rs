@@ -4,7 +4,8 @@
 //! would stand in line for. But a lock is held by one at a time: a team takes at least as long as all its
 //! threads together hold it, and that is CPU time. Places where a lock is taken belong to one line if threads
 //! wait at the one for who took it at the other, and each is told for its part of it. Where several locks are taken
-//! at a place, as one of each element of an array, there are as many lines.
+//! at a place, as one of each element of an array, there are as many lines. Of several lines of a team the longest
+//! decides, as threads stand in all of them at once.
 
 use crate::contended::Contended;
 use crate::held::{self, Site};
@@ -42,15 +43,39 @@ pub fn beyond(
             continue;
         };
         let busy = longest(scale, team);
-        for line in lines(pag, &rows) {
-            let seconds = line.beyond(pag, scale, team, &functions, &busy, measured);
-            for (place, seconds) in seconds {
-                let sum = out
-                    .entry((place, team.vertex))
-                    .or_insert_with(|| vec![0.0; scale.p as usize]);
-                sum.iter_mut().zip(seconds).for_each(|(s, own)| *s += own);
+        let held: Vec<Held> = lines(pag, &rows)
+            .iter()
+            .map(|line| line.held(pag, scale, team, &functions))
+            .collect();
+        for rank in 0..scale.p as usize {
+            let own = busy.get(rank).copied().unwrap_or(0.0);
+            let longer: Vec<f64> = held.iter().map(|h| h.longest(rank) - own).collect();
+            for (held, longer) in held.iter().zip(shared(&longer)) {
+                for (place, seconds) in held.beyond(rank, longer, team.vertex, measured) {
+                    let sum = out
+                        .entry((place, team.vertex))
+                        .or_insert_with(|| vec![0.0; scale.p as usize]);
+                    sum[rank] += seconds;
+                }
             }
         }
+    }
+    out
+}
+
+/// What each of several lines is told for, by how much longer than it computes each would make a team take. While
+/// threads stand in one line others stand in another, so that all of them together make it as much longer as the longest
+/// does: so far as several reach, they share it.
+fn shared(longer: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..longer.len()).collect();
+    order.sort_by(|a, b| longer[*a].total_cmp(&longer[*b]).then(a.cmp(b)));
+    let mut out = vec![0.0; longer.len()];
+    let (mut level, mut share) = (0.0, 0.0);
+    for (below, line) in order.iter().enumerate() {
+        let reach = longer[*line].max(0.0);
+        share += (reach - level) / (longer.len() - below) as f64;
+        level = reach;
+        out[*line] = share;
     }
     out
 }
@@ -122,46 +147,47 @@ fn end(into: &[usize], mut line: usize) -> usize {
     line
 }
 
-impl Line<'_> {
-    /// The seconds of [`beyond`] by place.
-    fn beyond(
-        &self,
-        pag: &Pag,
-        scale: &Scale,
-        team: &Team,
-        functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
-        busy: &[f64],
-        measured: &ByTeam,
-    ) -> Vec<(usize, Vec<f64>)> {
-        let held = self.held(pag, scale, team, functions);
-        let ranks = scale.p as usize;
-        let mut locks = vec![0u64; ranks];
-        for (_, c) in &self.rows {
-            if let Some(set) = locks.get_mut(c.rank as usize) {
-                *set |= c.locks;
-            }
-        }
-        let known: Vec<&[f64]> = held
-            .keys()
-            .filter_map(|place| measured.get(&(*place, team.vertex)))
-            .map(|row| &row[..])
-            .collect();
-        let mut out: Vec<(usize, Vec<f64>)> = held.keys().map(|p| (*p, vec![0.0; ranks])).collect();
-        for rank in 0..ranks {
-            let at = |row: &[f64]| row.get(rank).copied().unwrap_or(0.0);
-            let all: f64 = held.values().map(|row| at(row)).sum();
-            let measured: f64 = known.iter().map(|row| at(row)).sum();
-            let longer = all / count(locks[rank]) - at(busy) - measured;
-            if longer > 0.0 {
-                for ((_, sums), own) in out.iter_mut().zip(held.values()) {
-                    sums[rank] = longer * at(own) / all;
-                }
-            }
-        }
-        out.retain(|(_, row)| row.iter().any(|s| *s > 0.0));
-        out
+/// How long the threads of a team hold the lock of one line.
+struct Held {
+    /// Seconds by rank, by number of the place where they take it.
+    by_place: BTreeMap<usize, Vec<f64>>,
+    /// By rank: which locks, a bit for each.
+    locks: Vec<u64>,
+}
+
+impl Held {
+    /// Seconds for which one after another of a rank's threads holds one of its locks.
+    fn longest(&self, rank: usize) -> f64 {
+        let locks = self.locks.get(rank).copied().unwrap_or(0);
+        self.whole(rank) / count(locks)
     }
 
+    fn whole(&self, rank: usize) -> f64 {
+        let rows = self.by_place.values();
+        rows.map(|row| row.get(rank).copied().unwrap_or(0.0)).sum()
+    }
+
+    /// The part of each place in what the line makes a team `longer` on one rank, but for what was `measured`.
+    fn beyond(
+        &self,
+        rank: usize,
+        longer: f64,
+        team: VertexIx,
+        measured: &ByTeam,
+    ) -> Vec<(usize, f64)> {
+        let at = |row: &Vec<f64>| row.get(rank).copied().unwrap_or(0.0);
+        let places = self.by_place.keys();
+        let known = places.filter_map(|place| measured.get(&(*place, team)));
+        let longer = longer - known.map(at).sum::<f64>();
+        let all = self.whole(rank);
+        let part = |(place, row): (&usize, &Vec<f64>)| (*place, longer * at(row) / all);
+        let parts = self.by_place.iter().map(part);
+        let some = longer > 0.0 && all > 0.0;
+        parts.filter(|p| some && p.1 > 0.0).collect()
+    }
+}
+
+impl Line<'_> {
     /// Seconds by rank that the team's threads hold its lock, by number of the place where they take it.
     fn held(
         &self,
@@ -169,7 +195,7 @@ impl Line<'_> {
         scale: &Scale,
         team: &Team,
         functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
-    ) -> BTreeMap<usize, Vec<f64>> {
+    ) -> Held {
         // The place of each site is that of who waits for who took the lock there; where nobody does, of who waits there.
         let mut places: BTreeMap<Site, usize> = BTreeMap::new();
         let mut entered: FxHashMap<Site, FxHashSet<VertexIx>> = FxHashMap::default();
@@ -202,13 +228,30 @@ impl Line<'_> {
                 held::add(pag, scale, function, &section, sum);
             }
         }
-        out
+        let mut locks = vec![0u64; scale.p as usize];
+        for (_, c) in &self.rows {
+            if let Some(set) = locks.get_mut(c.rank as usize) {
+                *set |= c.locks;
+            }
+        }
+        Held {
+            by_place: out,
+            locks,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_share_what_several_of_them_reach() {
+        assert_eq!(shared(&[0.8]), [0.8]);
+        assert_eq!(shared(&[-0.5]), [0.0]);
+        assert_eq!(shared(&[0.5, 1.0, -1.0]), [0.25, 0.75, 0.0]);
+        assert_eq!(shared(&[0.5, 0.5]), [0.25, 0.25]);
+    }
 
     #[test]
     fn a_set_of_locks_tells_how_many_they_are() {

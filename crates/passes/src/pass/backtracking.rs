@@ -1,11 +1,15 @@
 //! Backtracking (ScalAna, Algorithm 1; PerFlow, Listing 7): from vertices with problems back to where they begin.
 //!
-//! A walk goes back along the edge from another rank or thread that was waited for longest, and where nobody was
-//! waited for along program order, until a collective, a vertex that was passed before, or the beginning.
+//! The walk is that of [`backward`](crate::backward), on the edges of a parallel view: what was waited for longest
+//! among those along which a delay can go, or else what mostly came before. In a diagnosis it goes along the replayed
+//! waits instead, see `crate::backtrack`.
 
 use super::causal::{between, carries};
+use crate::backward::{Dependences, Left, backward};
 use crate::flow::{Call, Gives, Kind, Pass, PassError};
 use crate::set::Set;
+use headwater_graph::view::{Column, View, Words};
+use headwater_mpi_abi as abi;
 
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
@@ -25,6 +29,57 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
+/// The edges of a view along which a walk may go.
+struct OnView<'a> {
+    view: &'a View,
+    /// By edge: whether a delay can go along it, and whether it is between ranks or threads.
+    carries: Vec<bool>,
+    between: Option<Box<dyn Fn(usize) -> Option<bool> + 'a>>,
+    wait: Option<&'a Column>,
+    count: Option<&'a Column>,
+    names: Option<&'a Words>,
+    /// Of the different names, whether all ranks of a communicator call it together.
+    collective: Vec<bool>,
+}
+
+impl OnView<'_> {
+    /// The edge into `at` with the most of `metric`, of those between ranks or threads or the others; of equal ones the
+    /// first.
+    fn most(&self, at: u32, between: bool, metric: Option<&Column>) -> Option<u32> {
+        let figure = |e: u32| metric.and_then(|m| m.number(e as usize)).unwrap_or(0.0);
+        let is_between = |e: u32| self.between.as_ref().and_then(|b| b(e as usize)) == Some(true);
+        let edges = self.view.graph.in_edges(at).iter().copied();
+        edges
+            .filter(|e| self.carries[*e as usize] && is_between(*e) == between)
+            .reduce(|a, b| if figure(b) > figure(a) { b } else { a })
+    }
+
+    fn source(&self, edge: u32) -> u32 {
+        self.view.graph.sources()[edge as usize]
+    }
+
+    fn is_collective(&self, v: u32) -> bool {
+        let code = self.names.and_then(|n| n.code(v as usize));
+        code.and_then(|c| self.collective.get(c)) == Some(&true)
+    }
+}
+
+impl Dependences for OnView<'_> {
+    type At = u32;
+    type Edge = u32;
+
+    fn waited(&self, at: u32) -> Option<(u32, u32)> {
+        let edge = self.most(at, true, self.wait)?;
+        Some((edge, self.source(edge)))
+    }
+
+    fn before(&self, at: u32) -> Option<(u32, Option<u32>)> {
+        let edge = self.most(at, false, self.count)?;
+        let from = self.source(edge);
+        (!self.is_collective(from)).then_some((edge, Some(from)))
+    }
+}
+
 /// Vertices and edges on the ways back from the vertices of `set`, in the order in which they were passed. Ways
 /// that come together go on as one.
 ///
@@ -32,52 +87,73 @@ pub(super) fn passes() -> Vec<Pass> {
 /// If the edges of its view do not say what they are.
 pub fn backtracking(set: &Set, least: f64) -> Result<Set, PassError> {
     let view = set.view();
-    let graph = &view.graph;
     let carries = carries(view, least)?;
-    let types = view.edges.get("type");
-    let class = view.vertices.get("class");
-    let between = types.map(between);
-    let is_between = |e: u32| between.as_ref().and_then(|b| b(e as usize)) == Some(true);
-    let figure = |name: &str, e: u32| {
-        let column = view.edges.get(name);
-        column.and_then(|c| c.number(e as usize)).unwrap_or(0.0)
+    let names = match view.vertices.get("name") {
+        Some(Column::Text(words)) => Some(words),
+        _ => None,
     };
-    let most = |edges: &mut dyn Iterator<Item = u32>, metric: &str| {
-        edges.reduce(|a, b| {
-            if figure(metric, b) > figure(metric, a) {
-                b
-            } else {
-                a
-            }
-        })
+    let is_collective = |name: &str| abi::by_name(name).is_some_and(|f| f.is_collective());
+    let words = names.into_iter().flat_map(|n| n.dictionary());
+    let collective = words.map(is_collective).collect();
+    let graph = OnView {
+        view,
+        carries,
+        between: view.edges.get("type").map(|t| Box::new(between(t)) as _),
+        wait: view.edges.get("wait"),
+        count: view.edges.get("count"),
+        names,
+        collective,
     };
-    let is_collective = |v: u32| class.and_then(|c| c.text(v as usize)) == Some("collective");
-    let mut passed = vec![false; graph.vertices()];
+    let mut passed = vec![false; view.graph.vertices()];
     let (mut vertices, mut edges) = (Vec::new(), Vec::new());
     for &start in set.vertices() {
-        let mut at = start;
-        // Who sent did not wait for its own message.
-        let mut arrived = false;
-        while !std::mem::replace(&mut passed[at as usize], true) {
-            vertices.push(at);
-            let into = || {
-                graph
-                    .in_edges(at)
-                    .iter()
-                    .copied()
-                    .filter(|e| carries[*e as usize])
-            };
-            let waited = most(&mut into().filter(|e| !arrived && is_between(*e)), "wait");
-            arrived = waited.is_some();
-            let before = || most(&mut into().filter(|e| !is_between(*e)), "count");
-            // What a collective let go on at the same time on all ranks did not come from before it.
-            let before = || before().filter(|e| !is_collective(graph.sources()[*e as usize]));
-            let Some(edge) = waited.or_else(before) else {
-                break;
-            };
-            edges.push(edge);
-            at = graph.sources()[edge as usize];
+        let mut new = Vec::new();
+        let is_new = |at: u32| {
+            let is_new = !std::mem::replace(&mut passed[at as usize], true);
+            if is_new {
+                new.push(at);
+            }
+            is_new
+        };
+        for (_, left) in backward(&graph, start, is_new) {
+            match left {
+                Left::Waited(edge) | Left::Before(edge) => edges.push(edge),
+                Left::Ends => {}
+            }
+        }
+        vertices.extend(new);
+    }
+    // Who is come to by a wait may have been passed before, and is left again.
+    Ok(Set::new(view.clone(), vertices, edges))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_graph::view::{Column, Table, View};
+    use std::sync::Arc;
+
+    /// The ways back from the last vertex of a flow with a call of `name` in its middle.
+    fn passed(name: &str) -> Vec<u32> {
+        let names = [Some("red"), Some(name), Some("blue"), Some("MPI_Send")];
+        let vertices = Table::new(4).with("name", Column::texts(names));
+        let edges = Table::new(3)
+            .with("type", Column::texts([Some("intra-procedural"); 3]))
+            .with("wait", Column::numbers([None; 3]))
+            .with("count", Column::known(vec![1.0; 3]));
+        let view = View::made(vertices, vec![0, 1, 2], vec![1, 2, 3], edges).expect("a graph");
+        let start = Set::new(Arc::new(view), vec![3], Vec::new());
+        let found = backtracking(&start, 0.0).expect("edges");
+        found.vertices().to_vec()
+    }
+
+    #[test]
+    fn a_walk_ends_behind_what_all_ranks_call_together() {
+        for name in ["MPI_Barrier", "MPI_Allreduce", "MPI_File_write_all"] {
+            assert_eq!(passed(name), [3, 2], "{name}");
+        }
+        for name in ["MPI_Recv", "MPI_File_write", "solve"] {
+            assert_eq!(passed(name), [3, 2, 1, 0], "{name}");
         }
     }
-    Ok(Set::of(view, vertices, edges))
 }

@@ -243,9 +243,15 @@ fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
 
 /// Two ranks of two threads on two cores, each of which holds locks for so long of its second.
 fn crowded(held: &[(CtxId, f64)]) -> Run {
+    crowded_by(2, held)
+}
+
+/// The same of so many threads.
+fn crowded_by(threads: u16, held: &[(CtxId, f64)]) -> Run {
     let mut made = run(
         2,
         &Hybrid {
+            threads,
             cores: 2,
             locked: |_, _| 0.01,
             runq: |_, _| 2.0,
@@ -292,6 +298,22 @@ fn one_lock_that_is_taken_at_two_places_is_priced_once() {
     let expected = [
         (LockContention, "0-1".to_string(), 122, 0.53),
         (LockContention, "0-1".to_string(), 140, 0.27),
+    ];
+    assert_eq!(told(&of_run(two)), expected);
+}
+
+#[test]
+fn while_threads_stand_in_line_for_one_lock_they_do_so_for_another() {
+    let mut two = crowded_by(4, &[(HELD, 0.5), (OTHER_HELD, 0.45)]);
+    let here = two.waits.clone();
+    two.waits.extend(here.into_iter().map(|mut w| {
+        (w.ctx, w.holder_ctx) = (OTHER_LOCK, OTHER_LOCK);
+        w
+    }));
+    // All together hold the one for 2 s and the other for 1.8 s, while each computes for one: the team takes 1 s longer.
+    let expected = [
+        (LockContention, "0-1".to_string(), 122, 0.6),
+        (LockContention, "0-1".to_string(), 140, 0.4),
     ];
     assert_eq!(told(&of_run(two)), expected);
 }
