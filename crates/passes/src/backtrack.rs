@@ -122,8 +122,12 @@ fn heaviest(pag: &Pag, scale: &Scale, rank: u32, after: Option<VertexIx>) -> Ver
         .into_iter()
         .reduce(|a, b| if busy(b) > busy(a) { b } else { a })
         .and_then(|k| data.keys.get(k as usize));
-    let at = most.map_or(TopDown::ROOT, |k| k.vertex);
+    structured(pag, most.map_or(TopDown::ROOT, |k| k.vertex))
+}
+
+/// The innermost place around `v`, or itself, that is no branch and no bare computation.
+pub fn structured(pag: &Pag, v: VertexIx) -> VertexIx {
     let plain =
         |v: &VertexIx| matches!(pag.top.get(*v).kind, VertexKind::Branch | VertexKind::Comp);
-    pag.top.ancestors(at).find(|v| !plain(v)).unwrap_or(at)
+    pag.top.ancestors(v).find(|v| !plain(v)).unwrap_or(v)
 }

@@ -14,16 +14,36 @@ use crate::flow::{Found, Stage};
 use crate::replay::{Epoch, Played, Replay};
 use crate::scale::Scale;
 use crate::stats;
-use headwater_graph::{Pag, sum_rows};
+use headwater_graph::{Key, Pag, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
 use rustc_hash::FxHashMap;
 
-/// Seconds of waiting caused, by late rank and by the MPI call after which it was late.
-type Sums = FxHashMap<(u32, CtxId), f64>;
+/// Seconds of waiting: how many, or where they were waited too.
+pub trait Amount: Clone + Default {
+    /// What of a wait in call `at` falls on each second of delay: the `own` share of it, and what was `inherited` from waits
+    /// that it passed on, over `all` seconds.
+    fn shared(own: f64, inherited: Option<&Self>, all: f64, at: CtxId) -> Self;
+
+    /// Adds `seconds` times as much as `share`.
+    fn add(&mut self, share: &Self, seconds: f64);
+}
+
+impl Amount for f64 {
+    fn shared(own: f64, inherited: Option<&Self>, all: f64, _: CtxId) -> Self {
+        own + inherited.copied().unwrap_or(0.0) / all
+    }
+
+    fn add(&mut self, share: &Self, seconds: f64) {
+        *self += share * seconds;
+    }
+}
+
+/// By late rank and by the MPI call after which it was late.
+pub type Sums<A> = FxHashMap<(u32, CtxId), A>;
 
 /// The delay costs of a run's windows.
-pub struct Costs(Sums);
+pub struct Costs(Sums<f64>);
 
 impl Found for Costs {
     const STAGE: Stage = Stage::Delays;
@@ -42,16 +62,21 @@ struct Wait {
 
 /// The delay costs of all windows.
 pub fn in_windows(replay: &Replay) -> Costs {
+    Costs(sums(replay))
+}
+
+/// What all windows are due to.
+pub fn sums<A: Amount>(replay: &Replay) -> Sums<A> {
     let mut costs = Sums::default();
     for epoch in &replay.epochs {
         if let Some(window) = replay.windows.get(epoch.window) {
             epoch_costs(window, epoch, &mut costs);
         }
     }
-    Costs(costs)
+    costs
 }
 
-fn epoch_costs(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Sums) {
+fn epoch_costs<A: Amount>(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Sums<A>) {
     let begin = |rank: u32| epoch.calls.get(rank as usize).map_or(0, |c| c.0);
     let calls = |rank: u32, from: u32, to: u32| {
         let all = window.get(rank as usize).map_or(&[][..], Vec::as_slice);
@@ -94,7 +119,7 @@ fn epoch_costs(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Sums) {
             }
         })
         .collect();
-    let mut carried: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+    let mut carried: FxHashMap<(u32, u32), A> = FxHashMap::default();
     for (wait, (mine, theirs)) in waits.iter().zip(since).rev() {
         let mut longer: FxHashMap<CtxId, f64> = FxHashMap::default();
         let mut waiting = 0.0;
@@ -115,15 +140,21 @@ fn epoch_costs(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Sums) {
         if all <= 0.0 {
             continue;
         }
-        let inherited = carried.get(&(wait.rank, wait.at)).copied().unwrap_or(0.0);
-        let share = (wait.seconds / all).min(1.0) + inherited / all;
+        let at = calls(wait.rank, wait.at, wait.at + 1).next();
+        let Some((_, _, call)) = at else { continue };
+        let inherited = carried.get(&(wait.rank, wait.at));
+        let share = A::shared((wait.seconds / all).min(1.0), inherited, all, call.ctx);
         for (after, delay) in longer {
-            *costs.entry((wait.on, after)).or_default() += share * delay;
+            costs
+                .entry((wait.on, after))
+                .or_default()
+                .add(&share, delay);
         }
         for (index, _, call) in calls(wait.on, theirs, wait.on_at) {
             let inner = call.leave - call.enter;
             if inner > 0.0 {
-                *carried.entry((wait.on, index)).or_default() += share * inner;
+                let carried = carried.entry((wait.on, index)).or_default();
+                carried.add(&share, inner);
             }
         }
     }
@@ -181,7 +212,6 @@ fn share_of_excess(pag: &Pag, scale: &Scale, cause: &Candidate, after: CtxId) ->
 
 /// The formula on one phase, with the cause's slowest rank as the late one.
 fn in_phase(pag: &Pag, scale: &Scale, cause: &Candidate, phase: u32) -> f64 {
-    let data = &scale.view().computation;
     let Some(total) = scale.phase_busy.get(&phase) else {
         return 0.0;
     };
@@ -192,20 +222,13 @@ fn in_phase(pag: &Pag, scale: &Scale, cause: &Candidate, phase: u32) -> f64 {
     };
     let mut delay = vec![0.0; total.len()];
     let mut here = vec![0.0; total.len()];
-    for key in scale.keys_in(phase) {
-        let (Some(row), Some(of)) = (data.busy.row(key), data.keys.get(key as usize)) else {
-            continue;
-        };
-        let mut own = vec![0.0; total.len()];
-        row.add_to(&mut own);
-        let longest = row.at(late);
+    longer(scale, phase, late, |of, longer| {
         let inside = pag.top.contains(cause.vertex, of.vertex);
-        for (r, own) in own.into_iter().enumerate() {
-            let longer = (longest - own).max(0.0);
+        for (r, longer) in longer.iter().enumerate().take(delay.len()) {
             delay[r] += longer;
-            here[r] += if inside { longer } else { 0.0 };
+            here[r] += if inside { *longer } else { 0.0 };
         }
-    }
+    });
     let waits = total.iter().map(|t| (time(&late) - t).max(0.0));
     let each = waits.zip(delay.into_iter().zip(here));
     each.filter(|(_, (all, _))| *all > 0.0)
@@ -213,12 +236,28 @@ fn in_phase(pag: &Pag, scale: &Scale, cause: &Candidate, phase: u32) -> f64 {
         .sum()
 }
 
+/// Tells of each computation of a phase by how many seconds one rank is longer in it than every rank.
+pub fn longer(scale: &Scale, phase: u32, late: u32, mut tell: impl FnMut(&Key, &[f64])) {
+    let data = &scale.view().computation;
+    for key in scale.keys_in(phase) {
+        let (Some(row), Some(of)) = (data.busy.row(key), data.keys.get(key as usize)) else {
+            continue;
+        };
+        let mut own = vec![0.0; scale.p as usize];
+        row.add_to(&mut own);
+        let longest = row.at(late);
+        own.iter_mut()
+            .for_each(|own| *own = (longest - *own).max(0.0));
+        tell(of, &own);
+    }
+}
+
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
     /// A call of context `ctx` after one of the context before.
-    fn call(ctx: u32, busy: f64, enter: f64, leave: f64, on: Option<(u32, u32)>) -> Played {
+    pub fn call(ctx: u32, busy: f64, enter: f64, leave: f64, on: Option<(u32, u32)>) -> Played {
         Played {
             ctx: CtxId(ctx),
             after: CtxId(ctx - 1),
@@ -230,7 +269,8 @@ mod tests {
         }
     }
 
-    fn replay(window: Vec<Vec<Played>>) -> Replay {
+    /// A replay of one window.
+    pub fn replay(window: Vec<Vec<Played>>) -> Replay {
         let epoch = Epoch {
             window: 0,
             calls: window.iter().map(|c| (0, c.len() as u32)).collect(),

@@ -36,6 +36,7 @@ mod contended;
 mod cores;
 mod counted;
 mod delay;
+mod delay_cost;
 mod diagnose;
 mod efficiency;
 mod explanation;

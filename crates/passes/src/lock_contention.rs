@@ -1,5 +1,6 @@
 //! Threads that wait for the same lock (PerFlow, 4.3.2 D): the edges between them lead from who waits to
-//! where the holder took it, and that is the place.
+//! where the holder took it, and that is the place. The pass `contention` looks for patterns of such edges, whoever
+//! waits for whatever, and asks for no price.
 //!
 //! The price is how much longer a team takes by its threads' waits (`contended`). Where threads outnumber cores they
 //! seldom meet: what they would stand in line for with a core each comes on top (`line`).

@@ -7,7 +7,8 @@
 //! the slope is from the ideal one. So neither a long loop that shrinks almost as it should nor a
 //! growing trifle comes first.
 //!
-//! Ranks are compared by two natural groups (Jenks; Fisher 1958) and a robust test: see
+//! The pass `differential` compares two runs metric by metric, by what places take themselves; here time with all that is
+//! inside is fitted over all scales. Ranks are compared by two natural groups (Jenks; Fisher 1958) and a robust test: see
 //! [`stats::stands_out`].
 
 use crate::fit::{log_log, select};

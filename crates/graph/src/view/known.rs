@@ -113,7 +113,7 @@ pub fn unit(attribute: &str) -> Option<&'static str> {
         | "before" | "first" | "wall" | "cpu" | "startup" | "late_sender" | "late_receiver"
         | "excess" | "on_path" | "imbalance" | "load_before" | "waiting" | "calls"
         | "message_size" | "transfer" | "collective_wait" | "total_time" | "total_mpi"
-        | "total_wait" | "total_busy" => "s",
+        | "total_wait" | "total_busy" | "delay" | "waited" => "s",
         "bytes" | "sent" => "B",
         "count" | "samples" | "ranks" | "messages" | "ways" => "1",
         _ => return None,

@@ -59,7 +59,8 @@ pub struct Paradigm {
 }
 
 /// All paradigms.
-pub const ALL: [Paradigm; 8] = [
+pub const ALL: [Paradigm; 9] = [
+    scalability::PARADIGM,
     mpi_profile::PARADIGM,
     communication::PARADIGM,
     critical_path::PARADIGM,

@@ -5,9 +5,19 @@
 //! are compared by what these do not explain; then causes are brought to where they can be mended, put in the order
 //! of their gain, and told with their ways. The diagnosis is one of the things that it gives.
 
-use super::{begin_computing, scaling};
+use super::{Paradigm, Setting, Takes, begin_computing, scaling};
 use crate::diagnose::Options;
 use crate::flow::{Flow, FlowError, Parameters, with};
+
+pub(super) const PARADIGM: Paradigm = Paradigm {
+    name: "scalability",
+    about: "What holds the program back as ranks are added, where, and how ranks come to wait for it: the diagnosis as tables",
+    takes: Takes::Several,
+    settings: &[Setting::Scaling, Setting::AbnormThreshold],
+    build: flow,
+    // The answer has them.
+    notes: |_| Vec::new(),
+};
 
 /// The name by which the flow gives the diagnosis.
 pub(crate) const DIAGNOSIS: &str = "diagnosis";
@@ -23,7 +33,7 @@ const BETWEEN_THREADS: [&str; 4] = [
 /// The dataflow for so many runs.
 pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing("scalability", runs.max(1))?;
-    let scales = flow.pass("scales", runs, scaling(options))?;
+    let scales = flow.pass("scales", runs.clone(), scaling(options))?;
     let non_scalable = flow.pass("non-scalable", [scales], Parameters::none())?;
     let abnormal = flow.pass("abnormal", [scales], threshold(options))?;
 
@@ -63,6 +73,37 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let all = [scales, found, causes, non_scalable, abnormal];
     let diagnosis = flow.pass("diagnosis", all, Parameters::none())?;
     flow.output(DIAGNOSIS, diagnosis);
+
+    for (name, pass, of) in [
+        ("answer", "answer-table", diagnosis),
+        ("causes", "cause-table", causes),
+        ("paths", "cause-paths", causes),
+    ] {
+        let told = flow.pass(pass, [of], Parameters::none())?;
+        flow.output(name, told);
+    }
+    let largest = flow.pass("largest", runs, Parameters::none())?;
+    let delays = flow.pass("delay-cost", [largest], Parameters::none())?;
+    let told = flow.pass("delay-costs", [delays], Parameters::none())?;
+    flow.output("delay_cost", told);
+    for (name, of, title, note) in [
+        (
+            "non_scalable",
+            non_scalable,
+            "Places that scale badly",
+            "Time is the mean over ranks at the largest scale; slope and model are of the way to sum up in which most is lost.",
+        ),
+        (
+            "abnormal",
+            abnormal,
+            "Places in which ranks differ",
+            "Time is how much longer these ranks take than the others, at the largest scale.",
+        ),
+    ] {
+        let words = with("name", name).with("title", title).with("note", note);
+        let told = flow.pass("mark-table", [of], words)?;
+        flow.output(name, told);
+    }
     Ok(flow)
 }
 

@@ -3,7 +3,9 @@
 //! Ranks are two natural groups (Jenks; Fisher 1958) if the slower one stands out by the threshold, by the spread
 //! within the groups and by the noise of sampling; see [`stats::stands_out`](crate::stats::stands_out). In a
 //! top-down view a vertex has a row over ranks; in a parallel view those that stand for one place are compared,
-//! and the late ones given.
+//! and the late ones given. Nothing is priced here: what the others wait for late ranks is another question, which
+//! [`crate::imbalance`] asks phase by phase, and which [`crate::marks`] does not ask of places with all that is inside them.
+//! The test is one.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;

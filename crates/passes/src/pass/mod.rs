@@ -3,6 +3,7 @@
 //! A pass is a row of a table: what it takes and gives, its parameters, and a plain function on sets, which is
 //! public too, so that a pass can be used without a dataflow.
 
+mod answer;
 mod attribution;
 mod backtracking;
 mod breakdown;
@@ -12,6 +13,7 @@ mod choose;
 mod clusters;
 mod contention;
 mod critical;
+mod delay_cost;
 mod differential;
 mod efficiencies;
 mod finders;
@@ -34,6 +36,7 @@ pub use breakdown::breakdown;
 pub use causal::causal;
 pub use clusters::cluster_ranks;
 pub use contention::contention;
+pub use delay_cost::delay_cost;
 pub use differential::{Scale as Compared, differential};
 pub use graph::{communities, components, matching, reach, shortest_path};
 pub use hotspot::hotspot;
@@ -72,6 +75,8 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
         marks::passes(),
         finders::passes(),
         causes::passes(),
+        delay_cost::passes(),
+        answer::passes(),
         table::passes(),
     ];
     lists.into_iter().flatten().map(Arc::new).collect()

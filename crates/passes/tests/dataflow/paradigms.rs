@@ -5,7 +5,7 @@ use headwater_graph::Structures;
 use headwater_model::report::{Item, Report, Section};
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm::{ALL, ParadigmError, by_name};
-use headwater_passes::{Options, Recorded};
+use headwater_passes::{Options, Recorded, diagnose};
 
 fn report(name: &str, ranks: &[u32]) -> Report {
     let cache = Cache::default();
@@ -53,6 +53,72 @@ fn every_paradigm_builds_a_flow_that_can_be_saved() {
         let again = headwater_passes::flow::Flow::from_json(&flow.to_json(), &[]);
         assert_eq!(again.expect("reads").to_string(), flow.to_string());
     }
+}
+
+#[test]
+fn scalability_analysis_is_the_diagnosis_in_tables() {
+    // However the runs are named.
+    let report = report("scalability", &[4, 2]);
+    let causes = section(&report, "causes");
+    let runs = vec![made(2), made(4)];
+    let diagnosis = diagnose(runs, support::structure(3), &Options::default()).expect("two runs");
+    assert!(!diagnosis.causes.is_empty());
+    let gains: Vec<f64> = diagnosis.causes.iter().map(|c| c.gain_seconds).collect();
+    assert_eq!(
+        causes.column("gain_seconds").expect("a column"),
+        gains
+            .iter()
+            .map(|g| Item::Number(*g))
+            .collect::<Vec<_>>()
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    let steps: usize = diagnosis.causes.iter().map(|c| c.path.len()).sum();
+    assert_eq!(section(&report, "paths").rows.len(), steps);
+    assert_eq!(
+        words(section(&report, "answer"), "sentence")[0],
+        diagnosis.headline[0]
+    );
+    for (name, marks) in [
+        ("non_scalable", &diagnosis.non_scalable),
+        ("abnormal", &diagnosis.abnormal),
+    ] {
+        let names: Vec<&str> = marks.iter().map(|m| m.place.name.as_str()).collect();
+        assert_eq!(words(section(&report, name), "name"), names, "{name}");
+    }
+}
+
+#[test]
+fn delay_cost_joins_who_waits_with_who_is_late() {
+    let report = report("scalability", &[4]);
+    let cost = section(&report, "delay_cost");
+    // Three ranks wait a second each, as the barrier ends a phase.
+    assert_eq!(words(cost, "call"), ["MPI_Barrier"]);
+    assert_eq!(words(cost, "cause_location"), ["app.c:20-25"]);
+    assert_eq!(words(cost, "late_ranks"), ["3"]);
+    assert_eq!(figures(cost, "wait_seconds"), [3.0]);
+}
+
+#[test]
+fn scales_that_do_not_belong_together_are_refused_by_the_pass_that_needs_them() {
+    let cache = Cache::default();
+    let paradigm = by_name("scalability").expect("a paradigm");
+    let refused = |runs: &[Recorded]| {
+        let report = paradigm.run(runs, &Options::default(), &Runner::quiet(&cache));
+        report.expect_err("refused").to_string()
+    };
+    let said = "pass scales: argument run: ";
+    let e = refused(&recorded(&[4, 4]));
+    assert_eq!(
+        e,
+        format!("{said}runs app.4 and app.4 both have 4 ranks; give one run for each scale")
+    );
+    let apart = [recorded(&[2]), recorded(&[4])].concat();
+    let e = refused(&apart);
+    assert_eq!(
+        e,
+        format!("{said}the runs are on several graphs; join all scales together")
+    );
 }
 
 #[test]

@@ -1,0 +1,254 @@
+//! Delay cost place by place: for each place that waits, the places that it waits because of, the ways between
+//! them, and seconds (Böhme et al. 2010).
+//!
+//! It is the same split of waits as in [`delay`](crate::delay), with where they were waited kept beside the seconds, and
+//! for all causes, not one that was found before. What a rank did longer after a call is divided over its places by what it
+//! has there beyond the median of all ranks.
+
+use crate::backtrack::structured;
+use crate::delay::{self, Amount};
+use crate::scale::Scale;
+use crate::stats;
+use headwater_graph::{Key, Pag, TopDown, VertexIx, sum_rows};
+use headwater_model::diagnosis::Clock;
+use headwater_model::run::CtxId;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// Calls on a way at the most.
+const LONGEST: usize = 8;
+
+/// Waiting of all ranks in one place because of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delay {
+    /// The MPI call in which it is waited.
+    pub waits: VertexIx,
+    /// The place that it is due to.
+    pub cause: VertexIx,
+    /// Calls that passed the wait on, from the waiting one to the cause, neither of which is among them.
+    pub via: Vec<VertexIx>,
+    /// Seconds, by late rank.
+    pub by_rank: BTreeMap<u32, f64>,
+}
+
+impl Delay {
+    /// Seconds of all ranks together.
+    pub fn seconds(&self) -> f64 {
+        self.by_rank.values().sum()
+    }
+}
+
+/// Shares by the calls that they came along, the one that waited first.
+#[derive(Clone, Debug, Default)]
+struct ByWay(BTreeMap<Vec<CtxId>, f64>);
+
+impl Amount for ByWay {
+    fn shared(own: f64, inherited: Option<&Self>, all: f64, at: CtxId) -> Self {
+        let mut ways = BTreeMap::from([(vec![at], own)]);
+        for (way, seconds) in inherited.into_iter().flat_map(|i| &i.0) {
+            let mut way = way.clone();
+            // Pipelines come by one call again and again.
+            if !way.contains(&at) && way.len() < LONGEST {
+                way.push(at);
+            }
+            *ways.entry(way).or_default() += seconds / all;
+        }
+        Self(ways)
+    }
+
+    fn add(&mut self, share: &Self, seconds: f64) {
+        for (way, share) in &share.0 {
+            *self.0.entry(way.clone()).or_default() += share * seconds;
+        }
+    }
+}
+
+/// Seconds by the waiting call, the place that it is due to and the calls between.
+type ByEnds = BTreeMap<(VertexIx, VertexIx, Vec<VertexIx>), BTreeMap<u32, f64>>;
+
+/// The delay costs of a run, the largest first, and what their seconds are of: from its windows, brought up to the
+/// run, or, where there are none, from whole phases.
+pub fn of_run(pag: &Pag, scale: &Scale) -> (Vec<Delay>, Clock) {
+    let in_windows = scale.replay.mean_busy();
+    let (ends, clock) = if in_windows > 0.0 {
+        let factor = stats::mean(&scale.busy()) / in_windows;
+        (of_windows(pag, scale, factor), Clock::Virtual)
+    } else {
+        (of_phases(pag, scale), Clock::Cpu)
+    };
+    let delay = |((waits, cause, via), by_rank)| Delay {
+        waits,
+        cause,
+        via,
+        by_rank,
+    };
+    let mut out: Vec<Delay> = ends.into_iter().map(delay).collect();
+    // Sorting is stable: equal ones stay in the order of their places.
+    out.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
+    (out, clock)
+}
+
+fn of_windows(pag: &Pag, scale: &Scale, factor: f64) -> ByEnds {
+    let mut sums: Vec<((u32, CtxId), ByWay)> = delay::sums(&scale.replay).into_iter().collect();
+    sums.sort_unstable_by_key(|s| s.0);
+    let mut of_after: FxHashMap<CtxId, Vec<u32>> = FxHashMap::default();
+    for (key, of) in (0..).zip(&scale.view().computation.keys) {
+        of_after.entry(of.after).or_default().push(key);
+    }
+    // Places with the median of all ranks in each, by the call before.
+    let mut usual: FxHashMap<CtxId, Vec<(VertexIx, Vec<f64>, f64)>> = FxHashMap::default();
+    let mut out = ByEnds::new();
+    for ((rank, after), ways) in sums {
+        let keys = of_after.get(&after).map_or(&[][..], Vec::as_slice);
+        let places = usual
+            .entry(after)
+            .or_insert_with(|| by_place(pag, scale, keys));
+        let parts = parts(places, rank);
+        // A rank that computed nothing there is late by the call itself.
+        let call = || scale.view().vertex(after).unwrap_or(TopDown::ROOT);
+        let parts = if parts.is_empty() {
+            vec![(call(), 1.0)]
+        } else {
+            parts
+        };
+        for (way, seconds) in &ways.0 {
+            let mut calls: Vec<VertexIx> = Vec::new();
+            for v in way.iter().filter_map(|ctx| scale.view().vertex(*ctx)) {
+                if !calls.contains(&v) {
+                    calls.push(v);
+                }
+            }
+            let Some((waits, via)) = calls.split_first() else {
+                continue;
+            };
+            for (cause, part) in &parts {
+                let of_ends = out.entry((*waits, *cause, via.to_vec())).or_default();
+                *of_ends.entry(rank).or_default() += seconds * part * factor;
+            }
+        }
+    }
+    out
+}
+
+/// Seconds by rank in the places of some keys, and their median.
+fn by_place(pag: &Pag, scale: &Scale, keys: &[u32]) -> Vec<(VertexIx, Vec<f64>, f64)> {
+    let data = &scale.view().computation;
+    let mut of_place: BTreeMap<VertexIx, Vec<u32>> = BTreeMap::new();
+    for key in keys {
+        if let Some(of) = data.keys.get(*key as usize) {
+            of_place
+                .entry(structured(pag, of.vertex))
+                .or_default()
+                .push(*key);
+        }
+    }
+    let sum = |(place, keys): (VertexIx, Vec<u32>)| {
+        let row = sum_rows(&data.busy, &keys, scale.p);
+        let median = stats::median(&row);
+        (place, row, median)
+    };
+    of_place.into_iter().map(sum).collect()
+}
+
+/// Places with the part that each has in a rank's lateness: by what it computes there beyond the median, or, if that is
+/// nothing, by all that it computes.
+fn parts(places: &[(VertexIx, Vec<f64>, f64)], rank: u32) -> Vec<(VertexIx, f64)> {
+    let own = |row: &[f64]| row.get(rank as usize).copied().unwrap_or(0.0);
+    let divided = |of: &dyn Fn(&[f64], f64) -> f64| -> Vec<(VertexIx, f64)> {
+        let all: f64 = places.iter().map(|p| of(&p.1, p.2)).sum();
+        let part = |p: &(VertexIx, Vec<f64>, f64)| (p.0, of(&p.1, p.2) / all);
+        places.iter().map(part).filter(|p| p.1 > 0.0).collect()
+    };
+    let beyond = divided(&|row, median| (own(row) - median).max(0.0));
+    if beyond.is_empty() {
+        divided(&|row, _| own(row))
+    } else {
+        beyond
+    }
+}
+
+/// The slowest rank of each phase against all others.
+fn of_phases(pag: &Pag, scale: &Scale) -> ByEnds {
+    let mut out = ByEnds::new();
+    let mut phases: Vec<(&u32, &Vec<f64>)> = scale.phase_busy.iter().collect();
+    phases.sort_unstable_by_key(|p| p.0);
+    for (phase, total) in phases {
+        let slowest = (0..).zip(total.iter().copied());
+        let Some((late, most)) = slowest.reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
+            continue;
+        };
+        let mut all = vec![0.0; total.len()];
+        let mut rows: Vec<(VertexIx, Vec<f64>)> = Vec::new();
+        delay::longer(scale, *phase, late, |of: &Key, longer| {
+            all.iter_mut().zip(longer).for_each(|(a, l)| *a += l);
+            rows.push((of.vertex, longer.to_vec()));
+        });
+        let share = |(total, all): (&f64, &f64)| {
+            let wait = most - total;
+            if *all > 0.0 {
+                (wait / all).min(1.0)
+            } else {
+                0.0
+            }
+        };
+        let shares: Vec<f64> = total.iter().zip(&all).map(share).collect();
+        let waits = closing(scale, *phase).unwrap_or(TopDown::ROOT);
+        for (vertex, longer) in rows {
+            let seconds: f64 = longer.iter().zip(&shares).map(|(l, s)| l * s).sum();
+            if seconds > 0.0 {
+                let ends = (waits, structured(pag, vertex), Vec::new());
+                *out.entry(ends).or_default().entry(late).or_default() += seconds;
+            }
+        }
+    }
+    out
+}
+
+/// The call with which a phase mostly ends: what follows it is another one.
+fn closing(scale: &Scale, phase: u32) -> Option<VertexIx> {
+    let mut counts: BTreeMap<VertexIx, u64> = BTreeMap::new();
+    let run = scale.run();
+    let left: FxHashSet<CtxId> = run.segments.iter().map(|s| s.from).collect();
+    for s in run
+        .segments
+        .iter()
+        .filter(|s| scale.phases.after(s.from) == phase)
+    {
+        let ends = !left.contains(&s.to) || scale.phases.after(s.to) != phase;
+        if let Some(v) = scale.view().vertex(s.to).filter(|_| ends) {
+            *counts.entry(v).or_default() += s.count;
+        }
+    }
+    let most = counts
+        .into_iter()
+        .reduce(|a, b| if b.1 > a.1 { b } else { a });
+    most.map(|m| m.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delay::tests::{call, replay};
+
+    #[test]
+    fn a_wait_that_was_passed_on_keeps_its_way() {
+        // Rank 0 is late, rank 1 waits for it in its call 1 and then lets rank 2 wait in call 3.
+        let sums: delay::Sums<ByWay> = delay::sums(&replay(vec![
+            vec![call(1, 1.0, 1.0, 1.0, None)],
+            vec![
+                call(1, 0.2, 0.2, 1.0, Some((0, 0))),
+                call(2, 0.1, 1.1, 1.1, None),
+            ],
+            vec![call(3, 0.2, 0.2, 1.1, Some((1, 1)))],
+        ]));
+        let of = |rank, after| -> Vec<(Vec<u32>, f64)> {
+            let ways = &sums[&(rank, CtxId(after))].0;
+            let rounded = |s: &f64| (s * 1000.0).round() / 1000.0;
+            let way = |w: &Vec<CtxId>| w.iter().map(|c| c.0).collect();
+            ways.iter().map(|(w, s)| (way(w), rounded(s))).collect()
+        };
+        assert_eq!(of(0, 0), [(vec![1], 0.8), (vec![3, 1], 0.655)]);
+        assert_eq!(of(1, 0), [(vec![3], 0.164)]);
+        assert_eq!(of(1, 1), [(vec![3], 0.082)]);
+    }
+}
