@@ -20,7 +20,7 @@ impl Found for Causes {
 
 type Does = fn(&Call<'_>) -> Result<Vec<Value>, PassError>;
 
-/// A pass on stages of a diagnosis, the last of which may come several times.
+/// A pass on stages of a diagnosis; with `more` the last of them may come several times.
 struct Row {
     name: &'static str,
     about: &'static str,
