@@ -209,6 +209,8 @@ pub struct Told {
     pub bytes: u64,
     /// Request, of what is not blocking.
     pub request: Option<u64>,
+    /// When it was found by a probe that took it.
+    pub taken_ns: Option<u64>,
 }
 
 /// What a rank knows of messages.
@@ -343,7 +345,10 @@ impl Ends<'_> {
         let (ix, post) = match request {
             Some(of) => (of.ix, Some(of.post)),
             // Posted where nobody saw it, or here.
-            None => (shared.links.post(call.enter_ns), None),
+            None => {
+                let at = told.taken_ns.unwrap_or(call.enter_ns);
+                (shared.links.post(at), None)
+            }
         };
         shared
             .links

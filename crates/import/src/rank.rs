@@ -82,7 +82,8 @@ pub fn rows(threads: Vec<Thread>, shared: &mut Shared<'_>) -> Vec<Rows> {
 pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shared<'_>) -> Ended {
     let init_ns = shared.init_ns;
     let mut out = RankRows::new(rank, about.ranks);
-    let first = threads.iter().map(|t| t.first_ns).min().unwrap_or(0);
+    let seen = threads.iter().filter(|t| t.seen);
+    let first = seen.map(|t| t.first_ns).min().unwrap_or(0);
     let last = threads.iter().map(|t| t.totals.end_ns).max().unwrap_or(0);
     let began = if init_ns > 0 { init_ns } else { first };
     let h: &mut FileHeader = &mut out.header;
@@ -114,7 +115,8 @@ pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shar
     out.put(0, &about.comms.rows());
     let mut left_out = 0;
     let called = threads.iter().any(|t| !t.calls.is_empty());
-    for (number, rows) in (0..).zip(threads) {
+    let seen = |(number, rows): &(u32, &Rows)| *number == 0 || rows.seen;
+    for (number, rows) in (0..).zip(threads).filter(seen) {
         let fits = out.put(number, &[rows.totals])
             && out.put(number, &rows.contexts)
             && out.put(number, &rows.segments)

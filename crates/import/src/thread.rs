@@ -109,6 +109,8 @@ pub struct Rows {
     pub totals: ThreadRow,
     /// When it was first seen.
     pub first_ns: u64,
+    /// Whether it was.
+    pub seen: bool,
 }
 
 impl Thread {
@@ -494,6 +496,7 @@ impl Thread {
             events: self.windows.rows(),
             totals,
             first_ns,
+            seen: self.first_ns.is_some(),
         }
     }
 

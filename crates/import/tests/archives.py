@@ -12,9 +12,10 @@ from otf2.enums import (
     GroupType,
     LocationGroupType,
     LocationType,
-    MeasurementMode,
+    MetricMode,
     Paradigm,
     RegionRole,
+    Type,
 )
 
 START = 1_000_000
@@ -216,6 +217,67 @@ def uneven(path, ranks=4, steps=40):
         t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(ranks), t.world)
         for rank in t.ranks:
             rank.leave("step")
+    t.end()
+
+
+def threads(path):
+    """Two ranks of two threads, call sites, a counter, clocks that differ, numbers that are mapped, matched probes."""
+    t = Trace(path, 2, threads=2)
+    d = t.definitions
+    a, b = t.ranks
+    # Rank 1's clock is 400 behind, by its own definitions.
+    b.offset = 400
+    local = _otf2.Archive_GetDefWriter(t.writer.handle, t.locations[1][0]._ref)
+    _otf2.DefWriter_WriteClockOffset(local, START, 400, 2.0)
+    # It calls the region `work` by another number.
+    work = t.region("work", lines=(20, 29))
+    numbers = _otf2.IdMap_Create(_otf2.IdMapMode(1), 1)
+    _otf2.IdMap_AddIdPair(numbers, 77, work._ref)
+    _otf2.DefWriter_WriteMappingTable(local, _otf2.MAPPING_REGION, numbers)
+    t.begin()
+    counted = d.metric_member("PAPI_TOT_INS", unit="#", value_type=Type.UINT64, metric_mode=MetricMode.ACCUMULATED_START)
+    metrics = d.metric_class([counted])
+    a.writer.metric(a.at(), metrics, [1000])
+    a.enter("work")
+    a.compute(300)
+    a.writer.metric(a.at(), metrics, [1700])
+    a.leave("work")
+    _otf2.EvtWriter_Enter(b.writer.handle, None, b.at(), 77)
+    b.compute(100)
+    _otf2.EvtWriter_Leave(b.writer.handle, None, b.at(), 77)
+    # A parallel region of rank 0, whose second thread works less and waits.
+    omp = {"paradigm": Paradigm.OPENMP}
+    other = Rank(t, t.writer.event_writer_from_location(t.locations[0][1]))
+    other.now = a.now
+    team = [a, other]
+    a.writer.thread_fork(a.at(), Paradigm.OPENMP, 2)
+    for rank, busy in zip(team, (500, 200)):
+        rank.writer.thread_team_begin(rank.at(), t.world)
+        rank.enter("!$omp parallel @app.c:40", lines=(40, 50), role=RegionRole.PARALLEL, **omp)
+        rank.compute(busy)
+        rank.enter("!$omp implicit barrier @app.c:50", lines=(50, 50), role=RegionRole.IMPLICIT_BARRIER, **omp)
+        rank.now = START + 1000 + 300 + 500
+        rank.leave("!$omp implicit barrier @app.c:50")
+        rank.leave("!$omp parallel @app.c:40")
+        rank.writer.thread_team_end(rank.at(), t.world)
+    a.writer.thread_join(a.at(), Paradigm.OPENMP)
+    # Two messages of one stream: the first is found by a probe, and received after the second.
+    for size in (10, 20):
+        a.call("MPI_Send", a.now + 1, lambda w, x: w.mpi_send(x, 1, t.world, 5, size))
+    b.call("MPI_Mprobe", a.now, lambda w, x: w.mpi_probe(x, 0, t.world, 5, 9))
+    b.call("MPI_Recv", b.now + 1, lambda w, x: w.mpi_recv(x, 0, t.world, 5, 20))
+    b.call("MPI_Mrecv", b.now + 1, lambda w, x: w.mpi_mrecv(x, 9, 10))
+    # A call whose path has lines.
+    main = d.calling_context(t.region("main"), d.source_code_location("app.c", 33), None)
+    solve = d.calling_context(t.region("solve", lines=(60, 80)), d.source_code_location("app.c", 66), main)
+    barrier = d.calling_context(t.region("MPI_Barrier"), None, solve)
+    until = max(a.now, b.now) + 5
+    for rank in (a, b):
+        rank.writer.calling_context_enter(rank.at(), barrier, 2)
+        rank.now = until
+        none = _otf2.UNDEFINED_UINT32
+        rank.writer.mpi_collective_end(rank.at(), CollectiveOp.BARRIER, t.world, none, 0, 0)
+        rank.writer.calling_context_leave(rank.at(), barrier)
     t.end()
 
 

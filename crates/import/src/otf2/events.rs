@@ -22,8 +22,18 @@ pub enum Event {
     Receive(Message),
     /// A send was completed.
     SendDone { request: u64 },
-    /// A receive was posted, or a matched one of message `matched`.
+    /// A receive was posted.
     Post { request: u64 },
+    /// A message was found that is received by its number.
+    Probed { message: u64, of: Message },
+    /// It was received; of a nonblocking receive `number` is that of the request.
+    Matched {
+        number: u64,
+        bytes: u64,
+        requested: bool,
+    },
+    /// A nonblocking receive of it began.
+    PostMatched { message: u64, request: u64 },
     /// A request was called off.
     Cancelled { request: u64 },
     /// A collective was done.
@@ -219,6 +229,27 @@ fn with_length(kind: u8, r: &mut Bytes<'_>) -> Option<Option<Event>> {
         83 => Event::Program { name: r.u32()? },
         85 => Event::PostCollective { request: r.u64()? },
         86 => Event::Collective(collective(r, true)?),
+        89 => {
+            let of = Message {
+                partner: r.u32()?,
+                comm: r.u32()?,
+                tag: r.u32()?,
+                ..Default::default()
+            };
+            Event::Probed {
+                message: r.u64()?,
+                of,
+            }
+        }
+        90 | 92 => Event::Matched {
+            number: r.u64()?,
+            bytes: r.u64()?,
+            requested: kind == 92,
+        },
+        91 => Event::PostMatched {
+            message: r.u64()?,
+            request: r.u64()?,
+        },
         _ => return Some(None),
     }))
 }

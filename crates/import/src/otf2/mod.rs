@@ -139,6 +139,11 @@ impl Archive {
             return Err(ImportError::NoMpi(self.path.clone()));
         }
         let mut missing = notes.sentences();
+        if self.ranks.iter().any(|threads| threads.len() > 1) {
+            missing.push(
+                "Threads: where each computed and slept is known; that they are teams is not read from the trace, so causes between the threads of a rank are not looked for.".to_string(),
+            );
+        }
         if left_out > 0 {
             missing.push(format!(
                 "There was no room for all rows of {left_out} threads."

@@ -11,6 +11,7 @@ use crate::otf2::chunks::Chunks;
 use crate::regions::{PROGRAM, RegionIx};
 use crate::thread::{Shared, Thread};
 use headwater_format::spool::layout::ContextRow;
+use rustc_hash::FxHashMap;
 
 /// What a trace holds that a run cannot tell.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +58,9 @@ pub struct Process<'a> {
     numbers: &'a Numbers,
     ends: Ends<'a>,
     forks: Vec<Fork>,
+    /// Messages that were found and not received, by their number, and those of them that requests are for.
+    probed: FxHashMap<u64, Told>,
+    matched: FxHashMap<u64, Told>,
     /// What it holds that cannot be told.
     pub notes: Notes,
     /// How far its clock may be out, nanoseconds.
@@ -103,6 +107,8 @@ impl<'a> Process<'a> {
             numbers,
             ends: Ends { comms, me },
             forks: Vec::new(),
+            probed: FxHashMap::default(),
+            matched: FxHashMap::default(),
             notes: Notes::default(),
             clock_error_ns: 0,
         }
@@ -164,6 +170,7 @@ impl<'a> Process<'a> {
             tag: m.tag,
             bytes: m.bytes,
             request: m.request,
+            ..Default::default()
         }
     }
 
@@ -174,6 +181,7 @@ impl<'a> Process<'a> {
             tag: 0,
             bytes: c.sent.max(c.received),
             request: c.request,
+            ..Default::default()
         }
     }
 
@@ -194,6 +202,32 @@ impl<'a> Process<'a> {
             Event::SendDone { request } => ends.send_done(thread, request),
             Event::Post { request } => ends.post(thread, shared, request, true),
             Event::PostCollective { request } => ends.post(thread, shared, request, false),
+            Event::Probed { message, of } => {
+                // It is this rank's from now on, in the order of what it finds.
+                let told = Told {
+                    taken_ns: thread.call().map(|c| c.enter_ns),
+                    ..self.told(local, &of)
+                };
+                self.probed.insert(message, told);
+            }
+            Event::PostMatched { message, request } => {
+                if let Some(told) = self.probed.remove(&message) {
+                    self.matched.insert(request, told);
+                }
+            }
+            Event::Matched {
+                number,
+                bytes,
+                requested,
+            } => {
+                let open = match requested {
+                    true => &mut self.matched,
+                    false => &mut self.probed,
+                };
+                if let Some(told) = open.remove(&number) {
+                    ends.receive(thread, shared, Told { bytes, ..told });
+                }
+            }
             Event::Cancelled { request } => ends.cancelled(thread, request),
             Event::Collective(c) => {
                 let comm = local.global(Mapped::Comm, c.comm);
