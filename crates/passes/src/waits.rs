@@ -3,8 +3,8 @@
 //! Where event windows were kept, waits are those of their replay in virtual time, extended to the run
 //! by the computation that the windows hold: they are the program's own, whatever the scheduler did.
 //! Otherwise they are the recorded ones of sampled messages, at either end, and of collectives, in wall
-//! time. Replayed sends wait for nobody. What was recorded stays that of the samples here, as it only tells who is waited for
-//! most; the views of a run bring it up to all messages.
+//! time. Replayed sends wait for nobody. What was recorded stays that of the samples here; the views of a run bring it up to
+//! all messages.
 
 use crate::replay::Replay;
 use headwater_graph::{MessageLink, RunView, VertexIx};
