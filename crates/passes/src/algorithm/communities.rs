@@ -5,6 +5,7 @@
 
 use super::Counts;
 use headwater_graph::view::Adjacency;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 /// Rounds over all vertices at one level, and levels, at the most.
@@ -141,13 +142,20 @@ pub fn communities(graph: &Adjacency, weight: impl Fn(u32) -> f64, counts: Count
         of_vertex
             .iter_mut()
             .for_each(|c| *c = community[*c as usize]);
-        let mut sums: FxHashMap<(u32, u32), f64> = FxHashMap::default();
-        for (a, b, w) in &edges {
-            let (a, b) = (community[*a as usize], community[*b as usize]);
-            *sums.entry((a.min(b), a.max(b))).or_default() += w;
-        }
-        edges = sums.into_iter().map(|((a, b), w)| (a, b, w)).collect();
-        edges.sort_unstable_by_key(|e| (e.0, e.1));
+        // Put together where they are: a map of a hundred million of them would be larger than they.
+        edges.par_iter_mut().for_each(|(a, b, _)| {
+            let ends = (community[*a as usize], community[*b as usize]);
+            (*a, *b) = (ends.0.min(ends.1), ends.0.max(ends.1));
+        });
+        // By weight too, so that sums are the same in whatever order equal ones came.
+        edges.par_sort_unstable_by_key(|e| (e.0, e.1, e.2.to_bits()));
+        edges.dedup_by(|next, kept| {
+            let same = (next.0, next.1) == (kept.0, kept.1);
+            if same {
+                kept.2 += next.2;
+            }
+            same
+        });
     }
     dense(&mut of_vertex);
     of_vertex
