@@ -16,6 +16,7 @@ use crate::spool::MOST_COMMS;
 use crate::table::mix2;
 use crate::{abi, args::Args, sessions};
 use headwater_format::spool::layout::CommRow;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once};
 
@@ -47,7 +48,7 @@ pub enum Origin {
     Unknown,
     /// From another one: that one's hash and the number of what is made of it.
     Made(u64),
-    /// From a group: a tag. What has the same comes one after the other.
+    /// From a group: a tag. Those with the same one come one after the other.
     Tagged(u64),
 }
 
@@ -55,50 +56,49 @@ pub enum Origin {
 const OUTSIDE: u32 = u32::MAX;
 
 /// What communicators with the same members share.
+#[derive(Default)]
 struct List {
-    /// Hash of the list of members.
-    hash: u64,
     /// How many were made that come from nothing known.
     made: u64,
-    /// How many were made with a tag, by its last digits; empty before the first one.
-    tagged: Vec<u64>,
+    /// How many were made by tag.
+    tagged: FxHashMap<u64, u64>,
     /// World ranks, as in [`Comm`].
     ranks: Option<&'static [u32]>,
     /// Index of the last one that had a row of its own.
     row: Option<u16>,
 }
 
-/// Numbers of those with a tag that are kept of a list: of tags that share one, what threads make of two at the same time
-/// may not be told apart.
-const TAGS: u64 = 256;
+/// Tags that are counted for the same members; with further ones communicators stay unknown.
+const TAGS: usize = 4096;
 
 impl List {
     /// The number of the next communicator with a tag.
-    fn next_tagged(&mut self, tag: u64) -> u64 {
-        self.tagged.resize(TAGS as usize, 0);
-        let at = usize::try_from(mix2(tag, 0) % TAGS).unwrap_or(0);
-        self.tagged.get_mut(at).map_or(0, |n| {
-            *n += 1;
-            *n
-        })
+    fn next_tagged(&mut self, tag: u64) -> Option<u64> {
+        if self.tagged.len() == TAGS && !self.tagged.contains_key(&tag) {
+            return None;
+        }
+        let number = self.tagged.entry(tag).or_default();
+        *number += 1;
+        Some(*number)
     }
 
-    /// What tells a communicator from the others, alike on all its members.
-    fn hash_of(&mut self, origin: Origin) -> u64 {
-        match origin {
+    /// What tells a communicator from the others with the same members, whose hash is `list`, alike on all of them.
+    fn hash_of(&mut self, list: u64, origin: Origin) -> Option<u64> {
+        Some(match origin {
             Origin::Unknown => {
                 self.made += 1;
-                mix2(self.hash, self.made - 1)
+                mix2(list, self.made - 1)
             }
-            Origin::Made(number) => mix2(self.hash, number),
-            Origin::Tagged(tag) => mix2(mix2(self.hash, tag), self.next_tagged(tag)),
-        }
+            Origin::Made(number) => mix2(list, number),
+            Origin::Tagged(tag) => mix2(mix2(list, tag), self.next_tagged(tag)?),
+        })
     }
 }
 
 /// Programs make communicators in loops: what is kept of each is used again, not kept for ever.
 struct Kept {
-    lists: Vec<List>,
+    /// By the hash of the list of members.
+    lists: FxHashMap<u64, List>,
     taken: Taken,
     /// Communicators that were given up.
     free: Vec<Room>,
@@ -110,25 +110,8 @@ struct Room(*mut Comm);
 // SAFETY: the pointer is only used by who takes it out of the list.
 unsafe impl Send for Room {}
 
-impl Kept {
-    fn list(&mut self, hash: u64) -> Option<&mut List> {
-        let at = self.lists.iter().position(|l| l.hash == hash);
-        let at = at.unwrap_or_else(|| {
-            self.lists.push(List {
-                hash,
-                made: 0,
-                tagged: Vec::new(),
-                ranks: None,
-                row: None,
-            });
-            self.lists.len() - 1
-        });
-        self.lists.get_mut(at)
-    }
-}
-
 static KEPT: Mutex<Kept> = Mutex::new(Kept {
-    lists: Vec::new(),
+    lists: FxHashMap::with_hasher(FxBuildHasher),
     taken: Taken::none(),
     free: Vec::new(),
 });
@@ -176,6 +159,13 @@ pub fn forget(handle: u64) {
     }
 }
 
+/// A call gives up the communicator at its argument `at`.
+pub fn given_up(args: &Args, at: u8) {
+    if let Some(library) = abi::library() {
+        forget(args.handle_at(at, 0, &library.comm));
+    }
+}
+
 /// Takes the world up.
 pub fn world(handle: u64, size: u32) {
     let members = Members {
@@ -212,12 +202,21 @@ fn hash_of(ranks: impl ExactSizeIterator<Item = u32>) -> u64 {
 /// Adds a communicator, or what is known as one.
 fn add(members: Members, handle: u64, what: As, neighbours: Option<u32>) {
     static SAID: Once = Once::new();
+    static SAID_OF_TAGS: Once = Once::new();
     let Members { list, size, ranks } = members;
     let Ok(mut kept) = KEPT.lock() else { return };
-    let Some(known) = kept.list(list) else { return };
+    let known = kept.lists.entry(list).or_default();
     let hash = match what {
-        As::World => 1,
-        As::Communicator(origin) | As::Sharing(_, origin) => known.hash_of(origin),
+        As::World => Some(1),
+        As::Communicator(origin) | As::Sharing(_, origin) => known.hash_of(list, origin),
+    };
+    let Some(hash) = hash else {
+        SAID_OF_TAGS.call_once(|| {
+            process::say(&format!(
+                "Communicators were made of groups with more than {TAGS} tags: who waited for whom on those with later ones is not known."
+            ));
+        });
+        return;
     };
     if known.ranks.is_none() {
         known.ranks = ranks.map(|r| &*r.leak());
@@ -262,6 +261,8 @@ pub fn created(function: &str, args: &Args, at: u8, origin: Origin) {
     if handle == 0 || handle == library.comm_null {
         return;
     }
+    // One that was given up where nobody saw it may have had the same.
+    forget(handle);
     let take_up = || {
         if ["_dup", "_idup"].iter().any(|n| function.contains(n)) {
             let what = As::Communicator(origin);
@@ -369,5 +370,36 @@ fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
             size: size as u32,
             ranks: (!same).then_some(ranks),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_counted_apart_in_any_order() {
+        let made = |tags: &[u64]| {
+            let mut list = List::default();
+            let mut hashes: Vec<(u64, Option<u64>)> = tags
+                .iter()
+                .map(|tag| (*tag, list.hash_of(1, Origin::Tagged(*tag))))
+                .collect();
+            hashes.sort_by_key(|made| made.0);
+            hashes
+        };
+        let one: Vec<u64> = (0..1000).chain(0..1000).collect();
+        let other: Vec<u64> = (0..1000).flat_map(|tag| [tag, tag]).collect();
+        assert_eq!(made(&one), made(&other));
+    }
+
+    #[test]
+    fn beyond_so_many_tags_nothing_is_known() {
+        let mut list = List::default();
+        for tag in 0..TAGS as u64 {
+            assert!(list.hash_of(1, Origin::Tagged(tag)).is_some());
+        }
+        assert_eq!(list.hash_of(1, Origin::Tagged(TAGS as u64)), None);
+        assert!(list.hash_of(1, Origin::Tagged(0)).is_some());
     }
 }

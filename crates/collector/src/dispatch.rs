@@ -11,7 +11,7 @@ use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
 use crate::{abi, birth, openmp, pause, process, sessions, shared, thread, tree, weak};
-use headwater_mpi_abi::{Class, FUNCTIONS};
+use headwater_mpi_abi::{Class, FUNCTIONS, Role};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -232,6 +232,13 @@ fn record(
         .filter(|_| !inside && !function.is_start_or_end())
         .and_then(|s| Decoder::new(function, s, args));
     let Some(mut decoder) = decoder else {
+        // What is done when a communicator goes may give up others.
+        if inside
+            && function.class == Class::CommFree
+            && let Some(at) = shape.and_then(|s| s.at(Role::Newcomm))
+        {
+            comms::given_up(args, at);
+        }
         // SAFETY: the library's own function for these arguments.
         return unsafe { args.call(real) };
     };
@@ -274,7 +281,7 @@ fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
                 return;
             };
             // Its first session could not tell that others have started it.
-            if was_spawned(library) {
+            if told("MPI_Initialized") != 0 && was_spawned(library) {
                 process::give_up();
                 return;
             }
@@ -317,7 +324,13 @@ fn undo_weak_references() {
 }
 
 fn begin_or_not(begin: impl FnOnce()) {
-    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).is_err() {
+    let find_and_begin = || {
+        // Also where nothing is recorded: a later call must not ask the loader, whose lock may be held by who waits
+        // for that call.
+        abi::find_all();
+        begin();
+    };
+    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(find_and_begin)).is_err() {
         process::RECORDING.store(false, Ordering::Release);
     }
 }
@@ -393,7 +406,6 @@ fn known_library() -> Option<&'static abi::Library> {
 
 /// Begins to record rank `rank` of `size`; `threaded` says whether threads may call MPI at the same time.
 fn begin_as(library: &abi::Library, rank: u32, size: u32, threaded: bool, threads: &[libc::pid_t]) {
-    abi::find_all();
     SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
     shared::begin(threaded);
     // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.

@@ -4,7 +4,7 @@
 use crate::memory;
 use crate::modules::{Loaded, loaded, removals};
 use crate::openmp;
-use crate::process::with_spool;
+use crate::process::{self, with_spool};
 use crate::unwind::Tables;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,9 +42,6 @@ static STATE: Mutex<State> = Mutex::new(State {
     removals: 0,
 });
 
-/// Whether this is a child after `fork`, in which the lock may be held by a thread that is not there.
-static LEFT: AtomicBool = AtomicBool::new(false);
-
 fn state() -> MutexGuard<'static, State> {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     state.changes += 1;
@@ -63,9 +60,9 @@ pub fn are_away() -> bool {
     THERE.load(Ordering::Acquire)
 }
 
-/// From now on these are in force; null for none any more. The lock is held.
+/// From now on these are in force. The lock is held.
 fn put_in_force(tables: *mut Tables) {
-    THERE.store(!tables.is_null(), Ordering::Release);
+    THERE.store(true, Ordering::Release);
     TABLES.store(tables, Ordering::Release);
 }
 
@@ -119,19 +116,20 @@ pub fn look_at_modules() {
 pub fn end() {
     let mut state = state();
     state.away = std::ptr::null_mut();
-    put_in_force(std::ptr::null_mut());
+    THERE.store(false, Ordering::Release);
+    TABLES.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// The same in a child after `fork`.
 pub fn leave_to_parent() {
-    LEFT.store(true, Ordering::Release);
     TABLES.store(std::ptr::null_mut(), Ordering::Release);
 }
 
 /// Runs `f`, which may take libraries out of the process: nothing is unwound until all threads that do so
 /// are done, and if some libraries have gone, tables are made anew. Also where a cancellation or an exception ends `f`.
 pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
-    if LEFT.load(Ordering::Acquire) {
+    // In a child the lock may be held by a thread that is not there, and the file is its parent's.
+    if process::is_a_child() {
         return f();
     }
     enter();
@@ -145,7 +143,7 @@ struct Inside;
 impl Drop for Inside {
     fn drop(&mut self) {
         // It may have become a child meanwhile.
-        if !LEFT.load(Ordering::Acquire) {
+        if !process::is_a_child() {
             leave();
         }
     }
@@ -179,10 +177,18 @@ fn leave() {
         let mut state = state();
         // Whoever came in between may have changed all of it.
         if state.changes == changes + 1 {
-            let (tables, removals) = now.unwrap_or((std::ptr::null_mut(), 0));
-            (state.away, state.removals) = (std::ptr::null_mut(), removals);
+            state.away = std::ptr::null_mut();
             state.inside -= 1;
-            put_in_force(tables);
+            if let Some((tables, removals)) = now {
+                state.removals = removals;
+                put_in_force(tables);
+                return;
+            }
+            drop(state);
+            // Calls go on by where they return to.
+            process::say(
+                "A rank had no memory to note what libraries it had loaded: from then on it took no samples.",
+            );
             return;
         }
     }

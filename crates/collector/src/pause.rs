@@ -87,12 +87,14 @@ pub fn control(level: i32, id: u16, from: Caller) {
 
 /// Pauses, or goes on; gives whether it did, and the clock then.
 pub fn switch(on: bool) -> (bool, u64) {
-    let now = clock::now();
+    let mut now = clock::now();
     let done = process::with_spool(|spool| {
         let state = State::now();
         if state.is_on() == on {
             return None;
         }
+        // Another thread may have switched while this one waited.
+        now = clock::now();
         let mut used = USED.lock().ok()?;
         let header = spool.header();
         if on {

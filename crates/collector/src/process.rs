@@ -16,11 +16,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 #[cfg_attr(target_arch = "x86_64", repr(C, align(4096)))]
 #[cfg_attr(target_arch = "aarch64", repr(C, align(65536)))]
 struct Own {
+    /// That these pages are those of the process that began.
+    here: AtomicBool,
     recording: AtomicBool,
     stopped: AtomicBool,
 }
 
 static OWN: Own = Own {
+    here: AtomicBool::new(false),
     recording: AtomicBool::new(false),
     stopped: AtomicBool::new(false),
 };
@@ -31,6 +34,8 @@ pub static RECORDING: &AtomicBool = &OWN.recording;
 /// Whether recording had to stop in the middle, for want of memory: other ranks wait for this one at the
 /// end all the same.
 static STOPPED: &AtomicBool = &OWN.stopped;
+/// Whether recording ever began, here or in a process that this one is a child of.
+static BEGUN: AtomicBool = AtomicBool::new(false);
 /// World collectives left so far.
 pub static WORLD_COLLECTIVES: AtomicU64 = AtomicU64::new(0);
 /// Rank and size of the world.
@@ -227,12 +232,13 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     if !memory::room(ROOM) {
         return false;
     }
-    // Kernels before 4.14 do not know this, and then children by `fork` alone are told apart.
     // SAFETY: advice for a variable that fills its pages.
-    unsafe {
+    let told_apart = unsafe {
         let own = std::ptr::from_ref(&OWN).cast_mut().cast();
-        libc::madvise(own, size_of::<Own>(), libc::MADV_WIPEONFORK);
-    }
+        libc::madvise(own, size_of::<Own>(), libc::MADV_WIPEONFORK) == 0
+    };
+    OWN.here.store(true, Ordering::Release);
+    BEGUN.store(true, Ordering::Release);
     clock::calibrate();
     RANK.store(rank, Ordering::Relaxed);
     SIZE.store(size, Ordering::Relaxed);
@@ -274,9 +280,19 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
         Ok(mut place) => *place = Some(spool),
         Err(_) => return false,
     }
+    if !told_apart {
+        say(
+            "The kernel does not tell children from their parent (before Linux 4.14): what children by clone or _Fork do may be counted as their parent's.",
+        );
+    }
     look_at_modules();
     RECORDING.store(true, Ordering::Release);
     true
+}
+
+/// Whether this is a child of the process that began, however it was made, with memory of its own.
+pub fn is_a_child() -> bool {
+    BEGUN.load(Ordering::Acquire) && !OWN.here.load(Ordering::Acquire)
 }
 
 /// Takes back what [`begin`] did: this process records nothing.
@@ -298,6 +314,7 @@ pub fn stop() {
 
 /// This is a child after `fork`: the file and the other ranks are its parent's.
 pub fn leave_to_parent() {
+    OWN.here.store(false, Ordering::Release);
     RECORDING.store(false, Ordering::Release);
     STOPPED.store(false, Ordering::Release);
     // Nor does it note which libraries come and go.

@@ -528,6 +528,9 @@ fn no_child_writes_into_its_parents_file() {
         assert_eq!(String::from_utf8_lossy(&out.stdout), "3 3 3 3 3\n");
         let run = case.recorded();
         assert_eq!(calls_of(&run, "MPI_Barrier"), 4, "{}", case.library);
+        let modules = |name: &str| run.modules.iter().any(|m| m.path.contains(name));
+        assert!(modules("/forks"), "{}", case.library);
+        assert!(!modules("libanl"), "{}", case.library);
         let contexts = run.samples.iter().filter_map(|s| s.ctx.index());
         let mut places = contexts.filter_map(|i| run.contexts.get(i));
         let childs = |c| case.function_at(&run, c).as_deref() == Some("sleeps_in_child");

@@ -1,6 +1,7 @@
 /* Children that no handler of `fork` is told of, and some that have their parent's memory: each sleeps, and nobody else
- * does. */
+ * does. Those with memory of their own also open a library and take it out. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,10 +22,19 @@ __attribute__((noinline)) static int sleeps_in_child(void *none) {
     _exit(3);
 }
 
+static int closes_and_sleeps(void *library) {
+    void *opened = dlopen(library, RTLD_NOW);
+    if (opened && dlclose(opened) != 0)
+        _exit(4);
+    return sleeps_in_child(NULL);
+}
+
+static char library[] = "libanl.so.1";
+
 static int wait_for(pid_t child) {
     int status = 0;
     if (child == 0)
-        sleeps_in_child(NULL);
+        closes_and_sleeps(library);
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -39,7 +49,7 @@ int main(int argc, char **argv) {
         pid_t child;
         ends[0] = wait_for(_Fork ? _Fork() : fork());
         ends[1] = wait_for(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
-        ends[2] = wait_for(clone(sleeps_in_child, stack + sizeof stack, SIGCHLD, NULL));
+        ends[2] = wait_for(clone(closes_and_sleeps, stack + sizeof stack, SIGCHLD, library));
         ends[3] = wait_for(clone(sleeps_in_child, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL));
         child = vfork();
         if (child == 0)
