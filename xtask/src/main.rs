@@ -11,6 +11,7 @@ mod merge;
 mod mpi;
 mod mpich_suite;
 mod needs;
+mod python;
 mod races;
 mod readers;
 mod request;
@@ -49,6 +50,11 @@ const USAGE: &str = "cargo xtask COMMAND
   races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
   memory                    what recording adds to the memory of a rank with 1,000 contexts and 64 peers
   merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
+  wheel                     the wheel for Python, with the command and the collector in it
+  api                       docs/API.md and the stubs, made from the docstrings
+  guide                     docs/GUIDE.md, its analyses run and what they say put in
+  python-figures            what an import and Python's part of a dataflow take
+  python [ARGUMENT…]        install the wheel and run the tests of the module; arguments are pytest's
   bench                     print the figures that the project is held to";
 
 fn main() -> ExitCode {
@@ -85,6 +91,11 @@ fn main() -> ExitCode {
         Some("races") => races::races(),
         Some("memory") => setup::build().and_then(|()| memory::memory()),
         Some("merge") => setup::build().and_then(|()| merge::merge()),
+        Some("wheel") => python::wheel().map(|wheel| println!("{}", wheel.display())),
+        Some("python-figures") => python::figures(),
+        Some("api") => python::api(),
+        Some("guide") => python::guide(),
+        Some("python") => python::python(rest),
         Some("bench") => setup::build().and_then(|()| bench::bench()),
         None | Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
@@ -212,6 +223,7 @@ fn test() -> shell::Done {
         shell::run("cargo", args)?;
     }
     readers::readers(false)?;
+    python::python(&[])?;
     kills::kills(10, 1)?;
     score::check_part()
 }

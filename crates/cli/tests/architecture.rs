@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates in the order of the data; each may use only those before it.
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 14] = [
     "model",
     "mpi-abi",
     "format",
@@ -14,9 +14,11 @@ const ORDER: [&str; 12] = [
     "launch",
     "import",
     "graph",
+    "load",
     "passes",
     "report",
     "export",
+    "python",
     "cli",
 ];
 

@@ -227,6 +227,23 @@ impl Recorded {
         self.joined.digests[self.index]
     }
 
+    /// The run, or the same with files as work, if a view is one that it gave; nothing is made for it.
+    pub fn of_view(&self, view: &View) -> Option<Self> {
+        let gave = |joined: &Joined| {
+            let views = [&joined.top_down[self.index], &joined.parallel[self.index]];
+            let mut made = views.into_iter().filter_map(OnceLock::get);
+            made.any(|own| own.shares_graph(view))
+        };
+        if gave(&self.joined) {
+            return Some(self.clone());
+        }
+        let joined = self.joined.computing.get().filter(|j| gave(j))?;
+        Some(Self {
+            joined: joined.clone(),
+            index: self.index,
+        })
+    }
+
     /// Whether two share a graph, so that vertices of their top-down views are the same places.
     pub fn shares_graph(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.joined, &other.joined)

@@ -118,6 +118,22 @@ impl Column {
         })
     }
 
+    /// A column of an Arrow array of figures, without a copy where all of them are finite; what is not is missing.
+    pub fn from_floats(array: &Float64Array) -> Self {
+        let finite = array.values().iter().all(|v| v.is_finite());
+        if finite {
+            Self::Number(array.clone())
+        } else {
+            Self::numbers(array.iter())
+        }
+    }
+
+    /// A column of an Arrow array of words by their index, without a copy; `None` if the words are no `Utf8`.
+    pub fn from_words(array: &DictionaryArray<Int32Type>) -> Option<Self> {
+        array.values().as_string_opt::<i32>()?;
+        Some(Self::from_dictionary(array))
+    }
+
     /// The column as an Arrow array, without a copy: `Float64`, or `Dictionary(Int32, Utf8)`.
     pub fn array(&self) -> ArrayRef {
         match self {

@@ -20,6 +20,15 @@ impl Flow {
         self.checked().map(drop)
     }
 
+    /// What flows along a link, as far as that is known before running.
+    ///
+    /// # Errors
+    /// As [`Flow::check`]; or a link that is not there.
+    pub fn kind(&self, link: Link) -> Result<Kind, FlowError> {
+        let checked = self.checked()?;
+        self.given("the dataflow", &self.name, link, &checked.gives)
+    }
+
     pub(crate) fn checked(&self) -> Result<Checked, FlowError> {
         let steps = self.steps()?;
         let mut gives: Vec<Vec<Kind>> = vec![Vec::new(); self.nodes.len()];
@@ -201,7 +210,7 @@ impl Flow {
     }
 }
 
-fn check_parameters(pass: &Pass, given: &Parameters) -> Result<(), FlowError> {
+pub(super) fn check_parameters(pass: &Pass, given: &Parameters) -> Result<(), FlowError> {
     for (name, value) in &given.0 {
         let declared = pass.parameters.iter().find(|d| d.name == *name);
         let Some(declared) = declared else {

@@ -2,7 +2,9 @@
 //! from before.
 
 use super::check::Checked;
-use super::{Cache, Call, Flow, FlowError, Gives, Kind, Link, Of, PassError, Value, Work};
+use super::{
+    Cache, Call, Flow, FlowError, Gives, Kind, Link, Of, Parameters, Pass, PassError, Value, Work,
+};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -280,46 +282,84 @@ impl Flow {
             Work::Input { .. } => Ok(inputs),
             Work::Repeat { body, most } => super::loops::run(body, *most, inputs, runner),
             Work::Pass { pass, parameters } => {
-                for (n, value) in inputs.iter().enumerate() {
-                    if let Some(port) = pass.argument(n)
-                        && !port.kind.takes(value.kind())
-                    {
-                        let (user, name) = (pass.name.to_string(), port.name.to_string());
-                        let by = self.label(node.inputs[n].node.0);
-                        let given = value.kind();
-                        return Err(FlowError::WrongKind(user, name, port.kind, given, by));
-                    }
-                }
-                let call = Call {
-                    pass,
-                    inputs: &inputs,
-                    parameters,
-                    interrupted: runner.interrupted,
-                };
-                let made = (pass.function)(&call).map_err(|e| match e {
-                    PassError::Interrupted => FlowError::Interrupted,
-                    e => FlowError::Pass(pass.name.to_string(), e),
-                })?;
-                let wanted = pass.outputs.iter().map(|g| match g {
-                    Gives::Kind(kind) => *kind,
-                    Gives::AsArgument(n) => inputs.get(*n).map_or(Kind::Set(Of::Any), Value::kind),
-                });
-                let wanted: Vec<Kind> = wanted.collect();
-                let fits = |(w, m): (&Kind, &Value)| w.takes(m.kind());
-                if made.len() != wanted.len() || !wanted.iter().zip(&made).all(fits) {
-                    let words = |kinds: Vec<Kind>| {
-                        let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
-                        kinds.join(" and ")
-                    };
-                    let given = words(made.iter().map(Value::kind).collect());
-                    return Err(FlowError::Broken(
-                        pass.name.to_string(),
-                        given,
-                        words(wanted),
-                    ));
-                }
-                Ok(made)
+                let by = |n: usize| self.label(node.inputs[n].node.0);
+                one(pass, &inputs, parameters, runner.interrupted, &by)
             }
         }
+    }
+}
+
+/// Runs one pass: what flows in is looked at before, and what it gives after.
+fn one(
+    pass: &Pass,
+    inputs: &[Value],
+    parameters: &Parameters,
+    interrupted: &(dyn Fn() -> bool + Sync),
+    by: &dyn Fn(usize) -> String,
+) -> Result<Vec<Value>, FlowError> {
+    for (n, value) in inputs.iter().enumerate() {
+        if let Some(port) = pass.argument(n)
+            && !port.kind.takes(value.kind())
+        {
+            let (user, name) = (pass.name.to_string(), port.name.to_string());
+            let given = value.kind();
+            return Err(FlowError::WrongKind(user, name, port.kind, given, by(n)));
+        }
+    }
+    let call = Call {
+        pass,
+        inputs,
+        parameters,
+        interrupted,
+    };
+    let made = (pass.function)(&call).map_err(|e| match e {
+        PassError::Interrupted => FlowError::Interrupted,
+        e => FlowError::Pass(pass.name.to_string(), e),
+    })?;
+    let wanted = pass.outputs.iter().map(|g| match g {
+        Gives::Kind(kind) => *kind,
+        Gives::AsArgument(n) => inputs.get(*n).map_or(Kind::Set(Of::Any), Value::kind),
+    });
+    let wanted: Vec<Kind> = wanted.collect();
+    let fits = |(w, m): (&Kind, &Value)| w.takes(m.kind());
+    if made.len() != wanted.len() || !wanted.iter().zip(&made).all(fits) {
+        let words = |kinds: Vec<Kind>| {
+            let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
+            kinds.join(" and ")
+        };
+        let given = words(made.iter().map(Value::kind).collect());
+        return Err(FlowError::Broken(
+            pass.name.to_string(),
+            given,
+            words(wanted),
+        ));
+    }
+    Ok(made)
+}
+
+impl Pass {
+    /// Runs the pass by itself, without a dataflow and without a cache: interactive use, step by step.
+    ///
+    /// # Errors
+    /// As [`Flow::run`]: arguments that are not given or of another kind, parameters that there are not, a pass that
+    /// fails, or that the caller wants no more.
+    pub fn run(
+        &self,
+        inputs: &[Value],
+        parameters: &Parameters,
+        interrupted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Value>, FlowError> {
+        super::check::check_parameters(self, parameters)?;
+        if let Some(port) = self.inputs.get(inputs.len()) {
+            let (user, name) = (self.name.to_string(), port.name.to_string());
+            return Err(FlowError::NotGiven(user, name, port.kind));
+        }
+        if !inputs.is_empty() && self.argument(inputs.len() - 1).is_none() {
+            let (most, given) = (self.inputs.len(), inputs.len());
+            return Err(FlowError::TooMany(self.name.to_string(), most, given));
+        }
+        one(self, inputs, parameters, interrupted, &|_| {
+            "the caller".to_string()
+        })
     }
 }

@@ -47,8 +47,8 @@ const KINDS: [(&str, Kind); 6] = [
     ("table", Kind::Section),
 ];
 
-/// All kinds by their word in JSON.
-fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
+/// All kinds by their word, as in the JSON of a saved flow.
+pub fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
     let stages = Stage::ALL.into_iter().map(|s| (s.1, Kind::Finding(s.0)));
     KINDS.into_iter().chain(stages)
 }

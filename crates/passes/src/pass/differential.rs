@@ -57,7 +57,7 @@ pub enum Scale {
 }
 
 /// Attributes that say where a vertex is, not how much of something.
-const PLACES: [&str; 9] = [
+pub const PLACES: [&str; 9] = [
     "first_line",
     "last_line",
     "line",
@@ -110,7 +110,7 @@ fn ways(view: &View) -> Vec<u64> {
 }
 
 /// By vertex of `b` the vertex of `a` that is the same place.
-pub(super) fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
+pub fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
     let alike = ["name", "type", "file", "first_line", "parent"]
         .iter()
         .all(|c| a.vertices.get(c) == b.vertices.get(c));
@@ -182,8 +182,11 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
         })
         .collect();
     let mut view = View::clone(b);
-    // Rows over ranks would be those of the second run, beside figures that are changes.
-    view.rows.clear();
+    // Rows over ranks are those of the second run, as its figures are; a change has none.
+    view.rows = std::mem::take(&mut view.rows)
+        .into_iter()
+        .map(|(name, rows)| (format!("after_{name}"), rows))
+        .collect();
     for (name, [change, old, new]) in metrics.iter().zip(made) {
         view.vertices.set(name, change);
         view.vertices.set(&format!("before_{name}"), old);

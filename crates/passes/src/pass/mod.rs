@@ -37,14 +37,15 @@ pub use causal::causal;
 pub use clusters::cluster_ranks;
 pub use contention::contention;
 pub use delay_cost::delay_cost;
-pub use differential::{Scale as Compared, differential};
+pub use differential::{PLACES, Scale as Compared, differential, same_places};
 pub use graph::{communities, components, matching, reach, shortest_path};
 pub use hotspot::hotspot;
 pub use imbalance::imbalance;
 pub use matrix::communication_matrix;
 pub use models::{Over, scaling_models};
 pub use ratios::counter_ratios;
-pub use table::section_of;
+pub use source::{on_ranks, over_ranks};
+pub use table::{location, section_of};
 
 use crate::flow::{Finding, FlowError, Found, Pass, PassError, Value};
 use headwater_graph::RankRows;
@@ -84,7 +85,9 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
 
 /// Figures of a metric over ranks; a message that names those that there are if it is not known by rank.
 fn by_rank<'a>(view: &'a View, metric: &str) -> Result<&'a RankRows, PassError> {
-    let rows = view.rows.get(metric).map(|rows| &**rows);
+    // A change has no figures by rank: of a difference those of the second run are taken.
+    let after = || view.rows.get(&format!("after_{metric}"));
+    let rows = view.rows.get(metric).or_else(after).map(|rows| &**rows);
     rows.ok_or_else(|| {
         let known: Vec<&str> = view.rows.keys().map(String::as_str).collect();
         let known = if known.is_empty() {

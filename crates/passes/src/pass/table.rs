@@ -62,7 +62,7 @@ fn heading(attribute: &str) -> Heading {
 }
 
 /// `file.c:10-20` of a vertex; the module's name where no file is known.
-pub(crate) fn location(set: &Set, v: u32) -> Option<String> {
+pub fn location(set: &Set, v: u32) -> Option<String> {
     let word = |name| match set.cell(name, v) {
         Cell::Text(text) => Some(text),
         _ => None,

@@ -1,7 +1,6 @@
 //! What the machine lets one measure: cores, performance events, clocks, room.
 
 use super::Finding;
-use crate::commands::diagnose::cache_dir;
 use rustix::fs::{Access, access, statvfs};
 use std::path::Path;
 
@@ -195,7 +194,7 @@ pub fn shared_memory() -> Finding {
 /// Where analysed modules are kept.
 pub fn cache() -> Finding {
     const WHAT: &str = "cache";
-    let Some(dir) = cache_dir() else {
+    let Some(dir) = headwater_load::cache_dir() else {
         return Finding::look(
             WHAT,
             "no home directory, so programs are taken apart anew each time",

@@ -1,0 +1,111 @@
+//! From directories on disk to what every analysis begins with: the runs, and the structures of the modules that
+//! they touched.
+//!
+//! *Comes in*: directories of recorded runs. *Goes out*: [`Run`]s in the order given, and [`Structures`], kept
+//! between two analyses in the user's cache. All front doors begin here, so that they answer alike. A module that
+//! cannot be taken apart is no error: its structure says why, and the report shows it.
+
+use headwater_format::{FormatError, open_run};
+use headwater_graph::{Structures, brought, is_runtime_library};
+use headwater_model::psg::ModuleStructure;
+use headwater_model::run::{Module, Run};
+use headwater_structure::{Cache, Options};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// Loops below this depth are not told apart, if nothing else is said.
+pub const MAX_LOOP_DEPTH: usize = 10;
+
+/// Told whenever one run, or one module, is done.
+pub type Step<'a> = &'a (dyn Fn() + Sync);
+
+/// Reads recorded runs, in the order given.
+///
+/// # Errors
+/// A directory that holds no run, or one that cannot be read.
+pub fn runs(dirs: &[PathBuf], step: Step<'_>) -> Result<Vec<Run>, FormatError> {
+    let all: Vec<Result<Run, FormatError>> = dirs
+        .par_iter()
+        .map(|dir| {
+            let run = open_run(dir);
+            step();
+            run
+        })
+        .collect();
+    // Of several that cannot be read the first one is told.
+    all.into_iter().collect()
+}
+
+/// Where analysed modules are kept.
+pub fn cache_dir() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|p| p.is_absolute());
+    let base =
+        base.or_else(|| std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache")))?;
+    Some(base.join("headwater"))
+}
+
+/// The modules that the runs touched and did not bring with them, without those of language runtimes.
+pub fn touched(runs: &[Run]) -> Vec<Module> {
+    let mut touched: Vec<Module> = Vec::new();
+    for run in runs {
+        let mut seen = vec![false; run.modules.len()];
+        for context in &run.contexts {
+            if let Some(slot) = seen.get_mut(context.module as usize) {
+                *slot = true;
+            }
+        }
+        let own = run
+            .modules
+            .iter()
+            .zip(seen)
+            .filter(|(m, seen)| *seen && !is_runtime_library(&m.path));
+        touched.extend(own.map(|(m, _)| m.clone()));
+    }
+    touched.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));
+    touched.dedup();
+    let brought = brought(runs);
+    touched.retain(|module| brought.iter().all(|(own, _)| own != module));
+    touched
+}
+
+/// Structures of `modules`, with loops down to `max_loop_depth`, and those that the runs brought with them.
+pub fn structures(
+    runs: &[Run],
+    modules: Vec<Module>,
+    max_loop_depth: usize,
+    step: Step<'_>,
+) -> Structures {
+    let cache = Cache::new(cache_dir());
+    let options = Options {
+        max_loop_depth,
+        ..Default::default()
+    };
+    let analysed: Vec<(Module, ModuleStructure)> = modules
+        .into_par_iter()
+        .map(|module| {
+            let structure =
+                cache.load_or_analyse(Path::new(&module.path), &module.build_id, &options);
+            let structure = match structure {
+                Ok(s) if s.build_id == module.build_id => s,
+                Ok(_) => problem(
+                    &module,
+                    "it was built anew since the run was recorded, so its places cannot be named",
+                ),
+                Err(e) => problem(&module, &e.to_string()),
+            };
+            step();
+            (module, structure)
+        })
+        .collect();
+    Structures::new(brought(runs).into_iter().chain(analysed))
+}
+
+fn problem(module: &Module, what: &str) -> ModuleStructure {
+    ModuleStructure {
+        path: module.path.clone(),
+        problems: vec![what.to_string()],
+        ..Default::default()
+    }
+}

@@ -1,0 +1,194 @@
+"""Writes docs/API.md and the stubs of passes and paradigms from the installed module: `cargo xtask api`.
+
+`texts()` gives what the files must hold; a test compares it with what they do.
+"""
+
+import inspect
+import pathlib
+
+import headwater as hw
+from headwater import listing, paradigms, passes, perflow
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STUBS = pathlib.Path("crates/python/python/headwater")
+
+HEAD = """# The module `headwater` for Python
+
+Made from the docstrings by `cargo xtask api`. [GUIDE.md](GUIDE.md) shows how it is used, [ANALYSES.md](ANALYSES.md) what the
+paradigms say. Times are seconds, sizes bytes, shares parts of a whole from 0 to 1; what was not measured is NaN or None. What
+is wrong raises `headwater.Error` with the words of the command line.
+"""
+
+#: Attributes of vertices that every run has, told once: name, unit, what it is.
+ATTRIBUTES = """## Attributes
+
+`v["time"]` of a vertex or edge, `V["time"]` of all elements of a set; `V.attributes` lists those that there are.
+
+| attribute | unit | what it is |
+| --- | --- | --- |
+| `name`, `type` | | callee or function, and what it is: `function`, `loop`, `branch`, `mpi-call`, `comp` … |
+| `file`, `first_line`, `last_line`, `line` | | source lines; `line` is the hottest. `debug-info` is all of it in one |
+| `module`, `function`, `parent`, `depth`, `site` | | where it stands; `site` numbers places of the program, whatever way leads there |
+| `class` | | of an MPI call: `point-to-point`, `collective`, `wait`, `one-sided`, `file`, `start-or-end`, `other` |
+| `time`, `total` | s | own time, and with what is inside; of all ranks and threads together in a top-down view |
+| `busy`, `blocked`, `runq` | s | computing, asleep of that, ready without a core |
+| `mpi`, `wait`, `longest` | s | inside MPI, waiting of that, the longest single call |
+| `workers`, `before` | s | CPU time of threads that call no MPI; computing on the way to an MPI call |
+| `count`, `bytes`, `sent` | 1, B, B | MPI calls, their bytes, what the rank sent of these |
+| `rank`, `thread`, `vertex` | | of a parallel view: where it is, and the number of its place in the top-down view |
+| counters | | as the run names them: `instructions`, `page_faults` … |
+
+Edges have `type` (`intra-procedural`, `inter-procedural`, `inter-thread`, `inter-process`), `kind` (`data-flow`, `control-flow`,
+`point-to-point`, `collective`, `mutex` …), and in a parallel view `count`, `bytes`, `time`, `wait`, `late_sender`, `late_receiver`.
+"""
+
+
+def _doc(thing, indent=""):
+    text = inspect.getdoc(thing) or ""
+    return "\n".join(indent + line if line else "" for line in text.splitlines())
+
+
+def _arguments(thing):
+    try:
+        text = str(inspect.signature(thing))
+    except (TypeError, ValueError):
+        text = thing.__text_signature__ or "()"
+    text = text.replace("$self, ", "").replace("$self", "").replace("(self, ", "(").replace("(self)", "()")
+    return text.replace(", /", "").replace("(/)", "()").replace("(cls, ", "(").replace("(cls)", "()")
+
+
+def _members(kind):
+    for name in sorted(vars(kind)):
+        if name.startswith("_"):
+            continue
+        yield name, getattr(kind, name), vars(kind)[name]
+
+
+def _class(name, kind):
+    out = [f"### `{name}`", "", _doc(kind), ""]
+    values, methods = [], []
+    for member, thing, raw in _members(kind):
+        if isinstance(raw, property) or inspect.isgetsetdescriptor(raw):
+            values.append(f"- `{member}`: {_line(thing)}")
+        elif callable(thing):
+            methods.append(f"- `{member}{_arguments(thing)}`: {_line(thing)}")
+    return out + values + methods + [""]
+
+
+def _line(thing):
+    text = _doc(thing)
+    return "\n  ".join(line for line in text.splitlines()) if text else ""
+
+
+def _functions(names, module):
+    out = []
+    for name in names:
+        function = getattr(module, name)
+        out += [f"### `{name}{_arguments(function)}`", "", _doc(function), ""]
+    return out
+
+
+def api():
+    """docs/API.md."""
+    out = [HEAD]
+    out += ["## Runs", ""] + _functions(["open", "record", "diagnose", "analyse", "command"], hw)
+    out += _class("Run", hw.Run) + _class("Report", hw.Report) + _class("Table", hw.Table)
+    out += ["## Sets", ""] + _class("Set", hw.Set) + _class("Vertex", hw.Vertex) + _class("Edge", hw.Edge)
+    out += [ATTRIBUTES]
+    out += ["## Passes", "", _doc(passes), ""] + _functions(passes.names(), hw)
+    out += ["## Paradigms", "", _doc(paradigms), ""] + _functions(paradigms.names(), paradigms) + _functions(["flow"], paradigms)
+    out += ["## Dataflows", ""] + _class("Flow", hw.Flow) + _class("Node", hw.Node) + _class("Finding", hw.Finding)
+    graphs = ["make", "from_arrow", "pairs", "subgraph_matching", "lowest_common_ancestor", "unit"]
+    out += ["## Graphs", ""] + _functions(graphs, hw) + _class("Graph", hw.Graph)
+    out += ["## PerFlow", "", _doc(perflow), ""] + _class("PerFlow", hw.PerFlow)
+    out += ["## Listings of the paper", "", _doc(listing), ""] + _functions(["python", "run"], listing)
+    out += ["### `Error`", "", _doc(hw.Error), ""]
+    return "\n".join(out).replace("\n\n\n", "\n\n").rstrip() + "\n"
+
+
+_SETS = ("set", "top-down", "parallel", "made")
+
+
+def _type(kind, of_set):
+    if kind in _SETS or kind.startswith("argument "):
+        return of_set
+    return {"run": "Run", "table": "Table"}.get(kind, "Finding")
+
+
+def _given(default):
+    if isinstance(default, bool):
+        return "bool"
+    if isinstance(default, (int, float)):
+        return "float"
+    return "str" if isinstance(default, str) else "Sequence[str]"
+
+
+def _pass(name, row):
+    def form(many, elements, made):
+        of = lambda kind: f"Union[{_type(kind, 'Elements')}, {many}]" if many else _type(kind, elements)
+        parts = [f"{passes._identifier(port)}: {of(kind)}" for port, kind in row["inputs"]]
+        if row["more"]:
+            parts.append(f"*more: {of(row['inputs'][-1][1])}")
+        for parameter, default, _ in row["parameters"]:
+            parts.append(f"{passes._identifier(parameter)}: {_given(default)} = ...")
+        gives = [made if made else _type(word, "Set") for word in row["gives"]]
+        back = gives[0] if len(gives) == 1 else f"Tuple[{', '.join(gives)}]"
+        return f"def {name}({', '.join(parts)}) -> {back}"
+
+    doc = "\n".join("    " + line if line else "" for line in passes.document(row).splitlines())
+    nodes = form("Node", "", "Node")
+    return f'@overload\n{form("", "Elements", "")}:\n    """{doc.strip()}\n    """\n\n@overload\n{nodes}: ...\n'
+
+
+STUB_HEAD = '"""Made by `cargo xtask api` from the table of {of}."""\n\n'
+
+OWN = """from typing import Sequence, Tuple, Union, overload
+
+from . import listing as listing
+from . import paradigms as paradigms
+from . import passes as passes
+from . import perflow as perflow
+from ._command import command as command
+from ._command import record as record
+from ._graph import Graph as Graph
+from ._graph import subgraph_matching as subgraph_matching
+"""
+
+
+def stub():
+    """The stub of the package: its own names, and the functions of the passes."""
+    rust = sorted(name for name in hw._OWN if getattr(getattr(hw, name), "__module__", "") in ("headwater", "headwater._headwater", None))
+    rust = [name for name in rust if name not in ("Flow", "Node", "PerFlow", "Graph")]
+    lines = [f"from ._headwater import {name} as {name}\n" for name in rust]
+    lines += ["from ._headwater import Elements as Elements\n", "from ._open import Diagnosis as Diagnosis\n"]
+    lines += ["from ._open import diagnose as diagnose\n", "from ._open import open as open\n"]
+    lines += ["from .flow import Flow as Flow\n", "from .flow import Node as Node\n", "from .perflow import PerFlow as PerFlow\n"]
+    head = STUB_HEAD.format(of="passes") + OWN + "".join(lines) + "\n__version__: str\n\n"
+    return head + "\n".join(_pass(name, row) for name, row in passes.table().items() if name not in hw._OWN)
+
+
+def paradigm_stub():
+    """The stub of the paradigms."""
+    out = STUB_HEAD.format(of="paradigms")
+    out += "import os\nfrom typing import Dict, List, Tuple, Union\n\nfrom ._headwater import Report, Run\nfrom .flow import Flow\n\n"
+    out += "def table() -> Dict[str, Tuple[str, str, str]]: ...\ndef names() -> List[str]: ...\ndef flow(name: str, runs: int = ...) -> Flow: ...\n"
+    for name, row in paradigms.table().items():
+        parts = [part + ": Union[Run, str, os.PathLike[str]]" for part in paradigms.arguments(row).split(", ")]
+        doc = "\n".join("    " + line if line else "" for line in paradigms.document(row).splitlines()).strip()
+        out += f'\ndef {name}({", ".join(parts)}) -> Report:\n    """{doc}\n    """\n'
+    return out
+
+
+def texts():
+    """The files, by their path from the root, and what they must hold."""
+    return {
+        pathlib.Path("docs/API.md"): api(),
+        STUBS / "__init__.pyi": stub(),
+        STUBS / "paradigms.pyi": paradigm_stub(),
+    }
+
+
+if __name__ == "__main__":
+    for path, text in texts().items():
+        (ROOT / path).write_text(text, encoding="utf-8")
+        print(path)

@@ -1,0 +1,1030 @@
+"""Made by `cargo xtask api` from the table of passes."""
+
+from typing import Sequence, Tuple, Union, overload
+
+from . import listing as listing
+from . import paradigms as paradigms
+from . import passes as passes
+from . import perflow as perflow
+from ._command import command as command
+from ._command import record as record
+from ._graph import Graph as Graph
+from ._graph import subgraph_matching as subgraph_matching
+from ._headwater import Edge as Edge
+from ._headwater import Error as Error
+from ._headwater import Finding as Finding
+from ._headwater import Report as Report
+from ._headwater import Run as Run
+from ._headwater import Set as Set
+from ._headwater import Table as Table
+from ._headwater import Vertex as Vertex
+from ._headwater import analyse as analyse
+from ._headwater import from_arrow as from_arrow
+from ._headwater import lowest_common_ancestor as lowest_common_ancestor
+from ._headwater import make as make
+from ._headwater import pairs as pairs
+from ._headwater import unit as unit
+from ._headwater import Elements as Elements
+from ._open import Diagnosis as Diagnosis
+from ._open import diagnose as diagnose
+from ._open import open as open
+from .flow import Flow as Flow
+from .flow import Node as Node
+from .perflow import PerFlow as PerFlow
+
+__version__: str
+
+@overload
+def computing(run: Run) -> Run:
+    """The run with calls that concern files as work of their ranks, for questions about computation.
+
+    run: a run.
+
+    Gives a run.
+    """
+
+@overload
+def computing(run: Union[Run, Node]) -> Node: ...
+
+@overload
+def vertices(run: Run) -> Set:
+    """All vertices of the top-down view.
+
+    run: a run.
+
+    Gives a set of a top-down view.
+    """
+
+@overload
+def vertices(run: Union[Run, Node]) -> Node: ...
+
+@overload
+def parallel(run: Run) -> Set:
+    """All vertices of the parallel view.
+
+    run: a run.
+
+    Gives a set of a parallel view.
+    """
+
+@overload
+def parallel(run: Union[Run, Node]) -> Node: ...
+
+@overload
+def edges(run: Run) -> Set:
+    """All edges of the parallel view.
+
+    run: a run.
+
+    Gives a set of a parallel view.
+    """
+
+@overload
+def edges(run: Union[Run, Node]) -> Node: ...
+
+@overload
+def on_ranks(V: Elements, run: Run) -> Set:
+    """The same places on every rank and thread: vertices of the run's parallel view.
+
+    V: a set of a top-down view.
+    run: a run.
+
+    Gives a set of a parallel view.
+    """
+
+@overload
+def on_ranks(V: Union[Elements, Node], run: Union[Run, Node]) -> Node: ...
+
+@overload
+def over_ranks(V: Elements, run: Run) -> Set:
+    """The same places summed up over ranks: vertices of the run's top-down view.
+
+    V: a set of a parallel view.
+    run: a run.
+
+    Gives a set of a top-down view.
+    """
+
+@overload
+def over_ranks(V: Union[Elements, Node], run: Union[Run, Node]) -> Node: ...
+
+@overload
+def filter(V: Elements, name: str = ..., where: str = ...) -> Set:
+    """Elements by an expression over their attributes, or by a name.
+
+    V: a set.
+    name: pattern that the name must fit, as MPI_* (if not given, '').
+    where: expression that must hold, as time > 0.1 and type == "loop" (if not given, '').
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def filter(V: Union[Elements, Node], name: str = ..., where: str = ...) -> Node: ...
+
+@overload
+def sort(V: Elements, by: str = ..., ascending: bool = ...) -> Set:
+    """Vertices by a metric, the largest first.
+
+    V: a set.
+    by: metric (if not given, 'time').
+    ascending: whether the smallest comes first (if not given, False).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def sort(V: Union[Elements, Node], by: str = ..., ascending: bool = ...) -> Node: ...
+
+@overload
+def top(V: Elements, n: float = ...) -> Set:
+    """The first elements.
+
+    V: a set.
+    n: how many (if not given, 10).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def top(V: Union[Elements, Node], n: float = ...) -> Node: ...
+
+@overload
+def derive(V: Elements, name: str = ..., as_: str = ...) -> Set:
+    """Vertices with a metric more, worked out from others.
+
+    V: a set.
+    name: name of the metric (if not given, 'metric').
+    as_: expression, as wait / mpi (if not given, 'time').
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def derive(V: Union[Elements, Node], name: str = ..., as_: str = ...) -> Node: ...
+
+@overload
+def union(V1: Elements, V2: Elements, *more: Elements) -> Set:
+    """Elements of any of the sets.
+
+    V1: a set.
+    V2: a set.
+    *more: a set each, as many as there are.
+
+    Gives a set of the view of ``V1``.
+    """
+
+@overload
+def union(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node]) -> Node: ...
+
+@overload
+def intersection(V1: Elements, V2: Elements, *more: Elements) -> Set:
+    """Elements of all sets.
+
+    V1: a set.
+    V2: a set.
+    *more: a set each, as many as there are.
+
+    Gives a set of the view of ``V1``.
+    """
+
+@overload
+def intersection(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node]) -> Node: ...
+
+@overload
+def difference(V1: Elements, V2: Elements, *more: Elements) -> Set:
+    """Elements of the first set that no other has.
+
+    V1: a set.
+    V2: a set.
+    *more: a set each, as many as there are.
+
+    Gives a set of the view of ``V1``.
+    """
+
+@overload
+def difference(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node]) -> Node: ...
+
+@overload
+def complement(V: Elements) -> Set:
+    """What the view has besides.
+
+    V: a set.
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def complement(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def hotspot(V: Elements, metric: str = ..., n: float = ...) -> Set:
+    """The vertices with the most of a metric, the largest first.
+
+    V: a set.
+    metric: metric; time is seconds (if not given, 'time').
+    n: vertices at the most (if not given, 10).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def hotspot(V: Union[Elements, Node], metric: str = ..., n: float = ...) -> Node: ...
+
+@overload
+def imbalance(V: Elements, metric: str = ..., threshold: float = ..., least: float = ...) -> Set:
+    """Vertices on which some ranks have much more of a metric than others; late_ranks and excess are added.
+
+    V: a set.
+    metric: metric; time is seconds (if not given, 'time').
+    threshold: how many times as much the late ranks must have (if not given, 1.3).
+    least: how much more they must have, as a share of the run time for seconds, of the sum of the metric otherwise (if not given, 0.001).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def imbalance(V: Union[Elements, Node], metric: str = ..., threshold: float = ..., least: float = ...) -> Node: ...
+
+@overload
+def cluster_ranks(V: Elements, metric: str = ..., most: float = ..., least: float = ...) -> Tuple[Table, Set]:
+    """Ranks that behave alike, by a metric of the set's vertices; and the vertices with the mean of each cluster, those that tell them apart most first.
+
+    V: a set of a top-down view.
+    metric: metric of the vectors; time is seconds (if not given, 'time').
+    most: clusters at the most (if not given, 8).
+    least: how far from the mean some rank must be, as a share of the mean vector's length (if not given, 0.05).
+
+    Gives a table and a set of the view of ``V``.
+    """
+
+@overload
+def cluster_ranks(V: Union[Elements, Node], metric: str = ..., most: float = ..., least: float = ...) -> Tuple[Node, Node]: ...
+
+@overload
+def scaling_models(V1: Elements, V2: Elements, *more: Elements, metric: str = ..., over: str = ..., at: float = ...) -> Set:
+    """How a metric of the same places grows over runs with different numbers of ranks; what grows most comes first.
+
+    V1: a set of a top-down view.
+    V2: a set of a top-down view.
+    *more: a set of a top-down view each, as many as there are.
+    metric: metric that is modelled; time is seconds (if not given, 'time').
+    over: figure of a run: the mean over ranks, that of the slowest rank, or of all ranks together (if not given, 'mean').
+    at: ranks to tell the figure for; 0 for twice those of the largest run (if not given, 0).
+
+    Gives a set of the view of ``V1``.
+    """
+
+@overload
+def scaling_models(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node], metric: str = ..., over: str = ..., at: float = ...) -> Node: ...
+
+@overload
+def attribution(V: Elements, to: str = ...) -> Set:
+    """Figures of the set's vertices by function, loop, file or module: own ones, and total_* with what is inside; a vertex for each.
+
+    V: a set of a top-down view.
+    to: to what: function, inlined (functions, also those that were inlined), loop, file or module (if not given, 'function').
+
+    Gives a set of a made view.
+    """
+
+@overload
+def attribution(V: Union[Elements, Node], to: str = ...) -> Node: ...
+
+@overload
+def counter_ratios(V: Elements, ratios: Sequence[str] = ...) -> Set:
+    """Vertices with ratios of counters: ipc, clock, speed, mpki, miss_ratio, bytes_per_instruction, bandwidth.
+
+    V: a set.
+    ratios: which of them; if none is named, all whose counters were recorded (if not given, []).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def counter_ratios(V: Union[Elements, Node], ratios: Sequence[str] = ...) -> Node: ...
+
+@overload
+def breakdown(V: Elements) -> Set:
+    """Why some ranks are longer in communication calls than others: load before the call, waiting, calls, message size, transfer.
+
+    V: a set of a top-down view.
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def breakdown(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def communication_matrix(run: Run) -> Set:
+    """Ranks as vertices, and an edge between each two that exchange messages or wait: messages, bytes, late_sender, late_receiver, collective_wait, wait.
+
+    run: a run.
+
+    Gives a set of a made view.
+    """
+
+@overload
+def communication_matrix(run: Union[Run, Node]) -> Node: ...
+
+@overload
+def time_by_task(run: Run) -> Table:
+    """Run time and time in MPI of each rank.
+
+    run: a run.
+
+    Gives a table.
+    """
+
+@overload
+def time_by_task(run: Union[Run, Node]) -> Node: ...
+
+@overload
+def call_sites(V: Elements) -> Table:
+    """Call sites with their lines.
+
+    V: a set of a top-down view.
+
+    Gives a table.
+    """
+
+@overload
+def call_sites(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def time_by_site(V: Elements) -> Table:
+    """Time in MPI by call site, all ranks together.
+
+    V: a set of a top-down view.
+
+    Gives a table.
+    """
+
+@overload
+def time_by_site(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def sent_by_site(V: Elements) -> Table:
+    """Bytes sent by call site, all ranks together.
+
+    V: a set of a top-down view.
+
+    Gives a table.
+    """
+
+@overload
+def sent_by_site(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def time_by_site_and_rank(V: Elements) -> Table:
+    """Calls of each site on each rank.
+
+    V: a set of a top-down view.
+
+    Gives a table.
+    """
+
+@overload
+def time_by_site_and_rank(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def sent_by_site_and_rank(V: Elements) -> Table:
+    """Bytes sent by each site on each rank.
+
+    V: a set of a top-down view.
+
+    Gives a table.
+    """
+
+@overload
+def sent_by_site_and_rank(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def message_sizes(V: Elements) -> Table:
+    """Calls by function and size of message.
+
+    V: a set of a top-down view.
+
+    Gives a table.
+    """
+
+@overload
+def message_sizes(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def causal(V: Elements, least: float = ...) -> Set:
+    """Vertices of the set that are behind others of it, with the edges that lead there; those that nothing leads to or from stay.
+
+    V: a set of a parallel view.
+    least: waiting that lets a delay pass, as a share of the run time (if not given, 0.0001).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def causal(V: Union[Elements, Node], least: float = ...) -> Node: ...
+
+@overload
+def backtracking(V: Elements, least: float = ...) -> Set:
+    """The vertices and edges on the ways back from each vertex of the set to where its delay begins.
+
+    V: a set of a parallel view.
+    least: waiting that is followed, as a share of the run time (if not given, 0.0001).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def backtracking(V: Union[Elements, Node], least: float = ...) -> Node: ...
+
+@overload
+def contention(V: Elements, patterns: Sequence[str] = ..., least: float = ..., most: float = ...) -> Set:
+    """Where vertices around those of the set wait for one resource: the vertices and edges of all patterns found.
+
+    V: a set of a parallel view.
+    patterns: patterns by name (convoy, mutual, chain, fan-in) or edges as a>b b>c:mutex (if not given, ['convoy', 'mutual']).
+    least: waiting that counts on an edge, as a share of the run time (if not given, 0.0001).
+    most: places of a pattern at the most; where there are more, all waiting between what was found there is taken (if not given, 10000).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def contention(V: Union[Elements, Node], patterns: Sequence[str] = ..., least: float = ..., most: float = ...) -> Node: ...
+
+@overload
+def contended(E: Elements) -> Table:
+    """Edges that are waited on, by the places that wait and hold: how many ranks and threads, how long.
+
+    E: a set of a parallel view.
+
+    Gives a table.
+    """
+
+@overload
+def contended(E: Union[Elements, Node]) -> Node: ...
+
+@overload
+def unheld(V: Elements) -> Table:
+    """What the set's vertices wait for without anybody knowing who holds it, by place.
+
+    V: a set of a parallel view.
+
+    Gives a table.
+    """
+
+@overload
+def unheld(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def reach(V: Elements, direction: str = ..., kind: str = ..., depth: float = ...) -> Set:
+    """What can be reached from the set's vertices, the nearest first, with depth, the edges from the set; and the edges by which.
+
+    V: a set.
+    direction: out, in or both (if not given, 'out').
+    kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
+    depth: edges from the set at the most; 0 for no limit (if not given, 0).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def reach(V: Union[Elements, Node], direction: str = ..., kind: str = ..., depth: float = ...) -> Node: ...
+
+@overload
+def shortest_path(V1: Elements, V2: Elements, weight: str = ..., kind: str = ...) -> Set:
+    """The way with the least weight from a vertex of the first set to one of the second.
+
+    V1: a set.
+    V2: a set.
+    weight: metric of edges; if empty each counts as one (if not given, '').
+    kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
+
+    Gives a set of the view of ``V1``.
+    """
+
+@overload
+def shortest_path(V1: Union[Elements, Node], V2: Union[Elements, Node], weight: str = ..., kind: str = ...) -> Node: ...
+
+@overload
+def components(V: Elements) -> Set:
+    """Vertices with component: those with one number lead to each other in a circle.
+
+    V: a set.
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def components(V: Union[Elements, Node]) -> Node: ...
+
+@overload
+def communities(V: Elements, weight: str = ...) -> Set:
+    """Vertices with community: those with one number are more joined with each other than with the rest (Louvain).
+
+    V: a set.
+    weight: metric of edges, as bytes; if empty each counts as one (if not given, '').
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def communities(V: Union[Elements, Node], weight: str = ...) -> Node: ...
+
+@overload
+def match(V: Elements, pattern: str = ..., where: Sequence[str] = ..., most: float = ...) -> Set:
+    """Where a small graph is found among the set's elements: the vertices and edges of all places.
+
+    V: a set.
+    pattern: edges between vertices that are named, as a>b b>c:inter-process (if not given, 'a>b').
+    where: conditions for vertices by their names, as a: type == 'loop' (if not given, []).
+    most: places at the most (if not given, 10000).
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def match(V: Union[Elements, Node], pattern: str = ..., where: Sequence[str] = ..., most: float = ...) -> Node: ...
+
+@overload
+def differential(V1: Elements, V2: Elements, per: str = ...) -> Set:
+    """Every metric of the second set's vertices less that of the same places in the first; largest growth of time first.
+
+    V1: a set of a top-down view.
+    V2: a set of a top-down view.
+    per: figures that are compared: of all ranks together, the mean over ranks (rank), or against what perfect strong scaling of the first run would give (ideal) (if not given, 'all').
+
+    Gives a set of the view of ``V2``.
+    """
+
+@overload
+def differential(V1: Union[Elements, Node], V2: Union[Elements, Node], per: str = ...) -> Node: ...
+
+@overload
+def critical_path(run: Run) -> Set:
+    """Vertices on the run's critical path, the most seconds first, with on_path, imbalance and path_ranks.
+
+    run: a run.
+
+    Gives a set of a top-down view.
+    """
+
+@overload
+def critical_path(run: Union[Run, Node]) -> Node: ...
+
+@overload
+def wait_states(E: Elements) -> Table:
+    """Waiting on the set's edges, and at its vertices for nobody known, by its state.
+
+    E: a set of a parallel view.
+
+    Gives a table.
+    """
+
+@overload
+def wait_states(E: Union[Elements, Node]) -> Node: ...
+
+@overload
+def wait_states_by_call(E: Elements) -> Table:
+    """Waiting as wait-states has it, by the call that waited and the one that was waited for.
+
+    E: a set of a parallel view.
+
+    Gives a table.
+    """
+
+@overload
+def wait_states_by_call(E: Union[Elements, Node]) -> Node: ...
+
+@overload
+def efficiencies(run: Run, *more: Run, scaling: str = ...) -> Table:
+    """POP's efficiencies of each run; those of scaling are against the run with the fewest ranks.
+
+    run: a run.
+    *more: a run each, as many as there are.
+    scaling: strong or weak; guessed from the arguments of the runs if empty (if not given, '').
+
+    Gives a table.
+    """
+
+@overload
+def efficiencies(run: Union[Run, Node], *more: Union[Run, Node], scaling: str = ...) -> Node: ...
+
+@overload
+def scales(run: Run, *more: Run, scaling: str = ...) -> Finding:
+    """Runs of one program at different scales, prepared for finding causes.
+
+    run: a run.
+    *more: a run each, as many as there are.
+    scaling: strong or weak; guessed from the arguments of the runs if empty (if not given, '').
+
+    Gives runs at their scales.
+    """
+
+@overload
+def scales(run: Union[Run, Node], *more: Union[Run, Node], scaling: str = ...) -> Node: ...
+
+@overload
+def non_scalable(scales: Finding) -> Finding:
+    """Places whose time shrinks less over the scales than it should, by slope and by share of the loss.
+
+    scales: runs at their scales.
+
+    Gives marked places.
+    """
+
+@overload
+def non_scalable(scales: Union[Finding, Node]) -> Node: ...
+
+@overload
+def abnormal(scales: Finding, threshold: float = ...) -> Finding:
+    """Places in which some ranks take much longer than others at the largest scale.
+
+    scales: runs at their scales.
+    threshold: how many times as much as the others late ranks must have (if not given, 1.3).
+
+    Gives marked places.
+    """
+
+@overload
+def abnormal(scales: Union[Finding, Node], threshold: float = ...) -> Node: ...
+
+@overload
+def thread_imbalance(scales: Finding, least: float = ...) -> Finding:
+    """Teams of threads that wait for the slowest of them.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives causes without a price.
+    """
+
+@overload
+def thread_imbalance(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def lock_contention(scales: Finding, least: float = ...) -> Finding:
+    """Locks for which threads wait.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives causes without a price.
+    """
+
+@overload
+def lock_contention(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def allocator_contention(scales: Finding, least: float = ...) -> Finding:
+    """Places where threads wait for one another in the memory allocator.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives causes without a price.
+    """
+
+@overload
+def allocator_contention(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def serial_region(scales: Finding, least: float = ...) -> Finding:
+    """What one thread of a rank does while its team idles.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives causes without a price.
+    """
+
+@overload
+def serial_region(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = ...) -> Tuple[Finding, Finding]:
+    """Prices causes between threads, the largest first, by what they take off the slowest rank of each phase; and what of the ranks' time they explain.
+
+    scales: runs at their scales.
+    proposals: causes without a price.
+    *more: causes without a price each, as many as there are.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives candidates for causes and what causes between threads explain.
+    """
+
+@overload
+def charge(scales: Union[Finding, Node], proposals: Union[Finding, Node], *more: Union[Finding, Node], least: float = ...) -> Tuple[Node, Node]: ...
+
+@overload
+def uneven_work(scales: Finding, charged: Finding, least: float = ..., threshold: float = ...) -> Finding:
+    """Places in which some ranks compute longer than others, by what these wait for it.
+
+    scales: runs at their scales.
+    charged: what causes between threads explain.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    threshold: how many times as much as the others late ranks must have (if not given, 1.3).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def uneven_work(scales: Union[Finding, Node], charged: Union[Finding, Node], least: float = ..., threshold: float = ...) -> Node: ...
+
+@overload
+def moving_work(scales: Finding, least: float = ...) -> Finding:
+    """Uneven work that is on other ranks in each iteration.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def moving_work(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def non_shrinking_work(scales: Finding, charged: Finding, least: float = ...) -> Finding:
+    """Computation that does not shrink as ranks are added, beside what threads explain.
+
+    scales: runs at their scales.
+    charged: what causes between threads explain.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def non_shrinking_work(scales: Union[Finding, Node], charged: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def growing_communication(scales: Finding, least: float = ...) -> Finding:
+    """Messages that grow with the ranks, and collectives that do by their algorithm.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def growing_communication(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def late_sender_chain(scales: Finding, least: float = ...) -> Finding:
+    """Ranks that can only start when the one before has finished.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def late_sender_chain(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def preempted(scales: Finding, least: float = ...) -> Finding:
+    """Ranks that were ready to run and had no core.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def preempted(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+
+@overload
+def uneven_segments(scales: Finding, uneven: Finding, least: float = ..., threshold: float = ...) -> Finding:
+    """Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.
+
+    scales: runs at their scales.
+    uneven: candidates for causes.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    threshold: how many times as much as the others late ranks must have (if not given, 1.3).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def uneven_segments(scales: Union[Finding, Node], uneven: Union[Finding, Node], least: float = ..., threshold: float = ...) -> Node: ...
+
+@overload
+def to_workers(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
+    """Brings causes in which ranks wait for their own threads to where these compute.
+
+    scales: runs at their scales.
+    candidates: candidates for causes.
+    *more: candidates for causes each, as many as there are.
+
+    Gives candidates for causes.
+    """
+
+@overload
+def to_workers(scales: Union[Finding, Node], candidates: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+
+@overload
+def to_program(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
+    """Brings causes in code that the user cannot mend to the loop or function around it.
+
+    scales: runs at their scales.
+    candidates: candidates for causes.
+    *more: candidates for causes each, as many as there are.
+
+    Gives candidates for causes.
+    """
+
+@overload
+def to_program(scales: Union[Finding, Node], candidates: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+
+@overload
+def placement(scales: Finding, candidates: Finding) -> Finding:
+    """Sets causes aside that are just the ranks which the scheduler kept on some of the cores.
+
+    scales: runs at their scales.
+    candidates: candidates for causes.
+
+    Gives candidates for causes.
+    """
+
+@overload
+def placement(scales: Union[Finding, Node], candidates: Union[Finding, Node]) -> Node: ...
+
+@overload
+def ranked(scales: Finding, candidates: Finding) -> Finding:
+    """Causes by what mending them would gain, each told once.
+
+    scales: runs at their scales.
+    candidates: candidates for causes.
+
+    Gives candidates for causes.
+    """
+
+@overload
+def ranked(scales: Union[Finding, Node], candidates: Union[Finding, Node]) -> Node: ...
+
+@overload
+def ways_back(scales: Finding, marks: Finding, *more: Finding) -> Finding:
+    """Backtracking from the marked MPI calls, each on the rank that is longest in it.
+
+    scales: runs at their scales.
+    marks: marked places.
+    *more: marked places each, as many as there are.
+
+    Gives ways back.
+    """
+
+@overload
+def ways_back(scales: Union[Finding, Node], marks: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+
+@overload
+def delays(scales: Finding) -> Finding:
+    """What the replayed waits are due to, by late rank and the call after which it was late.
+
+    scales: runs at their scales.
+
+    Gives delays.
+    """
+
+@overload
+def delays(scales: Union[Finding, Node]) -> Node: ...
+
+@overload
+def causes(scales: Finding, candidates: Finding, ways: Finding, delays: Finding) -> Finding:
+    """Causes in words and figures, with the ways that lead to them.
+
+    scales: runs at their scales.
+    candidates: candidates for causes.
+    ways: ways back.
+    delays: delays.
+
+    Gives causes.
+    """
+
+@overload
+def causes(scales: Union[Finding, Node], candidates: Union[Finding, Node], ways: Union[Finding, Node], delays: Union[Finding, Node]) -> Node: ...
+
+@overload
+def diagnosis(scales: Finding, candidates: Finding, causes: Finding, non_scalable: Finding, abnormal: Finding) -> Finding:
+    """The whole answer.
+
+    scales: runs at their scales.
+    candidates: candidates for causes.
+    causes: causes.
+    non_scalable: marked places.
+    abnormal: marked places.
+
+    Gives a diagnosis.
+    """
+
+@overload
+def diagnosis(scales: Union[Finding, Node], candidates: Union[Finding, Node], causes: Union[Finding, Node], non_scalable: Union[Finding, Node], abnormal: Union[Finding, Node]) -> Node: ...
+
+@overload
+def largest(run: Run, *more: Run) -> Run:
+    """The run with the most ranks, of several such the last.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Gives a run.
+    """
+
+@overload
+def largest(run: Union[Run, Node], *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def delay_cost(run: Run, least: float = ...) -> Set:
+    """Places that let others wait, with delay, and places that wait because of them, with waited: an edge from each to each, with wait, late_ranks and via, the largest first.
+
+    run: a run.
+    least: waiting of all ranks together because of a place that is told, as a share of all rank time (if not given, 0.001).
+
+    Gives a set of a made view.
+    """
+
+@overload
+def delay_cost(run: Union[Run, Node], least: float = ...) -> Node: ...
+
+@overload
+def delay_costs(E: Elements) -> Table:
+    """Edges of delay cost as a table: where it is waited, because of what, by which way.
+
+    E: a set of a made view.
+
+    Gives a table.
+    """
+
+@overload
+def delay_costs(E: Union[Elements, Node]) -> Node: ...
+
+@overload
+def answer_table(diagnosis: Finding) -> Table:
+    """The answer of a diagnosis in sentences, with what must be known to read it and what is missing.
+
+    diagnosis: a diagnosis.
+
+    Gives a table.
+    """
+
+@overload
+def answer_table(diagnosis: Union[Finding, Node]) -> Node: ...
+
+@overload
+def cause_table(causes: Finding) -> Table:
+    """Causes as a table.
+
+    causes: causes.
+
+    Gives a table.
+    """
+
+@overload
+def cause_table(causes: Union[Finding, Node]) -> Node: ...
+
+@overload
+def cause_paths(causes: Finding) -> Table:
+    """The ways from where the time shows to the causes, as a table.
+
+    causes: causes.
+
+    Gives a table.
+    """
+
+@overload
+def cause_paths(causes: Union[Finding, Node]) -> Node: ...
+
+@overload
+def mark_table(marks: Finding, name: str = ..., title: str = ..., note: str = ...) -> Table:
+    """Marked places as a table.
+
+    marks: marked places.
+    name: name of the table for programs (if not given, 'marks').
+    title: heading for people (if not given, 'Marked places').
+    note: what must be known to read it (if not given, '').
+
+    Gives a table.
+    """
+
+@overload
+def mark_table(marks: Union[Finding, Node], name: str = ..., title: str = ..., note: str = ...) -> Node: ...
+
+@overload
+def table(V: Elements, attributes: Sequence[str] = ..., name: str = ..., title: str = ..., note: str = ...) -> Table:
+    """A set as a table of some attributes.
+
+    V: a set.
+    attributes: columns; debug-info is file and lines, comm-info counts and bytes (if not given, ['name', 'type', 'debug-info', 'time']).
+    name: name of the table for programs (if not given, 'set').
+    title: heading for people (if not given, 'Vertices').
+    note: what must be known to read it (if not given, '').
+
+    Gives a table.
+    """
+
+@overload
+def table(V: Union[Elements, Node], attributes: Sequence[str] = ..., name: str = ..., title: str = ..., note: str = ...) -> Node: ...

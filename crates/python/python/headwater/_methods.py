@@ -1,0 +1,72 @@
+"""Methods of the Rust side's classes that are easier said in Python: other libraries' tables, and what notebooks show."""
+
+from . import _headwater
+
+
+def version():
+    """The version of this package."""
+    return _headwater.VERSION
+
+
+def to_polars(self):
+    """As a polars ``DataFrame``, without a copy of figures and words."""
+    import polars
+
+    return polars.DataFrame(self)
+
+
+def to_pyarrow(self):
+    """As a pyarrow ``Table``, without a copy."""
+    import pyarrow
+
+    return pyarrow.table(self)
+
+
+def to_pandas(self):
+    """As a pandas ``DataFrame`` with Arrow's types, without a copy."""
+    import pandas
+
+    return to_pyarrow(self).to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def draw(self):
+    """The set's vertices and edges drawn: ranks side by side, time from the top down. ``save(path)`` writes it as SVG."""
+    from . import _display
+
+    return _display.path(self)
+
+
+def heat_map(self, metric="time"):
+    """A metric over ranks drawn: a row for each vertex, a column for each rank. ``save(path)`` writes it as SVG."""
+    from . import _display
+
+    return _display.heat_map(self, metric)
+
+
+def _set_html(self):
+    from . import _display
+
+    return _display.set_html(self)
+
+
+def _table_html(self):
+    from . import _display
+
+    return _display.table_html(self)
+
+
+def _report_html(self):
+    from . import _display
+
+    return _display.report_html(self)
+
+
+for _kind in (_headwater.Set, _headwater.Table):
+    _kind.to_polars = to_polars
+    _kind.to_pyarrow = to_pyarrow
+    _kind.to_pandas = to_pandas
+_headwater.Set.draw = draw
+_headwater.Set.heat_map = heat_map
+_headwater.Set._repr_html_ = _set_html
+_headwater.Table._repr_html_ = _table_html
+_headwater.Report._repr_html_ = _report_html

@@ -1,0 +1,235 @@
+"""Dataflows: passes joined to an analysis that is checked as a whole, runs lazily and is kept."""
+
+import os
+
+from . import _headwater, passes
+
+
+class Node:
+    """Something that flows in a ``Flow``: what an input or a pass gives. Passes take nodes as they take sets."""
+
+    def __init__(self, flow, link):
+        self.flow = flow
+        self._link = link
+
+    @property
+    def kind(self):
+        """What it is, as far as that is known before running: run, set, top-down, parallel, made or table."""
+        return self.flow._flow.kind(self._link)
+
+    @property
+    def value(self):
+        """What it is: runs what is needed for it and was not run before. Inputs must have been given."""
+        return self.flow.values([self])[0]
+
+    def _add(self, name, inputs, parameters):
+        return self.flow._pass(name, inputs, parameters)
+
+    def __or__(self, other):
+        return passes.call("union", (self, other), {})
+
+    def __and__(self, other):
+        return passes.call("intersection", (self, other), {})
+
+    def __sub__(self, other):
+        return passes.call("difference", (self, other), {})
+
+    def __invert__(self):
+        return passes.call("complement", (self,), {})
+
+    def __repr__(self):
+        return f"<Node %{self._link[0]} of {self.flow.name}>"
+
+
+class Flow:
+    """A dataflow of passes.
+
+        flow = hw.Flow("uneven loops")
+        run = flow.input("run")
+        loops = hw.filter(hw.vertices(run), where="type == 'loop'")
+        flow.output("uneven", hw.imbalance(hw.hotspot(loops, n=20)))
+        found = flow.run(run=hw.open("app.16"))["uneven"]
+
+    Nothing runs before a value is asked for; then only what is needed for it, side by side where passes do not need each
+    other, and nothing twice. Every step can be looked at by ``node.value``, if the inputs have values.
+    """
+
+    def __init__(self, name="dataflow"):
+        self._flow = _headwater.Flow(name)
+        self._functions = {}
+
+    @classmethod
+    def _of(cls, flow):
+        made = cls.__new__(cls)
+        made._flow, made._functions = flow, {}
+        return made
+
+    @property
+    def name(self):
+        """Its name."""
+        return self._flow.name
+
+    def input(self, name, value=None, *, kind=None):
+        """Adds what the flow needs; with a value, that is what it is if nothing else is given.
+
+        kind is run, set, top-down, parallel, made or table; if not given, that of the value, or a run.
+        """
+        return Node(self, (self._flow.input(name, kind, value), 0))
+
+    def _links(self, user, nodes):
+        links = []
+        for node in nodes:
+            if not isinstance(node, Node):
+                # What is no node yet comes in by an input of its own.
+                node = self.input(f"value {len(self._flow)}", node)
+            if node.flow is not self:
+                raise _headwater.Error(
+                    f"pass {user}: an argument is of the dataflow {node.flow.name}, and the pass would be in {self.name}"
+                )
+            links.append(node._link)
+        return links
+
+    def _pass(self, name, inputs, parameters):
+        node, gives = self._flow.add(name, self._links(name, inputs), parameters)
+        nodes = tuple(Node(self, (node, output)) for output in range(gives))
+        return nodes[0] if gives == 1 else nodes
+
+    def apply(self, function, *nodes, gives=1, name=None, cached=True):
+        """Adds an ordinary function of Python's as a pass: it takes sets and returns one set, or a tuple of ``gives`` sets.
+
+        A list of vertices and edges is a set too. The function must give the same of the same sets unless cached is
+        false. It runs where the flow runs, and may use passes itself.
+        """
+        name = name or function.__name__
+        self._functions[name] = (function, gives)
+        arguments, more = _arguments(function, len(nodes))
+        links = self._links(name, nodes)
+        node = self._flow.add_function(name, function, arguments, more, gives, cached, links)
+        made = tuple(Node(self, (node, output)) for output in range(gives))
+        return made[0] if gives == 1 else made
+
+    def repeat(self, body, *nodes, most=200):
+        """Adds a flow, or a function of one set, that is run on what it gave until that no longer changes, ``most`` times at the most.
+
+        The flow's first inputs are given anew each time, as many as it has outputs; the others stay.
+        """
+        if not isinstance(body, Flow):
+            function, body = body, Flow(getattr(body, "__name__", "loop"))
+            inputs = [body.input(f"V{i + 1}", kind="set") for i in range(len(nodes))]
+            body.output("V1", body.apply(function, *inputs))
+        node = self._flow.repeat(body._flow, self._links(f"repeat {body.name}", nodes), most)
+        self._functions.update(body._functions)
+        made = tuple(Node(self, (node, output)) for output in range(len(body._flow.output_names())))
+        return made[0] if len(made) == 1 else made
+
+    def connect(self, node, argument, source):
+        """Puts another node in the place of an argument, by its number from 0 on."""
+        self._flow.connect(node._link[0], argument, source._link)
+
+    def output(self, name, node):
+        """Names what the flow gives."""
+        self._flow.output(name, node._link)
+
+    @property
+    def inputs(self):
+        """Names of its inputs with their kinds."""
+        return dict(self._flow.inputs_needed())
+
+    @property
+    def outputs(self):
+        """Names of what it gives."""
+        return self._flow.output_names()
+
+    def check(self):
+        """Checks the flow as a whole: arguments, kinds, parameters, circles. Running does so too, before anything runs."""
+        self._flow.check()
+
+    def run(self, *outputs, progress=None, **inputs):
+        """Runs what some outputs need, or all, and gives them by name. Inputs are given by name.
+
+        progress is called with (pass, state, done, of), where state is begins, done or known; True tells it in lines on
+        standard error. Ctrl-C ends the run between two passes.
+        """
+        return self._flow.run(list(outputs) or None, inputs, _told(progress))
+
+    def values(self, nodes, *, progress=None, **inputs):
+        """Runs what some nodes need, and gives their values."""
+        return self._flow.values(self._links("the dataflow", nodes), inputs, _told(progress))
+
+    def forget(self):
+        """Gives up the results that are kept."""
+        self._flow.forget()
+
+    def json(self):
+        """The flow as JSON. Functions of Python's stand by their names."""
+        return self._flow.json()
+
+    def save(self, path):
+        """Writes the flow as JSON, or drawn where the path ends in .svg."""
+        text = self.svg() if os.fspath(path).endswith(".svg") else self.json()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    @classmethod
+    def load(cls, path, functions=()):
+        """Reads a flow that was saved; functions of Python's that it uses are given again."""
+        with open(path, encoding="utf-8") as file:
+            return cls.from_json(file.read(), functions)
+
+    @classmethod
+    def from_json(cls, text, functions=()):
+        """Reads a flow from JSON; functions of Python's that it uses are given again: (function, number of sets it returns)
+        where that is not one.
+        """
+        own, known = [], {}
+        for function in functions:
+            function, gives = function if isinstance(function, tuple) else (function, 1)
+            arguments, more = _arguments(function, None)
+            own.append((function.__name__, function, arguments, more, gives))
+            known[function.__name__] = (function, gives)
+        made = cls._of(_headwater.Flow.from_json(text, own))
+        made._functions = known
+        return made
+
+    def svg(self):
+        """The flow drawn, from its inputs at the top to what it gives."""
+        return self._flow.svg()
+
+    def _repr_svg_(self):
+        return self.svg()
+
+    def __len__(self):
+        return len(self._flow)
+
+    def __str__(self):
+        return str(self._flow)
+
+    def __repr__(self):
+        return f"<Flow {self.name}: {len(self)} nodes>"
+
+
+def _arguments(function, given):
+    """Names of a function's arguments for messages, and whether the last may come several times."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return [f"V{i + 1}" for i in range(given or 1)], given is None
+    names = list(code.co_varnames[: code.co_argcount])
+    more = bool(code.co_flags & 0x04)
+    if more:
+        names.append(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+    if given is not None:
+        # Arguments with a value of their own need not be given.
+        needed = code.co_argcount - len(function.__defaults__ or ())
+        names = names[: max(given, needed)]
+    return names, more
+
+
+def _told(progress):
+    if progress is True:
+        import sys
+
+        def progress(name, state, done, of):
+            if state == "done":
+                print(f"headwater: {name} ({done} of {of})", file=sys.stderr)
+
+    return progress or None

@@ -1,0 +1,338 @@
+//! Dataflows (PerFlow, sections 4.1 and 4.2): what the package's `Flow` is made of.
+
+use crate::error::{OrRaise, raised};
+use crate::function::{Function, Origins, Raised, locked};
+use crate::run::Origin;
+use crate::value::{kind_of, kind_word, parameters, to_python, value_of};
+use crate::work::work;
+use headwater_passes::flow::{
+    self, Cache, Event, FlowError, Inputs, Link, NodeId, Pass, Runner, State, Value,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::{Arc, Mutex};
+
+/// A node and which of the things that it gives.
+type Given = (usize, usize);
+
+/// A function of Python's: its name, itself, its arguments, whether the last may come several times, how many sets it
+/// returns.
+type Own = (String, Py<PyAny>, Vec<String>, bool, usize);
+
+fn link(given: Given) -> Link {
+    NodeId::from_index(given.0).output(given.1)
+}
+
+/// Passes joined to an analysis; `headwater.Flow` is what to use.
+#[pyclass(frozen, module = "headwater")]
+pub struct Flow {
+    flow: Mutex<flow::Flow>,
+    /// Inputs that have a value already.
+    bound: Mutex<Inputs>,
+    origins: Origins,
+    raised: Raised,
+    cache: Cache,
+}
+
+impl Flow {
+    /// One made elsewhere.
+    pub fn of(flow: flow::Flow) -> Self {
+        Self {
+            flow: Mutex::new(flow),
+            bound: Mutex::default(),
+            origins: Origins::default(),
+            raised: Raised::default(),
+            cache: Cache::default(),
+        }
+    }
+
+    fn now(&self) -> flow::Flow {
+        locked(&self.flow).clone()
+    }
+
+    fn remember(&self, origin: Option<Origin>) {
+        let mut origins = locked(&self.origins);
+        let known = |o: &Origin| {
+            origins
+                .iter()
+                .any(|k| k.recorded.digest() == o.recorded.digest())
+        };
+        if let Some(origin) = origin.filter(|o| !known(o)) {
+            origins.push(origin);
+        }
+    }
+
+    fn inputs(&self, py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Inputs> {
+        let mut inputs = locked(&self.bound).clone();
+        for (name, value) in given.into_iter().flatten() {
+            let name: String = name.extract()?;
+            let value = value_of(&value, &name);
+            let (value, origin) = value.map_err(|e| raised(e.value(py)))?;
+            self.remember(origin);
+            inputs.insert(name, value);
+        }
+        Ok(inputs)
+    }
+
+    /// Runs a part of the flow; what a pass of Python's raised is raised again.
+    fn ran<T: Send>(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+        run: impl FnOnce(&flow::Flow, &Runner<'_>) -> Result<T, FlowError> + Send,
+    ) -> PyResult<T> {
+        let flow = self.now();
+        let told = progress.map(|p| p.clone().unbind());
+        let raised = &self.raised;
+        let done = work(py, |interrupted| {
+            let tell = |event: &Event<'_>| {
+                let Some(told) = &told else { return };
+                let state = match event.state {
+                    State::Begins => "begins",
+                    State::Done => "done",
+                    State::Known => "known",
+                };
+                Python::attach(|py| {
+                    let said = told.call1(py, (event.pass, state, event.done, event.of));
+                    if let Err(e) = said {
+                        locked(raised).get_or_insert(e);
+                    }
+                });
+            };
+            let end = || interrupted() || locked(raised).is_some();
+            let runner = Runner {
+                cache: &self.cache,
+                progress: &tell,
+                interrupted: &end,
+            };
+            run(&flow, &runner)
+        })?;
+        match locked(&self.raised).take() {
+            Some(e) => {
+                // Older Pythons have no notes; the message of the exception is the user's own.
+                let _ = e.value(py).call_method1(
+                    "add_note",
+                    (format!("in a pass of the dataflow {}", flow.name()),),
+                );
+                Err(e)
+            }
+            None => done.or_raise(),
+        }
+    }
+
+    fn python<'py>(&self, py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+        let origins = locked(&self.origins).clone();
+        to_python(py, value, &origins)
+    }
+}
+
+#[pymethods]
+impl Flow {
+    #[new]
+    #[pyo3(signature = (name = "dataflow"))]
+    fn new(name: &str) -> Self {
+        Self::of(flow::Flow::new(name))
+    }
+
+    #[getter]
+    fn name(&self) -> String {
+        self.now().name().to_string()
+    }
+
+    /// Adds what the caller will give, or gives now; tells its number.
+    #[pyo3(signature = (name, kind = None, value = None))]
+    fn input(
+        &self,
+        name: &str,
+        kind: Option<&str>,
+        value: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        let mut kind = kind.map(kind_of).transpose()?;
+        if let Some(value) = value {
+            let (value, origin) = value_of(value, name)?;
+            kind = kind.or(Some(value.kind()));
+            self.remember(origin);
+            locked(&self.bound).insert(name.to_string(), value);
+        }
+        let kind = kind.unwrap_or(flow::Kind::Run);
+        let mut flow = locked(&self.flow);
+        flow.input(name, kind);
+        Ok(flow.len() - 1)
+    }
+
+    /// Adds one of the built-in passes; tells its number and how many things it gives.
+    #[pyo3(signature = (pass, links, given = None))]
+    fn add(
+        &self,
+        pass: &str,
+        links: Vec<Given>,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(usize, usize)> {
+        let pass = headwater_passes::pass::by_name(pass).or_raise()?;
+        let mut flow = locked(&self.flow);
+        flow.add(pass, links.into_iter().map(link), parameters(given)?);
+        Ok((flow.len() - 1, pass.outputs.len()))
+    }
+
+    /// Adds a function of Python's as a pass; tells its number.
+    #[allow(clippy::too_many_arguments)]
+    fn add_function(
+        &self,
+        name: String,
+        function: Py<PyAny>,
+        arguments: Vec<String>,
+        more: bool,
+        gives: usize,
+        cached: bool,
+        links: Vec<Given>,
+    ) -> usize {
+        let function = Function {
+            name,
+            function,
+            arguments,
+            more,
+            gives,
+            cached,
+        };
+        let pass = function.pass(self.origins.clone(), self.raised.clone());
+        let mut flow = locked(&self.flow);
+        flow.add(
+            &Arc::new(pass),
+            links.into_iter().map(link),
+            flow::Parameters::none(),
+        );
+        flow.len() - 1
+    }
+
+    /// Adds a flow that runs until what it gives no longer changes; tells its number.
+    fn repeat(&self, body: &Bound<'_, Self>, links: Vec<Given>, most: usize) -> PyResult<usize> {
+        if std::ptr::eq(body.get(), self) {
+            return Err(raised(format!(
+                "the dataflow {} cannot be a part of itself",
+                self.name()
+            )));
+        }
+        let body = body.get();
+        let inside = body.now();
+        let mut flow = locked(&self.flow);
+        flow.repeat(inside, links.into_iter().map(link), most);
+        Ok(flow.len() - 1)
+    }
+
+    /// Puts another link in the place of an argument of a node.
+    fn connect(&self, node: usize, argument: usize, from: Given) {
+        locked(&self.flow).connect(NodeId::from_index(node), argument, link(from));
+    }
+
+    /// Names what the flow gives.
+    fn output(&self, name: &str, from: Given) {
+        locked(&self.flow).output(name, link(from));
+    }
+
+    /// Names and kinds of its inputs.
+    fn inputs_needed(&self) -> Vec<(String, &'static str)> {
+        let flow = self.now();
+        flow.inputs()
+            .map(|(n, k)| (n.to_string(), kind_word(k)))
+            .collect()
+    }
+
+    /// Names of what it gives.
+    fn output_names(&self) -> Vec<String> {
+        self.now().output_names().map(str::to_string).collect()
+    }
+
+    /// The kind of what flows along a link.
+    fn kind(&self, from: Given) -> PyResult<&'static str> {
+        Ok(kind_word(self.now().kind(link(from)).or_raise()?))
+    }
+
+    fn check(&self) -> PyResult<()> {
+        self.now().check().or_raise()
+    }
+
+    /// Runs what some outputs need, or all, and gives them by name.
+    #[pyo3(signature = (names = None, inputs = None, progress = None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        names: Option<Vec<String>>,
+        inputs: Option<&Bound<'py, PyDict>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let inputs = self.inputs(py, inputs)?;
+        let names = names.unwrap_or_else(|| self.output_names());
+        let outputs = self.ran(py, progress, |flow, runner| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            flow.run_only(&names, &inputs, runner)
+        })?;
+        let dict = PyDict::new(py);
+        for (name, value) in &outputs.0 {
+            dict.set_item(name, self.python(py, value)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// Runs what some links need, and gives what flows along them.
+    #[pyo3(signature = (links, inputs = None, progress = None))]
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        links: Vec<Given>,
+        inputs: Option<&Bound<'py, PyDict>>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let inputs = self.inputs(py, inputs)?;
+        let links: Vec<Link> = links.into_iter().map(link).collect();
+        let values = self.ran(py, progress, |flow, runner| {
+            flow.values(&links, &inputs, runner)
+        })?;
+        let list = PyList::empty(py);
+        for value in &values {
+            list.append(self.python(py, value)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Results that are kept are given up.
+    fn forget(&self) {
+        self.cache.clear();
+    }
+
+    fn svg(&self) -> String {
+        self.now().svg()
+    }
+
+    fn json(&self) -> String {
+        self.now().to_json()
+    }
+
+    /// Reads a flow; `own` are functions of Python's by the names of their passes, with their arguments, whether the
+    /// last may come several times, and how many sets they return.
+    #[staticmethod]
+    fn from_json(text: &str, own: Vec<Own>) -> PyResult<Self> {
+        let made = Self::of(flow::Flow::default());
+        let pass = |(name, function, arguments, more, gives)| {
+            let function = Function {
+                name,
+                function,
+                arguments,
+                more,
+                gives,
+                cached: true,
+            };
+            Arc::new(function.pass(made.origins.clone(), made.raised.clone()))
+        };
+        let own: Vec<Arc<Pass>> = own.into_iter().map(pass).collect();
+        *locked(&made.flow) = flow::Flow::from_json(text, &own).or_raise()?;
+        Ok(made)
+    }
+
+    fn __len__(&self) -> usize {
+        self.now().len()
+    }
+
+    fn __str__(&self) -> String {
+        self.now().to_string()
+    }
+}

@@ -1,0 +1,72 @@
+"""Bad input: one message that names the pass and the argument."""
+
+import headwater as hw
+import pytest
+
+
+def said(call):
+    with pytest.raises(hw.Error) as error:
+        call()
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_the_wrong_kind_of_set(run):
+    assert said(lambda: hw.causal(run.V)).startswith("pass causal, argument V: it needs a set of a parallel view")
+    assert said(lambda: hw.hotspot(run)).startswith("pass hotspot, argument V: it needs a set and is given a run")
+    assert said(lambda: hw.hotspot(3)).startswith("pass hotspot, argument V: a set is needed")
+    assert "pass vertices, argument run" in said(lambda: hw.vertices(run.V))
+    flow = hw.Flow("wrong")
+    flow.output("out", hw.causal(hw.vertices(flow.input("run", run))))
+    assert "pass causal, argument V" in said(flow.check) and said(flow.run) == said(flow.check)
+
+
+def test_runs_of_different_programs(run, directories, tmp_path):
+    import shutil
+
+    other = tmp_path / "other.4"
+    shutil.copytree(directories[4], other)
+    text = (other / "run.json").read_text()
+    (other / "run.json").write_text(text.replace(f'"program":"{run.program}"', '"program":"/bin/other"').replace(f'"program": "{run.program}"', '"program": "/bin/other"'))
+    told = said(lambda: hw.paradigms.differential(run, other))
+    assert "different programs" in told and "other" in told
+
+
+def test_a_directory_that_is_no_run(tmp_path):
+    assert str(tmp_path) in said(lambda: hw.open(tmp_path))
+
+
+def test_an_empty_set(run):
+    nothing = run.V.filter(name="there is no such")
+    assert len(hw.hotspot(nothing)) == 0 and len(hw.imbalance(nothing)) == 0
+    assert "argument V" in said(lambda: hw.causal([]))
+
+
+def test_a_cyclic_dataflow(run):
+    flow = hw.Flow("circle")
+    first = hw.top(flow.input("V", run.V))
+    second = hw.top(first)
+    flow.connect(first, 0, second)
+    flow.output("out", second)
+    assert "top → top" in said(flow.run) and "circle" in said(flow.run)
+
+
+def test_a_metric_that_was_not_recorded(run):
+    told = said(lambda: hw.hotspot(run.V, metric="flops"))
+    assert told.startswith("pass hotspot: there is no attribute flops; there are name,")
+    assert "flops" in said(lambda: run.V["flops"]) and "flops" in said(lambda: run.V[0]["flops"])
+    assert "flops" in said(lambda: run.V.over_ranks("flops"))
+
+
+def test_other_arguments(run, small):
+    assert "pass hotspot has no parameter m" in said(lambda: hw.passes.call("hotspot", (run.V,), {"m": 1.0}))
+    assert "pass hotspot, argument n: a figure is needed" in said(lambda: hw.hotspot(run.V, n="many"))
+    assert "argument per" in said(lambda: hw.differential(run.V, run.V, per="node"))
+    assert "column" in said(lambda: run.V.filter("time >"))
+    assert "different graphs" in said(lambda: run.V | small)
+    assert "takes one run" in said(lambda: hw.paradigms.causal(run).__class__ and hw.analyse("causal", run, run))
+    assert "there is no analysis nothing" in said(lambda: hw.analyse("nothing", run))
+    assert "with_metric" in said(lambda: run.V[0].__setitem__("time", 1.0))
+    assert "values for" in said(lambda: run.V.with_metric("x", [1.0]))
+    flow, other = hw.Flow("one"), hw.Flow("other")
+    assert "dataflow other" in said(lambda: flow.output("x", flow._pass("top", (other.input("V", run.V),), {})))
