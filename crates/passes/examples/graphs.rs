@@ -1,6 +1,6 @@
 //! Graph algorithms on a generated graph: 10,000,000 vertices and 100,000,000 edges if nothing else is asked for
 //! (arguments: vertices, edges for each vertex, a file to write the edges to as pairs of little-endian 32-bit numbers,
-//! from which `igraph.py` beside this one makes the same graph). Prints the seconds of each algorithm, of one run.
+//! from which `graphs.py` beside this one makes the same graph). Prints the seconds of each algorithm, of one run.
 
 use headwater_graph::view::Adjacency;
 use headwater_passes::algorithm::*;

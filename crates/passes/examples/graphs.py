@@ -1,4 +1,4 @@
-"""The algorithms of `graphs.rs` by python-igraph, on the same graph: `igraph.py EDGES VERTICES`.
+"""The algorithms of `graphs.rs` by python-igraph, on the same graph: `graphs.py EDGES VERTICES`.
 
 EDGES is the file that `graphs.rs` writes. Prints the seconds of each algorithm that igraph has, of one run. Needs the
 packages igraph and numpy.
