@@ -2,8 +2,12 @@
 //!
 //! A process for each rank, with a track for each of its threads. Slices of the category `computation` have the name
 //! of the place in which most time is spent after the call before; inside a call of MPI there is one of the category
-//! `waiting` as long as it waited. Messages are flows. See "Trace Event Format" (Duca and Sinclair), whose times are
-//! microseconds.
+//! `waiting` as long as it waited, and behind that one of `receiving` if messages came. Messages are flows. See "Trace
+//! Event Format" (Duca and Sinclair), whose times are microseconds.
+//!
+//! Perfetto ties a flow to the slice that began last on a track, be it over or not, and lets it go from the slice that
+//! began earlier to the other, whatever the event says. So an arrow has to end where a slice begins, and no earlier
+//! than its send: that is why there is `receiving`.
 
 use crate::error::ExportError;
 use crate::formats::Wanted;
@@ -13,7 +17,7 @@ use headwater_graph::TopDown;
 use headwater_model::run::CtxId;
 use headwater_model::words;
 use headwater_passes::Recorded;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,7 +208,8 @@ fn calls(
 ) -> io::Result<()> {
     let places = mostly(run);
     let stacks = Stacks::frames_of(run);
-    for call in &timeline.calls {
+    let receivers: FxHashSet<usize> = timeline.messages.iter().map(|m| m.1).collect();
+    for (index, call) in timeline.calls.iter().enumerate() {
         let track = tracks.of(call);
         if !call.computing.is_empty() {
             let name = call.after.and_then(|ctx| places.get(&ctx));
@@ -230,21 +235,25 @@ fn calls(
             let name = format!("waiting for rank {rank}");
             let time = call.time.start..end;
             events.add(&Event::slice(track, "waiting", &name, time))?;
+            let rest = end..call.time.end;
+            if receivers.contains(&index) && !rest.is_empty() {
+                events.add(&Event::slice(track, "receiving", "receiving", rest))?;
+            }
         }
     }
     Ok(())
 }
 
-/// An arrow from each send to what completes its receive.
+/// An arrow from each send to what completes its receive, at the beginning of a slice.
 fn messages(tracks: &Tracks, timeline: &Timeline, events: &mut Events<'_>) -> io::Result<()> {
     for (id, (send, receive)) in (1..).zip(&timeline.messages) {
         let (Some(send), Some(receive)) = (timeline.calls.get(*send), timeline.calls.get(*receive))
         else {
             continue;
         };
-        // An arrow ends in a slice, and does not go back in time.
-        let end = receive.time.start.max(send.time.start);
-        if end >= receive.time.end {
+        // None goes back in time, nor to where the call has ended: clocks are not exact.
+        let end = receive.supplied();
+        if end < send.time.start || end >= receive.time.end {
             continue;
         }
         for (ph, call, at, bp) in [

@@ -40,6 +40,13 @@ pub(crate) struct Call {
     pub(crate) bytes: u64,
 }
 
+impl Call {
+    /// Where all that others send has been sent, as far as its window tells: the end of waiting, or else its beginning.
+    pub(crate) fn supplied(&self) -> u64 {
+        self.wait.map_or(self.time.start, |(end, _)| end)
+    }
+}
+
 /// A message: indices of the sending call, and of the one that completed the receive.
 pub(crate) type Message = (usize, usize);
 

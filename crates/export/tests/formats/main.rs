@@ -62,6 +62,24 @@ fn a_timeline_shows_waits_and_messages() {
     insta::assert_snapshot!("perfetto", text("perfetto", &Wanted::default()));
 }
 
+/// Otherwise Perfetto has them end in `waiting`, or turns them round.
+#[test]
+fn arrows_end_where_a_call_or_receiving_begins() {
+    let timeline = text("perfetto", &Wanted::default());
+    let timeline: serde_json::Value = serde_json::from_str(&timeline).expect("JSON");
+    let events = timeline["traceEvents"].as_array().expect("events");
+    // The last of the slices that begin at once lies inside the others.
+    let begun = |at: &serde_json::Value| {
+        let mut slices = events.iter().rev().filter(|e| e["ph"] == "X");
+        slices.find(|e| e["tid"] == at["tid"] && e["ts"] == at["ts"])
+    };
+    let ends: Vec<_> = (events.iter().filter(|e| e["ph"] == "f"))
+        .map(|f| begun(f).map(|slice| slice["name"].as_str()))
+        .collect();
+    let [receiving, call] = ["receiving", "MPI_Recv"].map(|name| Some(Some(name)));
+    assert_eq!(ends, [receiving, call, receiving]);
+}
+
 #[test]
 fn scales_are_measurements() {
     let runs = recorded(vec![run(4), run(2)]);
