@@ -6,10 +6,13 @@
 use crate::readers::{Environment, TABLES};
 use crate::request::Request;
 use crate::setup;
-use crate::shell::{Done, output, root};
+use crate::shell::{Done, output, root, within};
 use crate::testbed::build_all;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Seconds that all tests may take: what waits for itself is told, not waited for.
+const PATIENCE: u32 = 900;
 
 /// What builds wheels.
 const MATURIN: Environment = Environment {
@@ -149,10 +152,12 @@ pub fn python(arguments: &[String]) -> Done {
     let python = installed()?;
     let runs = emptied("python-runs");
     let program = recorded(&python, "zeus", "2,4", &runs)?;
-    let status = Command::new(&python)
+    let mut pytest = Command::new(&python);
+    pytest
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
         .arg(root().join("crates/python/tests"))
-        .args(arguments)
+        .args(arguments);
+    let status = within(PATIENCE, &pytest)
         .env("HEADWATER_RUNS", runs)
         .env("HEADWATER_PROGRAM", program)
         .env_remove("HEADWATER_COLLECTOR")

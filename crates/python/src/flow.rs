@@ -31,6 +31,8 @@ pub struct Flow {
     bound: Mutex<Inputs>,
     origins: Origins,
     raised: Raised,
+    /// Where functions of flows that are repeated in this one look and tell.
+    inside: Mutex<Vec<(Origins, Raised)>>,
     cache: Cache,
 }
 
@@ -42,12 +44,20 @@ impl Flow {
             bound: Mutex::default(),
             origins: Origins::default(),
             raised: Raised::default(),
+            inside: Mutex::default(),
             cache: Cache::default(),
         }
     }
 
     fn now(&self) -> flow::Flow {
         locked(&self.flow).clone()
+    }
+
+    /// What a pass of Python's raised, here or in a flow that is repeated in this one.
+    fn taken(&self) -> Option<PyErr> {
+        let mut inside = locked(&self.inside).clone().into_iter();
+        let own = locked(&self.raised).take();
+        own.or_else(|| inside.find_map(|(_, raised)| locked(&raised).take()))
     }
 
     fn remember(&self, origin: Option<Origin>) {
@@ -84,6 +94,13 @@ impl Flow {
         let flow = self.now();
         let told = progress.map(|p| p.clone().unbind());
         let raised = &self.raised;
+        let inside = locked(&self.inside).clone();
+        // What an earlier run left is not this one's.
+        while self.taken().is_some() {}
+        for (origins, _) in &inside {
+            let known = locked(&self.origins).clone();
+            *locked(origins) = known;
+        }
         let done = work(py, |interrupted| {
             let tell = |event: &Event<'_>| {
                 let Some(told) = &told else { return };
@@ -99,15 +116,18 @@ impl Flow {
                     }
                 });
             };
-            let end = || interrupted() || locked(raised).is_some();
+            let failed = || inside.iter().any(|(_, raised)| locked(raised).is_some());
+            let end = || interrupted() || locked(raised).is_some() || failed();
             let runner = Runner {
                 cache: &self.cache,
                 progress: &tell,
                 interrupted: &end,
             };
             run(&flow, &runner)
-        })?;
-        match locked(&self.raised).take() {
+        });
+        let taken = self.taken();
+        let done = done?;
+        match taken {
             Some(e) => {
                 // Older Pythons have no notes; the message of the exception is the user's own.
                 let _ = e.value(py).call_method1(
@@ -213,9 +233,12 @@ impl Flow {
             )));
         }
         let body = body.get();
-        let inside = body.now();
+        let repeated = body.now();
+        let mut inside = locked(&body.inside).clone();
+        inside.push((body.origins.clone(), body.raised.clone()));
+        locked(&self.inside).append(&mut inside);
         let mut flow = locked(&self.flow);
-        flow.repeat(inside, links.into_iter().map(link), most);
+        flow.repeat(repeated, links.into_iter().map(link), most);
         Ok(flow.len() - 1)
     }
 

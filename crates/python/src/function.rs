@@ -49,7 +49,9 @@ impl Function {
         let about = "A pass written in Python.";
         let mut pass = Pass::new(name, about, move |call| {
             Python::attach(|py| {
-                let made = call_function(py, &function, gives, call, &locked(&origins).clone());
+                // The lock is not held while the function runs: others of the flow may run at the same time.
+                let known = locked(&origins).clone();
+                let made = call_function(py, &function, gives, call, &known);
                 made.map_err(|e| {
                     let text = e.value(py).to_string();
                     locked(&raised).get_or_insert(e);

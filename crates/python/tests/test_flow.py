@@ -80,6 +80,8 @@ def test_a_function_is_repeated_until_nothing_changes(run):
 
 def test_passes_of_a_pass_run_side_by_side(run):
     def hot(V):
+        # Another one has the interpreter meanwhile.
+        time.sleep(0.02)
         return hw.hotspot(V, n=3)
 
     flow = hw.Flow("nested")
@@ -110,6 +112,24 @@ def test_what_a_function_raises_is_raised(run):
         flow.run()
 
 
+def test_what_a_repeated_function_raises_is_raised_once(run):
+    fails = [True]
+
+    def broken(V):
+        if fails[0]:
+            raise ZeroDivisionError("by me")
+        return V
+
+    body = hw.Flow("body")
+    body.output("V", body.apply(broken, body.input("V", kind="set")))
+    flow = hw.Flow("repeated")
+    flow.output("out", flow.repeat(body, hw.vertices(flow.input("run", run))))
+    with pytest.raises(ZeroDivisionError, match="by me"):
+        flow.run()
+    fails[0] = False
+    assert len(flow.run()["out"]) == len(run.V)
+
+
 def test_ctrl_c_ends_a_flow_between_two_passes(run):
     begun, after = threading.Event(), []
 
@@ -126,6 +146,11 @@ def test_ctrl_c_ends_a_flow_between_two_passes(run):
     flow.output("out", flow.apply(never, flow.apply(slow, hw.vertices(flow.input("run", run)))))
     main = threading.main_thread().ident
     threading.Thread(target=lambda: (begun.wait(), signal.pthread_kill(main, signal.SIGINT))).start()
-    with pytest.raises(KeyboardInterrupt):
-        flow.run()
+    # Where tests run in the background the signal is ignored, and Python leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            flow.run()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert after == []
