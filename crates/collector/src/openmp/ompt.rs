@@ -362,7 +362,9 @@ impl Thread {
         let tries = matches!(kind, mutex::TEST_LOCK | mutex::TEST_NEST_LOCK);
         let start = if tries { 0 } else { clock::now() };
         let thread = self.number;
+        // Who comes first to an ordered section need not be who may go first.
         let free = !tries
+            && kind != mutex::ORDERED
             && claim(
                 args.raw(3),
                 Holder {

@@ -51,6 +51,26 @@ static void computes(void) {
     }
 }
 
+/* How often a thread came to a section. */
+static int came;
+
+static void come(void) {
+#pragma omp atomic
+    came++;
+}
+
+/* Holds a section for as long as it takes until both threads have come to it, and on. */
+static void hold(int sections) {
+    int seen;
+    do {
+        usleep(MS);
+#pragma omp atomic read
+        seen = came;
+    } while (seen < 2 * sections);
+    usleep(HELD);
+    total++;
+}
+
 /* Every kind of section that one thread at a time may be in. */
 static void locks(void) {
     omp_lock_t lock;
@@ -59,37 +79,34 @@ static void locks(void) {
     omp_init_nest_lock(&nest);
 #pragma omp parallel num_threads(2)
     {
+        come();
 #pragma omp critical
-        {
-            usleep(HELD);
-            total++;
-        }
+        hold(1);
 #pragma omp barrier
+        come();
 #pragma omp critical(named)
-        {
-            usleep(HELD);
-            total++;
-        }
+        hold(2);
 #pragma omp barrier
+        come();
         omp_set_lock(&lock);
-        usleep(HELD);
-        total++;
+        hold(3);
         omp_unset_lock(&lock);
 #pragma omp barrier
+        come();
         omp_set_nest_lock(&nest);
         omp_set_nest_lock(&nest);
-        usleep(HELD);
-        total++;
+        hold(4);
         omp_unset_nest_lock(&nest);
         omp_unset_nest_lock(&nest);
 #pragma omp barrier
 #pragma omp for ordered schedule(static, 1)
         for (int i = 0; i < 2; i++) {
+            /* The second one is there first. */
+            if (i == 0)
+                usleep(LATE);
+            come();
 #pragma omp ordered
-            {
-                usleep(HELD);
-                total++;
-            }
+            hold(5);
         }
     }
     omp_destroy_lock(&lock);
