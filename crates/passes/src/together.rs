@@ -1,6 +1,6 @@
 //! Whether runs can be analysed, and whether they can be analysed together.
 
-use headwater_model::run::Run;
+use headwater_model::run::{Header, Run};
 
 /// Runs that cannot be analysed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,15 +40,15 @@ pub fn whole(run: &Run) -> Result<(), RunError> {
 }
 
 /// The file name of a run's program.
-fn program(run: &Run) -> &str {
-    run.header.program.rsplit('/').next().unwrap_or("")
+fn program(header: &Header) -> &str {
+    header.program.rsplit('/').next().unwrap_or("")
 }
 
 /// The build id of a run's program, where one is known: as it was found when the run was recorded, or that of
 /// the module of its name.
 pub fn build(run: &Run) -> Option<&str> {
     let mut modules = run.modules.iter();
-    let own = modules.find(|m| m.path.rsplit('/').next() == Some(program(run)));
+    let own = modules.find(|m| m.path.rsplit('/').next() == Some(program(&run.header)));
     let known = [Some(&run.header.build_id), own.map(|m| &m.build_id)];
     let known = known.into_iter().flatten().find(|id| !id.is_empty());
     known.map(String::as_str)
@@ -56,16 +56,21 @@ pub fn build(run: &Run) -> Option<&str> {
 
 /// Checks that all runs are of the first one's program.
 pub fn one_program(runs: &[&Run]) -> Result<(), RunError> {
-    let other = |first: &&Run| runs.iter().find(|run| program(run) != program(first));
-    let Some((first, other)) = runs.first().and_then(|first| Some((first, other(first)?))) else {
+    let Some((first, others)) = runs.split_first() else {
         return Ok(());
     };
-    Err(RunError::DifferentPrograms(
-        first.header.name.clone(),
-        other.header.name.clone(),
-        program(first).to_string(),
-        program(other).to_string(),
-    ))
+    let mut others = others.iter();
+    others.try_for_each(|other| same_program(&first.header, &other.header))
+}
+
+/// Checks that two runs are of one program.
+pub fn same_program(a: &Header, b: &Header) -> Result<(), RunError> {
+    if program(a) == program(b) {
+        return Ok(());
+    }
+    let names = [&a.name, &b.name, program(a), program(b)].map(str::to_string);
+    let [a, b, of_a, of_b] = names;
+    Err(RunError::DifferentPrograms(a, b, of_a, of_b))
 }
 
 /// Checks that runs are one program and build at different scales; they ascend by ranks.
@@ -76,7 +81,7 @@ pub fn scales(runs: &[&Run]) -> Result<(), RunError> {
     if let Some((first, id)) = known.next()
         && let Some((other, _)) = known.find(|other| other.1 != id)
     {
-        let program = program(other).to_string();
+        let program = program(&other.header).to_string();
         return Err(RunError::DifferentBuilds(name(first), name(other), program));
     }
     for pair in runs.windows(2) {

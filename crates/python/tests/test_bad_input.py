@@ -53,7 +53,7 @@ def test_a_cyclic_dataflow(run):
 
 def test_a_metric_that_was_not_recorded(run):
     told = said(lambda: hw.hotspot(run.V, metric="flops"))
-    assert told.startswith("pass hotspot: there is no attribute flops; there are name,")
+    assert told.startswith("pass hotspot, argument metric: there is no attribute flops; there are name,")
     assert "flops" in said(lambda: run.V["flops"]) and "flops" in said(lambda: run.V[0]["flops"])
     assert "flops" in said(lambda: run.V.over_ranks("flops"))
 

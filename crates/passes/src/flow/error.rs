@@ -61,6 +61,12 @@ pub enum FlowError {
     /// A repeated flow without as many inputs as outputs.
     #[error("the dataflow {0} cannot be repeated: it gives {1} and takes {2}")]
     NotRepeatable(String, usize, usize),
+    /// An argument without members where some are needed: pass, argument, what it needs, who gives it.
+    #[error("pass {0}, argument {1}: it needs {2} with members, and what {3} gives is empty")]
+    Empty(String, String, Kind, String),
+    /// What is wrong with an argument: pass, argument, what.
+    #[error("pass {0}, argument {1}: {2}")]
+    Argument(String, String, String),
     /// A pass that failed.
     #[error("pass {0}: {1}")]
     Pass(String, PassError),

@@ -2,7 +2,7 @@
 
 use super::{Found, Kind, Parameter, Parameters, PassError, Value};
 use crate::recorded::Recorded;
-use crate::set::Set;
+use crate::set::{Set, SetError};
 use headwater_model::report::Section;
 use std::borrow::Cow;
 use std::fmt;
@@ -16,6 +16,8 @@ pub struct Port {
     pub name: Cow<'static, str>,
     /// What may flow into it.
     pub kind: Kind,
+    /// Whether a set must have members: without one there is no answer, and not an empty one.
+    pub some: bool,
 }
 
 /// What a pass gives.
@@ -94,9 +96,20 @@ impl Pass {
 
     /// With an argument more.
     pub fn takes(mut self, name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
-        let name = name.into();
-        self.inputs.push(Port { name, kind });
+        let (name, some) = (name.into(), false);
+        self.inputs.push(Port { name, kind, some });
         self
+    }
+
+    /// With an argument more that must have members.
+    pub fn takes_some(self, name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
+        let mut pass = self.takes(name, kind);
+        pass.inputs
+            .iter_mut()
+            .last()
+            .into_iter()
+            .for_each(|p| p.some = true);
+        pass
     }
 
     /// The last argument may come several times.
@@ -150,6 +163,42 @@ impl Call<'_> {
     /// The parameters that were given.
     pub fn parameters(&self) -> &Parameters {
         self.parameters
+    }
+
+    /// The argument that an operation on sets could not be done for: the parameter that asked for what there is not,
+    /// or else the first set, or, of sets of different graphs, the first that is of another graph than the first.
+    pub(crate) fn blamed(&self, error: &SetError) -> String {
+        let asked = match error {
+            SetError::NoAttribute(word, _)
+            | SetError::NotFigures(word)
+            | SetError::Expression(word, ..)
+            | SetError::Kinds(word, _)
+            | SetError::Length(word, ..) => Some(word.as_str()),
+            SetError::OtherGraph(..) => None,
+        };
+        let says = |p: &Declared, fits: &dyn Fn(&str) -> bool| match self.parameter(&p.name) {
+            Some(Parameter::Text(text)) => fits(text),
+            Some(Parameter::List(all)) => all.iter().any(|text| fits(text)),
+            _ => false,
+        };
+        let parameter = |word: &str| {
+            let all = || self.pass.parameters.iter();
+            let whole = all().find(|p| says(p, &|text| text == word));
+            whole.or_else(|| all().find(|p| says(p, &|text| text.contains(word))))
+        };
+        if let Some(parameter) = asked.and_then(parameter) {
+            return parameter.name.to_string();
+        }
+        let sets = || {
+            (0..)
+                .zip(self.inputs)
+                .filter_map(|(i, v)| Some((i, v.set()?)))
+        };
+        let first = sets().next();
+        let other = first.and_then(|(_, a)| sets().find(|(_, b)| !a.view().shares_graph(b.view())));
+        let at = other.filter(|_| asked.is_none()).or(first);
+        let port = self.pass.argument(at.map_or(0, |(i, _)| i));
+        port.map_or(String::new(), |p| p.name.to_string())
     }
 
     fn wrong<T>(&self, i: usize, needs: &str) -> Result<T, PassError> {

@@ -5,6 +5,7 @@ use super::check::Checked;
 use super::{
     Cache, Call, Flow, FlowError, Gives, Kind, Link, Of, Parameters, Pass, PassError, Value, Work,
 };
+use crate::set::Set;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -306,6 +307,15 @@ fn one(
             return Err(FlowError::WrongKind(user, name, port.kind, given, by(n)));
         }
     }
+    for (n, value) in inputs.iter().enumerate() {
+        if let Some(port) = pass.argument(n)
+            && port.some
+            && value.set().is_some_and(Set::is_empty)
+        {
+            let (user, name) = (pass.name.to_string(), port.name.to_string());
+            return Err(FlowError::Empty(user, name, port.kind, by(n)));
+        }
+    }
     let call = Call {
         pass,
         inputs,
@@ -314,6 +324,10 @@ fn one(
     };
     let made = (pass.function)(&call).map_err(|e| match e {
         PassError::Interrupted => FlowError::Interrupted,
+        PassError::Argument(name, what) => FlowError::Argument(pass.name.to_string(), name, what),
+        PassError::Set(e) => {
+            FlowError::Argument(pass.name.to_string(), call.blamed(&e), e.to_string())
+        }
         e => FlowError::Pass(pass.name.to_string(), e),
     })?;
     let wanted = pass.outputs.iter().map(|g| match g {

@@ -115,7 +115,7 @@ fn held(view: &View, to: To) -> Held {
 /// Functions, loops, files or modules as vertices of a made view of the same run, those with the most own `time` first.
 /// Figures are sums over the vertices of `set`: what the place does itself, and `total_time`, `total_mpi`,
 /// `total_wait` and `total_busy` with everything inside, in recursion counted once. `ways` is how many ways lead
-/// there. Metrics that are known by rank stay so.
+/// there; what has no vertex of the set, itself or inside, is left out. Metrics that are known by rank stay so.
 ///
 /// # Errors
 /// If there is no such thing to attribute to, or the set's view does not say what vertices are.
@@ -188,11 +188,33 @@ pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
     if let Some(sampling) = view.tables.get("sampling") {
         made.tables.insert("sampling", sampling.clone());
     }
-    let made = Set::vertices_of(&Arc::new(made));
+    let made = Set::of(
+        &Arc::new(made),
+        with_members(set, &held, things),
+        Vec::new(),
+    );
     match made.view().vertices.get("time") {
         Some(_) => Ok(made.sort_by("time")?),
         None => Ok(made),
     }
+}
+
+/// Things that have vertices of the set, themselves or inside.
+fn with_members(set: &Set, held: &Held, things: usize) -> Vec<u32> {
+    let parents = set.view().vertices.get("parent");
+    let parent = |v: u32| parents.and_then(|p| p.number(v as usize)).map(|p| p as u32);
+    let mut seen = vec![false; held.of.len()];
+    let mut there = vec![false; things];
+    for &v in set.vertices() {
+        let mut at = Some(v);
+        while let Some(v) = at.filter(|v| !std::mem::replace(&mut seen[*v as usize], true)) {
+            if let Some(of) = held.of[v as usize] {
+                there[of as usize] = true;
+            }
+            at = parent(v).filter(|p| *p < v);
+        }
+    }
+    (0..things as u32).filter(|i| there[*i as usize]).collect()
 }
 
 /// Sums with what is inside, by thing.

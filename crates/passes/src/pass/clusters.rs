@@ -18,7 +18,7 @@ pub(super) fn passes() -> Vec<Pass> {
                 Ok(vec![table.into(), set.into()])
             },
         )
-        .takes("V", Kind::TOP_DOWN)
+        .takes_some("V", Kind::TOP_DOWN)
         .with("metric", "time", "metric of the vectors; time is seconds")
         .with("most", 8.0, "clusters at the most")
         .with(

@@ -14,6 +14,7 @@
 //! is late by, and that is no resource.
 
 use super::causal::between;
+use super::graph::check_kind;
 use super::pattern::{Library, Pattern};
 use crate::algorithm::{Found, Pattern as Shape, PatternEdge, subgraph_matching};
 use crate::flow::{Gives, Kind, Pass, PassError};
@@ -282,6 +283,10 @@ pub fn contention(
 ) -> Result<Vec<Found>, PassError> {
     let Pattern { names, edges } = Pattern::read("patterns", pattern, LIBRARY)?;
     let view = set.view();
+    let kinds = edges.iter().filter_map(|e| e.kind.as_deref());
+    kinds
+        .into_iter()
+        .try_for_each(|kind| check_kind(view, kind, "patterns"))?;
     let waited = waited(view, least);
     let collective = of_collectives(view);
     let word = |name: &str, e: u32| {

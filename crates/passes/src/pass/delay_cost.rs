@@ -51,6 +51,7 @@ fn largest(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let mut most = call.run(0)?;
     for i in 1..call.inputs().len() {
         let run = call.run(i)?;
+        super::of_one_program(&most.run().header, &run.run().header, "run")?;
         if run.run().header.ranks >= most.run().header.ranks {
             most = run;
         }

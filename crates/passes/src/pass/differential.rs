@@ -34,8 +34,8 @@ pub(super) fn passes() -> Vec<Pass> {
                 Ok(vec![differential(call.vertices(0)?, call.vertices(1)?, scale)?.into()])
             },
         )
-        .takes("V1", Kind::TOP_DOWN)
-        .takes("V2", Kind::TOP_DOWN)
+        .takes_some("V1", Kind::TOP_DOWN)
+        .takes_some("V2", Kind::TOP_DOWN)
         .with(
             "per",
             "all",
@@ -126,7 +126,7 @@ pub fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
 /// runs does not have had nothing there.
 ///
 /// # Errors
-/// If the sets are not of top-down views of runs.
+/// If the sets are not of top-down views of runs of one program.
 pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, PassError> {
     for (name, set) in [("V1", first), ("V2", second)] {
         if set.view().kind != ViewKind::TopDown {
@@ -135,6 +135,7 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
         }
     }
     let (a, b) = (first.view(), second.view());
+    super::of_one_program(&a.header, &b.header, "V2")?;
     let same = same_places(a, b);
     let ranks = [a, b].map(|v| f64::from(v.header.ranks.max(1)));
     // By what figures of each run are divided, to be compared.

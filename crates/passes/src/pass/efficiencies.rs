@@ -61,7 +61,9 @@ const FIGURES: [(&str, &str, Unit, Figure); 10] = [
 fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let mut runs = Vec::new();
     for i in 0..call.inputs().len() {
-        runs.push(call.run(i)?);
+        let run = call.run(i)?;
+        super::of_one_program(&call.run(0)?.run().header, &run.run().header, "run")?;
+        runs.push(run);
     }
     runs.sort_by_key(|r| r.run().header.ranks);
     let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();

@@ -6,6 +6,7 @@ use super::pattern::Pattern;
 use crate::algorithm::{self, Counts, PatternEdge};
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::set::{Direction, Expr, Set};
+use headwater_graph::view::{Column, EdgeKind, EdgeType, View};
 
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
@@ -34,8 +35,8 @@ pub(super) fn passes() -> Vec<Pass> {
             "The way with the least weight from a vertex of the first set to one of the second.",
             |call| shortest_path(call.vertices(0)?, call.vertices(1)?, call.text("weight"), call.text("kind")),
         )
-        .takes("V1", Kind::SET)
-        .takes("V2", Kind::SET)
+        .takes_some("V1", Kind::SET)
+        .takes_some("V2", Kind::SET)
         .with("weight", "", "metric of edges; if empty each counts as one")
         .with("kind", "", kinds),
         pass(
@@ -82,13 +83,37 @@ fn direction(word: &str) -> Result<Direction, PassError> {
     }
 }
 
-/// By edge of the view whether it is of a kind; all are of none.
-fn of_kind(set: &Set, kind: &str) -> Result<Vec<bool>, PassError> {
+/// Checks that edges of a view can be of a kind; `argument` is what it was given for.
+pub(super) fn check_kind(view: &View, kind: &str, argument: &str) -> Result<(), PassError> {
+    let wrong = |what: String| Err(PassError::Argument(argument.to_string(), what));
+    let mut there: Vec<&str> = Vec::new();
+    for column in ["type", "kind"]
+        .iter()
+        .filter_map(|name| view.edges.get(name))
+    {
+        if let Column::Text(words) = column {
+            there.extend(words.dictionary());
+        }
+    }
+    if there.is_empty() {
+        return wrong("edges of this view have no kinds".to_string());
+    }
+    // What no run of ours has is a slip of the pen, and what this one has not is nowhere.
+    if there.contains(&kind) || EdgeType::WORDS.contains(&kind) || EdgeKind::WORDS.contains(&kind) {
+        return Ok(());
+    }
+    wrong(format!(
+        "edges have no kind {kind}; there are {}",
+        there.join(", ")
+    ))
+}
+
+/// By edge of the view whether it is of a kind; all are of none. `argument` is what the kind was given for.
+fn of_kind(set: &Set, kind: &str, argument: &str) -> Result<Vec<bool>, PassError> {
     let view = set.view();
     let columns = [view.edges.get("type"), view.edges.get("kind")];
-    if !kind.is_empty() && columns.iter().all(Option::is_none) {
-        let what = "edges of this view have no kinds".to_string();
-        return Err(PassError::Argument("kind".to_string(), what));
+    if !kind.is_empty() {
+        check_kind(view, kind, argument)?;
     }
     let is = |e: usize| {
         let mut words = columns.iter().flatten().map(|c| c.text(e));
@@ -163,7 +188,7 @@ pub fn reach(
     kind: &str,
     most: Option<f64>,
 ) -> Result<Set, PassError> {
-    let counts = of_kind(set, kind)?;
+    let counts = of_kind(set, kind, "kind")?;
     let graph = &set.view().graph;
     let counts: Counts<'_> = &|e| counts[e as usize];
     let walk = algorithm::breadth_first(graph, set.vertices(), direction, counts);
@@ -184,7 +209,7 @@ pub fn reach(
 pub fn shortest_path(from: &Set, to: &Set, weight: &str, kind: &str) -> Result<Set, PassError> {
     // Only sets of one graph can be put together.
     from.union(to)?;
-    let (counts, weight) = (of_kind(from, kind)?, weights(from, weight)?);
+    let (counts, weight) = (of_kind(from, kind, "kind")?, weights(from, weight)?);
     let graph = &from.view().graph;
     let counts: Counts<'_> = &|e| counts[e as usize];
     let path = algorithm::shortest_path_between(
@@ -271,7 +296,7 @@ pub fn matching(
     }
     let kinds: Result<Vec<Vec<bool>>, PassError> = edges
         .iter()
-        .map(|e| of_kind(set, e.kind.as_deref().unwrap_or("")))
+        .map(|e| of_kind(set, e.kind.as_deref().unwrap_or(""), "pattern"))
         .collect();
     let kinds = kinds?;
     let vertex_tests: Vec<Box<dyn Fn(u32) -> bool + Sync + '_>> = fits

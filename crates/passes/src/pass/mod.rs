@@ -1,7 +1,8 @@
 //! The built-in passes, by name (PerFlow, section 4.3.2).
 //!
 //! A pass is a row of a table: what it takes and gives, its parameters, and a plain function on sets, which is
-//! public too, so that a pass can be used without a dataflow.
+//! public too, so that a pass can be used without a dataflow. What is wrong with an argument is told with its name and
+//! that of the pass; see [`FlowError`].
 
 mod answer;
 mod attribution;
@@ -48,8 +49,10 @@ pub use source::{on_ranks, over_ranks};
 pub use table::{location, section_of};
 
 use crate::flow::{Finding, FlowError, Found, Pass, PassError, Value};
+use crate::together::{RunError, same_program};
 use headwater_graph::RankRows;
 use headwater_graph::view::View;
+use headwater_model::run::Header;
 use std::sync::{Arc, LazyLock};
 
 static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
@@ -98,6 +101,12 @@ fn by_rank<'a>(view: &'a View, metric: &str) -> Result<&'a RankRows, PassError> 
         let what = format!("{metric} is not known by rank; {known}");
         PassError::Argument("metric".to_string(), what)
     })
+}
+
+/// Refuses to set figures of two programs side by side; `argument` is where the second's come from.
+fn of_one_program(first: &Header, second: &Header, argument: &str) -> Result<(), PassError> {
+    let wrong = |e: RunError| PassError::Argument(argument.to_string(), e.to_string());
+    same_program(first, second).map_err(wrong)
 }
 
 /// All built-in passes.

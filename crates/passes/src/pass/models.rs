@@ -35,8 +35,8 @@ pub(super) fn passes() -> Vec<Pass> {
             "How a metric of the same places grows over runs with different numbers of ranks; what grows most comes first.",
             models,
         )
-        .takes("V1", Kind::TOP_DOWN)
-        .takes("V2", Kind::TOP_DOWN)
+        .takes_some("V1", Kind::TOP_DOWN)
+        .takes_some("V2", Kind::TOP_DOWN)
         .and_more()
         .with("metric", "time", "metric that is modelled; time is seconds")
         .with(
@@ -92,13 +92,18 @@ fn figures(
 /// run with N ranks. Of runs with as many ranks the mean counts as one.
 ///
 /// # Errors
-/// If the sets are of runs with as many ranks all, or have no such metric.
+/// If the sets are of different programs, of runs with as many ranks all, or have no such metric.
 pub fn scaling_models(
     sets: &[&Set],
     metric: &str,
     over: Over,
     at: Option<f64>,
 ) -> Result<Set, PassError> {
+    if let Some((first, others)) = sets.split_first() {
+        for other in others {
+            super::of_one_program(&first.view().header, &other.view().header, "V2")?;
+        }
+    }
     let mut sets: Vec<&Set> = sets.to_vec();
     sets.sort_by_key(|s| s.view().header.ranks);
     let ranks: Vec<u32> = sets.iter().map(|s| s.view().header.ranks).collect();

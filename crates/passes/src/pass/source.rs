@@ -69,6 +69,7 @@ fn places(set: &Set) -> Result<Vec<(u32, u32)>, PassError> {
 
 /// Checks that vertex `v` of one view is the place that `w` of another is: on one graph it always is.
 fn same_place(a: &View, v: u32, b: &View, w: u32) -> Result<(), PassError> {
+    super::of_one_program(&a.header, &b.header, "V")?;
     let alike = |name: &str| a.vertices.cell(name, v as usize) == b.vertices.cell(name, w as usize);
     let there = (w as usize) < b.graph.vertices();
     if there && ["name", "type", "first_line"].into_iter().all(alike) {

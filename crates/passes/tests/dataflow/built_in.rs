@@ -141,7 +141,7 @@ fn functions_and_loops_have_what_is_inside_them() {
     let uneven = pass::imbalance(&functions, "busy", 1.3, 0.0).expect("known by rank");
     assert!(uneven.is_empty());
     let e = given("attribution", &runs, with("to", "line"), 0).expect_err("no such thing");
-    let said = "pass attribution: argument to: there is no line; there are function, inlined, loop, file, module";
+    let said = "pass attribution, argument to: there is no line; there are function, inlined, loop, file, module";
     assert_eq!(e.to_string(), said);
 }
 
@@ -182,7 +182,7 @@ fn models_are_those_of_how_places_grow() {
         "at twice as many ranks"
     );
     let e = models(&[runs[0].clone(), runs[0].clone()], metric).expect_err("one scale");
-    let said = "pass scaling-models: argument V2: all runs have 2 ranks; models need runs with different numbers";
+    let said = "pass scaling-models, argument V2: all runs have 2 ranks; models need runs with different numbers";
     assert_eq!(e.to_string(), said);
     let e = models(&runs, with("over", "slowest").with("metric", "total")).expect_err("no rows");
     assert!(
@@ -213,7 +213,7 @@ fn ranks_that_are_alike_are_clusters() {
     let e = given("cluster-ranks", &runs, with("metric", "total"), 0).expect_err("no rows");
     assert!(
         e.to_string()
-            .starts_with("pass cluster-ranks: argument metric: total is not known by rank"),
+            .starts_with("pass cluster-ranks, argument metric: total is not known by rank"),
         "{e}"
     );
 }
@@ -259,7 +259,7 @@ impl TextOf for Table {
 fn ratios_are_given_where_their_counters_were_recorded() {
     let e =
         given("counter-ratios", &recorded(&[2]), Parameters::none(), 0).expect_err("no counters");
-    let said = "pass counter-ratios: argument ratios: ratios need instructions, cycles or cache_misses, which were not recorded; no counters were";
+    let said = "pass counter-ratios, argument ratios: ratios need instructions, cycles or cache_misses, which were not recorded; no counters were";
     assert_eq!(e.to_string(), said);
     let mut run = made(2);
     run.header.counters = vec!["instructions".into(), "cache_misses".into()];
@@ -277,7 +277,7 @@ fn ratios_are_given_where_their_counters_were_recorded() {
     assert_eq!(ratios, [5.0, 2.0, 0.32]);
     let e =
         given("counter-ratios", &runs, with("ratios", ["mpki", "ipc"]), 0).expect_err("no cycles");
-    let said = "pass counter-ratios: argument ratios: ipc (instructions per cycle) needs cycles, which was not recorded; recorded are instructions, cache_misses";
+    let said = "pass counter-ratios, argument ratios: ipc (instructions per cycle) needs cycles, which was not recorded; recorded are instructions, cache_misses";
     assert_eq!(e.to_string(), said);
 }
 

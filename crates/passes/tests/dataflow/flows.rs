@@ -110,8 +110,9 @@ fn a_failing_pass_is_named() {
         .run(&inputs(), &Runner::quiet(&cache))
         .expect_err("no such metric");
     assert!(
-        e.to_string()
-            .starts_with("pass hotspot: there is no attribute tiem; there are name"),
+        e.to_string().starts_with(
+            "pass hotspot, argument metric: there is no attribute tiem; there are name"
+        ),
         "{e}"
     );
 }
@@ -232,7 +233,7 @@ fn sets_without_what_a_pass_looks_at_are_refused() {
         flow.output("wrong", wrong);
         let cache = Cache::default();
         let e = flow.run(&inputs(), &Runner::quiet(&cache)).expect_err(said);
-        assert_eq!(e.to_string(), format!("pass {second}: {said}"));
+        assert_eq!(e.to_string(), format!("pass {second}, {said}"));
     }
 }
 
@@ -264,7 +265,7 @@ fn places_of_another_graph_are_refused() {
     for to in ["on-ranks", "over-ranks"] {
         assert!(go(&two[1], to).is_ok(), "{to}: of one graph");
         let e = go(&other, to).expect_err("two graphs").to_string();
-        let said = format!("pass {to}: argument V: its places are not those of run app.2");
+        let said = format!("pass {to}, argument V: its places are not those of run app.2");
         assert!(e.starts_with(&said), "{e}");
     }
 }

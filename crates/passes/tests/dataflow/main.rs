@@ -1,6 +1,7 @@
 //! Sets, dataflows and paradigms on runs and graphs made by hand.
 
 mod algorithms;
+mod bad_input;
 mod built_in;
 mod communication;
 mod flows;

@@ -107,7 +107,7 @@ fn scales_that_do_not_belong_together_are_refused_by_the_pass_that_needs_them() 
         let report = paradigm.run(runs, &Options::default(), &Runner::quiet(&cache));
         report.expect_err("refused").to_string()
     };
-    let said = "pass scales: argument run: ";
+    let said = "pass scales, argument run: ";
     let e = refused(&recorded(&[4, 4]));
     assert_eq!(
         e,
