@@ -3,6 +3,7 @@
 use crate::comms::{Comms, WORLD};
 use crate::links::{LinkIx, Links, collectives, messages, mix2};
 use crate::thread::{NONE, Shared, Thread, class_of};
+use crate::volume::{Rule, counted};
 use headwater_format::spool::layout::{EventRow, MessageRow};
 use headwater_model::run::{EventKind, peer, tag};
 use headwater_mpi_abi::{self as abi, Class, Mode};
@@ -205,8 +206,10 @@ pub struct Told {
     pub partner: u32,
     /// Tag.
     pub tag: u32,
-    /// Bytes.
+    /// Bytes of a message.
     pub bytes: u64,
+    /// Bytes sent and received in a collective.
+    pub volume: (u64, u64),
     /// Request, of what is not blocking.
     pub request: Option<u64>,
     /// When it was found by a probe that took it.
@@ -220,6 +223,8 @@ pub struct Ends<'a> {
     pub comms: &'a Comms,
     /// The rank.
     pub me: u32,
+    /// How the trace counts the bytes of collectives.
+    pub rule: Rule,
 }
 
 impl Ends<'_> {
@@ -370,11 +375,18 @@ impl Ends<'_> {
         let request = told.request.and_then(|r| thread.requests.remove(&r));
         let comm = self.comms.get(told.comm);
         let root = comm.and_then(|c| c.world(self.me, told.partner));
+        let posted = request.as_ref().map(|of| of.post.func);
+        let func = posted.or_else(|| thread.call().map(|c| c.func));
+        let function = func.and_then(|f| abi::FUNCTIONS.get(usize::from(f)));
+        let bytes = match (comm, function) {
+            (Some(comm), Some(f)) => counted(self.rule, f, (comm, self.me), told.volume),
+            _ => 0,
+        };
         let params = Params {
             comm: told.comm,
             peer: root.map_or(peer::NONE, |r| r as i32 - self.me as i32),
             tag: tag::NONE,
-            bytes: told.bytes,
+            bytes,
         };
         if let Some(of) = &request
             && let Some(wall) = of.uncounted_ns
@@ -385,14 +397,10 @@ impl Ends<'_> {
         if told.request.is_none() {
             call.params = params;
         }
-        let func = request.as_ref().map_or(call.func, |of| of.post.func);
-        let Some(function) = abi::FUNCTIONS.get(usize::from(func)) else {
+        // What makes and frees communicators and windows is no collective of recorded runs either.
+        let Some(function) = function.filter(|f| f.is_collective()) else {
             return;
         };
-        // What makes and frees communicators and windows is no collective of recorded runs either.
-        if !function.is_collective() {
-            return;
-        }
         let Some(comm) = comm else { return };
         let (ix, post) = match request {
             Some(of) => (of.ix, Some(of.post)),
@@ -403,7 +411,7 @@ impl Ends<'_> {
             kind: EventKind::Collective,
             ix,
             peer: root.unwrap_or(u32::MAX),
-            bytes: told.bytes,
+            bytes,
             post,
             comm: told.comm,
         });

@@ -96,6 +96,17 @@ impl Comm {
         }
     }
 
+    /// To how many ranks `me` speaks in it: all, or those of the other group.
+    pub fn partners(&self, me: u32) -> u64 {
+        let n = match &self.members {
+            Members::Own => 1,
+            Members::Ranks(all) => all.len(),
+            Members::Two(a, b) if a.contains(&me) => b.len(),
+            Members::Two(a, _) => a.len(),
+        };
+        n as u64
+    }
+
     /// The world rank of rank `rank` in it, as `me` sees it.
     pub fn world(&self, me: u32, rank: u32) -> Option<u32> {
         let place = rank as usize;

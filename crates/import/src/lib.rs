@@ -20,6 +20,7 @@ mod paraver;
 mod rank;
 mod regions;
 mod thread;
+mod volume;
 mod windows;
 
 pub use error::ImportError;

@@ -51,6 +51,7 @@ class Rank:
 class Trace:
     def __init__(self, path, ranks, threads=1, chunk=262144):
         self.writer = otf2.writer.Writer(path, timer_resolution=1_000_000, chunk_size_events=chunk)
+        self.writer.creator = "Score-P 8.4"
         self.regions = {}
         d = self.definitions = self.writer.definitions
         root = d.system_tree_node("cluster", class_name="machine")
@@ -109,16 +110,21 @@ class Trace:
         self.writer.close()
 
     def collective(self, name, op, ranks, comm, root=None, cost=10, size=8):
-        """All of `ranks` are in it until the last has come."""
+        """All of `ranks` are in it until the last has come; bytes are those that Score-P writes."""
         until = max(self.ranks[r].now for r in ranks) + cost
         none = _otf2.UNDEFINED_UINT32
         for r in ranks:
+            sent = received = len(ranks) * size
+            if op == CollectiveOp.BARRIER:
+                sent = received = 0
+            elif op == CollectiveOp.BCAST:
+                sent, received = sent * (r == ranks[root]), size
             self.ranks[r].call(
                 name,
                 until,
                 lambda w, t: w.mpi_collective_begin(t),
                 lambda w, t: w.mpi_collective_end(
-                    t, op, comm, none if root is None else root, size, size
+                    t, op, comm, none if root is None else root, sent, received
                 ),
             )
 
@@ -164,7 +170,7 @@ def patterns(path):
     odd = t.comm("odd", [3, 1], t.world)
     t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(4), t.world)
     b.compute(900)
-    t.collective("MPI_Bcast", CollectiveOp.BCAST, [1, 3], odd, root=1)
+    t.collective("MPI_Bcast", CollectiveOp.BCAST, [3, 1], odd, root=1)
     d.call("MPI_Send", d.now + 2, lambda w, x: w.mpi_send(x, 1, odd, 5, 30))
     b.call("MPI_Recv", d.now + 1, lambda w, x: w.mpi_recv(x, 0, odd, 5, 30))
     # A nonblocking collective: rank 0 posts 400 late, and they wait where they complete it.

@@ -106,6 +106,16 @@ fn every_wait_of_an_archive_is_known_exactly() {
         of
     };
     assert_eq!(calls("MPI_Send", 0), [(1, 5, 100, 1)]);
+    // Score-P's sums over partners are the call's bytes.
+    let volume = |function: &str, rank| calls(function, rank)[0].2;
+    for (function, rank, bytes) in [
+        ("MPI_Allreduce", 2, 8),
+        ("MPI_Bcast", 1, 8),
+        ("MPI_Bcast", 3, 8),
+        ("MPI_Barrier", 0, 0),
+    ] {
+        assert_eq!(volume(function, rank), bytes, "{function} on rank {rank}");
+    }
     assert_eq!(calls("MPI_Irecv", 1), [(-1, 7, 10, 1), (-1, 7, 20, 1)]);
     assert_eq!(
         calls("MPI_Irecv", 2).len(),

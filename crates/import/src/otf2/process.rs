@@ -10,6 +10,7 @@ use crate::comms::Comms;
 use crate::otf2::chunks::Chunks;
 use crate::regions::{PROGRAM, RegionIx};
 use crate::thread::{Shared, Thread};
+use crate::volume::Rule;
 use headwater_format::spool::layout::ContextRow;
 use rustc_hash::FxHashMap;
 
@@ -105,7 +106,11 @@ impl<'a> Process<'a> {
         Self {
             archive,
             numbers,
-            ends: Ends { comms, me },
+            ends: Ends {
+                comms,
+                me,
+                rule: Rule::of(&archive.anchor.creator),
+            },
             forks: Vec::new(),
             probed: FxHashMap::default(),
             matched: FxHashMap::default(),
@@ -178,8 +183,7 @@ impl<'a> Process<'a> {
         Told {
             comm: comm.unwrap_or(u16::MAX),
             partner: c.root,
-            tag: 0,
-            bytes: c.sent.max(c.received),
+            volume: (c.sent, c.received),
             request: c.request,
             ..Default::default()
         }

@@ -6,6 +6,7 @@ use crate::calls::{Ends, Link, Params, Post, Told};
 use crate::comms::Comms;
 use crate::links::mix2;
 use crate::thread::{Shared, Thread};
+use crate::volume::{Rule, counted};
 use headwater_model::run::{EventKind, peer, tag};
 use headwater_mpi_abi::{Class, Mode};
 use rustc_hash::FxHashMap;
@@ -187,9 +188,14 @@ impl<'a> Task<'a> {
             None => Some(0),
         };
         let Some(comm) = comm else { return };
-        let bytes = value(kind::SENT).max(value(kind::RECEIVED)).unwrap_or(0);
+        let volume = (
+            value(kind::SENT).unwrap_or(0),
+            value(kind::RECEIVED).unwrap_or(0),
+        );
         // Who completes one that does not block, and when, the trace does not tell.
         if function.mode != Mode::Blocking {
+            let of = known.comms.get(comm);
+            let bytes = of.map_or(0, |c| counted(Rule::Extrae, function, (c, self.me), volume));
             if let Some(call) = self.thread.call() {
                 (call.params.comm, call.params.bytes) = (comm, bytes);
             }
@@ -201,12 +207,13 @@ impl<'a> Task<'a> {
         let told = Told {
             comm,
             partner: root.unwrap_or(u32::MAX),
-            bytes,
+            volume,
             ..Default::default()
         };
         let ends = Ends {
             comms: known.comms,
             me: self.me,
+            rule: Rule::Extrae,
         };
         ends.collective(&mut self.thread, &mut self.shared, told);
     }
