@@ -137,6 +137,8 @@ pub struct Call {
     pub world_collective: bool,
     /// The one receive that it does nothing but post.
     pub posts_alone: Option<u64>,
+    /// Whether recording was off, so that it is not counted.
+    pub unseen: bool,
 }
 
 impl Call {
@@ -151,6 +153,7 @@ impl Call {
             links: Vec::new(),
             world_collective: false,
             posts_alone: None,
+            unseen: false,
         }
     }
 

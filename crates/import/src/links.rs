@@ -24,29 +24,39 @@ const KNOWN: u64 = u64::MAX;
 /// Links of one rank, each with its stream, and the moment at which it takes its place in that.
 #[derive(Default)]
 pub struct Links {
-    /// Stream and moment; a moment of [`KNOWN`] says that the stream is the number.
-    open: Vec<(u64, u64)>,
+    /// Stream, moment, and pauses until then; a moment of [`KNOWN`] says that the stream is the number.
+    open: Vec<(u64, u64, u64)>,
     streams: FxHashMap<u64, u64>,
+    /// How often recording was off until now.
+    pauses: u64,
 }
 
 impl Links {
     /// A link that takes its place at `ns`; its stream is not known before it is [`completed`](Self::completed).
     pub fn post(&mut self, ns: u64) -> LinkIx {
-        self.open.push((0, ns));
+        self.open.push((0, ns, self.pauses));
         (self.open.len() - 1) as LinkIx
     }
 
     /// A link whose number is known.
     pub fn known(&mut self, id: u64) -> LinkIx {
-        self.open.push((id | 1, KNOWN));
+        self.open.push((id | 1, KNOWN, 0));
         (self.open.len() - 1) as LinkIx
     }
 
     /// Tells the stream of a link.
     pub fn completed(&mut self, link: LinkIx, stream: u64) {
         if let Some(slot) = self.open.get_mut(link as usize) {
-            slot.0 = stream | 1;
+            slot.0 = match slot.2 {
+                0 => stream | 1,
+                pauses => mix2(stream, pauses) | 1,
+            };
         }
+    }
+
+    /// Recording goes on behind a pause. What was sent or received meanwhile nobody counted, so counting begins anew.
+    pub fn paused(&mut self) {
+        self.pauses += 1;
     }
 
     /// Links that have no number yet.
@@ -62,7 +72,7 @@ impl Links {
         order.sort_by_key(|i| open.get(*i).copied());
         let mut ids = vec![0; open.len()];
         for i in order {
-            let Some((stream, at)) = open.get(i).copied().filter(|l| l.0 != 0) else {
+            let Some((stream, at, _)) = open.get(i).copied().filter(|l| l.0 != 0) else {
                 continue;
             };
             let Some(id) = ids.get_mut(i) else { continue };

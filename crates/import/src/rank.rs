@@ -2,6 +2,7 @@
 
 use crate::comms::Comms;
 use crate::links::{Links, Sampling};
+use crate::pauses::Pauses;
 use crate::regions::Regions;
 use crate::thread::{Rows, Shared, Thread};
 use headwater_format::spool::RankRows;
@@ -37,6 +38,10 @@ pub struct Ended {
     pub left_out: usize,
     /// Whether it called MPI.
     pub called: bool,
+    /// How often recording was off.
+    pub times_off: u64,
+    /// How long its tracer wrote buffers.
+    pub flushed_ns: u64,
 }
 
 /// Copies text to where there is room for it.
@@ -65,6 +70,7 @@ pub fn shared<'a>(
         threaded,
         init_ns: 0,
         finalize_ns: None,
+        pauses: Pauses::default(),
     }
 }
 
@@ -92,6 +98,10 @@ pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shar
     h.unix_ns = about.unix_ns;
     h.init_ns = began;
     h.end_ns = shared.finalize_ns.unwrap_or(last);
+    let main = threads.first();
+    if let Some(main) = main {
+        (h.pauses, h.paused_ns) = (main.times_off, main.totals.paused_ns);
+    }
     h.before_init_wall_ns = began - first.min(began);
     for alignment in &mut h.alignments {
         // The trace has one clock already.
@@ -130,5 +140,7 @@ pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shar
         rows: out,
         left_out,
         called,
+        times_off: main.map_or(0, |t| t.times_off),
+        flushed_ns: (threads.iter()).fold(0, |sum, t| t.flushed_ns.saturating_add(sum)),
     }
 }

@@ -61,6 +61,8 @@ pub struct Regions {
     functions: FxHashMap<RegionIx, u64>,
     sites: FxHashMap<(RegionIx, RegionIx, u32), u64>,
     taken: FxHashSet<u64>,
+    /// What stands for recording being switched off, and on.
+    switches: [Option<RegionIx>; 2],
     symbols: Vec<Symbol>,
 }
 
@@ -87,6 +89,7 @@ impl Regions {
             functions: FxHashMap::default(),
             sites: FxHashMap::default(),
             taken: FxHashSet::default(),
+            switches: [None; 2],
             symbols: Vec::new(),
         }
     }
@@ -183,6 +186,22 @@ impl Regions {
             ..Default::default()
         });
         offset
+    }
+
+    /// The offset of the place in `caller` at which recording is switched `on`, or off.
+    pub fn switch(&mut self, caller: RegionIx, on: bool) -> u64 {
+        let name = if on { "recording on" } else { "recording off" };
+        let known = self.switches.get(usize::from(on)).copied().flatten();
+        let region = known.unwrap_or_else(|| {
+            self.add(Region {
+                name: name.to_string(),
+                ..Default::default()
+            })
+        });
+        if let Some(slot) = self.switches.get_mut(usize::from(on)) {
+            *slot = Some(region);
+        }
+        self.site(caller, region, 0)
     }
 
     /// What stands at which offset, in their order.

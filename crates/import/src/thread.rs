@@ -3,12 +3,17 @@
 //! What it computes between two MPI calls is known exactly, and so is where: each region's own time stands in place of
 //! samples. MPI calls carry links to the other ends of their messages, as in the collector (`collector/src/thread.rs`).
 
+mod counted;
+mod paused;
+
 use crate::calls::{Call, Link, Params, Request};
 use crate::links::{LinkIx, Links, Sampling};
+use crate::pauses::Pauses;
 use crate::regions::{Kind, PROGRAM, RegionIx, Regions};
 use crate::windows::Windows;
+use counted::Counters;
 use headwater_format::spool::layout::{
-    CallRow, ContextRow, EventRow, MOST_COUNTERS, MessageRow, SampleRow, SegmentRow, ThreadRow,
+    CallRow, ContextRow, EventRow, MessageRow, SampleRow, SegmentRow, ThreadRow,
 };
 use headwater_model::run::{EventKind, tag};
 use headwater_mpi_abi::{self as abi, Class};
@@ -59,6 +64,8 @@ pub struct Shared<'a> {
     pub init_ns: u64,
     /// When `MPI_Finalize` was entered.
     pub finalize_ns: Option<u64>,
+    /// When the first thread was not recorded.
+    pub pauses: Pauses,
 }
 
 /// The recording of one thread.
@@ -74,7 +81,9 @@ pub struct Thread {
     first_ns: Option<u64>,
     now: u64,
     over: bool,
-    paused: bool,
+    /// Whether it is the one that called `MPI_Init`.
+    first: bool,
+    pub(crate) pauses: Pauses,
     /// The MPI call that it is in, and how many regions there are around it.
     call: Option<(Call, usize)>,
     last_ctx: Option<u32>,
@@ -82,7 +91,7 @@ pub struct Thread {
     segments: FxHashMap<(u32, u32), SegmentRow>,
     calls: FxHashMap<(u32, u16, Params), CallRow>,
     samples: FxHashMap<(u32, u32), SampleRow>,
-    counters: [Option<u64>; MOST_COUNTERS],
+    counters: Counters,
     /// Ends that have their numbers and are kept, and those that wait for them.
     messages: Vec<MessageRow>,
     unnumbered: Vec<(MessageRow, LinkIx)>,
@@ -111,12 +120,19 @@ pub struct Rows {
     pub first_ns: u64,
     /// Whether it was.
     pub seen: bool,
+    /// How often recording was off.
+    pub times_off: u64,
+    /// How long its tracer wrote buffers.
+    pub flushed_ns: u64,
 }
 
 impl Thread {
-    /// A thread that has not begun.
-    pub fn new() -> Self {
-        let mut this = Self::default();
+    /// A thread that has not begun; `first` is the one that calls `MPI_Init`.
+    pub fn new(first: bool) -> Self {
+        let mut this = Self {
+            first,
+            ..Default::default()
+        };
         this.windows.begin();
         this
     }
@@ -158,17 +174,21 @@ impl Thread {
         here
     }
 
-    /// Time goes on.
-    pub fn advance(&mut self, shared: &mut Shared<'_>, ns: u64) {
+    /// Time goes on; gives the moment that it has come to. What is told late, as a tracer does that writes its buffers
+    /// before what made it do so, happens then.
+    pub fn advance(&mut self, shared: &mut Shared<'_>, ns: u64) -> u64 {
+        let begins = self.first_ns.is_none();
         self.first_ns.get_or_insert(ns);
         let from = self.now.max(shared.init_ns);
         self.now = self.now.max(ns);
-        if self.call.is_some() || self.over || self.paused || self.first_ns == Some(ns) {
-            return;
+        let idle = self.call.is_some() || self.over || self.pauses.now();
+        if idle || begins {
+            return self.now;
         }
         let passed = ns.saturating_sub(from);
+        let passed = passed.saturating_sub(self.pauses.between(from, ns));
         if passed == 0 {
-            return;
+            return self.now;
         }
         self.stretch.wall += passed;
         let asleep = self.asleep > 0;
@@ -181,6 +201,7 @@ impl Thread {
         } else {
             row.cpu_ns += passed;
         }
+        self.now
     }
 
     /// The row of time in the code that it is in.
@@ -193,35 +214,9 @@ impl Thread {
         })
     }
 
-    /// A counter was read.
-    pub fn counter(&mut self, shared: &mut Shared<'_>, which: usize, value: u64) {
-        let Some(slot) = self.counters.get_mut(which) else {
-            return;
-        };
-        let grown = slot.replace(value).map_or(0, |v| value.saturating_sub(v));
-        if grown == 0 || self.call.is_some() || self.over || self.paused {
-            return;
-        }
-        if self.now <= shared.init_ns {
-            return;
-        }
-        if let Some(sum) = self.sample(shared).counters.get_mut(which) {
-            *sum += grown;
-        }
-    }
-
-    /// A counter is said to have grown since it was last told.
-    pub fn counter_grew(&mut self, shared: &mut Shared<'_>, which: usize, by: u64) {
-        let before = self.counters.get(which).copied().flatten().unwrap_or(0);
-        if let Some(slot) = self.counters.get_mut(which) {
-            *slot = Some(before);
-        }
-        self.counter(shared, which, before.saturating_add(by));
-    }
-
     /// A region is entered; `line` is that of the call, 0 where unknown.
     pub fn enter(&mut self, shared: &mut Shared<'_>, ns: u64, region: RegionIx, line: u32) {
-        self.advance(shared, ns);
+        let ns = self.advance(shared, ns);
         let kind = shared.regions.borrow().kind(region);
         if let Some((call, _)) = &self.call {
             let ctx = call.ctx;
@@ -257,7 +252,7 @@ impl Thread {
 
     /// A region is left, and those in it that nobody left; one that it is not in is nothing.
     pub fn leave(&mut self, shared: &mut Shared<'_>, ns: u64, region: RegionIx) {
-        self.advance(shared, ns);
+        let ns = self.advance(shared, ns);
         let Some(at) = self.stack.iter().rposition(|f| f.region == region) else {
             return;
         };
@@ -297,7 +292,7 @@ impl Thread {
 
     /// It goes on in `path`: regions that are not in it are left, others entered.
     pub fn go_to(&mut self, shared: &mut Shared<'_>, ns: u64, path: &[(RegionIx, u32)]) {
-        self.advance(shared, ns);
+        let ns = self.advance(shared, ns);
         let alike = (self.path().zip(path)).take_while(|(a, b)| a == *b).count();
         while self.stack.len() > alike {
             self.pop(shared, ns);
@@ -305,12 +300,6 @@ impl Thread {
         for (region, line) in path.iter().skip(alike) {
             self.enter(shared, ns, *region, *line);
         }
-    }
-
-    /// Recording is switched off, or goes on.
-    pub fn record(&mut self, shared: &mut Shared<'_>, ns: u64, on: bool) {
-        self.advance(shared, ns);
-        self.paused = !on;
     }
 
     /// The call that it is in.
@@ -334,6 +323,7 @@ impl Thread {
         row.cpu_ns += busy.wall - busy.blocked;
         row.blocked_ns += busy.blocked;
         let mut call = Call::new(ctx, func, ns, busy.wall);
+        call.unseen = self.pauses.is_off();
         if call.class() == Some(Class::Finalize) {
             shared.finalize_ns.get_or_insert(ns);
             call.finalizes(&mut shared.links);
@@ -342,13 +332,20 @@ impl Thread {
     }
 
     fn call_ends(&mut self, shared: &mut Shared<'_>, ns: u64, mut call: Call) {
-        let wall = ns.saturating_sub(call.enter_ns);
+        let paused = self.pauses.between(call.enter_ns, ns);
+        let wall = ns.saturating_sub(call.enter_ns).saturating_sub(paused);
         match call.class() {
             Some(Class::Init) => return self.begin_anew(shared, ns),
             Some(Class::Finalize) => self.over = true,
             _ => {}
         }
         call.waited_for_receives_alone();
+        if call.unseen {
+            // Its messages have their numbers, and that is all.
+            shared.world_collectives += u64::from(call.world_collective);
+            (self.last_ctx, self.stretch) = (Some(call.ctx), Stretch::default());
+            return;
+        }
         match call.posts_alone {
             // Who it is from is known when it is received.
             Some(request) if self.requests.contains_key(&request) => {
@@ -486,6 +483,8 @@ impl Thread {
         let mut totals = self.totals;
         totals.begin_ns = first_ns.max(init_ns);
         totals.end_ns = self.now.max(totals.begin_ns);
+        totals.paused_before_ns = self.pauses.between(init_ns, totals.begin_ns);
+        totals.paused_ns = self.pauses.between(init_ns, totals.end_ns);
         totals.cpu_ns = cpu + totals.mpi_ns;
         Rows {
             contexts: self.contexts,
@@ -497,6 +496,8 @@ impl Thread {
             totals,
             first_ns,
             seen: self.first_ns.is_some(),
+            times_off: self.pauses.times_off(init_ns, totals.end_ns),
+            flushed_ns: self.pauses.flushed(init_ns, totals.end_ns),
         }
     }
 

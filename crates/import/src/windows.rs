@@ -30,6 +30,11 @@ impl Windows {
         (self.all, self.open, self.stride) = (vec![(0, Vec::new())], true, 1);
     }
 
+    /// Nothing is recorded for a while: what comes behind that is not of one piece with what came before.
+    pub fn close(&mut self) {
+        self.open = false;
+    }
+
     /// World collective number `g`, from 1, is being left: another window may begin.
     pub fn world_collective(&mut self, g: u64) {
         if !g.is_multiple_of(self.stride) {

@@ -12,6 +12,7 @@ from otf2.enums import (
     GroupType,
     LocationGroupType,
     LocationType,
+    MeasurementMode,
     MetricMode,
     Paradigm,
     RegionRole,
@@ -223,6 +224,48 @@ def uneven(path, ranks=4, steps=40):
         t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(ranks), t.world)
         for rank in t.ranks:
             rank.leave("step")
+    t.end()
+
+
+def pauses(path, uneven=0):
+    """Recording is off for 5000; rank 1's buffers are written in a receive, rank 0's while it computes."""
+    t = Trace(path, 2)
+    counted = t.definitions.metric_member(
+        "PAPI_TOT_CYC", value_type=Type.UINT64, metric_mode=MetricMode.ACCUMULATED_START
+    )
+    cycles = t.definitions.metric_class([counted])
+    t.begin()
+    a, b = t.ranks
+    off, on = MeasurementMode.OFF, MeasurementMode.ON
+    a.writer.metric(a.at(), cycles, [1000])
+    a.compute(300)
+    b.compute(100)
+    a.writer.metric(a.at(), cycles, [1030])
+    t.collective("MPI_Barrier", CollectiveOp.BARRIER, range(2), t.world)
+    for rank in t.ranks:
+        rank.compute(7)
+        rank.writer.measurement_on_off(rank.at(), off)
+        rank.compute(5000)
+        rank.writer.measurement_on_off(rank.at(), on)
+    if uneven:
+        b.compute(3)
+        b.writer.measurement_on_off(b.at(), off)
+        b.compute(1)
+        b.writer.measurement_on_off(b.at(), on)
+    a.writer.metric(a.at(), cycles, [900000])
+    a.compute(400)
+    a.writer.metric(a.at(), cycles, [900050])
+    b.compute(50)
+    b.enter("MPI_Recv")
+    b.writer.buffer_flush(b.at() + 100, b.at() + 150)
+    a.call("MPI_Send", a.now + 20, lambda w, x: w.mpi_send(x, 1, t.world, 5, 100))
+    b.now = a.now + 5
+    b.writer.mpi_recv(b.at(), 0, t.world, 5, 100)
+    b.leave("MPI_Recv")
+    a.compute(100)
+    a.writer.buffer_flush(a.at(), a.at() + 60)
+    a.compute(60 + 40)
+    t.collective("MPI_Barrier", CollectiveOp.BARRIER, range(2), t.world)
     t.end()
 
 

@@ -146,6 +146,52 @@ fn every_wait_of_an_archive_is_known_exactly() {
 }
 
 #[test]
+fn what_was_not_recorded_is_in_no_figure() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "pauses", &[]);
+    let h = &run.header;
+    // Recording was off once on both, and buffers were written besides.
+    let [off] = &h.paused[..] else {
+        panic!("ranks alike: {:?}", h.paused);
+    };
+    assert_eq!((off.ranks.to_string(), off.times), ("0-1".into(), 1));
+    assert!((off.shortest_seconds - 5050e-6).abs() < 1e-9);
+    assert!((off.longest_seconds - 5060e-6).abs() < 1e-9);
+    assert!(h.paused_alike());
+    for words in ["wrote its buffers for 0.000 s", "Recording was paused"] {
+        assert!(h.missing.iter().any(|m| m.contains(words)), "{words}");
+    }
+    // 300, then 7 until it is off; 400 behind that; 100 and 40 with a flush between them.
+    let computed = |rank| -> Vec<u64> {
+        let own = run.segments.iter().filter(move |s| s.rank == rank);
+        let mut all: Vec<u64> = own.map(|s| s.wall_ns / MICRO).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(computed(0), [0, 7, 140, 300, 400]);
+    assert_eq!(computed(1), [0, 0, 7, 50, 100]);
+    for r in &run.ranks {
+        let sum = computed(r.rank).iter().sum::<u64>() * MICRO;
+        assert_eq!(sum + r.mpi_wall_ns, r.wall_ns, "rank {}", r.rank);
+    }
+    assert_eq!(run.ranks[0].wall_ns, (317 + 420 + 150 + 50) * MICRO);
+    // A receive of 375, in 50 of which buffers were written; it waited for the sender all the same.
+    let receive = run
+        .calls
+        .iter()
+        .find(|c| run.function(c.func) == "MPI_Recv");
+    assert_eq!(receive.map(|c| c.wall_ns / MICRO), Some(325));
+    assert_eq!(run.messages[0].late_sender_ns, 350 * MICRO);
+    // What was counted meanwhile is not the program's.
+    let counted: u64 = run.samples.iter().flat_map(|s| &s.counters).sum();
+    assert_eq!(counted, 30 + 50);
+
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "pauses", &[1]);
+    assert!(!run.header.paused_alike(), "rank 1 was paused once more");
+}
+
+#[test]
 fn threads_counters_clocks_and_call_sites_are_read() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let run = imported(dir.path(), "threads", &[]);

@@ -184,6 +184,76 @@ fn every_wait_of_a_paraver_trace_is_known_exactly() {
     }
 }
 
+/// Lines of events of task 1, each a time and what it says.
+fn lines(events: &[(u64, &str)]) -> String {
+    let line = |(at, pairs): &(u64, &str)| format!("2:1:1:1:1:{at}:{pairs}\n");
+    let head = "#Paraver (21/11/2026 at 10:00):9700_ns:1(1):1:1(1:1),1\nc:1:1:1:1\n";
+    head.to_string() + &events.iter().map(line).collect::<String>()
+}
+
+#[test]
+fn calls_that_take_no_time_end_and_what_was_not_recorded_is_in_no_figure() {
+    const INIT: [(u64, &str); 2] = [(100, "50000003:31"), (1000, "50000003:0")];
+    const END: [(u64, &str); 2] = [(5000, "50000003:32"), (5100, "50000003:0")];
+    let imported = |between: &[(u64, &str)]| {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let text = lines(&[&INIT[..], between, &END[..]].concat());
+        let path = lay(dir.path(), text.as_bytes(), LABELS);
+        import(&path, &dir.path().join("run"), |_, _| ()).expect("imports")
+    };
+    let called = |run: &Run| -> Vec<(String, u64, u64)> {
+        let all = run.calls.iter();
+        let mut all: Vec<_> = all
+            .map(|c| (run.function(c.func).to_string(), c.count, c.wall_ns))
+            .collect();
+        all.sort();
+        all
+    };
+    let told = |name: &str, count, wall| (name.to_string(), count, wall);
+    let run = imported(&[
+        // One of no time, two at one moment, one right behind another that ends then.
+        (2000, "50000001:4"),
+        (2000, "50000001:0"),
+        (2500, "50000001:3:50000001:0"),
+        (2500, "50000001:5:50000001:0"),
+        (3000, "50000002:8"),
+        (3100, "50000002:0:50000001:5:50000001:0"),
+        (4000, "50000001:1"),
+        (4010, "50000001:0:50000001:2"),
+        (4030, "50000001:0"),
+    ]);
+    assert_eq!(
+        called(&run),
+        [
+            told("MPI_Barrier", 1, 100),
+            told("MPI_Finalize", 1, 100),
+            told("MPI_Irecv", 1, 0),
+            told("MPI_Isend", 1, 0),
+            told("MPI_Recv", 1, 20),
+            told("MPI_Send", 1, 10),
+            told("MPI_Wait", 2, 0),
+        ]
+    );
+    let run = imported(&[
+        (1200, "42000050:1000"),
+        (1500, "40000012:0"),
+        (2500, "40000012:1"),
+        (2600, "42000050:5000"),
+        (2700, "42000050:20"),
+        (3000, "50000002:8"),
+        (3010, "40000003:1"),
+        (3060, "40000003:0"),
+        (3100, "50000002:0"),
+    ]);
+    let h = &run.header;
+    assert_eq!((h.paused.len(), h.paused[0].times), (1, 1));
+    assert_eq!(called(&run)[0], told("MPI_Barrier", 1, 50));
+    assert_eq!(run.ranks[0].wall_ns, 4100 - 1000 - 50);
+    let counted: u64 = run.samples.iter().flat_map(|s| &s.counters).sum();
+    assert_eq!(counted, 1020);
+    assert!(h.missing.iter().any(|m| m.contains("wrote its buffers")));
+}
+
 #[test]
 fn what_is_wrong_with_a_paraver_trace_is_said_with_its_line() {
     let dir = tempfile::tempdir().expect("a temporary directory");

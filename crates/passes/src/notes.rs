@@ -44,7 +44,7 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
     let uneven: Vec<String> = uneven.map(|s| s.p.to_string()).collect();
     if !uneven.is_empty() {
         out.push(format!(
-            "With {} ranks some paused recording more often than others (MPI_Pcontrol), so that more of the program is missing of them: these ranks' work is not compared with one another's.",
+            "With {} ranks some paused recording more often than others, so that more of the program is missing of them: these ranks' work is not compared with one another's.",
             uneven.join(", ")
         ));
     }
@@ -57,7 +57,7 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
             )
         });
         out.push(format!(
-            "Recording was not paused as often at all scales (MPI_Pcontrol: {}), so that it is not the same part of the program that they show: they are not compared.",
+            "Recording was not paused as often at all scales ({}), so that it is not the same part of the program that they show: they are not compared.",
             times.collect::<Vec<_>>().join(", ")
         ));
     }

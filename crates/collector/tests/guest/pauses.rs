@@ -33,7 +33,7 @@ fn nothing_of_a_pause_is_counted() {
         let what = case.library;
         assert_eq!(paused(&run), [("0-1".to_string(), 1)], "{what}");
         assert!(run.header.paused_alike());
-        assert_eq!(said(&run, "paused recording"), 1, "{what}");
+        assert_eq!(said(&run, "Recording was paused"), 1, "{what}");
         for (name, count) in [
             ("MPI_Send", 5 + 5 + 2),
             ("MPI_Barrier", 2),

@@ -172,7 +172,7 @@ fn pauses(by_times: BTreeMap<u64, Vec<(u32, f64)>>, out: &mut Header) {
             format!("{least} to {most}")
         };
         out.missing.push(format!(
-            "The program paused recording (MPI_Pcontrol) on rank{} {} for {range} s: what happened meanwhile is in no figure, nor in the run time.",
+            "Recording was paused (MPI_Pcontrol, or the switch of another tool) on rank{} {} for {range} s: what happened meanwhile is in no figure, nor in the run time.",
             if paused.ranks.len() == 1 { "" } else { "s" },
             paused.ranks,
         ));

@@ -12,6 +12,7 @@ mod events;
 mod local;
 mod process;
 
+use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::{Kind, Region, RegionIx, Regions};
 use crate::thread::class_of;
@@ -114,8 +115,7 @@ impl Archive {
             ranks: self.ranks.len() as u32,
         };
         let (regions, sampling) = (RefCell::new(regions), RefCell::default());
-        let (mut called, mut left_out) = (false, 0);
-        let mut notes = process::Notes::default();
+        let mut notes = Notes::default();
         for (rank, locations) in (0..).zip(&self.ranks) {
             progress(rank as usize, self.ranks.len());
             let mut process = Process::new(self, &about.comms, &numbers, rank);
@@ -124,30 +124,20 @@ impl Archive {
             for location in locations {
                 threads.push(process.thread(location, &mut shared)?);
             }
-            notes.add(&process.notes);
+            notes.one_sided += process.one_sided;
+            notes.threads |= locations.len() > 1;
             let clock_error_ns = process.clock_error_ns;
             about.clock_error_ns = about.clock_error_ns.max(clock_error_ns);
             let host = locations.first().map_or(0, |l| l.group);
             let host = self.definitions.node_of(host);
             let rows = rank::rows(threads, &mut shared);
             let ended = rank::end(&about, rank, &host, &rows, &shared);
-            (called, left_out) = (called || ended.called, left_out + ended.left_out);
+            notes.rank(&ended);
             spool.add(&ended.rows)?;
         }
         progress(self.ranks.len(), self.ranks.len());
-        if !called {
+        if !notes.called {
             return Err(ImportError::NoMpi(self.path.clone()));
-        }
-        let mut missing = notes.sentences();
-        if self.ranks.iter().any(|threads| threads.len() > 1) {
-            missing.push(
-                "Threads: where each computed and slept is known; that they are teams is not read from the trace, so causes between the threads of a rank are not looked for.".to_string(),
-            );
-        }
-        if left_out > 0 {
-            missing.push(format!(
-                "There was no room for all rows of {left_out} threads."
-            ));
         }
         let [major, minor, patch] = self.anchor.version;
         let by = match self.anchor.creator.as_str() {
@@ -157,7 +147,7 @@ impl Archive {
         Ok(Told {
             symbols: regions.into_inner().into_symbols(),
             library: format!("unknown; OTF2 {major}.{minor}.{patch} trace{by}"),
-            missing,
+            missing: notes.sentences(),
         })
     }
 

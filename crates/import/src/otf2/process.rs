@@ -8,43 +8,12 @@ use crate::ImportError;
 use crate::calls::{Ends, Told};
 use crate::comms::Comms;
 use crate::otf2::chunks::Chunks;
+use crate::pauses::Why;
 use crate::regions::{PROGRAM, RegionIx};
 use crate::thread::{Shared, Thread};
 use crate::volume::Rule;
 use headwater_format::spool::layout::ContextRow;
 use rustc_hash::FxHashMap;
-
-/// What a trace holds that a run cannot tell.
-#[derive(Clone, Debug, Default)]
-pub struct Notes {
-    /// Moves of data by one side alone.
-    pub one_sided: u64,
-    /// Whether buffers were written in the middle of the run.
-    pub flushed_ns: u64,
-}
-
-impl Notes {
-    /// Adds those of another rank.
-    pub fn add(&mut self, other: &Self) {
-        self.one_sided += other.one_sided;
-        self.flushed_ns += other.flushed_ns;
-    }
-
-    /// As sentences.
-    pub fn sentences(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        if self.one_sided > 0 {
-            out.push("One-sided communication: the calls are counted; who waited for whom in it is not read from the trace.".to_string());
-        }
-        if self.flushed_ns > 0 {
-            out.push(format!(
-                "The tracer wrote its buffers for {:.3} s of all ranks' time together, which is in no figure; waits that this caused are.",
-                self.flushed_ns as f64 * 1e-9
-            ));
-        }
-        out
-    }
-}
 
 /// A fork of the process's first thread: when, in which region, and the calls that led there.
 struct Fork {
@@ -62,8 +31,8 @@ pub struct Process<'a> {
     /// Messages that were found and not received, by their number, and those of them that requests are for.
     probed: FxHashMap<u64, Told>,
     matched: FxHashMap<u64, Told>,
-    /// What it holds that cannot be told.
-    pub notes: Notes,
+    /// Moves of data by one side alone.
+    pub one_sided: u64,
     /// How far its clock may be out, nanoseconds.
     pub clock_error_ns: u64,
 }
@@ -114,7 +83,7 @@ impl<'a> Process<'a> {
             forks: Vec::new(),
             probed: FxHashMap::default(),
             matched: FxHashMap::default(),
-            notes: Notes::default(),
+            one_sided: 0,
             clock_error_ns: 0,
         }
     }
@@ -138,22 +107,25 @@ impl<'a> Process<'a> {
         self.clock_error_ns = self.clock_error_ns.max(error as u64);
         let file = archive.file(location, "evt");
         let mut chunks = Chunks::open(&file, archive.anchor.event_chunk, &what(location))?;
-        let mut thread = Thread::new();
-        let mut reader = Reader::default();
         let first = location.id == self.first_location();
+        let mut thread = Thread::new(first);
+        thread.pauses.off_with(&shared.pauses);
+        let mut reader = Reader::default();
         chunks.each(|kind, bytes| {
             reader.record(kind, bytes, |ticks, event| {
                 let ns = nanoseconds(&clock, local.corrected(ticks));
                 if let Event::Flushed { until } = event {
                     let until = nanoseconds(&clock, local.corrected(until));
-                    thread.record(shared, ns, false);
-                    thread.record(shared, until, true);
-                    self.notes.flushed_ns += until.saturating_sub(ns);
+                    thread.pause(shared, ns, Why::Flush);
+                    thread.go_on(shared, until, Why::Flush);
                     return;
                 }
                 self.event(&mut thread, shared, &local, (ns, first), event);
             })
         })?;
+        if first {
+            shared.pauses = thread.pauses.clone();
+        }
         Ok(thread)
     }
 
@@ -244,7 +216,7 @@ impl<'a> Process<'a> {
                 ends.collective(thread, shared, self.collective(comm, &c));
             }
             Event::OneSided { bytes } => {
-                self.notes.one_sided += 1;
+                self.one_sided += 1;
                 if let Some(call) = thread.call() {
                     call.params.bytes = bytes;
                 }
@@ -260,7 +232,8 @@ impl<'a> Process<'a> {
                     thread.hang_under(fork.region, &fork.path);
                 }
             }
-            Event::Recording { on } => thread.record(shared, ns, on),
+            Event::Recording { on: true } => thread.go_on(shared, ns, Why::Off),
+            Event::Recording { on: false } => thread.pause(shared, ns, Why::Off),
             Event::Metric { class, values } => {
                 thread.advance(shared, ns);
                 let class = local.global(Mapped::Metric, class);

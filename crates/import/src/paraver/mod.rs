@@ -11,6 +11,7 @@ mod records;
 mod task;
 
 use crate::comms::{Comms, Members};
+use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::Regions;
 use crate::thread::Rows;
@@ -202,18 +203,18 @@ impl Trace {
             comms: comms.clone(),
             ranks,
         };
-        let mut called = false;
+        let mut notes = Notes::default();
         for ((me, (rows, shared)), (_, node)) in (0..).zip(all).zip(&self.header.tasks) {
             let named = usize::try_from(*node)
                 .ok()
                 .and_then(|n| self.nodes.get(n.checked_sub(1)?));
             let host = named.cloned().unwrap_or_else(|| format!("node {node}"));
             let ended = rank::end(&about, me, &host, &rows, &shared);
-            called |= ended.called;
+            notes.rank(&ended);
             spool.add(&ended.rows)?;
             progress(me as usize + 1, ranks as usize);
         }
-        if !called {
+        if !notes.called {
             return Err(ImportError::NoMpi(self.path.clone()));
         }
         let mut missing = vec![
@@ -225,6 +226,7 @@ impl Trace {
                     .to_string(),
             );
         }
+        missing.extend(notes.sentences());
         Ok(Told {
             symbols: regions.into_inner().into_symbols(),
             library: "unknown; Paraver trace".to_string(),

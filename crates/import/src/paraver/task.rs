@@ -5,6 +5,7 @@ use super::records::Message;
 use crate::calls::{Ends, Link, Params, Post, Told};
 use crate::comms::Comms;
 use crate::links::mix2;
+use crate::pauses::Why;
 use crate::thread::{Shared, Thread};
 use crate::volume::{Rule, counted};
 use headwater_model::run::{EventKind, peer, tag};
@@ -66,10 +67,15 @@ pub struct Task<'a> {
     /// Events of the moment that is not over.
     moment: u64,
     pairs: Vec<(u64, u64)>,
-    /// MPI call that it is in: region, and whether it is one of the table.
-    inside: Option<u32>,
+    /// The region of the MPI call that it is in, and the type of its events.
+    inside: Option<(u32, u64)>,
     /// Instrumented functions that it is in.
     functions: Vec<u32>,
+}
+
+/// Whether an event is that an MPI call begins.
+fn is_call((kind, value): &(u64, u64)) -> bool {
+    kind::MPI.contains(kind) && *value != 0
 }
 
 /// Whether a call that begins at `from` and ends at `to` holds what begins at `at`: what begins as it ends is the next one's.
@@ -86,7 +92,7 @@ impl<'a> Task<'a> {
     /// Task `me`, of which nothing is read.
     pub fn new(me: u32, shared: Shared<'a>, mail: Mail) -> Self {
         Self {
-            thread: Thread::new(),
+            thread: Thread::new(true),
             shared,
             me,
             mail,
@@ -114,16 +120,24 @@ impl<'a> Task<'a> {
         self.pairs.push(pair);
     }
 
-    /// The moment is over.
+    /// The moment is over. Each call that begins in it takes what was told up to the next one.
     pub fn flush(&mut self, known: Known<'_>, places: &mut Places<'_>) {
         let pairs = std::mem::take(&mut self.pairs);
-        if pairs.is_empty() {
-            return;
+        let mut rest = pairs.as_slice();
+        while !rest.is_empty() {
+            let mut begins = (0..rest.len()).filter(|i| rest.get(*i).is_some_and(is_call));
+            let end = begins.nth(1).unwrap_or(rest.len());
+            let (part, behind) = rest.split_at(end);
+            self.take(known, places, part);
+            rest = behind;
         }
+    }
+
+    /// Takes events of one moment, in which one call begins at the most.
+    fn take(&mut self, known: Known<'_>, places: &mut Places<'_>, pairs: &[(u64, u64)]) {
         let (time, ns) = (self.moment, known.ns(self.moment));
-        let begins = |p: &&(u64, u64)| kind::MPI.contains(&p.0) && p.1 != 0;
-        let call = pairs.iter().find(begins).copied();
-        let told = call.map(|_| places.path(&mut self.shared.regions.borrow_mut(), &pairs));
+        let call = pairs.iter().copied().find(is_call);
+        let told = call.map(|_| places.path(&mut self.shared.regions.borrow_mut(), pairs));
         // Between two calls it was in what is around both, as far as anybody can tell.
         if let Some((path, _)) = told.as_ref().filter(|(p, _)| !p.is_empty())
             && self.inside.is_none()
@@ -132,17 +146,25 @@ impl<'a> Task<'a> {
             self.thread.back_to(path);
         }
         self.thread.advance(&mut self.shared, ns);
-        for (kind, value) in &pairs {
+        for (kind, value) in pairs {
             if let Some(place) = known.counters.get(kind) {
                 self.thread.counter_grew(&mut self.shared, *place, *value);
             }
         }
-        for (kind, value) in &pairs {
+        // An end that is none of the call before is that of a call which takes no time.
+        let mut no_time = false;
+        for (kind, value) in pairs {
             match *kind {
-                kind::FLUSH => self.thread.record(&mut self.shared, ns, *value == 0),
-                kind::TRACING => self.thread.record(&mut self.shared, ns, *value != 0),
-                kind::FUNCTION => self.function(places, ns, &pairs, *value),
-                k if kind::MPI.contains(&k) && *value == 0 => self.call_ends(known, time),
+                kind::FLUSH => self.recorded(ns, Why::Flush, *value == 0),
+                kind::TRACING => self.recorded(ns, Why::Off, *value != 0),
+                kind::FUNCTION => self.function(places, ns, pairs, *value),
+                k if kind::MPI.contains(&k) && *value == 0 => {
+                    let own = call.is_some_and(|(kind, _)| kind == k);
+                    match self.inside {
+                        Some((_, of)) if of == k || !own => self.call_ends(known, time),
+                        _ => no_time |= own,
+                    }
+                }
                 _ => {}
             }
         }
@@ -153,8 +175,18 @@ impl<'a> Task<'a> {
             }
             let region = places.mpi(&mut self.shared.regions.borrow_mut(), kind, value);
             self.thread.enter(&mut self.shared, ns, region, line);
-            self.inside = Some(region);
-            self.collective(known, &pairs);
+            self.inside = Some((region, kind));
+            self.collective(known, pairs);
+            if no_time {
+                self.call_ends(known, time);
+            }
+        }
+    }
+
+    fn recorded(&mut self, ns: u64, why: Why, on: bool) {
+        match on {
+            true => self.thread.go_on(&mut self.shared, ns, why),
+            false => self.thread.pause(&mut self.shared, ns, why),
         }
     }
 
@@ -220,7 +252,7 @@ impl<'a> Task<'a> {
 
     /// The call that it is in ends: what was sent, posted and received in it is known by its times.
     fn call_ends(&mut self, known: Known<'_>, time: u64) {
-        let Some(region) = self.inside.take() else {
+        let Some((region, _)) = self.inside.take() else {
             return;
         };
         if let Some(call) = self.thread.call() {

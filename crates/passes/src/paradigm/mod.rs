@@ -209,7 +209,7 @@ fn what_is_missing(runs: &[&Run]) -> Vec<String> {
         }
         if !run.header.paused.is_empty() {
             notes.push(format!(
-                "{name}: the program paused recording by MPI_Pcontrol; what it did then is in no figure."
+                "{name}: recording was paused; what the program did then is in no figure."
             ));
         }
     }

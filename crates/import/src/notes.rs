@@ -1,0 +1,52 @@
+//! What a trace holds that a run cannot tell, or tells otherwise than its user may think: sentences for all reports.
+
+use crate::rank::Ended;
+
+/// What was met, of all ranks together.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    /// Moves of data by one side alone.
+    pub one_sided: u64,
+    /// Whether ranks have more threads than one.
+    pub threads: bool,
+    flushed_ns: u64,
+    times_off: u64,
+    left_out: usize,
+    /// Whether any rank called MPI.
+    pub called: bool,
+}
+
+impl Notes {
+    /// Takes what a rank ended with.
+    pub fn rank(&mut self, ended: &Ended) {
+        self.called |= ended.called;
+        self.left_out += ended.left_out;
+        self.flushed_ns = self.flushed_ns.saturating_add(ended.flushed_ns);
+        self.times_off += ended.times_off;
+    }
+
+    /// As sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.one_sided > 0 {
+            out.push("One-sided communication: the calls are counted; who waited for whom in it is not read from the trace.".to_string());
+        }
+        if self.flushed_ns > 0 {
+            out.push(format!(
+                "The tracer wrote its buffers for {:.3} s of all ranks' time together, which is in no figure; waits that this caused are.",
+                self.flushed_ns as f64 * 1e-9
+            ));
+        }
+        if self.times_off > 0 {
+            out.push("Messages that were on their way where recording was switched are not known: until it is switched again, later ones of the same two ranks and tag may be joined to the wrong ends.".to_string());
+        }
+        if self.threads {
+            out.push("Threads: where each computed and slept is known; that they are teams is not read from the trace, so causes between the threads of a rank are not looked for.".to_string());
+        }
+        if self.left_out > 0 {
+            let (n, s) = (self.left_out, if self.left_out == 1 { "" } else { "s" });
+            out.push(format!("There was no room for all rows of {n} thread{s}."));
+        }
+        out
+    }
+}
