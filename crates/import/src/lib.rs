@@ -13,6 +13,7 @@
 
 mod calls;
 mod comms;
+mod counters;
 mod error;
 mod links;
 mod notes;

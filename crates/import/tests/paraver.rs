@@ -103,7 +103,7 @@ fn every_wait_of_a_paraver_trace_is_known_exactly() {
         (h.ranks, &h.nodes[..]),
         (3, &["first".to_string(), "second".into()][..])
     );
-    assert_eq!(h.counters, ["PAPI_TOT_INS"]);
+    assert_eq!(h.counters, ["instructions"]);
     assert!(h.incomplete.is_empty());
     assert!(
         h.missing

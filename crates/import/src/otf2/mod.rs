@@ -12,6 +12,7 @@ mod events;
 mod local;
 mod process;
 
+use crate::counters::{self, Counters};
 use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::{Kind, Region, RegionIx, Regions};
@@ -20,7 +21,6 @@ use crate::{ImportError, Told};
 use anchor::Anchor;
 use definitions::{CPU_THREAD, Definitions, Location, group, paradigm};
 use headwater_format::spool::SpoolWriter;
-use headwater_format::spool::layout::MOST_COUNTERS;
 use headwater_mpi_abi::Class;
 use process::Process;
 use rustc_hash::FxHashMap;
@@ -92,12 +92,12 @@ impl Archive {
         let program = self.program()?;
         let mut regions = Regions::new(&program);
         let mut comms = self.comms();
-        let counters = self.counters();
+        let (counters, of_classes) = self.counters();
         let numbers = Numbers {
             regions: self.regions(&mut regions),
             comms: comms.1,
             windows: self.windows(&mut comms.0),
-            counters: counters.1,
+            counters: of_classes,
         };
         let ends = |c: Class| {
             let of = |k: &Kind| matches!(k, Kind::Mpi(f) if class_of(*f) == Some(c));
@@ -107,7 +107,7 @@ impl Archive {
         let clock = self.definitions.clock;
         let mut about = About {
             program,
-            counters: counters.0,
+            counters: counters.names,
             unix_ns: clock.unix_ns.unwrap_or(0),
             clock_error_ns: 0,
             tells_end: begins && tells_end,
@@ -147,7 +147,7 @@ impl Archive {
         Ok(Told {
             symbols: regions.into_inner().into_symbols(),
             library: format!("unknown; OTF2 {major}.{minor}.{patch} trace{by}"),
-            missing: notes.sentences(),
+            missing: [counters.notes, notes.sentences()].concat(),
         })
     }
 
@@ -177,19 +177,31 @@ impl Archive {
         all.into_iter().map(&mut add).collect()
     }
 
-    fn counters(&self) -> (Vec<String>, FxHashMap<u32, Vec<Option<usize>>>) {
+    /// The counters that are kept, and of each class of metrics the places of its members among them.
+    fn counters(&self) -> (Counters, FxHashMap<u32, Vec<Option<usize>>>) {
         let definitions = &self.definitions;
         let mut members: Vec<_> = definitions.members.iter().collect();
         members.sort_by_key(|(id, _)| **id);
         // What grows and is counted: shares and temperatures have no place in a run.
-        members.retain(|(_, m)| m.mode & 0xf == 0 && matches!(m.value, 1..=8));
-        members.truncate(MOST_COUNTERS);
-        let name = |name: &str| name.split_whitespace().collect::<Vec<_>>().join("_");
-        let names = members.iter().map(|(_, m)| name(&m.name)).collect();
-        let place = |id: &u32| members.iter().position(|(m, _)| *m == id);
+        let counts = |m: &definitions::MetricMember| m.mode & 0xf == 0 && matches!(m.value, 1..=8);
+        let (members, others): (Vec<_>, Vec<_>) = members.into_iter().partition(|m| counts(m.1));
+        let names: Vec<&str> = members.iter().map(|(_, m)| m.name.as_str()).collect();
+        let mut chosen = counters::choose(&names);
+        if !others.is_empty() {
+            let names: Vec<&str> = others.iter().map(|(_, m)| m.name.as_str()).collect();
+            chosen.notes.push(format!(
+                "Metrics that are no counts that grow were left out: {}.",
+                names.join(", ")
+            ));
+        }
+        let place = |id: &u32| {
+            let at = members.iter().position(|(m, _)| *m == id)?;
+            chosen.places.get(at).copied().flatten()
+        };
         let places = |c: &definitions::MetricClass| c.members.iter().map(place).collect();
         let of = definitions.classes.iter();
-        (names, of.map(|(id, c)| (*id, places(c))).collect())
+        let of = of.map(|(id, c)| (*id, places(c))).collect();
+        (chosen, of)
     }
 }
 

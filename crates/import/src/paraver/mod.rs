@@ -11,13 +11,13 @@ mod records;
 mod task;
 
 use crate::comms::{Comms, Members};
+use crate::counters;
 use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::Regions;
 use crate::thread::Rows;
 use crate::{ImportError, Told};
 use headwater_format::spool::SpoolWriter;
-use headwater_format::spool::layout::MOST_COUNTERS;
 use headwater_model::run::EventKind;
 use labels::{Labels, counter_of};
 use places::{Places, kind};
@@ -148,8 +148,15 @@ impl Trace {
         let (comms, comm_numbers) = self.comms();
         let mut counter_kinds = self.labels.kinds();
         counter_kinds.retain(|k| kind::COUNTERS.contains(k));
-        counter_kinds.truncate(MOST_COUNTERS);
-        let counters = (counter_kinds.iter().copied()).zip(0..).collect();
+        let label = |k: &u64| match counter_of(self.labels.kind(*k).unwrap_or("")) {
+            none if none.is_empty() => counters::of_extrae(*k).unwrap_or("").to_string(),
+            name => name,
+        };
+        let names: Vec<String> = counter_kinds.iter().map(label).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let chosen = counters::choose(&names);
+        let places = counter_kinds.iter().copied().zip(&chosen.places);
+        let counters = places.filter_map(|(k, p)| Some((k, (*p)?))).collect();
         let known = Known {
             messages: &messages,
             comms: &comms,
@@ -182,7 +189,6 @@ impl Trace {
             }
             pairs.each(|kind, value| task.event(known, &mut places, time, (kind, value)))
         })?;
-        let label = |k: &u64| counter_of(self.labels.kind(*k).unwrap_or(""));
         let mut all = Vec::new();
         for task in &mut tasks {
             task.flush(known, &mut places);
@@ -196,7 +202,7 @@ impl Trace {
         let ends = all.iter().any(|(_, shared)| shared.finalize_ns.is_some());
         let about = About {
             program: "program".to_string(),
-            counters: counter_kinds.iter().map(label).collect(),
+            counters: chosen.names,
             unix_ns: 0,
             clock_error_ns: 0,
             tells_end: ends,
@@ -226,6 +232,7 @@ impl Trace {
                     .to_string(),
             );
         }
+        missing.extend(chosen.notes);
         missing.extend(notes.sentences());
         Ok(Told {
             symbols: regions.into_inner().into_symbols(),
