@@ -389,7 +389,8 @@ impl<'a> Decoder<'a> {
                 }
                 Work::Matched => {}
                 Work::Collective => {
-                    id = comm.map_or(0, |c| mix2(c.hash ^ 0x5bd1_e995, c.next_collective()) | 1)
+                    id = comm.map_or(0, |c| mix2(c.hash ^ 0x5bd1_e995, c.next_collective()) | 1);
+                    collective_posted(t, id, request.root, request.bytes);
                 }
             }
             if let Some(request) = m.requests.get(*handle) {
@@ -581,6 +582,18 @@ impl<'a> Decoder<'a> {
             t.links
                 .push(link(EventKind::RecvPost, before.recv_id, from, bytes));
         }
+        if work == Work::Collective {
+            collective_posted(t, before.recv_id, root, bytes);
+        }
         m.requests.insert(request);
+    }
+}
+
+/// Notes for windows that this rank has come to a nonblocking collective; 0 for one that is not known, or that a
+/// request is made for but not started.
+fn collective_posted(t: &mut Thread, id: u64, root: u32, bytes: u64) {
+    if id != 0 {
+        t.links
+            .push(link(EventKind::CollectivePost, id, root, bytes));
     }
 }

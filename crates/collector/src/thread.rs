@@ -438,13 +438,13 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
     Some((t, call))
 }
 
-/// Whether a link of a call that took `wall` says when its message began or ended: a posted receive is
+/// Whether a link of a call that took `wall` says when its message began or ended: what is posted is
 /// told by its completion, and a send that completes at once waited for nobody.
 #[inline]
 fn says_when(link: &Link, wall: u64) -> bool {
     match EventKind::from_code(link.kind) {
         // Calls that may wait for the lock of a window are no messages.
-        Some(EventKind::RecvPost) | None => false,
+        Some(EventKind::RecvPost | EventKind::CollectivePost) | None => false,
         Some(EventKind::SendDone) => wall > WORTH_READING,
         _ => true,
     }

@@ -3,13 +3,13 @@
 //! Times within a window are those of the run's common clock. When a window began is not recorded: windows stand one
 //! behind the other with a tenth of a window between them. Waits are those of Scalasca's definitions that a window
 //! can tell: a receiver until its message is sent, members of a collective until the last of those whom they need has
-//! come (its root, where data come from there).
+//! come (its root, where data come from there), or has posted it where it is not blocking.
 
 use crate::error::ExportError;
 use crate::formats::Wanted;
 use headwater_model::Rank;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
-use headwater_mpi_abi as abi;
+use headwater_mpi_abi::{self as abi, Needs};
 use headwater_passes::Recorded;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -61,14 +61,21 @@ pub(crate) struct Timeline {
     pub(crate) windows: Vec<(u32, Range<u64>)>,
 }
 
+/// A collective: the class of what it was entered by, and of all members that come to it the time and the rank.
+#[derive(Default)]
+struct Instance {
+    class: Option<abi::Class>,
+    members: Vec<(u64, Rank)>,
+}
+
 /// Calls of a window while it is put together.
 struct Window<'a> {
     run: &'a Run,
     calls: Vec<(Call, &'a [Event])>,
     /// By message: the call that sends it.
     sends: FxHashMap<u32, usize>,
-    /// By instance of a collective: rank and enter of all members.
-    members: FxHashMap<u32, Vec<(u64, Rank)>>,
+    /// By instance of a collective.
+    instances: FxHashMap<u32, Instance>,
 }
 
 impl Timeline {
@@ -127,7 +134,7 @@ impl<'a> Window<'a> {
             run,
             calls: Vec::new(),
             sends: FxHashMap::default(),
-            members: FxHashMap::default(),
+            instances: FxHashMap::default(),
         };
         // By rank and thread: the end of the call before, and its context.
         let mut last: BTreeMap<(Rank, u16), (u64, CtxId)> = BTreeMap::new();
@@ -152,10 +159,7 @@ impl<'a> Window<'a> {
                     EventKind::Send => {
                         this.sends.insert(e.link, at);
                     }
-                    EventKind::Collective => {
-                        let members = this.members.entry(e.link).or_default();
-                        members.push((enter, e.rank));
-                    }
+                    EventKind::Collective | EventKind::CollectivePost => this.comes(e, enter),
                     _ => {}
                 }
             }
@@ -206,19 +210,28 @@ impl<'a> Window<'a> {
         })
     }
 
+    /// A rank has come to a collective, unless this call completes what another one posted.
+    fn comes(&mut self, e: &Event, enter: u64) {
+        let class = abi::by_name(self.run.function(e.func)).map(|f| f.class);
+        if e.kind == EventKind::Collective && class.is_some_and(abi::Class::is_completing) {
+            return;
+        }
+        let instance = self.instances.entry(e.link).or_default();
+        instance.class = instance.class.or(class);
+        instance.members.push((enter, e.rank));
+    }
+
     /// When the last came of those whom a member of a collective needs.
     fn last_needed(&self, e: &Event) -> Option<(u64, Rank)> {
-        let members = self.members.get(&e.link)?;
-        let function = abi::by_name(self.run.function(e.func));
-        let class = function.map(|f| f.class);
-        let is_root = e.rank == e.peer;
-        let mut needed = members.iter().copied().filter(|(_, rank)| match class {
-            Some(abi::Class::OneToAll) => !is_root && *rank == e.peer,
-            Some(abi::Class::AllToOne) => is_root,
-            Some(abi::Class::Scan) => *rank < e.rank,
-            _ => true,
+        let instance = self.instances.get(&e.link)?;
+        let class = instance.class;
+        let needs = class.map_or(Needs::All, |c| c.needs(e.rank == e.peer));
+        let needed = instance.members.iter().filter(|(_, rank)| match needs {
+            Needs::Nobody => false,
+            Needs::Root => *rank == e.peer,
+            Needs::Lower => *rank < e.rank,
+            Needs::All => true,
         });
-        let first = needed.next()?;
-        Some(needed.fold(first, std::cmp::Ord::max))
+        needed.max().copied()
     }
 }

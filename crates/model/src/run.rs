@@ -559,22 +559,32 @@ pub enum EventKind {
     Send = 1,
     /// The completion of a receive; `link` is the message.
     Recv = 2,
-    /// A collective; `link` is the instance.
+    /// A collective, or the completion of a nonblocking one; `link` is the instance.
     Collective = 3,
     /// The completion of a nonblocking send; `link` is the message. Not in windows: sends wait for
     /// nobody in a replay.
     SendDone = 4,
     /// The posting of a nonblocking receive; `link` is the message.
     RecvPost = 5,
+    /// The posting of a nonblocking collective; `link` is the instance, which another call completes.
+    CollectivePost = 6,
 }
 
 impl EventKind {
     /// The kind stored as `code`.
     pub fn from_code(code: u8) -> Option<Self> {
         use EventKind::*;
-        [Local, Send, Recv, Collective, SendDone, RecvPost]
-            .into_iter()
-            .find(|k| *k as u8 == code)
+        [
+            Local,
+            Send,
+            Recv,
+            Collective,
+            SendDone,
+            RecvPost,
+            CollectivePost,
+        ]
+        .into_iter()
+        .find(|k| *k as u8 == code)
     }
 }
 

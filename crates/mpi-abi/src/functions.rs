@@ -91,6 +91,39 @@ pub enum Class {
     Other,
 }
 
+/// Whose coming a member of a collective waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nobody's.
+    Nobody,
+    /// The root's.
+    Root,
+    /// Those of lower ranks.
+    Lower,
+    /// All members'.
+    All,
+}
+
+impl Class {
+    /// Whom a member of a collective of this class needs, be it the root or not. A topology's neighbours are not
+    /// recorded: there, as in what is not known, all are needed. (Wait states of collectives as Scalasca defines
+    /// them.)
+    pub fn needs(self, is_root: bool) -> Needs {
+        match self {
+            Class::OneToAll if is_root => Needs::Nobody,
+            Class::OneToAll => Needs::Root,
+            Class::AllToOne if !is_root => Needs::Nobody,
+            Class::Scan => Needs::Lower,
+            _ => Needs::All,
+        }
+    }
+
+    /// Whether calls of this class complete what other calls have posted.
+    pub fn is_completing(self) -> bool {
+        matches!(self, Class::Wait | Class::Test)
+    }
+}
+
 /// When a call's work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -236,11 +269,6 @@ impl Function {
     /// Whether ranks wait in it for the root.
     pub fn is_one_to_all(&self) -> bool {
         self.class == Class::OneToAll
-    }
-
-    /// Whether the root waits in it for the others.
-    pub fn is_all_to_one(&self) -> bool {
-        self.class == Class::AllToOne
     }
 
     /// Whether it starts or ends MPI.

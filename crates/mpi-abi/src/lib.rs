@@ -9,4 +9,4 @@ mod abi;
 mod functions;
 
 pub use abi::{Abi, Evidence, Family, recognise};
-pub use functions::{Class, FUNCTIONS, FuncId, Function, Mode, Role, by_name, id_of};
+pub use functions::{Class, FUNCTIONS, FuncId, Function, Mode, Needs, Role, by_name, id_of};

@@ -3,15 +3,16 @@
 //! In a window every MPI event of every rank was kept. Playing it with each rank on a core of its own
 //! and an ideal network gives the waits that the *program's* order causes, whatever the scheduler of
 //! the measured machine did: virtual time advances by recorded computation, a receive completes when
-//! its message was sent, a collective when its last member arrived. (Wait states as in Böhme et al.
+//! its message was sent, a collective when the last of those arrived whom the member needs. To one that is not
+//! blocking a rank comes where it posts it, and it waits where it completes it. (Wait states as in Böhme et al.
 //! 2010; the ideal network as in POP's serialisation efficiency.)
 //!
 //! A window is cut into epochs by calls that synchronise all ranks. What an epoch takes beyond its
 //! slowest rank's computation is *chain*: ranks that wait in turn.
 
 use headwater_model::run::{CtxId, Event, EventKind, Run};
-use headwater_mpi_abi as abi;
-use rustc_hash::FxHashMap;
+use headwater_mpi_abi::{self as abi, Needs};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// One MPI call of one rank in a window, played.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,11 +95,56 @@ struct Clock {
     arrived: bool,
 }
 
+/// A rank that has come, its call, and when.
+type Arrival = (u32, u32, f64);
+
 /// An instance of a collective.
 #[derive(Default)]
 struct Instance {
-    members: Vec<u32>,
-    arrivals: Vec<(u32, u32, f64)>,
+    /// The function that the members come to it by; that of the first of them.
+    func: Option<u16>,
+    /// Ranks that come to it within the window.
+    members: FxHashSet<u32>,
+    arrivals: FxHashMap<u32, Arrival>,
+    /// Who came last; of several whoever was played first.
+    last: Option<Arrival>,
+}
+
+impl Instance {
+    fn comes(&mut self, arrival: Arrival) {
+        self.arrivals.insert(arrival.0, arrival);
+        if self.last.is_none_or(|last| arrival.2 > last.2) {
+            self.last = Some(arrival);
+        }
+    }
+
+    /// Of those whom a member needs the last that came, if one of them is of the window; `None` while one is to come.
+    fn last_needed(&self, needs: Needs, rank: u32, root: u32) -> Option<Option<Arrival>> {
+        match needs {
+            Needs::Nobody => Some(None),
+            Needs::Root if !self.members.contains(&root) => Some(None),
+            Needs::Root => self.arrivals.get(&root).copied().map(Some),
+            Needs::Lower => {
+                let lower = self.members.iter().filter(|m| **m < rank);
+                let come: Option<Vec<Arrival>> =
+                    lower.map(|m| self.arrivals.get(m).copied()).collect();
+                let later = |a: &Arrival, b: &Arrival| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0));
+                Some(come?.into_iter().max_by(later))
+            }
+            Needs::All if self.arrivals.len() < self.members.len() => None,
+            Needs::All => Some(self.last),
+        }
+    }
+}
+
+/// Whether a row tells that its rank comes to a collective. The calls that complete what others posted do not.
+fn comes(e: &Event, classes: &[Option<&'static abi::Function>]) -> bool {
+    let class = classes.get(e.func as usize).copied().flatten();
+    match e.kind {
+        EventKind::Collective => !class.is_some_and(|f| f.class.is_completing()),
+        EventKind::CollectivePost => true,
+        _ => false,
+    }
 }
 
 /// Plays all windows of `run`.
@@ -140,19 +186,19 @@ fn play_window(run: &Run, events: &[Event], before: &FxHashMap<CtxId, CtxId>, re
             rest = &rest[len..];
         }
     }
-    let mut sends: FxHashMap<u32, Option<(u32, u32, f64)>> = FxHashMap::default();
-    let mut instances: FxHashMap<u32, Instance> = FxHashMap::default();
-    for e in events.iter().filter(|e| e.thread == 0 && e.link != 0) {
-        match e.kind {
-            EventKind::Send => {
-                sends.insert(e.link, None);
-            }
-            EventKind::Collective => instances.entry(e.link).or_default().members.push(e.rank),
-            _ => {}
-        }
-    }
     let classes: Vec<Option<&'static abi::Function>> =
         run.functions.iter().map(|f| abi::by_name(f)).collect();
+    let mut sends: FxHashMap<u32, Option<Arrival>> = FxHashMap::default();
+    let mut instances: FxHashMap<u32, Instance> = FxHashMap::default();
+    for e in events.iter().filter(|e| e.thread == 0 && e.link != 0) {
+        if e.kind == EventKind::Send {
+            sends.insert(e.link, None);
+        } else if comes(e, &classes) {
+            let instance = instances.entry(e.link).or_default();
+            instance.func.get_or_insert(e.func);
+            instance.members.insert(e.rank);
+        }
+    }
     let mut played: Vec<Vec<Played>> = calls.iter().map(|c| Vec::with_capacity(c.len())).collect();
     let mut clocks = vec![Clock::default(); p];
     let mut moved = true;
@@ -165,19 +211,12 @@ fn play_window(run: &Run, events: &[Event], before: &FxHashMap<CtxId, CtxId>, re
                     clocks[rank].now += rows[0].busy_ns as f64 * 1e-9;
                     clocks[rank].arrived = true;
                     let now = clocks[rank].now;
+                    let arrival = (rank as u32, index, now);
                     for e in rows.iter().filter(|e| e.link != 0) {
-                        match e.kind {
-                            EventKind::Send => {
-                                sends.insert(e.link, Some((rank as u32, index, now)));
-                            }
-                            EventKind::Collective => {
-                                instances.entry(e.link).or_default().arrivals.push((
-                                    rank as u32,
-                                    index,
-                                    now,
-                                ));
-                            }
-                            _ => {}
+                        if e.kind == EventKind::Send {
+                            sends.insert(e.link, Some(arrival));
+                        } else if comes(e, &classes) {
+                            instances.entry(e.link).or_default().comes(arrival);
                         }
                     }
                 }
@@ -218,13 +257,13 @@ fn complete(
     rows: &[Event],
     rank: u32,
     enter: f64,
-    sends: &FxHashMap<u32, Option<(u32, u32, f64)>>,
+    sends: &FxHashMap<u32, Option<Arrival>>,
     instances: &FxHashMap<u32, Instance>,
     classes: &[Option<&'static abi::Function>],
 ) -> Option<(f64, Option<(u32, u32)>)> {
     let mut leave = enter;
     let mut waited_for = None;
-    let mut wait = |(who, call, when): (u32, u32, f64)| {
+    let mut wait = |(who, call, when): Arrival| {
         if when > leave && who != rank {
             (leave, waited_for) = (when, Some((who, call)));
         }
@@ -241,16 +280,11 @@ fn complete(
                 let Some(instance) = instances.get(&e.link) else {
                     continue;
                 };
-                let class = classes.get(e.func as usize).copied().flatten();
-                let from_root = class.is_some_and(|c| c.is_one_to_all());
-                let to_root = class.is_some_and(|c| c.is_all_to_one());
-                if from_root && rank != e.peer && instance.members.contains(&e.peer) {
-                    wait(*instance.arrivals.iter().find(|a| a.0 == e.peer)?);
-                } else if !(from_root || to_root && rank != e.peer) {
-                    if instance.arrivals.len() < instance.members.len() {
-                        return None;
-                    }
-                    instance.arrivals.iter().for_each(|a| wait(*a));
+                let func = instance.func.and_then(|f| classes.get(f as usize));
+                let class = func.copied().flatten().map(|f| f.class);
+                let needs = class.map_or(Needs::All, |c| c.needs(rank == e.peer));
+                if let Some(last) = instance.last_needed(needs, rank, e.peer)? {
+                    wait(last);
                 }
             }
             _ => {}
@@ -340,3 +374,6 @@ fn cut_epochs(
     }
     replay.windows.push(played);
 }
+
+#[cfg(test)]
+mod tests;

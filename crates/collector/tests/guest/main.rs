@@ -2,11 +2,13 @@
 //! same; what it recorded is read back. Libraries that are not installed are left out, which is said.
 
 mod case;
+mod children;
 mod counts;
 mod every;
 mod faults;
 mod files;
 mod library;
+mod messages;
 mod onesided;
 mod openmp;
 mod pauses;
@@ -16,7 +18,10 @@ mod threads;
 
 use case::{PLAIN, RECORDED, alone, cases};
 use counts::{calls, calls_of, joined, said, samples};
-use headwater_model::run::{CtxId, MessageEdge, peer, tag};
+use headwater_model::run::CtxId;
+
+/// A fifth of the time that the programs are late by: no sleep is shorter, however busy the machine.
+const LATE_NS: u64 = 40_000_000;
 
 #[test]
 fn mpi_may_be_used_and_ended_while_the_program_exits() {
@@ -287,52 +292,6 @@ fn calls_are_known_while_a_library_leaves() {
 }
 
 #[test]
-fn matched_probes_keep_both_ends_in_step() {
-    let _alone = alone();
-    for case in cases("matched_probe.c") {
-        case.unchanged("", &[]);
-        let run = case.recorded();
-        assert_eq!(joined(&run), 20, "{}: {:?}", case.library, run.messages);
-    }
-}
-
-#[test]
-fn a_datatype_made_anew_has_a_new_size() {
-    let _alone = alone();
-    for case in cases("reused_type.c") {
-        case.unchanged("", &[]);
-        let run = case.recorded();
-        let sent: u64 = run.messages.iter().map(|m| m.bytes).sum();
-        assert_eq!(sent, 4 * 127, "{}", case.library);
-    }
-}
-
-#[test]
-fn idle_polls_are_all_counted_and_timed() {
-    let _alone = alone();
-    for case in cases("polls.c") {
-        let out = case.record(&[]);
-        let run = case.recorded();
-        let text = String::from_utf8_lossy(&out.stdout);
-        let counted = ["MPI_Test", "MPI_Iprobe"].map(|name| calls_of(&run, name).to_string());
-        assert_eq!(text.trim(), counted.join(" "), "{}", case.library);
-        assert_eq!(joined(&run), 10, "{}", case.library);
-        // All of rank 0's time is in a call or between two.
-        let calls = run.calls.iter().filter(|c| c.rank == 0).map(|c| c.wall_ns);
-        let between = run
-            .segments
-            .iter()
-            .filter(|s| s.rank == 0)
-            .map(|s| s.wall_ns);
-        let (sum, wall) = (
-            calls.sum::<u64>() + between.sum::<u64>(),
-            run.ranks[0].wall_ns,
-        );
-        assert!(sum > wall / 2 && sum < wall * 11 / 10, "{sum} of {wall}");
-    }
-}
-
-#[test]
 fn corners_of_the_standard_are_read_right() {
     let _alone = alone();
     for case in cases("corners.c") {
@@ -372,52 +331,6 @@ fn fortran_may_leave_the_error_out() {
     }
 }
 
-/// A fifth of the time that the programs are late by: no sleep is shorter, however busy the machine.
-const LATE_NS: u64 = 40_000_000;
-
-#[test]
-fn who_completes_late_work_of_others_has_waited() {
-    let _alone = alone();
-    for case in cases("nonblocking.c") {
-        case.unchanged("", &[]);
-        let run = case.recorded();
-        let barriers: Vec<_> = run
-            .collectives
-            .iter()
-            .filter(|c| run.function(c.func) == "MPI_Ibarrier")
-            .collect();
-        let of = |rank| barriers.iter().find(|c| c.rank == rank);
-        let (Some(first), Some(last)) = (of(0), of(1)) else {
-            panic!("{}: {:?}", case.library, run.collectives)
-        };
-        assert_eq!(run.comms[first.comm as usize].size, 2, "{}", case.library);
-        assert_eq!((first.last, last.last), (0, 1), "{}", case.library);
-        assert!(
-            first.wait_ns > LATE_NS && last.wait_ns < LATE_NS,
-            "{first:?} {last:?}"
-        );
-        let held: u64 = run.messages.iter().map(|m| m.late_receiver_ns).sum();
-        assert!(held > LATE_NS, "{}: {:?}", case.library, run.messages);
-    }
-}
-
-#[test]
-fn one_request_may_send_and_receive() {
-    let _alone = alone();
-    for case in cases("both.c") {
-        let out = case.unchanged("", &[]);
-        if out.status.code() == Some(77) {
-            eprintln!("{} has no MPI_Isendrecv: not tested", case.library);
-            continue;
-        }
-        let run = case.recorded();
-        assert_eq!(calls_of(&run, "MPI_Isendrecv"), 60, "{}", case.library);
-        // Twenty around the ring, ten along the line and ten answers; whose the last ones are nobody says.
-        assert_eq!(joined(&run), 40, "{}", case.library);
-        assert!(said(&run, "whoever sent") > 0, "{}", case.library);
-    }
-}
-
 #[test]
 fn a_program_without_communicators_left_ends_as_before() {
     let _alone = alone();
@@ -435,35 +348,6 @@ fn a_program_without_communicators_left_ends_as_before() {
             "{}",
             case.library
         );
-    }
-}
-
-#[test]
-fn receives_that_are_called_off_take_no_number() {
-    let _alone = alone();
-    for case in cases("cancel.c") {
-        let out = case.unchanged("", &[]);
-        let text = String::from_utf8_lossy(&out.stdout);
-        assert_eq!(text.trim(), "value 9 off 20", "{}", case.library);
-        // Of the other stream it is not known which message is which.
-        assert_eq!(joined(&case.recorded()), 10, "{}", case.library);
-    }
-}
-
-#[test]
-fn tags_that_do_not_come_again_lose_no_call() {
-    let _alone = alone();
-    for case in cases("many_tags.c") {
-        case.unchanged("", &[]);
-        let run = case.recorded();
-        for name in ["MPI_Send", "MPI_Recv"] {
-            assert_eq!(calls_of(&run, name), 70_000, "{name} {}", case.library);
-        }
-        assert!(run.calls.iter().any(|c| c.tag == tag::MANY && c.count > 1));
-        let missing = &run.header.missing;
-        for (words, times) in [("partner and tag", 1), ("were lost", 0)] {
-            assert_eq!(said(&run, words), times, "{}: {missing:?}", case.library);
-        }
     }
 }
 
@@ -493,106 +377,6 @@ fn communicators_may_be_made_in_any_order() {
         assert!(out.status.success(), "{}", case.library);
         let run = case.recorded();
         assert_eq!(joined(&run), 2 + 60, "{}: {:?}", case.library, run.messages);
-    }
-}
-
-#[test]
-fn children_of_the_program_do_not_write_over_it() {
-    let _alone = alone();
-    for case in cases("spawn.c") {
-        let bare = case.run(PLAIN, &[]);
-        if !bare.status.success() {
-            eprintln!("{} cannot start processes here: not tested", case.library);
-            continue;
-        }
-        let out = case.unchanged("", &[]);
-        assert!(String::from_utf8_lossy(&out.stdout).contains("child 4"));
-        let run = case.recorded();
-        assert_eq!(run.header.ranks, 2, "{}", case.library);
-        assert!(run.header.incomplete.is_empty(), "{}", case.library);
-        let missing = &run.header.missing;
-        let told = said(&run, "MPI_Comm_spawn");
-        assert_eq!(told, 1, "{}: {missing:?}", case.library);
-        // A process of another job has no rank in this one's world.
-        let peers: Vec<i32> = calls(&run, "MPI_Send").map(|c| c.peer).collect();
-        assert_eq!(peers, [peer::UNKNOWN], "{}", case.library);
-    }
-}
-
-/// What is in the file is the parent's alone, however a child came about.
-#[test]
-fn no_child_writes_into_its_parents_file() {
-    let _alone = alone();
-    for case in cases("forks.c") {
-        let out = case.unchanged("", &[]);
-        assert_eq!(String::from_utf8_lossy(&out.stdout), "3 3 3 3 3\n");
-        let run = case.recorded();
-        assert_eq!(calls_of(&run, "MPI_Barrier"), 4, "{}", case.library);
-        let modules = |name: &str| run.modules.iter().any(|m| m.path.contains(name));
-        assert!(modules("/forks"), "{}", case.library);
-        assert!(!modules("libanl"), "{}", case.library);
-        let contexts = run.samples.iter().filter_map(|s| s.ctx.index());
-        let mut places = contexts.filter_map(|i| run.contexts.get(i));
-        let childs = |c| case.function_at(&run, c).as_deref() == Some("sleeps_in_child");
-        assert!(!places.any(childs), "{}", case.library);
-    }
-}
-
-#[test]
-fn halves_of_a_job_may_meet_by_a_port() {
-    let _alone = alone();
-    for case in cases("ports.c") {
-        let bare = case.run(PLAIN, &[]);
-        if !bare.status.success() {
-            eprintln!("{} has no ports here: not tested", case.library);
-            continue;
-        }
-        let out = case.unchanged("", &[]);
-        assert!(out.status.success(), "{}", case.library);
-        let run = case.recorded();
-        assert!(run.header.incomplete.is_empty(), "{}", case.library);
-        assert_eq!(said(&run, "MPI_Comm_spawn"), 0, "{}", case.library);
-        // The port's name, and what is sent in the merged communicators, whose ranks are known; between two
-        // groups a rank is one of the others'.
-        assert_eq!(joined(&run), 1 + 10, "{}: {:?}", case.library, run.messages);
-        assert_eq!(calls_of(&run, "MPI_Send"), 1 + 20, "{}", case.library);
-    }
-}
-
-#[test]
-fn threads_may_wait_for_what_others_have_posted() {
-    let _alone = alone();
-    for case in cases("threads.c") {
-        for arguments in [&[][..], &["in turn"]] {
-            let out = case.unchanged("", arguments);
-            assert!(out.status.success());
-            if String::from_utf8_lossy(&out.stdout).contains("no threads") {
-                eprintln!("{} has no threads that call MPI at once", case.library);
-                continue;
-            }
-            let run = case.recorded();
-            let what = format!("{} {arguments:?}", case.library);
-            assert_eq!(calls_of(&run, "MPI_Send"), 3200, "{what}");
-            assert_eq!(joined(&run), 3200, "{what}");
-            // A message has as many numbers as its tag says, and each tag has places of its own.
-            let sizes = run.messages.iter().map(|m| (m.bytes, m.sampled));
-            let whole = |(bytes, count): (u64, u64)| (1..=4).any(|n| bytes == 8 * n * count);
-            assert!({ sizes }.all(whole), "{what}: {:?}", run.messages);
-            // Wherever a thread waits for what another one has posted, it is known where that was: the function
-            // for as many numbers as the message has.
-            let posted = |m: &MessageEdge| {
-                let call = m.post_ctx.index().and_then(|i| run.contexts.get(i))?;
-                case.function_at(&run, call)
-            };
-            for m in &run.messages {
-                let wanted = format!("exchange{}", m.bytes / m.sampled / 8 - 1);
-                assert_eq!(posted(m), Some(wanted), "{what}");
-            }
-            let in_mpi: Vec<u64> = run.ranks.iter().map(|r| r.mpi_wall_ns).collect();
-            let calls = |rank| run.calls.iter().filter(move |c| c.rank == rank);
-            let counted = [0, 1].map(|rank| calls(rank).map(|c| c.wall_ns).sum::<u64>());
-            assert_eq!(in_mpi, counted, "{what}: no thread's time is lost");
-        }
     }
 }
 

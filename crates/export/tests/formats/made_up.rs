@@ -132,6 +132,25 @@ fn window(number: u32, run: &mut Run) {
     run.events.extend(more(at(again(receive), 270, 2, 100)));
 }
 
+/// In place of the windows one in which both ranks post a reduction, rank 1 late, and complete it in another call.
+pub fn nonblocking(run: &mut Run) {
+    run.functions
+        .extend(["MPI_Iallreduce", "MPI_Wait"].map(String::from));
+    let at = |rank, kind, func, enter: u64, mpi: u64| Event {
+        func,
+        enter_ns: enter * 1000,
+        mpi_ns: mpi * 1000,
+        busy_ns: 9000,
+        ..event(0, rank, 5, kind, 1)
+    };
+    run.events = vec![
+        at(0, EventKind::CollectivePost, 3, 10, 1),
+        at(0, EventKind::Collective, 4, 20, 35),
+        at(1, EventKind::CollectivePost, 3, 50, 1),
+        at(1, EventKind::Collective, 4, 90, 1),
+    ];
+}
+
 /// The run on `ranks` ranks: even ranks send to the next one, which waits for them.
 pub fn run(ranks: u32) -> Run {
     let context = |parent, offset, exact| Context {

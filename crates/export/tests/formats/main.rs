@@ -81,6 +81,25 @@ fn arrows_end_where_a_call_or_receiving_begins() {
 }
 
 #[test]
+fn nonblocking_collectives_are_waited_for_until_the_last_has_posted() {
+    let mut run = run(2);
+    made_up::nonblocking(&mut run);
+    let mut out = Vec::new();
+    let perfetto = by_name("perfetto").expect("a format");
+    let runs = recorded(vec![run]);
+    perfetto
+        .write(&runs, &Wanted::default(), &mut out)
+        .expect("a timeline");
+    let timeline: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    let waiting: Vec<_> = (timeline["traceEvents"].as_array().expect("events").iter())
+        .filter(|e| e["cat"] == "waiting")
+        .map(|e| (e["pid"].as_u64(), e["dur"].as_f64()))
+        .collect();
+    // Rank 0 until rank 1 has posted, not until that waits as well.
+    assert_eq!(waiting, [(Some(1), Some(30.0))]);
+}
+
+#[test]
 fn scales_are_measurements() {
     let runs = recorded(vec![run(4), run(2)]);
     let out = bytes("extra-p", &runs, &Wanted::default()).expect("two scales");

@@ -13,7 +13,7 @@ use super::clock::Clocks;
 use super::layout::{AFTER_PAUSE, EventRow, MessageRow, mix};
 use super::read::Renumber;
 use headwater_model::run::*;
-use headwater_mpi_abi::{self as abi, Class};
+use headwater_mpi_abi::{self as abi, Class, Needs};
 use rustc_hash::FxHashMap;
 
 /// Ends of messages that are looked at together, at the most.
@@ -216,6 +216,7 @@ fn collective_waits(
             .get(first.comm as usize)
             .map_or(0, |c| c.size as usize);
         let class = abi::by_name(run.function(first.func)).map(|f| f.class);
+        let needs = |is_root| class.map_or(Needs::All, |c| c.needs(is_root));
         if parts.len() < size.max(2) {
             continue;
         }
@@ -235,12 +236,12 @@ fn collective_waits(
             let leave = at(e, e.row.leave_ns);
             let of_lower = lower;
             lower = lower.max(arrival(e));
-            let until = match (class, root) {
-                (Some(Class::Scan), _) => of_lower,
-                (Some(Class::OneToAll), Some(root)) => root,
-                (Some(Class::AllToOne), Some(_)) if e.rank != e.row.peer => enter(e),
+            let until = match (needs(e.rank == e.row.peer), root) {
+                (Needs::Lower, _) => of_lower,
+                (Needs::Root, Some(root)) => root,
+                (Needs::Nobody, Some(_)) => enter(e),
                 // Libraries may let ranks read and write each for itself: who leaves first did not wait.
-                (Some(Class::FileAll), _) if leave < latest => enter(e),
+                (Needs::All, _) if class == Some(Class::FileAll) && leave < latest => enter(e),
                 _ => latest,
             };
             let row = waits
@@ -467,7 +468,7 @@ fn number_links(rows: &[Seen]) -> Links {
     for s in rows {
         let origin = matches!(
             EventKind::from_code(s.row.kind),
-            Some(EventKind::Send | EventKind::Collective)
+            Some(EventKind::Send | EventKind::Collective | EventKind::CollectivePost)
         );
         if origin && s.row.id != 0 && !links.of.contains_key(&s.row.id) {
             let next = links.next();

@@ -275,7 +275,7 @@ tables! {
         thread u u16: "thread of the rank",
         ctx ctx: "context of the call",
         func u u16: "row in functions",
-        kind u u8: "0 no partner, 1 send, 2 receive completed, 3 collective, 5 receive posted",
+        kind u u8: "0 no partner, 1 send, 2 receive completed, 3 collective or its completion, 5 receive posted, 6 nonblocking collective posted",
         first_of_call flag: "1 for the first row of a call",
         link u u32: "message or collective within the window; 0 for none",
         peer none u32: "partner or root; null for none",
