@@ -4,7 +4,8 @@
 //! each by kind, name and how many such came before. So two runs that share a graph are compared vertex by vertex,
 //! and two builds of one program as far as they are alike: a place that moved by some lines is still the same.
 //! The difference is the second run's view with the difference (second − first) in the place of each metric;
-//! `before_*` and `after_*` have what they were.
+//! `before_*` and `after_*` have what they were. What only one of the runs recorded has changed by nobody knows what, and
+//! so has a place that the caller left out of the first set: there is no difference.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -122,8 +123,15 @@ pub fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
     of_b.iter().map(|way| of_a.get(way).copied()).collect()
 }
 
-/// Vertices of `second` with what changed since `first`, those whose time grew most first. A place that one of the
-/// runs does not have had nothing there.
+/// Whether a metric of a run is a sum over its ranks: of a place where nothing was done it is nothing, and divided by
+/// the ranks it is a rank's mean. Others, such as the longest call and ratios, are compared as they are.
+fn is_sum(view: &View, name: &str) -> bool {
+    name == "total" || name != "longest" && view.rows.contains_key(name)
+}
+
+/// Vertices of `second` with what changed since `first`, those whose time grew most first. Of sums over ranks, a place that
+/// one of the runs does not have had nothing there; other figures have changed only where both runs have them. A metric that
+/// only the second run has, and a place of the first run that is not in its set, have no change.
 ///
 /// # Errors
 /// If the sets are not of top-down views of runs of one program.
@@ -159,6 +167,8 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
         .par_iter()
         .map(|name| {
             let (old_column, new_column) = (a.vertices.get(name), b.vertices.get(name));
+            let is_sum = is_sum(a, name) && is_sum(b, name);
+            let by = if is_sum { by } else { [1.0, 1.0] };
             let old = |v: usize| {
                 let there = same[v].filter(|o| held[*o as usize]);
                 there
@@ -166,8 +176,11 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
                     .map(|x| x / by[0])
             };
             let new = |v: usize| new_column.and_then(|c| c.number(v)).map(|x| x / by[1]);
+            let left_out = |v: usize| same[v].is_some_and(|o| !held[o as usize]);
             let change = |v: usize| match (old(v), new(v)) {
+                (Some(old), Some(new)) => Some(new - old),
                 (None, None) => None,
+                _ if !is_sum || left_out(v) => None,
                 (old, new) => Some(new.unwrap_or(0.0) - old.unwrap_or(0.0)),
             };
             let n = same.len();

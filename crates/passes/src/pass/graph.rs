@@ -37,7 +37,11 @@ pub(super) fn passes() -> Vec<Pass> {
         )
         .takes_some("V1", Kind::SET)
         .takes_some("V2", Kind::SET)
-        .with("weight", "", "metric of edges; if empty each counts as one")
+        .with(
+            "weight",
+            "",
+            "metric of edges, from zero on; no way goes along an edge that has none of it. If empty each counts as one",
+        )
         .with("kind", "", kinds),
         pass(
             "components",
@@ -51,7 +55,7 @@ pub(super) fn passes() -> Vec<Pass> {
             |call| communities(call.set(0)?, call.text("weight")),
         )
         .takes("V", Kind::SET)
-        .with("weight", "", "metric of edges, as bytes; if empty each counts as one"),
+        .with("weight", "", "metric of edges, as bytes; an edge that has none of it joins nothing. If empty each counts as one"),
         pass(
             "match",
             "Where a small graph is found among the set's elements: the vertices and edges of all places.",
@@ -158,22 +162,26 @@ impl Within {
     }
 }
 
-/// Figures of a metric of edges, one where none is named; what is missing is nothing.
-fn weights(set: &Set, metric: &str) -> Result<impl Fn(u32) -> f64, PassError> {
+/// Figures of a metric of edges, one where none is named; an edge may have none.
+fn weights(set: &Set, metric: &str) -> Result<impl Fn(u32) -> Option<f64>, PassError> {
+    let wrong = |what: String| PassError::Argument("weight".to_string(), what);
     let column = match metric {
         "" => None,
         name => {
             let column = set.view().edges.get(name);
-            Some(column.cloned().ok_or_else(|| {
+            let column = column.cloned().ok_or_else(|| {
                 let names = set.view().edges.names().join(", ");
-                let what = format!("edges have no {name}; they have {names}");
-                PassError::Argument("weight".to_string(), what)
-            })?)
+                wrong(format!("edges have no {name}; they have {names}"))
+            })?;
+            if let Column::Text(_) = column {
+                return Err(wrong(format!("{name} is words, and figures are needed")));
+            }
+            Some(column)
         }
     };
     Ok(move |e: u32| match &column {
-        None => 1.0,
-        Some(column) => column.number(e as usize).unwrap_or(0.0),
+        None => Some(1.0),
+        Some(column) => column.number(e as usize),
     })
 }
 
@@ -202,22 +210,35 @@ pub fn reach(
 }
 
 /// The way with the least sum of a metric of edges (one for each if empty) from any vertex of one set to any of another;
-/// nothing where there is none.
+/// nothing where there is none. No way goes along an edge that has none of the metric.
 ///
 /// # Errors
-/// If the sets are of different graphs, or edges have no such metric or kinds.
+/// If the sets are of different graphs, edges have no such metric or kinds, or one of them has less than zero of it.
 pub fn shortest_path(from: &Set, to: &Set, weight: &str, kind: &str) -> Result<Set, PassError> {
     // Only sets of one graph can be put together.
     from.union(to)?;
-    let (counts, weight) = (of_kind(from, kind, "kind")?, weights(from, weight)?);
+    let (mut counts, metric) = (of_kind(from, kind, "kind")?, weight);
+    let weight = weights(from, metric)?;
     let graph = &from.view().graph;
+    for (e, counts) in (0..).zip(&mut counts) {
+        match weight(e) {
+            Some(x) if *counts && x < 0.0 => {
+                let what = format!(
+                    "an edge has {x} of {metric}; a way of the least needs figures from zero on"
+                );
+                return Err(PassError::Argument("weight".to_string(), what));
+            }
+            Some(x) => *counts &= !x.is_nan(),
+            None => *counts = false,
+        }
+    }
     let counts: Counts<'_> = &|e| counts[e as usize];
     let path = algorithm::shortest_path_between(
         graph,
         from.vertices(),
         to.vertices(),
         Direction::Out,
-        weight,
+        |e| weight(e).unwrap_or(f64::INFINITY),
         counts,
     );
     let path = path.unwrap_or_default();
@@ -241,6 +262,8 @@ pub fn components(set: &Set) -> Result<Set, PassError> {
 pub fn communities(set: &Set, weight: &str) -> Result<Set, PassError> {
     let (within, weight) = (Within::new(set), weights(set, weight)?);
     let graph = &set.view().graph;
+    // Who is joined by nothing that was measured is joined by nothing.
+    let weight = |e| weight(e).unwrap_or(0.0);
     let of = algorithm::communities(graph, weight, &|e| within.edges[e as usize]);
     numbered(set, within.vertices, "community", &of)
 }

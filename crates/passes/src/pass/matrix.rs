@@ -2,12 +2,14 @@
 //!
 //! It is a graph: ranks are its vertices, and an edge goes from each rank to one that it sends to or lets wait. Messages
 //! and bytes are those of calls that name their partner; what calls send that start several requests at once is
-//! brought up from sampled messages, and so is waiting.
+//! brought up from sampled messages, and so is waiting. Where none was sampled nobody knows how long was waited, which is
+//! missing and not nothing.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::recorded::Recorded;
 use crate::set::Set;
 use headwater_graph::view::{Column, EdgeKind, Table, View};
+use headwater_model::run::Run;
 use headwater_mpi_abi::{self as abi, Class, Role};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +32,19 @@ pub(super) fn passes() -> Vec<Pass> {
 struct Cell {
     messages: f64,
     bytes: f64,
-    /// Seconds that the receiver waits for the sender, and the other way round.
-    late_sender: f64,
-    late_receiver: f64,
+    /// Seconds that the receiver waits for the sender, and the other way round; of no message that was sampled nothing
+    /// is known.
+    late_sender: Option<f64>,
+    late_receiver: Option<f64>,
     /// Seconds that the second waits for the first in collectives.
     collective: f64,
+}
+
+impl Cell {
+    /// Of ranks that send each other nothing nobody is late.
+    fn of_messages(&self, wait: Option<f64>) -> Option<f64> {
+        wait.or((self.messages == 0.0).then_some(0.0))
+    }
 }
 
 /// Whether calls of a function start several requests, whose partners are not told.
@@ -43,10 +53,21 @@ fn starts_several(name: &str) -> bool {
     function.is_some_and(|f| f.position(Role::N).is_some())
 }
 
+/// Whether ranks call something together in which they could wait for one another.
+fn has_collectives(run: &Run) -> bool {
+    let of = |name: &String| abi::by_name(name).is_some_and(|f| f.is_collective());
+    let is: Vec<bool> = run.functions.iter().map(of).collect();
+    run.calls
+        .iter()
+        .any(|c| is.get(usize::from(c.func)) == Some(&true))
+}
+
 /// The edges of a run's communication matrix, by their ranks; the ranks are the vertices of its view, with `rank`,
 /// `name`, `node`, `wall`, `mpi` and what else is known of each. Edges have `from` and `to` (ranks), `messages` and
 /// `bytes` sent, `late_sender` (seconds that `to` waits for messages of `from`), `late_receiver` (that `from` waits until
-/// `to` receives), `collective_wait` (that `to` waits for `from` in collectives) and `wait`, the three together.
+/// `to` receives), `collective_wait` (that `to` waits for `from` in collectives) and `wait`, the three together. Missing is what
+/// was not measured: waiting for messages between ranks of which none was sampled, and waiting in collectives in a run in
+/// which none was; then `wait` is missing too.
 ///
 /// # Errors
 /// None of its own; what sets refuse.
@@ -94,11 +115,15 @@ pub fn communication_matrix(run: &Recorded) -> Result<Set, PassError> {
             cell.messages += figure("count", e);
             cell.bytes += figure("bytes", e);
         }
-        cell.late_sender += figure("late_sender", e);
-        cell.late_receiver += figure("late_receiver", e);
+        *cell.late_sender.get_or_insert(0.0) += figure("late_sender", e);
+        *cell.late_receiver.get_or_insert(0.0) += figure("late_receiver", e);
     }
     cells.retain(|(from, to), _| *from.max(to) < n);
+    // Of a run without collectives nobody waits in one.
+    let collectives = !run.run().collectives.is_empty() || !has_collectives(run.run());
+    let collective = |c: &Cell| collectives.then_some(c.collective);
     let of = |f: fn(&Cell) -> f64| Column::known(cells.values().map(f).collect());
+    let maybe = |f: &dyn Fn(&Cell) -> Option<f64>| Column::numbers(cells.values().map(f));
     let ends = |f: fn(&(u32, u32)) -> u32| -> Vec<u32> { cells.keys().map(f).collect() };
     let (src, dst) = (ends(|e| e.0), ends(|e| e.1));
     let numbers = |all: &[u32]| Column::known(all.iter().map(|r| f64::from(*r)).collect());
@@ -107,12 +132,15 @@ pub fn communication_matrix(run: &Recorded) -> Result<Set, PassError> {
         .with("to", numbers(&dst))
         .with("messages", of(|c| c.messages))
         .with("bytes", of(|c| c.bytes))
-        .with("late_sender", of(|c| c.late_sender))
-        .with("late_receiver", of(|c| c.late_receiver))
-        .with("collective_wait", of(|c| c.collective))
+        .with("late_sender", maybe(&|c| c.of_messages(c.late_sender)))
+        .with("late_receiver", maybe(&|c| c.of_messages(c.late_receiver)))
+        .with("collective_wait", maybe(&collective))
         .with(
             "wait",
-            of(|c| c.late_sender + c.late_receiver + c.collective),
+            maybe(&|c| {
+                let late = c.of_messages(c.late_sender)? + c.of_messages(c.late_receiver)?;
+                Some(late + collective(c)?)
+            }),
         );
     let all: Vec<u32> = (0..n).collect();
     let mut vertices = Table::new(all.len()).with("rank", numbers(&all)).with(

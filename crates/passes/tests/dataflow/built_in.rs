@@ -242,6 +242,16 @@ fn the_matrix_has_messages_bytes_and_waiting() {
     .collect();
     assert_eq!(row, [0.0, 1.0, 100.0, 800.0, 0.2, 0.0, 0.2]);
     assert_eq!(table.len(), 1);
+    // Of messages that were not sampled nobody knows who waited.
+    let mut unsampled = run.run().clone();
+    unsampled.messages.clear();
+    let unsampled = communication::recorded(unsampled, 2);
+    let unknown = pass::communication_matrix(&unsampled).expect("a matrix");
+    let cell = |name| unknown.edge_table().get(name).map(|c| c.number(0));
+    assert_eq!(cell("messages"), Some(Some(100.0)));
+    assert_eq!(cell("late_sender"), Some(None));
+    assert_eq!(cell("collective_wait"), Some(Some(0.0)), "there are none");
+    assert_eq!(cell("wait"), Some(None));
     assert_eq!(matrix.view().vertices.text_of("name", 1), Some("rank 1"));
 }
 
@@ -364,4 +374,63 @@ fn graph_algorithms_are_passes() {
         wrong.to_string(),
         "argument weight: edges have no wait; they have type, bytes"
     );
+}
+
+#[test]
+fn a_way_needs_weights_from_zero_on_and_goes_along_no_edge_without_one() {
+    // From 0 to 2 straight, of which nothing is known, and by 1.
+    let way = |weights: [Option<f64>; 3]| {
+        let edges = Table::new(3).with("wait", Column::numbers(weights));
+        let view = View::made(Table::new(3), vec![0, 0, 1], vec![2, 1, 2], edges);
+        let all = Set::vertices_of(&Arc::new(view.expect("a graph")));
+        let [from, to] = [0, 2].map(|v| Set::new(all.view().clone(), vec![v], vec![]));
+        let path = pass::shortest_path(&from, &to, "wait", "");
+        path.map(|p| p.vertices().to_vec())
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(way([Some(1.0), Some(2.0), Some(3.0)]), Ok(vec![0, 2]));
+    assert_eq!(way([None, Some(2.0), Some(3.0)]), Ok(vec![0, 1, 2]));
+    let said =
+        "argument weight: an edge has -3 of wait; a way of the least needs figures from zero on";
+    assert_eq!(
+        way([Some(1.0), Some(2.0), Some(-3.0)]),
+        Err(said.to_string())
+    );
+}
+
+#[test]
+fn what_one_of_two_runs_did_not_record_has_not_changed_by_all_of_it() {
+    let mut runs = [made(2), made(4)];
+    runs[1].header.counters = vec!["cycles".into()];
+    for s in &mut runs[1].samples {
+        s.counters = vec![s.cpu_ns];
+    }
+    for (run, longest) in runs.iter_mut().zip([2, 8]) {
+        run.calls
+            .iter_mut()
+            .for_each(|c| c.max_wall_ns = longest * SECOND);
+    }
+    let runs = Recorded::join(runs.to_vec(), structure(3)).expect("whole runs");
+    let [a, b] = [0, 1].map(|i| Set::vertices_of(runs[i].top_down()));
+    let change = |a: &Set, b: &Set, per| pass::differential(a, b, per).expect("top-down views");
+    let per_rank = change(&a, &b, pass::Compared::Rank);
+    let call = (0..)
+        .find(|v| b.cell("class", *v) != Cell::Missing)
+        .expect("a call");
+    assert_eq!(
+        figure(&per_rank, "longest", call),
+        6.0,
+        "no rank has a part of a call"
+    );
+    assert_eq!(figure(&per_rank, "count", call), 0.0);
+    let counted = (0..)
+        .find(|v| figure(&b, "cycles", *v) > 0.0)
+        .expect("a loop");
+    assert_eq!(per_rank.cell("cycles", counted), Cell::Missing);
+    assert_eq!(per_rank.cell("before_cycles", counted), Cell::Missing);
+    assert!(figure(&per_rank, "after_cycles", counted) > 0.0);
+    // What is left out of the first set was not nothing there.
+    let some = Set::new(a.view().clone(), vec![0], vec![]);
+    let left_out = change(&some, &b, pass::Compared::All);
+    assert_eq!(left_out.cell("time", counted), Cell::Missing);
 }
