@@ -4,6 +4,7 @@
 //! with `--quiet` or `--json` there is neither. While the measured program runs nothing moves: the
 //! terminal is the program's, and a bar would tear its output. Warnings are told always.
 
+use headwater_passes::flow::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -57,7 +58,7 @@ impl Progress {
         let shown = bar.clone();
         let teller = std::thread::spawn(move || {
             if ended.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
-                self.show(&shown, steps > 0);
+                self.show(&shown, shown.length().is_some());
                 let _ = ended.recv();
             }
         });
@@ -95,6 +96,12 @@ impl Stage {
     /// One step is done.
     pub fn step(&self) {
         self.bar.inc(1);
+    }
+
+    /// A dataflow has come so far.
+    pub fn at(&self, event: &Event<'_>) {
+        self.bar.set_length(event.of as u64);
+        self.bar.set_position(event.done as u64);
     }
 }
 

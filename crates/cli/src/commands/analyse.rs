@@ -28,7 +28,11 @@ pub fn command(args: &AnalyseArgs, quiet: bool) -> Outcome {
     let stage = progress.stage("analysing", 0);
     let recorded = Recorded::join(runs, structures).map_err(|e| e.to_string())?;
     let cache = Cache::default();
-    let report = paradigm.run(&recorded, &options, &Runner::quiet(&cache));
+    let runner = Runner {
+        progress: &|event| stage.at(event),
+        ..Runner::quiet(&cache)
+    };
+    let report = paradigm.run(&recorded, &options, &runner);
     let report = report.map_err(|e| e.to_string())?;
     drop(stage);
     if args.json.wanted() {

@@ -32,7 +32,11 @@ pub fn command(args: &ExportArgs, quiet: bool) -> Outcome {
     let progress = Progress::new(quiet, false);
     let runs = diagnose::open(&args.runs, progress)?;
     let structures = diagnose::structures(&runs, args.max_loop_depth, progress);
-    let stage = progress.stage("writing", 0);
+    let what = args
+        .analysis
+        .as_ref()
+        .map(|name| format!("analysing ({name}) and writing"));
+    let stage = progress.stage(what.as_deref().unwrap_or("writing"), 0);
     let recorded = Recorded::join(runs, structures).map_err(|e| e.to_string())?;
     let done = target.write(format, &recorded, &wanted);
     drop(stage);
