@@ -179,15 +179,32 @@ impl Model {
         }
     }
 
-    /// The model as a formula.
+    /// The model as a formula, its factors to three digits that tell something. A floor that is nothing beside the rest,
+    /// as rounding leaves one, is not told.
     pub fn words(&self) -> String {
-        let (c, a) = (self.c, self.a);
-        match self.form {
-            Form::Power => format!("{c:.3} · p^{a:.2}"),
-            Form::Constant => format!("{c:.3}"),
-            Form::Term(-1, 1, 0) => format!("{c:.3} + {a:.3} / p"),
-            Form::Term(i, j, k) => format!("{c:.3} + {a:.3} · {}", term(i, j, k)),
+        let (c, a) = (digits(self.c), digits(self.a));
+        let growing = match self.form {
+            Form::Power => return format!("{c} · p^{:.2}", self.a),
+            Form::Constant => return c,
+            Form::Term(-1, 1, 0) => format!("{a} / p"),
+            Form::Term(i, j, k) => format!("{a} · {}", term(i, j, k)),
+        };
+        if self.c.abs() <= 1e-9 * self.a.abs() {
+            return growing;
         }
+        format!("{c} + {growing}")
+    }
+}
+
+/// A figure with three digits after the point, or three that are not zero where it is smaller: `1.250`, `0.00125`, and
+/// from there on `1.25e-5`.
+fn digits(x: f64) -> String {
+    let size = x.abs().log10().floor();
+    match size {
+        _ if x == 0.0 => "0".to_string(),
+        -4.0..-1.0 => format!("{x:.*}", (2.0 - size) as usize),
+        ..-4.0 => format!("{x:.2e}"),
+        _ => format!("{x:.3}"),
     }
 }
 
@@ -297,6 +314,29 @@ mod tests {
         for (form, f, words) in cases {
             let model = select(&points(f)).unwrap();
             assert_eq!((model.form, model.words().as_str()), (form, words));
+        }
+    }
+
+    #[test]
+    fn small_factors_have_digits_too() {
+        let of = |form, c, a| {
+            Model {
+                form,
+                c,
+                a,
+                cross_error: 0.0,
+            }
+            .words()
+        };
+        for (form, c, a, words) in [
+            (Form::Power, 0.0000125, 0.5, "1.25e-5 · p^0.50"),
+            (Form::Power, 0.000_125, 0.5, "0.000125 · p^0.50"),
+            (Form::Constant, 0.012_345, 0.0, "0.0123"),
+            (Form::Constant, 0.0, 0.0, "0"),
+            (Form::Term(1, 1, 0), 123.456, 0.5, "123.456 + 0.500 · p"),
+            (Form::Term(-1, 1, 0), 1e-17, 0.004, "0.00400 / p"),
+        ] {
+            assert_eq!(of(form, c, a), words);
         }
     }
 
