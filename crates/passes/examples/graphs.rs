@@ -73,11 +73,11 @@ fn main() {
     let forward = |e: u32| src[e as usize] < dst[e as usize];
     let weight = |e: u32| 1.0 + f64::from(e % 7);
     time("breadth first", || {
-        let walk = breadth_first(&graph, &[0], Direction::Out, all);
+        let walk = breadth_first(&graph, &[0], Direction::Out, all, NEVER);
         format!("{} reached", walk.order.len())
     });
     time("depth first", || {
-        let walk = depth_first(&graph, &[0], Direction::Out, all);
+        let walk = depth_first(&graph, &[0], Direction::Out, all, NEVER);
         format!("{} reached", walk.order.len())
     });
     time("shortest path", || {
@@ -85,15 +85,15 @@ fn main() {
         path.map_or("none".into(), |p| format!("{} long", p.length))
     });
     time("longest path", || {
-        let path = longest_path(&graph, |_| 1.0, weight, &forward);
+        let path = longest_path(&graph, |_| 1.0, weight, &forward, NEVER);
         path.map_or("none".into(), |p| format!("{} long", p.length))
     });
     time("common ancestor", || {
-        let found = lowest_common_ancestor(&graph, last / 2, last / 2 + 7, &forward);
+        let found = lowest_common_ancestor(&graph, last / 2, last / 2 + 7, &forward, NEVER);
         found.map_or("none".into(), |f| format!("vertex {}", f.vertex))
     });
     time("components", || {
-        let of = strongly_connected(&graph, all);
+        let of = strongly_connected(&graph, all, NEVER);
         format!("{}", of.iter().max().map_or(0, |m| m + 1))
     });
     time("matching", || {
@@ -108,11 +108,11 @@ fn main() {
             edges: vec![edge(0, 1), edge(1, 2), edge(0, 2)],
         };
         let starts: Vec<u32> = (0..=last).collect();
-        let found = subgraph_matching(&graph, &pattern, &starts, usize::MAX);
+        let found = subgraph_matching(&graph, &pattern, &starts, usize::MAX, NEVER);
         format!("{} triangles", found.len())
     });
     time("communities", || {
-        let of = communities(&graph, |_| 1.0, all);
+        let of = communities(&graph, |_| 1.0, all, NEVER);
         format!("{}", of.iter().max().map_or(0, |m| m + 1))
     });
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -3,6 +3,7 @@
 
 use headwater_graph::view::{Column, EdgeKind, EdgeType, Table, View, ViewKind};
 use headwater_model::run::Header;
+use headwater_passes::algorithm::NEVER;
 use headwater_passes::pass::{self, Compared};
 use headwater_passes::set::Set;
 use std::sync::Arc;
@@ -43,12 +44,14 @@ fn main() {
     let late = pass::imbalance(&parallel, "time", 1.3, 0.001);
     let late = late.unwrap_or_else(|_| parallel.top(1000));
     println!("  on {} late vertices:", late.vertices().len());
-    time("causal", || pass::causal(&late, 1e-4).map(|s| s.len()));
+    time("causal", || {
+        pass::causal(&late, 1e-4, NEVER).map(|s| s.len())
+    });
     time("backtracking", || {
-        pass::backtracking(&late, 1e-4).map(|s| s.len())
+        pass::backtracking(&late, 1e-4, NEVER).map(|s| s.len())
     });
     time("contention", || {
-        let found = pass::contention(&parallel, "convoy", 1e-4, 1_000_000);
+        let found = pass::contention(&parallel, "convoy", 1e-4, 1_000_000, NEVER);
         found.map(|f| f.len())
     });
 }

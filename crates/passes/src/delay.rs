@@ -9,12 +9,15 @@
 //! Played windows give waits and intervals call by call, and what they hold stands for the run. Where
 //! there are none, whole phases are compared rank by rank with the same formula.
 
+use crate::algorithm::{Ask, Interrupted};
+use crate::backtrack::structured;
 use crate::cause::Candidate;
 use crate::flow::{Found, Stage};
+use crate::lateness::Lateness;
 use crate::replay::{Epoch, Played, Replay};
 use crate::scale::Scale;
 use crate::stats;
-use headwater_graph::{Key, Pag, sum_rows};
+use headwater_graph::{Key, Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
 use rustc_hash::FxHashMap;
@@ -61,22 +64,28 @@ struct Wait {
 }
 
 /// The delay costs of all windows.
-pub fn in_windows(replay: &Replay) -> Costs {
-    Costs(sums(replay))
+pub fn in_windows(replay: &Replay, interrupted: Interrupted<'_>) -> Costs {
+    Costs(sums(replay, interrupted))
 }
 
-/// What all windows are due to.
-pub fn sums<A: Amount>(replay: &Replay) -> Sums<A> {
+/// What all windows are due to; where it is interrupted, what it gives is of no use.
+pub fn sums<A: Amount>(replay: &Replay, interrupted: Interrupted<'_>) -> Sums<A> {
+    let mut ask = Ask::new(interrupted);
     let mut costs = Sums::default();
     for epoch in &replay.epochs {
         if let Some(window) = replay.windows.get(epoch.window) {
-            epoch_costs(window, epoch, &mut costs);
+            epoch_costs(window, epoch, &mut costs, &mut ask);
         }
     }
     costs
 }
 
-fn epoch_costs<A: Amount>(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Sums<A>) {
+fn epoch_costs<A: Amount>(
+    window: &[Vec<Played>],
+    epoch: &Epoch,
+    costs: &mut Sums<A>,
+    ask: &mut Ask<'_>,
+) {
     let begin = |rank: u32| epoch.calls.get(rank as usize).map_or(0, |c| c.0);
     let calls = |rank: u32, from: u32, to: u32| {
         let all = window.get(rank as usize).map_or(&[][..], Vec::as_slice);
@@ -124,6 +133,9 @@ fn epoch_costs<A: Amount>(window: &[Vec<Played>], epoch: &Epoch, costs: &mut Sum
         let mut longer: FxHashMap<CtxId, f64> = FxHashMap::default();
         let mut waiting = 0.0;
         for (index, after, call) in calls(wait.on, theirs, wait.on_at + 1) {
+            if ask.ends() {
+                return;
+            }
             *longer.entry(after).or_default() += call.busy;
             if index < wait.on_at {
                 waiting += call.leave - call.enter;
@@ -173,12 +185,19 @@ pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 
     let repeats = cause.class != CauseClass::OneOff;
     if repeats && in_windows > 0.0 && cause.after.iter().any(seen) {
         let factor = stats::mean(&scale.busy()) / in_windows;
+        let data = &scale.view().computation;
+        let place = structured(pag, cause.vertex);
+        let inside = |part: &&(VertexIx, f64)| pag.top.contains(place, part.0);
         let of_call = |after: &CtxId| {
-            let cost = cause
-                .ranks
-                .iter()
-                .filter_map(|r| costs.0.get(&(*r, *after)));
-            cost.sum::<f64>() * share_of_excess(pag, scale, cause, *after)
+            let keys = data.keys_where(|k| k.after == *after);
+            let lateness = Lateness::new(pag, scale, *after, &keys);
+            let of_rank = |rank: &u32| {
+                let cost = costs.0.get(&(*rank, *after))?;
+                let parts = lateness.parts(*rank);
+                let here: f64 = parts.iter().filter(inside).map(|p| p.1).sum();
+                Some(cost * here)
+            };
+            cause.ranks.iter().filter_map(of_rank).sum::<f64>()
         };
         return factor * cause.after.iter().map(of_call).sum::<f64>();
     }
@@ -189,25 +208,6 @@ pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 
         .into_iter()
         .map(|phase| in_phase(pag, scale, cause, phase))
         .sum()
-}
-
-/// Which part of what the cause's ranks compute longer than the others after a call is in its place.
-fn share_of_excess(pag: &Pag, scale: &Scale, cause: &Candidate, after: CtxId) -> f64 {
-    let data = &scale.view().computation;
-    let excess = |keys: Vec<u32>| {
-        let row = sum_rows(&data.busy, &keys, scale.p);
-        let (late, others): (Vec<_>, Vec<_>) =
-            (0..).zip(row).partition(|(r, _)| cause.ranks.contains(r));
-        let values = |list: Vec<(u32, f64)>| list.into_iter().map(|l| l.1).collect::<Vec<f64>>();
-        (stats::mean(&values(late)) - stats::median(&values(others))).max(0.0)
-    };
-    let all = excess(data.keys_where(|k| k.after == after));
-    let here = data.keys_where(|k| k.after == after && pag.top.contains(cause.vertex, k.vertex));
-    if all > 0.0 {
-        (excess(here) / all).min(1.0)
-    } else {
-        0.0
-    }
 }
 
 /// The formula on one phase, with the cause's slowest rank as the late one.
@@ -255,6 +255,7 @@ pub fn longer(scale: &Scale, phase: u32, late: u32, mut tell: impl FnMut(&Key, &
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::algorithm::NEVER;
 
     /// A call of context `ctx` after one of the context before.
     pub fn call(ctx: u32, busy: f64, enter: f64, leave: f64, on: Option<(u32, u32)>) -> Played {
@@ -287,10 +288,13 @@ pub mod tests {
     #[test]
     fn a_wait_falls_on_what_the_late_rank_did_longer() {
         // Rank 0 computes 1 s and sends, rank 1 computes 0.2 s and receives.
-        let costs = in_windows(&replay(vec![
-            vec![call(1, 1.0, 1.0, 1.0, None)],
-            vec![call(1, 0.2, 0.2, 1.0, Some((0, 0)))],
-        ]));
+        let costs = in_windows(
+            &replay(vec![
+                vec![call(1, 1.0, 1.0, 1.0, None)],
+                vec![call(1, 0.2, 0.2, 1.0, Some((0, 0)))],
+            ]),
+            NEVER,
+        );
         let costs = costs.0;
         assert_eq!(costs.len(), 1);
         assert!((costs[&(0, CtxId(0))] - 0.8).abs() < 1e-9);
@@ -300,14 +304,17 @@ pub mod tests {
     fn waits_that_were_passed_on_fall_on_their_origin() {
         // Rank 0 is late, rank 1 waits for it and then makes rank 2 wait: all 1.6 s come from rank 0,
         // but for the little that rank 1 computes itself after its wait.
-        let costs = in_windows(&replay(vec![
-            vec![call(1, 1.0, 1.0, 1.0, None)],
-            vec![
-                call(1, 0.2, 0.2, 1.0, Some((0, 0))),
-                call(2, 0.1, 1.1, 1.1, None),
-            ],
-            vec![call(1, 0.2, 0.2, 1.1, Some((1, 1)))],
-        ]));
+        let costs = in_windows(
+            &replay(vec![
+                vec![call(1, 1.0, 1.0, 1.0, None)],
+                vec![
+                    call(1, 0.2, 0.2, 1.0, Some((0, 0))),
+                    call(2, 0.1, 1.1, 1.1, None),
+                ],
+                vec![call(1, 0.2, 0.2, 1.1, Some((1, 1)))],
+            ]),
+            NEVER,
+        );
         let costs = costs.0;
         let origin = costs[&(0, CtxId(0))];
         let own = costs[&(1, CtxId(1))];

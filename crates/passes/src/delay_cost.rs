@@ -2,14 +2,16 @@
 //! them, and seconds (Böhme et al. 2010).
 //!
 //! It is the same split of waits as in [`delay`](crate::delay), with where they were waited kept beside the seconds, and
-//! for all causes, not one that was found before. What a rank did longer after a call is divided over its places by what it
-//! has there beyond the median of all ranks.
+//! for all causes, not one that was found before. What a rank did longer after a call is divided over its places as for
+//! causes, see [`lateness`](crate::lateness).
 
+use crate::algorithm::Interrupted;
 use crate::backtrack::structured;
 use crate::delay::{self, Amount};
+use crate::lateness::Lateness;
 use crate::scale::Scale;
 use crate::stats;
-use headwater_graph::{Key, Pag, TopDown, VertexIx, sum_rows};
+use headwater_graph::{Key, Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::Clock;
 use headwater_model::run::CtxId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,6 +19,10 @@ use std::collections::BTreeMap;
 
 /// Calls on a way at the most.
 const LONGEST: usize = 8;
+
+/// Ways with calls in between that are kept of a rank's lateness: those with the most seconds. There can be as many as there
+/// are ways through the program's calls; of the others only the call that waited is kept, so that no second is lost.
+const MOST: usize = 64;
 
 /// Waiting of all ranks in one place because of another one.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +66,27 @@ impl Amount for ByWay {
         for (way, share) in &share.0 {
             *self.0.entry(way.clone()).or_default() += share * seconds;
         }
+        // Now and then, so that it costs no more than the sums do.
+        if self.0.len() > 2 * MOST {
+            self.shorten();
+        }
+    }
+}
+
+impl ByWay {
+    /// Leaves the calls in between out of the ways with the least seconds.
+    fn shorten(&mut self) {
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (mut long, short): (Vec<_>, Vec<_>) = all.partition(|w| w.0.len() > 1);
+        // Sorting is stable: of equal ones the first in order is kept.
+        long.sort_by(|a, b| b.1.total_cmp(&a.1));
+        self.0 = short.into_iter().collect();
+        for (i, (mut way, seconds)) in long.into_iter().enumerate() {
+            if i >= MOST {
+                way.truncate(1);
+            }
+            *self.0.entry(way).or_default() += seconds;
+        }
     }
 }
 
@@ -68,11 +95,12 @@ type ByEnds = BTreeMap<(VertexIx, VertexIx, Vec<VertexIx>), BTreeMap<u32, f64>>;
 
 /// The delay costs of a run, the largest first, and what their seconds are of: from its windows, brought up to the
 /// run, or, where there are none, from whole phases.
-pub fn of_run(pag: &Pag, scale: &Scale) -> (Vec<Delay>, Clock) {
+pub fn of_run(pag: &Pag, scale: &Scale, interrupted: Interrupted<'_>) -> (Vec<Delay>, Clock) {
     let in_windows = scale.replay.mean_busy();
     let (ends, clock) = if in_windows > 0.0 {
         let factor = stats::mean(&scale.busy()) / in_windows;
-        (of_windows(pag, scale, factor), Clock::Virtual)
+        let sums = delay::sums(&scale.replay, interrupted);
+        (of_windows(pag, scale, sums, factor), Clock::Virtual)
     } else {
         (of_phases(pag, scale), Clock::Cpu)
     };
@@ -88,29 +116,21 @@ pub fn of_run(pag: &Pag, scale: &Scale) -> (Vec<Delay>, Clock) {
     (out, clock)
 }
 
-fn of_windows(pag: &Pag, scale: &Scale, factor: f64) -> ByEnds {
-    let mut sums: Vec<((u32, CtxId), ByWay)> = delay::sums(&scale.replay).into_iter().collect();
+fn of_windows(pag: &Pag, scale: &Scale, sums: delay::Sums<ByWay>, factor: f64) -> ByEnds {
+    let mut sums: Vec<((u32, CtxId), ByWay)> = sums.into_iter().collect();
     sums.sort_unstable_by_key(|s| s.0);
     let mut of_after: FxHashMap<CtxId, Vec<u32>> = FxHashMap::default();
     for (key, of) in (0..).zip(&scale.view().computation.keys) {
         of_after.entry(of.after).or_default().push(key);
     }
-    // Places with the median of all ranks in each, by the call before.
-    let mut usual: FxHashMap<CtxId, Vec<(VertexIx, Vec<f64>, f64)>> = FxHashMap::default();
+    let mut known: FxHashMap<CtxId, Lateness> = FxHashMap::default();
     let mut out = ByEnds::new();
     for ((rank, after), ways) in sums {
         let keys = of_after.get(&after).map_or(&[][..], Vec::as_slice);
-        let places = usual
+        let lateness = known
             .entry(after)
-            .or_insert_with(|| by_place(pag, scale, keys));
-        let parts = parts(places, rank);
-        // A rank that computed nothing there is late by the call itself.
-        let call = || scale.view().vertex(after).unwrap_or(TopDown::ROOT);
-        let parts = if parts.is_empty() {
-            vec![(call(), 1.0)]
-        } else {
-            parts
-        };
+            .or_insert_with(|| Lateness::new(pag, scale, after, keys));
+        let parts = lateness.parts(rank);
         for (way, seconds) in &ways.0 {
             let mut calls: Vec<VertexIx> = Vec::new();
             for v in way.iter().filter_map(|ctx| scale.view().vertex(*ctx)) {
@@ -128,43 +148,6 @@ fn of_windows(pag: &Pag, scale: &Scale, factor: f64) -> ByEnds {
         }
     }
     out
-}
-
-/// Seconds by rank in the places of some keys, and their median.
-fn by_place(pag: &Pag, scale: &Scale, keys: &[u32]) -> Vec<(VertexIx, Vec<f64>, f64)> {
-    let data = &scale.view().computation;
-    let mut of_place: BTreeMap<VertexIx, Vec<u32>> = BTreeMap::new();
-    for key in keys {
-        if let Some(of) = data.keys.get(*key as usize) {
-            of_place
-                .entry(structured(pag, of.vertex))
-                .or_default()
-                .push(*key);
-        }
-    }
-    let sum = |(place, keys): (VertexIx, Vec<u32>)| {
-        let row = sum_rows(&data.busy, &keys, scale.p);
-        let median = stats::median(&row);
-        (place, row, median)
-    };
-    of_place.into_iter().map(sum).collect()
-}
-
-/// Places with the part that each has in a rank's lateness: by what it computes there beyond the median, or, if that is
-/// nothing, by all that it computes.
-fn parts(places: &[(VertexIx, Vec<f64>, f64)], rank: u32) -> Vec<(VertexIx, f64)> {
-    let own = |row: &[f64]| row.get(rank as usize).copied().unwrap_or(0.0);
-    let divided = |of: &dyn Fn(&[f64], f64) -> f64| -> Vec<(VertexIx, f64)> {
-        let all: f64 = places.iter().map(|p| of(&p.1, p.2)).sum();
-        let part = |p: &(VertexIx, Vec<f64>, f64)| (p.0, of(&p.1, p.2) / all);
-        places.iter().map(part).filter(|p| p.1 > 0.0).collect()
-    };
-    let beyond = divided(&|row, median| (own(row) - median).max(0.0));
-    if beyond.is_empty() {
-        divided(&|row, _| own(row))
-    } else {
-        beyond
-    }
 }
 
 /// The slowest rank of each phase against all others.
@@ -228,19 +211,39 @@ fn closing(scale: &Scale, phase: u32) -> Option<VertexIx> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::NEVER;
     use crate::delay::tests::{call, replay};
+
+    #[test]
+    fn ways_do_not_grow_beyond_those_that_matter() {
+        let mut sum = ByWay::default();
+        for i in 0..10_000u32 {
+            let way = vec![CtxId(i % 7), CtxId(7 + i)];
+            sum.add(&ByWay(BTreeMap::from([(way, f64::from(i))])), 1.0);
+        }
+        assert!(sum.0.len() <= 2 * MOST, "{}", sum.0.len());
+        assert_eq!(
+            sum.0.values().sum::<f64>(),
+            9999.0 * 5000.0,
+            "no second is lost"
+        );
+        assert!(sum.0.contains_key(&vec![CtxId(9999 % 7), CtxId(7 + 9999)]));
+    }
 
     #[test]
     fn a_wait_that_was_passed_on_keeps_its_way() {
         // Rank 0 is late, rank 1 waits for it in its call 1 and then lets rank 2 wait in call 3.
-        let sums: delay::Sums<ByWay> = delay::sums(&replay(vec![
-            vec![call(1, 1.0, 1.0, 1.0, None)],
-            vec![
-                call(1, 0.2, 0.2, 1.0, Some((0, 0))),
-                call(2, 0.1, 1.1, 1.1, None),
-            ],
-            vec![call(3, 0.2, 0.2, 1.1, Some((1, 1)))],
-        ]));
+        let sums: delay::Sums<ByWay> = delay::sums(
+            &replay(vec![
+                vec![call(1, 1.0, 1.0, 1.0, None)],
+                vec![
+                    call(1, 0.2, 0.2, 1.0, Some((0, 0))),
+                    call(2, 0.1, 1.1, 1.1, None),
+                ],
+                vec![call(3, 0.2, 0.2, 1.1, Some((1, 1)))],
+            ]),
+            NEVER,
+        );
         let of = |rank, after| -> Vec<(Vec<u32>, f64)> {
             let ways = &sums[&(rank, CtxId(after))].0;
             let rounded = |s: &f64| (s * 1000.0).round() / 1000.0;

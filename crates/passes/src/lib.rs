@@ -46,6 +46,7 @@ pub mod flow;
 mod held;
 mod imbalance;
 mod inclusive;
+mod lateness;
 mod line;
 mod lock_contention;
 mod marks;

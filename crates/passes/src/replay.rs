@@ -10,6 +10,7 @@
 //! A window is cut into epochs by calls that synchronise all ranks. What an epoch takes beyond its
 //! slowest rank's computation is *chain*: ranks that wait in turn.
 
+use crate::algorithm::{Ask, Interrupted};
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -147,12 +148,13 @@ fn comes(e: &Event, classes: &[Option<&'static abi::Function>]) -> bool {
     }
 }
 
-/// Plays all windows of `run`.
-pub fn play(run: &Run) -> Replay {
+/// Plays all windows of `run`; where it is interrupted, what it gives is of no use.
+pub fn play(run: &Run, interrupted: Interrupted<'_>) -> Replay {
     let mut replay = Replay::default();
+    let mut ask = Ask::new(interrupted);
     let before = usually_before(run);
     for window in run.events.chunk_by(|a, b| a.window == b.window) {
-        play_window(run, window, &before, &mut replay);
+        play_window(run, window, &before, &mut replay, &mut ask);
     }
     replay
 }
@@ -169,7 +171,13 @@ fn usually_before(run: &Run) -> FxHashMap<CtxId, CtxId> {
     sorted.into_iter().map(|(pair, _)| pair).collect()
 }
 
-fn play_window(run: &Run, events: &[Event], before: &FxHashMap<CtxId, CtxId>, replay: &mut Replay) {
+fn play_window(
+    run: &Run,
+    events: &[Event],
+    before: &FxHashMap<CtxId, CtxId>,
+    replay: &mut Replay,
+    ask: &mut Ask<'_>,
+) {
     let p = run.header.ranks as usize;
     let mut calls: Vec<Vec<Call<'_>>> = (0..p).map(|_| Vec::new()).collect();
     // The analysis follows the first thread of each rank; others have no order with it here.
@@ -205,6 +213,9 @@ fn play_window(run: &Run, events: &[Event], before: &FxHashMap<CtxId, CtxId>, re
     while std::mem::take(&mut moved) {
         for rank in 0..p {
             while let Some(call) = calls[rank].get(clocks[rank].next) {
+                if ask.ends() {
+                    return;
+                }
                 let index = clocks[rank].next as u32;
                 let rows = call.rows;
                 if !clocks[rank].arrived {

@@ -4,6 +4,7 @@
 //! time (plus time asleep), time in the run queue is kept apart, and the run time that shares refer
 //! to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
 
+use crate::algorithm::Interrupted;
 use crate::moving::{self, Moving};
 use crate::phases::Phases;
 use crate::recorded::Recorded;
@@ -71,8 +72,8 @@ pub struct Transfer {
 const NANO: f64 = 1e-9;
 
 impl Scale {
-    /// Derives what the analysis needs of a run.
-    pub fn new(recorded: &Recorded) -> Self {
+    /// Derives what the analysis needs of a run; where it is interrupted, what it gives is of no use.
+    pub fn new(recorded: &Recorded, interrupted: Interrupted<'_>) -> Self {
         let (pag, run, view) = (recorded.pag(), recorded.run(), recorded.on_graph());
         let p = run.header.ranks;
         let phases = Phases::new(run);
@@ -87,9 +88,9 @@ impl Scale {
         }
         let cores = run.header.cores.iter().sum();
         let wall = run.ranks.iter().map(|r| r.wall_ns).max().unwrap_or(0) as f64 * NANO;
-        let replay = replay::play(run);
+        let replay = replay::play(run, interrupted);
         let busy: f64 = phase_busy.values().map(|row| crate::stats::mean(row)).sum();
-        let waits = Waits::new(view, &replay, busy);
+        let waits = Waits::new(run, view, &replay, busy);
         let moving = moving::of_run(run, &replay, &phases, &phase_busy);
         let same_team = same_team::find(pag, &view.parallel.teams);
         let mut ways: FxHashMap<VertexIx, Vec<VertexIx>> = FxHashMap::default();

@@ -1,5 +1,6 @@
 //! Runs of one program at their scales, with all that finders look at.
 
+use crate::algorithm::Interrupted;
 use crate::efficiency;
 use crate::flow::{Found, PassError, Stage};
 use crate::recorded::Recorded;
@@ -37,8 +38,12 @@ impl Scales {
     /// Derives what is needed of runs; `said` is how the problem grows, if the user says so.
     ///
     /// # Errors
-    /// If there is none, or they do not belong together.
-    pub fn new(mut runs: Vec<&Recorded>, said: Option<Scaling>) -> Result<Self, PassError> {
+    /// If there is none, they do not belong together, or it is interrupted.
+    pub fn new(
+        mut runs: Vec<&Recorded>,
+        said: Option<Scaling>,
+        interrupted: Interrupted<'_>,
+    ) -> Result<Self, PassError> {
         let wrong = |what: String| PassError::Argument("run".to_string(), what);
         runs.sort_by_key(|r| r.run().header.ranks);
         let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
@@ -52,7 +57,11 @@ impl Scales {
         }
         let (scaling, scaling_reason) = scaling_of(&recorded, said);
         let pag = end.pag();
-        let all: Vec<Scale> = runs.par_iter().map(|r| Scale::new(r)).collect();
+        let all = runs.par_iter().map(|r| Scale::new(r, interrupted));
+        let all: Vec<Scale> = all.collect();
+        if interrupted() {
+            return Err(PassError::Interrupted);
+        }
         Ok(Self {
             times: Times::new(pag, &all),
             teams: all.par_iter().map(|s| Teams::new(pag, s)).collect(),

@@ -3,12 +3,12 @@
 //! Where event windows were kept, waits are those of their replay in virtual time, extended to the run
 //! by the computation that the windows hold: they are the program's own, whatever the scheduler did.
 //! Otherwise they are the recorded ones of sampled messages, at either end, and of collectives, in wall
-//! time. Replayed sends wait for nobody. What was recorded stays that of the samples here; the views of a run bring it up to
-//! all messages.
+//! time, brought up to all messages and collectives as in the views of a run. Replayed sends wait for nobody.
 
 use crate::replay::Replay;
-use headwater_graph::{MessageLink, RunView, VertexIx};
+use headwater_graph::{RunView, VertexIx, view};
 use headwater_model::diagnosis::Clock;
+use headwater_model::run::Run;
 use rustc_hash::FxHashMap;
 
 /// A place in the parallel view: rank and vertex.
@@ -36,12 +36,12 @@ pub struct Waits {
 impl Waits {
     /// The waits of a run: replayed ones where there are windows. `busy` is the mean computation of a
     /// rank in the run, seconds.
-    pub fn new(view: &RunView, replay: &Replay, busy: f64) -> Self {
+    pub fn new(run: &Run, view: &RunView, replay: &Replay, busy: f64) -> Self {
         let in_windows = replay.mean_busy();
         let (clock, all) = if in_windows > 0.0 {
             (Clock::Virtual, replayed(view, replay, busy / in_windows))
         } else {
-            (Clock::Wall, recorded(view))
+            (Clock::Wall, recorded(run, view))
         };
         let mut sums: FxHashMap<(At, At), f64> = FxHashMap::default();
         for (at, on, seconds) in all.into_iter().filter(|w| w.2 > 0.0) {
@@ -101,21 +101,9 @@ fn replayed(view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> 
     out
 }
 
-/// Waits of sampled messages, and of sampled collectives for whom most of them waited.
-fn recorded(view: &RunView) -> Vec<(At, At, f64)> {
-    let messages = view.parallel.messages.iter();
-    let both = |m: &MessageLink| {
-        let (send, recv) = ((m.src, m.send), (m.dst, m.recv));
-        [
-            (recv, send, m.late_sender),
-            ((m.src, m.done), (m.dst, m.post), m.late_receiver),
-        ]
-    };
-    let mut out: Vec<(At, At, f64)> = messages.flat_map(both).collect();
-    for c in &view.parallel.collectives {
-        if let Some(on) = c.on.filter(|on| on.0 != c.rank) {
-            out.push(((c.rank, c.vertex), on, c.wait));
-        }
-    }
-    out
+/// Waits of messages and collectives, in which it is the rank for whom most of them waited.
+fn recorded(run: &Run, view: &RunView) -> Vec<(At, At, f64)> {
+    let here = |(vertex, rank): (VertexIx, u32)| (rank, vertex);
+    let waits = view::waits(run, view).into_iter();
+    waits.map(|w| (here(w.at), here(w.on), w.seconds)).collect()
 }

@@ -54,8 +54,9 @@ pub fn lowest_common_ancestor(
     let (a, b) = (a.get(), b.get());
     let view = two(a, b, "lowest_common_ancestor")?;
     let counts = counting(view, r#where)?;
-    let found = work(py, |_| {
-        algorithm::lowest_common_ancestor(&view.graph, a.index, b.index, &|e| counts[e as usize])
+    let found = work(py, |interrupted| {
+        let counts = |e: u32| counts[e as usize];
+        algorithm::lowest_common_ancestor(&view.graph, a.index, b.index, &counts, interrupted)
     })?;
     let origin = a.origin.as_ref();
     let edges = found.as_ref().map_or_else(Vec::new, |f| f.edges.clone());
@@ -118,8 +119,8 @@ pub fn subgraph_matching(
             })
             .collect(),
     };
-    let found = work(py, |_| {
-        algorithm::subgraph_matching(&view.graph, &pattern(), set.vertices(), most)
+    let found = work(py, |interrupted| {
+        algorithm::subgraph_matching(&view.graph, &pattern(), set.vertices(), most, interrupted)
     })?;
     let place = |f: algorithm::Found| {
         let origin = origin.as_ref();

@@ -18,6 +18,7 @@ pub use column::{Cell, Column, Table, Words};
 pub use known::{EdgeKind, EdgeType, unit};
 pub use parallel::parallel;
 pub use top_down::top_down;
+pub use waits::{At, Waiting, waits};
 
 use crate::columns::RankRows;
 use headwater_model::run::Header;

@@ -14,7 +14,7 @@ use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 
 /// A vertex on a rank.
-pub(crate) type At = (VertexIx, u32);
+pub type At = (VertexIx, u32);
 
 /// A message's or collective's share of waiting, brought up to the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -227,6 +227,30 @@ pub(crate) fn scaled(run: &Run, view: &RunView) -> Vec<Scaled> {
         s.late_receiver *= share(s.done);
     }
     all
+}
+
+/// Waiting of one call for another one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Waiting {
+    /// The call that waited.
+    pub at: At,
+    /// The call that was waited for.
+    pub on: At,
+    /// Seconds in the whole run.
+    pub seconds: f64,
+}
+
+/// All waits for calls that are known, from sampled messages and collectives brought up to the run.
+pub fn waits(run: &Run, view: &RunView) -> Vec<Waiting> {
+    let of = |s: &Scaled| {
+        let sender = s.from.map(|on| (s.to, on, s.late_sender));
+        [sender, Some((s.done, s.post, s.late_receiver))]
+    };
+    let all = scaled(run, view);
+    let waits = all.iter().flat_map(of).flatten();
+    let some = waits.filter(|w| w.2 > 0.0);
+    some.map(|(at, on, seconds)| Waiting { at, on, seconds })
+        .collect()
 }
 
 /// Seconds waited in each call, those of which there are any.

@@ -1,6 +1,6 @@
 //! Lowest common ancestors, for two vertices and for many at once.
 
-use super::{Counts, NONE, breadth_first, steps};
+use super::{Ask, Counts, Interrupted, NONE, breadth_first, steps};
 use crate::set::Direction;
 use headwater_graph::view::Adjacency;
 
@@ -21,8 +21,10 @@ pub fn lowest_common_ancestor(
     a: u32,
     b: u32,
     counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
 ) -> Option<Shared> {
-    let [from_a, from_b] = [a, b].map(|v| breadth_first(graph, &[v], Direction::In, counts));
+    let back = |v: u32| breadth_first(graph, &[v], Direction::In, counts, interrupted);
+    let [from_a, from_b] = [a, b].map(back);
     let common = |v: u32| from_a.reached(v) && from_b.reached(v);
     let leads_on = |v: u32| {
         let mut out = graph.out_edges(v).iter().filter(|e| counts(**e));
@@ -62,7 +64,9 @@ pub fn meetings(
     ends: &[u32],
     direction: Direction,
     counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
 ) -> Meetings {
+    let mut ask = Ask::new(interrupted);
     let back = match direction {
         Direction::Out => Direction::In,
         Direction::In => Direction::Out,
@@ -78,7 +82,7 @@ pub fn meetings(
         }
     }
     let mut at = 0;
-    while let Some(&(v, end)) = open.get(at) {
+    while let Some(&(v, end)) = open.get(at).filter(|_| !ask.ends()) {
         at += 1;
         for (edge, from) in steps(graph, v, back) {
             let slots = &mut led[from as usize];

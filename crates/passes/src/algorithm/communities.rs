@@ -3,7 +3,7 @@
 //! Directions do not count here. Vertices are taken in the order of their numbers, so that the result is the same
 //! each time.
 
-use super::Counts;
+use super::{Ask, Counts, Interrupted};
 use headwater_graph::view::Adjacency;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -60,7 +60,7 @@ impl Level {
     }
 
     /// Moves vertices to the neighbouring community where modularity grows most, until none moves.
-    fn moved(&self) -> (Vec<u32>, bool) {
+    fn moved(&self, ask: &mut Ask<'_>) -> (Vec<u32>, bool) {
         let n = self.within.len();
         let degree: Vec<f64> = (0..n)
             .map(|v| self.within[v] + self.neighbours(v).map(|e| e.1).sum::<f64>())
@@ -74,6 +74,9 @@ impl Level {
         for _ in 0..ROUNDS {
             let mut moves = 0;
             for v in 0..n {
+                if ask.ends() {
+                    return (community, false);
+                }
                 let own = community[v];
                 for (to, w) in self.neighbours(v) {
                     let c = community[to as usize];
@@ -122,7 +125,13 @@ fn dense(labels: &mut [u32]) -> usize {
 
 /// By vertex the number of its community, from 0 on in the order in which they come first. Edges without a weight
 /// above zero do not count.
-pub fn communities(graph: &Adjacency, weight: impl Fn(u32) -> f64, counts: Counts<'_>) -> Vec<u32> {
+pub fn communities(
+    graph: &Adjacency,
+    weight: impl Fn(u32) -> f64,
+    counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
+) -> Vec<u32> {
+    let mut ask = Ask::new(interrupted);
     let n = graph.vertices();
     let ends = graph.sources().iter().zip(graph.targets());
     let mut edges: Vec<(u32, u32, f64)> = (0..)
@@ -134,7 +143,7 @@ pub fn communities(graph: &Adjacency, weight: impl Fn(u32) -> f64, counts: Count
     let mut of_vertex: Vec<u32> = (0..n as u32).collect();
     let mut size = n;
     for _ in 0..LEVELS {
-        let (mut community, any) = Level::new(size, &edges).moved();
+        let (mut community, any) = Level::new(size, &edges).moved(&mut ask);
         if !any {
             break;
         }

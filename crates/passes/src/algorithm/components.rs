@@ -1,11 +1,16 @@
 //! Strongly connected components (Tarjan 1972) and topological order (Kahn 1962).
 
-use super::{Counts, NONE};
+use super::{Ask, Counts, Interrupted, NONE};
 use headwater_graph::view::Adjacency;
 
 /// By vertex the number of its component. Components are numbered so that edges between them go from a larger
 /// number to a smaller one.
-pub fn strongly_connected(graph: &Adjacency, counts: Counts<'_>) -> Vec<u32> {
+pub fn strongly_connected(
+    graph: &Adjacency,
+    counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
+) -> Vec<u32> {
+    let mut ask = Ask::new(interrupted);
     let n = graph.vertices();
     let mut index = vec![NONE; n];
     let mut low = vec![0u32; n];
@@ -20,6 +25,9 @@ pub fn strongly_connected(graph: &Adjacency, counts: Counts<'_>) -> Vec<u32> {
         }
         path.push((start, 0));
         while let Some((v, gone)) = path.pop() {
+            if ask.ends() {
+                return component;
+            }
             let i = v as usize;
             if gone == 0 {
                 index[i] = next;
@@ -68,7 +76,12 @@ pub fn strongly_connected(graph: &Adjacency, counts: Counts<'_>) -> Vec<u32> {
 
 /// Vertices so that every edge goes forward; `None` if edges go in a circle. Of several that could be next it is
 /// the one that could be so first.
-pub fn topological_order(graph: &Adjacency, counts: Counts<'_>) -> Option<Vec<u32>> {
+pub fn topological_order(
+    graph: &Adjacency,
+    counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
+) -> Option<Vec<u32>> {
+    let mut ask = Ask::new(interrupted);
     let n = graph.vertices();
     let mut needs = vec![0u32; n];
     for (edge, to) in (0..).zip(graph.targets()) {
@@ -78,7 +91,7 @@ pub fn topological_order(graph: &Adjacency, counts: Counts<'_>) -> Option<Vec<u3
     }
     let mut order: Vec<u32> = (0..n as u32).filter(|v| needs[*v as usize] == 0).collect();
     let mut at = 0;
-    while let Some(&v) = order.get(at) {
+    while let Some(&v) = order.get(at).filter(|_| !ask.ends()) {
         at += 1;
         for &edge in graph.out_edges(v) {
             if counts(edge) {

@@ -4,7 +4,7 @@
 //! neighbours are tried. Edges of the pattern must be there; the graph may have more (a subgraph that is not
 //! induced). What a vertex or edge must be besides is for the caller's tests.
 
-use super::Counts;
+use super::{Ask, Counts, Interrupted};
 use headwater_graph::view::Adjacency;
 
 /// An edge of a pattern.
@@ -85,6 +85,7 @@ pub fn subgraph_matching(
     pattern: &Pattern<'_>,
     starts: &[u32],
     most: usize,
+    interrupted: Interrupted<'_>,
 ) -> Vec<Found> {
     let mut found = Vec::new();
     let Some(steps) = pattern.plan() else {
@@ -98,6 +99,7 @@ pub fn subgraph_matching(
         edges: vec![super::NONE; pattern.edges.len()],
         most,
         found: &mut found,
+        ask: Ask::new(interrupted),
     };
     for &start in starts {
         let there = (start as usize) < graph.vertices();
@@ -106,13 +108,14 @@ pub fn subgraph_matching(
             search.go(0);
             search.vertices[0] = super::NONE;
         }
-        if search.found.len() >= most {
+        if search.found.len() >= search.most {
             break;
         }
     }
     found
 }
 
+/// A search under way; one that is interrupted looks for no more places.
 struct Search<'a, 'b> {
     graph: &'a Adjacency,
     pattern: &'a Pattern<'b>,
@@ -121,11 +124,15 @@ struct Search<'a, 'b> {
     edges: Vec<u32>,
     most: usize,
     found: &'a mut Vec<Found>,
+    ask: Ask<'a>,
 }
 
 impl Search<'_, '_> {
     /// Places what is left from `step` on. It goes as deep as the pattern has edges.
     fn go(&mut self, step: usize) {
+        if self.ask.ends() {
+            self.most = 0;
+        }
         if self.found.len() >= self.most {
             return;
         }

@@ -2,9 +2,11 @@
 //!
 //! All take an [`Adjacency`] and a test of which edges count, and none recurses, so that graphs of millions of
 //! vertices are no trouble. Ties go to the smaller vertex or edge. The attributes are the callers' business:
-//! they hand in weights as functions.
+//! they hand in weights as functions. What can take long is given whom to ask whether to end; then it ends where it is, and
+//! what it gives is of no use.
 
 mod ancestor;
+mod ask;
 mod communities;
 mod components;
 mod matching;
@@ -12,6 +14,8 @@ mod paths;
 mod walk;
 
 pub use ancestor::{Meetings, Shared, lowest_common_ancestor, meetings};
+pub(crate) use ask::Ask;
+pub use ask::{Interrupted, NEVER};
 pub use communities::communities;
 pub use components::{strongly_connected, topological_order};
 pub use matching::{Found, Pattern, PatternEdge, subgraph_matching};

@@ -1,6 +1,6 @@
 //! Shortest paths (Dijkstra 1959) and longest paths in graphs without circles.
 
-use super::{Counts, NONE, steps, topological_order};
+use super::{Ask, Counts, Interrupted, NEVER, NONE, steps, topological_order};
 use crate::set::Direction;
 use headwater_graph::view::Adjacency;
 use std::cmp::Ordering;
@@ -45,7 +45,7 @@ pub fn shortest_path(
     weight: impl Fn(u32) -> f64,
     counts: Counts<'_>,
 ) -> Option<Path> {
-    shortest_path_between(graph, &[from], &[to], direction, weight, counts)
+    shortest_path_between(graph, &[from], &[to], direction, weight, counts, NEVER)
 }
 
 /// The same from any of some vertices to any of others.
@@ -56,7 +56,9 @@ pub fn shortest_path_between(
     direction: Direction,
     weight: impl Fn(u32) -> f64,
     counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
 ) -> Option<Path> {
+    let mut ask = Ask::new(interrupted);
     let n = graph.vertices();
     let mut wanted = vec![false; n];
     for v in to {
@@ -71,6 +73,9 @@ pub fn shortest_path_between(
     }
     let mut end = None;
     while let Some(Near(so_far, v)) = open.pop() {
+        if ask.ends() {
+            return None;
+        }
         if wanted[v as usize] {
             end = Some(v);
             break;
@@ -118,12 +123,17 @@ pub fn longest_path(
     of_vertex: impl Fn(u32) -> f64,
     of_edge: impl Fn(u32) -> f64,
     counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
 ) -> Option<Path> {
-    let order = topological_order(graph, counts)?;
+    let mut ask = Ask::new(interrupted);
+    let order = topological_order(graph, counts, interrupted)?;
     let n = graph.vertices();
     let mut length = vec![0.0; n];
     let mut by = vec![(NONE, NONE); n];
     for &v in &order {
+        if ask.ends() {
+            return None;
+        }
         let i = v as usize;
         let mut best = (0.0, (NONE, NONE));
         for &edge in graph.in_edges(v) {

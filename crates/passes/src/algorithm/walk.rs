@@ -1,6 +1,6 @@
 //! Breadth-first and depth-first search.
 
-use super::{Counts, NONE, steps};
+use super::{Ask, Counts, Interrupted, NONE, steps};
 use crate::set::Direction;
 use headwater_graph::view::Adjacency;
 use std::collections::VecDeque;
@@ -57,7 +57,9 @@ pub fn breadth_first(
     starts: &[u32],
     direction: Direction,
     counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
 ) -> Walk {
+    let mut ask = Ask::new(interrupted);
     let mut walk = Walk::new(graph.vertices());
     let mut open = VecDeque::new();
     for &start in starts {
@@ -66,7 +68,7 @@ pub fn breadth_first(
             open.push_back(start);
         }
     }
-    while let Some(v) = open.pop_front() {
+    while let Some(v) = open.pop_front().filter(|_| !ask.ends()) {
         walk.order.push(v);
         let depth = walk.depth[v as usize] + 1;
         for (edge, to) in steps(graph, v, direction) {
@@ -87,14 +89,16 @@ pub fn depth_first(
     starts: &[u32],
     direction: Direction,
     counts: Counts<'_>,
+    interrupted: Interrupted<'_>,
 ) -> Walk {
+    let mut ask = Ask::new(interrupted);
     let mut walk = Walk::new(graph.vertices());
     for &start in starts {
         if (start as usize) >= graph.vertices() {
             continue;
         }
         let mut open = vec![(start, NONE, 0)];
-        while let Some((v, by, depth)) = open.pop() {
+        while let Some((v, by, depth)) = open.pop().filter(|_| !ask.ends()) {
             if walk.depth[v as usize] != NONE {
                 continue;
             }

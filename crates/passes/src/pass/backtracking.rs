@@ -5,6 +5,8 @@
 //! waits instead, see `crate::backtrack`.
 
 use super::causal::{between, carries};
+use super::graph::whole;
+use crate::algorithm::{Ask, Interrupted};
 use crate::backward::{Dependences, Left, backward};
 use crate::flow::{Call, Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -14,7 +16,7 @@ use headwater_mpi_abi as abi;
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
     let walk = |call: &Call<'_>| -> Result<Vec<_>, PassError> {
-        let found = backtracking(call.vertices(0)?, call.number("least"))?;
+        let found = backtracking(call.vertices(0)?, call.number("least"), call.interrupted)?;
         Ok(vec![found.into()])
     };
     vec![
@@ -84,10 +86,10 @@ impl Dependences for OnView<'_> {
 /// that come together go on as one.
 ///
 /// # Errors
-/// If the edges of its view do not say what they are.
-pub fn backtracking(set: &Set, least: f64) -> Result<Set, PassError> {
+/// If the edges of its view do not say what they are, or it is interrupted.
+pub fn backtracking(set: &Set, least: f64, interrupted: Interrupted<'_>) -> Result<Set, PassError> {
     let view = set.view();
-    let carries = carries(view, least)?;
+    let carries = whole(carries(view, least)?, interrupted)?;
     let names = match view.vertices.get("name") {
         Some(Column::Text(words)) => Some(words),
         _ => None,
@@ -106,6 +108,7 @@ pub fn backtracking(set: &Set, least: f64) -> Result<Set, PassError> {
     };
     let mut passed = vec![false; view.graph.vertices()];
     let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+    let mut ask = Ask::new(interrupted);
     for &start in set.vertices() {
         let mut new = Vec::new();
         let is_new = |at: u32| {
@@ -116,6 +119,9 @@ pub fn backtracking(set: &Set, least: f64) -> Result<Set, PassError> {
             is_new
         };
         for (_, left) in backward(&graph, start, is_new) {
+            if ask.ends() {
+                return Err(PassError::Interrupted);
+            }
             match left {
                 Left::Waited(edge) | Left::Before(edge) => edges.push(edge),
                 Left::Ends => {}
@@ -130,6 +136,7 @@ pub fn backtracking(set: &Set, least: f64) -> Result<Set, PassError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::NEVER;
     use headwater_graph::view::{Column, Table, View};
     use std::sync::Arc;
 
@@ -143,7 +150,7 @@ mod tests {
             .with("count", Column::known(vec![1.0; 3]));
         let view = View::made(vertices, vec![0, 1, 2], vec![1, 2, 3], edges).expect("a graph");
         let start = Set::new(Arc::new(view), vec![3], Vec::new());
-        let found = backtracking(&start, 0.0).expect("edges");
+        let found = backtracking(&start, 0.0, NEVER).expect("edges");
         found.vertices().to_vec()
     }
 

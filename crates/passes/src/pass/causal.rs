@@ -5,7 +5,8 @@
 //! found for all pairs together. Only edges along which a delay can go count: program order within a
 //! flow, not back in a loop, and edges between ranks or threads along which somebody waited.
 
-use crate::algorithm::meetings;
+use super::graph::whole;
+use crate::algorithm::{Interrupted, meetings};
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::{Direction, Set};
 use headwater_graph::view::{Column, EdgeType, View};
@@ -19,7 +20,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "Vertices of the set that are behind others of it, with the edges that lead there; those that nothing leads to or from stay.",
             |call| {
                 let (set, least) = (call.vertices(0)?, call.number("least"));
-                Ok(vec![causal(set, least)?.into()])
+                Ok(vec![causal(set, least, call.interrupted)?.into()])
             },
         )
         .takes("V", Kind::PARALLEL)
@@ -68,13 +69,14 @@ pub(crate) fn between(types: &Column) -> impl Fn(usize) -> Option<bool> + Sync +
 /// nowhere and that nobody leads to, as nothing else is behind them.
 ///
 /// # Errors
-/// If the edges of its view do not say what they are.
-pub fn causal(set: &Set, least: f64) -> Result<Set, PassError> {
+/// If the edges of its view do not say what they are, or it is interrupted.
+pub fn causal(set: &Set, least: f64, interrupted: Interrupted<'_>) -> Result<Set, PassError> {
     let view = set.view();
     let carries = carries(view, least)?;
     let counts = |e: u32| carries[e as usize];
-    let search = |direction| meetings(&view.graph, set.vertices(), direction, &counts);
+    let search = |direction| meetings(&view.graph, set.vertices(), direction, &counts, interrupted);
     let (found, behind) = rayon::join(|| search(Direction::Out), || search(Direction::In));
+    whole((), interrupted)?;
     let edges = found.ways(&view.graph, set.vertices());
     let stays = |v: &u32| found.other(*v).is_some() || behind.other(*v).is_none();
     let vertices = set.vertices().iter().copied().filter(stays).collect();

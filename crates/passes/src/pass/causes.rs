@@ -179,7 +179,9 @@ fn ways_back(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
 fn delays(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let scales = call.found::<Scales>(0)?;
     let (last, _) = scales.last().ok_or_else(nothing)?;
-    found(delay::in_windows(&last.replay))
+    let costs = delay::in_windows(&last.replay, call.interrupted);
+    call.go_on()?;
+    found(costs)
 }
 
 fn causes(call: &Call<'_>) -> Result<Vec<Value>, PassError> {

@@ -14,9 +14,9 @@
 //! is late by, and that is no resource.
 
 use super::causal::between;
-use super::graph::check_kind;
+use super::graph::{check_kind, whole};
 use super::pattern::{Library, Pattern};
-use crate::algorithm::{Found, Pattern as Shape, PatternEdge, subgraph_matching};
+use crate::algorithm::{Found, Interrupted, Pattern as Shape, PatternEdge, subgraph_matching};
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use headwater_graph::view::{Cell, EdgeKind, View};
@@ -44,9 +44,8 @@ pub(super) fn passes() -> Vec<Pass> {
                 let (patterns, least) = (call.list("patterns"), call.number("least"));
                 let mut out = set.with_elements(Vec::new(), Vec::new());
                 for pattern in patterns {
-                    call.go_on()?;
                     let most = call.count("most");
-                    let found = contention(set, pattern, least, most)?;
+                    let found = contention(set, pattern, least, most, call.interrupted)?;
                     let whole = found.len() < most;
                     let (mut vertices, mut edges) = (Vec::new(), Vec::new());
                     for place in found {
@@ -274,12 +273,13 @@ fn of_collectives(view: &View) -> Vec<bool> {
 /// names them, `most` at the most. Its first vertex is one of the set, or joined with one by such an edge.
 ///
 /// # Errors
-/// If the pattern cannot be read.
+/// If the pattern cannot be read, or it is interrupted.
 pub fn contention(
     set: &Set,
     pattern: &str,
     least: f64,
     most: usize,
+    interrupted: Interrupted<'_>,
 ) -> Result<Vec<Found>, PassError> {
     let Pattern { names, edges } = Pattern::read("patterns", pattern, LIBRARY)?;
     let view = set.view();
@@ -328,12 +328,14 @@ pub fn contention(
     }
     starts.sort_unstable();
     starts.dedup();
-    Ok(subgraph_matching(graph, &shape, &starts, most))
+    let found = subgraph_matching(graph, &shape, &starts, most, interrupted);
+    whole(found, interrupted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::NEVER;
     use headwater_graph::view::{Column, Table};
     use std::sync::Arc;
 
@@ -358,7 +360,11 @@ mod tests {
             .with("wait", Column::known(vec![1.0; 3]));
         let view = View::made(Table::new(4), vec![3; 3], vec![0, 1, 2], edges).expect("a graph");
         let set = Set::vertices_of(&Arc::new(view));
-        let found = |pattern| contention(&set, pattern, 0.0, 100).expect("reads").len();
+        let found = |pattern| {
+            contention(&set, pattern, 0.0, 100, NEVER)
+                .expect("reads")
+                .len()
+        };
         assert_eq!(found("convoy"), 0);
         assert_eq!(found("a>b:collective a>c:collective"), 6);
     }
@@ -393,7 +399,11 @@ mod tests {
     fn patterns_are_those_of_the_library_or_drawn() {
         let set = threads();
         assert_eq!(set.cell("name", 0), Cell::Missing);
-        let found = |pattern| contention(&set, pattern, 0.0, 100).expect("reads").len();
+        let found = |pattern| {
+            contention(&set, pattern, 0.0, 100, NEVER)
+                .expect("reads")
+                .len()
+        };
         assert_eq!(found("convoy"), 2, "either of the two may be named first");
         assert_eq!(found("mutual"), 2);
         assert_eq!(
@@ -407,9 +417,14 @@ mod tests {
             "a kind that is named need not have waited"
         );
         assert_eq!(found("a>b:inter-thread b>a:futex"), 1);
-        assert_eq!(contention(&set, "convoy", 0.0, 1).expect("reads").len(), 1);
+        assert_eq!(
+            contention(&set, "convoy", 0.0, 1, NEVER)
+                .expect("reads")
+                .len(),
+            1
+        );
         for wrong in ["", "a>", "convoi"] {
-            let e = contention(&set, wrong, 0.0, 1)
+            let e = contention(&set, wrong, 0.0, 1, NEVER)
                 .expect_err(wrong)
                 .to_string();
             assert!(e.starts_with("argument patterns: "), "{e}");

@@ -7,6 +7,8 @@
 //! is what a vertex has on the path beyond what ranks compute in it on the mean: so much shorter the run could be
 //! if its work were even.
 
+use super::graph::whole;
+use crate::algorithm::Interrupted;
 use crate::chain::{critical_path, last_rank};
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::recorded::Recorded;
@@ -24,7 +26,7 @@ pub(super) fn passes() -> Vec<Pass> {
         Pass::new(
             "critical-path",
             "Vertices on the run's critical path, the most seconds first, with on_path, imbalance and path_ranks.",
-            |call| Ok(vec![critical(call.run(0)?)?.into()]),
+            |call| Ok(vec![critical(call.run(0)?, call.interrupted)?.into()]),
         )
         .takes("run", Kind::Run)
         .gives(Gives::Kind(Kind::TOP_DOWN)),
@@ -77,9 +79,9 @@ fn on_path(scale: &Scale) -> FxHashMap<(u32, CtxId), f64> {
 /// Vertices on the critical path of a run, those with the most seconds on it first.
 ///
 /// # Errors
-/// None of its own; what sets refuse.
-pub fn critical(run: &Recorded) -> Result<Set, PassError> {
-    let scale = Scale::new(run);
+/// If it is interrupted.
+pub fn critical(run: &Recorded, interrupted: Interrupted<'_>) -> Result<Set, PassError> {
+    let scale = whole(Scale::new(run, interrupted), interrupted)?;
     let data = &scale.view().computation;
     let mut of_after: FxHashMap<CtxId, Vec<u32>> = FxHashMap::default();
     for (key, of) in (0..).zip(&data.keys) {

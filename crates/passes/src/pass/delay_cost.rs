@@ -1,5 +1,7 @@
 //! Delay cost as a graph of places, each joined with those that wait because of it, and as a table.
 
+use super::graph::whole;
+use crate::algorithm::Interrupted;
 use crate::delay_cost::{self, Delay};
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::recorded::Recorded;
@@ -28,7 +30,7 @@ pub(super) fn passes() -> Vec<Pass> {
         Pass::new(
             "delay-cost",
             "Places that let others wait, with delay, and places that wait because of them, with waited: an edge from each to each, with wait, late_ranks and via, the largest first.",
-            |call| Ok(vec![delay_cost(call.run(0)?, call.number("least"))?.into()]),
+            |call| Ok(vec![delay_cost(call.run(0)?, call.number("least"), call.interrupted)?.into()]),
         )
         .takes("run", Kind::Run)
         .with(
@@ -65,10 +67,15 @@ fn largest(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
 /// time.
 ///
 /// # Errors
-/// If the run's places cannot be put on a graph, which would be a fault.
-pub fn delay_cost(run: &Recorded, least: f64) -> Result<Set, PassError> {
-    let (pag, scale) = (run.pag(), Scale::new(run));
-    let (mut delays, clock) = delay_cost::of_run(pag, &scale);
+/// If the run's places cannot be put on a graph, which would be a fault, or if it is interrupted.
+pub fn delay_cost(
+    run: &Recorded,
+    least: f64,
+    interrupted: Interrupted<'_>,
+) -> Result<Set, PassError> {
+    let (pag, scale) = (run.pag(), Scale::new(run, interrupted));
+    let found = delay_cost::of_run(pag, &scale, interrupted);
+    let (mut delays, clock) = whole(found, interrupted)?;
     let least = least * scale.model_seconds() * f64::from(scale.p);
     delays.retain(|d| d.seconds() >= least);
     let mut places: Vec<u32> = delays.iter().flat_map(|d| [d.cause, d.waits]).collect();

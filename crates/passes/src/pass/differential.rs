@@ -86,10 +86,15 @@ fn word_hashes(view: &View, name: &str) -> Vec<u64> {
     (0..words.len()).map(|v| hash(v).unwrap_or(0)).collect()
 }
 
-/// A hash of the way to each vertex. Parents stand before their children.
-fn ways(view: &View) -> Vec<u64> {
+/// A hash of the way to each vertex: in a top-down view with what is around it, as parents stand before their children;
+/// elsewhere with the rank and thread that it is on.
+pub(super) fn ways(view: &View) -> Vec<u64> {
     let n = view.graph.vertices();
-    let parents = view.vertices.get("parent");
+    let column = |name| view.vertices.get(name);
+    let parents = column("parent").filter(|_| view.kind == ViewKind::TopDown);
+    let on = ["rank", "thread"]
+        .map(column)
+        .map(|c| c.filter(|_| parents.is_none()));
     let words = ["type", "name", "function", "file"].map(|name| word_hashes(view, name));
     let mut ways = vec![0u64; n];
     // Vertices alike under one parent are told apart by their order.
@@ -101,6 +106,9 @@ fn ways(view: &View) -> Vec<u64> {
         hasher.write_u64(parent.filter(|p| *p < v).map_or(0, |p| ways[p]));
         for word in &words {
             hasher.write_u64(word.get(v).copied().unwrap_or(0));
+        }
+        for on in on.iter().flatten() {
+            hasher.write_u64(on.number(v).map_or(0, f64::to_bits));
         }
         let before = alike.entry(hasher.finish()).or_default();
         hasher.write_u32(*before);

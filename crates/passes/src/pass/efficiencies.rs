@@ -68,7 +68,9 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     runs.sort_by_key(|r| r.run().header.ranks);
     let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
     let (scaling, why) = scaling_of(&recorded, said(call)?);
-    let scales: Vec<Scale> = runs.iter().map(|r| Scale::new(r)).collect();
+    let scales = runs.iter().map(|r| Scale::new(r, call.interrupted));
+    let scales: Vec<Scale> = scales.collect();
+    call.go_on()?;
     let mut columns = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
     columns.extend(FIGURES.map(|(name, title, unit, _)| (name, title, unit)));
     let title = "Efficiencies of the POP project";

@@ -16,7 +16,7 @@ pub(super) fn passes() -> Vec<Pass> {
             |call| {
                 let runs = (0..call.inputs().len()).map(|i| call.run(i));
                 let runs = runs.collect::<Result<Vec<_>, _>>()?;
-                found(Scales::new(runs, said(call)?)?)
+                found(Scales::new(runs, said(call)?, call.interrupted)?)
             },
         )
         .takes("run", Kind::Run)

@@ -16,12 +16,15 @@ mod contention;
 mod critical;
 mod delay_cost;
 mod differential;
+mod edge_differential;
 mod efficiencies;
 mod finders;
 mod graph;
+mod groups;
 mod hotspot;
 mod imbalance;
 mod marks;
+mod matching;
 mod matrix;
 mod models;
 mod pattern;
@@ -30,6 +33,7 @@ mod ratios;
 mod source;
 mod table;
 mod wait_states;
+mod ways;
 
 pub use attribution::attribution;
 pub use backtracking::backtracking;
@@ -39,14 +43,18 @@ pub use clusters::cluster_ranks;
 pub use contention::contention;
 pub use delay_cost::delay_cost;
 pub use differential::{PLACES, Scale as Compared, differential, same_places};
-pub use graph::{communities, components, matching, reach, shortest_path};
+pub use edge_differential::edge_differential;
+pub use graph::{communities, components};
+pub use groups::{classify, group};
 pub use hotspot::hotspot;
 pub use imbalance::imbalance;
+pub use matching::matching;
 pub use matrix::communication_matrix;
 pub use models::{Over, scaling_models};
 pub use ratios::counter_ratios;
 pub use source::{on_ranks, over_ranks};
 pub use table::{location, section_of};
+pub use ways::{common_ancestor, depth_first, longest_path, reach, shortest_path};
 
 use crate::flow::{Finding, FlowError, Found, Pass, PassError, Value};
 use crate::together::{RunError, same_program};
@@ -59,6 +67,7 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
     let lists = [
         source::passes(),
         choose::passes(),
+        groups::passes(),
         hotspot::passes(),
         imbalance::passes(),
         clusters::passes(),
@@ -71,8 +80,11 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
         causal::passes(),
         backtracking::passes(),
         contention::passes(),
+        ways::passes(),
         graph::passes(),
+        matching::passes(),
         differential::passes(),
+        edge_differential::passes(),
         critical::passes(),
         wait_states::passes(),
         efficiencies::passes(),

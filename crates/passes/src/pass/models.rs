@@ -2,6 +2,7 @@
 //! the performance model normal form, chosen by cross-validation (Calotoiu et al. 2013); see the module `fit`.
 
 use super::differential::same_places;
+use crate::algorithm::Interrupted;
 use crate::fit::{log_log, select};
 use crate::flow::{Call, Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -26,7 +27,7 @@ pub(super) fn passes() -> Vec<Pass> {
         let at = call.number("at");
         let at = (at > 0.0).then_some(at);
         Ok(vec![
-            scaling_models(&sets?, call.text("metric"), over, at)?.into(),
+            scaling_models(&sets?, call.text("metric"), over, at, call.interrupted)?.into(),
         ])
     };
     vec![
@@ -92,12 +93,13 @@ fn figures(
 /// run with N ranks. Of runs with as many ranks the mean counts as one.
 ///
 /// # Errors
-/// If the sets are of different programs, of runs with as many ranks all, or have no such metric.
+/// If the sets are of different programs, of runs with as many ranks all, have no such metric, or it is interrupted.
 pub fn scaling_models(
     sets: &[&Set],
     metric: &str,
     over: Over,
     at: Option<f64>,
+    interrupted: Interrupted<'_>,
 ) -> Result<Set, PassError> {
     if let Some((first, others)) = sets.split_first() {
         for other in others {
@@ -135,7 +137,10 @@ pub fn scaling_models(
         (!values.is_empty()).then(|| mean(&values))
     };
     type Row = (Vec<Option<f64>>, [Option<f64>; 5], Option<String>);
-    let row = |v: &u32| -> Row {
+    let row = |v: &u32| -> Result<Row, PassError> {
+        if interrupted() {
+            return Err(PassError::Interrupted);
+        }
         let all: Vec<Option<f64>> = scales.iter().map(|p| of_scale(*p, *v)).collect();
         let some = scales.iter().zip(&all);
         let points: Vec<(f64, f64)> = some
@@ -154,9 +159,10 @@ pub fn scaling_models(
             predicted,
             growth,
         ];
-        (all, figures, model.map(|m| m.words()))
+        Ok((all, figures, model.map(|m| m.words())))
     };
-    let made: Vec<Row> = last.vertices().par_iter().map(row).collect();
+    let made: Result<Vec<Row>, PassError> = last.vertices().par_iter().map(row).collect();
+    let made = made?;
     let mut out = Set::of(last.view(), last.vertices().to_vec(), Vec::new());
     for (i, p) in scales.iter().enumerate() {
         let column: Vec<Option<f64>> = made.iter().map(|m| m.0[i]).collect();

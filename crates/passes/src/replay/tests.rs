@@ -1,6 +1,7 @@
 //! Collectives played again: who waits for whom.
 
 use super::*;
+use crate::algorithm::NEVER;
 use headwater_model::run::Header;
 
 const MS: u64 = 1_000_000;
@@ -36,7 +37,7 @@ fn waits(functions: &[&str], rows: &[Row]) -> Vec<Vec<(u64, Option<u32>)>> {
             c.waited_for.map(|w| w.0),
         )
     };
-    let window = play(&run).windows.remove(0);
+    let window = play(&run, NEVER).windows.remove(0);
     window
         .iter()
         .map(|r| r.iter().map(wait).collect())

@@ -50,8 +50,8 @@ proptest! {
     #[test]
     fn searches_reach_what_can_be_reached(edges in edges(), from in 0..MOST) {
         let (ours, theirs) = (graph(&edges), oracle(&edges));
-        let walk = breadth_first(&ours, &[from], Direction::Out, ALL);
-        let deep = depth_first(&ours, &[from], Direction::Out, ALL);
+        let walk = breadth_first(&ours, &[from], Direction::Out, ALL, NEVER);
+        let deep = depth_first(&ours, &[from], Direction::Out, ALL, NEVER);
         let length = algo::dijkstra(&theirs, node(from), None, |_| 1u32);
         for v in 0..MOST {
             prop_assert_eq!(walk.reached(v), length.contains_key(&node(v)));
@@ -62,7 +62,7 @@ proptest! {
                 prop_assert!(leads(&ours, &deep.way_to(&ours, v), from, v));
             }
             // Backward it is the other way round.
-            let back = breadth_first(&ours, &[v], Direction::In, ALL);
+            let back = breadth_first(&ours, &[v], Direction::In, ALL, NEVER);
             prop_assert_eq!(back.reached(from), walk.reached(v));
         }
     }
@@ -77,11 +77,11 @@ proptest! {
         if let Some(path) = path {
             prop_assert!(leads(&ours, &path.edges, from, to));
         }
-        let longest = longest_path(&ours, |_| 1.0, weight, ALL);
+        let longest = longest_path(&ours, |_| 1.0, weight, ALL, NEVER);
         prop_assert_eq!(longest.is_none(), algo::is_cyclic_directed(&theirs));
         // Forward edges alone make no circle; Bellman's recursion on them is the oracle.
         let forward = |e: u32| edges[e as usize].0 < edges[e as usize].1;
-        let longest = longest_path(&ours, |_| 1.0, weight, &forward).expect("no circle");
+        let longest = longest_path(&ours, |_| 1.0, weight, &forward, NEVER).expect("no circle");
         let mut best = vec![1.0f64; MOST as usize];
         for v in 0..MOST {
             for (a, b, w) in edges.iter().filter(|e| e.1 == v && e.0 < v) {
@@ -94,7 +94,7 @@ proptest! {
     #[test]
     fn components_and_order_are_petgraphs(edges in edges()) {
         let (ours, theirs) = (graph(&edges), oracle(&edges));
-        let own = strongly_connected(&ours, ALL);
+        let own = strongly_connected(&ours, ALL, NEVER);
         for component in algo::tarjan_scc(&theirs) {
             let numbers: BTreeSet<u32> = component.iter().map(|v| own[v.index()]).collect();
             prop_assert_eq!(numbers.len(), 1);
@@ -102,7 +102,7 @@ proptest! {
         let count = own.iter().collect::<BTreeSet<_>>().len();
         prop_assert_eq!(count, algo::tarjan_scc(&theirs).len());
         prop_assert!(edges.iter().all(|(a, b, _)| own[*a as usize] >= own[*b as usize]));
-        let order = topological_order(&ours, ALL);
+        let order = topological_order(&ours, ALL, NEVER);
         prop_assert_eq!(order.is_some(), algo::toposort(&theirs, None).is_ok());
         if let Some(order) = order {
             let at = |v: u32| order.iter().position(|o| *o == v);
@@ -114,9 +114,9 @@ proptest! {
     fn ancestors_lead_to_both(edges in edges(), a in 0..MOST, b in 0..MOST) {
         let forward: Vec<_> = edges.into_iter().filter(|e| e.0 < e.1).collect();
         let ours = graph(&forward);
-        let reach = |v| breadth_first(&ours, &[v], Direction::Out, ALL);
+        let reach = |v| breadth_first(&ours, &[v], Direction::Out, ALL, NEVER);
         let common: Vec<u32> = (0..MOST).filter(|v| reach(*v).reached(a) && reach(*v).reached(b)).collect();
-        let found = lowest_common_ancestor(&ours, a, b, ALL);
+        let found = lowest_common_ancestor(&ours, a, b, ALL, NEVER);
         prop_assert_eq!(found.is_some(), !common.is_empty());
         if let Some(found) = found {
             prop_assert!(common.contains(&found.vertex));
@@ -130,13 +130,13 @@ proptest! {
     fn meetings_tell_who_leads_to_another(edges in edges(), ends in proptest::collection::btree_set(0..MOST, 0..5)) {
         let ours = graph(&edges);
         let ends: Vec<u32> = ends.into_iter().collect();
-        let behind = meetings(&ours, &ends, Direction::In, ALL);
-        let meetings = meetings(&ours, &ends, Direction::Out, ALL);
+        let behind = meetings(&ours, &ends, Direction::In, ALL, NEVER);
+        let meetings = meetings(&ours, &ends, Direction::Out, ALL, NEVER);
         for v in 0..MOST {
-            let reach = breadth_first(&ours, &[v], Direction::Out, ALL);
+            let reach = breadth_first(&ours, &[v], Direction::Out, ALL, NEVER);
             let others = ends.iter().any(|e| *e != v && reach.reached(*e));
             prop_assert_eq!(meetings.other(v).is_some(), others);
-            let back = breadth_first(&ours, &[v], Direction::In, ALL);
+            let back = breadth_first(&ours, &[v], Direction::In, ALL, NEVER);
             let others = ends.iter().any(|e| *e != v && back.reached(*e));
             prop_assert_eq!(behind.other(v).is_some(), others);
             if let Some(end) = meetings.other(v) {
@@ -159,7 +159,7 @@ proptest! {
             edges: vec![edge(0, 1), edge(1, 2), edge(0, 2)],
         };
         let starts: Vec<u32> = (0..MOST).collect();
-        let found = subgraph_matching(&ours, &pattern, &starts, usize::MAX);
+        let found = subgraph_matching(&ours, &pattern, &starts, usize::MAX, NEVER);
         let found: BTreeSet<Vec<u32>> = found.into_iter().map(|f| f.vertices).collect();
         let joined = |a, b| edges.iter().any(|e| (e.0, e.1) == (a, b));
         let mut expected = BTreeSet::new();
@@ -185,9 +185,9 @@ fn communities_are_what_hangs_together() {
         })
     };
     let edges: Vec<_> = ring(0).chain(ring(4)).chain([(0, 4, 1)]).collect();
-    let found = communities(&graph(&edges), |_| 1.0, ALL);
+    let found = communities(&graph(&edges), |_| 1.0, ALL, NEVER);
     assert_eq!(found, [0, 0, 0, 0, 1, 1, 1, 1, 2]);
-    assert!(communities(&Adjacency::default(), |_| 1.0, ALL).is_empty());
+    assert!(communities(&Adjacency::default(), |_| 1.0, ALL, NEVER).is_empty());
 }
 
 #[test]
@@ -197,10 +197,10 @@ fn a_pattern_that_does_not_hang_together_is_found_nowhere() {
         vertices: vec![ALL, ALL],
         edges: vec![],
     };
-    assert!(subgraph_matching(&ours, &apart, &[0, 1], 9).is_empty());
+    assert!(subgraph_matching(&ours, &apart, &[0, 1], 9, NEVER).is_empty());
     let nothing = Pattern {
         vertices: vec![],
         edges: vec![],
     };
-    assert!(subgraph_matching(&ours, &nothing, &[0, 1], 9).is_empty());
+    assert!(subgraph_matching(&ours, &nothing, &[0, 1], 9, NEVER).is_empty());
 }

@@ -9,15 +9,18 @@ use headwater_passes::pass;
 use headwater_passes::set::{Maker, Set};
 
 /// Passes whose arguments must have members: of nothing there is no answer, not an empty one.
-const NEED_MEMBERS: [&str; 4] = [
+const NEED_MEMBERS: [&str; 6] = [
     "cluster-ranks",
     "scaling-models",
     "shortest-path",
+    "common-ancestor",
     "differential",
+    "edge-differential",
 ];
 
 /// Words that may be any: names that are made up, headings, and a pattern that nothing need fit.
-const ANY_WORD: [(&str, &str); 5] = [
+const ANY_WORD: [(&str, &str); 6] = [
+    ("classify", "name"),
     ("filter", "name"),
     ("derive", "name"),
     ("table", "name"),
@@ -27,13 +30,13 @@ const ANY_WORD: [(&str, &str); 5] = [
 
 /// A value for an argument; `None` for stages of a diagnosis, which only flows have.
 fn value(kind: Kind, argument: &str, run: &Recorded) -> Option<Value> {
-    let edges = argument == "E";
+    let edges = argument.starts_with('E');
     Some(match kind {
         Kind::Run => run.clone().into(),
         Kind::Section => Section::default().into(),
         Kind::Finding(_) => return None,
         Kind::Set(Of::View(ViewKind::Made)) => Maker::new().finish().into(),
-        Kind::Set(Of::View(ViewKind::Parallel)) if edges => Set::edges_of(run.parallel()).into(),
+        Kind::Set(_) if edges => Set::edges_of(run.parallel()).into(),
         Kind::Set(Of::View(ViewKind::Parallel)) => Set::vertices_of(run.parallel()).into(),
         Kind::Set(_) => Set::vertices_of(run.top_down()).into(),
     })

@@ -6,6 +6,7 @@ use super::{communication, made, recorded};
 use headwater_graph::view::{Cell, Column, Table, View};
 use headwater_model::report::Item;
 use headwater_passes::Recorded;
+use headwater_passes::algorithm::NEVER;
 use headwater_passes::flow::{
     Cache, Flow, FlowError, Inputs, Kind, Parameters, Runner, Value, with,
 };
@@ -325,49 +326,81 @@ fn graph_algorithms_are_passes() {
             .collect()
     };
     let parts = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0];
-    let components = pass::components(&all).expect("components");
+    let components = pass::components(&all, NEVER).expect("components");
     assert_eq!(numbers(&components, "component"), parts);
-    let communities = pass::communities(&all, "bytes").expect("communities");
+    let communities = pass::communities(&all, "bytes", NEVER).expect("communities");
     assert_eq!(numbers(&communities, "community"), parts);
     // Of edges alone the vertices are those that they join.
-    let joined = pass::communities(&Set::edges_of(all.view()), "").expect("communities");
+    let joined = pass::communities(&Set::edges_of(all.view()), "", NEVER).expect("communities");
     assert_eq!(joined.vertices(), [0, 1, 2, 3, 4, 5]);
     let first = all.top(1);
-    let near = pass::reach(&first, Direction::Out, "", Some(2.0)).expect("reaches");
+    let near = pass::reach(&first, Direction::Out, "", Some(2.0), NEVER).expect("reaches");
     assert_eq!(
         (near.vertices(), near.edges()),
         (&[0, 1, 2][..], &[0, 1][..])
     );
-    let inside = pass::reach(&first, Direction::Both, "intra-procedural", None).expect("kinds");
+    let inside =
+        pass::reach(&first, Direction::Both, "intra-procedural", None, NEVER).expect("kinds");
     assert_eq!(numbers(&inside, "depth"), [0.0, 1.0, 1.0]);
     let last = Set::new(all.view().clone(), vec![5, 4], vec![]);
-    let path = pass::shortest_path(&first, &last, "", "").expect("one graph");
+    let path = pass::shortest_path(&first, &last, "", "", NEVER).expect("one graph");
     assert_eq!(
         (path.vertices(), path.edges()),
         (&[0, 1, 2, 3, 4][..], &[0, 1, 3, 4][..])
     );
     assert!(
-        pass::shortest_path(&last, &first, "bytes", "")
+        pass::shortest_path(&last, &first, "bytes", "", NEVER)
             .expect("none")
             .is_empty()
     );
+    let deep = pass::depth_first(&first, Direction::Out, "", NEVER).expect("reaches");
+    assert_eq!(deep.vertices(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(numbers(&deep, "depth"), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    let longest = |set: &Set, metric| pass::longest_path(set, metric, "bytes", "", NEVER);
+    let said = longest(&all, "").expect_err("circles").to_string();
+    assert!(
+        said.starts_with("argument V: its edges go in a circle"),
+        "{said}"
+    );
+    let some = Set::new(all.view().clone(), vec![1, 2, 3, 4, 6], vec![]);
+    let path = longest(&some, "").expect("no circle");
+    assert_eq!(
+        (path.vertices(), path.edges()),
+        (&[1, 2, 3, 4][..], &[1, 3, 4][..])
+    );
+    let ancestor = |a, b| {
+        let one = |v| Set::new(all.view().clone(), v, vec![]);
+        let found = pass::common_ancestor(&one(a), &one(b), "intra-procedural", NEVER);
+        found
+            .map(|s| (s.vertices().to_vec(), s.edges().to_vec()))
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(ancestor(vec![1], vec![2]).map(|f| f.0), Ok(vec![1]));
+    assert_eq!(
+        ancestor(vec![1], vec![4]),
+        Ok((vec![], vec![])),
+        "only another kind joins them"
+    );
+    let said = "argument V2: one vertex is needed, and it has 2";
+    assert_eq!(ancestor(vec![1], vec![4, 5]), Err(said.to_string()));
     let out = "a>b:inter-process b>c";
-    let found = pass::matching(&all, out, &["a: type == 'loop'".into()], 9).expect("matches");
+    let found =
+        pass::matching(&all, out, &["a: type == 'loop'".into()], 9, NEVER).expect("matches");
     assert_eq!(
         (found.vertices(), found.edges()),
         (&[2, 3, 4][..], &[3, 4][..])
     );
-    let wrong = pass::matching(&all, out, &["d: time > 0".into()], 9).expect_err("no d");
+    let wrong = pass::matching(&all, out, &["d: time > 0".into()], 9, NEVER).expect_err("no d");
     assert_eq!(
         wrong.to_string(),
         "argument where: the pattern has no vertex d; it has a, b, c"
     );
-    let wrong = pass::matching(&all, "a-b", &[], 9).expect_err("no edge");
+    let wrong = pass::matching(&all, "a-b", &[], 9, NEVER).expect_err("no edge");
     assert_eq!(
         wrong.to_string(),
         "argument pattern: \"a-b\" is no edge such as a>b"
     );
-    let wrong = pass::communities(&all, "wait")
+    let wrong = pass::communities(&all, "wait", NEVER)
         .map(|_| ())
         .expect_err("no such metric");
     assert_eq!(
@@ -384,7 +417,7 @@ fn a_way_needs_weights_from_zero_on_and_goes_along_no_edge_without_one() {
         let view = View::made(Table::new(3), vec![0, 0, 1], vec![2, 1, 2], edges);
         let all = Set::vertices_of(&Arc::new(view.expect("a graph")));
         let [from, to] = [0, 2].map(|v| Set::new(all.view().clone(), vec![v], vec![]));
-        let path = pass::shortest_path(&from, &to, "wait", "");
+        let path = pass::shortest_path(&from, &to, "wait", "", NEVER);
         path.map(|p| p.vertices().to_vec())
             .map_err(|e| e.to_string())
     };
@@ -433,4 +466,83 @@ fn what_one_of_two_runs_did_not_record_has_not_changed_by_all_of_it() {
     let some = Set::new(a.view().clone(), vec![0], vec![]);
     let left_out = change(&some, &b, pass::Compared::All);
     assert_eq!(left_out.cell("time", counted), Cell::Missing);
+}
+
+#[test]
+fn vertices_are_grouped_by_a_value_and_named_by_conditions() {
+    let runs = recorded(&[4]);
+    let all = Set::vertices_of(runs[0].top_down());
+    let (grouped, table) = pass::group(&all, "type", "time").expect("there are both");
+    let numbers = grouped.numbers("group").expect("figures");
+    assert!(
+        numbers.is_sorted_by(|a, b| a <= b),
+        "those of one group stand together"
+    );
+    let column = |name| table.column(name).expect("a column");
+    let loops = column("value")
+        .iter()
+        .position(|v| **v == Item::from("loop"));
+    let loops = loops.expect("there are loops");
+    let own = all.group("type").expect("an attribute")[loops].1.len();
+    assert_eq!(column("vertices")[loops], &Item::Number(own as f64));
+    assert_eq!(column("vertices").len(), column("time_seconds").len());
+    let classes = [("calls", "name ~ 'MPI_*'"), ("rest", "time >= 0")];
+    let named = pass::classify(&all, &classes, "kind_of").expect("reads");
+    let call = (0..)
+        .find(|v| all.cell("class", *v) != Cell::Missing)
+        .expect("a call");
+    assert_eq!(word(&named, "kind_of", call), "calls");
+    assert_eq!(word(&named, "kind_of", 0), "rest");
+    let e = given("classify", &runs, with("classes", ["calls"]), 0).expect_err("no condition");
+    let said =
+        "pass classify, argument classes: \"calls\" is no class such as loops: type == 'loop'";
+    assert_eq!(e.to_string(), said);
+}
+
+#[test]
+fn what_changed_between_ranks_is_told_by_edge() {
+    let matrix = |wait| {
+        let run = communication::recorded(with_messages(wait), 2);
+        pass::communication_matrix(&run).expect("a matrix")
+    };
+    let (before, after) = (matrix(SECOND / 10), matrix(SECOND / 5));
+    let change = pass::edge_differential(&before, &after).expect("one program");
+    let of = |name: &str| {
+        let x = change.edge_table().get(name).and_then(|c| c.number(0));
+        x.map(|x| (x * 1000.0).round() / 1000.0)
+    };
+    assert_eq!(of("wait"), Some(0.2));
+    assert_eq!(of("before_wait"), Some(0.2));
+    assert_eq!(of("after_wait"), Some(0.4));
+    assert_eq!((of("to"), of("bytes")), (Some(1.0), Some(0.0)));
+    // An edge that the first run does not have carried nothing there.
+    let none = Set::new(before.view().clone(), vec![], vec![]);
+    let empty = View::made(
+        before.view().vertices.clone(),
+        vec![],
+        vec![],
+        none.edge_table(),
+    );
+    let empty = View {
+        header: before.view().header.clone(),
+        ..empty.expect("a graph")
+    };
+    let new =
+        pass::edge_differential(&Set::edges_of(&Arc::new(empty)), &after).expect("one program");
+    assert_eq!(
+        new.edge_table().get("wait").and_then(|c| c.number(0)),
+        Some(0.4)
+    );
+    let run = communication::recorded(with_messages(SECOND), 2);
+    let e = pass::edge_differential(&Set::edges_of(run.parallel()), &after).expect_err("kinds");
+    assert_eq!(
+        e.to_string(),
+        "argument E2: it is of a made view, and E1 of a parallel view"
+    );
+    let same = Set::edges_of(run.parallel());
+    let same = pass::edge_differential(&same, &same).expect("one run");
+    let waits = same.edge_table();
+    let waits = waits.get("wait").expect("a column");
+    assert!((0..same.len()).all(|e| waits.number(e).is_none_or(|w| w == 0.0)));
+    assert!((0..same.len()).any(|e| waits.number(e).is_some()));
 }

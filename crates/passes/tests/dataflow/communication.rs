@@ -90,6 +90,19 @@ fn no_edge_carries_more_waiting_than_there_was_time_in_the_call() {
 }
 
 #[test]
+fn waits_of_sampled_messages_stand_for_all() {
+    let run = recorded(with_messages(SECOND / 10), 2);
+    let waits = headwater_graph::view::waits(run.run(), run.on_graph());
+    assert_eq!(waits.len(), 1, "{waits:?}");
+    let (wait, ranks) = (waits[0].seconds, (waits[0].on.1, waits[0].at.1));
+    assert!(
+        (wait - 0.2).abs() < 1e-9,
+        "half of them were sampled: {wait}"
+    );
+    assert_eq!(ranks, (0, 1));
+}
+
+#[test]
 fn what_goes_to_nobody_or_into_files_is_not_sent() {
     const FILES: [&str; 3] = ["MPI_File_open", "MPI_File_write_at_all", "MPI_File_close"];
     let mut pieces: Vec<Piece> = FILES.iter().map(|f| piece(f, |_, _| 0.1)).collect();

@@ -5,6 +5,7 @@ mod bad_input;
 mod built_in;
 mod communication;
 mod flows;
+mod interrupted;
 mod paradigms;
 mod sets;
 #[path = "../support/mod.rs"]

@@ -5,7 +5,7 @@ use super::support::structure;
 use headwater_graph::view::{Cell, View};
 use headwater_model::run::{Context, CtxId, Sample};
 use headwater_passes::Recorded;
-use headwater_passes::algorithm::breadth_first;
+use headwater_passes::algorithm::{NEVER, breadth_first};
 use headwater_passes::pass::{Compared, differential};
 use headwater_passes::set::{Direction, Expr, Set};
 
@@ -104,9 +104,13 @@ fn what_is_done_after_several_calls_goes_beside_the_rest() {
     let back = view.edges.get("back").expect("a column");
     for (line, call) in [(10, 17), (20, 27), (30, 37)] {
         let own = of(&format!("first_line == {line} and rank == 1"));
-        let walk = breadth_first(&view.graph, own.vertices(), Direction::Out, &|e| {
-            back.number(e as usize) == Some(0.0)
-        });
+        let walk = breadth_first(
+            &view.graph,
+            own.vertices(),
+            Direction::Out,
+            &|e| back.number(e as usize) == Some(0.0),
+            NEVER,
+        );
         let call = of(&format!("first_line == {call} and rank == 1")).vertices()[0];
         let far = walk.depth[call as usize];
         assert!(far <= 2, "{line}: {far} steps to its call");

@@ -218,6 +218,34 @@ def complement(V: Elements) -> Set:
 def complement(V: Union[Elements, Node]) -> Node: ...
 
 @overload
+def group(V: Elements, by: str = ..., metric: str = ...) -> Tuple[Set, Table]:
+    """Vertices with group: those with one value of an attribute have one number and stand together; and a table of the groups.
+
+    V: a set.
+    by: attribute (if not given, 'type').
+    metric: metric that is summed up in the table (if not given, 'time').
+
+    Gives a set of the view of ``V`` and a table.
+    """
+
+@overload
+def group(V: Union[Elements, Node], by: str = ..., metric: str = ...) -> Tuple[Node, Node]: ...
+
+@overload
+def classify(V: Elements, classes: Sequence[str] = ..., name: str = ...) -> Set:
+    """Vertices with the name of the first class whose condition they fit.
+
+    V: a set.
+    classes: names with conditions, as loops: type == 'loop' (if not given, ["communication: type == 'mpi-call'", 'computation: time > 0']).
+    name: name of the attribute that has the class (if not given, 'kind_of').
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def classify(V: Union[Elements, Node], classes: Sequence[str] = ..., name: str = ...) -> Node: ...
+
+@overload
 def hotspot(V: Elements, metric: str = ..., n: float = ...) -> Set:
     """The vertices with the most of a metric, the largest first.
 
@@ -493,12 +521,26 @@ def reach(V: Elements, direction: str = ..., kind: str = ..., depth: float = ...
 def reach(V: Union[Elements, Node], direction: str = ..., kind: str = ..., depth: float = ...) -> Node: ...
 
 @overload
+def depth_first(V: Elements, direction: str = ..., kind: str = ...) -> Set:
+    """What can be reached from the set's vertices, each way as far as it goes before it turns back, with depth, the edges gone; and these.
+
+    V: a set.
+    direction: out, in or both (if not given, 'out').
+    kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def depth_first(V: Union[Elements, Node], direction: str = ..., kind: str = ...) -> Node: ...
+
+@overload
 def shortest_path(V1: Elements, V2: Elements, weight: str = ..., kind: str = ...) -> Set:
     """The way with the least weight from a vertex of the first set to one of the second.
 
     V1: a set.
     V2: a set.
-    weight: metric of edges; if empty each counts as one (if not given, '').
+    weight: metric of edges, from zero on; no way goes along an edge that has none of it. If empty each counts as one (if not given, '').
     kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
 
     Gives a set of the view of ``V1``.
@@ -506,6 +548,35 @@ def shortest_path(V1: Elements, V2: Elements, weight: str = ..., kind: str = ...
 
 @overload
 def shortest_path(V1: Union[Elements, Node], V2: Union[Elements, Node], weight: str = ..., kind: str = ...) -> Node: ...
+
+@overload
+def longest_path(V: Elements, metric: str = ..., weight: str = ..., kind: str = ...) -> Set:
+    """The way through the set with the most of a metric of its vertices and edges together, where edges go in no circle; those by which loops go back do not count.
+
+    V: a set.
+    metric: metric of vertices; if empty each counts as one. What is missing adds nothing (if not given, 'time').
+    weight: metric of edges; if empty edges add nothing (if not given, '').
+    kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
+
+    Gives a set of the view of ``V``.
+    """
+
+@overload
+def longest_path(V: Union[Elements, Node], metric: str = ..., weight: str = ..., kind: str = ...) -> Node: ...
+
+@overload
+def common_ancestor(V1: Elements, V2: Elements, kind: str = ...) -> Set:
+    """The lowest vertex that leads to both of two, and the edges from it to them; a vertex leads to itself.
+
+    V1: a set.
+    V2: a set.
+    kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
+
+    Gives a set of the view of ``V1``.
+    """
+
+@overload
+def common_ancestor(V1: Union[Elements, Node], V2: Union[Elements, Node], kind: str = ...) -> Node: ...
 
 @overload
 def components(V: Elements) -> Set:
@@ -524,7 +595,7 @@ def communities(V: Elements, weight: str = ...) -> Set:
     """Vertices with community: those with one number are more joined with each other than with the rest (Louvain).
 
     V: a set.
-    weight: metric of edges, as bytes; if empty each counts as one (if not given, '').
+    weight: metric of edges, as bytes; an edge that has none of it joins nothing. If empty each counts as one (if not given, '').
 
     Gives a set of the view of ``V``.
     """
@@ -560,6 +631,19 @@ def differential(V1: Elements, V2: Elements, per: str = ...) -> Set:
 
 @overload
 def differential(V1: Union[Elements, Node], V2: Union[Elements, Node], per: str = ...) -> Node: ...
+
+@overload
+def edge_differential(E1: Elements, E2: Elements) -> Set:
+    """Every metric of the second set's edges less that of the same edges in the first; largest growth of waiting first.
+
+    E1: a set.
+    E2: a set.
+
+    Gives a set of the view of ``E2``.
+    """
+
+@overload
+def edge_differential(E1: Union[Elements, Node], E2: Union[Elements, Node]) -> Node: ...
 
 @overload
 def critical_path(run: Run) -> Set:
