@@ -384,6 +384,9 @@ pub struct ImportArgs {
     /// Name of the run.
     #[arg(short, long, value_name = "NAME")]
     pub output: PathBuf,
+    /// What the program is called, in place of what the trace says; only runs of one program are compared.
+    #[arg(long, value_name = "NAME")]
+    pub program: Option<String>,
 }
 
 /// Arguments of `structure`.

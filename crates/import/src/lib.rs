@@ -20,6 +20,7 @@ mod notes;
 mod otf2;
 mod paraver;
 mod pauses;
+mod program;
 mod rank;
 mod regions;
 mod thread;
@@ -31,6 +32,7 @@ pub use error::ImportError;
 use headwater_format::spool::{SpoolWriter, read_spool};
 use headwater_format::{FormatError, HEADER_NAME, write_run};
 use headwater_model::run::{Run, Symbol};
+use program::Program;
 use std::path::{Path, PathBuf};
 
 /// What a trace has told beside the spool.
@@ -116,6 +118,7 @@ impl Drop for Scratch {
 }
 
 /// Imports the trace at `trace` as the run `out`, which must not be there; `progress` is told of ranks done, of how many.
+/// `program` is what the program is called, in place of what the trace says.
 ///
 /// # Errors
 /// No trace, one that is damaged or of a kind that is not read, a run that cannot be written. `out` is made whole or
@@ -123,6 +126,7 @@ impl Drop for Scratch {
 pub fn import(
     trace: &Path,
     out: &Path,
+    program: Option<&str>,
     mut progress: impl FnMut(usize, usize),
 ) -> Result<Run, ImportError> {
     if out.join(HEADER_NAME).exists() {
@@ -132,8 +136,8 @@ pub fn import(
     let scratch = Scratch::beside(out)?;
     let mut spool = SpoolWriter::create(&scratch.0)?;
     let told = match trace {
-        Trace::Otf2(archive) => archive.spool(&mut spool, &mut progress)?,
-        Trace::Paraver(trace) => trace.spool(&mut spool, &mut progress)?,
+        Trace::Otf2(archive) => archive.spool(&mut spool, program, &mut progress)?,
+        Trace::Paraver(trace) => trace.spool(&mut spool, program, &mut progress)?,
     };
     spool.finish()?;
     let mut run = read_spool(&scratch.0)?;

@@ -3,6 +3,7 @@
 use crate::comms::Comms;
 use crate::links::{Links, Sampling};
 use crate::pauses::Pauses;
+use crate::program::file;
 use crate::regions::Regions;
 use crate::thread::{Rows, Shared, Thread};
 use headwater_format::spool::RankRows;
@@ -120,7 +121,7 @@ pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shar
         id: [0; 32],
         path: [0; 448],
     };
-    put_text(&mut module.path, &about.program);
+    put_text(&mut module.path, file(&about.program));
     out.put(0, &[module]);
     out.put(0, &about.comms.rows());
     let mut left_out = 0;

@@ -26,6 +26,8 @@ pub const NONE: u32 = u32::MAX;
 const PIECE_NS: u64 = 1000;
 /// Rows of calls from which on new tags are counted together.
 const MANY_CALLS: usize = 24 << 10;
+/// Time that no run takes, nanoseconds: a hundred days.
+const LONGEST_NS: u64 = 100 * 86_400 * 1_000_000_000;
 /// Links that are held before they get their numbers.
 const MANY_LINKS: usize = 1 << 16;
 
@@ -80,6 +82,8 @@ pub struct Thread {
     base: Option<(RegionIx, u32)>,
     first_ns: Option<u64>,
     now: u64,
+    /// Whether its clock went on for longer than any run takes, which is a damaged trace.
+    jumps: bool,
     over: bool,
     /// Whether it is the one that called `MPI_Init`.
     first: bool,
@@ -178,7 +182,9 @@ impl Thread {
     /// before what made it do so, happens then.
     pub fn advance(&mut self, shared: &mut Shared<'_>, ns: u64) -> u64 {
         let begins = self.first_ns.is_none();
-        self.first_ns.get_or_insert(ns);
+        let last = self.first_ns.get_or_insert(ns).saturating_add(LONGEST_NS);
+        self.jumps |= ns > last;
+        let ns = ns.min(last);
         let from = self.now.max(shared.init_ns);
         self.now = self.now.max(ns);
         let idle = self.call.is_some() || self.over || self.pauses.now();
@@ -266,7 +272,8 @@ impl Thread {
             return;
         };
         let kind = shared.regions.borrow().kind(frame.region);
-        self.asleep -= usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
+        let slept = usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
+        self.asleep = self.asleep.saturating_sub(slept);
         let depth = self.stack.len();
         if let Some((call, _)) = self.call.take_if(|(_, around)| *around == depth) {
             self.call_ends(shared, ns, call);
@@ -419,11 +426,12 @@ impl Thread {
             ..Default::default()
         });
         row.count += 1;
-        row.bytes += bytes;
-        row.wall_ns += wall;
-        row.cpu_ns += wall;
+        // What a damaged trace says may be any number.
+        row.bytes = row.bytes.saturating_add(bytes);
+        row.wall_ns = row.wall_ns.saturating_add(wall);
+        row.cpu_ns = row.wall_ns;
         row.max_wall_ns = row.max_wall_ns.max(wall);
-        self.totals.mpi_ns += wall;
+        self.totals.mpi_ns = self.totals.mpi_ns.saturating_add(wall);
     }
 
     /// Gives links their numbers; ends that are not kept go.
@@ -472,7 +480,7 @@ impl Thread {
         samples.sort_unstable_by_key(|s| (s.after, s.ctx));
         let mut cpu = 0;
         for row in &mut samples {
-            cpu += row.cpu_ns;
+            cpu = row.cpu_ns.saturating_add(cpu);
             row.count = row.cpu_ns.div_ceil(PIECE_NS);
         }
         let mut segments: Vec<SegmentRow> = self.segments.into_values().collect();
@@ -485,7 +493,7 @@ impl Thread {
         totals.end_ns = self.now.max(totals.begin_ns);
         totals.paused_before_ns = self.pauses.between(init_ns, totals.begin_ns);
         totals.paused_ns = self.pauses.between(init_ns, totals.end_ns);
-        totals.cpu_ns = cpu + totals.mpi_ns;
+        totals.cpu_ns = totals.mpi_ns.saturating_add(cpu);
         Rows {
             contexts: self.contexts,
             segments,
@@ -501,6 +509,12 @@ impl Thread {
         }
     }
 
+    /// What cannot be in any trace, if it was there.
+    pub fn damage(&self) -> Option<&'static str> {
+        self.jumps
+            .then_some("its clock goes on for more than a hundred days")
+    }
+
     /// Adds a link to the call that it is in; one outside all calls is nobody's.
     pub(crate) fn link(&mut self, link: Link) {
         if let Some(call) = self.call() {
@@ -512,4 +526,39 @@ impl Thread {
 /// The class of a function of the table.
 pub fn class_of(func: u16) -> Option<Class> {
     abi::FUNCTIONS.get(usize::from(func)).map(|f| f.class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_sum_of_what_a_damaged_trace_says_is_a_panic() {
+        let mut thread = Thread::new(true);
+        for _ in 0..2 {
+            let params = Params {
+                bytes: u64::MAX,
+                ..Default::default()
+            };
+            thread.count(0, 0, params, u64::MAX);
+        }
+        let rows = thread.end(0);
+        assert_eq!((rows.calls[0].count, rows.calls[0].bytes), (2, u64::MAX));
+        assert_eq!(rows.totals.cpu_ns, u64::MAX);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_by_years_is_damage() {
+        let (regions, sampling) = (RefCell::new(Regions::new("app")), RefCell::default());
+        let mut shared = crate::rank::shared(&regions, &sampling, false);
+        let mut thread = Thread::new(true);
+        thread.advance(&mut shared, u64::MAX / 2);
+        assert_eq!(thread.damage(), None, "wherever it begins");
+        assert_eq!(
+            thread.advance(&mut shared, u64::MAX / 2 + 7),
+            u64::MAX / 2 + 7
+        );
+        thread.advance(&mut shared, u64::MAX);
+        assert!(thread.damage().is_some());
+    }
 }

@@ -12,7 +12,9 @@ const MICRO: u64 = 1000;
 fn imported(dir: &Path, name: &str, numbers: &[u32]) -> Run {
     let trace = archive(dir, name, numbers);
     let mut told = Vec::new();
-    let run = import(&trace, &dir.join(name), |done, of| told.push((done, of)));
+    let run = import(&trace, &dir.join(name), None, |done, of| {
+        told.push((done, of))
+    });
     let run = run.expect("imports");
     let ranks = run.ranks.len();
     let all: Vec<(usize, usize)> = (0..=ranks).map(|n| (n, ranks)).collect();
@@ -45,6 +47,7 @@ fn every_wait_of_an_archive_is_known_exactly() {
         (h.program.as_str(), &h.nodes[..]),
         ("/home/user/app", &["n0".to_string(), "n1".into()][..])
     );
+    assert_eq!(run.modules[0].path, "app", "wherever a job has its copy");
     assert!(h.incomplete.is_empty() && run.ranks.iter().all(|r| r.complete));
     assert!(
         run.ranks
@@ -280,7 +283,7 @@ fn nothing_is_written_of_what_is_no_trace_or_is_damaged() {
     let trace = archive(dir.path(), "uneven", &[2, 3]);
     let out = dir.path().join("run");
     let refused = |trace: &Path, words: &[&str]| {
-        let imported = import(trace, &out, |_, _| ()).map(|run| run.header.name);
+        let imported = import(trace, &out, None, |_, _| ()).map(|run| run.header.name);
         let error = imported.expect_err("is refused");
         let text = error.to_string();
         assert!(words.iter().all(|w| text.contains(w)), "{text}");
@@ -333,7 +336,7 @@ fn nothing_is_written_of_what_is_no_trace_or_is_damaged() {
         refused(&trace, &["traces.otf2", words]);
     }
     std::fs::write(file("traces.otf2"), &anchor).expect("writes");
-    import(&trace, &out, |_, _| ()).expect("is whole again");
-    let again = import(&trace, &out, |_, _| ()).expect_err("is there");
+    import(&trace, &out, None, |_, _| ()).expect("is whole again");
+    let again = import(&trace, &out, None, |_, _| ()).expect_err("is there");
     assert!(again.to_string().contains("exists already"), "{again}");
 }

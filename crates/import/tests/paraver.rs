@@ -97,13 +97,14 @@ fn every_wait_of_a_paraver_trace_is_known_exactly() {
         (HEAD.to_string() + &records()).as_bytes(),
         LABELS,
     );
-    let run = import(&path, &dir.path().join("run"), |_, _| ()).expect("imports");
+    let run = import(&path, &dir.path().join("run"), None, |_, _| ()).expect("imports");
     let h = &run.header;
     assert_eq!(
         (h.ranks, &h.nodes[..]),
         (3, &["first".to_string(), "second".into()][..])
     );
     assert_eq!(h.counters, ["instructions"]);
+    assert_eq!(h.program, "/home/user/app");
     assert!(h.incomplete.is_empty());
     assert!(
         h.missing
@@ -199,7 +200,7 @@ fn calls_that_take_no_time_end_and_what_was_not_recorded_is_in_no_figure() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let text = lines(&[&INIT[..], between, &END[..]].concat());
         let path = lay(dir.path(), text.as_bytes(), LABELS);
-        import(&path, &dir.path().join("run"), |_, _| ()).expect("imports")
+        import(&path, &dir.path().join("run"), None, |_, _| ()).expect("imports")
     };
     let called = |run: &Run| -> Vec<(String, u64, u64)> {
         let all = run.calls.iter();
@@ -255,13 +256,38 @@ fn calls_that_take_no_time_end_and_what_was_not_recorded_is_in_no_figure() {
 }
 
 #[test]
+fn a_program_that_nobody_names_is_said_to_be_so() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let text = lines(&[
+        (100, "50000003:31"),
+        (1000, "50000003:0"),
+        (2000, "50000002:8"),
+        (2001, "50000002:0"),
+    ]);
+    let nameless = LABELS.replace(", /home/user/app", "");
+    let path = lay(dir.path(), text.as_bytes(), &nameless);
+    let imported = |name: &str, program| {
+        let run = import(&path, &dir.path().join(name), program, |_, _| ());
+        run.expect("imports").header
+    };
+    let said = |h: &headwater_model::run::Header| h.missing.iter().any(|m| m.contains("--program"));
+    let unnamed = imported("unnamed", None);
+    assert_eq!(
+        (unnamed.program.as_str(), said(&unnamed)),
+        ("unnamed program", true)
+    );
+    let named = imported("named", Some("app"));
+    assert_eq!((named.program.as_str(), said(&named)), ("app", false));
+}
+
+#[test]
 fn what_is_wrong_with_a_paraver_trace_is_said_with_its_line() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let out = dir.path().join("run");
     let whole = HEAD.to_string() + &records();
     let refused = |trace: &str, labels: &str, words: &[&str]| {
         let path = lay(dir.path(), trace.as_bytes(), labels);
-        let imported = import(&path, &out, |_, _| ()).map(|run| run.header.name);
+        let imported = import(&path, &out, None, |_, _| ()).map(|run| run.header.name);
         let text = imported.expect_err("is refused").to_string();
         assert!(words.iter().all(|w| text.contains(w)), "{text}");
         assert!(!text.contains('\n') && !out.exists(), "{text}");
@@ -309,13 +335,36 @@ fn what_is_wrong_with_a_paraver_trace_is_said_with_its_line() {
     refused(&whole, "EVENT_TYPE\n", &["no MPI call"]);
     lay(dir.path(), whole.as_bytes(), LABELS);
     std::fs::remove_file(dir.path().join("app.pcf")).expect("removes");
-    let error = import(dir.path(), &out, |_, _| ()).map(|run| run.header.name);
+    let error = import(dir.path(), &out, None, |_, _| ()).map(|run| run.header.name);
     let error = error.expect_err("the names of numbers are missing");
     assert!(matches!(error, ImportError::Missing { .. }), "{error}");
     assert!(
         error.to_string().contains("app.pcf is not there"),
         "{error}"
     );
+}
+
+#[test]
+fn the_largest_numbers_anywhere_are_no_panic() {
+    let text = records() + "2:1:1:1:1:9800:40000003:1\n2:1:1:1:1:9900:40000003:0:42000050:7\n";
+    let fields: Vec<&str> = text.split(':').collect();
+    for at in (0..fields.len()).step_by(5) {
+        let mut fields = fields.clone();
+        // With the beginning of the next line, if one follows.
+        let next = fields[at]
+            .split_once('\n')
+            .map(|(_, next)| format!("\n{next}"));
+        let largest = format!("{}{}", u64::MAX, next.unwrap_or_default());
+        fields[at] = &largest;
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let text = HEAD.to_string() + &fields.join(":");
+        let path = lay(dir.path(), text.as_bytes(), LABELS);
+        let out = dir.path().join("run");
+        match import(&path, &out, None, |_, _| ()) {
+            Ok(_) => drop(headwater_format::read_run(&out).expect("is a run")),
+            Err(e) => assert!(!out.exists() && !e.to_string().contains('\n'), "{e}"),
+        }
+    }
 }
 
 proptest! {
@@ -339,7 +388,7 @@ proptest! {
         let labels = String::from_utf8(change(LABELS.to_string(), labels)).expect("text");
         let path = lay(dir.path(), &trace, &labels);
         let out = dir.path().join("run");
-        if let Err(e) = import(&path, &out, |_, _| ()) {
+        if let Err(e) = import(&path, &out, None, |_, _| ()) {
             prop_assert!(!e.to_string().contains('\n'), "{}", e);
             prop_assert!(!out.exists());
         }

@@ -14,7 +14,8 @@ pub fn command(args: &ImportArgs, quiet: bool) -> Outcome {
         Some(stage) if done > 0 => stage.step(),
         _ => stage = Some(progress.stage("reading the trace rank by rank", ranks)),
     };
-    let run = headwater_import::import(&args.trace, &args.output, tell);
+    let program = args.program.as_deref();
+    let run = headwater_import::import(&args.trace, &args.output, program, tell);
     drop(stage);
     let header = run.map_err(|e| e.to_string())?.header;
     let mut line = format!(

@@ -71,7 +71,7 @@ impl Heading {
             ranks.push((h.rank, paused_ns as f64 * 1e-9));
         }
         self.header.wall_seconds = self.header.wall_seconds.max(wall_ns as f64 * 1e-9);
-        let sum = |of: fn(&ThreadRow) -> u64| threads.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&ThreadRow) -> u64| threads.iter().map(of).fold(0, u64::saturating_add);
         let at_end = |value: u64| complete.then_some(value);
         Ok(RankInfo {
             rank: h.rank,

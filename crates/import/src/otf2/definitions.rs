@@ -4,6 +4,7 @@
 use super::bytes::Bytes;
 use super::chunks::Chunks;
 use crate::ImportError;
+use crate::regions::{Kind, Region};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -34,6 +35,15 @@ pub mod paradigm {
     pub const MPI: u8 = 4;
 }
 
+/// Roles of regions that matter.
+mod role {
+    pub const PARALLEL: u8 = 5;
+    pub const BARRIER: u8 = 15;
+    pub const IMPLICIT_BARRIER: u8 = 16;
+    pub const FILE_IO: u8 = 27;
+    pub const FILE_IO_METADATA: u8 = 38;
+}
+
 /// Kinds of groups.
 pub mod group {
     /// The locations that talk to each other; members of others are places in it.
@@ -56,23 +66,6 @@ pub struct Clock {
     pub offset: u64,
     /// That moment in nanoseconds since 1970, where the archive tells it.
     pub unix_ns: Option<u64>,
-}
-
-/// A region.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Region {
-    /// Name for people.
-    pub name: String,
-    /// Source file; empty where unknown.
-    pub file: String,
-    /// First line.
-    pub first_line: u32,
-    /// Last line.
-    pub last_line: u32,
-    /// What it is (a function, a loop, a barrier …).
-    pub role: u8,
-    /// What it belongs to.
-    pub paradigm: u8,
 }
 
 /// A thread.
@@ -172,11 +165,21 @@ struct Node {
     parent: u32,
 }
 
+/// A region whose texts come later.
+struct RawRegion {
+    id: u32,
+    name: u32,
+    file: u32,
+    lines: (u32, u32),
+    role: u8,
+    paradigm: u8,
+}
+
 /// Records that name others that come later.
 #[derive(Default)]
 struct Raw {
     strings: FxHashMap<u32, String>,
-    regions: Vec<(u32, u32, u32, Region)>,
+    regions: Vec<RawRegion>,
     processes: Vec<(u32, u32, u32)>,
     locations: Vec<(u32, Location)>,
     members: Vec<(u32, u32, MetricMember)>,
@@ -285,16 +288,16 @@ impl Definitions {
 
     fn resolve(&mut self, raw: Raw) {
         let text = |id: u32| raw.strings.get(&id).cloned().unwrap_or_default();
-        let region = |(id, name, file, region)| {
-            let (name, file) = (text(name), text(file));
-            (
-                id,
-                Region {
-                    name,
-                    file,
-                    ..region
-                },
-            )
+        let region = |r: RawRegion| {
+            let name = text(r.name);
+            let region = Region {
+                kind: kind_of(&name, r.paradigm, r.role),
+                file: text(r.file),
+                first_line: r.lines.0,
+                last_line: r.lines.1,
+                name,
+            };
+            (r.id, region)
         };
         self.regions = raw.regions.into_iter().map(region).collect();
         for (id, name, class, parent) in raw.nodes {
@@ -366,18 +369,29 @@ impl Raw {
     fn region(&mut self, r: &mut Bytes<'_>) -> Option<()> {
         let (id, name, _description, _old_kind) = (r.u32()?, r.u32()?, r.u32()?, r.u8()?);
         let file = r.u32()?;
-        let mut region = Region {
-            first_line: r.u32()?,
-            last_line: r.u32()?,
-            ..Default::default()
-        };
+        let line = |line: u32| if line == u32::MAX { 0 } else { line };
+        let lines = (line(r.u32()?), line(r.u32()?));
         // Archives of the first version end here.
         let _canonical = r.u32();
-        (region.role, region.paradigm) = (r.u8().unwrap_or(0), r.u8().unwrap_or(0));
-        for line in [&mut region.first_line, &mut region.last_line] {
-            *line = if *line == u32::MAX { 0 } else { *line };
-        }
-        self.regions.push((id, name, file, region));
+        self.regions.push(RawRegion {
+            id,
+            name,
+            file,
+            lines,
+            role: r.u8().unwrap_or(0),
+            paradigm: r.u8().unwrap_or(0),
+        });
         Some(())
+    }
+}
+
+/// What a region is to the analysis.
+fn kind_of(name: &str, paradigm: u8, role: u8) -> Kind {
+    match (paradigm, role) {
+        (paradigm::MPI, _) => Kind::of_mpi(name),
+        (paradigm::OPENMP, role::PARALLEL) => Kind::Parallel,
+        (paradigm::OPENMP, role::BARRIER | role::IMPLICIT_BARRIER) => Kind::Barrier,
+        (_, role::FILE_IO | role::FILE_IO_METADATA) => Kind::Asleep,
+        _ => Kind::Code,
     }
 }

@@ -2,6 +2,10 @@
 
 use super::bytes::Bytes;
 
+/// Bytes that no message has, and that no collective moves: larger numbers are damage.
+const NO_MESSAGE: u64 = 1 << 43;
+const NO_COLLECTIVE: u64 = 1 << 54;
+
 const TIMESTAMP: u8 = 5;
 const ATTRIBUTES: u8 = 6;
 
@@ -153,12 +157,20 @@ fn alone(kind: u8, r: &mut Bytes<'_>) -> Option<Option<Event>> {
     })
 }
 
+/// A number of bytes below `most`; one that the writer left undefined is none.
+fn volume(r: &mut Bytes<'_>, most: u64) -> Option<u64> {
+    match r.u64()? {
+        u64::MAX => Some(0),
+        bytes => Some(bytes).filter(|b| *b < most),
+    }
+}
+
 fn message(r: &mut Bytes<'_>, requested: bool) -> Option<Message> {
     let message = Message {
         partner: r.u32()?,
         comm: r.u32()?,
         tag: r.u32()?,
-        bytes: r.u64()?,
+        bytes: volume(r, NO_MESSAGE)?,
         request: None,
     };
     let request = if requested { Some(r.u64()?) } else { None };
@@ -170,8 +182,8 @@ fn collective(r: &mut Bytes<'_>, requested: bool) -> Option<Collective> {
     let part = Collective {
         comm: r.u32()?,
         root: r.u32()?,
-        sent: r.u64()?,
-        received: r.u64()?,
+        sent: volume(r, NO_COLLECTIVE)?,
+        received: volume(r, NO_COLLECTIVE)?,
         request: None,
     };
     let request = if requested { Some(r.u64()?) } else { None };
@@ -204,18 +216,20 @@ fn with_length(kind: u8, r: &mut Bytes<'_>) -> Option<Option<Event>> {
             Event::WindowCollective(Collective {
                 comm,
                 root: r.u32()?,
-                sent: r.u64()?,
-                received: r.u64()?,
+                sent: volume(r, NO_COLLECTIVE)?,
+                received: volume(r, NO_COLLECTIVE)?,
                 request: None,
             })
         }
         46 | 47 => {
             let (_window, _remote) = (r.u32()?, r.u32()?);
-            Event::OneSided { bytes: r.u64()? }
+            Event::OneSided {
+                bytes: volume(r, NO_MESSAGE)?,
+            }
         }
         48 => {
             let (_window, _remote, _kind) = (r.u32()?, r.u32()?, r.u8()?);
-            let (sent, received) = (r.u64()?, r.u64()?);
+            let (sent, received) = (volume(r, NO_MESSAGE)?, volume(r, NO_MESSAGE)?);
             Event::OneSided {
                 bytes: sent.max(received),
             }
@@ -243,7 +257,7 @@ fn with_length(kind: u8, r: &mut Bytes<'_>) -> Option<Option<Event>> {
         }
         90 | 92 => Event::Matched {
             number: r.u64()?,
-            bytes: r.u64()?,
+            bytes: volume(r, NO_MESSAGE)?,
             requested: kind == 92,
         },
         91 => Event::PostMatched {

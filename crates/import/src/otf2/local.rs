@@ -97,9 +97,11 @@ impl Local {
         let mut offset = i128::from(a.1);
         if let Some(b) = b.filter(|b| b.0 > a.0) {
             let passed = i128::from(ticks) - i128::from(a.0);
-            offset += (i128::from(b.1) - offset) * passed / i128::from(b.0 - a.0);
+            let drift = (i128::from(b.1) - offset).saturating_mul(passed);
+            offset = offset.saturating_add(drift / i128::from(b.0 - a.0));
         }
-        u64::try_from(i128::from(ticks) + offset).unwrap_or(0)
+        let corrected = i128::from(ticks).saturating_add(offset).max(0);
+        u64::try_from(corrected).unwrap_or(u64::MAX)
     }
 
     /// How far the clock may be out at the most, ticks.
@@ -123,6 +125,11 @@ mod tests {
         assert_eq!(local.corrected(4000), 3800);
         assert_eq!(local.corrected(0), 0, "before the trace there is nothing");
         assert_eq!(local.uncertain(), 2.0);
+        local.offsets = vec![(0, i64::MIN, 0.0), (1, i64::MAX, 0.0)];
+        assert_eq!(
+            (local.corrected(u64::MAX), local.corrected(0)),
+            (u64::MAX, 0)
+        );
         local.maps[3] = Some([(0, 7)].into_iter().collect());
         assert_eq!(local.global(Mapped::Region, 0), 7);
         assert_eq!(local.global(Mapped::Region, 1), 1);

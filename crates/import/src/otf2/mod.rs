@@ -17,7 +17,7 @@ use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::{Kind, Region, RegionIx, Regions};
 use crate::thread::class_of;
-use crate::{ImportError, Told};
+use crate::{ImportError, Program, Told};
 use anchor::Anchor;
 use definitions::{CPU_THREAD, Definitions, Location, group, paradigm};
 use headwater_format::spool::SpoolWriter;
@@ -87,10 +87,11 @@ impl Archive {
     pub fn spool(
         &self,
         spool: &mut SpoolWriter,
+        program: Option<&str>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Told, ImportError> {
-        let program = self.program()?;
-        let mut regions = Regions::new(&program);
+        let program = Program::of(program, self.program()?);
+        let mut regions = Regions::new(program.file());
         let mut comms = self.comms();
         let (counters, of_classes) = self.counters();
         let numbers = Numbers {
@@ -106,7 +107,7 @@ impl Archive {
         let (begins, tells_end) = (ends(Class::Init), ends(Class::Finalize));
         let clock = self.definitions.clock;
         let mut about = About {
-            program,
+            program: program.path.clone(),
             counters: counters.names,
             unix_ns: clock.unix_ns.unwrap_or(0),
             clock_error_ns: 0,
@@ -147,34 +148,21 @@ impl Archive {
         Ok(Told {
             symbols: regions.into_inner().into_symbols(),
             library: format!("unknown; OTF2 {major}.{minor}.{patch} trace{by}"),
-            missing: [counters.notes, notes.sentences()].concat(),
+            missing: [program.note(), counters.notes, notes.sentences()].concat(),
         })
     }
 
-    /// The name of the program: what its first event says, or nothing.
-    fn program(&self) -> Result<String, ImportError> {
+    /// The name of the program, if its first event says it.
+    fn program(&self) -> Result<Option<String>, ImportError> {
         let first = self.ranks.first().and_then(|l| l.first());
-        let told = match first {
-            Some(location) => process::program(self, location)?,
-            None => None,
-        };
-        Ok(told.unwrap_or_else(|| "program".to_string()))
+        first.map_or(Ok(None), |location| process::program(self, location))
     }
 
     fn regions(&self, regions: &mut Regions) -> FxHashMap<u32, RegionIx> {
         let mut all: Vec<_> = self.definitions.regions.iter().collect();
         all.sort_by_key(|(id, _)| **id);
-        let mut add = |(id, r): (&u32, &definitions::Region)| {
-            let region = Region {
-                name: r.name.clone(),
-                file: r.file.clone(),
-                first_line: r.first_line,
-                last_line: r.last_line,
-                kind: kind(r),
-            };
-            (*id, regions.add(region))
-        };
-        all.into_iter().map(&mut add).collect()
+        let add = |(id, r): (&u32, &Region)| (*id, regions.add(r.clone()));
+        all.into_iter().map(add).collect()
     }
 
     /// The counters that are kept, and of each class of metrics the places of its members among them.
@@ -202,25 +190,6 @@ impl Archive {
         let of = definitions.classes.iter();
         let of = of.map(|(id, c)| (*id, places(c))).collect();
         (chosen, of)
-    }
-}
-
-/// What a region is to the analysis.
-fn kind(region: &definitions::Region) -> Kind {
-    /// Roles of regions.
-    mod role {
-        pub const PARALLEL: u8 = 5;
-        pub const BARRIER: u8 = 15;
-        pub const IMPLICIT_BARRIER: u8 = 16;
-        pub const FILE_IO: u8 = 27;
-        pub const FILE_IO_METADATA: u8 = 38;
-    }
-    match (region.paradigm, region.role) {
-        (paradigm::MPI, _) => Kind::of_mpi(&region.name),
-        (paradigm::OPENMP, role::PARALLEL) => Kind::Parallel,
-        (paradigm::OPENMP, role::BARRIER | role::IMPLICIT_BARRIER) => Kind::Barrier,
-        (_, role::FILE_IO | role::FILE_IO_METADATA) => Kind::Asleep,
-        _ => Kind::Code,
     }
 }
 

@@ -123,6 +123,9 @@ impl<'a> Process<'a> {
                 self.event(&mut thread, shared, &local, (ns, first), event);
             })
         })?;
+        if let Some(why) = thread.damage() {
+            return Err(ImportError::damaged(&file, why));
+        }
         if first {
             shared.pauses = thread.pauses.clone();
         }

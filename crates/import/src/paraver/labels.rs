@@ -1,5 +1,6 @@
 //! What a trace's numbers are called: the types of events and their values (`.pcf`), and the nodes (`.row`).
 
+use super::places::kind;
 use rustc_hash::FxHashMap;
 
 /// Names of types and values.
@@ -68,6 +69,26 @@ impl Labels {
         self.types.get(&kind).map(String::as_str)
     }
 
+    /// The program, if lines of callers say in which file each is (`31 (app.c, /home/user/app)`): the one of most lines
+    /// that is no library.
+    pub fn program(&self) -> Option<String> {
+        let mut lines: FxHashMap<&str, usize> = FxHashMap::default();
+        let of_lines = |kind: &u64| kind::CALLERS.contains(&kind.wrapping_sub(kind::TO_LINES));
+        for ((_, _), label) in self.values.iter().filter(|((kind, _), _)| of_lines(kind)) {
+            let file = line_of(label).and_then(|_| label.split_once(',')?.1.strip_suffix(')'));
+            if let Some(file) = file
+                .map(str::trim)
+                .filter(|f| !f.is_empty() && !f.contains(".so"))
+            {
+                *lines.entry(file).or_default() += 1;
+            }
+        }
+        let most = lines
+            .into_iter()
+            .max_by_key(|(file, n)| (*n, std::cmp::Reverse(*file)));
+        most.map(|(file, _)| file.to_string())
+    }
+
     /// The types, in their order.
     pub fn kinds(&self) -> Vec<u64> {
         let mut all: Vec<u64> = self.types.keys().copied().collect();
@@ -127,6 +148,27 @@ mod tests {
         assert_eq!(counter_of(labels.kind(42_000_050).unwrap()), "PAPI_TOT_INS");
         assert_eq!(counter_of("Instr completed (PAPI_TOT_INS)"), "PAPI_TOT_INS");
         assert_eq!(counter_of("two words"), "two_words");
+    }
+
+    #[test]
+    fn the_program_is_the_file_of_most_lines() {
+        let program = |lines: &[&str]| {
+            let lines = (0..).zip(lines).map(|(n, l)| format!("{n} {l}\n"));
+            let lines: String = lines.collect();
+            let head = "EVENT_TYPE\n0 80000001 Caller line at level 1\nVALUES\n";
+            Labels::parse(&(head.to_string() + &lines)).program()
+        };
+        let app = Some("/b/app".to_string());
+        let in_app = "31 (app.c, /b/app)";
+        assert_eq!(
+            program(&[in_app, "7 (x.c, /lib/x.so.1)", "9 (x.c, /lib/x.so.1)"]),
+            app
+        );
+        assert_eq!(
+            program(&["2 (a.c, /b/b)", "3 (a.c, /b/app)", "4 (b.c)"]),
+            app
+        );
+        assert_eq!(program(&["31 (app.c)", "Unresolved, x)"]), None);
     }
 
     #[test]

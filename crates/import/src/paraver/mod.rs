@@ -16,7 +16,7 @@ use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::Regions;
 use crate::thread::Rows;
-use crate::{ImportError, Told};
+use crate::{ImportError, Program, Told};
 use headwater_format::spool::SpoolWriter;
 use headwater_model::run::EventKind;
 use labels::{Labels, counter_of};
@@ -140,6 +140,7 @@ impl Trace {
     pub fn spool(
         &self,
         spool: &mut SpoolWriter,
+        program: Option<&str>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Told, ImportError> {
         let ranks = self.ranks();
@@ -164,7 +165,8 @@ impl Trace {
             counters: &counters,
             unit_ns: self.header.unit_ns,
         };
-        let regions = RefCell::new(Regions::new("program"));
+        let program = Program::of(program, self.labels.program());
+        let regions = RefCell::new(Regions::new(program.file()));
         let sampling = RefCell::default();
         let mut places = Places::new(&self.labels);
         let begin =
@@ -194,6 +196,9 @@ impl Trace {
             task.flush(known, &mut places);
         }
         for task in tasks {
+            if let Some(why) = task.thread.damage() {
+                return Err(ImportError::damaged(&self.path, why));
+            }
             let mut shared = task.shared;
             let rows = rank::rows(vec![task.thread], &mut shared);
             all.push((rows, shared));
@@ -201,7 +206,7 @@ impl Trace {
         tell_roots(&mut all);
         let ends = all.iter().any(|(_, shared)| shared.finalize_ns.is_some());
         let about = About {
-            program: "program".to_string(),
+            program: program.path.clone(),
             counters: chosen.names,
             unix_ns: 0,
             clock_error_ns: 0,
@@ -232,6 +237,7 @@ impl Trace {
                     .to_string(),
             );
         }
+        missing.extend(program.note());
         missing.extend(chosen.notes);
         missing.extend(notes.sentences());
         Ok(Told {

@@ -6,6 +6,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
+/// Bytes that no message has: a larger number is damage.
+const NO_MESSAGE: u64 = 1 << 43;
+
 /// What a line says. Tasks count from 0, times are the trace's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record<'a> {
@@ -123,7 +126,7 @@ fn parse(line: &[u8]) -> Option<Record<'_>> {
                 sent,
                 posted: fields.next()?,
                 received: fields.next()?,
-                bytes: fields.next()?,
+                bytes: fields.next().filter(|b| *b < NO_MESSAGE)?,
                 tag: fields.next()?,
             })
         }

@@ -256,7 +256,7 @@ impl<'a> Task<'a> {
             return;
         };
         if let Some(call) = self.thread.call() {
-            let from = (call.enter_ns - 1) / known.unit_ns.max(1);
+            let from = call.enter_ns.saturating_sub(1) / known.unit_ns.max(1);
             let class = call.class();
             self.messages(known, class, from, time);
         }
