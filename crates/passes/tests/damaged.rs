@@ -18,11 +18,15 @@ impl Draw {
     }
 
     /// A number as files hold them when they are wrong: near the right ones, or anything.
-    fn number(&mut self) -> u32 {
+    fn number(&mut self, which: usize) -> u32 {
         let any = self.next(usize::MAX >> 32) as u32;
-        [0, 1, 7, 8, 9, 40, u32::MAX, any][self.next(8)]
+        [0, 1, 7, 8, 9, 40, u32::MAX, any][which % NUMBERS]
     }
 }
+
+/// How many kinds of wrong numbers there are, and of things that can be wrong.
+const NUMBERS: usize = 8;
+const THINGS: usize = 36;
 
 fn whole(ranks: u32) -> Run {
     let pieces = [
@@ -126,8 +130,8 @@ fn whole(ranks: u32) -> Run {
     run
 }
 
-/// Makes one thing wrong.
-fn damage(run: &mut Run, draw: &mut Draw) {
+/// Makes one thing wrong, by one kind of number.
+fn damage(run: &mut Run, thing: usize, number: usize, draw: &mut Draw) {
     macro_rules! row {
         ($table:ident) => {{
             let at = draw.next(run.$table.len());
@@ -137,8 +141,8 @@ fn damage(run: &mut Run, draw: &mut Draw) {
             }
         }};
     }
-    let n = draw.number();
-    match draw.next(36) {
+    let n = draw.number(number);
+    match thing % THINGS {
         0 => row!(samples).rank = n,
         1 => row!(samples).ctx = CtxId(n),
         2 => row!(samples).after = CtxId(n),
@@ -190,17 +194,21 @@ fn damage(run: &mut Run, draw: &mut Draw) {
 
 #[test]
 fn tables_that_contradict_each_other_are_no_panic() {
+    // Each thing once with each number, several to a pair of runs: what is refused for one hides no other for long.
     let mut draw = Draw(1);
-    for round in 0..400 {
+    let all: Vec<usize> = (0..THINGS * NUMBERS).collect();
+    for few in all.chunks(4) {
         let mut runs = [2, 8].map(whole);
-        for _ in 0..=round % 5 {
+        for i in few {
             let which = draw.next(2);
-            damage(&mut runs[which], &mut draw);
+            // Neighbours are of different tables.
+            damage(&mut runs[which], i * 7, i / THINGS, &mut draw);
         }
         // Whether there is an answer does not matter here.
         if let Ok(recorded) = Recorded::join(runs.to_vec(), structure(5)) {
             let cache = Cache::default();
-            for paradigm in paradigm::ALL {
+            // A diagnosis runs the flow of scalability.
+            for paradigm in paradigm::ALL.iter().filter(|p| p.name != "scalability") {
                 let n = if paradigm.takes == Takes::One { 1 } else { 2 };
                 let _ = paradigm.run(&recorded[..n], &Options::default(), &Runner::quiet(&cache));
             }
