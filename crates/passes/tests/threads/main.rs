@@ -1,11 +1,12 @@
 //! What the diagnosis says of programs whose ranks have threads.
 
 mod hybrid;
+mod locks;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
-use headwater_model::run::{CtxId, Run, Sample, TeamWork};
+use headwater_model::run::{CtxId, Run, TeamWork};
 use headwater_passes::{Options, diagnose};
-use hybrid::{CALLS, HELD, Hybrid, OTHER_HELD, OTHER_LOCK, REGION, STEP, WORK, run, structure};
+use hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
     diagnose(vec![run], structure(), &Options::default()).expect("one run is enough")
@@ -187,150 +188,6 @@ fn late_threads_of_a_rank_that_nobody_waits_for_cost_nothing() {
         "{:?}",
         told(&d)
     );
-}
-
-#[test]
-fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
-    let d = diagnosis(
-        2,
-        Hybrid {
-            locked: |r, _| if r == 0 { 0.6 } else { 0.0 },
-            ..Default::default()
-        },
-    );
-    assert_eq!(told(&d), [(LockContention, "0".into(), 122, 0.6)]);
-    let c = &d.causes[0];
-    assert_eq!(c.place.name, "pthread_mutex_lock");
-    assert!((c.by_rank[0] - 1.2).abs() < 1e-6 && c.by_rank[1] == 0.0);
-    assert!(
-        c.evidence
-            .iter()
-            .any(|e| e.text.contains("2000 times for the mutex"))
-    );
-    let waits = "waits in pthread_mutex_lock for one another (threads 0-1)";
-    assert!(c.path.iter().any(|s| s.what == waits), "{:?}", c.path);
-    // Who has less to do may wait as long as it likes.
-    let d = diagnosis(
-        2,
-        Hybrid {
-            busy: |_, t| if t == 0 { 1.0 } else { 0.8 },
-            locked: |_, t| if t == 0 { 0.0 } else { 0.2 },
-            ..Default::default()
-        },
-    );
-    assert_eq!(told(&d), []);
-}
-
-#[test]
-fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
-    let mut made = run(
-        2,
-        &Hybrid {
-            joined: true,
-            locked: |_, _| 0.5,
-            ..Default::default()
-        },
-    );
-    // Callers of the wait are not known, nor is the holder.
-    for w in made.waits.iter_mut().filter(|w| w.thread > 0) {
-        (w.holder, w.holder_ctx) = (u16::MAX, CtxId::NONE);
-    }
-    assert_eq!(
-        told(&of_run(made)),
-        [(LockContention, "0-1".into(), 122, 0.5)]
-    );
-}
-
-/// Two ranks of two threads on two cores, each of which holds locks for so long of its second.
-fn crowded(held: &[(CtxId, f64)]) -> Run {
-    crowded_by(2, held)
-}
-
-/// The same of so many threads.
-fn crowded_by(threads: u16, held: &[(CtxId, f64)]) -> Run {
-    let mut made = run(
-        2,
-        &Hybrid {
-            threads,
-            cores: 2,
-            locked: |_, _| 0.01,
-            runq: |_, _| 2.0,
-            ..Default::default()
-        },
-    );
-    let mut samples: Vec<Sample> = Vec::new();
-    for s in made.samples.iter_mut().filter(|s| s.cpu_ns > 0) {
-        for (ctx, seconds) in held {
-            let held = Sample {
-                ctx: *ctx,
-                cpu_ns: (seconds * 1e9) as u64,
-                ..s.clone()
-            };
-            s.cpu_ns -= held.cpu_ns;
-            samples.push(held);
-        }
-    }
-    made.samples.extend(samples);
-    made
-}
-
-#[test]
-fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
-    let d = of_run(crowded(&[(HELD, 0.8)]));
-    assert_eq!(told(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
-    assert!((d.causes[0].gain_share - 0.6 / 1.6).abs() < 0.01);
-    // Held for less, they need not stand in line.
-    assert_eq!(told(&of_run(crowded(&[]))), []);
-}
-
-#[test]
-fn one_lock_that_is_taken_at_two_places_is_priced_once() {
-    let mut two = crowded(&[(HELD, 0.6), (OTHER_HELD, 0.3)]);
-    let here = two.waits.clone();
-    for w in &mut two.waits {
-        w.holder_ctx = OTHER_LOCK;
-    }
-    two.waits.extend(here.into_iter().map(|mut w| {
-        w.ctx = OTHER_LOCK;
-        w
-    }));
-    // Both threads together hold it for 1.8 s, a third of that at the second place.
-    let expected = [
-        (LockContention, "0-1".to_string(), 122, 0.53),
-        (LockContention, "0-1".to_string(), 140, 0.27),
-    ];
-    assert_eq!(told(&of_run(two)), expected);
-}
-
-#[test]
-fn while_threads_stand_in_line_for_one_lock_they_do_so_for_another() {
-    let mut two = crowded_by(4, &[(HELD, 0.5), (OTHER_HELD, 0.45)]);
-    let here = two.waits.clone();
-    two.waits.extend(here.into_iter().map(|mut w| {
-        (w.ctx, w.holder_ctx) = (OTHER_LOCK, OTHER_LOCK);
-        w
-    }));
-    // All together hold the one for 2 s and the other for 1.8 s, while each computes for one: the team takes 1 s longer.
-    let expected = [
-        (LockContention, "0-1".to_string(), 122, 0.6),
-        (LockContention, "0-1".to_string(), 140, 0.4),
-    ];
-    assert_eq!(told(&of_run(two)), expected);
-}
-
-#[test]
-fn locks_that_are_taken_at_one_place_have_a_line_each() {
-    let mut several = crowded(&[(HELD, 0.8)]);
-    for w in &mut several.waits {
-        w.locks = if w.thread == 0 { 1 << 7 } else { 1 << 9 };
-    }
-    assert_eq!(told(&of_run(several.clone())), []);
-    // Held by one at a time they would be 1.6 s.
-    for w in &mut several.waits {
-        w.locks = 1 << 7;
-    }
-    let one = [(LockContention, "0-1".to_string(), 122, 0.6)];
-    assert_eq!(told(&of_run(several)), one);
 }
 
 #[test]
