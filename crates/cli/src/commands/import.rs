@@ -1,10 +1,9 @@
 //! `import`: another tool's trace to a recorded run.
 
-use super::Outcome;
+use super::{Outcome, record};
 use crate::args::ImportArgs;
 use crate::exit;
 use crate::progress::{Progress, Stage};
-use headwater_format::run_bytes;
 
 /// `headwater import`.
 pub fn command(args: &ImportArgs, quiet: bool) -> Outcome {
@@ -18,13 +17,7 @@ pub fn command(args: &ImportArgs, quiet: bool) -> Outcome {
     let run = headwater_import::import(&args.trace, &args.output, program, tell);
     drop(stage);
     let header = run.map_err(|e| e.to_string())?.header;
-    let mut line = format!(
-        "imported {}: {} ranks, {:.2} s, {:.1} KiB",
-        args.output.display(),
-        header.ranks,
-        header.wall_seconds,
-        run_bytes(&args.output) as f64 / 1024.0
-    );
+    let mut line = format!("imported {}", record::figures(&args.output, &header));
     if !header.incomplete.is_empty() {
         let set: headwater_model::RankSet = header.incomplete.iter().copied().collect();
         line += &format!("; the trace of ranks {set} ends before MPI_Finalize");

@@ -127,13 +127,7 @@ pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
 /// One line about a recorded run.
 pub fn summary(recorded: &Recorded) -> String {
     let h = &recorded.run.header;
-    let mut line = format!(
-        "recorded {}: {} ranks, {:.2} s, {:.1} KiB",
-        recorded.dir.display(),
-        h.ranks,
-        h.wall_seconds,
-        run_bytes(&recorded.dir) as f64 / 1024.0
-    );
+    let mut line = format!("recorded {}", figures(&recorded.dir, h));
     if !h.incomplete.is_empty() {
         let set: headwater_model::RankSet = h.incomplete.iter().copied().collect();
         line += &format!("; ranks {set} did not reach MPI_Finalize, their data stop early");
@@ -142,6 +136,17 @@ pub fn summary(recorded: &Recorded) -> String {
         line += &format!("; the program ended with exit code {}", recorded.ended.code);
     }
     line
+}
+
+/// What people want to know first of a run that has come into being: where, on how many ranks, how long, how large.
+pub fn figures(dir: &Path, header: &Header) -> String {
+    format!(
+        "{}: {} ranks, {:.2} s, {:.1} KiB",
+        dir.display(),
+        header.ranks,
+        header.wall_seconds,
+        run_bytes(dir) as f64 / 1024.0
+    )
 }
 
 /// What is run for `command`: the same with us before the program, and with `environment` set.
