@@ -443,10 +443,10 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
 #[inline]
 fn says_when(link: &Link, wall: u64) -> bool {
     match EventKind::from_code(link.kind) {
-        // Calls that may wait for the lock of a window are no messages.
-        Some(EventKind::RecvPost | EventKind::CollectivePost) | None => false,
         Some(EventKind::SendDone) => wall > WORTH_READING,
-        _ => true,
+        Some(kind) => !kind.is_posting(),
+        // Calls that may wait for the lock of a window are no messages.
+        None => false,
     }
 }
 

@@ -304,20 +304,20 @@ impl Ends<'_> {
             sent: None,
             uncounted_ns: None,
         };
-        if receives {
-            let first = call.links.is_empty();
-            call.posts_alone = first.then_some(request);
-            call.links.push(Link {
-                kind: EventKind::RecvPost,
-                ix,
-                peer: u32::MAX,
-                bytes: 0,
-                post: None,
-                comm: u16::MAX,
-            });
-        } else {
-            call.posts_alone = Some(request);
-        }
+        let first = call.links.is_empty();
+        call.posts_alone = (first || !receives).then_some(request);
+        call.links.push(Link {
+            kind: if receives {
+                EventKind::RecvPost
+            } else {
+                EventKind::CollectivePost
+            },
+            ix,
+            peer: u32::MAX,
+            bytes: 0,
+            post: None,
+            comm: u16::MAX,
+        });
         if let Some(Some(wall)) = thread.requests.insert(request, of).map(|r| r.uncounted_ns) {
             // A number that is used again, of a request whose end the trace does not have.
             thread.count(of.post.ctx, of.post.func, Params::default(), wall);

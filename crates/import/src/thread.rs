@@ -363,7 +363,7 @@ impl Thread {
             _ => self.count(call.ctx, call.func, call.params, wall),
         }
         for link in &call.links {
-            if link.kind != EventKind::RecvPost {
+            if !link.kind.is_posting() {
                 let row = link.row(&call, ns);
                 self.unnumbered.push((row, link.ix));
             }

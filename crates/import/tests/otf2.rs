@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_import::{ImportError, import};
-use headwater_model::run::{CtxId, Run};
+use headwater_model::run::{CtxId, EventKind, Run};
 use std::path::Path;
 use support::archive;
 
@@ -98,6 +98,10 @@ fn every_wait_of_an_archive_is_known_exactly() {
     assert_eq!(collective("MPI_Bcast", 0), None);
     assert!(collective("MPI_Ibarrier", 0).is_some_and(|c| c.0 > 500 && c.2 == 4));
     assert_eq!(collective("MPI_Finalize", 0).map(|c| c.2), Some(4));
+    // To the nonblocking one ranks come where they post it.
+    let posts = (run.events.iter()).filter(|e| e.kind == EventKind::CollectivePost && e.link != 0);
+    let posts: Vec<&str> = posts.map(|e| run.function(e.func)).collect();
+    assert_eq!(posts, ["MPI_Ibarrier"; 4]);
 
     // Calls with their parameters: of a receive that was only posted, those that it turned out to have.
     let calls = |function: &str, rank| {

@@ -439,6 +439,11 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// Whether another call completes it.
+    pub fn is_posting(self) -> bool {
+        matches!(self, EventKind::RecvPost | EventKind::CollectivePost)
+    }
+
     /// The kind stored as `code`.
     pub fn from_code(code: u8) -> Option<Self> {
         use EventKind::*;
