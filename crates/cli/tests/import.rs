@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::{headwater, said, target};
 
-/// Writes an archive by the OTF2 library, which `cargo xtask setup` installs.
+/// Writes an archive, of `ranks` ranks where that is not fixed, by the OTF2 library, which `cargo xtask setup` installs.
 fn archive(dir: &Path, name: &str, ranks: &str) -> PathBuf {
     let given = std::env::var_os("HEADWATER_OTF2").map(PathBuf::from);
     let places = given.into_iter().chain([target().join("otf2")]);
@@ -17,7 +17,8 @@ fn archive(dir: &Path, name: &str, ranks: &str) -> PathBuf {
     let path = dir.join(format!("trace{ranks}"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/archives.py");
     let mut write = Command::new(python);
-    let out = write.arg(script).arg(name).arg(&path).arg(ranks).output();
+    write.arg(script).arg(name).arg(&path);
+    let out = write.args(Some(ranks).filter(|r| !r.is_empty())).output();
     let out = out.expect("Python starts");
     assert!(out.status.success(), "{}", said(&out));
     path
@@ -72,6 +73,115 @@ fn a_trace_is_imported_diagnosed_and_analysed() {
     ] {
         json(at, &["analyse", paradigm, "app.4", "--json"]);
     }
+}
+
+/// What `late` of `archives.py` is, in Paraver's format: times are nanoseconds.
+const LATE: &str = "#Paraver (21/11/2026 at 10:00):4501000000_ns:1(2):1:2(1:1,1:1),1
+c:1:1:2:1:2
+2:1:1:1:1:100:50000003:31
+2:2:1:2:1:100:50000003:31
+2:1:1:1:1:1000000:50000003:0:60000019:1:60000119:1
+2:2:1:2:1:1000000:50000003:0:60000019:2:60000119:1
+2:2:1:2:1:1001000000:60000019:0:50000001:2
+3:1:1:1:1:3001000000:3001000000:2:1:2:1:1001000000:3001000000:100:5
+2:1:1:1:1:3001000000:60000019:0:50000001:1
+2:1:1:1:1:3001000000:50000001:0:60000019:3
+2:2:1:2:1:3001000000:50000001:0:60000019:4
+2:1:1:1:1:3501000000:60000019:0:50000002:8
+2:2:1:2:1:4501000000:60000019:0:50000002:8
+2:2:1:2:1:4501000000:50000002:0:50000003:32
+2:1:1:1:1:4501000000:50000002:0:50000003:32
+2:1:1:1:1:4501000000:50000003:0
+2:2:1:2:1:4501000000:50000003:0
+";
+const LABELS: &str = "EVENT_TYPE
+9 50000001 MPI Point-to-point
+VALUES
+1 MPI_Send
+2 MPI_Recv
+
+EVENT_TYPE
+9 50000002 MPI Collective Comm
+VALUES
+8 MPI_Barrier
+
+EVENT_TYPE
+9 50000003 MPI Other
+VALUES
+31 MPI_Init
+32 MPI_Finalize
+
+EVENT_TYPE
+0 60000019 User function
+VALUES
+1 slow
+2 quick
+3 brief
+4 long
+
+EVENT_TYPE
+0 60000119 User function line
+VALUES
+1 20 (app.c, app)
+";
+
+#[test]
+fn efficiencies_wait_states_and_delay_cost_are_those_of_the_trace() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    archive(at, "late", "");
+    std::fs::write(at.join("late.prv"), LATE).expect("writes");
+    std::fs::write(at.join("late.pcf"), LABELS).expect("writes");
+    for (trace, run) in [("trace", "of-otf2"), ("late.prv", "of-paraver")] {
+        command(at, &["import", trace, "-o", run]);
+        let near = |value: &Value, wanted: f64| {
+            let got = value.as_f64().expect("a figure");
+            assert!((got - wanted).abs() < 1e-6, "{run}: {got} for {wanted}");
+        };
+        // 4.5 s, in which rank 0 computes for 3.5 and rank 1 for 2.5.
+        let found = json(at, &["analyse", "efficiencies", run, "--json"]);
+        let row = &found["sections"][0]["rows"][0];
+        near(&row["wall_seconds"], 4.5);
+        near(&row["parallel"], 3.0 / 4.5);
+        near(&row["load_balance"], 3.0 / 3.5);
+        near(&row["communication"], 3.5 / 4.5);
+        near(&row["transfer"], 1.0);
+        let found = json(at, &["analyse", "wait-states", run, "--json"]);
+        let rows = found["sections"][0]["rows"].as_array().expect("rows");
+        let states: Vec<&str> = rows.iter().filter_map(|r| r["state"].as_str()).collect();
+        assert_eq!(states, ["late sender", "wait at barrier"], "{run}");
+        near(&rows[0]["wait_seconds"], 2.0);
+        near(&rows[1]["wait_seconds"], 1.0);
+        // The 2 s in which the receiver waits are those that the sender computes longer.
+        let found = json(at, &["diagnose", run, "--json"]);
+        let causes = found["causes"].as_array().expect("causes");
+        let slow = causes.iter().find(|c| c["place"]["function"] == "slow");
+        let slow = slow.expect("what makes the sender late");
+        assert_eq!(
+            (&slow["class"], &slow["ranks"]),
+            (&"uneven-work".into(), &"0".into())
+        );
+        near(&slow["waiting_seconds"], 2.0);
+    }
+}
+
+#[test]
+fn equal_work_that_runs_slower_is_told_by_a_traces_counters() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    for ranks in ["2", "4"] {
+        archive(at, "slower", ranks);
+        let name = format!("app.{ranks}");
+        command(at, &["import", &format!("trace{ranks}"), "-o", &name]);
+    }
+    let found = json(at, &["diagnose", "app.2", "app.4", "--json"]);
+    let cause = &found["causes"][0];
+    assert_eq!(cause["class"], "slower-work", "{found}");
+    assert_eq!(cause["place"]["file"], "slow.c");
+    assert!(
+        cause["evidence"].to_string().contains("cache misses"),
+        "{cause}"
+    );
 }
 
 #[test]

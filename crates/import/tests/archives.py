@@ -103,10 +103,10 @@ class Trace:
             rank.enter("main", lines=(10, 99))
             rank.call("MPI_Init", START + 1000)
 
-    def end(self):
+    def end(self, cost=50):
         last = max(rank.now for rank in self.ranks)
         for rank in self.ranks:
-            rank.call("MPI_Finalize", last + 50)
+            rank.call("MPI_Finalize", last + cost)
             rank.leave("main")
         self.writer.close()
 
@@ -195,9 +195,27 @@ def patterns(path):
     t.end()
 
 
-def uneven(path, ranks=4, steps=40):
+def slower(path, ranks=4):
+    """Half of the ranks take twice as long for what they all do in `slow`: they miss the cache."""
+    uneven(path, ranks, counted=True)
+
+
+def uneven(path, ranks=4, steps=40, counted=False):
     """Half of the ranks have twice as much to do in `slow`, in each of many steps."""
     t = Trace(path, ranks)
+    d = t.definitions
+    member = lambda name: d.metric_member(
+        name, value_type=Type.UINT64, metric_mode=MetricMode.ACCUMULATED_START
+    )
+    names = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L3_TCM")
+    counters = d.metric_class([member(n) for n in names]) if counted else None
+    read = [[0, 0, 0] for _ in t.ranks]
+
+    def count(n, instructions, cycles, misses):
+        if counted:
+            read[n] = [a + b for a, b in zip(read[n], (instructions, cycles, misses))]
+            t.ranks[n].writer.metric(t.ranks[n].at(), counters, read[n])
+
     t.begin()
     for _ in range(steps):
         for n, rank in enumerate(t.ranks):
@@ -205,8 +223,12 @@ def uneven(path, ranks=4, steps=40):
             rank.enter("even", lines=(70, 79))
             rank.compute(4000 // ranks)
             rank.leave("even")
+            late = 2 * n >= ranks
+            busy = (20000 if late else 10000) // ranks
+            count(n, 5_000_000 // ranks, 10_000_000 // ranks, 0)
             rank.enter("slow", file="slow.c", lines=(5, 12))
-            rank.compute((20000 if 2 * n >= ranks else 10000) // ranks)
+            rank.compute(busy)
+            count(n, 20_000_000 // ranks, 2500 * busy, 900_000 // ranks if late else 10)
             rank.leave("slow")
         for n, rank in enumerate(t.ranks):
             to = (n + 1) % ranks
@@ -225,6 +247,25 @@ def uneven(path, ranks=4, steps=40):
         for rank in t.ranks:
             rank.leave("step")
     t.end()
+
+
+def late(path):
+    """Rank 1 waits 2 s for a message that rank 0 computes 3 s before; rank 0 waits 1 s at the barrier behind it."""
+    t = Trace(path, 2)
+    t.begin()
+    a, b = t.ranks
+    for rank, (name, line), seconds in ((a, ("slow", 20), 3), (b, ("quick", 30), 1)):
+        rank.enter(name, lines=(line, line + 9))
+        rank.compute(seconds * 1_000_000)
+        rank.leave(name)
+    a.call("MPI_Send", a.now, lambda w, x: w.mpi_send(x, 1, t.world, 5, 100))
+    b.call("MPI_Recv", a.now, lambda w, x: w.mpi_recv(x, 0, t.world, 5, 100))
+    for rank, (name, line), seconds in ((a, ("brief", 40), 0.5), (b, ("long", 50), 1.5)):
+        rank.enter(name, lines=(line, line + 9))
+        rank.compute(int(seconds * 1_000_000))
+        rank.leave(name)
+    t.collective("MPI_Barrier", CollectiveOp.BARRIER, range(2), t.world, cost=0)
+    t.end(0)
 
 
 def pauses(path, uneven=0):

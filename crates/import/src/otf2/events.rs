@@ -206,9 +206,8 @@ fn with_length(kind: u8, r: &mut Bytes<'_>) -> Option<Option<Event>> {
         25 => Event::Join,
         31 => {
             let (class, n) = (r.u32()?, r.u8()?);
-            let types: Vec<u8> = (0..n).map(|_| r.u8()).collect::<Option<_>>()?;
-            let value = |kind| Some((kind, r.u64()?));
-            let values = types.into_iter().map(value).collect::<Option<_>>()?;
+            let value = |_| Some((r.u8()?, r.u64()?));
+            let values = (0..n).map(value).collect::<Option<_>>()?;
             Event::Metric { class, values }
         }
         38 => {
