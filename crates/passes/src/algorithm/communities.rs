@@ -1,7 +1,8 @@
 //! Communities: vertices more joined with each other than with the rest (Blondel et al. 2008, "Louvain").
 //!
-//! Directions do not count here. Vertices are taken in the order of their numbers, so that the result is the same
-//! each time.
+//! Directions do not count here. Vertices are taken in the order of their numbers, and of communities that are as good the
+//! first, so that the result is the same each time. After the first round only those are looked at again of whose neighbours
+//! one went elsewhere (Ozaki et al. 2016, "A simple acceleration method for the Louvain algorithm").
 
 use super::{Ask, Counts, Interrupted};
 use headwater_graph::view::Adjacency;
@@ -70,12 +71,16 @@ impl Level {
         let mut total = degree.clone();
         let mut joined = vec![0.0; n];
         let mut touched: Vec<u32> = Vec::new();
+        let mut open = vec![true; n];
         let mut any = false;
         for _ in 0..ROUNDS {
             let mut moves = 0;
             for v in 0..n {
                 if ask.ends() {
                     return (community, false);
+                }
+                if !std::mem::replace(&mut open[v], false) {
+                    continue;
                 }
                 let own = community[v];
                 for (to, w) in self.neighbours(v) {
@@ -87,11 +92,12 @@ impl Level {
                 }
                 total[own as usize] -= degree[v];
                 let gain = |c: u32| joined[c as usize] - degree[v] * total[c as usize] / all;
-                touched.sort_unstable();
                 let mut best = (own, gain(own));
                 for &c in &touched {
                     let here = gain(c);
-                    if here > best.1 + 1e-12 {
+                    let better = here > best.1 + 1e-12;
+                    let as_good = best.0 != own && here >= best.1 - 1e-12 && c < best.0;
+                    if better || as_good {
                         best = (c, here);
                     }
                 }
@@ -99,6 +105,9 @@ impl Level {
                 if best.0 != own {
                     community[v] = best.0;
                     moves += 1;
+                    for (to, _) in self.neighbours(v) {
+                        open[to as usize] |= community[to as usize] != best.0;
+                    }
                 }
                 for c in touched.drain(..) {
                     joined[c as usize] = 0.0;
