@@ -1,5 +1,6 @@
 //! The passes on a generated parallel view: 1,000,000 vertices and 4,000,000 edges if nothing else is asked for
-//! (arguments: vertices, edges for each vertex). Prints the seconds of each pass, the better of three runs.
+//! (arguments: vertices, edges for each vertex, a file to write the answers to, as JSON, which `passes.py` beside this one
+//! compares with those of python-igraph). Prints the seconds of each pass, the best of three runs.
 
 use headwater_graph::view::{Column, EdgeKind, EdgeType, Table, View, ViewKind};
 use headwater_model::run::Header;
@@ -32,42 +33,82 @@ fn main() {
         parallel.view().graph.edges(),
         rayon::current_num_threads()
     );
-    time("hotspot", || {
-        pass::hotspot(&parallel, "time", 100).map(|s| s.len())
+    let hot = time("hotspot", || pass::hotspot(&parallel, "time", 100));
+    let late = time("imbalance", || {
+        pass::imbalance(&parallel, "time", 1.3, 0.001)
     });
-    time("imbalance", || {
-        pass::imbalance(&parallel, "time", 1.3, 0.001).map(|s| s.len())
+    let late = late.unwrap_or_else(|| parallel.top(1000));
+    let change = time("differential", || {
+        pass::differential(&tops[0], &tops[1], Compared::All)
     });
-    time("differential", || {
-        pass::differential(&tops[0], &tops[1], Compared::All).map(|s| s.len())
-    });
-    let late = pass::imbalance(&parallel, "time", 1.3, 0.001);
-    let late = late.unwrap_or_else(|_| parallel.top(1000));
     println!("  on {} late vertices:", late.vertices().len());
-    time("causal", || {
-        pass::causal(&late, 1e-4, NEVER).map(|s| s.len())
+    let behind = time("causal", || pass::causal(&late, 1e-4, NEVER));
+    let back = time("backtracking", || pass::backtracking(&late, 1e-4, NEVER));
+    let lines = time("contention", || {
+        pass::contention(&parallel, "convoy", 1e-4, 1_000_000, NEVER)
     });
-    time("backtracking", || {
-        pass::backtracking(&late, 1e-4, NEVER).map(|s| s.len())
-    });
-    time("contention", || {
-        let found = pass::contention(&parallel, "convoy", 1e-4, 1_000_000, NEVER);
-        found.map(|f| f.len())
-    });
+    let Some(path) = std::env::args().nth(3) else {
+        return;
+    };
+    let some = |set: &Option<Set>, n: usize| set.as_ref().map(|s| s.top(n).vertices().to_vec());
+    let grown = change
+        .as_ref()
+        .and_then(|c| c.top(100).numbers("time").ok());
+    let grown = grown.map(|all| all.into_iter().flatten().collect::<Vec<f64>>());
+    let answers = [
+        ("late", numbers(some(&Some(late), usize::MAX))),
+        ("hotspot", numbers(some(&hot, 100))),
+        ("differential", numbers(some(&change, 100))),
+        ("growth", numbers(grown)),
+        ("causal", numbers(some(&behind, usize::MAX))),
+        ("backtracking", numbers(some(&back, usize::MAX))),
+        ("ways", numbers(back.map(|b| b.edges().to_vec()))),
+        ("contention", numbers(lines.map(|l| vec![l.len()]))),
+    ];
+    let rows = answers.map(|(name, all)| format!("\"{name}\": {all}"));
+    if let Err(e) = std::fs::write(&path, format!("{{{}}}", rows.join(",\n"))) {
+        println!("{path}: {e}");
+    }
 }
 
-fn time<E: std::fmt::Display>(name: &str, run: impl Fn() -> Result<usize, E>) {
+/// Figures as JSON.
+fn numbers<T: std::fmt::Debug>(all: Option<Vec<T>>) -> String {
+    format!("{:?}", all.unwrap_or_default())
+}
+
+/// What a pass gives that is counted.
+trait Counted {
+    fn count(&self) -> usize;
+}
+
+impl Counted for Set {
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<T> Counted for Vec<T> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+fn time<T: Counted, E: std::fmt::Display>(name: &str, run: impl Fn() -> Result<T, E>) -> Option<T> {
     let mut best = f64::INFINITY;
-    let mut said = String::new();
+    let mut given = None;
     for _ in 0..3 {
         let start = Instant::now();
-        said = match run() {
-            Ok(n) => format!("{n} elements"),
-            Err(e) => e.to_string(),
-        };
+        let made = run();
         best = best.min(start.elapsed().as_secs_f64());
+        given = Some(made);
     }
+    let said = match &given {
+        Some(Ok(made)) => format!("{} elements", made.count()),
+        Some(Err(e)) => e.to_string(),
+        None => String::new(),
+    };
     println!("{name:>13}: {best:.3} s, {said}");
+    given?.ok()
 }
 
 fn header() -> Arc<Header> {
