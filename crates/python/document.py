@@ -92,14 +92,14 @@ def api():
     """docs/API.md."""
     out = [HEAD]
     out += ["## Runs", ""] + _functions(["open", "record", "diagnose", "analyse", "command"], hw)
-    out += _class("Run", hw.Run) + _class("Report", hw.Report) + _class("Table", hw.Table)
+    out += _class("Run", hw.Run) + _class("Diagnosis", hw.Diagnosis) + _class("Report", hw.Report) + _class("Table", hw.Table)
     out += ["## Sets", ""] + _class("Set", hw.Set) + _class("Vertex", hw.Vertex) + _class("Edge", hw.Edge)
     out += [ATTRIBUTES]
     out += ["## Passes", "", _doc(passes), ""] + _functions(passes.names(), hw)
     out += ["## Paradigms", "", _doc(paradigms), ""] + _functions(paradigms.names(), paradigms) + _functions(["flow"], paradigms)
     out += ["## Dataflows", ""] + _class("Flow", hw.Flow) + _class("Node", hw.Node) + _class("Finding", hw.Finding)
     graphs = ["make", "from_arrow", "pairs", "subgraph_matching", "lowest_common_ancestor", "unit"]
-    out += ["## Graphs", ""] + _functions(graphs, hw) + _class("Graph", hw.Graph)
+    out += ["## Graphs", ""] + _functions(graphs, hw) + _class("Graph", hw.Graph) + _class("Pairs", hw.Pairs)
     out += ["## PerFlow", "", _doc(perflow), ""] + _class("PerFlow", hw.PerFlow)
     out += ["## Listings of the paper", "", _doc(listing), ""] + _functions(["python", "run"], listing)
     out += ["### `Error`", "", _doc(hw.Error), ""]
@@ -124,20 +124,26 @@ def _given(default):
 
 
 def _pass(name, row):
-    def form(many, elements, made):
-        of = lambda kind: f"Union[{_type(kind, 'Elements')}, {many}]" if many else _type(kind, elements)
-        parts = [f"{passes._identifier(port)}: {of(kind)}" for port, kind in row["inputs"]]
-        if row["more"]:
-            parts.append(f"*more: {of(row['inputs'][-1][1])}")
-        for parameter, default, _ in row["parameters"]:
-            parts.append(f"{passes._identifier(parameter)}: {_given(default)} = ...")
-        gives = [made if made else _type(word, "Set") for word in row["gives"]]
-        back = gives[0] if len(gives) == 1 else f"Tuple[{', '.join(gives)}]"
-        return f"def {name}({', '.join(parts)}) -> {back}"
+    """A pass as overloads: given what it needs it gives that at once; given nodes, of whatever arguments, a node."""
+    kinds = [kind for _, kind in row["inputs"]]
+    gives = [_type(word, "Set") for word in row["gives"]]
 
+    def form(types, back):
+        parts = [f"{passes._identifier(port)}: {type_}" for (port, _), type_ in zip(row["inputs"], types)]
+        if row["more"]:
+            parts.append(f"*more: {types[-1] if back is gives else either[-1]}")
+        for parameter, default, _ in row["parameters"]:
+            parts.append(f"{passes._identifier(parameter)}: {_given(default)} = {default!r}" if not isinstance(default, list) else f"{passes._identifier(parameter)}: {_given(default)} = ...")
+        returns = back[0] if len(back) == 1 else f"Tuple[{', '.join(back)}]"
+        return f"def {name}({', '.join(parts)}) -> {returns}"
+
+    own = [_type(kind, "_Elements") for kind in kinds]
+    either = [f"Union[{type_}, Node]" for type_ in own]
     doc = "\n".join("    " + line if line else "" for line in passes.document(row).splitlines())
-    nodes = form("Node", "", "Node")
-    return f'@overload\n{form("", "Elements", "")}:\n    """{doc.strip()}\n    """\n\n@overload\n{nodes}: ...\n'
+    out = f'@overload\n{form(own, gives)}:\n    """{doc.strip()}\n    """\n'
+    for at in range(len(kinds)):
+        out += f"\n@overload\n{form(own[:at] + ['Node'] + either[at + 1 :], ['Node'] * len(gives))}: ...\n"
+    return out
 
 
 STUB_HEAD = '"""Made by `cargo xtask api` from the table of {of}."""\n\n'
@@ -160,23 +166,48 @@ def stub():
     rust = sorted(name for name in hw._OWN if getattr(getattr(hw, name), "__module__", "") in ("headwater", "headwater._headwater", None))
     rust = [name for name in rust if name not in ("Flow", "Node", "PerFlow", "Graph")]
     lines = [f"from ._headwater import {name} as {name}\n" for name in rust]
-    lines += ["from ._headwater import Elements as Elements\n", "from ._open import Diagnosis as Diagnosis\n"]
-    lines += ["from ._open import diagnose as diagnose\n", "from ._open import open as open\n"]
+    lines += ["from ._headwater import _Elements\n", "from ._open import open as open\n"]
     lines += ["from .flow import Flow as Flow\n", "from .flow import Node as Node\n", "from .perflow import PerFlow as PerFlow\n"]
-    head = STUB_HEAD.format(of="passes") + OWN + "".join(lines) + "\n__version__: str\n\n"
+    head = STUB_HEAD.format(of="passes") + OWN + "".join(lines) + "\n__version__: str\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in hw.__all__) + "]\n\n"
     return head + "\n".join(_pass(name, row) for name, row in passes.table().items() if name not in hw._OWN)
+
+
+_SETTINGS = {"scaling": "Optional[str]", "abnorm_threshold": "Optional[float]", "max_loop_depth": "Optional[int]"}
 
 
 def paradigm_stub():
     """The stub of the paradigms."""
     out = STUB_HEAD.format(of="paradigms")
-    out += "import os\nfrom typing import Dict, List, Tuple, Union\n\nfrom ._headwater import Report, Run\nfrom .flow import Flow\n\n"
-    out += "def table() -> Dict[str, Tuple[str, str, str]]: ...\ndef names() -> List[str]: ...\ndef flow(name: str, runs: int = ...) -> Flow: ...\n"
+    out += "from typing import Dict, List, Optional, Tuple, Union\n\nfrom ._headwater import Report, Run, _Path\nfrom .flow import Flow\n\n"
+    row = "Tuple[str, str, str, List[str]]"
+    out += f"def table() -> Dict[str, {row}]: ...\ndef names() -> List[str]: ...\ndef flow(name: str, runs: int = 1) -> Flow: ...\ndef __dir__() -> List[str]: ...\n"
+    out += f"def document(row: {row}) -> str: ...\ndef arguments(row: {row}) -> Tuple[List[str], List[str]]: ...\n"
     for name, row in paradigms.table().items():
-        parts = [part + ": Union[Run, str, os.PathLike[str]]" for part in paradigms.arguments(row).split(", ")]
+        runs, settings = paradigms.arguments(row)
+        parts = [part + ": Union[Run, _Path]" for part in runs] + ["*"] * (row[2] != "several")
+        parts += [f"{setting}: {_SETTINGS[setting]} = None" for setting in settings]
         doc = "\n".join("    " + line if line else "" for line in paradigms.document(row).splitlines()).strip()
         out += f'\ndef {name}({", ".join(parts)}) -> Report:\n    """{doc}\n    """\n'
     return out
+
+
+PASSES = """from typing import Any, Callable, Dict, List, Mapping, Sequence
+
+def table() -> Dict[str, Dict[str, Any]]: ...
+def names() -> List[str]: ...
+def document(row: Mapping[str, Any]) -> str: ...
+def arguments(row: Mapping[str, Any]) -> str: ...
+def call(pass_name: str, inputs: Sequence[Any], parameters: Mapping[str, Any]) -> Any: ...
+def table_of(held: Any, **parameters: Any) -> Any: ...
+def function(name: str, module: str = "headwater.passes") -> Callable[..., Any]: ...
+def __dir__() -> List[str]: ...
+
+"""
+
+
+def passes_stub():
+    """The stub of the module of passes, whose functions are those of the package."""
+    return STUB_HEAD.format(of="passes") + PASSES + "".join(f"from . import {name} as {name}\n" for name in passes.names() if name not in ("table",))
 
 
 def texts():
@@ -185,6 +216,7 @@ def texts():
         pathlib.Path("docs/API.md"): api(),
         STUBS / "__init__.pyi": stub(),
         STUBS / "paradigms.pyi": paradigm_stub(),
+        STUBS / "passes.pyi": passes_stub(),
     }
 
 

@@ -89,18 +89,38 @@ pub fn installed() -> Result<PathBuf, String> {
     Ok(python)
 }
 
-/// Records a program of the testbed with the command of the wheel, on so many ranks each; gives the program.
-fn recorded(python: &Path, case: &str, ranks: &str, out: &Path) -> Result<PathBuf, String> {
-    let request = Request {
-        cases: vec![case.into()],
-        ..Default::default()
-    };
-    let built = build_all(&request)?;
-    let program = built.into_iter().next().ok_or("the program is missing")?;
-    let mut record = Command::new(python.with_file_name("headwater"));
-    record.args(["run", "-n", ranks, "-o"]).arg(out).arg("--");
-    output(record.arg(&program.program))?;
-    Ok(program.program)
+/// What the tests are about: programs of the testbed, and on how many ranks each is recorded.
+const TESTED: [(&str, &str); 3] = [("zeus", "2,4"), ("bins", "1,2"), ("noshrink", "2,4")];
+
+/// What the guide is about.
+const GUIDE: [(&str, &str); 2] = [("zeus", "2,4,8,16"), ("bins", "2")];
+
+/// Records programs of the testbed with the command of the wheel, all runs into one directory; gives the programs.
+fn recorded(python: &Path, what: &[(&str, &str)], out: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut programs = Vec::new();
+    for (case, ranks) in what {
+        println!("recording {case} on {ranks} ranks");
+        let request = Request {
+            cases: vec![(*case).into()],
+            ..Default::default()
+        };
+        let built = build_all(&request)?;
+        let program = built.into_iter().next().ok_or("the program is missing")?;
+        let part = out.join(case);
+        let mut record = Command::new(python.with_file_name("headwater"));
+        program.manifest.prepare(request.mpi, &mut record);
+        record.args(["run", "-n", ranks, "-o"]).arg(&part).arg("--");
+        output(record.arg(&program.program))?;
+        for run in std::fs::read_dir(&part)
+            .map_err(|e| e.to_string())?
+            .flatten()
+        {
+            std::fs::rename(run.path(), out.join(run.file_name())).map_err(|e| e.to_string())?;
+        }
+        std::fs::remove_dir(&part).map_err(|e| e.to_string())?;
+        programs.push(program.program);
+    }
+    Ok(programs)
 }
 
 /// An empty directory below cargo's.
@@ -136,15 +156,7 @@ pub fn figures() -> Done {
 pub fn guide() -> Done {
     let python = installed()?;
     let out = emptied("guide");
-    for (case, ranks) in [("zeus", "2,4,8,16"), ("bins", "2")] {
-        println!("recording {case} on {ranks} ranks");
-        let part = out.join(case);
-        recorded(&python, case, ranks, &part)?;
-        let runs = std::fs::read_dir(&part).map_err(|e| e.to_string())?;
-        for run in runs.flatten() {
-            std::fs::rename(run.path(), out.join(run.file_name())).map_err(|e| e.to_string())?;
-        }
-    }
+    recorded(&python, &GUIDE, &out)?;
     output(script(&python, "guide.py").arg(&out)).map(drop)
 }
 
@@ -152,7 +164,8 @@ pub fn guide() -> Done {
 pub fn python(arguments: &[String]) -> Done {
     let python = installed()?;
     let runs = emptied("python-runs");
-    let program = recorded(&python, "zeus", "2,4", &runs)?;
+    let programs = recorded(&python, &TESTED, &runs)?;
+    let program = programs.first().ok_or("no program is tested")?;
     let mut pytest = Command::new(&python);
     pytest
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])

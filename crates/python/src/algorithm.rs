@@ -32,12 +32,12 @@ fn part(view: &Arc<View>, origin: Option<&Origin>, vertices: Vec<u32>, edges: Ve
 }
 
 fn two<'a>(a: &'a Vertex, b: &Vertex, what: &str) -> PyResult<&'a Arc<View>> {
-    if !a.is_there() || !b.is_there() || !a.view.shares_graph(&b.view) {
+    if !a.is_there() || !b.is_there() || !a.0.view.shares_graph(&b.0.view) {
         return Err(raised(format!(
             "{what}: both must be vertices of one graph"
         )));
     }
-    Ok(&a.view)
+    Ok(&a.0.view)
 }
 
 /// The deepest vertex from which both can be reached, and the edges from it to them; (None, no edges) if there is none.
@@ -54,11 +54,12 @@ pub fn lowest_common_ancestor(
     let (a, b) = (a.get(), b.get());
     let view = two(a, b, "lowest_common_ancestor")?;
     let counts = counting(view, r#where)?;
-    let found = work(py, |interrupted| {
+    let (graph, from, to) = (view.graph.clone(), a.0.index, b.0.index);
+    let found = work(py, move |interrupted| {
         let counts = |e: u32| counts[e as usize];
-        algorithm::lowest_common_ancestor(&view.graph, a.index, b.index, &counts, interrupted)
+        algorithm::lowest_common_ancestor(&graph, from, to, &counts, interrupted)
     })?;
-    let origin = a.origin.as_ref();
+    let origin = a.0.origin.as_ref();
     let edges = found.as_ref().map_or_else(Vec::new, |f| f.edges.clone());
     let path = part(view, origin, Vec::new(), edges);
     let vertex = found.map(|f| Vertex::of(&path.set, origin, f.vertex));
@@ -67,6 +68,22 @@ pub fn lowest_common_ancestor(
 
 /// A vertex of a pattern: an expression that it must fit, if any.
 type PatternVertex = Option<String>;
+
+/// Whether every vertex of a pattern can be come to from the first, whatever way its edges go; and whether there is one.
+fn joined(n: usize, edges: &[(usize, usize, Option<String>)]) -> bool {
+    let mut known = vec![false; n];
+    let Some(first) = known.first_mut() else {
+        return false;
+    };
+    *first = true;
+    for _ in 0..n {
+        for (a, b, _) in edges {
+            let both = known[*a] || known[*b];
+            (known[*a], known[*b]) = (both, both);
+        }
+    }
+    known.into_iter().all(|k| k)
+}
 
 /// Where a small graph is found in a large one: for each place the vertices and the edges, in the order of the pattern.
 ///
@@ -88,6 +105,11 @@ pub fn subgraph_matching(
             "subgraph_matching: an edge of the pattern ends at a vertex that it does not have; there are {n}"
         )));
     }
+    if !joined(n, &edges) {
+        return Err(raised(
+            "subgraph_matching: the pattern is in several pieces; its vertices must be joined with each other by edges, so look for each piece by itself",
+        ));
+    }
     let all: Vec<u32> = (0..view.graph.vertices() as u32).collect();
     let holds = |text: &String| {
         let holds = Expr::parse(text).and_then(|e| e.holds(&view.vertices, &all));
@@ -101,26 +123,28 @@ pub fn subgraph_matching(
         .iter()
         .map(|e| counting(view, e.2.as_deref()))
         .collect::<PyResult<_>>()?;
-    let fits: Vec<_> = fit
-        .iter()
-        .map(|f| move |v: u32| f.as_ref().is_none_or(|f| f[v as usize]))
-        .collect();
-    let edge_fits: Vec<_> = edge_fit
-        .iter()
-        .map(|f| move |e: u32| f[e as usize])
-        .collect();
-    let pattern = || Pattern {
-        vertices: fits.iter().map(|f| f as algorithm::Counts<'_>).collect(),
-        edges: (edges.iter().zip(&edge_fits))
-            .map(|(e, fits)| PatternEdge {
-                src: e.0,
-                dst: e.1,
-                fits,
-            })
-            .collect(),
-    };
-    let found = work(py, |interrupted| {
-        algorithm::subgraph_matching(&view.graph, &pattern(), set.vertices(), most, interrupted)
+    let whole = set.clone();
+    let found = work(py, move |interrupted| {
+        let fits: Vec<_> = (fit.iter())
+            .map(|f| move |v: u32| f.as_ref().is_none_or(|f| f[v as usize]))
+            .collect();
+        let edge_fits: Vec<_> = (edge_fit.iter())
+            .map(|f| move |e: u32| f[e as usize])
+            .collect();
+        let edge = |(e, fits): (&(usize, usize, Option<String>), _)| PatternEdge {
+            src: e.0,
+            dst: e.1,
+            fits,
+        };
+        let joined = edges
+            .iter()
+            .zip(edge_fits.iter().map(|f| f as algorithm::Counts<'_>));
+        let pattern = Pattern {
+            vertices: fits.iter().map(|f| f as algorithm::Counts<'_>).collect(),
+            edges: joined.map(edge).collect(),
+        };
+        let (graph, starts) = (&whole.view().graph, whole.vertices());
+        algorithm::subgraph_matching(graph, &pattern, starts, most, interrupted)
     })?;
     let place = |f: algorithm::Found| {
         let origin = origin.as_ref();

@@ -31,17 +31,26 @@ pub fn stream(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyAny>> 
     Ok(PyCapsule::new_with_value(py, stream, STREAM)?.into_any())
 }
 
-/// All rows of anything that gives a stream of batches.
-pub fn batch(given: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+/// All rows of anything that gives a stream of batches; messages name the argument.
+pub fn batch(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<RecordBatch> {
+    let no_table = |why: &dyn std::fmt::Display| {
+        raised(format!(
+            "argument {argument}: a table is needed, of pyarrow, polars, pandas, DuckDB or what else gives a stream of Arrow, and not {why}"
+        ))
+    };
+    if !given.hasattr("__arrow_c_stream__")? {
+        return Err(no_table(&given.get_type().name()?));
+    }
     let capsule = given.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let stream = capsule.pointer_checked(Some(STREAM))?;
     // SAFETY: the name says that the capsule holds such a stream (Arrow PyCapsule interface), and the capsule is
     // alive. The stream is moved out, and an empty one stays there.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr().cast()) };
-    let reader = RecordBatchStreamReader::try_new(stream).or_raise()?;
+    let reader = RecordBatchStreamReader::try_new(stream).map_err(|_| no_table(&"one column"))?;
     let schema = reader.schema();
-    let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>().or_raise()?;
+    let batches = reader.collect::<Result<Vec<_>, _>>();
+    let batches: Vec<RecordBatch> = batches.map_err(|e| no_table(&e))?;
     match batches.as_slice() {
         [one] => Ok(one.clone()),
         many => concat_batches(&schema, many).or_raise(),

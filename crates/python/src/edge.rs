@@ -1,33 +1,27 @@
 //! One edge: its attributes and its ends.
 
-use crate::run::Origin;
-use crate::vertex::{Vertex, attribute, hash, metrics, value};
-use headwater_graph::view::{Cell, View};
+use crate::element::{Element, attribute, column, metrics, names, value};
+use crate::vertex::{NOBODY, Vertex};
+use headwater_graph::view::Cell;
 use pyo3::prelude::*;
-use std::sync::Arc;
 
 /// An edge of a view, in the way that time goes: from what is done first, or lets the other go on.
 ///
 /// `e["wait"]` is an attribute, as of vertices; `e.src` and `e.dst` are its ends.
 #[pyclass(frozen, module = "headwater")]
-pub struct Edge {
-    pub view: Arc<View>,
-    pub origin: Option<Origin>,
-    pub index: u32,
-    pub trail: Arc<[u32]>,
-}
+pub struct Edge(pub Element);
 
 impl Edge {
     /// The vertex at one end, which remembers the other one.
     fn end(&self, here: &[u32], there: &[u32]) -> Vertex {
-        let at = |all: &[u32]| all.get(self.index as usize).copied();
-        let passed = at(there).into_iter();
-        Vertex {
-            view: self.view.clone(),
-            origin: self.origin.clone(),
-            index: at(here).unwrap_or(crate::vertex::NOBODY),
-            trail: self.trail.iter().copied().chain(passed).collect(),
-        }
+        let at = |all: &[u32]| all.get(self.0.row()).copied();
+        let trail = &self.0.trail;
+        Vertex(Element {
+            view: self.0.view.clone(),
+            origin: self.0.origin.clone(),
+            index: at(here).unwrap_or(NOBODY),
+            trail: at(there).map_or_else(|| trail.clone(), |v| trail.by(v)),
+        })
     }
 }
 
@@ -36,37 +30,32 @@ impl Edge {
     /// Its number in the view.
     #[getter]
     fn index(&self) -> u32 {
-        self.index
+        self.0.index
     }
 
     /// The vertex where it begins.
     #[getter]
     pub fn src(&self) -> Vertex {
-        let graph = &self.view.graph;
+        let graph = &self.0.view.graph;
         self.end(graph.sources(), graph.targets())
     }
 
     /// The vertex where it ends.
     #[getter]
     pub fn dst(&self) -> Vertex {
-        let graph = &self.view.graph;
+        let graph = &self.0.view.graph;
         self.end(graph.targets(), graph.sources())
     }
 
     /// Names of the attributes that edges of its view have.
     fn keys(&self) -> Vec<String> {
-        self.view
-            .edges
-            .names()
-            .into_iter()
-            .map(str::to_string)
-            .collect()
+        names(&self.0.view.edges)
     }
 
     /// Names of the figures that were measured of it.
     #[getter]
     fn metrics(&self) -> Vec<String> {
-        metrics(&self.view.edges, self.index as usize)
+        metrics(&self.0.view.edges, self.0.row())
     }
 
     fn __getitem__<'py>(
@@ -74,29 +63,31 @@ impl Edge {
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        value(py, &self.view.edges, &attribute(key)?, self.index as usize)
+        value(
+            py,
+            column(&self.0.view.edges, &attribute(key)?)?,
+            self.0.row(),
+        )
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        let same = |e: &Bound<'_, Edge>| {
-            let other = e.get();
-            self.index == other.index && self.view.shares_graph(&other.view)
-        };
-        other.cast::<Edge>().is_ok_and(same)
+        other.cast::<Self>().is_ok_and(|e| self.0.same(&e.get().0))
     }
 
     fn __hash__(&self) -> u64 {
-        // An edge is no vertex of its number.
-        !hash(&self.view, self.index)
+        self.0.hash()
     }
 
     fn __repr__(&self) -> String {
-        let kind = match self.view.edges.cell("kind", self.index as usize) {
+        let kind = match self.0.view.edges.cell("kind", self.0.row()) {
             Cell::Text(text) => text,
             _ => "",
         };
-        let at = |all: &[u32]| all.get(self.index as usize).copied().unwrap_or(0);
-        let (src, dst) = (at(self.view.graph.sources()), at(self.view.graph.targets()));
-        format!("<Edge {} {kind} {src} -> {dst}>", self.index)
+        let at = |all: &[u32]| all.get(self.0.row()).copied().unwrap_or(0);
+        let (src, dst) = (
+            at(self.0.view.graph.sources()),
+            at(self.0.view.graph.targets()),
+        );
+        format!("<Edge {} {kind} {src} -> {dst}>", self.0.index)
     }
 }

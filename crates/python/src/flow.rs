@@ -1,13 +1,14 @@
 //! Dataflows (PerFlow, sections 4.1 and 4.2): what the package's `Flow` is made of.
 
 use crate::error::{OrRaise, raised};
-use crate::function::{Function, Origins, Raised, locked};
+use crate::function::{Function, Functions, Origins, locked};
 use crate::run::Origin;
 use crate::value::{kind_of, kind_word, parameters, to_python, value_of};
 use crate::work::work;
 use headwater_passes::flow::{
-    self, Cache, Event, FlowError, Inputs, Link, NodeId, Pass, Runner, State, Value,
+    self, Cache, Event, FlowError, Inputs, Link, NodeId, Pass, PassError, Runner, State, Value,
 };
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex};
@@ -23,17 +24,23 @@ fn link(given: Given) -> Link {
     NodeId::from_index(given.0).output(given.1)
 }
 
+/// Runs whose results are kept: with one more, all that is kept is given up.
+const MOST_RUNS: usize = 8;
+
 /// Passes joined to an analysis; `headwater.Flow` is what to use.
 #[pyclass(frozen, module = "headwater")]
 pub struct Flow {
     flow: Mutex<flow::Flow>,
     /// Inputs that have a value already.
     bound: Mutex<Inputs>,
+    /// Runs of the inputs that have a value.
+    bound_origins: Mutex<Vec<Origin>>,
+    /// All runs that something that is kept may be of.
     origins: Origins,
-    raised: Raised,
-    /// Where functions of flows that are repeated in this one look and tell.
-    inside: Mutex<Vec<(Origins, Raised)>>,
-    cache: Cache,
+    functions: Functions,
+    /// Flows that are repeated in this one: they have functions too, which look for origins there.
+    bodies: Mutex<Vec<Py<Self>>>,
+    cache: Arc<Cache>,
 }
 
 impl Flow {
@@ -42,10 +49,11 @@ impl Flow {
         Self {
             flow: Mutex::new(flow),
             bound: Mutex::default(),
+            bound_origins: Mutex::default(),
             origins: Origins::default(),
-            raised: Raised::default(),
-            inside: Mutex::default(),
-            cache: Cache::default(),
+            functions: Functions::default(),
+            bodies: Mutex::default(),
+            cache: Arc::default(),
         }
     }
 
@@ -53,97 +61,113 @@ impl Flow {
         locked(&self.flow).clone()
     }
 
-    /// What a pass of Python's raised, here or in a flow that is repeated in this one.
-    fn taken(&self) -> Option<PyErr> {
-        let mut inside = locked(&self.inside).clone().into_iter();
-        let own = locked(&self.raised).take();
-        own.or_else(|| inside.find_map(|(_, raised)| locked(&raised).take()))
+    /// Remembers runs that flow in.
+    fn remember(&self, given: &[Origin]) {
+        let digest = |o: &Origin| o.recorded.digest();
+        let new = |known: &[Origin]| {
+            let new = given
+                .iter()
+                .filter(|o| known.iter().all(|k| digest(k) != digest(o)));
+            new.cloned().collect::<Vec<_>>()
+        };
+        let added = new(&locked(&self.origins));
+        if locked(&self.origins).len() + added.len() > MOST_RUNS.max(added.len()) {
+            self.forget();
+        }
+        let added = new(&locked(&self.origins));
+        locked(&self.origins).extend(added);
     }
 
-    fn remember(&self, origin: Option<Origin>) {
-        let mut origins = locked(&self.origins);
-        let known = |o: &Origin| {
-            origins
-                .iter()
-                .any(|k| k.recorded.digest() == o.recorded.digest())
-        };
-        if let Some(origin) = origin.filter(|o| !known(o)) {
-            origins.push(origin);
-        }
+    /// Flows that are repeated in this one, or in one of these.
+    fn bodies(&self, py: Python<'_>) -> Vec<Py<Self>> {
+        let bodies = locked(&self.bodies);
+        bodies.iter().map(|b| b.clone_ref(py)).collect()
     }
 
     fn inputs(&self, py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Inputs> {
         let mut inputs = locked(&self.bound).clone();
+        let mut origins = locked(&self.bound_origins).clone();
         for (name, value) in given.into_iter().flatten() {
             let name: String = name.extract()?;
             let value = value_of(&value, &name);
             let (value, origin) = value.map_err(|e| raised(e.value(py)))?;
-            self.remember(origin);
+            origins.extend(origin);
             inputs.insert(name, value);
+        }
+        self.remember(&origins);
+        for body in self.bodies(py) {
+            body.get().remember(&origins);
         }
         Ok(inputs)
     }
 
     /// Runs a part of the flow; what a pass of Python's raised is raised again.
-    fn ran<T: Send>(
+    fn ran<T: Send + 'static>(
         &self,
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
-        run: impl FnOnce(&flow::Flow, &Runner<'_>) -> Result<T, FlowError> + Send,
+        run: impl FnOnce(&flow::Flow, &Runner<'_>) -> Result<T, FlowError> + Send + 'static,
     ) -> PyResult<T> {
-        let flow = self.now();
-        let told = progress.map(|p| p.clone().unbind());
-        let raised = &self.raised;
-        let inside = locked(&self.inside).clone();
-        // What an earlier run left is not this one's.
-        while self.taken().is_some() {}
-        for (origins, _) in &inside {
-            let known = locked(&self.origins).clone();
-            *locked(origins) = known;
-        }
-        let done = work(py, |interrupted| {
+        let (flow, cache) = (self.now(), self.cache.clone());
+        let name = flow.name().to_string();
+        let listener = progress.map(|p| p.clone().unbind());
+        let (done, failed) = work(py, move |interrupted| {
+            // What the listener raised ends the flow.
+            let failed = Mutex::new(None);
             let tell = |event: &Event<'_>| {
-                let Some(told) = &told else { return };
-                let state = match event.state {
-                    State::Begins => "begins",
-                    State::Done => "done",
-                    State::Known => "known",
-                };
-                Python::attach(|py| {
-                    let said = told.call1(py, (event.pass, state, event.done, event.of));
-                    if let Err(e) = said {
-                        locked(raised).get_or_insert(e);
-                    }
-                });
+                if let Some(listener) = &listener
+                    && let Err(e) = told(listener, event)
+                {
+                    locked(&failed).get_or_insert(e);
+                }
             };
-            let failed = || inside.iter().any(|(_, raised)| locked(raised).is_some());
-            let end = || interrupted() || locked(raised).is_some() || failed();
+            let end = || interrupted() || locked(&failed).is_some();
             let runner = Runner {
-                cache: &self.cache,
+                cache: &cache,
                 progress: &tell,
                 interrupted: &end,
             };
-            run(&flow, &runner)
-        });
-        let taken = self.taken();
-        let done = done?;
-        match taken {
+            let done = run(&flow, &runner);
+            let failed = locked(&failed).take();
+            (done, failed)
+        })?;
+        if let Some(e) = failed {
+            return Err(e);
+        }
+        done.map_err(|e| match own(py, &e) {
             Some(e) => {
                 // Older Pythons have no notes; the message of the exception is the user's own.
-                let _ = e.value(py).call_method1(
-                    "add_note",
-                    (format!("in a pass of the dataflow {}", flow.name()),),
-                );
-                Err(e)
+                let note = format!("in a pass of the dataflow {name}");
+                let _ = e.value(py).call_method1("add_note", (note,));
+                e
             }
-            None => done.or_raise(),
-        }
+            None => raised(e),
+        })
     }
 
     fn python<'py>(&self, py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
         let origins = locked(&self.origins).clone();
         to_python(py, value, &origins)
     }
+}
+
+/// Tells a function of Python's what became of a pass.
+fn told(listener: &Py<PyAny>, event: &Event<'_>) -> PyResult<()> {
+    let state = match event.state {
+        State::Begins => "begins",
+        State::Done => "done",
+        State::Known => "known",
+    };
+    let said = (event.pass, state, event.done, event.of);
+    Python::attach(|py| listener.call1(py, said).map(drop))
+}
+
+/// What a pass of Python's raised, if that is what went wrong.
+fn own(py: Python<'_>, error: &FlowError) -> Option<PyErr> {
+    let FlowError::Pass(_, PassError::Own(own)) = error else {
+        return None;
+    };
+    own.error.downcast_ref::<PyErr>().map(|e| e.clone_ref(py))
 }
 
 #[pymethods]
@@ -171,7 +195,7 @@ impl Flow {
         if let Some(value) = value {
             let (value, origin) = value_of(value, name)?;
             kind = kind.or(Some(value.kind()));
-            self.remember(origin);
+            locked(&self.bound_origins).extend(origin);
             locked(&self.bound).insert(name.to_string(), value);
         }
         let kind = kind.unwrap_or(flow::Kind::Run);
@@ -214,7 +238,7 @@ impl Flow {
             gives,
             cached,
         };
-        let pass = function.pass(self.origins.clone(), self.raised.clone());
+        let pass = function.pass(&self.functions, &self.origins);
         let mut flow = locked(&self.flow);
         flow.add(
             &Arc::new(pass),
@@ -232,11 +256,10 @@ impl Flow {
                 self.name()
             )));
         }
-        let body = body.get();
-        let repeated = body.now();
-        let mut inside = locked(&body.inside).clone();
-        inside.push((body.origins.clone(), body.raised.clone()));
-        locked(&self.inside).append(&mut inside);
+        let repeated = body.get().now();
+        let mut bodies = body.get().bodies(body.py());
+        bodies.push(body.clone().unbind());
+        locked(&self.bodies).append(&mut bodies);
         let mut flow = locked(&self.flow);
         flow.repeat(repeated, links.into_iter().map(link), most);
         Ok(flow.len() - 1)
@@ -285,7 +308,7 @@ impl Flow {
     ) -> PyResult<Bound<'py, PyDict>> {
         let inputs = self.inputs(py, inputs)?;
         let names = names.unwrap_or_else(|| self.output_names());
-        let outputs = self.ran(py, progress, |flow, runner| {
+        let outputs = self.ran(py, progress, move |flow, runner| {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             flow.run_only(&names, &inputs, runner)
         })?;
@@ -307,7 +330,7 @@ impl Flow {
     ) -> PyResult<Bound<'py, PyList>> {
         let inputs = self.inputs(py, inputs)?;
         let links: Vec<Link> = links.into_iter().map(link).collect();
-        let values = self.ran(py, progress, |flow, runner| {
+        let values = self.ran(py, progress, move |flow, runner| {
             flow.values(&links, &inputs, runner)
         })?;
         let list = PyList::empty(py);
@@ -317,9 +340,10 @@ impl Flow {
         Ok(list)
     }
 
-    /// Results that are kept are given up.
+    /// Results that are kept are given up, and the runs that they are of.
     fn forget(&self) {
         self.cache.clear();
+        locked(&self.origins).clear();
     }
 
     fn svg(&self) -> String {
@@ -344,11 +368,32 @@ impl Flow {
                 gives,
                 cached: true,
             };
-            Arc::new(function.pass(made.origins.clone(), made.raised.clone()))
+            Arc::new(function.pass(&made.functions, &made.origins))
         };
         let own: Vec<Arc<Pass>> = own.into_iter().map(pass).collect();
         *locked(&made.flow) = flow::Flow::from_json(text, &own).or_raise()?;
         Ok(made)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // What is locked is in use, and so no garbage.
+        let functions = self.functions.try_lock();
+        functions
+            .iter()
+            .flat_map(|f| f.iter())
+            .try_for_each(|f| visit.call(f))?;
+        let bodies = self.bodies.try_lock();
+        bodies
+            .iter()
+            .flat_map(|b| b.iter())
+            .try_for_each(|b| visit.call(b))
+    }
+
+    fn __clear__(&self) {
+        // What is dropped may run code of Python's, which must not find the locks held.
+        let functions = std::mem::take(&mut *locked(&self.functions));
+        let bodies = std::mem::take(&mut *locked(&self.bodies));
+        drop((functions, bodies));
     }
 
     fn __len__(&self) -> usize {

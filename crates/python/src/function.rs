@@ -1,9 +1,10 @@
 //! Passes written in Python: ordinary functions that take sets and return sets.
 
+use crate::error::raised;
 use crate::run::Origin;
 use crate::value::to_python;
 use crate::wanted::set_of;
-use headwater_passes::flow::{Call, Gives, Kind, Pass, PassError, Value};
+use headwater_passes::flow::{Call, Gives, Kind, OwnError, Pass, PassError, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,8 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Runs that flowed in, by which sets know where they come from.
 pub type Origins = Arc<Mutex<Vec<Origin>>>;
 
-/// What a function raised, to be raised again by who runs the flow.
-pub type Raised = Arc<Mutex<Option<PyErr>>>;
+/// The functions of a flow. Its passes look theirs up here, so that there is one owner, whom Python's collector of
+/// circles can ask.
+pub type Functions = Arc<Mutex<Vec<Py<PyAny>>>>;
 
 /// What is behind a lock, whoever panicked.
 pub fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -36,48 +38,52 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function as a pass.
-    pub fn pass(self, origins: Origins, raised: Raised) -> Pass {
-        let Self {
-            name,
-            function,
-            arguments,
-            more,
-            gives,
-            cached,
-        } = self;
-        let about = "A pass written in Python.";
-        let mut pass = Pass::new(name, about, move |call| {
+    /// The function as a pass; it is put among the functions of its flow.
+    pub fn pass(self, functions: &Functions, origins: &Origins) -> Pass {
+        let (functions, origins) = (functions.clone(), origins.clone());
+        let at = {
+            let mut held = locked(&functions);
+            held.push(self.function);
+            held.len() - 1
+        };
+        let (gives, about) = (self.gives, "A pass written in Python.");
+        let mut pass = Pass::new(self.name, about, move |call| {
             Python::attach(|py| {
-                // The lock is not held while the function runs: others of the flow may run at the same time.
+                // No lock is held while the function runs: others of the flow may run at the same time.
+                let function = locked(&functions).get(at).map(|f| f.clone_ref(py));
                 let known = locked(&origins).clone();
-                let made = call_function(py, &function, gives, call, &known);
-                made.map_err(|e| {
-                    let text = e.value(py).to_string();
-                    locked(&raised).get_or_insert(e);
-                    PassError::Failed(text)
-                })
+                let made = call_function(py, function, gives, call, &known);
+                made.map_err(|e| own(py, e))
             })
         });
-        for argument in arguments {
+        for argument in self.arguments {
             pass = pass.takes(argument, Kind::SET);
         }
         for _ in 0..gives {
             pass = pass.gives(Gives::Kind(Kind::SET));
         }
-        pass.more = more;
-        pass.cached = cached;
+        pass.more = self.more;
+        pass.cached = self.cached;
         pass
     }
 }
 
+/// An exception on its way through a flow.
+fn own(py: Python<'_>, error: PyErr) -> PassError {
+    PassError::Own(OwnError {
+        text: error.value(py).to_string(),
+        error: Arc::new(error),
+    })
+}
+
 fn call_function(
     py: Python<'_>,
-    function: &Py<PyAny>,
+    function: Option<Py<PyAny>>,
     gives: usize,
     call: &Call<'_>,
     origins: &[Origin],
 ) -> PyResult<Vec<Value>> {
+    let function = function.ok_or_else(|| raised("the function was given up with its flow"))?;
     let arguments = call.inputs().iter().map(|v| to_python(py, v, origins));
     let arguments: Vec<Bound<'_, PyAny>> = arguments.collect::<PyResult<_>>()?;
     let given = function.bind(py).call1(PyTuple::new(py, arguments)?)?;

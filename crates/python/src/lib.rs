@@ -9,18 +9,25 @@
 
 mod algorithm;
 mod capsule;
+mod choose;
+mod diagnosis;
 mod edge;
+mod element;
 mod error;
 mod finding;
 mod flow;
 mod frame;
 mod function;
+mod items;
 mod make;
+mod metric;
+mod pairs;
 mod paradigm;
 mod passes;
 mod run;
 mod set;
 mod table;
+mod trail;
 mod value;
 mod vertex;
 mod wanted;
@@ -34,6 +41,8 @@ mod _headwater {
     #[pymodule_export]
     use super::algorithm::{lowest_common_ancestor, subgraph_matching};
     #[pymodule_export]
+    use super::diagnosis::{Diagnosis, diagnose};
+    #[pymodule_export]
     use super::edge::Edge;
     #[pymodule_export]
     use super::error::Error;
@@ -44,13 +53,15 @@ mod _headwater {
     #[pymodule_export]
     use super::make::{from_arrow, make};
     #[pymodule_export]
-    use super::paradigm::{Report, analyse, diagnose, paradigm_flow, paradigms};
+    use super::pairs::{Pairs, pairs};
+    #[pymodule_export]
+    use super::paradigm::{Report, analyse, paradigm_flow, paradigms};
     #[pymodule_export]
     use super::passes::{collectives, edge_words, passes, run_pass, unit};
     #[pymodule_export]
     use super::run::{Run, open_runs};
     #[pymodule_export]
-    use super::set::{Set, pairs};
+    use super::set::Set;
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]

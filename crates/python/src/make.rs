@@ -69,15 +69,15 @@ pub fn made(vertices: &[Attributes], edges: &[(u32, u32, Attributes)]) -> set::S
 /// A set of all of a new graph: attributes of vertices, and edges as (source, target, attributes) by the number of the
 /// vertex from 0 on.
 #[pyfunction]
-#[pyo3(signature = (vertices, edges = Vec::new()))]
-pub fn make(
-    vertices: Vec<Bound<'_, PyDict>>,
-    edges: Vec<(u32, u32, Bound<'_, PyDict>)>,
+#[pyo3(signature = (vertices, edges = None))]
+pub fn make<'py>(
+    vertices: Vec<Bound<'py, PyDict>>,
+    edges: Option<Vec<(u32, u32, Bound<'py, PyDict>)>>,
 ) -> PyResult<Set> {
     let n = vertices.len();
     let vertices: Vec<Attributes> = vertices.iter().map(attributes).collect::<PyResult<_>>()?;
     let mut all = Vec::new();
-    for (src, dst, edge) in edges {
+    for (src, dst, edge) in edges.unwrap_or_default() {
         if src.max(dst) as usize >= n {
             return Err(raised(format!(
                 "an edge goes from {src} to {dst}, and there are {n} vertices, from 0 on"
@@ -149,11 +149,11 @@ pub fn from_arrow(
             )));
         }
     };
-    let vertices = table(&capsule::batch(vertices)?, &[])?;
+    let vertices = table(&capsule::batch(vertices, "vertices")?, &[])?;
     let (src, dst, edges) = match edges {
         None => (Vec::new(), Vec::new(), Table::new(0)),
         Some(edges) => {
-            let batch = capsule::batch(edges)?;
+            let batch = capsule::batch(edges, "edges")?;
             let (src, dst) = (ends(&batch, "src")?, ends(&batch, "dst")?);
             (src, dst, table(&batch, &["src", "dst"])?)
         }

@@ -2,7 +2,7 @@
 
 use crate::error::{OrRaise, raised};
 use crate::flow::Flow;
-use crate::run::{Group, Origin, Run, open};
+use crate::run::{Group, Origin, Run, lasting, open};
 use crate::table::{Table, text_of};
 use crate::work::work;
 use headwater_model::diagnosis::Scaling;
@@ -10,7 +10,7 @@ use headwater_model::report;
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm::{self, Paradigm, Setting, Takes};
 use headwater_passes::{Options, Recorded};
-use headwater_report::{Excerpt, SourceLines, TextOptions, report_json};
+use headwater_report::report_json;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::path::PathBuf;
@@ -75,16 +75,31 @@ impl Report {
     }
 }
 
-/// The paradigms: for each its name, what it answers, and whether it takes one run, two or several.
+/// The settings that some paradigms heed, by the names of Python's arguments.
+const SETTINGS: [(&str, Setting); 2] = [
+    ("scaling", Setting::Scaling),
+    ("abnorm_threshold", Setting::AbnormThreshold),
+];
+
+/// What is told of a paradigm: its name, what it answers, whether it takes one run, two or several, and the settings
+/// that it heeds.
+type Told = (&'static str, &'static str, &'static str, Vec<&'static str>);
+
+/// The paradigms.
 #[pyfunction]
-pub fn paradigms() -> Vec<(&'static str, &'static str, &'static str)> {
+pub fn paradigms() -> Vec<Told> {
+    let heeds = |p: &Paradigm| {
+        let all = SETTINGS.iter().filter(|s| p.settings.contains(&s.1));
+        all.map(|s| s.0).collect()
+    };
     let takes = |takes| match takes {
         Takes::One => "one",
         Takes::Two => "two",
         Takes::Several => "several",
     };
     let all = paradigm::ALL.iter();
-    all.map(|p| (p.name, p.about, takes(p.takes))).collect()
+    all.map(|p| (p.name, p.about, takes(p.takes), heeds(p)))
+        .collect()
 }
 
 /// What the user sets, if the paradigm heeds it.
@@ -93,19 +108,22 @@ fn options(
     scaling: Option<&str>,
     abnorm_threshold: Option<f64>,
 ) -> PyResult<Options> {
-    let given = [
-        ("scaling", Setting::Scaling, scaling.is_some()),
-        (
-            "abnorm_threshold",
-            Setting::AbnormThreshold,
-            abnorm_threshold.is_some(),
-        ),
-    ];
-    for (name, setting, given) in given {
-        if given && !paradigm.settings.contains(&setting) {
+    let given = [scaling.is_some(), abnorm_threshold.is_some()];
+    for ((name, setting), given) in SETTINGS.iter().zip(given) {
+        if given && !paradigm.settings.contains(setting) {
             let what = format!("argument {name} means nothing to {}", paradigm.name);
             return Err(raised(what));
         }
+    }
+    set(scaling, abnorm_threshold)
+}
+
+/// Options as Python gives them.
+pub fn set(scaling: Option<&str>, abnorm_threshold: Option<f64>) -> PyResult<Options> {
+    if abnorm_threshold.is_some_and(|t| !(t.is_finite() && t >= 1.0)) {
+        return Err(raised(
+            "argument abnorm_threshold: a figure from 1 on is needed, how many times longer late ranks must take",
+        ));
     }
     let default = Options::default();
     Ok(Options {
@@ -135,55 +153,83 @@ pub fn paradigm_flow(name: &str, runs: usize) -> PyResult<Flow> {
     ))
 }
 
-/// The runs that are meant, opened together: runs that were opened otherwise are opened anew, so that the answer is the
-/// one that the command gives of their directories.
-fn together(
-    py: Python<'_>,
-    runs: &Bound<'_, PyTuple>,
+/// Directories of runs, and the depth of loops that they are to be joined with: the one that is asked for, else the
+/// one that they were opened with.
+pub struct Wanted {
+    dirs: Vec<PathBuf>,
+    known: Vec<Origin>,
     max_loop_depth: usize,
-) -> PyResult<Vec<Origin>> {
-    let mut dirs: Vec<PathBuf> = Vec::new();
-    let mut known: Vec<Origin> = Vec::new();
-    for run in runs {
-        match run.cast::<Run>() {
-            Ok(run) => {
+}
+
+impl Wanted {
+    /// Of runs, or of their directories.
+    pub fn of(runs: &Bound<'_, PyTuple>, max_loop_depth: Option<usize>) -> PyResult<Self> {
+        let mut dirs: Vec<PathBuf> = Vec::new();
+        let mut known: Vec<Origin> = Vec::new();
+        for run in runs {
+            if let Ok(run) = run.cast::<Run>() {
                 dirs.push(run.get().0.dir());
                 known.push(run.get().0.clone());
+                continue;
             }
-            Err(_) => dirs.push(
-                run.extract()
-                    .map_err(|_| raised("argument runs: runs are needed, or their directories"))?,
-            ),
+            let dir = run.extract();
+            dirs.push(
+                dir.map_err(|_| raised("argument runs: runs are needed, or their directories"))?,
+            );
         }
+        let mut depths = known.iter().map(|o| o.group.max_loop_depth);
+        let first = depths.next();
+        let own = first.unwrap_or(headwater_load::MAX_LOOP_DEPTH);
+        if max_loop_depth.is_none() && depths.any(|d| d != own) {
+            return Err(raised(
+                "argument runs: they were opened with different max_loop_depth; say which one is meant",
+            ));
+        }
+        Ok(Self {
+            dirs,
+            known,
+            max_loop_depth: max_loop_depth.unwrap_or(own),
+        })
     }
-    let wanted = Group {
-        dirs,
-        max_loop_depth,
-    };
-    let same = |(i, o): (usize, &Origin)| *o.group == wanted && o.index == i;
-    if known.len() == wanted.dirs.len() && known.iter().enumerate().all(same) {
-        return Ok(known);
+
+    /// Where they are, and the depth.
+    pub fn directories(self) -> (Vec<PathBuf>, usize) {
+        (self.dirs, self.max_loop_depth)
     }
-    open(py, wanted.dirs, max_loop_depth)
+
+    /// The runs, opened together: those that were opened otherwise are opened anew, so that the answer is the one that
+    /// the command gives of their directories.
+    fn together(self, py: Python<'_>) -> PyResult<Vec<Origin>> {
+        let group = Group {
+            dirs: lasting(&self.dirs),
+            max_loop_depth: self.max_loop_depth,
+        };
+        let same = |(i, o): (usize, &Origin)| *o.group == group && o.index == i;
+        if self.known.len() == group.dirs.len() && self.known.iter().enumerate().all(same) {
+            return Ok(self.known);
+        }
+        open(py, self.dirs, self.max_loop_depth)
+    }
 }
 
 /// Answers a paradigm's question about runs, or their directories, as `headwater analyse` does.
 ///
-/// Some paradigms heed scaling, strong or weak, or abnorm_threshold, how much longer late ranks must take.
+/// Some paradigms heed scaling, strong or weak, or abnorm_threshold, how many times longer late ranks must take. Loops
+/// nested deeper than max_loop_depth are merged; if not given, as where the runs were opened, or deeper than 10.
 #[pyfunction]
-#[pyo3(signature = (paradigm, *runs, scaling = None, abnorm_threshold = None, max_loop_depth = headwater_load::MAX_LOOP_DEPTH))]
+#[pyo3(signature = (paradigm, *runs, scaling = None, abnorm_threshold = None, max_loop_depth = None))]
 pub fn analyse(
     py: Python<'_>,
     paradigm: &str,
     runs: &Bound<'_, PyTuple>,
     scaling: Option<&str>,
     abnorm_threshold: Option<f64>,
-    max_loop_depth: usize,
+    max_loop_depth: Option<usize>,
 ) -> PyResult<Report> {
     let paradigm = paradigm::by_name(paradigm).or_raise()?;
     let options = options(paradigm, scaling, abnorm_threshold)?;
-    let runs = together(py, runs, max_loop_depth)?;
-    let report = work(py, |interrupted| {
+    let runs = Wanted::of(runs, max_loop_depth)?.together(py)?;
+    let report = work(py, move |interrupted| {
         let recorded: Vec<Recorded> = runs.iter().map(|o| o.recorded.clone()).collect();
         let cache = Cache::default();
         let runner = Runner {
@@ -193,45 +239,4 @@ pub fn analyse(
         paradigm.run(&recorded, &options, &runner)
     })?;
     Ok(Report(report.or_raise()?))
-}
-
-/// Source lines are not looked for.
-struct NoSource;
-
-impl SourceLines for NoSource {
-    fn lines(&self, _module: &str, _file: &str, _first: u32, _last: u32) -> Excerpt {
-        Excerpt::Gone
-    }
-}
-
-/// The root causes of scaling loss, as `headwater diagnose` finds them in directories of runs: as JSON and as text.
-#[pyfunction]
-#[pyo3(signature = (dirs, max_loop_depth = headwater_load::MAX_LOOP_DEPTH, width = 96))]
-pub fn diagnose(
-    py: Python<'_>,
-    dirs: Vec<PathBuf>,
-    max_loop_depth: usize,
-    width: usize,
-) -> PyResult<(String, String)> {
-    let diagnosis = work(py, |_| {
-        let runs = headwater_load::runs(&dirs, &|| ()).map_err(|e| e.to_string())?;
-        let structures = headwater_load::structures(
-            &runs,
-            headwater_load::touched(&runs),
-            max_loop_depth,
-            &|| (),
-        );
-        headwater_passes::diagnose(runs, structures, &Options::default()).map_err(|e| e.to_string())
-    })?;
-    let diagnosis = diagnosis.or_raise()?;
-    let options = TextOptions {
-        color: false,
-        width,
-        top: 5,
-        source: &NoSource,
-    };
-    Ok((
-        headwater_report::json(&diagnosis),
-        headwater_report::text(&diagnosis, &options),
-    ))
 }

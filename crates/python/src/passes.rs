@@ -69,7 +69,7 @@ pub fn run_pass<'py>(
         origins.extend(origin);
     }
     let parameters = parameters(Some(given))?;
-    let made = work(py, |interrupted| {
+    let made = work(py, move |interrupted| {
         pass.run(&values, &parameters, interrupted)
     })?;
     given_back(py, &made.or_raise()?, &origins)

@@ -44,14 +44,21 @@ impl Origin {
     }
 }
 
+/// Directories of runs, wherever this process goes.
+pub fn lasting(dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let lasting = |dir: &PathBuf| std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+    dirs.iter().map(lasting).collect()
+}
+
 /// Opens recorded runs together.
 pub fn open(py: Python<'_>, dirs: Vec<PathBuf>, max_loop_depth: usize) -> PyResult<Vec<Origin>> {
     let group = Arc::new(Group {
-        dirs,
+        dirs: lasting(&dirs),
         max_loop_depth,
     });
-    let recorded = work(py, |_| {
-        let runs = headwater_load::runs(&group.dirs, &|| ()).map_err(|e| e.to_string())?;
+    let recorded = work(py, move |_| {
+        // Messages name directories as they were given.
+        let runs = headwater_load::runs(&dirs, &|| ()).map_err(|e| e.to_string())?;
         let touched = headwater_load::touched(&runs);
         let structures = headwater_load::structures(&runs, touched, max_loop_depth, &|| ());
         Recorded::join(runs, structures).map_err(|e| e.to_string())
@@ -71,7 +78,6 @@ pub fn open(py: Python<'_>, dirs: Vec<PathBuf>, max_loop_depth: usize) -> PyResu
 
 /// Runs that were recorded, opened together, so that those of one build share their places.
 #[pyfunction]
-#[pyo3(signature = (dirs, max_loop_depth = headwater_load::MAX_LOOP_DEPTH))]
 pub fn open_runs(py: Python<'_>, dirs: Vec<PathBuf>, max_loop_depth: usize) -> PyResult<Vec<Run>> {
     Ok(open(py, dirs, max_loop_depth)?
         .into_iter()
@@ -90,9 +96,10 @@ impl Run {
     fn set(
         &self,
         py: Python<'_>,
-        make: impl Fn(&Recorded) -> set::Set + Send + Sync,
+        make: impl Fn(&Recorded) -> set::Set + Send + 'static,
     ) -> PyResult<Set> {
-        let made = work(py, |_| make(&self.0.recorded))?;
+        let recorded = self.0.recorded.clone();
+        let made = work(py, move |_| make(&recorded))?;
         Ok(Set::new(made, Some(self.0.clone())))
     }
 }

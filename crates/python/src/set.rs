@@ -1,27 +1,28 @@
 //! Sets of vertices and edges (PerFlow, sections 4.2 and 4.3.1).
 
-use crate::capsule;
+use crate::choose;
 use crate::edge::Edge;
-use crate::error::{OrRaise, raised};
-use crate::frame;
+use crate::element::{Element, attribute, column, names, value};
+use crate::error::OrRaise;
+use crate::items::{self, Elements};
 use crate::run::Origin;
-use crate::vertex::{NOBODY, Vertex, attribute, value};
+use crate::trail::Trail;
+use crate::vertex::{NOBODY, Vertex};
 use crate::wanted::{direction, set_of};
+use crate::{capsule, frame, metric};
 use headwater_graph::view::{Column, View, ViewKind};
-use headwater_passes::pass::same_places;
-use headwater_passes::set::{self, Expr, SetError};
-use pyo3::exceptions::{PyIndexError, PyKeyError};
+use headwater_passes::set::{self, SetError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PyString};
+use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
 /// Whose edges a set has, and the way that led there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Around {
     /// The vertices.
     pub centres: Arc<[u32]>,
     /// Vertices that were passed.
-    pub trail: Arc<[u32]>,
+    pub trail: Trail,
 }
 
 /// Vertices and edges of one view, in an order, each once.
@@ -64,103 +65,39 @@ impl Set {
     }
 
     /// What was made of this set.
-    fn made(&self, made: Result<set::Set, SetError>) -> PyResult<Self> {
-        let around = self.around.as_ref().map(|a| Around {
-            centres: a.centres.clone(),
-            trail: a.trail.clone(),
-        });
-        Ok(Self {
-            set: made.or_raise()?,
-            origin: self.origin.clone(),
-            around,
-        })
+    pub fn made(&self, made: Result<set::Set, SetError>) -> PyResult<Self> {
+        Ok(self.like(made.or_raise()?))
     }
 
-    fn edges_alone(&self) -> bool {
+    /// Another set of the same run, with edges of the same vertices.
+    fn like(&self, set: set::Set) -> Self {
+        Self {
+            set,
+            origin: self.origin.clone(),
+            around: self.around.clone(),
+        }
+    }
+
+    /// Whether it has edges and no vertices, so that its attributes are those of edges.
+    pub fn edges_alone(&self) -> bool {
         self.set.vertices().is_empty() && !self.set.edges().is_empty()
     }
 
-    fn trail(&self) -> Arc<[u32]> {
-        self.around
-            .as_ref()
-            .map_or_else(|| Arc::from([]), |a| a.trail.clone())
+    fn one(&self, index: u32) -> Element {
+        let trail = self.around.as_ref().map(|a| a.trail.clone());
+        let trail = trail.unwrap_or_default();
+        Element::of(&self.set, self.origin.as_ref(), index, trail)
     }
 
-    fn vertex(&self, index: u32) -> Vertex {
-        Vertex {
-            trail: self.trail(),
-            ..Vertex::of(&self.set, self.origin.as_ref(), index)
-        }
+    /// A vertex of it.
+    pub fn vertex(&self, index: u32) -> Vertex {
+        Vertex(self.one(index))
     }
 
-    fn edge(&self, index: u32) -> Edge {
-        Edge {
-            view: self.set.view().clone(),
-            origin: self.origin.clone(),
-            index,
-            trail: self.trail(),
-        }
+    /// An edge of it.
+    pub fn edge(&self, index: u32) -> Edge {
+        Edge(self.one(index))
     }
-
-    fn element<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyAny>> {
-        let vertices = self.set.vertices();
-        if let Some(v) = vertices.get(at) {
-            return Ok(Bound::new(py, self.vertex(*v))?.into_any());
-        }
-        match self.set.edges().get(at - vertices.len()) {
-            Some(e) => Ok(Bound::new(py, self.edge(*e))?.into_any()),
-            None => Err(PyIndexError::new_err("the set has fewer elements")),
-        }
-    }
-
-    fn elements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let list = PyList::empty(py);
-        for at in 0..self.set.len() {
-            list.append(self.element(py, at)?)?;
-        }
-        Ok(list)
-    }
-
-    /// Elements that Python's function says yes to.
-    fn holds(&self, test: &Bound<'_, PyAny>) -> PyResult<set::Set> {
-        let (mut vertices, mut edges) = (Vec::new(), Vec::new());
-        for v in self.set.vertices() {
-            if test.call1((self.vertex(*v),))?.is_truthy()? {
-                vertices.push(*v);
-            }
-        }
-        for e in self.set.edges() {
-            if test.call1((self.edge(*e),))?.is_truthy()? {
-                edges.push(*e);
-            }
-        }
-        Ok(set::Set::new(self.set.view().clone(), vertices, edges))
-    }
-
-    fn filtered(&self, py: Python<'_>, expression: Result<Expr, SetError>) -> PyResult<Self> {
-        let expression = expression.or_raise()?;
-        self.made(py.detach(|| self.set.filter(&expression)))
-    }
-}
-
-/// The expression that says that an attribute is a word that fits a pattern, a figure, or one of several.
-fn is_value(name: &str, wanted: &Bound<'_, PyAny>) -> PyResult<Result<Expr, SetError>> {
-    if let Ok(pattern) = wanted.extract::<String>() {
-        return Ok(Ok(Expr::like(name, &pattern)));
-    }
-    if let Ok(figure) = wanted.extract::<f64>() {
-        return Ok(Expr::parse(&format!("`{name}` == {figure:?}")));
-    }
-    let mut parts = Vec::new();
-    for one in wanted.try_iter()? {
-        let one = one?;
-        parts.push(match one.extract::<String>() {
-            Ok(word) if word.contains('"') => format!("`{name}` == '{word}'"),
-            Ok(word) => format!("`{name}` == \"{word}\""),
-            Err(_) => format!("`{name}` == {:?}", one.extract::<f64>()?),
-        });
-    }
-    Ok(Expr::parse(&parts.join(" or ")))
 }
 
 #[pymethods]
@@ -203,7 +140,7 @@ impl Set {
         } else {
             &view.vertices
         };
-        table.names().into_iter().map(str::to_string).collect()
+        names(table)
     }
 
     /// Names of attributes that are figures measured of any of its vertices.
@@ -269,16 +206,7 @@ impl Set {
         r#where: Option<&Bound<'_, PyAny>>,
         attributes: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let mut out = self.made(Ok(self.set.clone()))?;
-        match r#where {
-            Some(test) if test.is_callable() => out = self.made(Ok(out.holds(test)?))?,
-            Some(text) => out = out.filtered(py, Expr::parse(&text.extract::<String>()?))?,
-            None => {}
-        }
-        for (name, wanted) in attributes.into_iter().flatten() {
-            out = out.filtered(py, is_value(&name.extract::<String>()?, &wanted)?)?;
-        }
-        Ok(out)
+        Ok(self.like(choose::filter(self, py, r#where, attributes)?))
     }
 
     /// As `filter`, in PerFlow's way: of edges, `type` is that of either `type` or `kind`, and `IN_EDGE` and
@@ -291,55 +219,15 @@ impl Set {
         r#type: Option<&Bound<'_, PyAny>>,
         attributes: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let mut out = self.made(Ok(self.set.clone()))?;
         let word = what.and_then(|w| w.extract::<String>().ok());
-        let towards = word.as_deref().and_then(|w| direction(w).ok());
-        match (what, towards) {
-            (None, _) => {}
-            (Some(_), Some(towards)) => {
-                let Some(around) = &self.around else {
-                    return Err(raised(
-                        "select: only the edges of a vertex come into it or leave it; take v.es",
-                    ));
-                };
-                let graph = &self.set.view().graph;
-                let at = |all: &[u32], e: u32| around.centres.contains(&all[e as usize]);
-                let keep = |e: &u32| match towards {
-                    set::Direction::In => at(graph.targets(), *e),
-                    set::Direction::Out => at(graph.sources(), *e),
-                    set::Direction::Both => true,
-                };
-                let edges = self.set.edges().iter().copied().filter(keep).collect();
-                out = self.made(Ok(set::Set::new(
-                    self.set.view().clone(),
-                    Vec::new(),
-                    edges,
-                )))?;
-            }
-            (Some(what), None) => out = out.filter(py, Some(what), None)?,
-        }
+        let mut out = match word.and_then(|w| choose::towards(self, &w)) {
+            Some(edges) => self.like(edges?),
+            None => self.like(choose::filter(self, py, what, None)?),
+        };
         if let Some(wanted) = r#type {
-            if out.set.vertices().is_empty() {
-                let table = &out.set.view().edges;
-                let wanted: String = wanted.extract()?;
-                let is = |e: &u32| {
-                    let mut columns = ["type", "kind"].into_iter().filter_map(|n| table.get(n));
-                    columns.any(|c| c.text(*e as usize) == Some(wanted.as_str()))
-                };
-                let edges = out.set.edges().iter().copied().filter(is).collect();
-                out = self.made(Ok(set::Set::new(
-                    self.set.view().clone(),
-                    Vec::new(),
-                    edges,
-                )))?;
-            } else {
-                out = out.filtered(py, is_value("type", wanted)?)?;
-            }
+            out = self.like(choose::of_type(&out.set, py, wanted)?);
         }
-        match attributes {
-            Some(_) => out.filter(py, None, attributes),
-            None => Ok(out),
-        }
+        Ok(self.like(choose::filter(&out, py, None, attributes)?))
     }
 
     /// Vertices by a metric, the largest first (words from A to Z); those without it come last.
@@ -370,17 +258,14 @@ impl Set {
         let groups = py.detach(|| self.set.group(attribute)).or_raise()?;
         let dict = PyDict::new(py);
         for (_, group) in groups {
-            let table = &group.view().vertices;
+            let column = column(&group.view().vertices, attribute)?;
             let first = group.vertices().first().map_or(0, |v| *v as usize);
-            let known = table
-                .get(attribute)
-                .is_some_and(|c| c.number(first).is_some() || c.text(first).is_some());
-            let key = if known {
-                value(py, table, attribute, first)?
-            } else {
-                py.None().into_bound(py)
+            let known = column.number(first).is_some() || column.text(first).is_some();
+            let key = match known {
+                true => value(py, column, first)?,
+                false => py.None().into_bound(py),
             };
-            dict.set_item(key, self.made(Ok(group))?)?;
+            dict.set_item(key, self.like(group))?;
         }
         Ok(dict)
     }
@@ -477,59 +362,13 @@ impl Set {
     /// The same set with an attribute more: for each vertex a figure or a word (None where there is none), as a list, an
     /// Arrow array, or a function of the vertex.
     fn with_metric(&self, name: &str, values: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if values.is_callable() {
-            let list = PyList::empty(values.py());
-            for v in self.set.vertices() {
-                list.append(values.call1((self.vertex(*v),))?)?;
-            }
-            return self.with_metric(name, &list);
-        }
-        if let Some(column) = capsule::column(values)? {
-            let rows = 0..column.len();
-            return self.made(match column {
-                Column::Number(_) => {
-                    let values: Vec<Option<f64>> = rows.map(|i| column.number(i)).collect();
-                    self.set.with_metric(name, &values)
-                }
-                Column::Text(_) => {
-                    let words = rows.map(|i| column.text(i).map(str::to_string));
-                    self.set.with_words(name, &words.collect::<Vec<_>>())
-                }
-            });
-        }
-        if let Ok(figures) = values.extract::<Vec<Option<f64>>>() {
-            return self.made(self.set.with_metric(name, &figures));
-        }
-        match values.extract::<Vec<Option<String>>>() {
-            Ok(words) => self.made(self.set.with_words(name, &words)),
-            Err(_) => Err(raised(format!(
-                "metric {name}: figures are needed, or words, one for each vertex"
-            ))),
-        }
+        Ok(self.like(metric::with_metric(self, name, values)?))
     }
 
     /// A metric over ranks: for each vertex of a top-down view a list with a figure for each rank.
     #[pyo3(signature = (metric = "time"))]
     fn over_ranks(&self, metric: &str) -> PyResult<Vec<Vec<f64>>> {
-        let view = self.set.view();
-        let Some(rows) = view.rows.get(metric) else {
-            let known: Vec<&str> = view.rows.keys().map(String::as_str).collect();
-            let known = if known.is_empty() {
-                "nothing".to_string()
-            } else {
-                known.join(", ")
-            };
-            return Err(raised(format!(
-                "{metric} is not known over ranks; {known} is"
-            )));
-        };
-        let ranks = view.header.ranks;
-        Ok(self
-            .set
-            .vertices()
-            .iter()
-            .map(|v| rows.dense(*v, ranks))
-            .collect())
+        metric::over_ranks(&self.set, metric)
     }
 
     /// Whether it has the same elements of the same graph in the same order.
@@ -554,17 +393,12 @@ impl Set {
         self.set.len()
     }
 
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        self.elements(py)?.try_iter()
+    fn __iter__(this: Py<Self>) -> Elements {
+        Elements::new(this)
     }
 
     fn __contains__(&self, element: &Bound<'_, PyAny>) -> bool {
-        let shares = |view: &Arc<View>| self.set.view().shares_graph(view);
-        if let Ok(v) = element.cast::<Vertex>() {
-            return shares(&v.get().view) && self.set.vertices().contains(&v.get().index);
-        }
-        let edge = element.cast::<Edge>();
-        edge.is_ok_and(|e| shares(&e.get().view) && self.set.edges().contains(&e.get().index))
+        items::contains(self, element)
     }
 
     fn __getitem__<'py>(
@@ -572,40 +406,7 @@ impl Set {
         py: Python<'py>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if let Ok(at) = key.extract::<isize>() {
-            let n = self.set.len() as isize;
-            let at = if at < 0 { at + n } else { at };
-            return match usize::try_from(at).ok().filter(|at| *at < self.set.len()) {
-                Some(at) => self.element(py, at),
-                None => Err(PyIndexError::new_err("the set has fewer elements")),
-            };
-        }
-        if let Ok(slice) = key.cast::<pyo3::types::PySlice>() {
-            let list = self.elements(py)?.as_any().get_item(slice)?;
-            let (set, _) = set_of(&list, "elements")?;
-            let set = set::Set::new(
-                self.set.view().clone(),
-                set.vertices().to_vec(),
-                set.edges().to_vec(),
-            );
-            return Ok(Bound::new(py, self.made(Ok(set))?)?.into_any());
-        }
-        let Ok(name) = attribute(key) else {
-            return Err(PyKeyError::new_err(key.clone().unbind()));
-        };
-        let list = PyList::empty(py);
-        let view = self.set.view();
-        if self.edges_alone() {
-            for e in self.set.edges() {
-                list.append(value(py, &view.edges, &name, *e as usize)?)?;
-            }
-        } else {
-            self.set.column(&name).or_raise()?;
-            for v in self.set.vertices() {
-                list.append(value(py, &view.vertices, &name, *v as usize)?)?;
-            }
-        }
-        Ok(list.into_any())
+        items::item(self, py, key)
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -624,50 +425,17 @@ impl Set {
         self.complement()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+    fn __repr__(&self) -> String {
         let (v, e) = (self.set.vertices().len(), self.set.edges().len());
         let mut out = format!("<Set of {v} vertices and {e} edges");
         if !self.run_name().is_empty() {
             out += &format!(" of {} ({})", self.run_name(), self.kind());
         }
-        let names = PyList::empty(py);
-        for v in self.set.vertices().iter().take(4) {
-            names.append(PyString::new(py, &self.vertex(*v).called()))?;
+        let first = self.set.vertices().iter().take(4);
+        let first: Vec<String> = first.map(|v| self.vertex(*v).called()).collect();
+        if !first.is_empty() {
+            out += &format!(": {}{}", first.join(", "), if v > 4 { ", …" } else { "" });
         }
-        let names: Vec<String> = names.extract()?;
-        if !names.is_empty() {
-            out += &format!(": {}{}", names.join(", "), if v > 4 { ", …" } else { "" });
-        }
-        Ok(out + ">")
+        out + ">"
     }
-}
-
-/// Pairs of vertices of two sets: of two runs, those that are the same place; of one graph, each with each.
-#[pyfunction]
-pub fn pairs(
-    first: &Bound<'_, PyAny>,
-    second: &Bound<'_, PyAny>,
-) -> PyResult<Vec<(Vertex, Vertex)>> {
-    let ((a, of_a), (b, of_b)) = (set_of(first, "first")?, set_of(second, "second")?);
-    let pair = |v, w| {
-        (
-            Vertex::of(&a, of_a.as_ref(), v),
-            Vertex::of(&b, of_b.as_ref(), w),
-        )
-    };
-    if a.view().shares_graph(b.view()) {
-        let each = a
-            .vertices()
-            .iter()
-            .flat_map(|v| b.vertices().iter().map(|w| pair(*v, *w)));
-        return Ok(each.collect());
-    }
-    let same = same_places(b.view(), a.view());
-    let mut held = vec![false; b.view().graph.vertices()];
-    b.vertices().iter().for_each(|v| held[*v as usize] = true);
-    let place = |v: &u32| {
-        let other = same.get(*v as usize).copied().flatten();
-        other.filter(|w| held[*w as usize]).map(|w| pair(*v, w))
-    };
-    Ok(a.vertices().iter().filter_map(place).collect())
 }

@@ -1,107 +1,50 @@
 //! One vertex: its attributes, its edges and its neighbours (PerFlow, section 4.3.1).
 
+use crate::element::{Element, attribute, column, metrics, names, value};
 use crate::error::raised;
 use crate::run::Origin;
 use crate::set::{Around, Set};
+use crate::trail::Trail;
 use crate::wanted::direction;
-use headwater_graph::view::{Cell, Column, Table, View, ViewKind};
+use headwater_graph::view::{Cell, ViewKind};
 use headwater_passes::pass::{self, on_ranks};
 use headwater_passes::set;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
 /// No vertex.
 pub const NOBODY: u32 = u32::MAX;
-
-/// The attribute that a key names: a word, or Python's own `type`, which PerFlow's listings write for it.
-pub fn attribute(key: &Bound<'_, PyAny>) -> PyResult<String> {
-    if key.is(key.py().get_type::<PyType>()) {
-        return Ok("type".to_string());
-    }
-    key.extract()
-}
-
-/// A value of a table as Python has it: a missing figure is NaN, so that it can be calculated with, and a missing
-/// word None.
-pub fn value<'py>(
-    py: Python<'py>,
-    table: &Table,
-    name: &str,
-    row: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let Some(column) = table.get(name) else {
-        let names = table.names().join(", ");
-        return Err(raised(format!(
-            "there is no attribute {name}; there are {names}"
-        )));
-    };
-    Ok(match (column.cell(row), column) {
-        (Cell::Number(x), _) => x.into_pyobject(py)?.into_any(),
-        (Cell::Text(text), _) => text.into_pyobject(py)?.into_any(),
-        (Cell::Missing, Column::Number(_)) => f64::NAN.into_pyobject(py)?.into_any(),
-        (Cell::Missing, Column::Text(_)) => py.None().into_bound(py),
-    })
-}
-
-/// Names of the figures that a row has, without those that say where it is.
-pub fn metrics(table: &Table, row: usize) -> Vec<String> {
-    let known = table
-        .columns()
-        .filter(|(name, column)| column.number(row).is_some() && !pass::PLACES.contains(name));
-    known.map(|(name, _)| name.to_string()).collect()
-}
-
-/// A hash of one element of a graph.
-pub fn hash(view: &View, index: u32) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (Arc::as_ptr(&view.graph) as usize, index).hash(&mut hasher);
-    hasher.finish()
-}
 
 /// A vertex of a view: a place in the program, or one on a single rank or thread.
 ///
 /// `v["time"]` is an attribute: a figure (NaN where it was not measured; seconds, bytes or a count, see
 /// `headwater.unit`) or a word (None where there is none). Two are equal if they are the same of one graph.
 #[pyclass(frozen, module = "headwater")]
-pub struct Vertex {
-    pub view: Arc<View>,
-    pub origin: Option<Origin>,
-    pub index: u32,
-    /// Vertices of the way that led here.
-    pub trail: Arc<[u32]>,
-}
+pub struct Vertex(pub Element);
 
 impl Vertex {
     /// A vertex of a set.
     pub fn of(set: &set::Set, origin: Option<&Origin>, index: u32) -> Self {
-        Self {
-            view: set.view().clone(),
-            origin: origin.cloned(),
-            index,
-            trail: Arc::from([]),
-        }
+        Self(Element::of(set, origin, index, Trail::default()))
     }
 
     /// Whether it is one: the source of no edge is none.
     pub fn is_there(&self) -> bool {
-        (self.index as usize) < self.view.graph.vertices()
+        self.0.row() < self.0.view.graph.vertices()
     }
 
     /// A set of this vertex alone.
     fn alone(&self) -> set::Set {
-        set::Set::new(self.view.clone(), vec![self.index], Vec::new())
+        set::Set::new(self.0.view.clone(), vec![self.0.index], Vec::new())
     }
 
     fn set(&self, made: Result<set::Set, set::SetError>) -> PyResult<Set> {
-        Ok(Set::new(made.map_err(raised)?, self.origin.clone()))
+        Ok(Set::new(made.map_err(raised)?, self.0.origin.clone()))
     }
 
     /// Its vertices in the view that has its edges: those of its place on all ranks.
     fn centres(&self) -> PyResult<set::Set> {
-        let run = self.origin.as_ref().and_then(|o| o.of_view(&self.view));
-        match run.filter(|_| self.view.kind == ViewKind::TopDown && self.is_there()) {
+        let run = self.0.origin.as_ref().and_then(|o| o.of_view(&self.0.view));
+        match run.filter(|_| self.0.view.kind == ViewKind::TopDown && self.is_there()) {
             Some(run) => {
                 let all = set::Set::vertices_of(run.recorded.parallel());
                 on_ranks(&self.alone(), &all).map_err(raised)
@@ -116,35 +59,30 @@ impl Vertex {
     /// Its number in the view.
     #[getter]
     fn index(&self) -> u32 {
-        self.index
+        self.0.index
     }
 
     /// What it is called: a function, or what a call calls.
     #[getter]
     fn name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        value(py, &self.view.vertices, "name", self.index as usize)
+        value(py, column(&self.0.view.vertices, "name")?, self.0.row())
     }
 
     /// File and lines, as `file.c:10-20`; the module where no file is known.
     #[getter]
     fn location(&self) -> Option<String> {
-        pass::location(&self.alone(), self.index)
+        pass::location(&self.alone(), self.0.index)
     }
 
     /// Names of the attributes that vertices of its view have.
     fn keys(&self) -> Vec<String> {
-        self.view
-            .vertices
-            .names()
-            .into_iter()
-            .map(str::to_string)
-            .collect()
+        names(&self.0.view.vertices)
     }
 
     /// Names of the figures that were measured of it.
     #[getter]
     fn metrics(&self) -> Vec<String> {
-        metrics(&self.view.vertices, self.index as usize)
+        metrics(&self.0.view.vertices, self.0.row())
     }
 
     /// Its edges, those that were waited on longest first, then those that were gone most often.
@@ -161,7 +99,7 @@ impl Vertex {
                 .map_err(raised)?;
             let view = centres.view();
             let figure = |name: &str, e: u32| view.edges.get(name)?.number(e as usize);
-            let passed = |v: u32| self.trail.contains(&v);
+            let passed = |v: u32| self.0.trail.passed(v);
             let (src, dst) = (view.graph.sources(), view.graph.targets());
             // As in our own backtracking: who was waited for longest, else what mostly comes before.
             let mut order: Vec<(bool, f64, f64, u32)> = (edges.edges().iter())
@@ -180,9 +118,9 @@ impl Vertex {
             let made = set::Set::new(view.clone(), Vec::new(), edges);
             let around = Around {
                 centres: centres.vertices().into(),
-                trail: self.trail.clone(),
+                trail: self.0.trail.clone(),
             };
-            Ok(Set::new(made, self.origin.clone()).around(around))
+            Ok(Set::new(made, self.0.origin.clone()).around(around))
         })
     }
 
@@ -207,7 +145,7 @@ impl Vertex {
     /// The whole view that it is of, as a set.
     #[getter]
     fn pag(&self) -> Set {
-        Set::whole(&self.view, self.origin.as_ref())
+        Set::whole(&self.0.view, self.0.origin.as_ref())
     }
 
     fn __getitem__<'py>(
@@ -222,7 +160,7 @@ impl Vertex {
         if !self.is_there() {
             return Ok(py.None().into_bound(py));
         }
-        value(py, &self.view.vertices, &name, self.index as usize)
+        value(py, column(&self.0.view.vertices, &name)?, self.0.row())
     }
 
     fn __setitem__(&self, key: &str, _value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -232,15 +170,11 @@ impl Vertex {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        let same = |v: &Bound<'_, Vertex>| {
-            let other = v.get();
-            self.index == other.index && self.view.shares_graph(&other.view)
-        };
-        other.cast::<Vertex>().is_ok_and(same)
+        other.cast::<Self>().is_ok_and(|v| self.0.same(&v.get().0))
     }
 
     fn __hash__(&self) -> u64 {
-        hash(&self.view, self.index)
+        self.0.hash()
     }
 
     fn __bool__(&self) -> bool {
@@ -251,17 +185,17 @@ impl Vertex {
         if !self.is_there() {
             return "<no Vertex>".to_string();
         }
-        let table = &self.view.vertices;
-        let word = |name: &str| match table.cell(name, self.index as usize) {
+        let table = &self.0.view.vertices;
+        let word = |name: &str| match table.cell(name, self.0.row()) {
             Cell::Text(text) => text.to_string(),
             Cell::Number(x) => x.to_string(),
             Cell::Missing => String::new(),
         };
-        let mut out = format!("<Vertex {} {}", self.index, word("name"));
+        let mut out = format!("<Vertex {} {}", self.0.index, word("name"));
         if let Some(location) = self.location() {
             out += &format!(" {location}");
         }
-        if self.view.kind == ViewKind::Parallel {
+        if self.0.view.kind == ViewKind::Parallel {
             out += &format!(" rank {}", word("rank"));
         }
         out + ">"
@@ -271,11 +205,11 @@ impl Vertex {
 impl Vertex {
     /// Its name, for people.
     pub fn called(&self) -> String {
-        let cell = |name| self.view.vertices.cell(name, self.index as usize);
+        let cell = |name| self.0.view.vertices.cell(name, self.0.row());
         match (cell("name"), cell("type")) {
             (Cell::Text(name), _) => name.to_string(),
             (_, Cell::Text(kind)) => kind.to_string(),
-            _ => format!("vertex {}", self.index),
+            _ => format!("vertex {}", self.0.index),
         }
     }
 }

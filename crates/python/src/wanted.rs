@@ -15,6 +15,18 @@ use std::sync::Arc;
 /// A set with the run that it comes from.
 pub type Given = (set::Set, Option<Origin>);
 
+/// How deep lists may be in lists: deeper is one that is in itself, and would use up the stack.
+const DEEPEST: usize = 100;
+
+fn deeper(depth: usize, argument: &str) -> PyResult<usize> {
+    if depth >= DEEPEST {
+        return Err(raised(format!(
+            "argument {argument}: lists are nested more than {DEEPEST} deep; perhaps one is in itself"
+        )));
+    }
+    Ok(depth + 1)
+}
+
 /// Elements in the order in which they were given.
 #[derive(Default)]
 struct Elements {
@@ -40,7 +52,7 @@ impl Elements {
         self.origin = self.origin.take().or_else(|| origin.cloned());
     }
 
-    fn add(&mut self, given: &Bound<'_, PyAny>, argument: &str) -> PyResult<()> {
+    fn add(&mut self, given: &Bound<'_, PyAny>, argument: &str, depth: usize) -> PyResult<()> {
         if let Ok(set) = given.cast::<Set>() {
             let set = set.get();
             self.view(set.set.view(), set.origin.as_ref());
@@ -49,18 +61,19 @@ impl Elements {
         } else if let Ok(vertex) = given.cast::<Vertex>() {
             let vertex = vertex.get();
             if vertex.is_there() {
-                self.view(&vertex.view, vertex.origin.as_ref());
-                self.vertices.push(vertex.index);
+                self.view(&vertex.0.view, vertex.0.origin.as_ref());
+                self.vertices.push(vertex.0.index);
             }
         } else if let Ok(edge) = given.cast::<Edge>() {
-            let edge = edge.get();
+            let edge = &edge.get().0;
             self.view(&edge.view, edge.origin.as_ref());
             self.edges.push(edge.index);
         } else if let Ok(dict) = given.cast::<PyDict>() {
             self.new.push(make::attributes(dict)?);
         } else if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+            let inside = deeper(depth, argument)?;
             for element in given.try_iter()? {
-                self.add(&element?, argument)?;
+                self.add(&element?, argument, inside)?;
             }
         } else {
             let given = given.get_type().name()?;
@@ -98,7 +111,7 @@ pub fn set_of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Given> {
         return Ok((set.set.clone(), set.origin.clone()));
     }
     let mut elements = Elements::default();
-    elements.add(given, argument)?;
+    elements.add(given, argument, 0)?;
     elements.finish(argument)
 }
 
@@ -115,10 +128,15 @@ pub fn direction(word: &str) -> PyResult<set::Direction> {
     .or_raise()
 }
 
-fn flatten<'py>(given: &Bound<'py, PyAny>, out: &mut Vec<Bound<'py, PyAny>>) -> PyResult<()> {
+fn flatten<'py>(
+    given: &Bound<'py, PyAny>,
+    out: &mut Vec<Bound<'py, PyAny>>,
+    depth: usize,
+) -> PyResult<()> {
     if given.is_instance_of::<PyList>() || given.is_instance_of::<PyTuple>() {
+        let inside = deeper(depth, "sets")?;
         for element in given.try_iter()? {
-            flatten(&element?, out)?;
+            flatten(&element?, out, inside)?;
         }
     } else {
         out.push(given.clone());
@@ -130,17 +148,17 @@ fn flatten<'py>(given: &Bound<'py, PyAny>, out: &mut Vec<Bound<'py, PyAny>>) -> 
 #[pyfunction]
 pub fn gather(given: &Bound<'_, PyAny>) -> PyResult<Vec<Set>> {
     let mut flat = Vec::new();
-    flatten(given, &mut flat)?;
+    flatten(given, &mut flat, 0)?;
     let mut parts: Vec<Elements> = Vec::new();
     for element in &flat {
         let mut one = Elements::default();
-        one.add(element, "sets")?;
+        one.add(element, "sets", 0)?;
         let fits = |part: &&mut Elements| match (part.views.first(), one.views.first()) {
             (Some(a), Some(b)) => a.view().shares_graph(b.view()),
             (a, b) => a.is_none() && b.is_none(),
         };
         match parts.iter_mut().find(fits) {
-            Some(part) => part.add(element, "sets")?,
+            Some(part) => part.add(element, "sets", 0)?,
             None => parts.push(one),
         }
     }

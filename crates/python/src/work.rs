@@ -2,17 +2,22 @@
 //!
 //! Python tells of signals only to its main thread, and only when it asks. So the work runs on a thread of its own
 //! while the caller asks for signals now and then; where one raises, the work is told to end, which it does between two
-//! passes or within a long one.
+//! passes or within a long one. Work that does not hear is left behind after a moment: it owns all that it uses, and
+//! what it makes in the end is thrown away.
 
-use crate::function::locked;
 use pyo3::prelude::*;
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Time between two looks at signals.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long work that was told to end is waited for.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Asks whether to end.
 pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
@@ -21,40 +26,42 @@ pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
 ///
 /// # Errors
 /// What a signal's handler raised, as `KeyboardInterrupt`.
-pub fn work<T: Send>(
+pub fn work<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce(Interrupted<'_>) -> T + Send,
+    work: impl FnOnce(Interrupted<'_>) -> T + Send + 'static,
 ) -> PyResult<T> {
     // Within a pass written in Python we are on a thread of the pool: waiting there for another thread of it
     // could wait for ever, and signals are looked for by who runs the flow.
     if rayon::current_thread_index().is_some() {
         return Ok(py.detach(|| work(&|| false)));
     }
-    let end = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let (done, ended) = channel();
-        let ended = Mutex::new(ended);
-        let (end, asked) = (&end, || end.load(Ordering::Relaxed));
-        let worker = scope.spawn(move || {
-            let result = work(&asked);
-            let _ = done.send(());
-            result
-        });
-        let mut raised = None;
-        // A worker that panicked drops its end of the channel.
-        while py.detach(|| locked(&ended).recv_timeout(LOOK)) == Err(RecvTimeoutError::Timeout) {
-            if raised.is_none()
-                && let Err(e) = py.check_signals()
-            {
-                end.store(true, Ordering::Relaxed);
-                raised = Some(e);
-            }
+    let end = Arc::new(AtomicBool::new(false));
+    let told = end.clone();
+    let (send, done) = channel();
+    let done = Mutex::new(done);
+    std::thread::spawn(move || {
+        let asked = || told.load(Ordering::Relaxed);
+        let result = catch_unwind(AssertUnwindSafe(|| work(&asked)));
+        // Nobody takes it where the work was left behind.
+        let _ = send.send(result);
+    });
+    loop {
+        match py.detach(|| wait(&done, LOOK)) {
+            Ok(Ok(result)) => return Ok(result),
+            Ok(Err(panic)) => resume_unwind(panic),
+            // The worker sends before it ends, whatever happens.
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the work ended without a word"),
+            Err(RecvTimeoutError::Timeout) => {}
         }
-        let result = py.detach(|| worker.join());
-        match (raised, result) {
-            (Some(e), _) => Err(e),
-            (None, Ok(result)) => Ok(result),
-            (None, Err(panic)) => std::panic::resume_unwind(panic),
+        if let Err(raised) = py.check_signals() {
+            end.store(true, Ordering::Relaxed);
+            let _ = py.detach(|| wait(&done, PATIENCE));
+            return Err(raised);
         }
-    })
+    }
+}
+
+fn wait<T>(done: &Mutex<Receiver<T>>, most: Duration) -> Result<T, RecvTimeoutError> {
+    let done = done.lock().unwrap_or_else(PoisonError::into_inner);
+    done.recv_timeout(most)
 }

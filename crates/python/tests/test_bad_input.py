@@ -1,6 +1,7 @@
 """Bad input: one message that names the pass and the argument."""
 
 import headwater as hw
+import pyarrow
 import pytest
 
 
@@ -70,3 +71,57 @@ def test_other_arguments(run, small):
     assert "values for" in said(lambda: run.V.with_metric("x", [1.0]))
     flow, other = hw.Flow("one"), hw.Flow("other")
     assert "dataflow other" in said(lambda: flow.output("x", flow._pass("top", (other.input("V", run.V),), {})))
+
+
+def test_what_is_no_table():
+    assert said(lambda: hw.from_arrow([1])) == (
+        "argument vertices: a table is needed, of pyarrow, polars, pandas, DuckDB or what else gives a stream of Arrow, and not list"
+    )
+    table = pyarrow.table({"time": [1.0]})
+    assert said(lambda: hw.from_arrow(table, {"src": [0]})).startswith("argument edges: a table is needed")
+    assert "one column" in said(lambda: hw.from_arrow(pyarrow.chunked_array([[1.0]])))
+
+
+def test_a_pattern_in_pieces(small):
+    pattern = hw.Graph()
+    assert "in several pieces" in said(lambda: hw.subgraph_matching(small, pattern))
+    pattern.add_vertices([(1, "A"), (2, "B"), (3, "C")])
+    pattern.add_edge(1, 2)
+    assert "in several pieces" in said(lambda: hw.subgraph_matching(small, pattern))
+    pattern.add_edge(3, 2)
+    hw.subgraph_matching(small, pattern)
+
+
+def test_a_list_in_itself():
+    V = []
+    V.append(V)
+    for call in (hw.Set, hw.hotspot, hw.perflow.PerFlow().hotspot_detection, lambda V: hw.perflow.pflow.report(V, ["name"])):
+        assert "perhaps one is in itself" in said(lambda: call(V))
+
+
+def test_lists_to_filter_by(small):
+    many = [f"no such {i}" for i in range(2000)]
+    assert small.filter(name=many + ["loop"])["name"] == ["loop"]
+    assert small.filter(time=[float(i) for i in range(1000)])["time"] == [1.0, 4.0, 3.0, 2.0]
+    assert len(small.filter(name=[])) == 0
+    quoted = hw.make([{"name": """a"b'c"""}, {"name": "d"}])
+    assert len(quoted.filter(name=["""a"b'c"""])) == 1
+    assert "argument name" in said(lambda: small.filter(name=["loop", 1.0])) and "both" in said(lambda: small.filter(name=["loop", 1.0]))
+    assert "argument name" in said(lambda: small.filter(name=[None])) and "argument name" in said(lambda: small.filter(name=object()))
+    assert "argument where" in said(lambda: small.filter(3))
+
+
+def test_what_is_no_function(run):
+    flow = hw.Flow("no function")
+    everything = hw.vertices(flow.input("run", run))
+    assert said(lambda: flow.apply([run.V], everything)) == "argument function: a function of sets is needed, and not list"
+    assert "argument function" in said(lambda: flow.repeat(3, everything))
+    assert said(lambda: flow.apply(lambda V: V, everything, everything)) == "pass <lambda> takes 1 sets, and 2 are given"
+    assert len(flow) == 2
+
+
+def test_settings(run, both):
+    assert "argument scaling" in said(lambda: hw.diagnose(*both, scaling="big"))
+    assert "argument abnorm_threshold" in said(lambda: hw.diagnose(*both, abnorm_threshold=0.5))
+    assert "argument abnorm_threshold means nothing to causal" in said(lambda: hw.analyse("causal", run, abnorm_threshold=2.0))
+    assert "argument runs" in said(lambda: hw.diagnose(3))

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as tree
 
 import headwater as hw
+from headwater import _display
 
 
 def test_sets_tables_and_reports_are_tables(run):
@@ -25,3 +26,36 @@ def test_ways_and_heat_maps_are_svg(run):
 def test_a_walk_that_goes_in_a_circle_is_drawn():
     circle = hw.make([{"name": "a"}, {"name": "b"}], [(0, 1, {}), (1, 0, {})])
     tree.fromstring(circle.draw())
+
+
+class Ranks:
+    """A set of vertices of a run on more ranks than a test records."""
+
+    def __init__(self, vertices, ranks):
+        self.held, self.ranks, self.vertices = vertices, ranks, self
+
+    def top(self, n):
+        return Ranks(self.held.top(n), self.ranks)
+
+    def over_ranks(self, metric):
+        return [[float(rank) for rank in range(self.ranks)] for _ in self.held]
+
+    def __iter__(self):
+        return iter(self.held)
+
+    def __len__(self):
+        return len(self.held)
+
+
+def test_a_heat_map_of_many_ranks_says_that_columns_are_several():
+    many = hw.make([{"name": f"place {i}", "type": "loop"} for i in range(70)])
+    few, lots = (str(_display.heat_map(Ranks(many, ranks), "time")) for ranks in (8, 100_000))
+    assert "time by rank<" in few and "rank 7: 7.00 s" in few
+    assert "the largest of 391 ranks in each column" in lots and "ranks 0 to 390: 390 s" in lots and "99999" in lots
+    assert "… and 10 vertices more" in lots and len(lots) < 4_000_000
+    tree.fromstring(lots)
+
+
+def test_a_drawing_of_much_says_what_is_left_out():
+    chain = hw.make([{"name": f"v{i}"} for i in range(500)], [(i, i + 1, {}) for i in range(499)])
+    assert "… and 440 vertices more" in chain.draw()

@@ -3,7 +3,10 @@
 import ast
 import importlib.util
 import inspect
+import os
 import pathlib
+import subprocess
+import sys
 
 import headwater as hw
 import pytest
@@ -27,17 +30,21 @@ def test_everything_has_a_docstring():
     assert bare == []
 
 
-def test_the_stub_of_the_rust_side_names_what_it_has():
-    tree = ast.parse((CRATE / "python/headwater/_headwater.pyi").read_text())
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name not in ("Error", "Flow"):
-            told = {f.name for f in node.body if isinstance(f, ast.FunctionDef) and not f.name.startswith("_")}
-            assert told == {name for name, _, _ in document._members(getattr(hw, node.name))}, node.name
-        elif isinstance(node, ast.FunctionDef):
-            named = [a.arg for a in node.args.args + node.args.kwonlyargs]
-            parameters = inspect.signature(getattr(hw, node.name)).parameters.values()
-            has = [p.name for p in parameters if p.kind != p.VAR_POSITIONAL]
-            assert named == has, node.name
+def checked(*words):
+    """What mypy, or the tool of its with that name, says of the installed package."""
+    done = subprocess.run([sys.executable, "-m", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=CRATE / "tests", env={**os.environ, "MYPY_CACHE_DIR": os.devnull})
+    return done.returncode, done.stdout.decode()
+
+
+def test_the_stubs_say_what_is_there():
+    """Names, arguments and their defaults, of all modules."""
+    code, said = checked("mypy.stubtest", "headwater", "--mypy-config-file", "mypy.ini", "--allowlist", "stubs.txt", "--concise")
+    assert code == 0, said
+
+
+def test_types_are_those_of_the_stubs():
+    code, said = checked("mypy", "--config-file", "mypy.ini", "typed.py")
+    assert code == 0, said
 
 
 def test_the_package_is_typed_and_documented():

@@ -1,11 +1,15 @@
 """Passes and dataflows: eager, lazy, saved, with functions of Python's, interrupted."""
 
-import signal
+import functools
+import gc
 import threading
 import time
+import weakref
 
 import headwater as hw
+import polars
 import pytest
+from conftest import ctrl_c
 
 
 def test_a_pass_is_a_function_with_a_docstring(run):
@@ -144,13 +148,121 @@ def test_ctrl_c_ends_a_flow_between_two_passes(run):
 
     flow = hw.Flow("long")
     flow.output("out", flow.apply(never, flow.apply(slow, hw.vertices(flow.input("run", run)))))
-    main = threading.main_thread().ident
-    threading.Thread(target=lambda: (begun.wait(), signal.pthread_kill(main, signal.SIGINT))).start()
-    # Where tests run in the background the signal is ignored, and Python leaves it so.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            flow.run()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with ctrl_c(begun):
+        flow.run()
     assert after == []
+
+
+def test_ctrl_c_does_not_wait_for_a_function_of_pythons(run):
+    begun, end, ended = threading.Event(), threading.Event(), []
+
+    def slow(V):
+        begun.set()
+        ended.append(end.wait(60))
+        return V
+
+    flow = hw.Flow("waits")
+    flow.output("out", flow.apply(slow, hw.vertices(flow.input("run", run))))
+    with ctrl_c(begun):
+        flow.run()
+    assert ended == []
+    end.set()
+    assert len(flow.run()["out"]) == len(run.V)
+
+
+def test_ctrl_c_ends_long_work_of_rusts():
+    n, told, begun = 30, [], threading.Event()
+    pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
+    ends = {"src": [a for a, _ in pairs], "dst": [b for _, b in pairs]}
+    words = {"type": ["inter-thread"] * len(pairs), "kind": ["mutex"] * len(pairs), "wait": [1.0] * len(pairs)}
+    vertices = {"vertex": [0.0] * n, "rank": [float(v) for v in range(n)]}
+    held = hw.from_arrow(polars.DataFrame(vertices), polars.DataFrame({**ends, **words}), kind="parallel", ranks=n, wall_seconds=1.0)
+
+    def tell(*event):
+        told.append(event[:2])
+        begun.set()
+
+    flow = hw.Flow("many places to look at")
+    # Nobody waits for a message here, which shows only when all ways of six steps have been tried.
+    flow.output("out", hw.contention(flow.input("V", held.vertices), patterns=["a>b b>c c>d d>e e>f f>g:point-to-point"]))
+    with ctrl_c(begun):
+        flow.run(progress=tell)
+    assert told == [("contention", "begins")]
+
+
+def test_what_progress_raises_ends_the_flow(run):
+    def refuse(*event):
+        raise ZeroDivisionError("by me")
+
+    with pytest.raises(ZeroDivisionError, match="by me"):
+        flow_of().run(run=run, progress=refuse)
+
+
+class Longer:
+    """Things that can be called and are no plain functions."""
+
+    def __init__(self, least):
+        self.least = least
+
+    def than(self, V):
+        return V.filter(lambda v: v["time"] > self.least)
+
+    __call__ = than
+
+
+def longer(least, V):
+    return Longer(least).than(V)
+
+
+@pytest.mark.parametrize(
+    "function, name",
+    [
+        (Longer(0.001).than, "than"),
+        (Longer(0.001), "Longer"),
+        (functools.partial(longer, 0.001), "longer"),
+        (lambda V: longer(0.001, V), "<lambda>"),
+    ],
+)
+def test_whatever_can_be_called_is_a_pass(run, function, name):
+    flow = hw.Flow("called")
+    flow.output("out", flow.apply(function, hw.vertices(flow.input("run", run))))
+    assert name in str(flow)
+    assert flow.run()["out"].same(run.V.filter("time > 0.001"))
+    again = hw.Flow.from_json(flow.json(), [function])
+    assert again.run(run=run)["out"].same(flow.run()["out"])
+
+
+def test_a_flow_that_is_in_one_of_its_functions_is_collected(run):
+    class Witness:
+        pass
+
+    def made(witness):
+        flow, body = hw.Flow("in itself"), hw.Flow("body")
+        body.output("V", body.apply(lambda V: (witness, flow) and V, body.input("V", kind="set")))
+        flow.output("out", flow.repeat(body, flow.apply(lambda V: (witness, flow) and V, hw.vertices(flow.input("run", run)))))
+        assert len(flow.run()["out"]) == len(run.V)
+
+    witness = Witness()
+    seen = weakref.ref(witness)
+    made(witness)
+    del witness
+    gc.collect()
+    assert seen() is None
+
+
+def test_what_is_kept_can_be_given_up(run):
+    flow, told = flow_of(), []
+    flow.run("hot", run=run)
+    flow.forget()
+    hot = flow.run("hot", run=run, progress=lambda *event: told.append(event[:2]))["hot"]
+    assert ("hotspot", "done") in told and hot.over_ranks("time")
+
+
+def test_results_of_few_runs_are_kept(directories):
+    flow, told = flow_of(), []
+    tell = lambda *event: told.append(event[1])
+    for depth in range(1, 10):
+        run = hw.open(directories[4], max_loop_depth=depth)
+        assert flow.run("hot", run=run)["hot"].over_ranks("time")
+    del run
+    assert flow.run("hot", run=hw.open(directories[4]), progress=tell)["hot"].over_ranks("time")

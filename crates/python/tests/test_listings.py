@@ -3,7 +3,7 @@
 What is changed is the import line that is put before them, and the program's name.
 """
 
-import os
+import itertools
 import pathlib
 
 import headwater as hw
@@ -34,53 +34,94 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_listing_1_communication_analysis(program, here, capfd):
+def test_listing_1_communication_analysis(program, here, capfd, symptoms):
     done = loaded(1, program)
-    assert done["pag"].ranks == 4 and len(list(here.iterdir())) == 1
+    pag = done["pag"]
+    assert pag.ranks == 4 and len(list(here.iterdir())) == 1
+    calls = [v for v in pag.V if v["name"].startswith("MPI_")]
+    assert list(done["V_hot"]) == sorted(calls, key=lambda v: v["time"], reverse=True)[:10]
+    # The ranks without a boundary to work out wait in the exchange, or where all of them agree on a time step.
+    late = list(done["V_imb"])
+    assert late[0] in symptoms and set(late) <= set(done["V_hot"])
+    assert done["V_bd"]["reason"][0] in ("waiting", "load_before") and list(done["V_bd"]) == late
     told = capfd.readouterr().out
-    assert "MPI_" in told and "where" in told
+    assert late[0].name in told and late[0].location in told and "where" in told
     drawn = done["pflow"].flow.svg()
     assert all(name in drawn for name in ("filter", "hotspot", "imbalance", "breakdown"))
 
 
-def test_listing_3_hotspot_detection(run):
+def test_listing_3_hotspot_detection(run, guilty):
     hotspot = loaded(3)["hotspot"]
-    hot = hotspot(run.V, "time", 3)
-    assert hot["time"] == sorted(run.V["time"], reverse=True)[:3]
+    assert list(hotspot(run.V, "time", 3)) == sorted(run.V, key=lambda v: v["time"], reverse=True)[:3]
+    # Of what ranks compute themselves, the boundary is among the longest: three calls of relax, and it.
+    computed = hotspot(run.V.filter("type != 'mpi-call'"), "busy", 4)
+    assert any(v in guilty for v in computed)
 
 
-def test_listing_4_differential_analysis(both):
+def test_listing_4_differential_analysis(both, symptoms):
     small, large = both
     changed = loaded(4)["differential_analysis"](large.V, small.V)
-    assert len(changed) == len(hw.pairs(large.V, small.V))
+    places = list(hw.pairs(large.V, small.V))
+    assert len(changed) == len(places) and [v["time"] for v in changed] == [a["time"] - b["time"] for a, b in places]
+    # More ranks share the work but for the boundary's, so that what grows most is waiting for it.
+    most = max(range(len(changed)), key=lambda i: changed[i]["time"])
+    assert places[most][0] in symptoms
     ours = hw.differential(small.V, large.V)
     assert hw.Set(changed).sort_by("time")["time"][:3] == pytest.approx(ours["time"][:3])
 
 
-def test_listing_5_causal_analysis(run):
+def test_listing_5_causal_analysis(run, guilty):
     causal_analysis = loaded(5)["causal_analysis"]
-    late = hw.imbalance(run.parallel).top(6)
+    late = hw.imbalance(run.parallel)
     causes = causal_analysis(late)
-    assert causes and all(v in late for v in causes)
+    # Behind ranks that wait for it is the boundary, on the rank that works it out.
+    assert {v["rank"] for v in causes if v in guilty} == {0.0}
+    assert all(v in late for v in causes)
     small = hw.make([{"name": n} for n in "abc"], [(0, 1, {}), (0, 2, {})])
     assert {v.name for v in causal_analysis(small.vertices)} == {"a"}
 
 
-def test_listing_6_contention_detection(run):
+def embeddings(held):
+    """Places of the listing's pattern, two edges into a vertex and two out of it, by going through all."""
+    into, out = {}, {}
+    for edge in held.edges:
+        into.setdefault(edge.dst, []).append(edge)
+        out.setdefault(edge.src, []).append(edge)
+    for c in into:
+        for a, b in itertools.permutations(into[c], 2):
+            for d, e in itertools.permutations(out.get(c, []), 2):
+                place = (a.src, b.src, c, d.dst, e.dst)
+                if len(set(place)) == 5:
+                    yield place, (a, b, d, e)
+
+
+def test_listing_6_contention_detection(run, recorded):
     contention_detection = loaded(6)["contention_detection"]
     edges = [(0, 2, {}), (1, 2, {}), (2, 3, {}), (2, 4, {})]
     small = hw.make([{"name": n} for n in "abcde"], edges)
     vertices, edges = contention_detection(small)
     assert sorted({v.name for v in vertices[0]}) == list("abcde") and len(edges[0]) == 4
+    # Threads of bins stand in line for one lock.
+    bins = hw.open(recorded["bins"][1])
+    vertices, edges = contention_detection(bins.parallel)
+    found = {(tuple(v), tuple(e)) for v, e in zip(vertices, edges)}
+    assert found and found == set(embeddings(bins.parallel.pag)) and len(found) == len(vertices)
     with pytest.warns(UserWarning, match="more than"):
         contention_detection(run.parallel)
 
 
-def test_listing_7_scalability_analysis(program, here, capfd):
-    done = loaded(7, os.environ.get("HEADWATER_QUICK", program))
+def test_listing_7_scalability_analysis(program, here, capfd, guilty, monkeypatch):
+    given = []
+    report = hw.perflow.PerFlow.report
+    monkeypatch.setattr(hw.perflow.PerFlow, "report", lambda self, *what: given.append(what) or report(self, *what))
+    done = loaded(7, program)
     assert done["pag_p4"].ranks == 4 and done["pag_p64"].ranks == 64
+    # The way back from where it shows leads by the line that is guilty.
+    ((V_bt, E_bt), attrs), = given
+    way = [v for v in V_bt if isinstance(v, hw.Vertex)]
+    assert any(v in guilty for v in way) and E_bt and attrs == ["name", "time", "dbg-info", "pmu"]
     told = capfd.readouterr().out
-    assert "MPI_" in told and "from" in told
+    assert "zeus.c:8" in told and "MPI_Waitall" in told and "from" in told
 
 
 def test_what_the_loader_changes_is_what_it_says():

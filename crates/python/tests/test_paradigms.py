@@ -1,29 +1,82 @@
-"""Paradigms give what the command gives, byte for byte."""
+"""Paradigms and the diagnosis give what the command gives, byte for byte."""
 
+import os
 import subprocess
 
 import headwater as hw
 import pytest
 
+#: Programs of the testbed: uneven work in C, a lock between threads, and work in Fortran that does not shrink.
+PROGRAMS = ["bins", "noshrink", "zeus"]
 
+
+def command(*words):
+    """What the command prints where nobody says how wide it may be."""
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    line = [hw.command(), *map(str, words)]
+    return subprocess.run(line, check=True, stdout=subprocess.PIPE, env=environment).stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def opened(recorded):
+    """The runs of each program, opened together."""
+    return {program: hw.open(*runs.values()) for program, runs in recorded.items()}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("name", hw.paradigms.names())
-def test_the_json_is_that_of_the_command(name, both, directories):
-    command, _, takes = hw.paradigms.table()[name]
-    wanted = {"one": [4], "two": [2, 4], "several": [2, 4]}[takes]
-    given = [directories[ranks] for ranks in wanted]
-    line = [hw.command(), "analyse", command, "--json"] + [str(path) for path in given]
-    said = subprocess.run(line, check=True, stdout=subprocess.PIPE).stdout.decode()
-    runs = [run for run in both if run.ranks in wanted]
+def test_the_json_is_that_of_the_command(name, program, opened, recorded):
+    word, _, takes, _ = hw.paradigms.table()[name]
+    given = list(recorded[program].values())[-1 if takes == "one" else 0 :]
+    said = command("analyse", word, "--json", *given)
+    runs = opened[program][-len(given) :]
     assert getattr(hw.paradigms, name)(*runs).json() == said
-    assert hw.analyse(command, *given).json() == said
+    assert hw.analyse(word, *given).json() == said
 
 
-def test_a_diagnosis_is_that_of_the_command(directories):
-    given = [directories[2], directories[4]]
-    line = [hw.command(), "diagnose", "--json"] + [str(path) for path in given]
-    said = subprocess.run(line, check=True, stdout=subprocess.PIPE).stdout.decode()
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_diagnosis_is_that_of_the_command(program, opened, recorded):
+    given = list(recorded[program].values())
     diagnosis = hw.diagnose(*given)
-    assert diagnosis.json() == said and diagnosis.data["causes"] is not None and str(diagnosis)
+    assert diagnosis.json() == command("diagnose", "--json", *given) == hw.diagnose(*opened[program]).json()
+    assert str(diagnosis) == command("diagnose", *given)
+    assert diagnosis.data["causes"] and f"{len(diagnosis.data['causes'])} causes" in repr(diagnosis)
+
+
+def test_a_diagnosis_shows_lines_of_source(directories):
+    assert "x[i] = 0.3 * x[i + 1] + 0.7 * x[i];" in str(hw.diagnose(directories[2], directories[4]))
+
+
+def test_settings_are_those_of_the_command(both, directories):
+    given = list(directories.values())
+    loose = ["--abnorm-threshold", "9", "--scaling", "weak"]
+    diagnosis = hw.diagnose(*both, abnorm_threshold=9.0, scaling="weak")
+    assert diagnosis.json() == command("diagnose", "--json", *loose, *given) != hw.diagnose(*both).json()
+    assert diagnosis.text(top=1) == command("diagnose", *loose, "--top", 1, *given)
+    ours = hw.paradigms.scalability(*both, abnorm_threshold=9.0, scaling="weak")
+    assert ours.json() == command("analyse", "scalability", "--json", *loose, *given)
+    assert hw.paradigms.efficiencies(*both, scaling="weak").json() == command("analyse", "efficiencies", "--json", "--scaling", "weak", *given)
+
+
+def test_runs_keep_the_depth_that_they_were_opened_with(directories):
+    run = hw.open(directories[4], max_loop_depth=1)
+    said = command("analyse", "critical-path", "--json", "--max-loop-depth", 1, directories[4])
+    assert hw.paradigms.critical_path(run).json() == said
+    assert hw.paradigms.critical_path(hw.open(directories[4]), max_loop_depth=1).json() == said
+    flat = command("diagnose", "--json", "--max-loop-depth", 1, directories[4])
+    assert hw.diagnose(run).json() == flat == hw.diagnose(directories[4], max_loop_depth=1).json()
+    with pytest.raises(hw.Error, match="different max_loop_depth"):
+        hw.paradigms.scalability(run, hw.open(directories[2]))
+
+
+def test_runs_are_found_wherever_python_goes(directories, tmp_path, monkeypatch):
+    monkeypatch.chdir(directories[4].parent)
+    run, name = hw.open(directories[4].name), directories[2].name
+    monkeypatch.chdir(tmp_path)
+    assert run.path == directories[4]
+    assert hw.diagnose(directories[2], run).json() == hw.diagnose(*directories.values()).json()
+    with pytest.raises(hw.Error, match=f"^{name}"):
+        hw.open(name)
 
 
 def test_a_paradigm_is_a_flow(run):

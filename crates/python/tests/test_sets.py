@@ -3,6 +3,7 @@
 import math
 
 import headwater as hw
+import polars
 import pytest
 
 
@@ -72,12 +73,55 @@ def test_places_stand_for_all_ranks(run):
     assert edges.kind == "parallel" and {v.name for v in edges.select("in").targets()} == {calls[0].name}
 
 
+def test_slices_are_those_of_lists(small):
+    everything = list(small)
+    for part in (slice(None, 5), slice(None, None, -1), slice(5, 2), slice(-3, None), slice(1, 7, 2), slice(9, 12)):
+        assert list(small[part]) == [e for e in everything[part] if hasattr(e, "name")] + [e for e in everything[part] if not hasattr(e, "name")]
+    assert [list(small)[i] for i in (0, -1)] == [small[0], small[-1]]
+    for at in (8, -9):
+        with pytest.raises(IndexError):
+            small[at]
+
+
 def test_pairs_of_two_runs_are_the_same_places(both):
     small, large = both
     pairs = hw.pairs(small.V, large.V)
     assert pairs and all(a.name == b.name and a.location == b.location for a, b in pairs)
     two = small.V.top(2)
-    assert len(hw.pairs(two, two)) == 4
+    assert [(a.index, b.index) for a, b in hw.pairs(two, two)] == [(v.index, w.index) for v in two for w in two]
+
+
+def test_pairs_of_large_sets_take_no_room():
+    n = 100_000
+    large = hw.from_arrow(polars.DataFrame({"time": [1.0] * n}))
+    pairs = hw.pairs(large, large)
+    assert len(pairs) == n * n and [v.index for v in pairs[-2]] == [n - 1, n - 2]
+    with pytest.raises(IndexError):
+        pairs[n * n]
+    assert not hw.pairs(large.top(0), large)
+
+
+def test_long_walks_take_little_room():
+    n = 20_000
+    edges = polars.DataFrame({"src": list(range(n - 1)), "dst": list(range(1, n))})
+    chain = hw.from_arrow(polars.DataFrame({"time": [1.0] * n}), edges)
+    v, way = chain.vertices[-1], []
+    while v:
+        # What is kept remembers the way to it.
+        way.append(v.es)
+        v = way[-1].src
+    assert len(way) == n and all(len(es) == 1 for es in way[:-1]) and not way[-1]
+
+
+def test_walks_that_part_do_not_see_each_other():
+    diamond = hw.make([{"name": n} for n in "abcd"], [(0, 1, {}), (0, 2, {}), (1, 3, {}), (2, 3, {})])
+    left, right = [e.src for e in diamond[3].es]
+    assert [v.name for v in (left, right)] == ["b", "c"]
+    assert [e.src.name for e in left.es] == ["a"] and [e.src.name for e in right.es] == ["a"]
+    up, other = left.es.src, right.es.src
+    # Where b was passed there is no way back to it, but c was not passed.
+    assert [e.dst.name for e in up.es] == ["c"] and [e.dst.name for e in other.es] == ["b"]
+    assert len(diamond[0].es) == 2
 
 
 def test_algorithms_on_graphs(small):

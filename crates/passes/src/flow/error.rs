@@ -2,6 +2,30 @@
 
 use super::Kind;
 use crate::set::SetError;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// An error of a pass of the caller's own, which the caller gets back as it was.
+#[derive(Clone)]
+pub struct OwnError {
+    /// What went wrong, in words.
+    pub text: String,
+    /// The error.
+    pub error: Arc<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for OwnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OwnError({})", self.text)
+    }
+}
+
+impl PartialEq for OwnError {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.error, &other.error)
+    }
+}
 
 /// Why a pass could not do its work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -15,6 +39,9 @@ pub enum PassError {
     /// Anything else.
     #[error("{0}")]
     Failed(String),
+    /// An error of the caller's own.
+    #[error("{}", .0.text)]
+    Own(OwnError),
     /// The caller wants no more.
     #[error("interrupted")]
     Interrupted,

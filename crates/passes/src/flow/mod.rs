@@ -19,7 +19,7 @@ mod saved;
 mod value;
 
 pub use cache::Cache;
-pub use error::{FlowError, PassError};
+pub use error::{FlowError, OwnError, PassError};
 pub(crate) use finding::Found;
 pub use finding::{Finding, Stage};
 pub use parameter::{Parameter, Parameters, with};

@@ -135,6 +135,18 @@ impl Expr {
         }
     }
 
+    /// `attribute in (values)`, for one of several words or figures, however many; of none it holds nowhere.
+    pub fn one_of(attribute: &str, words: Vec<String>, figures: Vec<f64>) -> Self {
+        let said = words.iter().map(|w| format!("{w:?}"));
+        let said: Vec<String> = said.chain(figures.iter().map(f64::to_string)).collect();
+        let figures = figures.into_iter().map(Node::Number);
+        let all = words.into_iter().map(Node::Text).chain(figures).collect();
+        Self {
+            text: format!("{attribute} in ({})", said.join(", ")),
+            root: Node::In(Box::new(Node::Attribute(attribute.to_string())), all),
+        }
+    }
+
     /// As it was written.
     pub fn text(&self) -> &str {
         &self.text

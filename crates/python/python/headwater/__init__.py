@@ -16,15 +16,18 @@ whole from 0 to 1; what was not measured is NaN or None.
 
 from . import _methods, paradigms, passes, perflow
 from ._headwater import (
+    Diagnosis,
     Edge,
     Error,
     Finding,
+    Pairs,
     Report,
     Run,
     Set,
     Table,
     Vertex,
     analyse,
+    diagnose,
     from_arrow,
     lowest_common_ancestor,
     make,
@@ -33,19 +36,21 @@ from ._headwater import (
 )
 from ._command import command, record
 from ._graph import Graph, subgraph_matching
-from ._open import diagnose, open
+from ._open import open
 from .flow import Flow, Node
 from .perflow import PerFlow
 
 __version__ = _methods.version()
 
 _OWN = [
+    "Diagnosis",
     "Edge",
     "Error",
     "Finding",
     "Flow",
     "Graph",
     "Node",
+    "Pairs",
     "PerFlow",
     "Report",
     "Run",

@@ -133,15 +133,16 @@ _FEW = 60
 
 def path(held):
     """A set's vertices and edges as SVG: ranks side by side, what is earlier in the way of the edges above."""
-    edges = list(held.edges)
-    vertices = list(held.vertices)
+    # Of a set that is far too large to be drawn only the beginning is looked at.
+    vertices, edges = list(held.vertices.top(_FEW)), list(held.edges.top(8 * _FEW))
+    more = len(held.vertices) - len(vertices)
     known = set(vertices)
     for edge in edges:
         for end in (edge.src, edge.dst):
             if end not in known:
                 known.add(end)
                 vertices.append(end)
-    left = max(0, len(vertices) - _FEW)
+    left = max(more, len(vertices) - _FEW)
     vertices = vertices[:_FEW]
     index = {vertex: at for at, vertex in enumerate(vertices)}
     ends = [(index[e.src], index[e.dst], e) for e in edges if e.src in index and e.dst in index]
@@ -264,33 +265,56 @@ def _ink(share):
     return "#fff" if share > 0.75 else "#222"
 
 
+#: Columns of a heat map at the most: more would be too narrow to tell apart.
+_COLUMNS = 256
+
+
+def _columns(ranks):
+    """Ranks of each column of a heat map, first and last: alike many in all of them."""
+    each = -(-ranks // _COLUMNS) or 1
+    return [(first, min(first + each, ranks) - 1) for first in range(0, ranks, each)]
+
+
 def heat_map(held, metric):
-    """A metric of vertices over ranks as SVG: each row by its own largest figure would hide which matter, so one scale."""
-    rows = held.over_ranks(metric)[:_FEW]
-    vertices = list(held.vertices)[: len(rows)]
-    ranks = max((len(row) for row in rows), default=0)
+    """A metric of vertices over ranks as SVG: each row by its own largest figure would hide which matter, so one scale.
+
+    Where there are more ranks than columns, a column is several ranks, and shows the largest figure among them.
+    """
+    part = held.vertices.top(_FEW)
+    columns = _columns(held.ranks)
+    rows = [[max(figures[first : last + 1]) for first, last in columns] for figures in part.over_ranks(metric)]
+    vertices, left = list(part), len(held.vertices) - len(part)
     most = max((max(row) for row in rows if row), default=0.0)
-    size = max(4, min(28, 900 // max(ranks, 1)))
+    size = max(4, min(28, 900 // max(len(columns), 1)))
     names = [_cut(f"{v.name or v['type']}  {v.location or ''}".strip(), 44) for v in vertices]
     tall, label = 18, 24 + 6 * max((len(name) for name in names), default=0)
-    width, height = label + ranks * size + 130, len(rows) * tall + 64
+    width, height = label + len(columns) * size + 130, len(rows) * tall + 64 + 16 * bool(left)
     unit = _headwater.unit(metric)
     told = (lambda x: seconds(x)) if unit == "s" else (lambda x: _shown(x, "bytes" if unit == "B" else ""))
-    out = [f'<text x="{label}" y="14" fill="#555">{escaped(metric)} by rank</text>']
+    each = columns[0][1] + 1 if columns else 1
+    by = "by rank" if each == 1 else f"by rank: the largest of {each} ranks in each column"
+    out = [f'<text x="{label}" y="14" fill="#555">{escaped(metric)} {by}</text>']
     for row, (name, figures) in enumerate(zip(names, rows)):
         y = 24 + row * tall
         out.append(f'<text x="{label - 8}" y="{y + 13}" text-anchor="end">{escaped(name)}</text>')
-        for rank, figure in enumerate(figures):
+        for at, figure in enumerate(figures):
             fill = _shade(figure / most if most > 0 else 0.0)
-            said = escaped(f"rank {rank}: {told(figure)}")
-            out.append(f'<rect x="{label + rank * size}" y="{y}" width="{size}" height="{tall - 1}" fill="{fill}"><title>{said}</title></rect>')
+            said = escaped(f"{_ranks(columns[at])}: {told(figure)}")
+            out.append(f'<rect x="{label + at * size}" y="{y}" width="{size}" height="{tall - 1}" fill="{fill}"><title>{said}</title></rect>')
     y = 24 + len(rows) * tall
-    every = max(1, -(-24 // size), ranks // 16)
-    for rank in range(0, ranks, every):
-        out.append(f'<text x="{label + rank * size + size / 2:.0f}" y="{y + 14}" text-anchor="middle" fill="#555">{rank}</text>')
+    every = max(1, -(-40 // size), len(columns) // 16)
+    for at in range(0, len(columns), every):
+        out.append(f'<text x="{label + at * size + size / 2:.0f}" y="{y + 14}" text-anchor="middle" fill="#555">{columns[at][0]}</text>')
+    if left:
+        out.append(f'<text x="{label}" y="{y + 32}" fill="#777">… and {left} vertices more</text>')
     # The scale.
-    x = label + ranks * size + 20
+    x = label + len(columns) * size + 20
     for step in range(20):
         out.append(f'<rect x="{x}" y="{24 + step * 4}" width="14" height="4" fill="{_shade(1 - step / 19)}"/>')
     out.append(f'<text x="{x + 20}" y="33">{escaped(told(most))}</text><text x="{x + 20}" y="105">0</text>')
     return _svg(width, max(height, 124), "".join(out))
+
+
+def _ranks(column):
+    first, last = column
+    return f"rank {first}" if first == last else f"ranks {first} to {last}"

@@ -61,6 +61,19 @@ def _report_html(self):
     return _display.report_html(self)
 
 
+def _diagnosis_data(self):
+    """What the JSON says."""
+    import json
+
+    return json.loads(self.json())
+
+
+def _diagnosis_html(self):
+    from . import _display
+
+    return f"<pre>{_display.escaped(self)}</pre>"
+
+
 for _kind in (_headwater.Set, _headwater.Table):
     _kind.to_polars = to_polars
     _kind.to_pyarrow = to_pyarrow
@@ -70,3 +83,5 @@ _headwater.Set.heat_map = heat_map
 _headwater.Set._repr_html_ = _set_html
 _headwater.Table._repr_html_ = _table_html
 _headwater.Report._repr_html_ = _report_html
+_headwater.Diagnosis.data = property(_diagnosis_data)
+_headwater.Diagnosis._repr_html_ = _diagnosis_html

@@ -51,17 +51,17 @@ class Flow:
         found = flow.run(run=hw.open("app.16"))["uneven"]
 
     Nothing runs before a value is asked for; then only what is needed for it, side by side where passes do not need each
-    other, and nothing twice. Every step can be looked at by ``node.value``, if the inputs have values.
+    other, and nothing twice: results are kept, of up to eight runs, until ``forget``. Every step can be looked at by
+    ``node.value``, if the inputs have values.
     """
 
     def __init__(self, name="dataflow"):
         self._flow = _headwater.Flow(name)
-        self._functions = {}
 
     @classmethod
     def _of(cls, flow):
         made = cls.__new__(cls)
-        made._flow, made._functions = flow, {}
+        made._flow = flow
         return made
 
     @property
@@ -95,13 +95,13 @@ class Flow:
         return nodes[0] if gives == 1 else nodes
 
     def apply(self, function, *nodes, gives=1, name=None, cached=True):
-        """Adds an ordinary function of Python's as a pass: it takes sets and returns one set, or a tuple of ``gives`` sets.
+        """Adds a function of Python's as a pass: it takes sets and returns one set, or a tuple of ``gives`` sets.
 
-        A list of vertices and edges is a set too. The function must give the same of the same sets unless cached is
-        false. It runs where the flow runs, and may use passes itself.
+        Whatever can be called is a function: also a method, or what ``functools.partial`` made. A list of vertices and edges
+        is a set too. The function must give the same of the same sets unless cached is false. It runs where the flow runs,
+        and may use passes itself.
         """
-        name = name or function.__name__
-        self._functions[name] = (function, gives)
+        name = name or _name(function)
         arguments, more = _arguments(function, len(nodes))
         links = self._links(name, nodes)
         node = self._flow.add_function(name, function, arguments, more, gives, cached, links)
@@ -114,11 +114,10 @@ class Flow:
         The flow's first inputs are given anew each time, as many as it has outputs; the others stay.
         """
         if not isinstance(body, Flow):
-            function, body = body, Flow(getattr(body, "__name__", "loop"))
+            function, body = body, Flow(_name(body))
             inputs = [body.input(f"V{i + 1}", kind="set") for i in range(len(nodes))]
             body.output("V1", body.apply(function, *inputs))
         node = self._flow.repeat(body._flow, self._links(f"repeat {body.name}", nodes), most)
-        self._functions.update(body._functions)
         made = tuple(Node(self, (node, output)) for output in range(len(body._flow.output_names())))
         return made[0] if len(made) == 1 else made
 
@@ -148,7 +147,7 @@ class Flow:
         """Runs what some outputs need, or all, and gives them by name. Inputs are given by name.
 
         progress is called with (pass, state, done, of), where state is begins, done or known; True tells it in lines on
-        standard error. Ctrl-C ends the run between two passes.
+        standard error. Ctrl-C ends the run within a second, also within a pass; what has been done is kept.
         """
         return self._flow.run(list(outputs) or None, inputs, _told(progress))
 
@@ -157,7 +156,7 @@ class Flow:
         return self._flow.values(self._links("the dataflow", nodes), inputs, _told(progress))
 
     def forget(self):
-        """Gives up the results that are kept."""
+        """Gives up the results that are kept, and the runs that they are of."""
         self._flow.forget()
 
     def json(self):
@@ -181,15 +180,12 @@ class Flow:
         """Reads a flow from JSON; functions of Python's that it uses are given again: (function, number of sets it returns)
         where that is not one.
         """
-        own, known = [], {}
+        own = []
         for function in functions:
             function, gives = function if isinstance(function, tuple) else (function, 1)
             arguments, more = _arguments(function, None)
-            own.append((function.__name__, function, arguments, more, gives))
-            known[function.__name__] = (function, gives)
-        made = cls._of(_headwater.Flow.from_json(text, own))
-        made._functions = known
-        return made
+            own.append((_name(function), function, arguments, more, gives))
+        return cls._of(_headwater.Flow.from_json(text, own))
 
     def svg(self):
         """The flow drawn, from its inputs at the top to what it gives."""
@@ -208,20 +204,35 @@ class Flow:
         return f"<Flow {self.name}: {len(self)} nodes>"
 
 
+def _name(function):
+    """The name of a function; of what ``functools.partial`` made, that of the function in it."""
+    if not callable(function):
+        raise _headwater.Error(f"argument function: a function of sets is needed, and not {type(function).__name__}")
+    inner = getattr(function, "func", function)
+    return getattr(function, "__name__", None) or getattr(inner, "__name__", None) or type(function).__name__
+
+
 def _arguments(function, given):
-    """Names of a function's arguments for messages, and whether the last may come several times."""
-    code = getattr(function, "__code__", None)
-    if code is None:
+    """Names of the arguments of a function for sets, for messages, and whether the last may come several times."""
+    import inspect
+
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        # Some of what is built in does not tell.
         return [f"V{i + 1}" for i in range(given or 1)], given is None
-    names = list(code.co_varnames[: code.co_argcount])
-    more = bool(code.co_flags & 0x04)
-    if more:
-        names.append(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [p.name for p in places]
+    rest = [p.name for p in parameters if p.kind == p.VAR_POSITIONAL]
     if given is not None:
         # Arguments with a value of their own need not be given.
-        needed = code.co_argcount - len(function.__defaults__ or ())
-        names = names[: max(given, needed)]
-    return names, more
+        needed = sum(p.default is p.empty for p in places)
+        if given > len(names) and not rest:
+            raise _headwater.Error(f"pass {_name(function)} takes {len(names)} sets, and {given} are given")
+        names = (names + rest)[: max(given, needed)]
+    elif rest:
+        names += rest
+    return names, bool(rest)
 
 
 def _told(progress):

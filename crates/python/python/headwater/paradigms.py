@@ -5,13 +5,20 @@
 
 from . import _headwater
 
-_TAKES = {"one": "run", "two": "first, second", "several": "*runs"}
+_TAKES = {"one": ["run"], "two": ["first", "second"], "several": ["*runs"]}
+
+#: What some of them can be told besides, and what that means.
+_SETTINGS = {
+    "scaling": "strong or weak, how the problem grows; guessed from the arguments of the runs if not given",
+    "abnorm_threshold": "how many times longer than the others a rank must take to stand out; 1.3 if not given",
+    "max_loop_depth": "loops nested deeper are merged; as where the runs were opened if not given, or 10",
+}
 _functions = {}
 
 
 def table():
-    """The paradigms by the name of their function: name on the command line, what it answers, runs it takes."""
-    return {name.replace("-", "_"): (name, about, takes) for name, about, takes in _headwater.paradigms()}
+    """The paradigms by the name of their function: name on the command line, what it answers, runs it takes, settings."""
+    return {row[0].replace("-", "_"): (*row[:3], [*row[3], "max_loop_depth"]) for row in _headwater.paradigms()}
 
 
 def names():
@@ -28,14 +35,21 @@ def flow(name, runs=1):
 
 def document(row):
     """The docstring of a paradigm."""
-    name, about, takes = row
+    name, about, takes, settings = row
     of = {"one": "one run", "two": "two runs, the earlier or smaller one first", "several": "one run or more"}[takes]
-    return f"{about}.\n\nTakes {of}; gives a ``Report``, whose JSON is that of ``headwater analyse {name} --json``."
+    told = "\n".join(f"{setting}: {_SETTINGS[setting]}." for setting in settings)
+    return f"{about}.\n\nTakes {of}; gives a ``Report``, whose JSON is that of ``headwater analyse {name} --json``.\n\n{told}"
 
 
 def arguments(row):
-    """The arguments of a paradigm as they stand in its signature."""
-    return _TAKES[row[2]]
+    """The arguments of a paradigm for runs, and those for settings."""
+    return _TAKES[row[2]], row[3]
+
+
+def _signature(row):
+    runs, settings = arguments(row)
+    between = [] if row[2] == "several" else ["*"]
+    return ", ".join(runs + between + [f"{setting}=None" for setting in settings])
 
 
 def __getattr__(name):
@@ -44,7 +58,9 @@ def __getattr__(name):
         raise AttributeError(f"module 'headwater.paradigms' has no attribute {name!r}")
     if name not in _functions:
         scope = {"_analyse": _headwater.analyse, "__name__": __name__}
-        exec(f"def {name}({arguments(row)}):\n    return _analyse({row[0]!r}, {arguments(row)})\n", scope)
+        runs, settings = arguments(row)
+        given = ", ".join(runs + [f"{setting}={setting}" for setting in settings])
+        exec(f"def {name}({_signature(row)}):\n    return _analyse({row[0]!r}, {given})\n", scope)
         scope[name].__doc__ = document(row)
         _functions[name] = scope[name]
     return _functions[name]

@@ -17,6 +17,17 @@ name = "name"
 _ENDINGS = ("_detection", "_analysis", "_identification")
 
 
+class EdgeType(str):
+    """A type of edges. Where there are none of it among edges, ``select`` takes those of the type ``otherwise``."""
+
+    otherwise = None
+
+    def __new__(cls, word, otherwise):
+        made = super().__new__(cls, word)
+        made.otherwise = otherwise
+        return made
+
+
 class NewVertex(dict):
     """A vertex of no graph yet; attributes are figures or words. A list of them is a set."""
 
@@ -49,7 +60,8 @@ class PerFlow:
     BRANCH = "branch"
     FUNCTION = "function"
     CALL = "call"
-    COMM = "inter-process"
+    #: A call is late by whom it communicates with; one that waits for nobody, by what comes before it.
+    COMM = EdgeType("inter-process", "data-flow")
     THREAD = "inter-thread"
     CTRL_FLOW = "control-flow"
     DATA_FLOW = "data-flow"
