@@ -93,7 +93,7 @@ pub fn installed() -> Result<PathBuf, String> {
 const TESTED: [(&str, &str); 3] = [("zeus", "2,4"), ("bins", "1,2"), ("noshrink", "2,4")];
 
 /// What the guide is about.
-const GUIDE: [(&str, &str); 2] = [("zeus", "2,4,8,16"), ("bins", "2")];
+const GUIDE: [(&str, &str); 2] = [("zeus", "2,4,8,16"), ("bins", "1")];
 
 /// Records programs of the testbed with the command of the wheel, all runs into one directory; gives the programs.
 fn recorded(python: &Path, what: &[(&str, &str)], out: &Path) -> Result<Vec<PathBuf>, String> {

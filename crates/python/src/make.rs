@@ -127,6 +127,9 @@ fn ends(batch: &RecordBatch, name: &str) -> PyResult<Vec<u32>> {
 /// A set of all of a graph given as Arrow tables (of pyarrow, polars, pandas, DuckDB …): one row for each vertex, and
 /// one for each edge with its ends as `src` and `dst`, numbers of vertices from 0 on.
 ///
+/// Columns that come in one piece are taken as they are, without a copy, where they are 64-bit floats that are all
+/// finite, or words as a dictionary with 32-bit indices; others are converted, and `src` and `dst` become the graph.
+///
 /// With `kind` parallel or top-down the graph can take the place of a run's view; `ranks` and `wall_seconds` are then
 /// those of the run, by which passes judge what counts.
 #[pyfunction]

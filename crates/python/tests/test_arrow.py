@@ -46,6 +46,20 @@ def test_tables_come_in_without_a_copy(library):
         assert chunk(pyarrow.table(held), "time").buffers()[1].address == came
 
 
+def test_pandas_hands_in_arrows_buffers_as_they_are():
+    given = pandas.DataFrame({"time": pandas.array([1.0, 2.0], dtype=pandas.ArrowDtype(pyarrow.float64()))})
+    came = given["time"].array.__arrow_array__().chunk(0).buffers()[1].address
+    assert chunk(pyarrow.table(hw.from_arrow(given)), "time").buffers()[1].address == came
+
+
+def test_of_a_part_of_a_view_the_rows_are_copied(run):
+    whole, part = chunk(pyarrow.table(run.V), "time"), chunk(pyarrow.table(run.V.top(3)), "time")
+    assert part.buffers()[1].address != whole.buffers()[1].address and part.to_pylist() == whole.to_pylist()[:3]
+    # What has gaps, comes in pieces or is no 64-bit float is converted.
+    for column in (pyarrow.array([1.0, float("nan")]), pyarrow.chunked_array([[1.0], [2.0]]), pyarrow.array([1, 2])):
+        assert len(hw.from_arrow(pyarrow.table({"x": column}))["x"]) == 2
+
+
 def test_words_by_index_come_in_without_a_copy():
     words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1, 0], pyarrow.int32()), pyarrow.array(["x", "y"]))
     held = hw.from_arrow(pyarrow.table({"name": words}))

@@ -53,3 +53,13 @@ def test_the_package_is_typed_and_documented():
     for path in [*place.glob("*.pyi")]:
         ast.parse(path.read_text())
     assert hw.__version__
+
+
+def test_scalability_analysis_takes_a_user_fewer_lines_than_the_paper_counts():
+    """The guide's block with a backtracking pass of the user's own, and the number of lines that it says it has."""
+    guide = (document.ROOT / "docs/GUIDE.md").read_text()
+    section = guide.split("## 2.")[1].split("## 3.")[0]
+    block = section.split("```python\n")[1].split("```")[0]
+    lines = [line for line in block.splitlines() if line.strip()]
+    assert "def backtracking" in block and "flow.run(" in block
+    assert len(lines) <= 27 and f"here they are {len(lines)}," in section

@@ -10,29 +10,142 @@ from ._command import command as command
 from ._command import record as record
 from ._graph import Graph as Graph
 from ._graph import subgraph_matching as subgraph_matching
+from ._headwater import Diagnosis as Diagnosis
 from ._headwater import Edge as Edge
 from ._headwater import Error as Error
 from ._headwater import Finding as Finding
+from ._headwater import Pairs as Pairs
 from ._headwater import Report as Report
 from ._headwater import Run as Run
 from ._headwater import Set as Set
 from ._headwater import Table as Table
 from ._headwater import Vertex as Vertex
 from ._headwater import analyse as analyse
+from ._headwater import diagnose as diagnose
 from ._headwater import from_arrow as from_arrow
 from ._headwater import lowest_common_ancestor as lowest_common_ancestor
 from ._headwater import make as make
 from ._headwater import pairs as pairs
 from ._headwater import unit as unit
-from ._headwater import Elements as Elements
-from ._open import Diagnosis as Diagnosis
-from ._open import diagnose as diagnose
+from ._headwater import _Elements
 from ._open import open as open
 from .flow import Flow as Flow
 from .flow import Node as Node
 from .perflow import PerFlow as PerFlow
 
 __version__: str
+__all__ = [
+    "Diagnosis",
+    "Edge",
+    "Error",
+    "Finding",
+    "Flow",
+    "Graph",
+    "Node",
+    "Pairs",
+    "PerFlow",
+    "Report",
+    "Run",
+    "Set",
+    "Table",
+    "Vertex",
+    "analyse",
+    "command",
+    "diagnose",
+    "from_arrow",
+    "listing",
+    "lowest_common_ancestor",
+    "make",
+    "open",
+    "pairs",
+    "paradigms",
+    "passes",
+    "perflow",
+    "record",
+    "subgraph_matching",
+    "unit",
+    "computing",
+    "vertices",
+    "parallel",
+    "edges",
+    "on_ranks",
+    "over_ranks",
+    "filter",
+    "sort",
+    "top",
+    "derive",
+    "union",
+    "intersection",
+    "difference",
+    "complement",
+    "group",
+    "classify",
+    "hotspot",
+    "imbalance",
+    "cluster_ranks",
+    "scaling_models",
+    "attribution",
+    "counter_ratios",
+    "breakdown",
+    "communication_matrix",
+    "time_by_task",
+    "call_sites",
+    "time_by_site",
+    "sent_by_site",
+    "time_by_site_and_rank",
+    "sent_by_site_and_rank",
+    "message_sizes",
+    "causal",
+    "backtracking",
+    "contention",
+    "contended",
+    "unheld",
+    "reach",
+    "depth_first",
+    "shortest_path",
+    "longest_path",
+    "common_ancestor",
+    "components",
+    "communities",
+    "match",
+    "differential",
+    "edge_differential",
+    "critical_path",
+    "wait_states",
+    "wait_states_by_call",
+    "efficiencies",
+    "scales",
+    "non_scalable",
+    "abnormal",
+    "thread_imbalance",
+    "lock_contention",
+    "allocator_contention",
+    "serial_region",
+    "charge",
+    "uneven_work",
+    "moving_work",
+    "non_shrinking_work",
+    "growing_communication",
+    "late_sender_chain",
+    "preempted",
+    "uneven_segments",
+    "to_workers",
+    "to_program",
+    "placement",
+    "ranked",
+    "ways_back",
+    "delays",
+    "causes",
+    "diagnosis",
+    "largest",
+    "delay_cost",
+    "delay_costs",
+    "answer_table",
+    "cause_table",
+    "cause_paths",
+    "mark_table",
+    "table",
+]
 
 @overload
 def computing(run: Run) -> Run:
@@ -44,7 +157,7 @@ def computing(run: Run) -> Run:
     """
 
 @overload
-def computing(run: Union[Run, Node]) -> Node: ...
+def computing(run: Node) -> Node: ...
 
 @overload
 def vertices(run: Run) -> Set:
@@ -56,7 +169,7 @@ def vertices(run: Run) -> Set:
     """
 
 @overload
-def vertices(run: Union[Run, Node]) -> Node: ...
+def vertices(run: Node) -> Node: ...
 
 @overload
 def parallel(run: Run) -> Set:
@@ -68,7 +181,7 @@ def parallel(run: Run) -> Set:
     """
 
 @overload
-def parallel(run: Union[Run, Node]) -> Node: ...
+def parallel(run: Node) -> Node: ...
 
 @overload
 def edges(run: Run) -> Set:
@@ -80,10 +193,10 @@ def edges(run: Run) -> Set:
     """
 
 @overload
-def edges(run: Union[Run, Node]) -> Node: ...
+def edges(run: Node) -> Node: ...
 
 @overload
-def on_ranks(V: Elements, run: Run) -> Set:
+def on_ranks(V: _Elements, run: Run) -> Set:
     """The same places on every rank and thread: vertices of the run's parallel view.
 
     V: a set of a top-down view.
@@ -93,10 +206,13 @@ def on_ranks(V: Elements, run: Run) -> Set:
     """
 
 @overload
-def on_ranks(V: Union[Elements, Node], run: Union[Run, Node]) -> Node: ...
+def on_ranks(V: Node, run: Union[Run, Node]) -> Node: ...
 
 @overload
-def over_ranks(V: Elements, run: Run) -> Set:
+def on_ranks(V: _Elements, run: Node) -> Node: ...
+
+@overload
+def over_ranks(V: _Elements, run: Run) -> Set:
     """The same places summed up over ranks: vertices of the run's top-down view.
 
     V: a set of a parallel view.
@@ -106,10 +222,13 @@ def over_ranks(V: Elements, run: Run) -> Set:
     """
 
 @overload
-def over_ranks(V: Union[Elements, Node], run: Union[Run, Node]) -> Node: ...
+def over_ranks(V: Node, run: Union[Run, Node]) -> Node: ...
 
 @overload
-def filter(V: Elements, name: str = ..., where: str = ...) -> Set:
+def over_ranks(V: _Elements, run: Node) -> Node: ...
+
+@overload
+def filter(V: _Elements, name: str = '', where: str = '') -> Set:
     """Elements by an expression over their attributes, or by a name.
 
     V: a set.
@@ -120,10 +239,10 @@ def filter(V: Elements, name: str = ..., where: str = ...) -> Set:
     """
 
 @overload
-def filter(V: Union[Elements, Node], name: str = ..., where: str = ...) -> Node: ...
+def filter(V: Node, name: str = '', where: str = '') -> Node: ...
 
 @overload
-def sort(V: Elements, by: str = ..., ascending: bool = ...) -> Set:
+def sort(V: _Elements, by: str = 'time', ascending: bool = False) -> Set:
     """Vertices by a metric, the largest first.
 
     V: a set.
@@ -134,10 +253,10 @@ def sort(V: Elements, by: str = ..., ascending: bool = ...) -> Set:
     """
 
 @overload
-def sort(V: Union[Elements, Node], by: str = ..., ascending: bool = ...) -> Node: ...
+def sort(V: Node, by: str = 'time', ascending: bool = False) -> Node: ...
 
 @overload
-def top(V: Elements, n: float = ...) -> Set:
+def top(V: _Elements, n: float = 10) -> Set:
     """The first elements.
 
     V: a set.
@@ -147,10 +266,10 @@ def top(V: Elements, n: float = ...) -> Set:
     """
 
 @overload
-def top(V: Union[Elements, Node], n: float = ...) -> Node: ...
+def top(V: Node, n: float = 10) -> Node: ...
 
 @overload
-def derive(V: Elements, name: str = ..., as_: str = ...) -> Set:
+def derive(V: _Elements, name: str = 'metric', as_: str = 'time') -> Set:
     """Vertices with a metric more, worked out from others.
 
     V: a set.
@@ -161,10 +280,10 @@ def derive(V: Elements, name: str = ..., as_: str = ...) -> Set:
     """
 
 @overload
-def derive(V: Union[Elements, Node], name: str = ..., as_: str = ...) -> Node: ...
+def derive(V: Node, name: str = 'metric', as_: str = 'time') -> Node: ...
 
 @overload
-def union(V1: Elements, V2: Elements, *more: Elements) -> Set:
+def union(V1: _Elements, V2: _Elements, *more: _Elements) -> Set:
     """Elements of any of the sets.
 
     V1: a set.
@@ -175,10 +294,13 @@ def union(V1: Elements, V2: Elements, *more: Elements) -> Set:
     """
 
 @overload
-def union(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node]) -> Node: ...
+def union(V1: Node, V2: Union[_Elements, Node], *more: Union[_Elements, Node]) -> Node: ...
 
 @overload
-def intersection(V1: Elements, V2: Elements, *more: Elements) -> Set:
+def union(V1: _Elements, V2: Node, *more: Union[_Elements, Node]) -> Node: ...
+
+@overload
+def intersection(V1: _Elements, V2: _Elements, *more: _Elements) -> Set:
     """Elements of all sets.
 
     V1: a set.
@@ -189,10 +311,13 @@ def intersection(V1: Elements, V2: Elements, *more: Elements) -> Set:
     """
 
 @overload
-def intersection(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node]) -> Node: ...
+def intersection(V1: Node, V2: Union[_Elements, Node], *more: Union[_Elements, Node]) -> Node: ...
 
 @overload
-def difference(V1: Elements, V2: Elements, *more: Elements) -> Set:
+def intersection(V1: _Elements, V2: Node, *more: Union[_Elements, Node]) -> Node: ...
+
+@overload
+def difference(V1: _Elements, V2: _Elements, *more: _Elements) -> Set:
     """Elements of the first set that no other has.
 
     V1: a set.
@@ -203,10 +328,13 @@ def difference(V1: Elements, V2: Elements, *more: Elements) -> Set:
     """
 
 @overload
-def difference(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node]) -> Node: ...
+def difference(V1: Node, V2: Union[_Elements, Node], *more: Union[_Elements, Node]) -> Node: ...
 
 @overload
-def complement(V: Elements) -> Set:
+def difference(V1: _Elements, V2: Node, *more: Union[_Elements, Node]) -> Node: ...
+
+@overload
+def complement(V: _Elements) -> Set:
     """What the view has besides.
 
     V: a set.
@@ -215,10 +343,10 @@ def complement(V: Elements) -> Set:
     """
 
 @overload
-def complement(V: Union[Elements, Node]) -> Node: ...
+def complement(V: Node) -> Node: ...
 
 @overload
-def group(V: Elements, by: str = ..., metric: str = ...) -> Tuple[Set, Table]:
+def group(V: _Elements, by: str = 'type', metric: str = 'time') -> Tuple[Set, Table]:
     """Vertices with group: those with one value of an attribute have one number and stand together; and a table of the groups.
 
     V: a set.
@@ -229,10 +357,10 @@ def group(V: Elements, by: str = ..., metric: str = ...) -> Tuple[Set, Table]:
     """
 
 @overload
-def group(V: Union[Elements, Node], by: str = ..., metric: str = ...) -> Tuple[Node, Node]: ...
+def group(V: Node, by: str = 'type', metric: str = 'time') -> Tuple[Node, Node]: ...
 
 @overload
-def classify(V: Elements, classes: Sequence[str] = ..., name: str = ...) -> Set:
+def classify(V: _Elements, classes: Sequence[str] = ..., name: str = 'kind_of') -> Set:
     """Vertices with the name of the first class whose condition they fit.
 
     V: a set.
@@ -243,10 +371,10 @@ def classify(V: Elements, classes: Sequence[str] = ..., name: str = ...) -> Set:
     """
 
 @overload
-def classify(V: Union[Elements, Node], classes: Sequence[str] = ..., name: str = ...) -> Node: ...
+def classify(V: Node, classes: Sequence[str] = ..., name: str = 'kind_of') -> Node: ...
 
 @overload
-def hotspot(V: Elements, metric: str = ..., n: float = ...) -> Set:
+def hotspot(V: _Elements, metric: str = 'time', n: float = 10) -> Set:
     """The vertices with the most of a metric, the largest first.
 
     V: a set.
@@ -257,10 +385,10 @@ def hotspot(V: Elements, metric: str = ..., n: float = ...) -> Set:
     """
 
 @overload
-def hotspot(V: Union[Elements, Node], metric: str = ..., n: float = ...) -> Node: ...
+def hotspot(V: Node, metric: str = 'time', n: float = 10) -> Node: ...
 
 @overload
-def imbalance(V: Elements, metric: str = ..., threshold: float = ..., least: float = ...) -> Set:
+def imbalance(V: _Elements, metric: str = 'time', threshold: float = 1.3, least: float = 0.001) -> Set:
     """Vertices on which some ranks have much more of a metric than others; late_ranks and excess are added.
 
     V: a set.
@@ -272,10 +400,10 @@ def imbalance(V: Elements, metric: str = ..., threshold: float = ..., least: flo
     """
 
 @overload
-def imbalance(V: Union[Elements, Node], metric: str = ..., threshold: float = ..., least: float = ...) -> Node: ...
+def imbalance(V: Node, metric: str = 'time', threshold: float = 1.3, least: float = 0.001) -> Node: ...
 
 @overload
-def cluster_ranks(V: Elements, metric: str = ..., most: float = ..., least: float = ...) -> Tuple[Table, Set]:
+def cluster_ranks(V: _Elements, metric: str = 'time', most: float = 8, least: float = 0.05) -> Tuple[Table, Set]:
     """Ranks that behave alike, by a metric of the set's vertices; and the vertices with the mean of each cluster, those that tell them apart most first.
 
     V: a set of a top-down view.
@@ -287,10 +415,10 @@ def cluster_ranks(V: Elements, metric: str = ..., most: float = ..., least: floa
     """
 
 @overload
-def cluster_ranks(V: Union[Elements, Node], metric: str = ..., most: float = ..., least: float = ...) -> Tuple[Node, Node]: ...
+def cluster_ranks(V: Node, metric: str = 'time', most: float = 8, least: float = 0.05) -> Tuple[Node, Node]: ...
 
 @overload
-def scaling_models(V1: Elements, V2: Elements, *more: Elements, metric: str = ..., over: str = ..., at: float = ...) -> Set:
+def scaling_models(V1: _Elements, V2: _Elements, *more: _Elements, metric: str = 'time', over: str = 'mean', at: float = 0) -> Set:
     """How a metric of the same places grows over runs with different numbers of ranks; what grows most comes first.
 
     V1: a set of a top-down view.
@@ -304,10 +432,13 @@ def scaling_models(V1: Elements, V2: Elements, *more: Elements, metric: str = ..
     """
 
 @overload
-def scaling_models(V1: Union[Elements, Node], V2: Union[Elements, Node], *more: Union[Elements, Node], metric: str = ..., over: str = ..., at: float = ...) -> Node: ...
+def scaling_models(V1: Node, V2: Union[_Elements, Node], *more: Union[_Elements, Node], metric: str = 'time', over: str = 'mean', at: float = 0) -> Node: ...
 
 @overload
-def attribution(V: Elements, to: str = ...) -> Set:
+def scaling_models(V1: _Elements, V2: Node, *more: Union[_Elements, Node], metric: str = 'time', over: str = 'mean', at: float = 0) -> Node: ...
+
+@overload
+def attribution(V: _Elements, to: str = 'function') -> Set:
     """Figures of the set's vertices by function, loop, file or module: own ones, and total_* with what is inside; a vertex for each.
 
     V: a set of a top-down view.
@@ -317,10 +448,10 @@ def attribution(V: Elements, to: str = ...) -> Set:
     """
 
 @overload
-def attribution(V: Union[Elements, Node], to: str = ...) -> Node: ...
+def attribution(V: Node, to: str = 'function') -> Node: ...
 
 @overload
-def counter_ratios(V: Elements, ratios: Sequence[str] = ...) -> Set:
+def counter_ratios(V: _Elements, ratios: Sequence[str] = ...) -> Set:
     """Vertices with ratios of counters: ipc, clock, speed, mpki, miss_ratio, bytes_per_instruction, bandwidth.
 
     V: a set.
@@ -330,10 +461,10 @@ def counter_ratios(V: Elements, ratios: Sequence[str] = ...) -> Set:
     """
 
 @overload
-def counter_ratios(V: Union[Elements, Node], ratios: Sequence[str] = ...) -> Node: ...
+def counter_ratios(V: Node, ratios: Sequence[str] = ...) -> Node: ...
 
 @overload
-def breakdown(V: Elements) -> Set:
+def breakdown(V: _Elements) -> Set:
     """Why some ranks are longer in communication calls than others: load before the call, waiting, calls, message size, transfer.
 
     V: a set of a top-down view.
@@ -342,7 +473,7 @@ def breakdown(V: Elements) -> Set:
     """
 
 @overload
-def breakdown(V: Union[Elements, Node]) -> Node: ...
+def breakdown(V: Node) -> Node: ...
 
 @overload
 def communication_matrix(run: Run) -> Set:
@@ -354,7 +485,7 @@ def communication_matrix(run: Run) -> Set:
     """
 
 @overload
-def communication_matrix(run: Union[Run, Node]) -> Node: ...
+def communication_matrix(run: Node) -> Node: ...
 
 @overload
 def time_by_task(run: Run) -> Table:
@@ -366,10 +497,10 @@ def time_by_task(run: Run) -> Table:
     """
 
 @overload
-def time_by_task(run: Union[Run, Node]) -> Node: ...
+def time_by_task(run: Node) -> Node: ...
 
 @overload
-def call_sites(V: Elements) -> Table:
+def call_sites(V: _Elements) -> Table:
     """Call sites with their lines.
 
     V: a set of a top-down view.
@@ -378,10 +509,10 @@ def call_sites(V: Elements) -> Table:
     """
 
 @overload
-def call_sites(V: Union[Elements, Node]) -> Node: ...
+def call_sites(V: Node) -> Node: ...
 
 @overload
-def time_by_site(V: Elements) -> Table:
+def time_by_site(V: _Elements) -> Table:
     """Time in MPI by call site, all ranks together.
 
     V: a set of a top-down view.
@@ -390,10 +521,10 @@ def time_by_site(V: Elements) -> Table:
     """
 
 @overload
-def time_by_site(V: Union[Elements, Node]) -> Node: ...
+def time_by_site(V: Node) -> Node: ...
 
 @overload
-def sent_by_site(V: Elements) -> Table:
+def sent_by_site(V: _Elements) -> Table:
     """Bytes sent by call site, all ranks together.
 
     V: a set of a top-down view.
@@ -402,10 +533,10 @@ def sent_by_site(V: Elements) -> Table:
     """
 
 @overload
-def sent_by_site(V: Union[Elements, Node]) -> Node: ...
+def sent_by_site(V: Node) -> Node: ...
 
 @overload
-def time_by_site_and_rank(V: Elements) -> Table:
+def time_by_site_and_rank(V: _Elements) -> Table:
     """Calls of each site on each rank.
 
     V: a set of a top-down view.
@@ -414,10 +545,10 @@ def time_by_site_and_rank(V: Elements) -> Table:
     """
 
 @overload
-def time_by_site_and_rank(V: Union[Elements, Node]) -> Node: ...
+def time_by_site_and_rank(V: Node) -> Node: ...
 
 @overload
-def sent_by_site_and_rank(V: Elements) -> Table:
+def sent_by_site_and_rank(V: _Elements) -> Table:
     """Bytes sent by each site on each rank.
 
     V: a set of a top-down view.
@@ -426,10 +557,10 @@ def sent_by_site_and_rank(V: Elements) -> Table:
     """
 
 @overload
-def sent_by_site_and_rank(V: Union[Elements, Node]) -> Node: ...
+def sent_by_site_and_rank(V: Node) -> Node: ...
 
 @overload
-def message_sizes(V: Elements) -> Table:
+def message_sizes(V: _Elements) -> Table:
     """Calls by function and size of message.
 
     V: a set of a top-down view.
@@ -438,10 +569,10 @@ def message_sizes(V: Elements) -> Table:
     """
 
 @overload
-def message_sizes(V: Union[Elements, Node]) -> Node: ...
+def message_sizes(V: Node) -> Node: ...
 
 @overload
-def causal(V: Elements, least: float = ...) -> Set:
+def causal(V: _Elements, least: float = 0.0001) -> Set:
     """Vertices of the set that are behind others of it, with the edges that lead there; those that nothing leads to or from stay.
 
     V: a set of a parallel view.
@@ -451,10 +582,10 @@ def causal(V: Elements, least: float = ...) -> Set:
     """
 
 @overload
-def causal(V: Union[Elements, Node], least: float = ...) -> Node: ...
+def causal(V: Node, least: float = 0.0001) -> Node: ...
 
 @overload
-def backtracking(V: Elements, least: float = ...) -> Set:
+def backtracking(V: _Elements, least: float = 0.0001) -> Set:
     """The vertices and edges on the ways back from each vertex of the set to where its delay begins.
 
     V: a set of a parallel view.
@@ -464,10 +595,10 @@ def backtracking(V: Elements, least: float = ...) -> Set:
     """
 
 @overload
-def backtracking(V: Union[Elements, Node], least: float = ...) -> Node: ...
+def backtracking(V: Node, least: float = 0.0001) -> Node: ...
 
 @overload
-def contention(V: Elements, patterns: Sequence[str] = ..., least: float = ..., most: float = ...) -> Set:
+def contention(V: _Elements, patterns: Sequence[str] = ..., least: float = 0.0001, most: float = 10000) -> Set:
     """Where vertices around those of the set wait for one resource: the vertices and edges of all patterns found.
 
     V: a set of a parallel view.
@@ -479,10 +610,10 @@ def contention(V: Elements, patterns: Sequence[str] = ..., least: float = ..., m
     """
 
 @overload
-def contention(V: Union[Elements, Node], patterns: Sequence[str] = ..., least: float = ..., most: float = ...) -> Node: ...
+def contention(V: Node, patterns: Sequence[str] = ..., least: float = 0.0001, most: float = 10000) -> Node: ...
 
 @overload
-def contended(E: Elements) -> Table:
+def contended(E: _Elements) -> Table:
     """Edges that are waited on, by the places that wait and hold: how many ranks and threads, how long.
 
     E: a set of a parallel view.
@@ -491,10 +622,10 @@ def contended(E: Elements) -> Table:
     """
 
 @overload
-def contended(E: Union[Elements, Node]) -> Node: ...
+def contended(E: Node) -> Node: ...
 
 @overload
-def unheld(V: Elements) -> Table:
+def unheld(V: _Elements) -> Table:
     """What the set's vertices wait for without anybody knowing who holds it, by place.
 
     V: a set of a parallel view.
@@ -503,10 +634,10 @@ def unheld(V: Elements) -> Table:
     """
 
 @overload
-def unheld(V: Union[Elements, Node]) -> Node: ...
+def unheld(V: Node) -> Node: ...
 
 @overload
-def reach(V: Elements, direction: str = ..., kind: str = ..., depth: float = ...) -> Set:
+def reach(V: _Elements, direction: str = 'out', kind: str = '', depth: float = 0) -> Set:
     """What can be reached from the set's vertices, the nearest first, with depth, the edges from the set; and the edges by which.
 
     V: a set.
@@ -518,10 +649,10 @@ def reach(V: Elements, direction: str = ..., kind: str = ..., depth: float = ...
     """
 
 @overload
-def reach(V: Union[Elements, Node], direction: str = ..., kind: str = ..., depth: float = ...) -> Node: ...
+def reach(V: Node, direction: str = 'out', kind: str = '', depth: float = 0) -> Node: ...
 
 @overload
-def depth_first(V: Elements, direction: str = ..., kind: str = ...) -> Set:
+def depth_first(V: _Elements, direction: str = 'out', kind: str = '') -> Set:
     """What can be reached from the set's vertices, each way as far as it goes before it turns back, with depth, the edges gone; and these.
 
     V: a set.
@@ -532,10 +663,10 @@ def depth_first(V: Elements, direction: str = ..., kind: str = ...) -> Set:
     """
 
 @overload
-def depth_first(V: Union[Elements, Node], direction: str = ..., kind: str = ...) -> Node: ...
+def depth_first(V: Node, direction: str = 'out', kind: str = '') -> Node: ...
 
 @overload
-def shortest_path(V1: Elements, V2: Elements, weight: str = ..., kind: str = ...) -> Set:
+def shortest_path(V1: _Elements, V2: _Elements, weight: str = '', kind: str = '') -> Set:
     """The way with the least weight from a vertex of the first set to one of the second.
 
     V1: a set.
@@ -547,10 +678,13 @@ def shortest_path(V1: Elements, V2: Elements, weight: str = ..., kind: str = ...
     """
 
 @overload
-def shortest_path(V1: Union[Elements, Node], V2: Union[Elements, Node], weight: str = ..., kind: str = ...) -> Node: ...
+def shortest_path(V1: Node, V2: Union[_Elements, Node], weight: str = '', kind: str = '') -> Node: ...
 
 @overload
-def longest_path(V: Elements, metric: str = ..., weight: str = ..., kind: str = ...) -> Set:
+def shortest_path(V1: _Elements, V2: Node, weight: str = '', kind: str = '') -> Node: ...
+
+@overload
+def longest_path(V: _Elements, metric: str = 'time', weight: str = '', kind: str = '') -> Set:
     """The way through the set with the most of a metric of its vertices and edges together, where edges go in no circle; those by which loops go back do not count.
 
     V: a set.
@@ -562,10 +696,10 @@ def longest_path(V: Elements, metric: str = ..., weight: str = ..., kind: str = 
     """
 
 @overload
-def longest_path(V: Union[Elements, Node], metric: str = ..., weight: str = ..., kind: str = ...) -> Node: ...
+def longest_path(V: Node, metric: str = 'time', weight: str = '', kind: str = '') -> Node: ...
 
 @overload
-def common_ancestor(V1: Elements, V2: Elements, kind: str = ...) -> Set:
+def common_ancestor(V1: _Elements, V2: _Elements, kind: str = '') -> Set:
     """The lowest vertex that leads to both of two, and the edges from it to them; a vertex leads to itself.
 
     V1: a set.
@@ -576,10 +710,13 @@ def common_ancestor(V1: Elements, V2: Elements, kind: str = ...) -> Set:
     """
 
 @overload
-def common_ancestor(V1: Union[Elements, Node], V2: Union[Elements, Node], kind: str = ...) -> Node: ...
+def common_ancestor(V1: Node, V2: Union[_Elements, Node], kind: str = '') -> Node: ...
 
 @overload
-def components(V: Elements) -> Set:
+def common_ancestor(V1: _Elements, V2: Node, kind: str = '') -> Node: ...
+
+@overload
+def components(V: _Elements) -> Set:
     """Vertices with component: those with one number lead to each other in a circle.
 
     V: a set.
@@ -588,10 +725,10 @@ def components(V: Elements) -> Set:
     """
 
 @overload
-def components(V: Union[Elements, Node]) -> Node: ...
+def components(V: Node) -> Node: ...
 
 @overload
-def communities(V: Elements, weight: str = ...) -> Set:
+def communities(V: _Elements, weight: str = '') -> Set:
     """Vertices with community: those with one number are more joined with each other than with the rest (Louvain).
 
     V: a set.
@@ -601,10 +738,10 @@ def communities(V: Elements, weight: str = ...) -> Set:
     """
 
 @overload
-def communities(V: Union[Elements, Node], weight: str = ...) -> Node: ...
+def communities(V: Node, weight: str = '') -> Node: ...
 
 @overload
-def match(V: Elements, pattern: str = ..., where: Sequence[str] = ..., most: float = ...) -> Set:
+def match(V: _Elements, pattern: str = 'a>b', where: Sequence[str] = ..., most: float = 10000) -> Set:
     """Where a small graph is found among the set's elements: the vertices and edges of all places.
 
     V: a set.
@@ -616,10 +753,10 @@ def match(V: Elements, pattern: str = ..., where: Sequence[str] = ..., most: flo
     """
 
 @overload
-def match(V: Union[Elements, Node], pattern: str = ..., where: Sequence[str] = ..., most: float = ...) -> Node: ...
+def match(V: Node, pattern: str = 'a>b', where: Sequence[str] = ..., most: float = 10000) -> Node: ...
 
 @overload
-def differential(V1: Elements, V2: Elements, per: str = ...) -> Set:
+def differential(V1: _Elements, V2: _Elements, per: str = 'all') -> Set:
     """Every metric of the second set's vertices less that of the same places in the first; largest growth of time first.
 
     V1: a set of a top-down view.
@@ -630,10 +767,13 @@ def differential(V1: Elements, V2: Elements, per: str = ...) -> Set:
     """
 
 @overload
-def differential(V1: Union[Elements, Node], V2: Union[Elements, Node], per: str = ...) -> Node: ...
+def differential(V1: Node, V2: Union[_Elements, Node], per: str = 'all') -> Node: ...
 
 @overload
-def edge_differential(E1: Elements, E2: Elements) -> Set:
+def differential(V1: _Elements, V2: Node, per: str = 'all') -> Node: ...
+
+@overload
+def edge_differential(E1: _Elements, E2: _Elements) -> Set:
     """Every metric of the second set's edges less that of the same edges in the first; largest growth of waiting first.
 
     E1: a set.
@@ -643,7 +783,10 @@ def edge_differential(E1: Elements, E2: Elements) -> Set:
     """
 
 @overload
-def edge_differential(E1: Union[Elements, Node], E2: Union[Elements, Node]) -> Node: ...
+def edge_differential(E1: Node, E2: Union[_Elements, Node]) -> Node: ...
+
+@overload
+def edge_differential(E1: _Elements, E2: Node) -> Node: ...
 
 @overload
 def critical_path(run: Run) -> Set:
@@ -655,10 +798,10 @@ def critical_path(run: Run) -> Set:
     """
 
 @overload
-def critical_path(run: Union[Run, Node]) -> Node: ...
+def critical_path(run: Node) -> Node: ...
 
 @overload
-def wait_states(E: Elements) -> Table:
+def wait_states(E: _Elements) -> Table:
     """Waiting on the set's edges, and at its vertices for nobody known, by its state.
 
     E: a set of a parallel view.
@@ -667,10 +810,10 @@ def wait_states(E: Elements) -> Table:
     """
 
 @overload
-def wait_states(E: Union[Elements, Node]) -> Node: ...
+def wait_states(E: Node) -> Node: ...
 
 @overload
-def wait_states_by_call(E: Elements) -> Table:
+def wait_states_by_call(E: _Elements) -> Table:
     """Waiting as wait-states has it, by the call that waited and the one that was waited for.
 
     E: a set of a parallel view.
@@ -679,10 +822,10 @@ def wait_states_by_call(E: Elements) -> Table:
     """
 
 @overload
-def wait_states_by_call(E: Union[Elements, Node]) -> Node: ...
+def wait_states_by_call(E: Node) -> Node: ...
 
 @overload
-def efficiencies(run: Run, *more: Run, scaling: str = ...) -> Table:
+def efficiencies(run: Run, *more: Run, scaling: str = '') -> Table:
     """POP's efficiencies of each run; those of scaling are against the run with the fewest ranks.
 
     run: a run.
@@ -693,10 +836,10 @@ def efficiencies(run: Run, *more: Run, scaling: str = ...) -> Table:
     """
 
 @overload
-def efficiencies(run: Union[Run, Node], *more: Union[Run, Node], scaling: str = ...) -> Node: ...
+def efficiencies(run: Node, *more: Union[Run, Node], scaling: str = '') -> Node: ...
 
 @overload
-def scales(run: Run, *more: Run, scaling: str = ...) -> Finding:
+def scales(run: Run, *more: Run, scaling: str = '') -> Finding:
     """Runs of one program at different scales, prepared for finding causes.
 
     run: a run.
@@ -707,7 +850,7 @@ def scales(run: Run, *more: Run, scaling: str = ...) -> Finding:
     """
 
 @overload
-def scales(run: Union[Run, Node], *more: Union[Run, Node], scaling: str = ...) -> Node: ...
+def scales(run: Node, *more: Union[Run, Node], scaling: str = '') -> Node: ...
 
 @overload
 def non_scalable(scales: Finding) -> Finding:
@@ -719,10 +862,10 @@ def non_scalable(scales: Finding) -> Finding:
     """
 
 @overload
-def non_scalable(scales: Union[Finding, Node]) -> Node: ...
+def non_scalable(scales: Node) -> Node: ...
 
 @overload
-def abnormal(scales: Finding, threshold: float = ...) -> Finding:
+def abnormal(scales: Finding, threshold: float = 1.3) -> Finding:
     """Places in which some ranks take much longer than others at the largest scale.
 
     scales: runs at their scales.
@@ -732,10 +875,10 @@ def abnormal(scales: Finding, threshold: float = ...) -> Finding:
     """
 
 @overload
-def abnormal(scales: Union[Finding, Node], threshold: float = ...) -> Node: ...
+def abnormal(scales: Node, threshold: float = 1.3) -> Node: ...
 
 @overload
-def thread_imbalance(scales: Finding, least: float = ...) -> Finding:
+def thread_imbalance(scales: Finding, least: float = 0.03) -> Finding:
     """Teams of threads that wait for the slowest of them.
 
     scales: runs at their scales.
@@ -745,10 +888,10 @@ def thread_imbalance(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def thread_imbalance(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def thread_imbalance(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def lock_contention(scales: Finding, least: float = ...) -> Finding:
+def lock_contention(scales: Finding, least: float = 0.03) -> Finding:
     """Locks for which threads wait.
 
     scales: runs at their scales.
@@ -758,10 +901,10 @@ def lock_contention(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def lock_contention(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def lock_contention(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def allocator_contention(scales: Finding, least: float = ...) -> Finding:
+def allocator_contention(scales: Finding, least: float = 0.03) -> Finding:
     """Places where threads wait for one another in the memory allocator.
 
     scales: runs at their scales.
@@ -771,10 +914,10 @@ def allocator_contention(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def allocator_contention(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def allocator_contention(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def serial_region(scales: Finding, least: float = ...) -> Finding:
+def serial_region(scales: Finding, least: float = 0.03) -> Finding:
     """What one thread of a rank does while its team idles.
 
     scales: runs at their scales.
@@ -784,10 +927,10 @@ def serial_region(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def serial_region(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def serial_region(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = ...) -> Tuple[Finding, Finding]:
+def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = 0.03) -> Tuple[Finding, Finding]:
     """Prices causes between threads, the largest first, by what they take off the slowest rank of each phase; and what of the ranks' time they explain.
 
     scales: runs at their scales.
@@ -799,10 +942,13 @@ def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = .
     """
 
 @overload
-def charge(scales: Union[Finding, Node], proposals: Union[Finding, Node], *more: Union[Finding, Node], least: float = ...) -> Tuple[Node, Node]: ...
+def charge(scales: Node, proposals: Union[Finding, Node], *more: Union[Finding, Node], least: float = 0.03) -> Tuple[Node, Node]: ...
 
 @overload
-def uneven_work(scales: Finding, charged: Finding, least: float = ..., threshold: float = ...) -> Finding:
+def charge(scales: Finding, proposals: Node, *more: Union[Finding, Node], least: float = 0.03) -> Tuple[Node, Node]: ...
+
+@overload
+def uneven_work(scales: Finding, charged: Finding, least: float = 0.03, threshold: float = 1.3) -> Finding:
     """Places in which some ranks compute longer than others, by what these wait for it.
 
     scales: runs at their scales.
@@ -814,10 +960,13 @@ def uneven_work(scales: Finding, charged: Finding, least: float = ..., threshold
     """
 
 @overload
-def uneven_work(scales: Union[Finding, Node], charged: Union[Finding, Node], least: float = ..., threshold: float = ...) -> Node: ...
+def uneven_work(scales: Node, charged: Union[Finding, Node], least: float = 0.03, threshold: float = 1.3) -> Node: ...
 
 @overload
-def moving_work(scales: Finding, least: float = ...) -> Finding:
+def uneven_work(scales: Finding, charged: Node, least: float = 0.03, threshold: float = 1.3) -> Node: ...
+
+@overload
+def moving_work(scales: Finding, least: float = 0.03) -> Finding:
     """Uneven work that is on other ranks in each iteration.
 
     scales: runs at their scales.
@@ -827,10 +976,10 @@ def moving_work(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def moving_work(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def moving_work(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def non_shrinking_work(scales: Finding, charged: Finding, least: float = ...) -> Finding:
+def non_shrinking_work(scales: Finding, charged: Finding, least: float = 0.03) -> Finding:
     """Computation that does not shrink as ranks are added, beside what threads explain.
 
     scales: runs at their scales.
@@ -841,10 +990,13 @@ def non_shrinking_work(scales: Finding, charged: Finding, least: float = ...) ->
     """
 
 @overload
-def non_shrinking_work(scales: Union[Finding, Node], charged: Union[Finding, Node], least: float = ...) -> Node: ...
+def non_shrinking_work(scales: Node, charged: Union[Finding, Node], least: float = 0.03) -> Node: ...
 
 @overload
-def growing_communication(scales: Finding, least: float = ...) -> Finding:
+def non_shrinking_work(scales: Finding, charged: Node, least: float = 0.03) -> Node: ...
+
+@overload
+def growing_communication(scales: Finding, least: float = 0.03) -> Finding:
     """Messages that grow with the ranks, and collectives that do by their algorithm.
 
     scales: runs at their scales.
@@ -854,10 +1006,10 @@ def growing_communication(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def growing_communication(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def growing_communication(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def late_sender_chain(scales: Finding, least: float = ...) -> Finding:
+def late_sender_chain(scales: Finding, least: float = 0.03) -> Finding:
     """Ranks that can only start when the one before has finished.
 
     scales: runs at their scales.
@@ -867,10 +1019,10 @@ def late_sender_chain(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def late_sender_chain(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def late_sender_chain(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def preempted(scales: Finding, least: float = ...) -> Finding:
+def preempted(scales: Finding, least: float = 0.03) -> Finding:
     """Ranks that were ready to run and had no core.
 
     scales: runs at their scales.
@@ -880,10 +1032,10 @@ def preempted(scales: Finding, least: float = ...) -> Finding:
     """
 
 @overload
-def preempted(scales: Union[Finding, Node], least: float = ...) -> Node: ...
+def preempted(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def uneven_segments(scales: Finding, uneven: Finding, least: float = ..., threshold: float = ...) -> Finding:
+def uneven_segments(scales: Finding, uneven: Finding, least: float = 0.03, threshold: float = 1.3) -> Finding:
     """Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.
 
     scales: runs at their scales.
@@ -895,7 +1047,10 @@ def uneven_segments(scales: Finding, uneven: Finding, least: float = ..., thresh
     """
 
 @overload
-def uneven_segments(scales: Union[Finding, Node], uneven: Union[Finding, Node], least: float = ..., threshold: float = ...) -> Node: ...
+def uneven_segments(scales: Node, uneven: Union[Finding, Node], least: float = 0.03, threshold: float = 1.3) -> Node: ...
+
+@overload
+def uneven_segments(scales: Finding, uneven: Node, least: float = 0.03, threshold: float = 1.3) -> Node: ...
 
 @overload
 def to_workers(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
@@ -909,7 +1064,10 @@ def to_workers(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
     """
 
 @overload
-def to_workers(scales: Union[Finding, Node], candidates: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+def to_workers(scales: Node, candidates: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+
+@overload
+def to_workers(scales: Finding, candidates: Node, *more: Union[Finding, Node]) -> Node: ...
 
 @overload
 def to_program(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
@@ -923,7 +1081,10 @@ def to_program(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
     """
 
 @overload
-def to_program(scales: Union[Finding, Node], candidates: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+def to_program(scales: Node, candidates: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+
+@overload
+def to_program(scales: Finding, candidates: Node, *more: Union[Finding, Node]) -> Node: ...
 
 @overload
 def placement(scales: Finding, candidates: Finding) -> Finding:
@@ -936,7 +1097,10 @@ def placement(scales: Finding, candidates: Finding) -> Finding:
     """
 
 @overload
-def placement(scales: Union[Finding, Node], candidates: Union[Finding, Node]) -> Node: ...
+def placement(scales: Node, candidates: Union[Finding, Node]) -> Node: ...
+
+@overload
+def placement(scales: Finding, candidates: Node) -> Node: ...
 
 @overload
 def ranked(scales: Finding, candidates: Finding) -> Finding:
@@ -949,7 +1113,10 @@ def ranked(scales: Finding, candidates: Finding) -> Finding:
     """
 
 @overload
-def ranked(scales: Union[Finding, Node], candidates: Union[Finding, Node]) -> Node: ...
+def ranked(scales: Node, candidates: Union[Finding, Node]) -> Node: ...
+
+@overload
+def ranked(scales: Finding, candidates: Node) -> Node: ...
 
 @overload
 def ways_back(scales: Finding, marks: Finding, *more: Finding) -> Finding:
@@ -963,7 +1130,10 @@ def ways_back(scales: Finding, marks: Finding, *more: Finding) -> Finding:
     """
 
 @overload
-def ways_back(scales: Union[Finding, Node], marks: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+def ways_back(scales: Node, marks: Union[Finding, Node], *more: Union[Finding, Node]) -> Node: ...
+
+@overload
+def ways_back(scales: Finding, marks: Node, *more: Union[Finding, Node]) -> Node: ...
 
 @overload
 def delays(scales: Finding) -> Finding:
@@ -975,7 +1145,7 @@ def delays(scales: Finding) -> Finding:
     """
 
 @overload
-def delays(scales: Union[Finding, Node]) -> Node: ...
+def delays(scales: Node) -> Node: ...
 
 @overload
 def causes(scales: Finding, candidates: Finding, ways: Finding, delays: Finding) -> Finding:
@@ -990,7 +1160,16 @@ def causes(scales: Finding, candidates: Finding, ways: Finding, delays: Finding)
     """
 
 @overload
-def causes(scales: Union[Finding, Node], candidates: Union[Finding, Node], ways: Union[Finding, Node], delays: Union[Finding, Node]) -> Node: ...
+def causes(scales: Node, candidates: Union[Finding, Node], ways: Union[Finding, Node], delays: Union[Finding, Node]) -> Node: ...
+
+@overload
+def causes(scales: Finding, candidates: Node, ways: Union[Finding, Node], delays: Union[Finding, Node]) -> Node: ...
+
+@overload
+def causes(scales: Finding, candidates: Finding, ways: Node, delays: Union[Finding, Node]) -> Node: ...
+
+@overload
+def causes(scales: Finding, candidates: Finding, ways: Finding, delays: Node) -> Node: ...
 
 @overload
 def diagnosis(scales: Finding, candidates: Finding, causes: Finding, non_scalable: Finding, abnormal: Finding) -> Finding:
@@ -1006,7 +1185,19 @@ def diagnosis(scales: Finding, candidates: Finding, causes: Finding, non_scalabl
     """
 
 @overload
-def diagnosis(scales: Union[Finding, Node], candidates: Union[Finding, Node], causes: Union[Finding, Node], non_scalable: Union[Finding, Node], abnormal: Union[Finding, Node]) -> Node: ...
+def diagnosis(scales: Node, candidates: Union[Finding, Node], causes: Union[Finding, Node], non_scalable: Union[Finding, Node], abnormal: Union[Finding, Node]) -> Node: ...
+
+@overload
+def diagnosis(scales: Finding, candidates: Node, causes: Union[Finding, Node], non_scalable: Union[Finding, Node], abnormal: Union[Finding, Node]) -> Node: ...
+
+@overload
+def diagnosis(scales: Finding, candidates: Finding, causes: Node, non_scalable: Union[Finding, Node], abnormal: Union[Finding, Node]) -> Node: ...
+
+@overload
+def diagnosis(scales: Finding, candidates: Finding, causes: Finding, non_scalable: Node, abnormal: Union[Finding, Node]) -> Node: ...
+
+@overload
+def diagnosis(scales: Finding, candidates: Finding, causes: Finding, non_scalable: Finding, abnormal: Node) -> Node: ...
 
 @overload
 def largest(run: Run, *more: Run) -> Run:
@@ -1019,10 +1210,10 @@ def largest(run: Run, *more: Run) -> Run:
     """
 
 @overload
-def largest(run: Union[Run, Node], *more: Union[Run, Node]) -> Node: ...
+def largest(run: Node, *more: Union[Run, Node]) -> Node: ...
 
 @overload
-def delay_cost(run: Run, least: float = ...) -> Set:
+def delay_cost(run: Run, least: float = 0.001) -> Set:
     """Places that let others wait, with delay, and places that wait because of them, with waited: an edge from each to each, with wait, late_ranks and via, the largest first.
 
     run: a run.
@@ -1032,10 +1223,10 @@ def delay_cost(run: Run, least: float = ...) -> Set:
     """
 
 @overload
-def delay_cost(run: Union[Run, Node], least: float = ...) -> Node: ...
+def delay_cost(run: Node, least: float = 0.001) -> Node: ...
 
 @overload
-def delay_costs(E: Elements) -> Table:
+def delay_costs(E: _Elements) -> Table:
     """Edges of delay cost as a table: where it is waited, because of what, by which way.
 
     E: a set of a made view.
@@ -1044,7 +1235,7 @@ def delay_costs(E: Elements) -> Table:
     """
 
 @overload
-def delay_costs(E: Union[Elements, Node]) -> Node: ...
+def delay_costs(E: Node) -> Node: ...
 
 @overload
 def answer_table(diagnosis: Finding) -> Table:
@@ -1056,7 +1247,7 @@ def answer_table(diagnosis: Finding) -> Table:
     """
 
 @overload
-def answer_table(diagnosis: Union[Finding, Node]) -> Node: ...
+def answer_table(diagnosis: Node) -> Node: ...
 
 @overload
 def cause_table(causes: Finding) -> Table:
@@ -1068,7 +1259,7 @@ def cause_table(causes: Finding) -> Table:
     """
 
 @overload
-def cause_table(causes: Union[Finding, Node]) -> Node: ...
+def cause_table(causes: Node) -> Node: ...
 
 @overload
 def cause_paths(causes: Finding) -> Table:
@@ -1080,10 +1271,10 @@ def cause_paths(causes: Finding) -> Table:
     """
 
 @overload
-def cause_paths(causes: Union[Finding, Node]) -> Node: ...
+def cause_paths(causes: Node) -> Node: ...
 
 @overload
-def mark_table(marks: Finding, name: str = ..., title: str = ..., note: str = ...) -> Table:
+def mark_table(marks: Finding, name: str = 'marks', title: str = 'Marked places', note: str = '') -> Table:
     """Marked places as a table.
 
     marks: marked places.
@@ -1095,10 +1286,10 @@ def mark_table(marks: Finding, name: str = ..., title: str = ..., note: str = ..
     """
 
 @overload
-def mark_table(marks: Union[Finding, Node], name: str = ..., title: str = ..., note: str = ...) -> Node: ...
+def mark_table(marks: Node, name: str = 'marks', title: str = 'Marked places', note: str = '') -> Node: ...
 
 @overload
-def table(V: Elements, attributes: Sequence[str] = ..., name: str = ..., title: str = ..., note: str = ...) -> Table:
+def table(V: _Elements, attributes: Sequence[str] = ..., name: str = 'set', title: str = 'Vertices', note: str = '') -> Table:
     """A set as a table of some attributes.
 
     V: a set.
@@ -1111,4 +1302,4 @@ def table(V: Elements, attributes: Sequence[str] = ..., name: str = ..., title: 
     """
 
 @overload
-def table(V: Union[Elements, Node], attributes: Sequence[str] = ..., name: str = ..., title: str = ..., note: str = ...) -> Node: ...
+def table(V: Node, attributes: Sequence[str] = ..., name: str = 'set', title: str = 'Vertices', note: str = '') -> Node: ...

@@ -9,21 +9,21 @@ def version():
 
 
 def to_polars(self):
-    """As a polars ``DataFrame``, without a copy of figures and words."""
+    """As a polars ``DataFrame``: figures without a copy where the set is all of its view, words as categories of polars' own."""
     import polars
 
     return polars.DataFrame(self)
 
 
 def to_pyarrow(self):
-    """As a pyarrow ``Table``, without a copy."""
+    """As a pyarrow ``Table``, without a copy where the set is all of its view; of a part of it the rows are copied once."""
     import pyarrow
 
     return pyarrow.table(self)
 
 
 def to_pandas(self):
-    """As a pandas ``DataFrame`` with Arrow's types, without a copy."""
+    """As a pandas ``DataFrame`` with Arrow's types: the buffers of ``to_pyarrow()``."""
     import pandas
 
     return to_pyarrow(self).to_pandas(types_mapper=pandas.ArrowDtype)

@@ -25,6 +25,8 @@ from . import union as union
 from . import intersection as intersection
 from . import difference as difference
 from . import complement as complement
+from . import group as group
+from . import classify as classify
 from . import hotspot as hotspot
 from . import imbalance as imbalance
 from . import cluster_ranks as cluster_ranks
@@ -46,11 +48,15 @@ from . import contention as contention
 from . import contended as contended
 from . import unheld as unheld
 from . import reach as reach
+from . import depth_first as depth_first
 from . import shortest_path as shortest_path
+from . import longest_path as longest_path
+from . import common_ancestor as common_ancestor
 from . import components as components
 from . import communities as communities
 from . import match as match
 from . import differential as differential
+from . import edge_differential as edge_differential
 from . import critical_path as critical_path
 from . import wait_states as wait_states
 from . import wait_states_by_call as wait_states_by_call
