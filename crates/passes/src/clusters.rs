@@ -6,6 +6,8 @@
 //! the number from two on for which it is largest, if it is over a half, from where on the authors call a structure
 //! found reasonable; otherwise all ranks are one cluster.
 
+use crate::algorithm::Interrupted;
+
 /// Rounds at the most.
 const ROUNDS: usize = 100;
 
@@ -63,7 +65,7 @@ fn nearest(vector: &[f64], centres: &[Vec<f64>]) -> (usize, f64, f64) {
 }
 
 /// Divides into `k` clusters, or fewer where no more are different.
-fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64]) -> Clusters {
+fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64], interrupted: Interrupted<'_>) -> Clusters {
     let far_from = |centres: &[Vec<f64>]| largest(vectors.iter().map(|v| nearest(v, centres).1));
     let mut centres: Vec<Vec<f64>> = Vec::new();
     let first = largest(vectors.iter().map(|v| apart(v, mean)));
@@ -77,7 +79,8 @@ fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64]) -> Clusters {
     let mut of_rank: Vec<usize> = Vec::new();
     for _ in 0..ROUNDS {
         let now: Vec<usize> = vectors.iter().map(|v| nearest(v, &centres).0).collect();
-        if now == of_rank {
+        // A round looks at every figure of every rank.
+        if now == of_rank || interrupted() {
             break;
         }
         of_rank = now;
@@ -123,8 +126,13 @@ fn numbered(of_rank: &[usize], centres: Vec<Vec<f64>>, silhouette: f64) -> Clust
 }
 
 /// Divides ranks by their vectors, which are of one length, into `most` clusters at the most. Ranks of which none is
-/// farther from the mean than `least` of the mean's own length are alike.
-pub fn clusters(vectors: &[Vec<f64>], most: usize, least: f64) -> Clusters {
+/// farther from the mean than `least` of the mean's own length are alike. Where it is interrupted, what it gives is of no use.
+pub fn clusters(
+    vectors: &[Vec<f64>],
+    most: usize,
+    least: f64,
+    interrupted: Interrupted<'_>,
+) -> Clusters {
     let dimensions = vectors.first().map_or(0, Vec::len);
     let mean = centre(vectors.iter(), dimensions);
     let length = apart(&mean, &vec![0.0; dimensions]);
@@ -138,7 +146,7 @@ pub fn clusters(vectors: &[Vec<f64>], most: usize, least: f64) -> Clusters {
         return best;
     }
     for k in 2..=most.min(vectors.len()) {
-        let found = divided(vectors, k, &mean);
+        let found = divided(vectors, k, &mean, interrupted);
         let needed = best.silhouette.map_or(REASONABLE, |s| s + BETTER);
         if found.silhouette.is_some_and(|s| s > needed) {
             best = found;
@@ -150,6 +158,7 @@ pub fn clusters(vectors: &[Vec<f64>], most: usize, least: f64) -> Clusters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::NEVER;
 
     #[test]
     fn ranks_that_behave_alike_are_together() {
@@ -165,7 +174,7 @@ mod tests {
                 .collect()
         };
         let vectors: Vec<Vec<f64>> = (0..16).map(|r| scatter(r, grid(r))).collect();
-        let found = clusters(&vectors, 8, 0.05);
+        let found = clusters(&vectors, 8, 0.05, NEVER);
         let expected = [2, 0, 0, 2, 0, 1, 1, 0, 0, 1, 1, 0, 2, 0, 0, 2];
         let sorted = [0, 1, 2].map(|c| found.of_rank.iter().filter(|o| **o == c).count());
         assert_eq!(sorted, [8, 4, 4]);
@@ -186,15 +195,15 @@ mod tests {
     #[test]
     fn one_that_differs_is_alone_and_ranks_that_do_not_are_one_cluster() {
         let late = |r: usize| vec![if r == 3 { 2.0 } else { 1.0 + 0.001 * r as f64 }];
-        let found = clusters(&(0..8).map(late).collect::<Vec<_>>(), 8, 0.05);
+        let found = clusters(&(0..8).map(late).collect::<Vec<_>>(), 8, 0.05, NEVER);
         assert_eq!(found.of_rank, [0, 0, 0, 1, 0, 0, 0, 0]);
         let alike = |r: usize| vec![1.0 + 0.01 * (r % 3) as f64];
-        let found = clusters(&(0..8).map(alike).collect::<Vec<_>>(), 8, 0.05);
+        let found = clusters(&(0..8).map(alike).collect::<Vec<_>>(), 8, 0.05, NEVER);
         assert_eq!((found.of_rank, found.silhouette), (vec![0; 8], None));
         // Spread evenly they have no clusters either way.
         let even = |r: usize| vec![1.0 + r as f64];
-        let found = clusters(&(0..3).map(even).collect::<Vec<_>>(), 8, 0.05);
+        let found = clusters(&(0..3).map(even).collect::<Vec<_>>(), 8, 0.05, NEVER);
         assert!(found.silhouette.is_none(), "{found:?}");
-        assert!(clusters(&[], 8, 0.05).of_rank.is_empty());
+        assert!(clusters(&[], 8, 0.05, NEVER).of_rank.is_empty());
     }
 }

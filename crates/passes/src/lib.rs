@@ -12,7 +12,7 @@
 //! `contended` what they waited for; `thread_imbalance`, `lock_contention` with `line` and `held`, `allocator` and
 //! `serial` propose, `charge` prices), so that lateness of a rank which
 //! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core.
-//! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting, `teller`
+//! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting (`lateness` divides it over places), `teller`
 //! makes causes of candidates, `ranked` puts them in order, `explanation`, `words` and `notes` say them and `apart` tells
 //! those of one place apart. Each step is a pass (`pass/marks`, `finders`, `causes`), and `paradigm/scalability` joins them
 //! to the dataflow that `diagnose` runs.

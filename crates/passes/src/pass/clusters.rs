@@ -1,5 +1,7 @@
 //! Clustering of ranks by what they spend where (the fourth of ScalAna's ways to sum up over ranks, section IV-A).
 
+use super::graph::whole;
+use crate::algorithm::Interrupted;
 use crate::clusters::clusters;
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -14,7 +16,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "Ranks that behave alike, by a metric of the set's vertices; and the vertices with the mean of each cluster, those that tell them apart most first.",
             |call| {
                 let (metric, most) = (call.text("metric"), call.count("most"));
-                let (table, set) = cluster_ranks(call.vertices(0)?, metric, most, call.number("least"))?;
+                let (table, set) = cluster_ranks(call.vertices(0)?, metric, most, call.number("least"), call.interrupted)?;
                 Ok(vec![table.into(), set.into()])
             },
         )
@@ -40,12 +42,13 @@ const DIMENSIONS: usize = 256;
 /// of the metric do.
 ///
 /// # Errors
-/// If vertices have no such metric, or it is not known by rank.
+/// If vertices have no such metric, it is not known by rank, or it is interrupted.
 pub fn cluster_ranks(
     set: &Set,
     metric: &str,
     most: usize,
     least: f64,
+    interrupted: Interrupted<'_>,
 ) -> Result<(Section, Set), PassError> {
     let set = super::hotspot(set, metric, DIMENSIONS)?;
     let view = set.view();
@@ -56,7 +59,8 @@ pub fn cluster_ranks(
         let values = rows.dense(*v, ranks).into_iter();
         vectors.iter_mut().zip(values).for_each(|(o, x)| o.push(x));
     }
-    let found = clusters(&vectors, most, least);
+    let found = clusters(&vectors, most, least, interrupted);
+    let found = whole(found, interrupted)?;
     let columns = [
         ("cluster", "cluster", Unit::None),
         ("ranks", "ranks", Unit::None),

@@ -9,7 +9,8 @@ use headwater_passes::set::{Direction, Set};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Passes that can take long, but for those on stages of a diagnosis.
-const LONG: [&str; 16] = [
+const LONG: [&str; 17] = [
+    "cluster-ranks",
     "scaling-models",
     "causal",
     "backtracking",
