@@ -185,6 +185,21 @@ fn equal_work_that_runs_slower_is_told_by_a_traces_counters() {
 }
 
 #[test]
+fn threads_of_a_trace_that_wait_for_one_another_are_a_cause() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    archive(at, "teams", "2");
+    command(at, &["import", "trace2", "-o", "app.2"]);
+    let found = json(at, &["diagnose", "app.2", "--json"]);
+    let cause = &found["causes"][0];
+    assert_eq!(cause["class"], "thread-imbalance", "{found}");
+    assert_eq!(cause["place"]["function"], "loop");
+    // Of 30 times 1 and 3 ms, each rank could save 1 ms every time.
+    let cost = cause["cost_seconds"].as_f64().expect("a cost");
+    assert!((cost - 0.030).abs() < 1e-4, "{cost}");
+}
+
+#[test]
 fn traces_that_cannot_be_imported_get_one_line_and_leave_nothing() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let at = dir.path();

@@ -5,7 +5,7 @@ use crate::links::{Links, Sampling};
 use crate::pauses::Pauses;
 use crate::program::file;
 use crate::regions::Regions;
-use crate::thread::{Rows, Shared, Thread};
+use crate::thread::{Rows, Shared, Thread, team};
 use headwater_format::spool::RankRows;
 use headwater_format::spool::layout::{FileHeader, ModuleRow};
 use std::cell::RefCell;
@@ -82,7 +82,9 @@ pub fn rows(threads: Vec<Thread>, shared: &mut Shared<'_>) -> Vec<Rows> {
         thread.settle(&ids, &mut shared.sampling.borrow_mut());
         thread.end(shared.init_ns)
     };
-    threads.into_iter().map(end).collect()
+    let mut rows: Vec<Rows> = threads.into_iter().map(end).collect();
+    team::waits(&mut rows);
+    rows
 }
 
 /// Ends a rank: the rows of its threads, the first of which called `MPI_Init`, to those of its process.
@@ -134,7 +136,8 @@ pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shar
             && out.put(number, &rows.calls)
             && out.put(number, &rows.samples)
             && out.put(number, &rows.messages)
-            && out.put(number, &rows.events);
+            && out.put(number, &rows.events)
+            && out.put(number, &rows.teams);
         left_out += usize::from(!fits);
     }
     Ended {

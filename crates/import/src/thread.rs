@@ -5,6 +5,7 @@
 
 mod counted;
 mod paused;
+pub mod team;
 
 use crate::calls::{Call, Link, Params, Request};
 use crate::links::{LinkIx, Links, Sampling};
@@ -13,12 +14,13 @@ use crate::regions::{Kind, PROGRAM, RegionIx, Regions};
 use crate::windows::Windows;
 use counted::Counters;
 use headwater_format::spool::layout::{
-    CallRow, ContextRow, EventRow, MessageRow, SampleRow, SegmentRow, ThreadRow,
+    CallRow, ContextRow, EventRow, MessageRow, SampleRow, SegmentRow, TeamRow, ThreadRow,
 };
 use headwater_model::run::{EventKind, tag};
 use headwater_mpi_abi::{self as abi, Class};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use team::{Arrival, Teams};
 
 /// No context.
 pub const NONE: u32 = u32::MAX;
@@ -100,6 +102,7 @@ pub struct Thread {
     messages: Vec<MessageRow>,
     unnumbered: Vec<(MessageRow, LinkIx)>,
     windows: Windows,
+    teams: Teams,
     pub(crate) requests: FxHashMap<u64, Request>,
     totals: ThreadRow,
 }
@@ -118,6 +121,10 @@ pub struct Rows {
     pub messages: Vec<MessageRow>,
     /// Events in windows.
     pub events: Vec<EventRow>,
+    /// Work of teams; how long the thread waited is known when all threads are.
+    pub teams: Vec<TeamRow>,
+    /// Its arrivals.
+    pub arrivals: Vec<Arrival>,
     /// Totals.
     pub totals: ThreadRow,
     /// When it was first seen.
@@ -187,7 +194,9 @@ impl Thread {
         let ns = ns.min(last);
         let from = self.now.max(shared.init_ns);
         self.now = self.now.max(ns);
+        // A thread between two parallel regions has nothing to do.
         let idle = self.call.is_some() || self.over || self.pauses.now();
+        let idle = idle || !self.first && self.stack.is_empty();
         if idle || begins {
             return self.now;
         }
@@ -200,6 +209,7 @@ impl Thread {
         let asleep = self.asleep > 0;
         if asleep {
             self.stretch.blocked += passed;
+            self.teams.slept += passed;
         }
         let row = self.sample(shared);
         if asleep {
@@ -238,10 +248,11 @@ impl Thread {
                 self.context(parent, site + 1, false)
             }
         };
-        if let Kind::Mpi(func) = kind
-            && !self.over
-        {
-            self.call_begins(shared, ns, ctx, func);
+        match kind {
+            Kind::Mpi(func) if !self.over => self.call_begins(shared, ns, ctx, func),
+            Kind::Parallel if ns >= shared.init_ns => self.enter_team(ctx),
+            Kind::Barrier => self.arrive(ctx),
+            _ => {}
         }
         self.push(region, ctx, line, kind);
     }
@@ -275,6 +286,11 @@ impl Thread {
         let slept = usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
         self.asleep = self.asleep.saturating_sub(slept);
         let depth = self.stack.len();
+        match kind {
+            Kind::Parallel => self.leave_team(depth),
+            Kind::Barrier => self.leave_barrier(frame.ctx),
+            _ => {}
+        }
         if let Some((call, _)) = self.call.take_if(|(_, around)| *around == depth) {
             self.call_ends(shared, ns, call);
         }
@@ -401,7 +417,7 @@ impl Thread {
         self.messages.clear();
         self.unnumbered.clear();
         self.windows.begin();
-        self.totals = ThreadRow::default();
+        (self.totals, self.teams) = (ThreadRow::default(), Teams::default());
     }
 
     /// Counts a call.
@@ -487,6 +503,7 @@ impl Thread {
         segments.sort_unstable_by_key(|s| (s.from, s.to));
         let mut calls: Vec<CallRow> = self.calls.into_values().collect();
         calls.sort_unstable_by_key(|c| (c.ctx, c.func, c.comm, c.peer, c.tag, c.size_class));
+        let (teams, arrivals) = self.teams.end();
         let first_ns = self.first_ns.unwrap_or(init_ns);
         let mut totals = self.totals;
         totals.begin_ns = first_ns.max(init_ns);
@@ -501,6 +518,8 @@ impl Thread {
             samples,
             messages: self.messages,
             events: self.windows.rows(),
+            teams,
+            arrivals,
             totals,
             first_ns,
             seen: self.first_ns.is_some(),

@@ -310,6 +310,34 @@ def pauses(path, uneven=0):
     t.end()
 
 
+def teams(path, ranks=2, steps=30):
+    """Two threads on each rank, of which the second has three times as much to do in `loop`; they sleep between."""
+    t = Trace(path, ranks, threads=2)
+    t.begin()
+    workers = [Rank(t, t.writer.event_writer_from_location(of[1])) for of in t.locations]
+    omp = {"paradigm": Paradigm.OPENMP}
+    for _ in range(steps):
+        for rank, worker in zip(t.ranks, workers):
+            rank.writer.thread_fork(rank.at(), Paradigm.OPENMP, 2)
+            worker.now = rank.now
+            last = rank.now + 3000
+            for thread, busy in ((rank, 1000), (worker, 3000)):
+                thread.writer.thread_team_begin(thread.at(), t.world)
+                thread.enter("!$omp parallel @app.c:40", lines=(40, 50), role=RegionRole.PARALLEL, **omp)
+                thread.enter("loop", lines=(42, 48))
+                thread.compute(busy)
+                thread.leave("loop")
+                thread.enter("!$omp implicit barrier @app.c:50", lines=(50, 50), role=RegionRole.IMPLICIT_BARRIER, **omp)
+                thread.now = last
+                thread.leave("!$omp implicit barrier @app.c:50")
+                thread.leave("!$omp parallel @app.c:40")
+                thread.writer.thread_team_end(thread.at(), t.world)
+            rank.writer.thread_join(rank.at(), Paradigm.OPENMP)
+            rank.compute(500)
+        t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(ranks), t.world)
+    t.end()
+
+
 def threads(path):
     """Two ranks of two threads, call sites, a counter, clocks that differ, numbers that are mapped, matched probes."""
     t = Trace(path, 2, threads=2)

@@ -269,6 +269,25 @@ fn threads_counters_clocks_and_call_sites_are_read() {
         ]
     );
     assert_eq!(run.samples[0].counters, [700]);
+    // They are a team, and the one that has less to do waits for the other.
+    let work: Vec<(u16, u64, u64, u64)> = (run.teams.iter())
+        .map(|t| {
+            (
+                t.thread,
+                t.wall_ns / MICRO,
+                t.cpu_ns / MICRO,
+                t.wait_ns / MICRO,
+            )
+        })
+        .collect();
+    assert_eq!(work, [(0, 500, 500, 0), (1, 200, 200, 300)]);
+    assert!(
+        run.teams
+            .iter()
+            .all(|t| (t.rank, t.team, t.to) == (0, run.teams[0].team, run.teams[0].to))
+    );
+    assert!(place(&run, run.teams[0].team).1.contains("parallel"));
+    assert!(place(&run, run.teams[0].to).1.contains("barrier"));
     let parents = |thread| {
         let mut of = run
             .samples

@@ -226,13 +226,16 @@ impl<'a> Process<'a> {
             }
             Event::Fork if first => {
                 let (region, path) = thread.place();
+                thread.forked(self.forks.len() as u64);
                 self.forks.push(Fork { ns, region, path });
             }
             Event::TeamBegin if !first => {
                 let after = self.forks.partition_point(|f| f.ns <= ns);
-                if let Some(fork) = after.checked_sub(1).and_then(|i| self.forks.get(i)) {
+                let number = after.checked_sub(1);
+                if let Some((number, fork)) = number.and_then(|i| Some((i, self.forks.get(i)?))) {
                     thread.advance(shared, ns);
                     thread.hang_under(fork.region, &fork.path);
+                    thread.forked(number as u64);
                 }
             }
             Event::Recording { on: true } => thread.go_on(shared, ns, Why::Off),

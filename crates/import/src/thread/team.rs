@@ -1,0 +1,161 @@
+//! What a thread does of its team's work: from the beginning of a parallel region, or from a barrier that it leaves, to
+//! its next arrival, as the collector tells it (`collector/src/team.rs`). How long it waits there is known once all
+//! threads of the rank are read.
+
+use super::{Rows, Thread};
+use headwater_format::spool::layout::TeamRow;
+use rustc_hash::FxHashMap;
+
+/// Ends of a stretch: the team and the barriers, or the team itself.
+type Ends = (u32, u32, u32);
+
+/// The team that a thread is in.
+struct InTeam {
+    /// Which time that threads were made, of those of the rank.
+    number: u64,
+    ctx: u32,
+    /// Where the stretch began, and when.
+    from: u32,
+    since: u64,
+    /// What it had slept and had been in MPI until then.
+    slept: u64,
+    in_mpi: u64,
+    arrivals: u64,
+    /// Regions around the parallel one.
+    around: usize,
+}
+
+/// An arrival of a thread: where its team is, which of its arrivals it is, when, and the stretch that ended there.
+#[derive(Clone, Copy)]
+pub struct Arrival {
+    number: u64,
+    place: u64,
+    at: u64,
+    stretch: Ends,
+}
+
+/// The teams of a thread.
+#[derive(Default)]
+pub struct Teams {
+    /// The last time that threads were made.
+    pub forked: Option<u64>,
+    now: Option<InTeam>,
+    rows: FxHashMap<Ends, TeamRow>,
+    arrivals: Vec<Arrival>,
+    /// Time asleep in all.
+    pub slept: u64,
+}
+
+impl Teams {
+    /// Rows in the order of their ends, and arrivals.
+    pub fn end(self) -> (Vec<TeamRow>, Vec<Arrival>) {
+        let mut rows: Vec<TeamRow> = self.rows.into_values().collect();
+        rows.sort_unstable_by_key(|r| (r.team, r.from, r.to));
+        (rows, self.arrivals)
+    }
+}
+
+impl Thread {
+    /// Threads are made, or this one is: the region that is entered next is that of team `number`.
+    pub fn forked(&mut self, number: u64) {
+        self.teams.forked = Some(number);
+    }
+
+    /// A parallel region is entered by the call `ctx`. One within another is not told apart.
+    pub(super) fn enter_team(&mut self, ctx: u32) {
+        if self.teams.now.is_some() {
+            return;
+        }
+        let Some(number) = self.teams.forked.take() else {
+            return;
+        };
+        self.teams.now = Some(InTeam {
+            number,
+            ctx,
+            from: ctx,
+            since: self.now,
+            slept: self.teams.slept,
+            in_mpi: self.totals.mpi_ns,
+            arrivals: 0,
+            around: self.stack.len(),
+        });
+    }
+
+    /// The thread comes to a barrier.
+    pub(super) fn arrive(&mut self, barrier: u32) {
+        let Some(team) = &mut self.teams.now else {
+            return;
+        };
+        let stretch = (team.ctx, team.from, barrier);
+        let wall = self.now.saturating_sub(team.since);
+        let (number, place) = (team.number, team.arrivals);
+        team.arrivals += 1;
+        // A stretch with a pause in it is not counted.
+        if self.pauses.between(team.since, self.now) > 0 {
+            return;
+        }
+        let slept = self.teams.slept.saturating_sub(team.slept);
+        let locked = self.totals.mpi_ns.saturating_sub(team.in_mpi);
+        let row = self.teams.rows.entry(stretch).or_insert(TeamRow {
+            team: stretch.0,
+            from: stretch.1,
+            to: stretch.2,
+            ..Default::default()
+        });
+        row.count += 1;
+        row.wall_ns += wall;
+        row.cpu_ns += wall.saturating_sub(slept).saturating_sub(locked);
+        row.blocked_ns += slept;
+        row.locked_ns += locked;
+        self.teams.arrivals.push(Arrival {
+            number,
+            place,
+            at: self.now,
+            stretch,
+        });
+    }
+
+    /// It leaves a barrier, and another stretch begins.
+    pub(super) fn leave_barrier(&mut self, barrier: u32) {
+        if let Some(team) = &mut self.teams.now {
+            team.from = barrier;
+            team.since = self.now;
+            team.slept = self.teams.slept;
+            team.in_mpi = self.totals.mpi_ns;
+        }
+    }
+
+    /// A parallel region is left that had so many regions around it.
+    pub(super) fn leave_team(&mut self, around: usize) {
+        let Some(team) = self.teams.now.as_ref().filter(|t| t.around == around) else {
+            return;
+        };
+        // Behind the barrier at its end there is nothing.
+        if self.now > team.since {
+            let ctx = team.ctx;
+            self.arrive(ctx);
+        }
+        self.teams.now = None;
+    }
+}
+
+/// Tells the threads of a rank how long each waited for the last of its team.
+pub fn waits(threads: &mut [Rows]) {
+    let mut last: FxHashMap<(u64, u64), u64> = FxHashMap::default();
+    for arrival in threads.iter().flat_map(|t| &t.arrivals) {
+        let at = last.entry((arrival.number, arrival.place)).or_default();
+        *at = arrival.at.max(*at);
+    }
+    for thread in threads {
+        for arrival in std::mem::take(&mut thread.arrivals) {
+            let last = last.get(&(arrival.number, arrival.place)).copied();
+            let of = |r: &TeamRow| (r.team, r.from, r.to);
+            if let Ok(row) = thread.teams.binary_search_by_key(&arrival.stretch, of)
+                && let Some(row) = thread.teams.get_mut(row)
+            {
+                let wait = last.unwrap_or(0).saturating_sub(arrival.at);
+                row.wait_ns = row.wait_ns.saturating_add(wait);
+            }
+        }
+    }
+}
