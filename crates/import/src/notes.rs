@@ -29,7 +29,7 @@ impl Notes {
     pub fn sentences(&self) -> Vec<String> {
         let mut out = Vec::new();
         if self.one_sided > 0 {
-            out.push("One-sided communication: the calls are counted; who waited for whom in it is not read from the trace.".to_string());
+            out.push("One-sided communication: the calls are counted, and waits at fences known; who waited for whom at a lock or an epoch of a window is not read from the trace.".to_string());
         }
         if self.flushed_ns > 0 {
             out.push(format!(

@@ -16,6 +16,8 @@ from otf2.enums import (
     MetricMode,
     Paradigm,
     RegionRole,
+    RmaAtomicType,
+    RmaSyncLevel,
     Type,
 )
 
@@ -307,6 +309,41 @@ def pauses(path, uneven=0):
     a.writer.buffer_flush(a.at(), a.at() + 60)
     a.compute(60 + 40)
     t.collective("MPI_Barrier", CollectiveOp.BARRIER, range(2), t.world)
+    t.end()
+
+
+def windows(path):
+    """Rank 1 comes 95 late to a fence behind one-sided calls; a metric that is no count stands beside two that are."""
+    t = Trace(path, 2)
+    d = t.definitions
+    t.begin()
+    a, b = t.ranks
+    metrics = d.metric_class(
+        [
+            d.metric_member("power", value_type=Type.DOUBLE, metric_mode=MetricMode.ABSOLUTE_POINT),
+            d.metric_member("below", value_type=Type.INT64, metric_mode=MetricMode.ACCUMULATED_START),
+            d.metric_member("PAPI_TOT_INS", value_type=Type.UINT64, metric_mode=MetricMode.ACCUMULATED_START),
+        ]
+    )
+    a.writer.metric(a.at(), metrics, [3.25e10, -5, 1000])
+    a.compute(10)
+    a.writer.metric(a.at(), metrics, [-1.5, -3, 3000])
+    b.compute(10)
+    win = d.rma_win("window", comm=t.world)
+    a.call("MPI_Put", a.now + 5, lambda w, x: w.rma_put(x, win, 1, 4096, 7))
+    kind = RmaAtomicType.FETCH_AND_ADD
+    a.call("MPI_Fetch_and_op", a.now, lambda w, x: w.rma_atomic(x, win, 1, kind, 8, 16, 9))
+    b.compute(100)
+    until, none = b.now + 3, _otf2.UNDEFINED_UINT32
+    for rank in t.ranks:
+        rank.call(
+            "MPI_Win_fence",
+            until,
+            lambda w, x: w.rma_collective_begin(x),
+            lambda w, x: w.rma_collective_end(
+                x, CollectiveOp.BARRIER, RmaSyncLevel.PROCESS, win, none, 0, 0
+            ),
+        )
     t.end()
 
 

@@ -229,6 +229,36 @@ fn several_counters_are_read_together() {
 }
 
 #[test]
+fn fences_of_windows_are_waited_at_and_metrics_of_all_types_are_read() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "windows", &[]);
+    let fence = |rank| {
+        let at = |c: &&headwater_model::run::CollectiveWait| {
+            (run.function(c.func), c.rank) == ("MPI_Win_fence", rank)
+        };
+        run.collectives.iter().find(at).map(|c| c.wait_ns / MICRO)
+    };
+    assert_eq!((fence(0), fence(1)), (Some(95), Some(0)));
+    let bytes = |function: &str| {
+        let mut of = run.calls.iter();
+        of.find(|c| run.function(c.func) == function)
+            .map(|c| c.bytes)
+    };
+    assert_eq!(
+        (bytes("MPI_Put"), bytes("MPI_Fetch_and_op")),
+        (Some(4096), Some(16))
+    );
+    assert_eq!(run.header.counters, ["instructions", "below"]);
+    assert_eq!(run.samples[0].counters, [2000, 2]);
+    for words in ["One-sided communication", "left out: power."] {
+        assert!(
+            run.header.missing.iter().any(|m| m.contains(words)),
+            "{words}"
+        );
+    }
+}
+
+#[test]
 fn threads_counters_clocks_and_call_sites_are_read() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let run = imported(dir.path(), "threads", &[]);
