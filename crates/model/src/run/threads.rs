@@ -52,7 +52,7 @@ pub struct TeamWork {
     pub runq_ns: u64,
     /// Part of `wall - cpu` spent asleep, waiting for locks included.
     pub blocked_ns: u64,
-    /// Part of the wall time spent waiting for other threads: the rows of [`Run::waits`] in it; and in MPI calls.
+    /// Part of the wall time spent waiting for other threads: the rows of [`Run::waits`](super::Run::waits) in it; and in MPI calls.
     pub locked_ns: u64,
     /// From the arrival at `to` to the last arrival of the team. Where nobody knows when that was, to
     /// leaving `to`.

@@ -1,7 +1,7 @@
 //! The differential of edges: what changed between two runs on the way from one place to another (PerFlow, section 4.3.1,
 //! graph difference), as waiting, messages and bytes between ranks, or how often a flow goes where.
 //!
-//! Edges are the same if they join the same places, see [`differential`](super::differential), on the same ranks and
+//! Edges are the same if they join the same places, see [`differential`](fn@super::differential), on the same ranks and
 //! threads, and are of the same type and kind; of several such the first is the same as the first.
 
 use super::differential::{PLACES, ways};
