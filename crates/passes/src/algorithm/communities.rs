@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 /// Rounds over all vertices at one level, and levels, at the most.
-const ROUNDS: usize = 16;
+const ROUNDS: usize = 64;
 const LEVELS: usize = 16;
 
 /// A graph of communities: neighbours with weights, own weight within, by vertex.
