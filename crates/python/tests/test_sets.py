@@ -5,6 +5,7 @@ import math
 import headwater as hw
 import polars
 import pytest
+from conftest import Places
 
 
 def names(held):
@@ -137,3 +138,10 @@ def test_algorithms_on_graphs(small):
     pattern.add_edge("call", "next", where="type == 'inter-process'")
     vertices, edges = hw.subgraph_matching(small, pattern)
     assert [names(place) for place in vertices] == [["MPI_Isend", "MPI_Waitall"]] and len(edges[0]) == 1
+
+
+def test_threads_that_let_each_other_go_on_in_turn_are_found(recorded):
+    bins = hw.open(recorded["bins"][1])
+    found = hw.contention(bins.parallel, patterns=["mutual"])
+    assert {v["thread"] for v in found.vertices} == {1.0, 2.0} and len(found.edges) == 2
+    assert all(v in Places("bins", "cause") for v in found.vertices)

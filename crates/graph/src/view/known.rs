@@ -1,5 +1,7 @@
 //! The words and units that columns of views have: types and kinds of edges, units of attributes.
 
+use headwater_model::run::WaitKind;
+
 /// Label of an edge (PerFlow, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -118,4 +120,22 @@ pub fn unit(attribute: &str) -> Option<&'static str> {
         "count" | "samples" | "ranks" | "messages" | "ways" => "1",
         _ => return None,
     })
+}
+
+impl From<WaitKind> for EdgeKind {
+    fn from(kind: WaitKind) -> Self {
+        match kind {
+            WaitKind::Mutex => Self::Mutex,
+            WaitKind::ReadLock => Self::ReadLock,
+            WaitKind::WriteLock => Self::WriteLock,
+            WaitKind::SpinLock => Self::SpinLock,
+            WaitKind::Critical => Self::Critical,
+            WaitKind::Condition => Self::Condition,
+            WaitKind::Semaphore => Self::Semaphore,
+            WaitKind::Join => Self::Join,
+            WaitKind::Tasks => Self::Tasks,
+            WaitKind::Ordered => Self::Ordered,
+            WaitKind::Futex => Self::Futex,
+        }
+    }
 }

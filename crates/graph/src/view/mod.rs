@@ -7,6 +7,7 @@
 
 mod adjacency;
 mod column;
+mod holders;
 mod known;
 mod parallel;
 mod starts;

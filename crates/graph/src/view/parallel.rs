@@ -18,13 +18,15 @@
 //! `vertex`, with `kind`, `collective`, `wait` and `count` as edges have them.
 
 use super::column::{Column, Table};
+use super::holders::Holders;
 use super::known::{EdgeKind, EdgeType};
 use super::waits::scaled;
 use super::{Adjacency, View, ViewKind};
 use crate::pag::{Pag, RunView};
+use crate::threads::ThreadEdge;
 use crate::topdown::VertexIx;
 use headwater_model::psg::VertexKind;
-use headwater_model::run::{Run, WaitKind};
+use headwater_model::run::Run;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -80,6 +82,7 @@ struct Builder<'a> {
     spots: Vec<Spot>,
     edges: Vec<Edge>,
     unheld: Vec<Unheld>,
+    holders: Holders<'a>,
 }
 
 /// Waiting for nobody that is known.
@@ -92,6 +95,15 @@ struct Unheld {
     collective: Option<u16>,
 }
 
+/// Threads that call MPI share the flow of their rank.
+fn flow(view: &RunView, rank: u32, thread: u16) -> u16 {
+    if view.threads.calls_mpi(rank, thread) {
+        0
+    } else {
+        thread
+    }
+}
+
 impl Builder<'_> {
     fn spot(&self, rank: u32, thread: u16, v: VertexIx) -> Option<Spot> {
         let order = *self.order.get(v as usize)?;
@@ -99,17 +111,22 @@ impl Builder<'_> {
     }
 
     fn at(&self, rank: u32, thread: u16, v: VertexIx) -> Option<u32> {
-        let spot = self.spot(rank, thread, v)?;
+        self.number(self.spot(rank, thread, v)?)
+    }
+
+    fn number(&self, spot: Spot) -> Option<u32> {
         self.spots.binary_search(&spot).ok().map(|i| i as u32)
     }
 
-    /// Threads that call MPI share the flow of their rank.
     fn flow(&self, rank: u32, thread: u16) -> u16 {
-        if self.view.threads.calls_mpi(rank, thread) {
-            0
-        } else {
-            thread
-        }
+        flow(self.view, rank, thread)
+    }
+
+    /// Where the thread is that was waited for.
+    fn holder(&self, e: &ThreadEdge) -> Option<Spot> {
+        let (holder, on) = e.holder.zip(e.on)?;
+        let thread = self.flow(e.rank, holder);
+        self.spot(e.rank, thread, self.holders.at(e.rank, thread, on))
     }
 
     /// Puts computation before the call that comes next.
@@ -201,9 +218,7 @@ impl Builder<'_> {
         }
         for e in &links.threads {
             add(self.spot(e.rank, self.flow(e.rank, e.thread), e.at));
-            if let (Some(holder), Some(on)) = (e.holder, e.on) {
-                add(self.spot(e.rank, self.flow(e.rank, holder), on));
-            }
+            add(self.holder(e));
         }
         for t in &links.teams {
             add(self.spot(t.rank, 0, t.team));
@@ -362,10 +377,9 @@ impl Builder<'_> {
             let Some(dst) = self.at(e.rank, self.flow(e.rank, e.thread), e.at) else {
                 continue;
             };
-            let kind = wait_kind(e.kind);
-            let holder = e.holder.zip(e.on);
-            let src = holder.and_then(|(h, on)| self.at(e.rank, self.flow(e.rank, h), on));
-            match src {
+            let kind = EdgeKind::from(e.kind);
+            let holder = self.holder(e).and_then(|spot| self.number(spot));
+            match holder {
                 Some(src) => edges.push(Edge {
                     late_sender: Some(e.wait),
                     ..Edge::new(src, dst, EdgeType::InterThread, kind, e.count)
@@ -537,22 +551,6 @@ impl Builder<'_> {
     }
 }
 
-fn wait_kind(kind: WaitKind) -> EdgeKind {
-    match kind {
-        WaitKind::Mutex => EdgeKind::Mutex,
-        WaitKind::ReadLock => EdgeKind::ReadLock,
-        WaitKind::WriteLock => EdgeKind::WriteLock,
-        WaitKind::SpinLock => EdgeKind::SpinLock,
-        WaitKind::Critical => EdgeKind::Critical,
-        WaitKind::Condition => EdgeKind::Condition,
-        WaitKind::Semaphore => EdgeKind::Semaphore,
-        WaitKind::Join => EdgeKind::Join,
-        WaitKind::Tasks => EdgeKind::Tasks,
-        WaitKind::Ordered => EdgeKind::Ordered,
-        WaitKind::Futex => EdgeKind::Futex,
-    }
-}
-
 /// The parallel view of run `index` of a graph; `run` is that run as it was recorded, `top` its top-down
 /// view. The view of a run that the graph does not have is empty.
 pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
@@ -575,6 +573,7 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
         spots: Vec::new(),
         edges: Vec::new(),
         unheld: Vec::new(),
+        holders: Holders::new(pag, view, |rank, thread| flow(view, rank, thread)),
     };
     builder.put_before_calls();
     builder.collect_spots();

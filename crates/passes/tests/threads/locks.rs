@@ -2,8 +2,10 @@
 
 use super::hybrid::*;
 use super::{diagnosis, of_run, told};
+use headwater_graph::view::Cell;
 use headwater_model::diagnosis::CauseClass::*;
-use headwater_model::run::{CtxId, Run, Sample};
+use headwater_model::run::{Context, CtxId, Run, Sample};
+use headwater_passes::Recorded;
 
 #[test]
 fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
@@ -147,4 +149,33 @@ fn locks_that_are_taken_at_one_place_have_a_line_each() {
     }
     let one = [(LockContention, "0-1".to_string(), 122, 0.6)];
     assert_eq!(told(&of_run(several)), one);
+}
+
+#[test]
+fn who_held_a_lock_is_where_its_thread_was_seen() {
+    let mut made = run(
+        1,
+        &Hybrid {
+            locked: |_, _| 0.2,
+            ..Default::default()
+        },
+    );
+    // Of where the lock was taken the way to it is not recorded.
+    let alone = Context {
+        parent: CtxId::NONE,
+        ..made.contexts[LOCK.0 as usize]
+    };
+    let held = CtxId(made.contexts.len() as u32);
+    made.contexts.push(alone);
+    made.waits.iter_mut().for_each(|w| w.holder_ctx = held);
+    let runs = Recorded::join(vec![made], structure()).expect("a run");
+    let view = runs[0].parallel();
+    let place = |v: u32| view.vertices.cell("vertex", v as usize);
+    let mutex = |e: &usize| view.edges.cell("kind", *e) == Cell::Text("mutex");
+    let edges: Vec<usize> = (0..view.graph.edges()).filter(mutex).collect();
+    assert!(!edges.is_empty());
+    for e in edges {
+        let (src, dst) = (view.graph.sources()[e], view.graph.targets()[e]);
+        assert_eq!(place(src), place(dst));
+    }
 }

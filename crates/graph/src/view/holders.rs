@@ -1,0 +1,70 @@
+//! Where the holder of a lock is on its thread.
+//!
+//! Of who took a lock the call is recorded, and not the ways to it, so that its vertex may be one that the thread was
+//! never seen at, beside one of the same place at which it was. They are one: only so do two threads that let each
+//! other go on stand in a circle.
+
+use crate::pag::{Pag, RunView};
+use crate::topdown::VertexIx;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A place in the source: module, function, vertex of its structure.
+type Place = (u32, u32, u32);
+
+/// Vertices at which threads were seen.
+pub(super) struct Holders<'a> {
+    pag: &'a Pag,
+    seen: FxHashSet<(u32, u16, VertexIx)>,
+    /// By rank, thread and place: the vertex at which most time went by, and this time.
+    mostly: FxHashMap<(u32, u16, Place), (VertexIx, f64)>,
+}
+
+impl<'a> Holders<'a> {
+    /// Those of a run whose threads' time is that of `flow`.
+    pub(super) fn new(pag: &'a Pag, view: &RunView, flow: impl Fn(u32, u16) -> u16) -> Self {
+        let mut seconds: FxHashMap<(u32, u16, VertexIx), f64> = FxHashMap::default();
+        for e in &view.parallel.threads {
+            *seconds
+                .entry((e.rank, flow(e.rank, e.thread), e.at))
+                .or_default() += e.wait;
+        }
+        for t in &view.threads.times {
+            *seconds
+                .entry((t.rank, flow(t.rank, t.thread), t.vertex))
+                .or_default() += t.cpu;
+        }
+        let mut this = Self {
+            pag,
+            seen: seconds.keys().copied().collect(),
+            mostly: FxHashMap::default(),
+        };
+        for ((rank, thread, v), seconds) in seconds {
+            let Some(place) = this.place(v) else { continue };
+            let most = this
+                .mostly
+                .entry((rank, thread, place))
+                .or_insert((v, seconds));
+            // Of as much time at several the first vertex.
+            if seconds > most.1 || (seconds == most.1 && v < most.0) {
+                *most = (v, seconds);
+            }
+        }
+        this
+    }
+
+    /// None where the function is not known.
+    fn place(&self, v: VertexIx) -> Option<Place> {
+        let vertex = self.pag.top.get(v);
+        (vertex.function != u32::MAX).then_some((vertex.module, vertex.function, vertex.psg))
+    }
+
+    /// The vertex of a thread that held what was recorded at `on`.
+    pub(super) fn at(&self, rank: u32, thread: u16, on: VertexIx) -> VertexIx {
+        if self.seen.contains(&(rank, thread, on)) {
+            return on;
+        }
+        let place = self.place(on);
+        let mostly = place.and_then(|p| self.mostly.get(&(rank, thread, p)));
+        mostly.map_or(on, |m| m.0)
+    }
+}
