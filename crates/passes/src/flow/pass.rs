@@ -104,11 +104,9 @@ impl Pass {
     /// With an argument more that must have members.
     pub fn takes_some(self, name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
         let mut pass = self.takes(name, kind);
-        pass.inputs
-            .iter_mut()
-            .last()
-            .into_iter()
-            .for_each(|p| p.some = true);
+        if let Some(port) = pass.inputs.last_mut() {
+            port.some = true;
+        }
         pass
     }
 

@@ -8,7 +8,7 @@ use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::set::Set;
 use headwater_graph::view::{Column, EdgeKind, EdgeType, View};
 
-/// The word for edges that count, of which several passes take one.
+/// What the parameter `kind` means, which several passes have.
 pub(super) const KIND: &str = "type or kind that edges must have, as inter-process; all if empty";
 
 /// A pass that gives a set of the view of its first argument.
