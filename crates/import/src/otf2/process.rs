@@ -226,7 +226,7 @@ impl<'a> Process<'a> {
             }
             Event::Fork if first => {
                 let (region, path) = thread.place();
-                thread.forked(self.forks.len() as u64);
+                thread.forked(self.forks.len());
                 self.forks.push(Fork { ns, region, path });
             }
             Event::TeamBegin if !first => {
@@ -235,7 +235,7 @@ impl<'a> Process<'a> {
                 if let Some((number, fork)) = number.and_then(|i| Some((i, self.forks.get(i)?))) {
                     thread.advance(shared, ns);
                     thread.hang_under(fork.region, &fork.path);
-                    thread.forked(number as u64);
+                    thread.forked(number);
                 }
             }
             Event::Recording { on: true } => thread.go_on(shared, ns, Why::Off),

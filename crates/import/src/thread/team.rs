@@ -12,7 +12,7 @@ type Ends = (u32, u32, u32);
 /// The team that a thread is in.
 struct InTeam {
     /// Which time that threads were made, of those of the rank.
-    number: u64,
+    number: u32,
     ctx: u32,
     /// Where the stretch began, and when.
     from: u32,
@@ -20,45 +20,45 @@ struct InTeam {
     /// What it had slept and had been in MPI until then.
     slept: u64,
     in_mpi: u64,
-    arrivals: u64,
+    arrivals: u32,
     /// Regions around the parallel one.
     around: usize,
 }
 
-/// An arrival of a thread: where its team is, which of its arrivals it is, when, and the stretch that ended there.
+/// An arrival of a thread: of which team, which of its arrivals it is, when, and the row of the stretch that ended there.
+/// There may be many millions.
 #[derive(Clone, Copy)]
 pub struct Arrival {
-    number: u64,
-    place: u64,
     at: u64,
-    stretch: Ends,
+    number: u32,
+    place: u32,
+    row: u32,
 }
 
 /// The teams of a thread.
 #[derive(Default)]
 pub struct Teams {
     /// The last time that threads were made.
-    pub forked: Option<u64>,
+    pub forked: Option<u32>,
     now: Option<InTeam>,
-    rows: FxHashMap<Ends, TeamRow>,
+    known: FxHashMap<Ends, u32>,
+    rows: Vec<TeamRow>,
     arrivals: Vec<Arrival>,
     /// Time asleep in all.
     pub slept: u64,
 }
 
 impl Teams {
-    /// Rows in the order of their ends, and arrivals.
+    /// Rows, and arrivals that point to them.
     pub fn end(self) -> (Vec<TeamRow>, Vec<Arrival>) {
-        let mut rows: Vec<TeamRow> = self.rows.into_values().collect();
-        rows.sort_unstable_by_key(|r| (r.team, r.from, r.to));
-        (rows, self.arrivals)
+        (self.rows, self.arrivals)
     }
 }
 
 impl Thread {
     /// Threads are made, or this one is: the region that is entered next is that of team `number`.
-    pub fn forked(&mut self, number: u64) {
-        self.teams.forked = Some(number);
+    pub fn forked(&mut self, number: usize) {
+        self.teams.forked = u32::try_from(number).ok();
     }
 
     /// A parallel region is entered by the call `ctx`. One within another is not told apart.
@@ -96,22 +96,29 @@ impl Thread {
         }
         let slept = self.teams.slept.saturating_sub(team.slept);
         let locked = self.totals.mpi_ns.saturating_sub(team.in_mpi);
-        let row = self.teams.rows.entry(stretch).or_insert(TeamRow {
-            team: stretch.0,
-            from: stretch.1,
-            to: stretch.2,
-            ..Default::default()
-        });
+        let next = self.teams.rows.len() as u32;
+        let of = *self.teams.known.entry(stretch).or_insert(next);
+        if of == next {
+            self.teams.rows.push(TeamRow {
+                team: stretch.0,
+                from: stretch.1,
+                to: stretch.2,
+                ..Default::default()
+            });
+        }
+        let Some(row) = self.teams.rows.get_mut(of as usize) else {
+            return;
+        };
         row.count += 1;
         row.wall_ns += wall;
         row.cpu_ns += wall.saturating_sub(slept).saturating_sub(locked);
         row.blocked_ns += slept;
         row.locked_ns += locked;
         self.teams.arrivals.push(Arrival {
+            at: self.now,
             number,
             place,
-            at: self.now,
-            stretch,
+            row: of,
         });
     }
 
@@ -139,9 +146,9 @@ impl Thread {
     }
 }
 
-/// Tells the threads of a rank how long each waited for the last of its team.
+/// Tells the threads of a rank how long each waited for the last of its team; brings their rows into the order of ends.
 pub fn waits(threads: &mut [Rows]) {
-    let mut last: FxHashMap<(u64, u64), u64> = FxHashMap::default();
+    let mut last: FxHashMap<(u32, u32), u64> = FxHashMap::default();
     for arrival in threads.iter().flat_map(|t| &t.arrivals) {
         let at = last.entry((arrival.number, arrival.place)).or_default();
         *at = arrival.at.max(*at);
@@ -149,13 +156,13 @@ pub fn waits(threads: &mut [Rows]) {
     for thread in threads {
         for arrival in std::mem::take(&mut thread.arrivals) {
             let last = last.get(&(arrival.number, arrival.place)).copied();
-            let of = |r: &TeamRow| (r.team, r.from, r.to);
-            if let Ok(row) = thread.teams.binary_search_by_key(&arrival.stretch, of)
-                && let Some(row) = thread.teams.get_mut(row)
-            {
+            if let Some(row) = thread.teams.get_mut(arrival.row as usize) {
                 let wait = last.unwrap_or(0).saturating_sub(arrival.at);
                 row.wait_ns = row.wait_ns.saturating_add(wait);
             }
         }
+        thread
+            .teams
+            .sort_unstable_by_key(|r| (r.team, r.from, r.to));
     }
 }
