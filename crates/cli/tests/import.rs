@@ -197,6 +197,12 @@ fn threads_of_a_trace_that_wait_for_one_another_are_a_cause() {
     // Of 30 times 1 and 3 ms, each rank could save 1 ms every time.
     let cost = cause["cost_seconds"].as_f64().expect("a cost");
     assert!((cost - 0.030).abs() < 1e-4, "{cost}");
+    // And where both want one critical section, that is what they wait for.
+    std::fs::remove_dir_all(at.join("trace2")).expect("removes");
+    archive(at, "locks", "2");
+    command(at, &["import", "trace2", "-o", "locks.2"]);
+    let found = json(at, &["diagnose", "locks.2", "--json"]);
+    assert_eq!(found["causes"][0]["class"], "lock-contention", "{found}");
 }
 
 #[test]

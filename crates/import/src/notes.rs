@@ -41,7 +41,7 @@ impl Notes {
             out.push("Messages that were on their way where recording was switched are not known: until it is switched again, later ones of the same two ranks and tag may be joined to the wrong ends.".to_string());
         }
         if self.threads {
-            out.push("Threads: where each computed and slept is known, and how the teams of OpenMP's parallel regions share their work; who had a lock is not read from the trace, so a wait for one looks like computation where it was, and a region within another is part of that.".to_string());
+            out.push("Threads: where each computed and slept is known, how the teams of OpenMP's parallel regions share their work, and who had a lock that OpenMP tells of; locks of other kinds are not in the trace, and a parallel region within another is part of that.".to_string());
         }
         if self.left_out > 0 {
             let (n, s) = (self.left_out, if self.left_out == 1 { "" } else { "s" });

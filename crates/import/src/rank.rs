@@ -5,7 +5,7 @@ use crate::links::{Links, Sampling};
 use crate::pauses::Pauses;
 use crate::program::file;
 use crate::regions::Regions;
-use crate::thread::{Rows, Shared, Thread, team};
+use crate::thread::{Rows, Shared, Thread, lock, team};
 use headwater_format::spool::RankRows;
 use headwater_format::spool::layout::{FileHeader, ModuleRow};
 use std::cell::RefCell;
@@ -76,7 +76,8 @@ pub fn shared<'a>(
 }
 
 /// The rows of a rank's threads, all links of which have numbers now.
-pub fn rows(threads: Vec<Thread>, shared: &mut Shared<'_>) -> Vec<Rows> {
+pub fn rows(mut threads: Vec<Thread>, shared: &mut Shared<'_>) -> Vec<Rows> {
+    lock::waits(&mut threads);
     let ids = shared.links.settle();
     let end = |mut thread: Thread| {
         thread.settle(&ids, &mut shared.sampling.borrow_mut());
@@ -137,7 +138,8 @@ pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shar
             && out.put(number, &rows.samples)
             && out.put(number, &rows.messages)
             && out.put(number, &rows.events)
-            && out.put(number, &rows.teams);
+            && out.put(number, &rows.teams)
+            && out.put(number, &rows.waits);
         left_out += usize::from(!fits);
     }
     Ended {

@@ -4,6 +4,7 @@
 //! samples. MPI calls carry links to the other ends of their messages, as in the collector (`collector/src/thread.rs`).
 
 mod counted;
+pub mod lock;
 mod paused;
 pub mod team;
 
@@ -14,10 +15,11 @@ use crate::regions::{Kind, PROGRAM, RegionIx, Regions};
 use crate::windows::Windows;
 use counted::Counters;
 use headwater_format::spool::layout::{
-    CallRow, ContextRow, EventRow, MessageRow, SampleRow, SegmentRow, TeamRow, ThreadRow,
+    CallRow, ContextRow, EventRow, MessageRow, SampleRow, SegmentRow, TeamRow, ThreadRow, WaitRow,
 };
 use headwater_model::run::{EventKind, tag};
 use headwater_mpi_abi::{self as abi, Class};
+use lock::Locks;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use team::{Arrival, Teams};
@@ -41,6 +43,8 @@ struct Frame {
     /// This region's own code.
     here: Option<u32>,
     line: u32,
+    /// When it was entered.
+    entered: u64,
 }
 
 /// Computation since the last MPI call.
@@ -103,6 +107,7 @@ pub struct Thread {
     unnumbered: Vec<(MessageRow, LinkIx)>,
     windows: Windows,
     teams: Teams,
+    locks: Locks,
     pub(crate) requests: FxHashMap<u64, Request>,
     totals: ThreadRow,
 }
@@ -125,6 +130,8 @@ pub struct Rows {
     pub teams: Vec<TeamRow>,
     /// Its arrivals.
     pub arrivals: Vec<Arrival>,
+    /// Waits for locks.
+    pub waits: Vec<WaitRow>,
     /// Totals.
     pub totals: ThreadRow,
     /// When it was first seen.
@@ -264,6 +271,7 @@ impl Thread {
             ctx,
             here: None,
             line,
+            entered: self.now,
         });
     }
 
@@ -418,6 +426,7 @@ impl Thread {
         self.unnumbered.clear();
         self.windows.begin();
         (self.totals, self.teams) = (ThreadRow::default(), Teams::default());
+        self.locks = Locks::default();
     }
 
     /// Counts a call.
@@ -463,11 +472,15 @@ impl Thread {
 
     /// What it does from now on hangs under a region of another thread and the call path that led there.
     pub fn hang_under(&mut self, region: RegionIx, path: &[ContextRow]) {
-        let mut parent = NONE;
-        for row in path {
-            parent = self.context(parent, row.address, row.exact != 0);
-        }
+        let parent = self.follow(path);
         self.base = Some((region, parent));
+    }
+
+    /// The context that a path of another thread is here.
+    fn follow(&mut self, path: &[ContextRow]) -> u32 {
+        path.iter().fold(NONE, |parent, row| {
+            self.context(parent, row.address, row.exact != 0)
+        })
     }
 
     /// The rows of a context and those above it, outermost first.
@@ -520,6 +533,7 @@ impl Thread {
             events: self.windows.rows(),
             teams,
             arrivals,
+            waits: self.locks.end(),
             totals,
             first_ns,
             seen: self.first_ns.is_some(),

@@ -375,6 +375,38 @@ def teams(path, ranks=2, steps=30):
     t.end()
 
 
+def locks(path, ranks=2, steps=30):
+    """Two threads on each rank that both want a critical section for 1000 and compute for 500 besides."""
+    t = Trace(path, ranks, threads=2)
+    t.begin()
+    workers = [Rank(t, t.writer.event_writer_from_location(of[1])) for of in t.locations]
+    omp = {"paradigm": Paradigm.OPENMP}
+    for _ in range(steps):
+        for rank, worker in zip(t.ranks, workers):
+            rank.writer.thread_fork(rank.at(), Paradigm.OPENMP, 2)
+            begin = worker.now = rank.now
+            for n, thread in enumerate((rank, worker)):
+                thread.writer.thread_team_begin(thread.at(), t.world)
+                thread.enter("!$omp parallel @app.c:40", lines=(40, 60), role=RegionRole.PARALLEL, **omp)
+                thread.compute(500)
+                thread.enter("!$omp critical @app.c:45", lines=(45, 55), role=RegionRole.CRITICAL, **omp)
+                thread.compute(1000 * n)
+                thread.writer.thread_acquire_lock(thread.at(), Paradigm.OPENMP, 3, n)
+                thread.enter("!$omp critical sblock @app.c:45", lines=(45, 55), role=RegionRole.CRITICAL_SBLOCK, **omp)
+                thread.compute(1000)
+                thread.leave("!$omp critical sblock @app.c:45")
+                thread.writer.thread_release_lock(thread.at(), Paradigm.OPENMP, 3, n)
+                thread.leave("!$omp critical @app.c:45")
+                thread.enter("!$omp implicit barrier @app.c:60", lines=(60, 60), role=RegionRole.IMPLICIT_BARRIER, **omp)
+                thread.now = begin + 2500
+                thread.leave("!$omp implicit barrier @app.c:60")
+                thread.leave("!$omp parallel @app.c:40")
+                thread.writer.thread_team_end(thread.at(), t.world)
+            rank.writer.thread_join(rank.at(), Paradigm.OPENMP)
+        t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(ranks), t.world)
+    t.end()
+
+
 def threads(path):
     """Two ranks of two threads, call sites, a counter, clocks that differ, numbers that are mapped, matched probes."""
     t = Trace(path, 2, threads=2)

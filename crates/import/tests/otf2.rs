@@ -259,6 +259,31 @@ fn fences_of_windows_are_waited_at_and_metrics_of_all_types_are_read() {
 }
 
 #[test]
+fn who_has_a_lock_is_waited_for() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "locks", &[1]);
+    let [wait] = &run.waits[..] else {
+        panic!("one place waits: {:?}", run.waits);
+    };
+    assert_eq!((wait.thread, wait.holder, wait.count), (1, 0, 30));
+    assert_eq!((wait.wait_ns, wait.max_ns), (30_000 * MICRO, 1000 * MICRO));
+    let critical = "!$omp critical @app.c:45";
+    assert_eq!(place(&run, wait.ctx).1, critical);
+    assert_eq!(place(&run, wait.holder_ctx).1, critical);
+    // What waits does not compute: 500, and 1000 in the section.
+    let work: Vec<(u16, u64, u64, u64)> = (run.teams.iter())
+        .map(|t| (t.thread, t.cpu_ns, t.locked_ns, t.wait_ns))
+        .map(|(n, cpu, locked, wait)| (n, cpu / MICRO, locked / MICRO, wait / MICRO))
+        .collect();
+    assert_eq!(work, [(0, 45_000, 0, 30_000), (1, 45_000, 30_000, 0)]);
+    let asleep: u64 = (run.samples.iter())
+        .filter(|s| s.thread == 1 && place(&run, s.ctx).0 == critical)
+        .map(|s| s.blocked_ns / MICRO)
+        .sum();
+    assert_eq!(asleep, 30_000);
+}
+
+#[test]
 fn threads_counters_clocks_and_call_sites_are_read() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let run = imported(dir.path(), "threads", &[]);

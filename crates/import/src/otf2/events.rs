@@ -52,6 +52,8 @@ pub enum Event {
     TeamBegin,
     /// And does no longer.
     TeamEnd,
+    /// A lock is taken, or given back.
+    Lock { lock: u32, taken: bool },
     /// Counters were read.
     Metric { class: u32, values: Vec<(u8, u64)> },
     /// A call path was entered.
@@ -204,6 +206,17 @@ fn with_length(kind: u8, r: &mut Bytes<'_>) -> Option<Option<Event>> {
         19 => Event::Receive(message(r, true)?),
         23 => Event::Collective(collective(r, false)?),
         25 => Event::Join,
+        26 | 27 => Event::Lock {
+            lock: r.u32()?,
+            taken: kind == 26,
+        },
+        57 | 58 => {
+            let _paradigm = r.u8()?;
+            Event::Lock {
+                lock: r.u32()?,
+                taken: kind == 57,
+            }
+        }
         31 => {
             let (class, n) = (r.u32()?, r.u8()?);
             let value = |_| Some((r.u8()?, r.u64()?));

@@ -240,6 +240,8 @@ impl<'a> Process<'a> {
             }
             Event::Recording { on: true } => thread.go_on(shared, ns, Why::Off),
             Event::Recording { on: false } => thread.pause(shared, ns, Why::Off),
+            Event::Lock { lock, taken: true } => thread.takes(shared, ns, lock),
+            Event::Lock { lock, taken: false } => thread.gives(shared, ns, lock),
             Event::Metric { class, values } => {
                 thread.advance(shared, ns);
                 let class = local.global(Mapped::Metric, class);

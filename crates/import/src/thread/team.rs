@@ -17,9 +17,9 @@ struct InTeam {
     /// Where the stretch began, and when.
     from: u32,
     since: u64,
-    /// What it had slept and had been in MPI until then.
+    /// What it had slept, and had been in MPI or waiting for locks, until then.
     slept: u64,
-    in_mpi: u64,
+    locked: u64,
     arrivals: u32,
     /// Regions around the parallel one.
     around: usize,
@@ -44,7 +44,7 @@ pub struct Teams {
     known: FxHashMap<Ends, u32>,
     rows: Vec<TeamRow>,
     arrivals: Vec<Arrival>,
-    /// Time asleep in all.
+    /// Time asleep in all, waiting for locks included.
     pub slept: u64,
 }
 
@@ -75,14 +75,20 @@ impl Thread {
             from: ctx,
             since: self.now,
             slept: self.teams.slept,
-            in_mpi: self.totals.mpi_ns,
+            locked: self.locked(),
             arrivals: 0,
             around: self.stack.len(),
         });
     }
 
+    /// For how long it has been in MPI or waiting for locks.
+    fn locked(&self) -> u64 {
+        self.totals.mpi_ns.saturating_add(self.locks.waited)
+    }
+
     /// The thread comes to a barrier.
     pub(super) fn arrive(&mut self, barrier: u32) {
+        let locked = self.locked();
         let Some(team) = &mut self.teams.now else {
             return;
         };
@@ -95,7 +101,7 @@ impl Thread {
             return;
         }
         let slept = self.teams.slept.saturating_sub(team.slept);
-        let locked = self.totals.mpi_ns.saturating_sub(team.in_mpi);
+        let locked = locked.saturating_sub(team.locked);
         let next = self.teams.rows.len() as u32;
         let of = *self.teams.known.entry(stretch).or_insert(next);
         if of == next {
@@ -111,7 +117,8 @@ impl Thread {
         };
         row.count += 1;
         row.wall_ns += wall;
-        row.cpu_ns += wall.saturating_sub(slept).saturating_sub(locked);
+        // Waiting for locks is asleep as well, being in MPI is not.
+        row.cpu_ns += wall.saturating_sub(slept);
         row.blocked_ns += slept;
         row.locked_ns += locked;
         self.teams.arrivals.push(Arrival {
@@ -124,11 +131,12 @@ impl Thread {
 
     /// It leaves a barrier, and another stretch begins.
     pub(super) fn leave_barrier(&mut self, barrier: u32) {
+        let locked = self.locked();
         if let Some(team) = &mut self.teams.now {
             team.from = barrier;
             team.since = self.now;
             team.slept = self.teams.slept;
-            team.in_mpi = self.totals.mpi_ns;
+            team.locked = locked;
         }
     }
 
