@@ -7,8 +7,8 @@
 //! the program's file ([`Symbol`](headwater_model::run::Symbol)).
 //!
 //! The way: `otf2` or `paraver` (bytes or lines to events) → `thread` (events to rows, with `calls` and their `links`,
-//! `windows` and `regions`) → `rank` (rows of a rank) → the spool. No C library is needed. One rank is held at a
-//! time. Whatever the bytes are, there is a run or an [`ImportError`] that names the file and the place; never a panic,
+//! `windows` and `regions`) → `rank` (rows of a rank) → the spool. No C library is needed. Of an OTF2 archive one
+//! rank is held at a time. Whatever the bytes are, there is a run or an [`ImportError`] that names the file and the place; never a panic,
 //! and nothing is left half done.
 
 mod calls;

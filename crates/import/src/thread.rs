@@ -6,7 +6,10 @@
 mod counted;
 pub mod lock;
 mod paused;
+mod place;
 pub mod team;
+#[cfg(test)]
+mod tests;
 
 use crate::calls::{Call, Link, Params, Request};
 use crate::links::{LinkIx, Links, Sampling};
@@ -304,35 +307,6 @@ impl Thread {
         }
     }
 
-    /// Regions and lines that it is in, outermost first.
-    pub fn path(&self) -> impl Iterator<Item = (RegionIx, u32)> + '_ {
-        self.stack.iter().map(|f| (f.region, f.line))
-    }
-
-    /// It has been for some time in what its path and `path` have in common, and what time goes by is there.
-    pub fn back_to(&mut self, path: &[(RegionIx, u32)]) {
-        if self.call.is_some() {
-            return;
-        }
-        let alike = (self.path().zip(path.iter().copied()))
-            .take_while(|(a, b)| a == b)
-            .count();
-        self.asleep = 0;
-        self.stack.truncate(alike);
-    }
-
-    /// It goes on in `path`: regions that are not in it are left, others entered.
-    pub fn go_to(&mut self, shared: &mut Shared<'_>, ns: u64, path: &[(RegionIx, u32)]) {
-        let ns = self.advance(shared, ns);
-        let alike = (self.path().zip(path)).take_while(|(a, b)| a == *b).count();
-        while self.stack.len() > alike {
-            self.pop(shared, ns);
-        }
-        for (region, line) in path.iter().skip(alike) {
-            self.enter(shared, ns, *region, *line);
-        }
-    }
-
     /// The call that it is in.
     pub(crate) fn call(&mut self) -> Option<&mut Call> {
         self.call.as_mut().map(|(call, _)| call)
@@ -470,34 +444,6 @@ impl Thread {
         self.windows.settle(ids);
     }
 
-    /// What it does from now on hangs under a region of another thread and the call path that led there.
-    pub fn hang_under(&mut self, region: RegionIx, path: &[ContextRow]) {
-        let parent = self.follow(path);
-        self.base = Some((region, parent));
-    }
-
-    /// The context that a path of another thread is here.
-    fn follow(&mut self, path: &[ContextRow]) -> u32 {
-        path.iter().fold(NONE, |parent, row| {
-            self.context(parent, row.address, row.exact != 0)
-        })
-    }
-
-    /// The rows of a context and those above it, outermost first.
-    pub fn chain(&self, ctx: u32) -> Vec<ContextRow> {
-        let up = |row: &ContextRow| self.contexts.get(row.parent as usize).copied();
-        let first = self.contexts.get(ctx as usize).copied();
-        let mut chain: Vec<ContextRow> = std::iter::successors(first, up).collect();
-        chain.reverse();
-        chain
-    }
-
-    /// The region that it is in, and the path of calls that led there.
-    pub fn place(&self) -> (RegionIx, Vec<ContextRow>) {
-        let (region, ctx) = self.around().unwrap_or((PROGRAM, NONE));
-        (region, self.chain(ctx))
-    }
-
     /// All that it did; all links have numbers.
     pub fn end(mut self, init_ns: u64) -> Rows {
         for request in std::mem::take(&mut self.requests).into_values() {
@@ -559,39 +505,4 @@ impl Thread {
 /// The class of a function of the table.
 pub fn class_of(func: u16) -> Option<Class> {
     abi::FUNCTIONS.get(usize::from(func)).map(|f| f.class)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_sum_of_what_a_damaged_trace_says_is_a_panic() {
-        let mut thread = Thread::new(true);
-        for _ in 0..2 {
-            let params = Params {
-                bytes: u64::MAX,
-                ..Default::default()
-            };
-            thread.count(0, 0, params, u64::MAX);
-        }
-        let rows = thread.end(0);
-        assert_eq!((rows.calls[0].count, rows.calls[0].bytes), (2, u64::MAX));
-        assert_eq!(rows.totals.cpu_ns, u64::MAX);
-    }
-
-    #[test]
-    fn a_clock_that_jumps_by_years_is_damage() {
-        let (regions, sampling) = (RefCell::new(Regions::new("app")), RefCell::default());
-        let mut shared = crate::rank::shared(&regions, &sampling, false);
-        let mut thread = Thread::new(true);
-        thread.advance(&mut shared, u64::MAX / 2);
-        assert_eq!(thread.damage(), None, "wherever it begins");
-        assert_eq!(
-            thread.advance(&mut shared, u64::MAX / 2 + 7),
-            u64::MAX / 2 + 7
-        );
-        thread.advance(&mut shared, u64::MAX);
-        assert!(thread.damage().is_some());
-    }
 }
