@@ -91,7 +91,7 @@ def _functions(names, module):
 def api():
     """docs/API.md."""
     out = [HEAD]
-    out += ["## Runs", ""] + _functions(["open", "record", "diagnose", "analyse", "command"], hw)
+    out += ["## Runs", ""] + _functions(["open", "record", "diagnose", "analyse", "export", "formats", "command"], hw)
     out += _class("Run", hw.Run) + _class("Diagnosis", hw.Diagnosis) + _class("Report", hw.Report) + _class("Table", hw.Table)
     out += ["## Sets", ""] + _class("Set", hw.Set) + _class("Vertex", hw.Vertex) + _class("Edge", hw.Edge)
     out += [ATTRIBUTES]

@@ -14,6 +14,7 @@ mod diagnosis;
 mod edge;
 mod element;
 mod error;
+mod export;
 mod finding;
 mod flow;
 mod frame;
@@ -46,6 +47,8 @@ mod _headwater {
     use super::edge::Edge;
     #[pymodule_export]
     use super::error::Error;
+    #[pymodule_export]
+    use super::export::{export, formats};
     #[pymodule_export]
     use super::finding::Finding;
     #[pymodule_export]

@@ -199,7 +199,7 @@ impl Wanted {
 
     /// The runs, opened together: those that were opened otherwise are opened anew, so that the answer is the one that
     /// the command gives of their directories.
-    fn together(self, py: Python<'_>) -> PyResult<Vec<Origin>> {
+    pub fn together(self, py: Python<'_>) -> PyResult<Vec<Origin>> {
         let group = Group {
             dirs: lasting(&self.dirs),
             max_loop_depth: self.max_loop_depth,

@@ -22,6 +22,8 @@ from ._headwater import Table as Table
 from ._headwater import Vertex as Vertex
 from ._headwater import analyse as analyse
 from ._headwater import diagnose as diagnose
+from ._headwater import export as export
+from ._headwater import formats as formats
 from ._headwater import from_arrow as from_arrow
 from ._headwater import lowest_common_ancestor as lowest_common_ancestor
 from ._headwater import make as make
@@ -52,6 +54,8 @@ __all__ = [
     "analyse",
     "command",
     "diagnose",
+    "export",
+    "formats",
     "from_arrow",
     "listing",
     "lowest_common_ancestor",

@@ -258,6 +258,17 @@ def diagnose(
     abnorm_threshold: Optional[float] = None,
     max_loop_depth: Optional[int] = None,
 ) -> Diagnosis: ...
+def formats() -> List[Tuple[str, str, str]]: ...
+def export(
+    format: str,
+    *runs: Union[Run, _Path],
+    ranks: Optional[str] = None,
+    view: Optional[str] = None,
+    vertices: Optional[int] = None,
+    table: Optional[str] = None,
+    analysis: Optional[str] = None,
+    max_loop_depth: Optional[int] = None,
+) -> bytes: ...
 def from_arrow(
     vertices: Any,
     edges: Any = None,
