@@ -232,3 +232,22 @@ fn traces_that_cannot_be_imported_get_one_line_and_leave_nothing() {
         assert_eq!(left, 3, "{trace}");
     }
 }
+
+#[test]
+fn what_somebody_has_there_is_not_mixed_with_a_run() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    archive(at, "uneven", "2");
+    std::fs::create_dir(at.join("mine")).expect("a directory");
+    std::fs::write(at.join("mine/calls.parquet"), "mine").expect("a file");
+    for out in ["mine", ".", ".."] {
+        let refused = headwater(at).args(["import", "trace2", "-o", out]).output();
+        let refused = refused.expect("runs");
+        assert_eq!(refused.status.code(), Some(2), "{out}");
+        assert!(said(&refused).contains("is not overwritten"), "{out}");
+    }
+    let kept = std::fs::read_dir(at).expect("a directory").count();
+    assert_eq!(kept, 2, "the trace and the directory");
+    std::fs::create_dir(at.join("empty")).expect("a directory");
+    command(at, &["import", "trace2", "-o", "empty"]);
+}

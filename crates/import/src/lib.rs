@@ -30,7 +30,7 @@ mod windows;
 pub use error::ImportError;
 
 use headwater_format::spool::{SpoolWriter, read_spool};
-use headwater_format::{FormatError, HEADER_NAME, write_run};
+use headwater_format::{FormatError, write_run};
 use headwater_model::run::{Run, Symbol};
 use program::Program;
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Imports the trace at `trace` as the run `out`, which must not be there; `progress` is told of ranks done, of how many.
+/// Imports the trace at `trace` as the run `out`, which must not be there or be an empty directory; `progress` is told of ranks done, of how many.
 /// `program` is what the program is called, in place of what the trace says.
 ///
 /// # Errors
@@ -129,7 +129,9 @@ pub fn import(
     program: Option<&str>,
     mut progress: impl FnMut(usize, usize),
 ) -> Result<Run, ImportError> {
-    if out.join(HEADER_NAME).exists() {
+    // What somebody else has there is not mixed with a run, and a run has a name.
+    let is_empty = |out: &Path| std::fs::read_dir(out).is_ok_and(|mut dir| dir.next().is_none());
+    if out.file_name().is_none() || out.exists() && !is_empty(out) {
         return Err(FormatError::Exists(out.to_path_buf()).into());
     }
     let trace = Trace::open(trace)?;

@@ -91,8 +91,13 @@ pub struct Thread {
     base: Option<(RegionIx, u32)>,
     first_ns: Option<u64>,
     now: u64,
+    /// The moment that was told last.
+    told_ns: u64,
     /// Whether its clock went on for longer than any run takes, which is a damaged trace.
     jumps: bool,
+    /// Moments told one after another, and those of them that lie before the one told last. A few are told late; where most are, the
+    /// trace is not in the order of time.
+    moments: (u64, u64),
     over: bool,
     /// Whether it is the one that called `MPI_Init`.
     first: bool,
@@ -202,6 +207,9 @@ impl Thread {
         let last = self.first_ns.get_or_insert(ns).saturating_add(LONGEST_NS);
         self.jumps |= ns > last;
         let ns = ns.min(last);
+        self.moments.0 += u64::from(ns != self.told_ns);
+        self.moments.1 += u64::from(ns < self.told_ns);
+        self.told_ns = ns;
         let from = self.now.max(shared.init_ns);
         self.now = self.now.max(ns);
         // A thread between two parallel regions has nothing to do.
@@ -490,8 +498,12 @@ impl Thread {
 
     /// What cannot be in any trace, if it was there.
     pub fn damage(&self) -> Option<&'static str> {
-        self.jumps
-            .then_some("its clock goes on for more than a hundred days")
+        let (told, back) = self.moments;
+        let backward = back > told / 2;
+        let clock = "its clock goes on for more than a hundred days";
+        let order = "its times go backward: the trace is not in the order of time";
+        let said = [(self.jumps, clock), (backward, order)];
+        said.into_iter().find(|s| s.0).map(|s| s.1)
     }
 
     /// Adds a link to the call that it is in; one outside all calls is nobody's.

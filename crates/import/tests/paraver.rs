@@ -332,6 +332,13 @@ fn what_is_wrong_with_a_paraver_trace_is_said_with_its_line() {
         LABELS,
         &["2:1:1:1:1:5:1", "is no record"],
     );
+    let records = records();
+    let backward: Vec<&str> = records.lines().rev().collect();
+    refused(
+        &format!("{HEAD}{}\n", backward.join("\n")),
+        LABELS,
+        &["times go backward"],
+    );
     refused(&whole, "EVENT_TYPE\n", &["no MPI call"]);
     lay(dir.path(), whole.as_bytes(), LABELS);
     std::fs::remove_file(dir.path().join("app.pcf")).expect("removes");

@@ -31,3 +31,18 @@ fn a_clock_that_jumps_by_years_is_damage() {
     thread.advance(&mut shared, u64::MAX);
     assert!(thread.damage().is_some());
 }
+
+#[test]
+fn moments_that_go_backward_are_damage_but_a_few_may_be_told_late() {
+    let (regions, sampling) = (RefCell::new(Regions::new("app")), RefCell::default());
+    let mut shared = crate::rank::shared(&regions, &sampling, false);
+    let mut damage = |moments: &[u64]| {
+        let mut thread = Thread::new(true);
+        for ns in moments {
+            thread.advance(&mut shared, *ns);
+        }
+        thread.damage()
+    };
+    assert_eq!(damage(&[10, 20, 30, 25, 28, 31]), None);
+    assert!(damage(&[40, 30, 30, 20, 10]).is_some_and(|d| d.contains("backward")));
+}
