@@ -2,17 +2,18 @@
 //!
 //! Ranks are two natural groups (Jenks; Fisher 1958) if the slower one stands out by the threshold, by the spread
 //! within the groups and by the noise of sampling; see [`stats::stands_out`](crate::stats::stands_out). In a
-//! top-down view a vertex has a row over ranks; in a parallel view those that stand for one place are compared,
-//! and the late ones given. Nothing is priced here: what the others wait for late ranks is another question, which
+//! top-down view a vertex has a row over ranks; in a parallel view those of the set that stand for one place are
+//! compared, with nothing for each rank where the view has none, and the late ones given. Nothing is priced here: what the others wait for late ranks is another question, which
 //! [`crate::imbalance`] asks phase by phase, and which [`crate::marks`] does not ask of places with all that is inside them.
 //! The test is one.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use crate::stats::{stands_out, two_groups};
-use headwater_graph::view::{Cell, ViewKind};
+use headwater_graph::view::{Cell, View, ViewKind};
 use headwater_model::rank::RankSet;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
@@ -38,6 +39,9 @@ pub(super) fn passes() -> Vec<Pass> {
         .gives(Gives::AsArgument(0)),
     ]
 }
+
+/// In the stead of the number of a place that is not known.
+const NO_PLACE: u64 = u64::MAX;
 
 /// The late ranks of one place.
 struct Uneven {
@@ -117,24 +121,50 @@ pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<
         .with_words("late_ranks", &late)?)
 }
 
+/// By place, for how many ranks the view has no vertex of it: these spent nothing there. A vertex that the view has and
+/// the set does not hold says nothing of its rank.
+///
+/// `of_place` are the set's vertices by place.
+fn absent(view: &View, of_place: &[(u64, u32)]) -> FxHashMap<u64, usize> {
+    let ranks = view.header.ranks as usize;
+    // How many ranks are not there, and the rank that was seen last: vertices stand by rank.
+    let mut found: FxHashMap<u64, (usize, Option<u64>)> =
+        of_place.iter().map(|p| (p.0, (ranks, None))).collect();
+    if let (Some(places), Some(of_ranks)) = (view.vertices.get("vertex"), view.vertices.get("rank"))
+    {
+        for v in 0..view.graph.vertices() {
+            let place = places.number(v).map_or(NO_PLACE, |p| p as u64);
+            if let Some((absent, last)) = found.get_mut(&place) {
+                let rank = of_ranks.number(v).map(|r| r as u64);
+                *absent = absent.saturating_sub(usize::from(rank.is_some() && *last != rank));
+                *last = rank.or(*last);
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|(p, (absent, _))| (p, absent))
+        .collect()
+}
+
 fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, PassError> {
     let values = set.numbers(metric)?;
     let places = set.numbers("vertex")?;
     let mut of_place: Vec<(u64, u32)> = (0..)
         .zip(&places)
-        .map(|(i, p)| (p.map_or(u64::MAX, |p| p as u64), i))
+        .map(|(i, p)| (p.map_or(NO_PLACE, |p| p as u64), i))
         .collect();
     of_place.par_sort_unstable();
     let groups: Vec<&[(u64, u32)]> = of_place.chunk_by(|a, b| a.0 == b.0).collect();
-    // Ranks that have no vertex there spent nothing.
-    let ranks = set.view().header.ranks as usize;
+    let absent = absent(set.view(), &of_place);
     let mut found: Vec<(f64, Vec<u32>)> = groups
         .into_par_iter()
         .filter_map(|group| {
             let value = |i: u32| values.get(i as usize).copied().flatten().unwrap_or(0.0);
             let mut all: Vec<f64> = group.iter().map(|g| value(g.1)).collect();
             let first = *set.vertices().get(group.first()?.1 as usize)?;
-            all.resize(all.len().max(ranks), 0.0);
+            let spent_nothing = absent.get(&group.first()?.0).copied().unwrap_or(0);
+            all.resize(all.len() + spent_nothing, 0.0);
             let noise = noise(set, metric, first, &all);
             let uneven = uneven(&all, threshold, least, noise)?;
             let late = uneven.upper.iter().filter_map(|u| group.get(*u as usize));
@@ -155,8 +185,50 @@ fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_graph::view::{Column, Table, View};
+    use headwater_graph::view::{Column, Table};
     use std::sync::Arc;
+
+    /// A parallel view of four ranks, two threads each: place 0 is even, and place 1 is on ranks 0 and 1 alone.
+    fn on_four_ranks() -> Arc<View> {
+        let mut rows = Vec::new();
+        for rank in 0..4 {
+            rows.extend([(0.0, f64::from(rank)); 2]);
+            if rank < 2 {
+                rows.extend([(1.0, f64::from(rank)); 2]);
+            }
+        }
+        let column = |of: fn(&(f64, f64)) -> f64| Column::known(rows.iter().map(of).collect());
+        let table = Table::new(rows.len())
+            .with("vertex", column(|r| r.0))
+            .with("rank", column(|r| r.1))
+            .with("time", column(|_| 1.0));
+        let mut view = View::made(table, vec![], vec![], Table::new(0)).expect("a graph");
+        view.kind = ViewKind::Parallel;
+        Arc::make_mut(&mut view.header).ranks = 4;
+        Arc::new(view)
+    }
+
+    #[test]
+    fn what_the_set_leaves_out_is_not_taken_for_nothing() {
+        let view = on_four_ranks();
+        let all = Set::vertices_of(&view);
+        let late = |where_: &str| {
+            let some = all
+                .filter(&crate::set::Expr::parse(where_).expect("reads"))
+                .expect("filters");
+            let late = imbalance(&some, "time", 1.3, 0.0).expect("known by rank");
+            late.vertices().to_vec()
+        };
+        assert_eq!(late("vertex == 0 and rank < 2"), [0u32; 0], "it is even");
+        assert_eq!(late("vertex == 0 and rank == 3"), [0u32; 0]);
+        let at_1 = [2, 3, 6, 7];
+        assert_eq!(
+            late("vertex == 1"),
+            at_1,
+            "two ranks have no such place at all"
+        );
+        assert_eq!(late("rank >= 0"), at_1);
+    }
 
     #[test]
     fn noise_is_that_of_the_samples_that_came() {
