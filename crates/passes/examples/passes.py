@@ -25,7 +25,7 @@ def drawn(seed):
 
 
 def parallel(n, each):
-    """The parallel view: flows of places on ranks, messages of which a tenth is waited for."""
+    """The parallel view: flows of places on ranks, edges between ranks of which a tenth is waited for."""
     places = max(n // RANKS, 1)
     v = numpy.arange(n)
     place, rank = v % places, v // places

@@ -120,8 +120,8 @@ fn header() -> Arc<Header> {
     })
 }
 
-/// Every rank has a flow of places one after the other; besides, places send to others on ranks nearby, and a
-/// tenth of these messages is waited for. On every hundredth place ten ranks are late.
+/// Every rank has a flow of places one after the other; besides, places pass locks on to others on ranks nearby, and
+/// a tenth of these is waited for. On every hundredth place ten ranks are late.
 fn parallel(n: usize, each: usize) -> View {
     let places = (n / RANKS).max(1);
     let place = |v: usize| v % places;
@@ -161,7 +161,7 @@ fn parallel(n: usize, each: usize) -> View {
             let (label, kind) = if flow {
                 (EdgeType::IntraProcedural, EdgeKind::DataFlow)
             } else {
-                (EdgeType::InterProcess, EdgeKind::PointToPoint)
+                (EdgeType::InterThread, EdgeKind::Mutex)
             };
             types.push(Some(label as i32));
             kinds.push(Some(kind as i32));

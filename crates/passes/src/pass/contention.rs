@@ -10,8 +10,9 @@
 //!
 //! A pattern of the user's own is a flow of edges written as `a>b b>c`, each letter a vertex; a word after a colon
 //! is the kind or type that the edge must have (`a>b:mutex b>c:inter-thread`), and without one it is any along
-//! which somebody waited between ranks or threads, but no collective's: all wait for its last rank, whatever it
-//! is late by, and that is no resource.
+//! which somebody waited between threads, or between ranks for one-sided access to a window. Messages and collectives
+//! are no resource: all wait for a collective's last rank, and whoever sends or receives for the other end, whatever
+//! these are late by.
 
 use super::causal::between;
 use super::graph::{check_kind, whole};
@@ -21,6 +22,7 @@ use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use headwater_graph::view::{Cell, EdgeKind, View};
 use headwater_model::report::{Item, Section, Unit};
+use headwater_mpi_abi as abi;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
@@ -106,7 +108,7 @@ fn contended(set: &Set) -> Section {
     ];
     let mut section = Section::new("contention", "Who waits for whom at one resource", &columns);
     section.note = Some(
-        "Pairs are pairs of ranks or threads that meet there; seconds are of all of them together."
+        "Pairs are different pairs of ranks or threads that meet there, whichever of the two waits; seconds are of all of them together."
             .into(),
     );
     let view = set.view();
@@ -124,8 +126,15 @@ fn contended(set: &Set) -> Section {
     };
     let at = |v: u32| super::table::location(set, v).map_or(Item::Missing, Item::from);
     let kinds = view.edges.get("kind");
+    // Ranks and threads, or the vertices of a view that does not say where they are.
+    let on = |v: u32| match (set.cell("rank", v), set.cell("thread", v)) {
+        (Cell::Number(rank), Cell::Number(thread)) => (rank as u64, thread as u64),
+        (Cell::Number(rank), _) => (rank as u64, 0),
+        _ => (u64::from(v), u64::MAX),
+    };
     // Seconds, waits, pairs and one edge.
-    type Sum = (f64, f64, f64, u32);
+    type Pair = [(u64, u64); 2];
+    type Sum = (f64, f64, FxHashSet<Pair>, u32);
     let mut sums: BTreeMap<(&str, u64, u64), Sum> = BTreeMap::new();
     for &e in set.edges() {
         let (src, dst) = (
@@ -135,10 +144,12 @@ fn contended(set: &Set) -> Section {
         let kind = kinds.and_then(|k| k.text(e as usize)).unwrap_or("");
         let sum = sums
             .entry((kind, place(dst), place(src)))
-            .or_insert((0.0, 0.0, 0.0, e));
+            .or_insert_with(|| (0.0, 0.0, FxHashSet::default(), e));
         sum.0 += figure("wait", e);
         sum.1 += figure("count", e);
-        sum.2 += 1.0;
+        let mut pair = [on(src), on(dst)];
+        pair.sort_unstable();
+        sum.2.insert(pair);
     }
     let mut rows: Vec<_> = sums.into_iter().collect();
     rows.sort_by(|a, b| b.1.0.total_cmp(&a.1.0));
@@ -155,7 +166,7 @@ fn contended(set: &Set) -> Section {
             at(src),
             seconds.into(),
             count.into(),
-            pairs.into(),
+            (pairs.len() as f64).into(),
         ]);
     }
     section
@@ -261,12 +272,30 @@ fn waited(view: &View, least: f64) -> Vec<bool> {
     (0..view.graph.edges()).into_par_iter().map(of).collect()
 }
 
-/// Edges from the last rank of a collective to the others.
-fn of_collectives(view: &View) -> Vec<bool> {
+/// Edges of messages and collectives, which have no holder.
+fn unowned(view: &View) -> Vec<bool> {
+    use EdgeKind::{Collective, LateReceiver, PointToPoint};
     let kinds = view.edges.get("kind");
-    let word = EdgeKind::Collective.words();
-    let of = |e: usize| kinds.and_then(|k| k.text(e)) == Some(word);
+    let names = view.vertices.get("name");
+    let targets = view.graph.targets();
+    let of = |e: usize| {
+        let kind = kinds.and_then(|k| k.text(e));
+        let is = |k: EdgeKind| kind == Some(k.words());
+        let waits_in = || names?.text(*targets.get(e)? as usize);
+        is(Collective)
+            || (is(PointToPoint) || is(LateReceiver)) && !waits_in().is_some_and(is_access)
+    };
     (0..view.graph.edges()).into_par_iter().map(of).collect()
+}
+
+/// Whether a function has or ends access to a window. A fence is a collective.
+fn is_access(function: &str) -> bool {
+    use abi::Class::*;
+    let class = abi::by_name(function).map(|f| f.class);
+    matches!(
+        class,
+        Some(WinPost | WinStart | WinComplete | WinWait | WinLock | WinFlush | WinUnlock)
+    )
 }
 
 /// Where a pattern is found around vertices of `set`: vertices and edges in the order in which the pattern
@@ -288,7 +317,7 @@ pub fn contention(
         .into_iter()
         .try_for_each(|kind| check_kind(view, kind, "patterns"))?;
     let waited = waited(view, least);
-    let collective = of_collectives(view);
+    let unowned = unowned(view);
     let word = |name: &str, e: u32| {
         let column = view.edges.get(name);
         column.and_then(|c| c.text(e as usize)).map(str::to_string)
@@ -297,7 +326,7 @@ pub fn contention(
         .iter()
         .map(|drawn| -> Box<dyn Fn(u32) -> bool + Sync + '_> {
             match &drawn.kind {
-                None => Box::new(|e| waited[e as usize] && !collective[e as usize]),
+                None => Box::new(|e| waited[e as usize] && !unowned[e as usize]),
                 Some(kind) => Box::new(move |e| {
                     ["kind", "type"]
                         .iter()
@@ -367,6 +396,54 @@ mod tests {
         };
         assert_eq!(found("convoy"), 0);
         assert_eq!(found("a>b:collective a>c:collective"), 6);
+    }
+
+    #[test]
+    fn ends_of_messages_that_wait_for_each_other_share_no_resource() {
+        let set = |call: &str| {
+            let words = |w: [&str; 2]| Column::texts(w.map(Some));
+            let edges = Table::new(2)
+                .with("type", words(["inter-process"; 2]))
+                .with("kind", words(["point-to-point", "late-receiver"]))
+                .with("wait", Column::known(vec![1.0; 2]));
+            let names = Table::new(2).with("name", words([call; 2]));
+            let view = View::made(names, vec![0, 1], vec![1, 0], edges).expect("a graph");
+            Set::vertices_of(&Arc::new(view))
+        };
+        let found = |call, pattern| {
+            contention(&set(call), pattern, 0.0, 100, NEVER)
+                .expect("reads")
+                .len()
+        };
+        for call in ["MPI_Sendrecv", "MPI_Win_fence"] {
+            assert_eq!(found(call, "mutual"), 0, "{call}");
+        }
+        assert_eq!(
+            found("MPI_Sendrecv", "a>b:point-to-point b>a:late-receiver"),
+            1
+        );
+        assert_eq!(
+            found("MPI_Win_unlock", "mutual"),
+            2,
+            "who has the lock holds it"
+        );
+    }
+
+    #[test]
+    fn pairs_are_of_ranks_and_threads_and_not_of_ways_to_a_place() {
+        // Two threads of one rank meet at one place, to which each has two ways, and wait in turn.
+        let edges = Table::new(4)
+            .with("kind", Column::texts([Some("mutex"); 4]))
+            .with("wait", Column::known(vec![1.0; 4]));
+        let vertices = Table::new(4)
+            .with("site", Column::known(vec![7.0; 4]))
+            .with("rank", Column::known(vec![0.0; 4]))
+            .with("thread", Column::known(vec![1.0, 1.0, 2.0, 2.0]));
+        let (src, dst) = (vec![0, 1, 2, 3], vec![2, 3, 0, 1]);
+        let view = View::made(vertices, src, dst, edges).expect("a graph");
+        let section = contended(&Set::edges_of(&Arc::new(view)));
+        let pairs = section.column("pairs").expect("a column");
+        assert_eq!(pairs, [&Item::Number(1.0)]);
     }
 
     #[test]
