@@ -146,6 +146,16 @@ impl Column {
         }
     }
 
+    /// Whether both are one array in memory, and so alike; columns that are not may be alike still.
+    pub fn shares(&self, other: &Self) -> bool {
+        let one = |a: &dyn Array, b: &dyn Array| a.to_data().ptr_eq(&b.to_data());
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => one(a, b),
+            (Self::Text(a), Self::Text(b)) => one(&a.codes, &b.codes) && one(&a.words, &b.words),
+            _ => false,
+        }
+    }
+
     /// Feeds the contents to a hasher: equal columns give equal hashes.
     pub fn hash_into(&self, hasher: &mut impl Hasher) {
         match self {

@@ -1,28 +1,86 @@
 //! Union, intersection, difference and complement.
 
 use super::{Set, SetError};
-use headwater_graph::view::View;
+use headwater_graph::view::{Column, Table, View};
 use std::sync::Arc;
 
-/// A view with the columns of both; those of the first where both have one.
-fn joined(a: &Arc<View>, b: &Arc<View>) -> Arc<View> {
-    if Arc::ptr_eq(a, b) {
-        return a.clone();
-    }
-    let mut view: Option<View> = None;
-    for (name, column) in b.vertices.columns() {
-        if a.vertices.get(name).is_none() {
-            let view = view.get_or_insert_with(|| View::clone(a));
-            view.vertices.set(name, column.clone());
+/// Tables that are put together, with which rows the sets have.
+struct Both<'a> {
+    first: &'a Table,
+    second: &'a Table,
+    /// Rows that the second set alone has.
+    of_second: Vec<bool>,
+}
+
+impl<'a> Both<'a> {
+    fn new(first: &'a Table, second: &'a Table, mine: &[u32], theirs: &[u32]) -> Self {
+        let mut of_second = held(theirs, first.len());
+        for i in mine {
+            of_second[*i as usize] = false;
+        }
+        Self {
+            first,
+            second,
+            of_second,
         }
     }
-    for (name, column) in b.edges.columns() {
-        if a.edges.get(name).is_none() {
-            let view = view.get_or_insert_with(|| View::clone(a));
-            view.edges.set(name, column.clone());
-        }
+
+    /// The columns that the first table has not, or not with these cells. A cell is that of the set that has the
+    /// element, the first if both do; where it is missing there, that of the other. Where one has figures and the
+    /// other words, it is the first's.
+    fn columns(&self) -> Vec<(&'a str, Column)> {
+        let changed = |(name, theirs): (&'a str, &'a Column)| {
+            let Some(mine) = self.first.get(name) else {
+                return Some((name, theirs.clone()));
+            };
+            if mine.shares(theirs) {
+                return None;
+            }
+            let from = |i: usize| match self.of_second.get(i) {
+                Some(true) => [theirs, mine],
+                _ => [mine, theirs],
+            };
+            let rows = 0..self.first.len();
+            let column = match (mine, theirs) {
+                (Column::Number(_), Column::Number(_)) => {
+                    Column::numbers(rows.map(|i| from(i).into_iter().find_map(|c| c.number(i))))
+                }
+                (Column::Text(_), Column::Text(_)) => {
+                    Column::texts(rows.map(|i| from(i).into_iter().find_map(|c| c.text(i))))
+                }
+                _ => return None,
+            };
+            (column != *mine).then_some((name, column))
+        };
+        self.second.columns().filter_map(changed).collect()
     }
-    view.map_or_else(|| a.clone(), Arc::new)
+}
+
+/// A view with what both sets know of their elements.
+fn joined(a: &Set, b: &Set) -> Arc<View> {
+    if Arc::ptr_eq(&a.view, &b.view) {
+        return a.view.clone();
+    }
+    let (first, second) = (&a.view, &b.view);
+    let vertices = Both::new(&first.vertices, &second.vertices, &a.vertices, &b.vertices).columns();
+    let edges = Both::new(&first.edges, &second.edges, &a.edges, &b.edges).columns();
+    if vertices.is_empty() && edges.is_empty() {
+        return first.clone();
+    }
+    let mut view = View::clone(first);
+    for (name, column) in vertices {
+        // Figures over ranks go with a column that is of one view alone; of a mixture there are none.
+        let rows = second.rows.get(name);
+        match rows.filter(|_| first.vertices.get(name).is_none()) {
+            Some(rows) => view.rows.insert(name.to_string(), rows.clone()),
+            None => view.rows.remove(name),
+        };
+        view.vertices.set(name, column);
+    }
+    for (name, column) in edges {
+        view.edges.set(name, column);
+    }
+    Arc::new(view)
 }
 
 /// Which of `n` indices are held.
@@ -47,10 +105,11 @@ impl Set {
         let graph = &self.view.graph;
         let vertices = keep(&self.vertices, &other.vertices, graph.vertices());
         let edges = keep(&self.edges, &other.edges, graph.edges());
-        Ok(Self::of(&joined(&self.view, &other.view), vertices, edges))
+        Ok(Self::of(&joined(self, other), vertices, edges))
     }
 
-    /// Elements of either: this set's in its order, then those that only the other has.
+    /// Elements of either: this set's in its order, then those that only the other has. Attributes of an element are
+    /// those of the set that has it; of one of both this set's, and what is missing here the other's.
     ///
     /// # Errors
     /// If the sets are of different graphs; so for the two below.

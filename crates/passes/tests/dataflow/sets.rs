@@ -1,5 +1,6 @@
 //! Sets: expressions, algebra, order, groups, neighbours, new metrics.
 
+use super::recorded;
 use headwater_graph::view::Cell::{Number, Text};
 use headwater_passes::set::{Direction, Expr, Maker, Set, SetError};
 use proptest::prelude::*;
@@ -169,6 +170,42 @@ fn a_metric_of_the_users_own_is_one_line() {
         share.union(&calls()),
         Err(SetError::OtherGraph(..))
     ));
+}
+
+#[test]
+fn put_together_elements_keep_what_the_set_that_has_them_knows() {
+    let all = calls();
+    let made = |v: &[u32], e: &str| calls_of(&all, v).derive("m", e).expect("figures");
+    let (a, b) = (made(&[0, 1], "time + 10"), made(&[1, 2, 3], "wait + 20"));
+    let both = a.union(&b).expect("one graph");
+    let expected = vec![Some(10.0), Some(11.0), Some(20.5), None];
+    assert_eq!(both.numbers("m"), Ok(expected));
+    // Of an element of both the first says it, and the second what the first has not.
+    let c = made(&[0, 1], "wait + 30");
+    let both = c.union(&a).expect("one graph");
+    assert_eq!(both.numbers("m"), Ok(vec![Some(30.5), Some(11.0)]));
+    let both = a.intersection(&c).expect("one graph");
+    assert_eq!(both.numbers("m"), Ok(vec![Some(10.0), Some(11.0)]));
+    let word = |v, word: &str| {
+        let set = calls_of(&all, &[v]);
+        set.with_words("of", &[Some(word.to_string())])
+            .expect("one word")
+    };
+    let both = word(0, "a").union(&word(2, "b")).expect("one graph");
+    assert_eq!(
+        (both.cell("of", 0), both.cell("of", 2)),
+        (Text("a"), Text("b"))
+    );
+    // Figures over ranks are those of the column, or not there.
+    let run = &recorded(&[2])[0];
+    let all = Set::vertices_of(run.top_down());
+    let hot = all.sort_by("time").expect("a metric").top(1);
+    let other = hot.derive("time", "time * 2").expect("figures");
+    let rest = all.difference(&other).expect("one graph");
+    assert!(rest.view().rows.contains_key("time"));
+    let both = rest.union(&other).expect("one graph");
+    assert!(!both.view().rows.contains_key("time"));
+    assert!(both.view().rows.contains_key("busy"));
 }
 
 fn calls_of(set: &Set, vertices: &[u32]) -> Set {
