@@ -86,13 +86,14 @@ fn holds(set: &Set, test: &Bound<'_, PyAny>) -> PyResult<set::Set> {
             edges.push(*e);
         }
     }
-    Ok(set::Set::new(set.set.view().clone(), vertices, edges))
+    let kept = set::Set::new(set.set.view().clone(), vertices, edges);
+    set.set.intersection(&kept).or_raise()
 }
 
 /// Edges for which something holds.
 fn edges(set: &set::Set, keep: impl Fn(u32) -> bool) -> set::Set {
     let edges = set.edges().iter().copied().filter(|e| keep(*e)).collect();
-    set::Set::new(set.view().clone(), Vec::new(), edges)
+    set::Set::new(set.view().clone(), Vec::new(), edges).only_edges()
 }
 
 /// Edges that come into the vertices whose edges they are, or leave them.

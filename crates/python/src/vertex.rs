@@ -115,7 +115,7 @@ impl Vertex {
                 a.0.cmp(&b.0).then(figures).then(a.3.cmp(&b.3))
             });
             let edges = order.into_iter().map(|o| o.3).collect();
-            let made = set::Set::new(view.clone(), Vec::new(), edges);
+            let made = set::Set::new(view.clone(), Vec::new(), edges).only_edges();
             let around = Around {
                 centres: centres.vertices().into(),
                 trail: self.0.trail.clone(),

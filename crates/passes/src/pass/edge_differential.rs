@@ -96,5 +96,5 @@ pub fn edge_differential(first: &Set, second: &Set) -> Result<Set, PassError> {
         _ => f64::NEG_INFINITY,
     };
     edges.sort_by(|a, b| grown(b).total_cmp(&grown(a)));
-    Ok(Set::of(&Arc::new(view), Vec::new(), edges))
+    Ok(Set::of(&Arc::new(view), Vec::new(), edges).only_edges())
 }

@@ -105,7 +105,7 @@ impl Set {
         let graph = &self.view.graph;
         let vertices = keep(&self.vertices, &other.vertices, graph.vertices());
         let edges = keep(&self.edges, &other.edges, graph.edges());
-        Ok(Self::of(&joined(self, other), vertices, edges))
+        Ok(self.kept(Self::of(&joined(self, other), vertices, edges)))
     }
 
     /// Elements of either: this set's in its order, then those that only the other has. Attributes of an element are
@@ -137,24 +137,19 @@ impl Set {
         })
     }
 
-    /// What the view has besides: vertices of a set of vertices, edges of a set of edges, both of both.
+    /// What the view has besides: vertices of a set of vertices, edges of a set of edges, both of both. A set that
+    /// lost its last member still counts as one of what it had.
     pub fn complement(&self) -> Self {
-        let others = |own: &[u32], n: usize| -> Vec<u32> {
+        let others = |of: bool, own: &[u32], n: usize| -> Vec<u32> {
+            if !of {
+                return Vec::new();
+            }
             let own = held(own, n);
             (0..n as u32).filter(|i| !own[*i as usize]).collect()
         };
         let graph = &self.view.graph;
-        let edges_alone = self.vertices.is_empty() && !self.edges.is_empty();
-        let vertices = if edges_alone {
-            Vec::new()
-        } else {
-            others(&self.vertices, graph.vertices())
-        };
-        let edges = if self.edges.is_empty() {
-            Vec::new()
-        } else {
-            others(&self.edges, graph.edges())
-        };
+        let vertices = others(self.kinds.vertices, &self.vertices, graph.vertices());
+        let edges = others(self.kinds.edges, &self.edges, graph.edges());
         self.with_elements(vertices, edges)
     }
 }

@@ -87,11 +87,11 @@ impl Set {
             Ok(kept.map(|(i, _)| *i).collect())
         };
         let vertices = keep(&self.view.vertices, &self.vertices);
-        if self.edges.is_empty() {
+        if !self.kinds.edges {
             return Ok(self.with_elements(vertices?, Vec::new()));
         }
         let edges = keep(&self.view.edges, &self.edges);
-        if self.vertices.is_empty() {
+        if !self.kinds.vertices {
             return Ok(self.with_elements(Vec::new(), edges?));
         }
         match (vertices, edges) {

@@ -28,24 +28,51 @@ pub struct Set {
     view: Arc<View>,
     vertices: Arc<[u32]>,
     edges: Arc<[u32]>,
+    kinds: Kinds,
+}
+
+/// What a set is made of, which one that lost its last member remembers.
+#[derive(Clone, Copy, Debug)]
+struct Kinds {
+    vertices: bool,
+    edges: bool,
+}
+
+impl Kinds {
+    const VERTICES: Self = Self {
+        vertices: true,
+        edges: false,
+    };
+    const EDGES: Self = Self {
+        vertices: false,
+        edges: true,
+    };
+
+    /// Those of the members, or `other` where there are none.
+    fn of(vertices: &[u32], edges: &[u32], other: Self) -> Self {
+        let (vertices, edges) = (!vertices.is_empty(), !edges.is_empty());
+        if vertices || edges {
+            Self { vertices, edges }
+        } else {
+            other
+        }
+    }
 }
 
 impl Set {
-    /// Vertices and edges by their index; those that the view does not have are left out, repeats too.
+    /// Vertices and edges by their index; those that the view does not have are left out, repeats too. A set of neither
+    /// is one of vertices.
     pub fn new(view: Arc<View>, vertices: Vec<u32>, edges: Vec<u32>) -> Self {
         let vertices = once(vertices, view.graph.vertices());
         let edges = once(edges, view.graph.edges());
-        Self {
-            view,
-            vertices: vertices.into(),
-            edges: edges.into(),
-        }
+        Self::of(&view, vertices, edges)
     }
 
     /// The same where the caller knows that each is there, and once.
     pub(crate) fn of(view: &Arc<View>, vertices: Vec<u32>, edges: Vec<u32>) -> Self {
         Self {
             view: view.clone(),
+            kinds: Kinds::of(&vertices, &edges, Kinds::VERTICES),
             vertices: vertices.into(),
             edges: edges.into(),
         }
@@ -62,7 +89,7 @@ impl Set {
 
     /// All edges of a view (`pag.E`).
     pub fn edges_of(view: &Arc<View>) -> Self {
-        Self::of(view, Vec::new(), (0..view.graph.edges() as u32).collect())
+        Self::of(view, Vec::new(), (0..view.graph.edges() as u32).collect()).only_edges()
     }
 
     /// The view that the elements are of.
@@ -94,6 +121,7 @@ impl Set {
     pub fn only_vertices(&self) -> Self {
         Self {
             edges: Arc::from([]),
+            kinds: Kinds::VERTICES,
             ..self.clone()
         }
     }
@@ -102,13 +130,20 @@ impl Set {
     pub fn only_edges(&self) -> Self {
         Self {
             vertices: Arc::from([]),
+            kinds: Kinds::EDGES,
             ..self.clone()
         }
     }
 
     /// Vertices and edges of the view put in the place of this set's.
     pub(crate) fn with_elements(&self, vertices: Vec<u32>, edges: Vec<u32>) -> Self {
-        Self::of(&self.view, vertices, edges)
+        self.kept(Self::of(&self.view, vertices, edges))
+    }
+
+    /// What was made of this set: if nothing is left, it is of the same kinds still.
+    fn kept(&self, mut made: Self) -> Self {
+        made.kinds = Kinds::of(&made.vertices, &made.edges, self.kinds);
+        made
     }
 
     /// Attributes of the vertices, in the set's order.

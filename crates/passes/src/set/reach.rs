@@ -36,7 +36,7 @@ impl Set {
                 }
             }
         }
-        Ok(self.with_elements(Vec::new(), edges))
+        Ok(self.with_elements(Vec::new(), edges).only_edges())
     }
 
     /// Whether an edge is of a kind.

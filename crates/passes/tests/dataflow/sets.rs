@@ -208,6 +208,40 @@ fn put_together_elements_keep_what_the_set_that_has_them_knows() {
     assert!(both.view().rows.contains_key("busy"));
 }
 
+#[test]
+fn what_is_left_of_a_set_without_members_is_of_its_kind() {
+    let (none, all) = (Expr::parse("time > 99").expect("reads"), calls());
+    let edges = Set::edges_of(all.view());
+    let few = Expr::parse("count > 1").expect("reads");
+    let none_of = |set: &Set, e| set.filter(e).expect("holds");
+    let no_edges = Expr::parse("count > 99").expect("reads");
+    let some = none_of(&edges, &few);
+    for set in [
+        none_of(&edges, &no_edges),
+        edges.top(0),
+        none_of(&edges, &no_edges).reversed(),
+        some.intersection(&edges.difference(&some).expect("one graph"))
+            .expect("one graph"),
+        all.only_edges(),
+        all.top(0).out_edges(None).expect("edges"),
+        Set::new(all.view().clone(), vec![], vec![]).only_edges(),
+    ] {
+        assert!(set.is_empty());
+        let rest = set.complement();
+        assert_eq!((rest.vertices().len(), rest.edges().len()), (0, 4));
+    }
+    for set in [
+        none_of(&all, &none),
+        all.top(0),
+        edges.only_vertices(),
+        edges.top(0).sources(),
+    ] {
+        assert!(set.is_empty());
+        let rest = set.complement();
+        assert_eq!((rest.vertices().len(), rest.edges().len()), (5, 0));
+    }
+}
+
 fn calls_of(set: &Set, vertices: &[u32]) -> Set {
     Set::new(set.view().clone(), vertices.to_vec(), vec![])
 }
