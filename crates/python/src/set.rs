@@ -239,8 +239,11 @@ impl Set {
         ascending: bool,
     ) -> PyResult<Self> {
         let metric = attribute(metric)?;
-        let sorted = py.detach(|| self.set.sort_by(&metric));
-        self.made(sorted.map(|s| if ascending { s.reversed() } else { s }))
+        let sort = match ascending {
+            true => set::Set::sort_ascending,
+            false => set::Set::sort_by,
+        };
+        self.made(py.detach(|| sort(&self.set, &metric)))
     }
 
     /// The first `n` vertices, and the first `n` edges.

@@ -46,11 +46,13 @@ pub(super) fn passes() -> Vec<Pass> {
         )
         .gives(Gives::AsArgument(0)),
         Pass::new("sort", "Vertices by a metric, the largest first.", |call| {
-            let mut set = call.set(0)?.sort_by(call.text("by"))?;
-            if call.flag("ascending") {
-                set = set.reversed();
-            }
-            Ok(vec![set.into()])
+            let (set, by) = (call.set(0)?, call.text("by"));
+            let sorted = if call.flag("ascending") {
+                set.sort_ascending(by)?
+            } else {
+                set.sort_by(by)?
+            };
+            Ok(vec![sorted.into()])
         })
         .takes("V", Kind::SET)
         .with("by", "time", "metric")

@@ -6,9 +6,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
-/// The larger first; what is missing last.
-fn descending(a: f64, b: f64) -> Ordering {
+/// The larger first, or the smaller; what is missing last.
+fn compared(a: f64, b: f64, ascending: bool) -> Ordering {
     match (a.is_nan(), b.is_nan()) {
+        (false, false) if ascending => a.total_cmp(&b),
         (false, false) => b.total_cmp(&a),
         (a, b) => a.cmp(&b),
     }
@@ -21,6 +22,18 @@ impl Set {
     /// # Errors
     /// If vertices have no such attribute.
     pub fn sort_by(&self, metric: &str) -> Result<Self, SetError> {
+        self.sorted(metric, false)
+    }
+
+    /// The same with the smallest first; words are from A to Z as well, what is missing comes last as well.
+    ///
+    /// # Errors
+    /// If vertices have no such attribute.
+    pub fn sort_ascending(&self, metric: &str) -> Result<Self, SetError> {
+        self.sorted(metric, true)
+    }
+
+    fn sorted(&self, metric: &str, ascending: bool) -> Result<Self, SetError> {
         let column = self.column(metric)?;
         let mut order: Vec<u32> = (0..self.vertices.len() as u32).collect();
         match column {
@@ -28,7 +41,7 @@ impl Set {
                 let value = |v: &u32| column.number(*v as usize).unwrap_or(f64::NAN);
                 let values: Vec<f64> = self.vertices.par_iter().map(value).collect();
                 order.par_sort_unstable_by(|a, b| {
-                    descending(values[*a as usize], values[*b as usize]).then(a.cmp(b))
+                    compared(values[*a as usize], values[*b as usize], ascending).then(a.cmp(b))
                 });
             }
             Column::Text(_) => {

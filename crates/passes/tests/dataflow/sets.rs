@@ -2,6 +2,8 @@
 
 use super::recorded;
 use headwater_graph::view::Cell::{Number, Text};
+use headwater_passes::flow::with;
+use headwater_passes::pass;
 use headwater_passes::set::{Direction, Expr, Maker, Set, SetError};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -240,6 +242,27 @@ fn what_is_left_of_a_set_without_members_is_of_its_kind() {
         let rest = set.complement();
         assert_eq!((rest.vertices().len(), rest.edges().len()), (5, 0));
     }
+}
+
+#[test]
+fn sorted_the_other_way_what_is_missing_still_comes_last() {
+    let set = calls();
+    let ascending = |set: &Set, by: &str| {
+        let sort = pass::by_name("sort").expect("a pass");
+        let by = with("by", by).with("ascending", true);
+        let given = sort.run(&[set.clone().into()], &by, &|| false);
+        let given = given.expect("sorted").remove(0);
+        given.set().expect("a set").clone()
+    };
+    assert_eq!(
+        ascending(&set.reversed(), "time").vertices(),
+        [0, 1, 2, 3, 4]
+    );
+    // Equal ones stay in their order.
+    assert_eq!(ascending(&set, "wait").vertices(), [0, 2, 4, 1, 3]);
+    assert_eq!(ascending(&set, "name").vertices(), [4, 2, 0, 1, 3]);
+    let both = set.union(&Set::edges_of(set.view())).expect("one graph");
+    assert_eq!(ascending(&both, "time").edges(), both.edges());
 }
 
 fn calls_of(set: &Set, vertices: &[u32]) -> Set {
