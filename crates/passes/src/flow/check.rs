@@ -1,6 +1,6 @@
 //! Whether a flow can run, found out before it does: arguments, kinds, parameters, circles.
 
-use super::{Flow, FlowError, Gives, Kind, Link, Of, Parameter, Parameters, Pass, Work};
+use super::{Flow, FlowError, Gives, Kind, Link, Of, Parameters, Pass, Work};
 
 /// A flow that was checked: the kinds of what each node gives, and an order in which to run.
 #[derive(Clone, Debug)]
@@ -226,13 +226,11 @@ pub(super) fn check_parameters(pass: &Pass, given: &Parameters) -> Result<(), Fl
                 names,
             ));
         };
-        let same = std::mem::discriminant(value) == std::mem::discriminant(&declared.default);
-        let finite = !matches!(value, Parameter::Number(x) if !x.is_finite());
-        if !same || !finite {
+        if !declared.takes(value) {
             return Err(FlowError::WrongParameter(
                 pass.name.to_string(),
                 name.clone(),
-                declared.default.words(),
+                declared.needs(),
                 value.to_string(),
             ));
         }

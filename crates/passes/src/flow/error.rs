@@ -68,9 +68,9 @@ pub enum FlowError {
     /// A parameter that the pass does not have.
     #[error("pass {0} has no parameter {1}; it has {2}")]
     NoParameter(String, String, String),
-    /// A parameter of another kind.
+    /// A parameter of another kind, or a figure out of range: pass, argument, what it needs, what it is given.
     #[error("pass {0}, argument {1}: {2} is needed, and not {3}")]
-    WrongParameter(String, String, &'static str, String),
+    WrongParameter(String, String, String, String),
     /// Passes that need each other.
     #[error(
         "the passes {0} go in a circle, so none can be the first; repeat a flow of its own instead"

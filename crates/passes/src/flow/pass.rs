@@ -38,6 +38,34 @@ pub struct Declared {
     pub default: Parameter,
     /// What it means, with its unit.
     pub about: Cow<'static, str>,
+    /// The least that a figure can be.
+    pub least: Option<f64>,
+    /// Whether a figure is a whole number.
+    pub whole: bool,
+}
+
+impl Declared {
+    /// What a value must be, in words.
+    pub(crate) fn needs(&self) -> String {
+        let what = match self.whole {
+            true => "a whole number",
+            false => self.default.words(),
+        };
+        match self.least {
+            Some(least) => format!("{what} from {least} on"),
+            None => what.to_string(),
+        }
+    }
+
+    /// Whether a value is of the parameter's kind and in its range.
+    pub(crate) fn takes(&self, value: &Parameter) -> bool {
+        let same = std::mem::discriminant(value) == std::mem::discriminant(&self.default);
+        let in_range = |x: f64| {
+            let whole = !self.whole || x.fract() == 0.0;
+            x.is_finite() && whole && self.least.is_none_or(|least| x >= least)
+        };
+        same && !matches!(value, Parameter::Number(x) if !in_range(*x))
+    }
 }
 
 /// What a pass does with its arguments.
@@ -127,8 +155,27 @@ impl Pass {
             name: name.into(),
             default: default.into(),
             about: about.into(),
+            least: None,
+            whole: false,
         });
         self
+    }
+
+    /// The last parameter is a figure that cannot be less.
+    pub fn figure_from(mut self, least: f64) -> Self {
+        if let Some(declared) = self.parameters.last_mut() {
+            declared.least = Some(least);
+        }
+        self
+    }
+
+    /// The last parameter is a whole number that cannot be less.
+    pub fn whole_from(self, least: f64) -> Self {
+        let mut pass = self.figure_from(least);
+        if let Some(declared) = pass.parameters.last_mut() {
+            declared.whole = true;
+        }
+        pass
     }
 
     /// Gives one thing more.
@@ -288,14 +335,9 @@ impl Call<'_> {
         }
     }
 
-    /// How many: a figure as a whole number, not below zero.
+    /// How many: a figure that is declared as a whole number; none for a parameter that the pass does not declare.
     pub fn count(&self, name: &str) -> usize {
-        let number = self.number(name);
-        if number.is_finite() {
-            number.max(0.0) as usize
-        } else {
-            usize::MAX
-        }
+        self.number(name) as usize
     }
 
     /// A word; empty for a parameter that the pass does not declare.

@@ -25,6 +25,7 @@ pub(super) fn passes() -> Vec<Pass> {
         )
         .takes("V", Kind::PARALLEL)
         .with("least", 1e-4, "waiting that lets a delay pass, as a share of the run time")
+        .figure_from(0.0)
         .gives(Gives::AsArgument(0)),
     ]
 }

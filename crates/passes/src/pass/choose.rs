@@ -63,6 +63,7 @@ pub(super) fn passes() -> Vec<Pass> {
         })
         .takes("V", Kind::SET)
         .with("n", 10.0, "how many")
+        .whole_from(0.0)
         .gives(Gives::AsArgument(0)),
         Pass::new(
             "derive",

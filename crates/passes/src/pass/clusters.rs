@@ -23,11 +23,13 @@ pub(super) fn passes() -> Vec<Pass> {
         .takes_some("V", Kind::TOP_DOWN)
         .with("metric", "time", "metric of the vectors; time is seconds")
         .with("most", 8.0, "clusters at the most")
+        .whole_from(1.0)
         .with(
             "least",
             0.05,
             "how far from the mean some rank must be, as a share of the mean vector's length",
         )
+        .figure_from(0.0)
         .gives(Gives::Kind(Kind::Section))
         .gives(Gives::AsArgument(0)),
     ]

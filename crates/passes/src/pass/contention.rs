@@ -71,11 +71,13 @@ pub(super) fn passes() -> Vec<Pass> {
             "patterns by name (convoy, mutual, chain, fan-in) or edges as a>b b>c:mutex",
         )
         .with("least", 1e-4, "waiting that counts on an edge, as a share of the run time")
+        .figure_from(0.0)
         .with(
             "most",
             10_000.0,
             "places of a pattern at the most; where there are more, all waiting between what was found there is taken",
         )
+        .whole_from(1.0)
         .gives(Gives::AsArgument(0)),
         Pass::new(
             "contended",

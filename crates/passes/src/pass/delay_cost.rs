@@ -38,6 +38,7 @@ pub(super) fn passes() -> Vec<Pass> {
             1e-3,
             "waiting of all ranks together because of a place that is told, as a share of all rank time",
         )
+        .figure_from(0.0)
         .gives(Gives::Kind(Kind::MADE)),
         Pass::new(
             "delay-costs",

@@ -175,6 +175,7 @@ fn with_least(pass: Pass) -> Pass {
         0.03,
         "what a cause must cost to be told, as a share of the run time",
     )
+    .figure_from(0.0)
 }
 
 fn with_threshold(pass: Pass) -> Pass {
@@ -183,6 +184,7 @@ fn with_threshold(pass: Pass) -> Pass {
         1.3,
         "how many times as much as the others late ranks must have",
     )
+    .figure_from(1.0)
 }
 
 /// The scales of a call and what to look for, if there is something to look at.

@@ -17,6 +17,7 @@ pub(super) fn passes() -> Vec<Pass> {
         .takes("V", Kind::SET)
         .with("metric", "time", "metric; time is seconds")
         .with("n", 10.0, "vertices at the most")
+        .whole_from(0.0)
         .gives(Gives::AsArgument(0)),
     ]
 }

@@ -31,11 +31,13 @@ pub(super) fn passes() -> Vec<Pass> {
         .takes("V", Kind::SET)
         .with("metric", "time", "metric; time is seconds")
         .with("threshold", 1.3, "how many times as much the late ranks must have")
+        .figure_from(1.0)
         .with(
             "least",
             0.001,
             "how much more they must have, as a share of the run time for seconds, of the sum of the metric otherwise",
         )
+        .figure_from(0.0)
         .gives(Gives::AsArgument(0)),
     ]
 }

@@ -55,6 +55,7 @@ pub(super) fn passes() -> Vec<Pass> {
             1.3,
             "how many times as much as the others late ranks must have",
         )
+        .figure_from(1.0)
         .gives(Gives::Kind(Kind::Finding(Stage::Marks))),
     ]
 }

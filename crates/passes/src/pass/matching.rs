@@ -25,7 +25,8 @@ pub(super) fn passes() -> Vec<Pass> {
             Parameter::List(Vec::new()),
             "conditions for vertices by their names, as a: type == 'loop'",
         )
-        .with("most", 10_000.0, "places at the most"),
+        .with("most", 10_000.0, "places at the most")
+        .whole_from(1.0),
     ]
 }
 

@@ -46,6 +46,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "figure of a run: the mean over ranks, that of the slowest rank, or of all ranks together",
         )
         .with("at", 0.0, "ranks to tell the figure for; 0 for twice those of the largest run")
+        .whole_from(0.0)
         .gives(Gives::AsArgument(0)),
     ]
 }

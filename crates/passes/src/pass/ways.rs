@@ -21,7 +21,8 @@ pub(super) fn passes() -> Vec<Pass> {
         .takes("V", Kind::SET)
         .with("direction", "out", "out, in or both")
         .with("kind", "", KIND)
-        .with("depth", 0.0, "edges from the set at the most; 0 for no limit"),
+        .with("depth", 0.0, "edges from the set at the most; 0 for no limit")
+        .whole_from(0.0),
         set_pass(
             "depth-first",
             "What can be reached from the set's vertices, each way as far as it goes before it turns back, with depth, the edges gone; and these.",

@@ -186,3 +186,61 @@ fn what_was_not_recorded_or_is_not_there_is_refused_by_its_parameter() {
         }
     }
 }
+
+/// Figures of passes with the least that they can be.
+const FIGURES: [(&str, &str, f64); 16] = [
+    ("imbalance", "threshold", 1.0),
+    ("imbalance", "least", 0.0),
+    ("cluster-ranks", "least", 0.0),
+    ("backtracking", "least", 0.0),
+    ("causal", "least", 0.0),
+    ("contention", "least", 0.0),
+    ("delay-cost", "least", 0.0),
+    ("top", "n", 0.0),
+    ("hotspot", "n", 0.0),
+    ("cluster-ranks", "most", 1.0),
+    ("scaling-models", "at", 0.0),
+    ("contention", "most", 1.0),
+    ("reach", "depth", 0.0),
+    ("match", "most", 1.0),
+    ("abnormal", "threshold", 1.0),
+    ("uneven-work", "least", 0.0),
+];
+
+/// Those that are whole numbers.
+const WHOLE: [&str; 4] = ["n", "most", "at", "depth"];
+
+#[test]
+fn figures_out_of_range_are_refused_by_every_pass() {
+    let mut seen = Vec::new();
+    for pass in pass::all() {
+        for declared in &pass.parameters {
+            let Parameter::Number(default) = declared.default else {
+                continue;
+            };
+            let name = &*declared.name;
+            seen.push((&*pass.name, name));
+            let said = |x: f64| {
+                let given = pass.run(&[], &with(name, x), &|| false);
+                given.expect_err(&pass.name).to_string()
+            };
+            let row = FIGURES.iter().find(|f| (f.0, f.1) == (&*pass.name, name));
+            let least = row.map(|f| f.2);
+            let wrong = [Some(-1.0), Some(-5.0), Some(f64::NAN), Some(f64::INFINITY)];
+            let below = least.map(|l| l - 0.5);
+            let broken = WHOLE.contains(&name).then_some(2.7);
+            for x in wrong.into_iter().chain([below, broken]).flatten() {
+                let said = said(x);
+                names(&said, pass, name);
+                assert!(said.ends_with(&format!("and not {x}")), "{said}");
+            }
+            // What is in range is taken: what is told then is that nothing is given.
+            for x in [default].into_iter().chain(least) {
+                assert!(!said(x).ends_with(&format!("and not {x}")));
+            }
+        }
+    }
+    for (pass, name, _) in FIGURES {
+        assert!(seen.contains(&(pass, name)), "{pass} {name}");
+    }
+}

@@ -53,11 +53,11 @@ fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
         ),
         (
             |f, _, all, _| drop(f.pass("top", [all], with("n", "ten"))),
-            "pass top, argument n: a figure is needed, and not \"ten\"",
+            "pass top, argument n: a whole number from 0 on is needed, and not \"ten\"",
         ),
         (
             |f, _, all, _| drop(f.pass("top", [all], with("n", f64::INFINITY))),
-            "pass top, argument n: a figure is needed, and not inf",
+            "pass top, argument n: a whole number from 0 on is needed, and not inf",
         ),
         (
             |f, _, all, hot| f.connect(all, 0, hot),
