@@ -313,6 +313,12 @@ pub fn contention(
     interrupted: Interrupted<'_>,
 ) -> Result<Vec<Found>, PassError> {
     let Pattern { names, edges } = Pattern::read("patterns", pattern, LIBRARY)?;
+    if let Some(edge) = edges.iter().find(|e| e.src == e.dst) {
+        let name = names.get(edge.src).map_or("", String::as_str);
+        let what =
+            format!("{name}>{name} leads from a vertex to itself, and nobody waits for itself");
+        return Err(PassError::Argument("patterns".to_string(), what));
+    }
     let view = set.view();
     let kinds = edges.iter().filter_map(|e| e.kind.as_deref());
     kinds

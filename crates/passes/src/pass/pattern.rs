@@ -60,6 +60,33 @@ impl Pattern {
         if edges.is_empty() {
             return Err(wrong("a pattern without an edge".to_string()));
         }
-        Ok(Self { names, edges })
+        let pattern = Self { names, edges };
+        match pattern.apart().split_last() {
+            None => Ok(pattern),
+            Some((last, others)) => {
+                let (all, are) = match others {
+                    [] => ((*last).to_string(), "is"),
+                    others => (format!("{} and {last}", others.join(", ")), "are"),
+                };
+                let first = pattern.names.first().map_or("", String::as_str);
+                let what =
+                    format!("{all} {are} not joined with {first}; a pattern must hang together");
+                Err(wrong(what))
+            }
+        }
+    }
+
+    /// Names of vertices that no edges join with the first.
+    fn apart(&self) -> Vec<&str> {
+        let mut joined: Vec<bool> = (0..self.names.len()).map(|v| v == 0).collect();
+        // A round for each vertex that could be reached: patterns are written by hand.
+        for _ in &self.names {
+            for Drawn { src, dst, .. } in &self.edges {
+                let either = joined[*src] || joined[*dst];
+                (joined[*src], joined[*dst]) = (either, either);
+            }
+        }
+        let names = self.names.iter().zip(joined);
+        names.filter(|n| !n.1).map(|n| n.0.as_str()).collect()
     }
 }

@@ -244,3 +244,47 @@ fn figures_out_of_range_are_refused_by_every_pass() {
         assert!(seen.contains(&(pass, name)), "{pass} {name}");
     }
 }
+
+#[test]
+fn patterns_that_cannot_be_found_are_refused() {
+    let view = recorded(&[2])[0].parallel().clone();
+    for (name, argument) in [("match", "pattern"), ("contention", "patterns")] {
+        let pass = pass::by_name(name).expect("a pass");
+        for (pattern, what) in [
+            ("a>b c>d", "c and d are not joined with a"),
+            ("a>b b>c d>e e>f", "d, e and f are not joined with a"),
+            ("a>b b>b:mutex", "b>b leads from a vertex to itself"),
+        ] {
+            // In other graphs a vertex may lead to itself.
+            if name == "match" && pattern.contains("b>b") {
+                continue;
+            }
+            let given = match argument {
+                "pattern" => with(argument, pattern),
+                _ => with(argument, [pattern]),
+            };
+            let set = Set::vertices_of(&view).into();
+            let said = run(pass, &[set], given).expect_err(pattern);
+            names(&said, pass, argument);
+            assert!(said.contains(what), "{pattern}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_vertex_that_leads_to_itself_is_found() {
+    let mut maker = Maker::new();
+    let (a, b) = (maker.vertex([]), maker.vertex([]));
+    maker.edge(a, b, []);
+    maker.edge(b, b, []);
+    let pass = pass::by_name("match").expect("a pass");
+    for (pattern, vertices) in [("a>a", &[b][..]), ("x>y y>y", &[a, b])] {
+        let found = run(pass, &[maker.finish().into()], with("pattern", pattern));
+        let found = found.expect("found").remove(0);
+        assert_eq!(
+            found.set().expect("a set").vertices(),
+            vertices,
+            "{pattern}"
+        );
+    }
+}
