@@ -3,7 +3,8 @@
 //! The line is ScalAna's (section IV-A, after Barnes et al.). A line alone does not see a floor, so
 //! where the scales suffice (four or more) it competes with `c + a·p^(i/j)·log2(p)^k`, one term of the performance
 //! model normal form (Calotoiu et al. 2013, "Using automated performance modeling to find scalability bugs in complex
-//! codes"), under leave-one-out cross-validation on relative errors; the simpler model wins a tie of 5 %.
+//! codes"), under leave-one-out cross-validation; the simpler model wins a tie of 5 %. Errors are relative ones, or, where
+//! a figure may be next to nothing at one of the scales, symmetric ones, as Extra-P tells them: see [`Measure`].
 
 /// A straight line through the logarithms: `value ≈ factor · p^slope`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,7 +167,7 @@ pub struct Model {
     pub c: f64,
     /// Factor of the growing term, or exponent of a power law.
     pub a: f64,
-    /// Mean relative error when each point in turn is predicted from the others.
+    /// Mean error by the [`Measure`] when each point in turn is predicted from the others.
     pub cross_error: f64,
 }
 
@@ -230,8 +231,28 @@ fn fit(form: Form, points: &[(f64, f64)], x: &[f64]) -> Option<Model> {
     })
 }
 
+/// How far a prediction is off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// |predicted − true| / |true|: unbounded, so that one figure next to nothing decides alone.
+    Relative,
+    /// |predicted − true| / ((|predicted| + |true|) / 2), from 0 to 2; its mean is the symmetric mean absolute percentage
+    /// error, which Extra-P tells of its models.
+    Symmetric,
+}
+
+impl Measure {
+    fn error(self, predicted: f64, value: f64) -> f64 {
+        let of = match self {
+            Self::Relative => value.abs(),
+            Self::Symmetric => (predicted.abs() + value.abs()) / 2.0,
+        };
+        (predicted - value).abs() / of.max(1e-12)
+    }
+}
+
 /// The model that predicts left-out points best; `None` for fewer than four points.
-pub fn select(points: &[(f64, f64)]) -> Option<Model> {
+pub fn select(points: &[(f64, f64)], measure: Measure) -> Option<Model> {
     if points.len() < 4 {
         return None;
     }
@@ -243,7 +264,7 @@ pub fn select(points: &[(f64, f64)]) -> Option<Model> {
         let error = |i: usize| {
             let own = [&x[..i], &x[i + 1..]].concat();
             let (p, v) = points[i];
-            fit(form, &left[i], &own).map(|m| (m.at(p) - v).abs() / v.abs().max(1e-12))
+            fit(form, &left[i], &own).map(|m| measure.error(m.at(p), v))
         };
         let errors: Option<Vec<f64>> = (0..points.len()).map(error).collect();
         let (Some(errors), Some(mut model)) = (errors, fit(form, points, &x)) else {
@@ -278,7 +299,7 @@ mod tests {
     #[test]
     fn a_floor_is_seen_where_a_line_does_not_see_it() {
         let data = points(|p| 1.0 + 8.0 / p);
-        let model = select(&data).unwrap();
+        let model = select(&data, Measure::Relative).unwrap();
         assert_eq!(model.form, Form::Term(-1, 1, 0));
         let truth = 1.0 + 8.0 / 1024.0;
         assert!((model.at(1024.0) - truth).abs() / truth < 0.02);
@@ -312,7 +333,7 @@ mod tests {
             ),
         ];
         for (form, f, words) in cases {
-            let model = select(&points(f)).unwrap();
+            let model = select(&points(f), Measure::Relative).unwrap();
             assert_eq!((model.form, model.words().as_str()), (form, words));
         }
     }
@@ -341,7 +362,20 @@ mod tests {
     }
 
     #[test]
+    fn symmetric_errors_are_not_decided_by_a_figure_next_to_nothing() {
+        let data = [(2.0, 0.000_25), (4.0, 0.083), (8.0, 0.253), (16.0, 0.25)];
+        let errors = [Measure::Relative, Measure::Symmetric].map(|m| select(&data, m).unwrap());
+        assert!(errors[0].cross_error > 2.0 && errors[1].cross_error <= 2.0);
+        // What a model describes is found by both.
+        for measure in [Measure::Relative, Measure::Symmetric] {
+            let model = select(&points(|p| 1.0 + 0.5 * p.log2()), measure).unwrap();
+            assert_eq!(model.form, Form::Term(0, 1, 1));
+            assert!(model.cross_error < 1e-6);
+        }
+    }
+
+    #[test]
     fn too_few_scales_choose_no_model() {
-        assert!(select(&[(2.0, 1.0), (4.0, 0.5), (8.0, 0.25)]).is_none());
+        assert!(select(&[(2.0, 1.0), (4.0, 0.5), (8.0, 0.25)], Measure::Relative).is_none());
     }
 }

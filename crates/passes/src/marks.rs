@@ -11,7 +11,7 @@
 //! inside is fitted over all scales. Ranks are compared by two natural groups (Jenks; Fisher 1958) and a robust test: see
 //! [`stats::stands_out`].
 
-use crate::fit::{log_log, select};
+use crate::fit::{Measure, log_log, select};
 use crate::flow::{Found, Stage};
 use crate::scale::Scale;
 use crate::stats::{stands_out, two_groups};
@@ -90,7 +90,7 @@ fn aggregate(scales: &[Scale], over: &[Summary], aggregation: Aggregation, way: 
         .collect();
     let points: Vec<(f64, f64)> = seconds.iter().map(|(p, v)| (f64::from(*p), *v)).collect();
     let line = log_log(&points);
-    let model = select(&points);
+    let model = select(&points, Measure::Relative);
     Aggregate {
         aggregation,
         seconds,

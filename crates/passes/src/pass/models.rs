@@ -3,7 +3,7 @@
 
 use super::differential::same_places;
 use crate::algorithm::Interrupted;
-use crate::fit::{log_log, select};
+use crate::fit::{Measure, log_log, select};
 use crate::flow::{Call, Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use crate::stats::{max, mean};
@@ -51,6 +51,10 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
+/// Symmetric error over which a model says nothing: at 0.5 runs are on the mean predicted by 1.7 times too much, or too
+/// little.
+const WORST: f64 = 0.5;
+
 /// What of a place's figures over ranks is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
@@ -88,8 +92,9 @@ fn figures(
 }
 
 /// Vertices of the run with the most ranks, with models of a metric over all runs: `slope` and `r_squared` of the
-/// log-log line, and with four runs or more `model`, its formula, and `model_error`, the mean relative error when a run
-/// is predicted by the others. `predicted` is the figure at `at` ranks, by the model or else by the line, and `growth`
+/// log-log line, and with four runs or more `model`, its formula, and `model_error`, the mean symmetric error, 0 to 2, when
+/// a run is predicted by the others. Where even the best model is off by more than 0.5 there is none, nor a figure that is
+/// predicted, and the place stands behind those that have one. `predicted` is the figure at `at` ranks, by the model or else by the line, and `growth`
 /// what it is more there than in the run with the most ranks; the most growth comes first. `at_N` is the figure of the
 /// run with N ranks. Of runs with as many ranks the mean counts as one.
 ///
@@ -147,16 +152,20 @@ pub fn scaling_models(
         let points: Vec<(f64, f64)> = some
             .filter_map(|(p, x)| Some((f64::from(*p), (*x)?)))
             .collect();
-        let (line, model) = (log_log(&points), select(&points));
-        let predicted = model
-            .map(|m| m.at(at))
-            .or(line.map(|l| l.factor * at.powf(l.slope)));
+        let (line, best) = (log_log(&points), select(&points, Measure::Symmetric));
+        let model = best.filter(|m| m.cross_error <= WORST);
+        let predicted = match (best, model, line) {
+            (_, Some(model), _) => Some(model.at(at)),
+            // Too few runs to judge the line by.
+            (None, _, Some(line)) => Some(line.factor * at.powf(line.slope)),
+            _ => None,
+        };
         let now = all.last().copied().flatten();
         let growth = predicted.zip(now).map(|(then, now)| then - now);
         let figures = [
             line.map(|l| l.slope),
             line.map(|l| l.r_squared),
-            model.map(|m| m.cross_error),
+            best.map(|m| m.cross_error),
             predicted,
             growth,
         ];

@@ -173,6 +173,22 @@ fn models_are_those_of_how_places_grow() {
     assert_eq!(figure(set, "slope", at(10.0)), -1.0);
     assert_eq!(figure(set, "at_2", at(10.0)), 4.0);
     assert_eq!(word(set, "model", at(30.0)), "0.500");
+    // What no model describes predicts nothing, and does not come first.
+    let jumps = |n: u32| [0.000_25, 0.083, 0.253, 0.25][n.ilog2() as usize - 1];
+    let pieces = || {
+        vec![
+            piece("MPI_Allreduce", move |_, n| jumps(n)),
+            piece("MPI_Barrier", |_, n| 0.25 * f64::from(n).log2()),
+        ]
+    };
+    let wild = [2, 4, 8, 16].map(|n| run(n, &pieces()));
+    let wild = Recorded::join(wild.to_vec(), structure(2)).expect("whole runs");
+    let wild = models(&wild, metric.clone()).expect("models");
+    let wild = wild.set().expect("a set");
+    assert_eq!(wild.cell("model", at(10.0)), Cell::Missing);
+    assert_eq!(wild.cell("growth", at(10.0)), Cell::Missing);
+    assert!((0.5..2.0).contains(&figure(wild, "model_error", at(10.0))));
+    assert_eq!(wild.vertices()[0], at(20.0));
     // Of two runs there is the line alone.
     let two = models(&runs[..2], metric.clone()).expect("models");
     let two = two.set().expect("a set");
