@@ -1,5 +1,5 @@
-//! Contention diagnosis (PerFlow, Figure 14): hot vertices, those that grow from the first run to the last, what is
-//! behind them, and patterns of waiting for one resource around them.
+//! Contention diagnosis (PerFlow, Figure 14): hot vertices, those that grow from the first run to the last, patterns
+//! of waiting for one resource around them, and which places with such a problem are behind the others.
 
 use super::{Paradigm, Takes, begin, table, what_is_missing};
 use crate::diagnose::Options;
@@ -17,6 +17,15 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 /// Vertices that are looked at.
 const MOST: f64 = 30.0;
 
+/// How much longer the late ranks of a place must be there than the others, as a share of the run time.
+const LATE: f64 = 0.005;
+
+/// Calls that start and end MPI are outside of the run time.
+const OURS: &str = "not (class == 'start-or-end')";
+
+/// Places of which a tenth of the time and more came with the last run.
+const GROWN: &str = "time > 0.1 * after_time";
+
 fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.max(1));
     let none = Parameters::none;
@@ -24,16 +33,16 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
         return Ok(flow);
     };
     let all = flow.pass("vertices", [*last], none())?;
-    let mut looked = flow.pass("hotspot", [all], with("n", MOST))?;
+    let hot = flow.pass("hotspot", [all], with("n", MOST))?;
     let mut of_runs = Vec::new();
     for run in earlier {
         of_runs.push(flow.pass("vertices", [*run], none())?);
     }
     of_runs.push(all);
+    let mut grew = Vec::new();
     if let [first, .., last] = of_runs[..] {
         let title = "Places that take longer in the last run than in the first";
-        let grown = grown(&mut flow, (first, last), "grown", title)?;
-        looked = flow.pass("union", [grown, looked], none())?;
+        grew.push(grown(&mut flow, (first, last), "grown", title)?);
     }
     // What of it comes from run to run.
     for (i, pair) in (1..).zip(of_runs.windows(2)).filter(|_| of_runs.len() > 2) {
@@ -41,17 +50,35 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
         let title = format!("Places that take longer in run {} than in run {i}", i + 1);
         let grown = grown(&mut flow, (pair[0], pair[1]), &name, &title)?;
         if pair[1] == all {
-            looked = flow.pass("union", [looked, grown], none())?;
+            grew.push(grown);
         }
     }
+    let looked = match grew[..] {
+        [] => hot,
+        _ => flow.pass("union", [&grew[..], &[hot]].concat(), none())?,
+    };
     let spread = flow.pass("on-ranks", [looked, *last], none())?;
     let parallel = flow.pass("parallel", [*last], none())?;
     let waiting = flow.pass("filter", [parallel], with("where", "wait > 0"))?;
     let around = flow.pass("union", [spread, waiting], none())?;
-    let behind = flow.pass("causal", [around], none())?;
     let found = flow.pass("contention", [around], none())?;
     let edges = flow.pass("contended", [found], none())?;
     let unheld = flow.pass("unheld", [parallel], none())?;
+    flow.output("contention", edges);
+    flow.output("unheld", unheld);
+    if grew.is_empty() {
+        return Ok(flow);
+    }
+    // Who is behind whom is asked of what has a problem: that a place is hot is none.
+    let mut problems = vec![found];
+    for grown in grew {
+        let much = flow.pass("filter", [grown], with("where", GROWN))?;
+        problems.push(flow.pass("on-ranks", [much, *last], none())?);
+    }
+    problems.push(flow.pass("imbalance", [parallel], with("least", LATE))?);
+    let problems = flow.pass("union", problems, none())?;
+    let problems = flow.pass("filter", [problems], with("where", OURS))?;
+    let behind = flow.pass("causal", [problems], none())?;
     let causes = flow.pass("over-ranks", [behind, *last], none())?;
     let causes = flow.pass("hotspot", [causes], with("n", MOST))?;
     let told = flow.pass(
@@ -59,13 +86,11 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
         [causes],
         table(
             "behind",
-            "Places that are behind others, or that nothing is behind",
-            "",
+            "Places with a problem that are behind others, or that nothing is behind",
+            "Of the places that grew, that differ over ranks or that are contended for.",
             &["name", "type", "debug-info", "time", "wait"],
         ),
     )?;
-    flow.output("contention", edges);
-    flow.output("unheld", unheld);
     flow.output("behind", told);
     Ok(flow)
 }

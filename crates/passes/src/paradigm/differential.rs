@@ -28,10 +28,9 @@ fn build(_: usize, _: &Options) -> Result<Flow, FlowError> {
         let some = flow.pass("filter", [change], with("where", which))?;
         let order = with("by", "time").with("ascending", ascending);
         let sorted = flow.pass("sort", [some], order)?;
-        let first = flow.pass("top", [sorted], with("n", 50.0))?;
         let told = flow.pass(
             "table",
-            [first],
+            [sorted],
             table(
                 name,
                 &format!("Places that take {how} in the second run"),

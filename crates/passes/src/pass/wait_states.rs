@@ -9,6 +9,8 @@
 //! | wait at window | until another rank opened or ended its access to a window, or gave its lock back |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
+//!
+//! Waiting in calls that start or end MPI is left out: it is no part of the run time.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -102,6 +104,9 @@ fn waits(set: &Set) -> Result<Vec<Wait>, PassError> {
     let collective = edges.get("collective");
     // A nonblocking collective is waited for in a call that says nothing of it.
     let state_of = |kind: Option<&str>, collective: Option<&str>, at: u32| {
+        if set.cell("class", at) == Cell::Text("start-or-end") {
+            return None;
+        }
         let call = match set.cell("name", at) {
             Cell::Text(name) => name,
             _ => "",
@@ -256,7 +261,29 @@ fn by_call(set: &Set, waits: &[Wait]) -> Section {
 
 #[cfg(test)]
 mod tests {
-    use super::state;
+    use super::{by_state, state, waits};
+    use crate::set::Set;
+    use headwater_graph::view::{Column, Table, View};
+    use headwater_model::report::Item;
+    use std::sync::Arc;
+
+    #[test]
+    fn waiting_to_end_mpi_is_no_part_of_the_run_time() {
+        let edges = Table::new(2)
+            .with("kind", Column::texts([Some("collective"); 2]))
+            .with("wait", Column::known(vec![1.0, 2.0]))
+            .with("count", Column::known(vec![1.0; 2]));
+        let calls = ["MPI_Allreduce", "MPI_Allreduce", "MPI_Finalize"].map(Some);
+        let classes = ["collective", "collective", "start-or-end"].map(Some);
+        let vertices = Table::new(3)
+            .with("name", Column::texts(calls))
+            .with("class", Column::texts(classes));
+        let view = View::made(vertices, vec![0, 0], vec![1, 2], edges).expect("a graph");
+        let set = Set::edges_of(&Arc::new(view));
+        let told = by_state(&set, &waits(&set).expect("has waits"));
+        let seconds = told.column("wait_seconds").expect("a column");
+        assert_eq!(seconds, [&Item::Number(1.0)]);
+    }
 
     #[test]
     fn who_waits_for_access_to_a_window_waits_for_no_sender() {

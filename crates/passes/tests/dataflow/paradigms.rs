@@ -286,6 +286,19 @@ fn contention_has_its_tables_where_nobody_contends() {
 }
 
 #[test]
+fn behind_contention_is_looked_for_places_with_a_problem() {
+    let several = report("contention", &[2, 4]);
+    // Rank 3 is late in the second loop, and the third one is not divided by ranks. The first is as hot, and has no
+    // problem.
+    let behind = words(section(&several, "behind"), "location");
+    assert_eq!(behind[0], "app.c:20-25");
+    assert!(!behind.contains(&"app.c:10-15".to_string()), "{behind:?}");
+    // One run alone does not say what grew.
+    let one = report("contention", &[4]);
+    assert!(one.sections.iter().all(|s| s.name != "behind"));
+}
+
+#[test]
 fn what_a_rank_does_in_a_file_is_its_computation_and_in_a_profile_a_call() {
     let pieces = [
         support::piece("MPI_File_write", |_, _| 1.0),
