@@ -3,7 +3,7 @@
 use crate::error::ExportError;
 use crate::formats::Wanted;
 use crate::selection;
-use headwater_graph::view::{Column, Table, View, unit};
+use headwater_graph::view::{Column, Table, View};
 use headwater_model::report::{Item, Report, Section, Unit};
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm;
@@ -66,7 +66,8 @@ fn of_view(run: &Recorded, wanted: &Wanted) -> Result<Sheet, ExportError> {
             ExportError::NoTable(name.to_string(), known.join(", "))
         })?,
     };
-    let units = table.names().into_iter().map(unit).collect();
+    let units = table.names().into_iter().map(|name| table.unit(name));
+    let units = units.collect();
     Ok(Sheet { table, units })
 }
 

@@ -3,8 +3,8 @@
 use crate::error::OrRaise;
 use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Field, Schema};
-use headwater_graph::view::{Column, Table, unit};
-use headwater_model::report::{Item, Section};
+use headwater_graph::view::{Column, Table};
+use headwater_model::report::{Item, Section, Unit};
 use headwater_passes::set::Set;
 use pyo3::prelude::*;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ fn joined(fields: Vec<Field>, columns: Vec<ArrayRef>, rows: usize) -> PyResult<R
 pub fn batch(table: &Table) -> PyResult<RecordBatch> {
     let columns = table.columns().map(|(name, column)| {
         let array = column.array();
-        (field(name, &array, unit(name)), array)
+        (field(name, &array, table.unit(name)), array)
     });
     let (fields, arrays) = columns.unzip();
     joined(fields, arrays, table.len())
@@ -72,7 +72,13 @@ pub fn section_batch(section: &Section) -> PyResult<RecordBatch> {
             };
             Arc::new(items.iter().map(figure).collect::<Float64Array>())
         };
-        (field(&heading.name, &array, unit(&heading.name)), array)
+        let unit = match heading.unit {
+            Unit::Seconds => Some("s"),
+            Unit::Bytes => Some("B"),
+            Unit::Count => Some("1"),
+            Unit::None | Unit::Share | Unit::Ratio => None,
+        };
+        (field(&heading.name, &array, unit), array)
     });
     let (fields, arrays) = columns.unzip();
     joined(fields, arrays, section.rows.len())

@@ -129,10 +129,13 @@ fn cell(heading: &Heading, item: &Item) -> String {
 
 /// A figure as it is, with no more digits than say something.
 fn plain(x: f64) -> String {
-    if x.fract() == 0.0 {
-        format!("{x:.0}")
-    } else {
-        format!("{x:.2}")
+    let size = x.abs();
+    match size {
+        _ if x.fract() == 0.0 => format!("{x:.0}"),
+        // Three digits that are not 0, whatever the size: of a figure without a unit nobody knows what is small.
+        _ if size < 1e-4 => format!("{x:.2e}"),
+        _ if size < 0.1 => format!("{x:.*}", (2.0 - size.log10().floor()) as usize),
+        _ => format!("{x:.2}"),
     }
 }
 
@@ -206,6 +209,15 @@ mod tests {
         let text = report_text(&report(), &options);
         assert!(text.lines().all(|l| l.chars().count() <= 76), "{text}");
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn small_figures_without_a_unit_keep_their_digits() {
+        let shown = [12.0, 12.345, 0.5, 0.0123, -0.000_456_7, 1.5e-7].map(plain);
+        assert_eq!(
+            shown,
+            ["12", "12.35", "0.50", "0.0123", "-0.000457", "1.50e-7"]
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! was not measured is null, never zero. Words are indices into a dictionary, so that a name that ten
 //! million vertices share is kept and compared once. Columns are shared, not copied, when a table is.
 
+use super::known::unit;
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -244,6 +245,8 @@ pub struct Table {
     rows: usize,
     columns: Vec<(Arc<str>, Column)>,
     index: FxHashMap<Arc<str>, usize>,
+    /// Units of columns that their names do not tell.
+    units: FxHashMap<Arc<str>, Option<&'static str>>,
 }
 
 impl Table {
@@ -281,17 +284,24 @@ impl Table {
         self.columns.iter().map(|(n, c)| (&**n, c))
     }
 
+    /// Unit of a column, as it was set or as its name tells; see [`unit`].
+    pub fn unit(&self, name: &str) -> Option<&'static str> {
+        let own = self.units.get(name).copied();
+        own.unwrap_or_else(|| unit(name))
+    }
+
     /// Names of the columns, in order.
     pub fn names(&self) -> Vec<&str> {
         self.columns.iter().map(|c| &*c.0).collect()
     }
 
-    /// Adds a column, or puts it in the place of the one of that name.
+    /// Adds a column, or puts it in the place of the one of that name. Its unit is what the name tells.
     ///
     /// # Panics
     /// If it has not as many rows as the table: that is a fault of the caller, never of its input.
     pub fn set(&mut self, name: &str, column: Column) {
         assert_eq!(column.len(), self.rows, "rows of column {name}");
+        self.units.remove(name);
         match self.index.get(name) {
             Some(at) => self.columns[*at].1 = column,
             None => {
@@ -299,6 +309,17 @@ impl Table {
                 self.index.insert(name.clone(), self.columns.len());
                 self.columns.push((name, column));
             }
+        }
+    }
+
+    /// The same for a column that was made of one with this unit, whatever it is called.
+    ///
+    /// # Panics
+    /// As [`Table::set`].
+    pub fn set_in(&mut self, name: &str, column: Column, unit: Option<&'static str>) {
+        self.set(name, column);
+        if self.unit(name) != unit {
+            self.units.insert(name.into(), unit);
         }
     }
 
@@ -314,6 +335,7 @@ impl Table {
         for (name, column) in self.columns() {
             out.set(name, column.take(indices));
         }
+        out.units = self.units.clone();
         out
     }
 }
@@ -348,5 +370,19 @@ mod tests {
         let table = Table::new(3).with("t", column);
         assert_eq!(table.cell("t", 0), Cell::Number(1.0));
         assert_eq!(table.cell("u", 0), Cell::Missing);
+    }
+
+    #[test]
+    fn a_column_keeps_its_unit_until_another_takes_its_place() {
+        let made = || Column::known(vec![1.0]);
+        let mut table = Table::new(1).with("time", made());
+        table.set_in("at_2", made(), Some("s"));
+        table.set_in("excess", made(), None);
+        let units = |table: &Table| ["time", "at_2", "excess"].map(|name| table.unit(name));
+        assert_eq!(units(&table), [Some("s"), Some("s"), None]);
+        assert_eq!(units(&table.take(&[0])), units(&table));
+        table.set("at_2", made());
+        table.set("excess", made());
+        assert_eq!(units(&table), [Some("s"), None, Some("s")]);
     }
 }

@@ -63,11 +63,12 @@ pub fn cluster_ranks(
     }
     let found = clusters(&vectors, most, least, interrupted);
     let found = whole(found, interrupted)?;
+    let mean = super::table::heading_as(&view.vertices, metric, "mean");
     let columns = [
         ("cluster", "cluster", Unit::None),
         ("ranks", "ranks", Unit::None),
         ("size", "number of ranks", Unit::Count),
-        ("mean", "mean of a rank", Unit::None),
+        (&mean.name, "mean of a rank", mean.unit),
         ("typical_rank", "most typical", Unit::None),
     ];
     let title = format!("Ranks that are alike in {metric}");
@@ -106,7 +107,7 @@ pub fn cluster_ranks(
     };
     let all: Vec<Vec<Option<f64>>> = (0..found.centres.len()).map(column).collect();
     for (i, values) in all.iter().enumerate() {
-        out = out.with_metric(&format!("cluster_{i}"), values)?;
+        out = out.with_metric_like(&format!("cluster_{i}"), metric, values)?;
     }
     let spread = |d: usize| {
         let values = || all.iter().filter_map(|c| c[d]);
@@ -115,6 +116,7 @@ pub fn cluster_ranks(
     let spread: Vec<Option<f64>> = (0..set.vertices().len()).map(spread).collect();
     Ok((
         section,
-        out.with_metric("spread", &spread)?.sort_by("spread")?,
+        out.with_metric_like("spread", metric, &spread)?
+            .sort_by("spread")?,
     ))
 }

@@ -210,9 +210,11 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
         .map(|(name, rows)| (format!("after_{name}"), rows))
         .collect();
     for (name, [change, old, new]) in metrics.iter().zip(made) {
-        view.vertices.set(name, change);
-        view.vertices.set(&format!("before_{name}"), old);
-        view.vertices.set(&format!("after_{name}"), new);
+        let has = b.vertices.get(name).map_or(a, |_| b);
+        let unit = has.vertices.unit(name);
+        view.vertices.set_in(name, change, unit);
+        view.vertices.set_in(&format!("before_{name}"), old, unit);
+        view.vertices.set_in(&format!("after_{name}"), new, unit);
     }
     let view = Arc::new(view);
     let out = Set::of(&view, second.vertices().to_vec(), Vec::new());

@@ -5,8 +5,8 @@
 
 use crate::flow::{Call, Gives, Kind, Parameter, Pass, PassError, Value};
 use crate::set::{Expr, Set};
-use headwater_graph::view::{Column, unit};
-use headwater_model::report::{Heading, Item, Section, Unit};
+use headwater_graph::view::Column;
+use headwater_model::report::{Item, Section, Unit};
 
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
@@ -51,24 +51,14 @@ pub(super) fn passes() -> Vec<Pass> {
 /// If vertices have no such attribute or metric.
 pub fn group(set: &Set, by: &str, metric: &str) -> Result<(Set, Section), PassError> {
     let groups = set.group(by)?;
-    let heading = |name: &str, suffix: &str, unit| Heading {
-        name: format!("{name}{suffix}"),
-        title: name.replace('_', " "),
-        unit,
-    };
-    let (suffix, of_metric) = match unit(metric) {
-        Some("s") => ("_seconds", Unit::Seconds),
-        Some("B") => ("", Unit::Bytes),
-        Some("1") => ("", Unit::Count),
-        _ => ("", Unit::None),
-    };
-    let mut section = Section::new("groups", &format!("Vertices by {by}"), &[]);
-    section.columns = vec![
-        heading("group", "", Unit::None),
-        heading("value", "", Unit::None),
-        heading("vertices", "", Unit::Count),
-        heading(metric, suffix, of_metric),
+    let columns = [
+        ("group", "group", Unit::None),
+        ("value", "value", Unit::None),
+        ("vertices", "vertices", Unit::Count),
     ];
+    let mut section = Section::new("groups", &format!("Vertices by {by}"), &columns);
+    let of_metric = super::table::heading(&set.view().vertices, metric);
+    section.columns.push(of_metric);
     let (mut vertices, mut numbers) = (Vec::new(), Vec::new());
     for (i, (value, group)) in groups.into_iter().enumerate() {
         let figures: Vec<f64> = group.numbers(metric)?.into_iter().flatten().collect();

@@ -88,7 +88,7 @@ fn uneven(values: &[f64], threshold: f64, least: f64, noise: f64) -> Option<Unev
 /// If vertices have no such metric, or none over ranks.
 pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, PassError> {
     let view = set.view();
-    let seconds = headwater_graph::view::unit(metric) == Some("s");
+    let seconds = view.vertices.unit(metric) == Some("s");
     let least = if seconds {
         least * view.header.wall_seconds
     } else {
@@ -119,7 +119,7 @@ pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<
     let late: Vec<Option<String>> = found.iter().map(late).collect();
     let set = Set::of(view, vertices, Vec::new());
     Ok(set
-        .with_metric("excess", &excess)?
+        .with_metric_like("excess", metric, &excess)?
         .with_words("late_ranks", &late)?)
 }
 
@@ -181,7 +181,7 @@ fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, 
         vertices.extend(late.iter().filter_map(|i| set.vertices().get(*i as usize)));
     }
     let set = Set::of(set.view(), vertices, Vec::new());
-    Ok(set.with_metric("excess", &excess)?)
+    Ok(set.with_metric_like("excess", metric, &excess)?)
 }
 
 #[cfg(test)]

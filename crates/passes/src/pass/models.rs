@@ -176,12 +176,15 @@ pub fn scaling_models(
     let mut out = Set::of(last.view(), last.vertices().to_vec(), Vec::new());
     for (i, p) in scales.iter().enumerate() {
         let column: Vec<Option<f64>> = made.iter().map(|m| m.0[i]).collect();
-        out = out.with_metric(&format!("at_{p}"), &column)?;
+        out = out.with_metric_like(&format!("at_{p}"), metric, &column)?;
     }
     let names = ["slope", "r_squared", "model_error", "predicted", "growth"];
     for (i, name) in names.into_iter().enumerate() {
         let column: Vec<Option<f64>> = made.iter().map(|m| m.1[i]).collect();
-        out = out.with_metric(name, &column)?;
+        out = match name {
+            "predicted" | "growth" => out.with_metric_like(name, metric, &column)?,
+            _ => out.with_metric(name, &column)?,
+        };
     }
     let words: Vec<Option<String>> = made.into_iter().map(|m| m.2).collect();
     Ok(out.with_words("model", &words)?.sort_by("growth")?)

@@ -2,7 +2,7 @@
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
-use headwater_graph::view::{Cell, unit};
+use headwater_graph::view::{Cell, Table};
 use headwater_model::report::{Heading, Item, Section, Unit};
 
 /// The passes of this file.
@@ -46,8 +46,14 @@ fn several(attribute: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-fn heading(attribute: &str) -> Heading {
-    let (suffix, unit) = match unit(attribute) {
+/// The heading of an attribute.
+pub(super) fn heading(table: &Table, attribute: &str) -> Heading {
+    heading_as(table, attribute, attribute)
+}
+
+/// The heading of what was made of an attribute and has its unit; the name for programs tells it where it is seconds.
+pub(super) fn heading_as(table: &Table, attribute: &str, name: &str) -> Heading {
+    let (suffix, unit) = match table.unit(attribute) {
         Some("s") => ("_seconds", Unit::Seconds),
         Some("B") => ("", Unit::Bytes),
         Some("1") => ("", Unit::Count),
@@ -55,8 +61,8 @@ fn heading(attribute: &str) -> Heading {
         _ => ("", Unit::None),
     };
     Heading {
-        name: format!("{attribute}{suffix}"),
-        title: attribute.replace('_', " "),
+        name: format!("{name}{suffix}"),
+        title: name.replace('_', " "),
         unit,
     }
 }
@@ -115,7 +121,7 @@ pub fn section_of(set: &Set, attributes: &[&str]) -> Result<Section, PassError> 
         }
         if let Some(parts) = several(attribute) {
             for part in parts.iter().filter(|p| table.get(p).is_some()) {
-                section.columns.push(heading(part));
+                section.columns.push(heading(&table, part));
                 let rows = section.rows.iter_mut().enumerate();
                 rows.for_each(|(i, row)| row.push(item(table.cell(part, i))));
             }
@@ -128,7 +134,7 @@ pub fn section_of(set: &Set, attributes: &[&str]) -> Result<Section, PassError> 
                 format!("there is no attribute {attribute}; there are {names}"),
             ));
         }
-        section.columns.push(heading(attribute));
+        section.columns.push(heading(&table, attribute));
         let rows = section.rows.iter_mut().enumerate();
         rows.for_each(|(i, row)| row.push(item(table.cell(attribute, i))));
     }

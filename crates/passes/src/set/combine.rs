@@ -56,6 +56,12 @@ impl<'a> Both<'a> {
     }
 }
 
+/// Unit of a column of the first table, or of the second if the first has none such.
+fn unit_of(first: &Table, second: &Table, name: &str) -> Option<&'static str> {
+    let has = first.get(name).map_or(second, |_| first);
+    has.unit(name)
+}
+
 /// A view with what both sets know of their elements.
 fn joined(a: &Set, b: &Set) -> Arc<View> {
     if Arc::ptr_eq(&a.view, &b.view) {
@@ -75,10 +81,12 @@ fn joined(a: &Set, b: &Set) -> Arc<View> {
             Some(rows) => view.rows.insert(name.to_string(), rows.clone()),
             None => view.rows.remove(name),
         };
-        view.vertices.set(name, column);
+        let unit = unit_of(&first.vertices, &second.vertices, name);
+        view.vertices.set_in(name, column, unit);
     }
     for (name, column) in edges {
-        view.edges.set(name, column);
+        let unit = unit_of(&first.edges, &second.edges, name);
+        view.edges.set_in(name, column, unit);
     }
     Arc::new(view)
 }

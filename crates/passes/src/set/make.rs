@@ -1,7 +1,7 @@
 //! New metrics, vertices and edges (PerFlow, section 4.3.1: graph operations).
 
 use super::{Expr, Set, SetError};
-use headwater_graph::view::{Cell, Column, Table, View};
+use headwater_graph::view::{Cell, Column, Table, View, unit};
 use std::sync::Arc;
 
 impl Set {
@@ -11,6 +11,28 @@ impl Set {
     /// # Errors
     /// If there are not as many values as vertices.
     pub fn with_metric(&self, name: &str, values: &[Option<f64>]) -> Result<Self, SetError> {
+        self.with_metric_in(name, values, unit(name))
+    }
+
+    /// The same for a metric that was made of another, whose unit it has.
+    ///
+    /// # Errors
+    /// As [`Set::with_metric`].
+    pub fn with_metric_like(
+        &self,
+        name: &str,
+        other: &str,
+        values: &[Option<f64>],
+    ) -> Result<Self, SetError> {
+        self.with_metric_in(name, values, self.view.vertices.unit(other))
+    }
+
+    fn with_metric_in(
+        &self,
+        name: &str,
+        values: &[Option<f64>],
+        unit: Option<&'static str>,
+    ) -> Result<Self, SetError> {
         self.fits(name, values.len())?;
         let old = self.view.vertices.get(name);
         let n = self.view.graph.vertices();
@@ -21,7 +43,7 @@ impl Set {
         for (v, value) in self.vertices.iter().zip(values) {
             all[*v as usize] = *value;
         }
-        Ok(self.with_column(name, Column::numbers(all)))
+        Ok(self.with_column(name, Column::numbers(all), unit))
     }
 
     /// The same with words.
@@ -38,7 +60,7 @@ impl Set {
         for (v, word) in self.vertices.iter().zip(words) {
             all[*v as usize] = word.as_deref();
         }
-        Ok(self.with_column(name, Column::texts(all)))
+        Ok(self.with_column(name, Column::texts(all), None))
     }
 
     fn fits(&self, name: &str, values: usize) -> Result<(), SetError> {
@@ -50,9 +72,9 @@ impl Set {
     }
 
     /// The same set on a view with a column more; the column has a row for each vertex of the view.
-    pub(crate) fn with_column(&self, name: &str, column: Column) -> Self {
+    fn with_column(&self, name: &str, column: Column, unit: Option<&'static str>) -> Self {
         let mut view = View::clone(&self.view);
-        view.vertices.set(name, column);
+        view.vertices.set_in(name, column, unit);
         // Rows over ranks are of the metric that had the name before.
         view.rows.remove(name);
         Self {

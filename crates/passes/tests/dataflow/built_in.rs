@@ -4,13 +4,13 @@ use super::communication::with_messages;
 use super::support::{piece, run, structure, structure_of};
 use super::{communication, made, recorded};
 use headwater_graph::view::{Cell, Column, Table, View};
-use headwater_model::report::Item;
+use headwater_model::report::{Item, Unit};
 use headwater_passes::Recorded;
 use headwater_passes::algorithm::NEVER;
 use headwater_passes::flow::{
     Cache, Flow, FlowError, Inputs, Kind, Parameters, Runner, Value, with,
 };
-use headwater_passes::pass;
+use headwater_passes::pass::{self, Compared};
 use headwater_passes::set::{Direction, Set};
 use std::sync::Arc;
 
@@ -233,6 +233,47 @@ fn ranks_that_are_alike_are_clusters() {
             .starts_with("pass cluster-ranks, argument metric: total is not known by rank"),
         "{e}"
     );
+}
+
+#[test]
+fn what_is_made_of_a_metric_has_its_unit() {
+    let runs = recorded(&[2, 8]);
+    let headings = |set: &Set, names: &[&str]| -> Vec<(String, Unit)> {
+        let table = pass::section_of(set, names).expect("a table");
+        table
+            .columns
+            .into_iter()
+            .map(|c| (c.name, c.unit))
+            .collect()
+    };
+    let seconds = |name: &str| (format!("{name}_seconds"), Unit::Seconds);
+    let models = given("scaling-models", &runs, Parameters::none(), 0).expect("models");
+    let models = models.set().expect("a set");
+    let names = ["at_2", "at_8", "predicted", "growth"];
+    assert_eq!(headings(models, &names), names.map(seconds));
+    assert_eq!(
+        headings(models, &["slope"]),
+        [("slope".to_string(), Unit::None)]
+    );
+    let clusters = given("cluster-ranks", &runs[1..], Parameters::none(), 1).expect("clusters");
+    let clusters = clusters.set().expect("a set");
+    let names = ["cluster_0", "cluster_1", "spread"];
+    assert_eq!(headings(clusters, &names), names.map(seconds));
+    let table = given("cluster-ranks", &runs[1..], Parameters::none(), 0).expect("clusters");
+    let table = table.section().expect("a table");
+    assert!(
+        table
+            .columns
+            .iter()
+            .any(|c| (c.name.clone(), c.unit) == seconds("mean"))
+    );
+    // What is put together or compared keeps it.
+    let all = Set::vertices_of(runs[1].top_down());
+    let both = all.top(1).union(clusters).expect("one graph");
+    assert_eq!(headings(&both, &["spread"]), [seconds("spread")]);
+    let grown = pass::differential(models, models, Compared::All).expect("the same places");
+    let names = ["growth", "before_growth", "after_growth"];
+    assert_eq!(headings(&grown, &names), names.map(seconds));
 }
 
 #[test]
