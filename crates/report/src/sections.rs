@@ -2,6 +2,7 @@
 
 use crate::style::{Tone, UNKNOWN, harmless, paint, percent, seconds, shorten, wrap};
 use headwater_model::report::{Heading, Item, Report, Section, Unit};
+use std::collections::BTreeMap;
 
 /// How a report is shown.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,9 @@ pub struct ReportOptions {
 
 /// Space between columns.
 const GAP: usize = 2;
+
+/// A column that is shown only where rows cannot be told apart without it: it is wide, and mostly says nothing new.
+const CALLED_FROM: &str = "called_from";
 
 /// No column of words is cut below this.
 const NARROWEST: usize = 14;
@@ -57,7 +61,9 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
         return out + "  none\n";
     }
     let shown = &section.rows[..options.rows.min(section.rows.len())];
+    let told_apart = !look_alike(section, shown);
     let cells: Vec<Vec<String>> = (section.columns.iter().enumerate())
+        .filter(|(_, heading)| heading.name != CALLED_FROM || !told_apart)
         .map(|(i, heading)| {
             let values = shown.iter().map(|row| row.get(i).unwrap_or(&Item::Missing));
             let values = values.map(|item| cell(heading, item));
@@ -70,7 +76,10 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
         let mut held = shown.iter().filter_map(|row| row.get(i));
         held.any(|item| matches!(item, Item::Text(_)))
     };
-    let words: Vec<bool> = (0..cells.len()).map(is_words).collect();
+    let words: Vec<bool> = (0..section.columns.len())
+        .filter(|i| section.columns[*i].name != CALLED_FROM || !told_apart)
+        .map(is_words)
+        .collect();
     let widths = widths(&cells, &words, options.width.saturating_sub(2));
     for row in 0..=shown.len() {
         let mut line = String::from(" ");
@@ -95,6 +104,26 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
         out += "\n";
     }
     out
+}
+
+/// Whether two of the rows have the same words everywhere but in the column that says where they are called from.
+fn look_alike(section: &Section, rows: &[Vec<Item>]) -> bool {
+    let Some(from) = (section.columns.iter()).position(|c| c.name == CALLED_FROM) else {
+        return false;
+    };
+    let word = |item: &'_ Item| match item {
+        Item::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    let mut seen: BTreeMap<Vec<Option<String>>, Option<String>> = BTreeMap::new();
+    rows.iter().any(|row| {
+        let others = (row.iter().enumerate()).filter(|(i, _)| *i != from);
+        let own = row.get(from).and_then(word);
+        let first = seen
+            .entry(others.map(|(_, item)| word(item)).collect())
+            .or_insert_with(|| own.clone());
+        *first != own
+    })
 }
 
 /// Widths of the columns: what they hold, but columns of words give way, the widest first.
@@ -217,6 +246,39 @@ mod tests {
         assert_eq!(
             shown,
             ["12", "12.35", "0.50", "0.0123", "-0.000457", "1.50e-7"]
+        );
+    }
+
+    #[test]
+    fn where_rows_are_called_from_is_shown_where_they_look_alike() {
+        let columns = [
+            ("name", "name", Unit::None),
+            ("called_from", "called from", Unit::None),
+            ("time_seconds", "time", Unit::Seconds),
+        ];
+        let text = |rows: &[(&str, &str, f64)]| {
+            let mut section = Section::new("hot", "Hot", &columns);
+            let row = |r: &(&str, &str, f64)| vec![r.0.into(), r.1.into(), r.2.into()];
+            section.rows = rows.iter().map(row).collect();
+            let options = ReportOptions {
+                color: false,
+                width: 76,
+                rows: 10,
+            };
+            section_text(&section, &options)
+        };
+        let apart = text(&[
+            ("MPI_Wait", "main (b.c:69)", 2.0),
+            ("MPI_Send", "main (b.c:71)", 1.0),
+        ]);
+        assert!(!apart.contains("b.c:69"), "{apart}");
+        let alike = text(&[
+            ("MPI_Wait", "main (b.c:69)", 2.0),
+            ("MPI_Wait", "main (b.c:71)", 1.0),
+        ]);
+        assert!(
+            alike.contains("called from") && alike.contains("b.c:71"),
+            "{alike}"
         );
     }
 

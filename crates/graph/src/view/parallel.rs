@@ -15,7 +15,8 @@
 //! `late_sender` and `late_receiver`, `first` (of a root that waits for others' data the part until the first of them
 //! came), `collective` (the function of one, also where it is completed by another call); what an edge has no such
 //! thing of is missing. Of the tables beside, `ranks` is there, and `unheld`: waiting for nobody that is known, by
-//! `vertex`, with `kind`, `collective`, `wait` and `count` as edges have them.
+//! `vertex`, with `kind`, `collective`, `wait` and `count` as edges have them, and `places`: the vertices of the top-down view
+//! with `type`, `name`, `file`, `first_line` and `parent`, which say by what way a `vertex` is reached.
 
 use super::column::{Column, Table};
 use super::holders::Holders;
@@ -551,6 +552,17 @@ impl Builder<'_> {
     }
 }
 
+/// What the places of a top-down view are and stand in.
+fn places(top: &View) -> Table {
+    let names = ["type", "name", "file", "first_line", "parent"];
+    let columns = names
+        .into_iter()
+        .filter_map(|n| Some((n, top.vertices.get(n)?)));
+    columns.fold(Table::new(top.graph.vertices()), |table, (name, column)| {
+        table.with(name, column.clone())
+    })
+}
+
 /// The parallel view of run `index` of a graph; `run` is that run as it was recorded, `top` its top-down
 /// view. The view of a run that the graph does not have is empty.
 pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
@@ -587,6 +599,7 @@ pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
     this.vertices = builder.vertex_table(top);
     this.edges = builder.edge_table(run);
     this.tables.insert("unheld", Arc::new(builder.unheld(run)));
+    this.tables.insert("places", Arc::new(places(top)));
     this.rows = BTreeMap::new();
     this
 }

@@ -36,6 +36,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
         "name",
         "type",
         "debug-info",
+        "called-from",
         "rank",
         "thread",
         "time",

@@ -30,7 +30,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
             "hotspots",
             "Communication calls that take longest",
             "Seconds, calls and bytes of all ranks together. The reason is the largest part of what late ranks take longer, or of the mean time where ranks are alike.",
-            &["name", "debug-info", "time", "comm-info", "reason"],
+            &["name", "debug-info", "called-from", "time", "comm-info", "reason"],
         ),
     )?;
     let uneven = flow.pass(
@@ -43,6 +43,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
             &[
                 "name",
                 "debug-info",
+                "called-from",
                 "late_ranks",
                 "excess",
                 "load_before",

@@ -88,7 +88,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
             "behind",
             "Places with a problem that are behind others, or that nothing is behind",
             "Of the places that grew, that differ over ranks or that are contended for.",
-            &["name", "type", "debug-info", "time", "wait"],
+            &["name", "type", "debug-info", "called-from", "time", "wait"],
         ),
     )?;
     flow.output("behind", told);
@@ -108,6 +108,7 @@ fn grown(
         "name",
         "type",
         "debug-info",
+        "called-from",
         "time",
         "before_time",
         "after_time",

@@ -25,7 +25,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
             "Computation on the critical path",
             "Imbalance is what a place has on the path beyond what ranks compute there on the mean: the run could be so much shorter.",
             &[
-                "name", "type", "debug-info", "on_path", "path_share", "imbalance", "path_ranks",
+                "name", "type", "debug-info", "called-from", "on_path", "path_share", "imbalance", "path_ranks",
             ],
         ),
     )?;

@@ -36,7 +36,7 @@ fn build(_: usize, _: &Options) -> Result<Flow, FlowError> {
                 &format!("Places that take {how} in the second run"),
                 "Own seconds of all ranks and threads together: the change, and what it was in the first and is in the second.",
                 &[
-                    "name", "type", "debug-info", "time", "before_time", "after_time", "wait", "count",
+                    "name", "type", "debug-info", "called-from", "time", "before_time", "after_time", "wait", "count",
                 ],
             ),
         )?;

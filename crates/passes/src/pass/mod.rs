@@ -8,6 +8,7 @@ mod answer;
 mod attribution;
 mod backtracking;
 mod breakdown;
+mod called_from;
 mod causal;
 mod causes;
 mod choose;

@@ -1,5 +1,6 @@
 //! Sets as tables for people and programs: the report at the end of a dataflow.
 
+use super::called_from::called_from;
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use headwater_graph::view::{Cell, Table};
@@ -22,7 +23,7 @@ pub(super) fn passes() -> Vec<Pass> {
         .with(
             "attributes",
             ["name", "type", "debug-info", "time"],
-            "columns; debug-info is file and lines, comm-info counts and bytes",
+            "columns; debug-info is file and lines, called-from the calls that lead there, comm-info counts and bytes",
         )
         .with("name", "set", "name of the table for programs")
         .with("title", "Vertices", "heading for people")
@@ -116,6 +117,17 @@ pub fn section_of(set: &Set, attributes: &[&str]) -> Result<Section, PassError> 
             });
             for (row, v) in section.rows.iter_mut().zip(set.vertices()) {
                 row.push(location(set, *v).map_or(Item::Missing, Item::from));
+            }
+            continue;
+        }
+        if *attribute == "called-from" && !edges {
+            section.columns.push(Heading {
+                name: "called_from".to_string(),
+                title: "called from".to_string(),
+                unit: Unit::None,
+            });
+            for (row, v) in section.rows.iter_mut().zip(set.vertices()) {
+                row.push(called_from(set, *v).map_or(Item::Missing, Item::from));
             }
             continue;
         }

@@ -175,6 +175,7 @@ fn causal_analysis_ends_with_what_nothing_is_behind() {
     );
     let causes = section(&report, "causes");
     assert_eq!(words(causes, "location"), ["app.c:20-25"]);
+    assert_eq!(words(causes, "called_from"), ["main"]);
     assert_eq!(figures(causes, "rank"), [3.0]);
 }
 

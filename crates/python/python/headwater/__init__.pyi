@@ -1297,7 +1297,7 @@ def table(V: _Elements, attributes: Sequence[str] = ..., name: str = 'set', titl
     """A set as a table of some attributes.
 
     V: a set.
-    attributes: columns; debug-info is file and lines, comm-info counts and bytes (if not given, ['name', 'type', 'debug-info', 'time']).
+    attributes: columns; debug-info is file and lines, called-from the calls that lead there, comm-info counts and bytes (if not given, ['name', 'type', 'debug-info', 'time']).
     name: name of the table for programs (if not given, 'set').
     title: heading for people (if not given, 'Vertices').
     note: what must be known to read it (if not given, '').
