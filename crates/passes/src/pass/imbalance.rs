@@ -35,7 +35,7 @@ pub(super) fn passes() -> Vec<Pass> {
         .with(
             "least",
             0.001,
-            "how much more they must have, as a share of the run time for seconds, of the sum of the metric otherwise",
+            "how much more they must have, as a share of the run time for seconds, of what a rank of the set has of the metric on the mean otherwise",
         )
         .figure_from(0.0)
         .gives(Gives::AsArgument(0)),

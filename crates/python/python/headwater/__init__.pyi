@@ -398,7 +398,7 @@ def imbalance(V: _Elements, metric: str = 'time', threshold: float = 1.3, least:
     V: a set.
     metric: metric; time is seconds (if not given, 'time').
     threshold: how many times as much the late ranks must have (if not given, 1.3).
-    least: how much more they must have, as a share of the run time for seconds, of the sum of the metric otherwise (if not given, 0.001).
+    least: how much more they must have, as a share of the run time for seconds, of what a rank of the set has of the metric on the mean otherwise (if not given, 0.001).
 
     Gives a set of the view of ``V``.
     """
