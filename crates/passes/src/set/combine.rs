@@ -4,19 +4,21 @@ use super::{Set, SetError};
 use headwater_graph::view::{Column, Table, View};
 use std::sync::Arc;
 
-/// Tables that are put together, with which rows the sets have.
+/// Tables that are put together.
 struct Both<'a> {
     first: &'a Table,
     second: &'a Table,
-    /// Rows that the second set alone has.
-    of_second: Vec<bool>,
+    /// By row: whether it is an element that is kept and the second set has, and whether the first has it too.
+    of_second: Vec<Option<bool>>,
 }
 
 impl<'a> Both<'a> {
-    fn new(first: &'a Table, second: &'a Table, mine: &[u32], theirs: &[u32]) -> Self {
-        let mut of_second = held(theirs, first.len());
-        for i in mine {
-            of_second[*i as usize] = false;
+    fn new(tables: [&'a Table; 2], mine: &[u32], theirs: &[u32], kept: &[u32]) -> Self {
+        let [first, second] = tables;
+        let (mine, theirs) = (held(mine, first.len()), held(theirs, first.len()));
+        let mut of_second = vec![None; first.len()];
+        for i in kept.iter().map(|i| *i as usize).filter(|i| theirs[*i]) {
+            of_second[i] = Some(mine[i]);
         }
         Self {
             first,
@@ -25,9 +27,9 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// The columns that the first table has not, or not with these cells. A cell is that of the set that has the
-    /// element, the first if both do; where it is missing there, that of the other. Where one has figures and the
-    /// other words, it is the first's.
+    /// The columns that the first table has not, or not with these cells. The cell of an element that is kept is that of
+    /// the set that has it, the first if both do; where it is missing there, that of the other. Where one has figures
+    /// and the other words, and for elements that are not kept, it is the first's.
     fn columns(&self) -> Vec<(&'a str, Column)> {
         let changed = |(name, theirs): (&'a str, &'a Column)| {
             let Some(mine) = self.first.get(name) else {
@@ -37,8 +39,9 @@ impl<'a> Both<'a> {
                 return None;
             }
             let from = |i: usize| match self.of_second.get(i) {
-                Some(true) => [theirs, mine],
-                _ => [mine, theirs],
+                Some(Some(false)) => [theirs, mine],
+                Some(Some(true)) => [mine, theirs],
+                _ => [mine, mine],
             };
             let rows = 0..self.first.len();
             let column = match (mine, theirs) {
@@ -62,14 +65,15 @@ fn unit_of(first: &Table, second: &Table, name: &str) -> Option<&'static str> {
     has.unit(name)
 }
 
-/// A view with what both sets know of their elements.
-fn joined(a: &Set, b: &Set) -> Arc<View> {
+/// A view with what both sets know of the vertices and edges that are kept.
+fn joined(a: &Set, b: &Set, vertices: &[u32], edges: &[u32]) -> Arc<View> {
     if Arc::ptr_eq(&a.view, &b.view) {
         return a.view.clone();
     }
     let (first, second) = (&a.view, &b.view);
-    let vertices = Both::new(&first.vertices, &second.vertices, &a.vertices, &b.vertices).columns();
-    let edges = Both::new(&first.edges, &second.edges, &a.edges, &b.edges).columns();
+    let tables = [&first.vertices, &second.vertices];
+    let vertices = Both::new(tables, &a.vertices, &b.vertices, vertices).columns();
+    let edges = Both::new([&first.edges, &second.edges], &a.edges, &b.edges, edges).columns();
     if vertices.is_empty() && edges.is_empty() {
         return first.clone();
     }
@@ -113,7 +117,8 @@ impl Set {
         let graph = &self.view.graph;
         let vertices = keep(&self.vertices, &other.vertices, graph.vertices());
         let edges = keep(&self.edges, &other.edges, graph.edges());
-        Ok(self.kept(Self::of(&joined(self, other), vertices, edges)))
+        let view = joined(self, other, &vertices, &edges);
+        Ok(self.kept(Self::of(&view, vertices, edges)))
     }
 
     /// Elements of either: this set's in its order, then those that only the other has. Attributes of an element are

@@ -208,6 +208,9 @@ fn put_together_elements_keep_what_the_set_that_has_them_knows() {
     let both = rest.union(&other).expect("one graph");
     assert!(!both.view().rows.contains_key("time"));
     assert!(both.view().rows.contains_key("busy"));
+    // What is left out changes nothing of what is kept.
+    let still = rest.difference(&other).expect("one graph");
+    assert!(still.view().rows.contains_key("time"));
 }
 
 #[test]
