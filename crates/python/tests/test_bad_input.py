@@ -61,7 +61,8 @@ def test_a_metric_that_was_not_recorded(run):
 
 def test_other_arguments(run, small):
     assert "pass hotspot has no parameter m" in said(lambda: hw.passes.call("hotspot", (run.V,), {"m": 1.0}))
-    assert "pass hotspot, argument n: a figure is needed" in said(lambda: hw.hotspot(run.V, n="many"))
+    assert "pass hotspot, argument n: a whole number from 0 on is needed" in said(lambda: hw.hotspot(run.V, n="many"))
+    assert said(lambda: hw.hotspot(run.V, n=-1)).endswith("and not -1")
     assert "argument per" in said(lambda: hw.differential(run.V, run.V, per="node"))
     assert "column" in said(lambda: run.V.filter("time >"))
     assert "different graphs" in said(lambda: run.V | small)
