@@ -94,9 +94,9 @@ fn figures(
 /// Vertices of the run with the most ranks, with models of a metric over all runs: `slope` and `r_squared` of the
 /// log-log line, and with four runs or more `model`, its formula, and `model_error`, the mean symmetric error, 0 to 2, when
 /// a run is predicted by the others. Where even the best model is off by more than 0.5 there is none, nor a figure that is
-/// predicted, and the place stands behind those that have one. `predicted` is the figure at `at` ranks, by the model or else by the line, and `growth`
-/// what it is more there than in the run with the most ranks; the most growth comes first. `at_N` is the figure of the
-/// run with N ranks. Of runs with as many ranks the mean counts as one.
+/// predicted, and the place stands behind those that have one. `predicted` is the figure at `at` ranks, by the model or,
+/// with fewer runs, by the line, and `growth` what it is more there than in the run with the most ranks; the most growth
+/// comes first. `at_N` is the figure of the run with N ranks. Of runs with as many ranks the mean counts as one.
 ///
 /// # Errors
 /// If the sets are of different programs, of runs with as many ranks all, have no such metric, or it is interrupted.
