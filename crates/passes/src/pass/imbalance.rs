@@ -10,7 +10,7 @@
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use crate::stats::{stands_out, two_groups};
-use headwater_graph::view::{Cell, View, ViewKind};
+use headwater_graph::view::{Cell, ViewKind};
 use headwater_model::rank::RankSet;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -126,12 +126,28 @@ pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<
 /// By place, for how many ranks the view has no vertex of it: these spent nothing there. A vertex that the view has and
 /// the set does not hold says nothing of its rank.
 ///
-/// `of_place` are the set's vertices by place.
-fn absent(view: &View, of_place: &[(u64, u32)]) -> FxHashMap<u64, usize> {
+/// `groups` are the set's vertices by place. Places that it holds on all ranks need no look at the view.
+fn absent(set: &Set, groups: &[&[(u64, u32)]]) -> FxHashMap<u64, usize> {
+    let view = set.view();
     let ranks = view.header.ranks as usize;
+    let on_all = |group: &[(u64, u32)]| {
+        let vertices = group
+            .iter()
+            .filter_map(|g| set.vertices().get(g.1 as usize));
+        let rank = |v: &u32| view.vertices.get("rank")?.number(*v as usize);
+        let mut held: Vec<u32> = vertices.filter_map(rank).map(|r| r as u32).collect();
+        held.sort_unstable();
+        held.dedup();
+        held.len() >= ranks
+    };
+    let some = groups.par_iter().filter(|group| !on_all(group));
     // How many ranks are not there, and the rank that was seen last: vertices stand by rank.
-    let mut found: FxHashMap<u64, (usize, Option<u64>)> =
-        of_place.iter().map(|p| (p.0, (ranks, None))).collect();
+    let mut found: FxHashMap<u64, (usize, Option<u64>)> = some
+        .filter_map(|group| Some((group.first()?.0, (ranks, None))))
+        .collect();
+    if found.is_empty() {
+        return FxHashMap::default();
+    }
     if let (Some(places), Some(of_ranks)) = (view.vertices.get("vertex"), view.vertices.get("rank"))
     {
         for v in 0..view.graph.vertices() {
@@ -158,7 +174,7 @@ fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, 
         .collect();
     of_place.par_sort_unstable();
     let groups: Vec<&[(u64, u32)]> = of_place.chunk_by(|a, b| a.0 == b.0).collect();
-    let absent = absent(set.view(), &of_place);
+    let absent = absent(set, &groups);
     let mut found: Vec<(f64, Vec<u32>)> = groups
         .into_par_iter()
         .filter_map(|group| {
@@ -187,7 +203,7 @@ fn on_ranks(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<Set, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headwater_graph::view::{Column, Table};
+    use headwater_graph::view::{Column, Table, View};
     use std::sync::Arc;
 
     /// A parallel view of four ranks, two threads each: place 0 is even, and place 1 is on ranks 0 and 1 alone.
