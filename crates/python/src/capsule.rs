@@ -10,7 +10,7 @@ use arrow::array::{
     Array, ArrayRef, AsArray, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array,
 };
 use arrow::compute::{cast, concat, concat_batches};
-use arrow::datatypes::{DataType, Float64Type, Int32Type};
+use arrow::datatypes::{DataType, Float64Type, Int32Type, TimeUnit};
 use arrow::error::ArrowError;
 use arrow::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -126,6 +126,9 @@ pub fn column_of(name: &str, array: &ArrayRef) -> PyResult<Column> {
         _ => false,
     };
     let wanted = if is_words { words } else { DataType::Float64 };
+    if let DataType::Duration(unit) = array.data_type() {
+        return seconds(array, *unit);
+    }
     let array = if *array.data_type() == wanted {
         array.clone()
     } else {
@@ -144,4 +147,18 @@ pub fn column_of(name: &str, array: &ArrayRef) -> PyResult<Column> {
         .as_dictionary_opt::<Int32Type>()
         .and_then(Column::from_words);
     column.ok_or_else(|| raised(format!("column {name} holds no words")))
+}
+
+/// Durations as seconds, as all times are.
+fn seconds(array: &ArrayRef, unit: TimeUnit) -> PyResult<Column> {
+    let ticks = match unit {
+        TimeUnit::Second => 1.0,
+        TimeUnit::Millisecond => 1e3,
+        TimeUnit::Microsecond => 1e6,
+        TimeUnit::Nanosecond => 1e9,
+    };
+    let whole = cast(array, &DataType::Int64).or_raise()?;
+    let whole = cast(&whole, &DataType::Float64).or_raise()?;
+    let seconds = whole.as_primitive::<Float64Type>().unary(|n| n / ticks);
+    Ok(Column::from_floats(&seconds))
 }

@@ -213,8 +213,9 @@ impl Flow {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(usize, usize)> {
         let pass = headwater_passes::pass::by_name(pass).or_raise()?;
+        let parameters = parameters(&pass.name, given)?;
         let mut flow = locked(&self.flow);
-        flow.add(pass, links.into_iter().map(link), parameters(given)?);
+        flow.add(pass, links.into_iter().map(link), parameters);
         Ok((flow.len() - 1, pass.outputs.len()))
     }
 

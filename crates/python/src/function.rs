@@ -6,7 +6,7 @@ use crate::value::to_python;
 use crate::wanted::set_of;
 use headwater_passes::flow::{Call, Gives, Kind, OwnError, Pass, PassError, Value};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs that flowed in, by which sets know where they come from.
@@ -47,13 +47,15 @@ impl Function {
             held.len() - 1
         };
         let (gives, about) = (self.gives, "A pass written in Python.");
+        let name = self.name.clone();
         let mut pass = Pass::new(self.name, about, move |call| {
             Python::attach(|py| {
                 // No lock is held while the function runs: others of the flow may run at the same time.
                 let function = locked(&functions).get(at).map(|f| f.clone_ref(py));
                 let known = locked(&origins).clone();
-                let made = call_function(py, function, gives, call, &known);
-                made.map_err(|e| own(py, e))
+                let made = call_function(py, function, call, &known);
+                let made = made.and_then(|given| sets(&name, given.bind(py), gives));
+                made.map_err(|e| own(py, &name, e))
             })
         });
         for argument in self.arguments {
@@ -69,7 +71,10 @@ impl Function {
 }
 
 /// An exception on its way through a flow.
-fn own(py: Python<'_>, error: PyErr) -> PassError {
+fn own(py: Python<'_>, pass: &str, error: PyErr) -> PassError {
+    // Older Pythons have no notes; the message of the exception is the user's own.
+    let note = format!("in pass {pass}");
+    let _ = error.value(py).call_method1("add_note", (note,));
     PassError::Own(OwnError {
         text: error.value(py).to_string(),
         error: Arc::new(error),
@@ -79,17 +84,31 @@ fn own(py: Python<'_>, error: PyErr) -> PassError {
 fn call_function(
     py: Python<'_>,
     function: Option<Py<PyAny>>,
-    gives: usize,
     call: &Call<'_>,
     origins: &[Origin],
-) -> PyResult<Vec<Value>> {
+) -> PyResult<Py<PyAny>> {
     let function = function.ok_or_else(|| raised("the function was given up with its flow"))?;
     let arguments = call.inputs().iter().map(|v| to_python(py, v, origins));
     let arguments: Vec<Bound<'_, PyAny>> = arguments.collect::<PyResult<_>>()?;
-    let given = function.bind(py).call1(PyTuple::new(py, arguments)?)?;
-    let set = |given: &Bound<'_, PyAny>| Ok(Value::Set(set_of(given, "returned")?.0));
+    function.call1(py, PyTuple::new(py, arguments)?)
+}
+
+/// The sets that a function has returned: one as it is, several as a tuple or list.
+fn sets(pass: &str, given: &Bound<'_, PyAny>, gives: usize) -> PyResult<Vec<Value>> {
+    let set = |given: &Bound<'_, PyAny>| {
+        let set = set_of(given, "returned")
+            .map_err(|e| raised(format!("pass {pass}, {}", e.value(given.py()))))?;
+        Ok(Value::Set(set.0))
+    };
     if gives == 1 {
-        return Ok(vec![set(&given)?]);
+        return Ok(vec![set(given)?]);
+    }
+    // A set is a row of vertices too.
+    if !given.is_instance_of::<PyTuple>() && !given.is_instance_of::<PyList>() {
+        let kind = given.get_type().name()?;
+        return Err(raised(format!(
+            "pass {pass}, argument returned: a tuple of {gives} sets is needed, and not {kind}"
+        )));
     }
     given.try_iter()?.map(|one| set(&one?)).collect()
 }

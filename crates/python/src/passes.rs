@@ -68,7 +68,7 @@ pub fn run_pass<'py>(
         values.push(value);
         origins.extend(origin);
     }
-    let parameters = parameters(Some(given))?;
+    let parameters = parameters(name, Some(given))?;
     let made = work(py, move |interrupted| {
         pass.run(&values, &parameters, interrupted)
     })?;

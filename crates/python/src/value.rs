@@ -85,7 +85,7 @@ pub fn to_python<'py>(
 }
 
 /// Parameters of a pass as Python gives them.
-pub fn parameters(given: Option<&Bound<'_, PyDict>>) -> PyResult<Parameters> {
+pub fn parameters(pass: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Parameters> {
     let mut out = Parameters::none();
     for (name, value) in given.into_iter().flatten() {
         let name: String = name.extract()?;
@@ -100,7 +100,7 @@ pub fn parameters(given: Option<&Bound<'_, PyDict>>) -> PyResult<Parameters> {
         } else {
             let kind = value.get_type().name()?;
             return Err(raised(format!(
-                "argument {name}: true or false, a figure, a word or a list of words is needed, and not {kind}"
+                "pass {pass}, argument {name}: true or false, a figure, a word or a list of words is needed, and not {kind}"
             )));
         };
         out.0.insert(name, parameter);

@@ -1,5 +1,7 @@
 """Arrow, polars and pandas: the same buffers wherever the type allows it."""
 
+import datetime
+
 import headwater as hw
 import pandas
 import polars
@@ -73,6 +75,12 @@ def test_a_metric_may_be_a_column(small):
         more = small.with_metric("x", column)["x"]
         assert more[0] == 1.0 and more[1] != more[1] and more[3] == 4.0
     assert small.with_metric("w", polars.Series(["p", None, "q", "p"]))["w"] == ["p", None, "q", "p"]
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_durations_are_seconds(small, unit):
+    column = polars.Series([datetime.timedelta(seconds=1.5)] * 4, dtype=polars.Duration(unit))
+    assert small.with_metric("x", column)["x"] == [1.5] * 4
 
 
 def test_a_made_view_can_stand_for_a_runs():

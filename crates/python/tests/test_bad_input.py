@@ -63,6 +63,7 @@ def test_other_arguments(run, small):
     assert "pass hotspot has no parameter m" in said(lambda: hw.passes.call("hotspot", (run.V,), {"m": 1.0}))
     assert "pass hotspot, argument n: a whole number from 0 on is needed" in said(lambda: hw.hotspot(run.V, n="many"))
     assert said(lambda: hw.hotspot(run.V, n=-1)).endswith("and not -1")
+    assert "pass hotspot, argument n:" in said(lambda: hw.hotspot(run.V, n=None))
     assert "argument per" in said(lambda: hw.differential(run.V, run.V, per="node"))
     assert "column" in said(lambda: run.V.filter("time >"))
     assert "different graphs" in said(lambda: run.V | small)
@@ -126,3 +127,16 @@ def test_settings(run, both):
     assert "argument abnorm_threshold" in said(lambda: hw.diagnose(*both, abnorm_threshold=0.5))
     assert "argument abnorm_threshold means nothing to causal" in said(lambda: hw.analyse("causal", run, abnorm_threshold=2.0))
     assert "argument runs" in said(lambda: hw.diagnose(3))
+
+
+def test_a_pass_that_returns_no_set(run):
+    flow = hw.Flow("mine")
+
+    def forgets(held):
+        held.top(2)
+
+    flow.output("x", flow.apply(forgets, flow.input("V", run.V)))
+    assert "pass forgets, argument returned: a set is needed" in said(flow.run)
+    flow = hw.Flow("two")
+    flow.output("x", flow.apply(lambda held: held.top(2), flow.input("V", run.V), gives=2)[0])
+    assert "argument returned: a tuple of 2 sets is needed, and not Set" in said(flow.run)

@@ -59,3 +59,8 @@ def test_a_heat_map_of_many_ranks_says_that_columns_are_several():
 def test_a_drawing_of_much_says_what_is_left_out():
     chain = hw.make([{"name": f"v{i}"} for i in range(500)], [(i, i + 1, {}) for i in range(499)])
     assert "… and 440 vertices more" in chain.draw()
+
+
+def test_what_has_no_name_is_shown_by_its_number():
+    assert "1 vertices" in hw.make([{}])._repr_html_()
+    assert "vertex 0" in str(hw.make([{"time": 1.0}]).draw())

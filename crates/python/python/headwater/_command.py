@@ -56,13 +56,19 @@ def record(cmd, output=None, *, cwd=None, env=None):
             line += ["-o", os.fspath(output)]
         running = subprocess.Popen(line + ["--"] + words, cwd=cwd, env=env, stderr=subprocess.PIPE)
         ours = []
-        # What the program says goes on as it comes; what the command says last is the message if it fails.
-        for said in running.stderr:
-            text = said.decode(errors="replace")
-            if text.startswith("headwater: "):
-                ours.append(text[len("headwater: ") :].strip())
-            sys.stderr.write(text)
-        code = running.wait()
+        try:
+            # What the program says goes on as it comes; what the command says last is the message if it fails.
+            for said in running.stderr:
+                text = said.decode(errors="replace")
+                if text.startswith("headwater: "):
+                    ours.append(text[len("headwater: ") :].strip())
+                sys.stderr.write(text)
+            code = running.wait()
+        except BaseException:
+            # The command ends the job; nobody asked for its run any more.
+            running.terminate()
+            running.wait()
+            raise
         if not os.path.exists(told):
             raise Error(ours[-1] if ours else f"{shlex.join(words)} ended with code {code}")
         with open(told) as file:

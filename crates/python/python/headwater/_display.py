@@ -95,8 +95,10 @@ def set_html(held):
         known = held.attributes
         usual = [a for a in _USUAL + _ADDED if a in known or a == "debug-info"]
         # What was added last stands last, and is what the user looks for.
-        if known[-1] not in usual and not known[-1].startswith(("before_", "after_")):
+        if known and known[-1] not in usual and not known[-1].startswith(("before_", "after_")):
             usual.append(known[-1])
+        if not usual:
+            return head
         part = held.vertices
         shown = passes.table_of(part.top(_ROWS), attributes=[a for a in usual if _any(part.top(_ROWS), a)], title="")
         return head + table_html(shown)
@@ -238,7 +240,7 @@ def _line(start, end, edge):
 def _box(place, vertex, most):
     x, y = place
     share = _time(vertex) / most if most > 0 else 0.0
-    name, where = vertex.name or vertex["type"] or "", vertex.location or ""
+    name, where = _called(vertex), vertex.location or ""
     time = seconds(_time(vertex)) if "time" in vertex.keys() else ""
     middle = x + _BOX // 2
     below = f"{_cut(where, 22)}  {time}".strip()
@@ -247,6 +249,13 @@ def _box(place, vertex, most):
         f'<text x="{middle}" y="{y + 15}" text-anchor="middle" font-weight="bold" fill="{_ink(share)}">{escaped(_cut(name, 28))}</text>'
         f'<text x="{middle}" y="{y + 29}" text-anchor="middle" fill="{_ink(share)}">{escaped(below)}</text></g>'
     )
+
+
+def _called(vertex):
+    """What a vertex is called: its name, or its type, or else its number."""
+    known = vertex.keys()
+    words = (vertex[word] for word in ("name", "type") if word in known)
+    return next((word for word in words if isinstance(word, str) and word), f"vertex {vertex.index}")
 
 
 def _cut(text, most):
@@ -286,7 +295,7 @@ def heat_map(held, metric):
     vertices, left = list(part), len(held.vertices) - len(part)
     most = max((max(row) for row in rows if row), default=0.0)
     size = max(4, min(28, 900 // max(len(columns), 1)))
-    names = [_cut(f"{v.name or v['type']}  {v.location or ''}".strip(), 44) for v in vertices]
+    names = [_cut(f"{_called(v)}  {v.location or ''}".strip(), 44) for v in vertices]
     tall, label = 18, 24 + 6 * max((len(name) for name in names), default=0)
     width, height = label + len(columns) * size + 130, len(rows) * tall + 64 + 16 * bool(left)
     unit = _headwater.unit(metric)

@@ -213,8 +213,10 @@ def _edges(edges, title):
 
 
 def _place(vertex):
+    from . import _display
+
     rank = f" rank {vertex['rank']:.0f}" if "rank" in vertex.keys() else ""
-    return f"{vertex.name or vertex['type']} {vertex.location or ''}{rank}"
+    return f"{_display._called(vertex)} {vertex.location or ''}{rank}"
 
 
 pflow = PerFlow()
