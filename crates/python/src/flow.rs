@@ -11,6 +11,7 @@ use headwater_passes::flow::{
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use rayon::ThreadPoolBuilder;
 use std::sync::{Arc, Mutex};
 
 /// A node and which of the things that it gives.
@@ -111,11 +112,19 @@ impl Flow {
         let (flow, cache) = (self.now(), self.cache.clone());
         let name = flow.name().to_string();
         let listener = progress.map(|p| p.clone().unbind());
+        // A thread waits for each pass written in Python, and what these call is done by the pool that all share: were
+        // it that one's thread, all of them could wait.
+        let functions = |flow: &Self| !locked(&flow.functions).is_empty();
+        let waits = functions(self) || self.bodies(py).iter().any(|b| functions(b.get()));
+        let pool = waits.then(|| ThreadPoolBuilder::new().build());
+        let pool = pool.transpose().or_raise()?;
         let (done, failed) = work(py, move |interrupted| {
             // What the listener raised ends the flow.
             let failed = Mutex::new(None);
             let tell = |event: &Event<'_>| {
-                if let Some(listener) = &listener
+                // Where the flow was left behind the listener may be gone, and Python with it.
+                if !interrupted()
+                    && let Some(listener) = &listener
                     && let Err(e) = told(listener, event)
                 {
                     locked(&failed).get_or_insert(e);
@@ -127,7 +136,10 @@ impl Flow {
                 progress: &tell,
                 interrupted: &end,
             };
-            let done = run(&flow, &runner);
+            let done = match &pool {
+                Some(pool) => pool.install(|| run(&flow, &runner)),
+                None => run(&flow, &runner),
+            };
             let failed = locked(&failed).take();
             (done, failed)
         })?;

@@ -1,12 +1,17 @@
 //! Passes written in Python: ordinary functions that take sets and return sets.
+//!
+//! Each call is on a thread of its own. What runs the flow waits for it, and ends with the flow whether or not the function
+//! does.
 
 use crate::error::raised;
 use crate::run::Origin;
 use crate::value::to_python;
 use crate::wanted::set_of;
+use crate::work::{LOOK, PATIENCE};
 use headwater_passes::flow::{Call, Gives, Kind, OwnError, Pass, PassError, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs that flowed in, by which sets know where they come from.
@@ -49,14 +54,15 @@ impl Function {
         let (gives, about) = (self.gives, "A pass written in Python.");
         let name = self.name.clone();
         let mut pass = Pass::new(self.name, about, move |call| {
-            Python::attach(|py| {
+            let (send, done) = channel();
+            let thread = Python::attach(|py| {
                 // No lock is held while the function runs: others of the flow may run at the same time.
                 let function = locked(&functions).get(at).map(|f| f.clone_ref(py));
                 let known = locked(&origins).clone();
-                let made = call_function(py, function, call, &known);
-                let made = made.and_then(|given| sets(&name, given.bind(py), gives));
-                made.map_err(|e| own(py, &name, e))
-            })
+                let begun = begin(py, function, &name, gives, call, &known, send);
+                begun.map_err(|e| own(py, &name, e))
+            })?;
+            ended(&done, &name, &thread, call)
         });
         for argument in self.arguments {
             pass = pass.takes(argument, Kind::SET);
@@ -81,16 +87,62 @@ fn own(py: Python<'_>, pass: &str, error: PyErr) -> PassError {
     })
 }
 
-fn call_function(
+/// What a function gave, or raised.
+type Done = Result<Vec<Value>, PassError>;
+
+/// Begins to call a function on a thread of Python's (`_own.py`), which sends what comes of it; gives the thread.
+fn begin(
     py: Python<'_>,
     function: Option<Py<PyAny>>,
+    name: &str,
+    gives: usize,
     call: &Call<'_>,
     origins: &[Origin],
+    send: Sender<Done>,
 ) -> PyResult<Py<PyAny>> {
     let function = function.ok_or_else(|| raised("the function was given up with its flow"))?;
     let arguments = call.inputs().iter().map(|v| to_python(py, v, origins));
     let arguments: Vec<Bound<'_, PyAny>> = arguments.collect::<PyResult<_>>()?;
-    function.call1(py, PyTuple::new(py, arguments)?)
+    let arguments = PyTuple::new(py, arguments)?;
+    let told = send.clone();
+    let (pass, named) = (name.to_string(), name.to_string());
+    let take = move |given: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<()> {
+        let made = sets(&pass, &given.get_item(0)?, gives)?;
+        // Nobody takes it where the pass was left behind.
+        let _ = told.send(Ok(made));
+        Ok(())
+    };
+    let fail = move |given: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<()> {
+        let error = PyErr::from_value(given.get_item(0)?);
+        let _ = send.send(Err(own(given.py(), &named, error)));
+        Ok(())
+    };
+    let take = PyCFunction::new_closure(py, None, None, take)?;
+    let fail = PyCFunction::new_closure(py, None, None, fail)?;
+    let thread = py
+        .import("headwater._own")?
+        .call_method1("start", (function, arguments, take, fail))?;
+    Ok(thread.unbind())
+}
+
+/// What came of a function; one that goes on when the flow is to end is told so, and left behind if it does not hear.
+fn ended(done: &Receiver<Done>, name: &str, thread: &Py<PyAny>, call: &Call<'_>) -> Done {
+    loop {
+        match done.recv_timeout(LOOK) {
+            Ok(done) => return done,
+            // Interrupted where it was about to tell.
+            Err(RecvTimeoutError::Disconnected) => return Err(PassError::Interrupted),
+            Err(RecvTimeoutError::Timeout) if call.go_on().is_err() => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+    Python::attach(|py| {
+        let threads = py.import("headwater._own");
+        let told = threads.and_then(|t| t.call_method1("stop", (thread,)));
+        told.map(drop).map_err(|e| own(py, name, e))
+    })?;
+    done.recv_timeout(PATIENCE / 2)
+        .unwrap_or(Err(PassError::Interrupted))
 }
 
 /// The sets that a function has returned: one as it is, several as a tuple or list.

@@ -4,20 +4,25 @@
 //! while the caller asks for signals now and then; where one raises, the work is told to end, which it does between two
 //! passes or within a long one. Work that does not hear is left behind after a moment: it owns all that it uses, and
 //! what it makes in the end is thrown away.
+//!
+//! A child made by `fork` has none of the threads that share the work: it is refused there.
 
+use crate::error::raised;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Time between two looks at signals.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// How long work that was told to end is waited for.
-const PATIENCE: Duration = Duration::from_millis(500);
+pub const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The process that worked first.
+static WORKER: OnceLock<u32> = OnceLock::new();
 
 /// Asks whether to end.
 pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
@@ -25,13 +30,19 @@ pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
 /// Does `work`, which is given whom to ask whether to end.
 ///
 /// # Errors
-/// What a signal's handler raised, as `KeyboardInterrupt`.
+/// What a signal's handler raised, as `KeyboardInterrupt`; the process was forked.
 pub fn work<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(Interrupted<'_>) -> T + Send + 'static,
 ) -> PyResult<T> {
-    // Within a pass written in Python we are on a thread of the pool: waiting there for another thread of it
-    // could wait for ever, and signals are looked for by who runs the flow.
+    let here = std::process::id();
+    if *WORKER.get_or_init(|| here) != here {
+        return Err(raised(
+            "this process was forked after headwater had worked, and has none of its threads; use multiprocessing's spawn",
+        ));
+    }
+    // Where progress is told we are on a thread of the pool: waiting there for another thread of it could wait for
+    // ever, and signals are looked for by who runs the flow.
     if rayon::current_thread_index().is_some() {
         return Ok(py.detach(|| work(&|| false)));
     }
@@ -53,7 +64,10 @@ pub fn work<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => unreachable!("the work ended without a word"),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if let Err(raised) = py.check_signals() {
+        // Signals are for the main thread alone; a pass written in Python is told to end by what is raised in its
+        // thread, and that is seen only where Python runs.
+        let look = py.check_signals();
+        if let Err(raised) = look.and_then(|()| py.run(c"pass", None, None)) {
             end.store(true, Ordering::Relaxed);
             let _ = py.detach(|| wait(&done, PATIENCE));
             return Err(raised);
