@@ -180,7 +180,7 @@ def paradigm_stub():
     out = STUB_HEAD.format(of="paradigms")
     out += "from typing import Dict, List, Optional, Tuple, Union\n\nfrom ._headwater import Report, Run, _Path\nfrom .flow import Flow\n\n"
     row = "Tuple[str, str, str, List[str]]"
-    out += f"def table() -> Dict[str, {row}]: ...\ndef names() -> List[str]: ...\ndef flow(name: str, runs: int = 1) -> Flow: ...\ndef __dir__() -> List[str]: ...\n"
+    out += f"def table() -> Dict[str, {row}]: ...\ndef names() -> List[str]: ...\ndef flow(name: str, runs: Optional[int] = None) -> Flow: ...\ndef __dir__() -> List[str]: ...\n"
     out += f"def document(row: {row}) -> str: ...\ndef arguments(row: {row}) -> Tuple[List[str], List[str]]: ...\n"
     for name, row in paradigms.table().items():
         runs, settings = paradigms.arguments(row)

@@ -62,6 +62,14 @@ impl Flow {
         locked(&self.flow).clone()
     }
 
+    /// That an input or output has a name that another one has.
+    fn taken(&self, what: &str, name: &str) -> PyErr {
+        raised(format!(
+            "the dataflow {} has an {what} {name} already; give this one another name",
+            self.name()
+        ))
+    }
+
     /// Remembers runs that flow in.
     fn remember(&self, given: &[Origin]) {
         let digest = |o: &Origin| o.recorded.digest();
@@ -88,8 +96,20 @@ impl Flow {
     fn inputs(&self, py: Python<'_>, given: Option<&Bound<'_, PyDict>>) -> PyResult<Inputs> {
         let mut inputs = locked(&self.bound).clone();
         let mut origins = locked(&self.bound_origins).clone();
+        let flow = self.now();
         for (name, value) in given.into_iter().flatten() {
             let name: String = name.extract()?;
+            if flow.inputs().all(|(known, _)| known != name) {
+                let known: Vec<&str> = flow.inputs().map(|(known, _)| known).collect();
+                let there = match known.is_empty() {
+                    true => "it has none".to_string(),
+                    false => format!("there are {}", known.join(", ")),
+                };
+                return Err(raised(format!(
+                    "the dataflow {} has no input {name}; {there}",
+                    flow.name()
+                )));
+            }
             let value = value_of(&value, &name);
             let (value, origin) = value.map_err(|e| raised(e.value(py)))?;
             origins.extend(origin);
@@ -204,6 +224,9 @@ impl Flow {
         value: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<usize> {
         let mut kind = kind.map(kind_of).transpose()?;
+        if self.now().inputs().any(|(known, _)| known == name) {
+            return Err(self.taken("input", name));
+        }
         if let Some(value) = value {
             let (value, origin) = value_of(value, name)?;
             kind = kind.or(Some(value.kind()));
@@ -284,8 +307,12 @@ impl Flow {
     }
 
     /// Names what the flow gives.
-    fn output(&self, name: &str, from: Given) {
+    fn output(&self, name: &str, from: Given) -> PyResult<()> {
+        if self.now().output_names().any(|known| known == name) {
+            return Err(self.taken("output", name));
+        }
         locked(&self.flow).output(name, link(from));
+        Ok(())
     }
 
     /// Names and kinds of its inputs.

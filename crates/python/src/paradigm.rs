@@ -143,14 +143,17 @@ fn scaling_of(word: &str) -> PyResult<Scaling> {
     }
 }
 
-/// The dataflow of a paradigm for so many runs; its inputs are run1, run2 and so on.
+/// The dataflow of a paradigm for so many runs, the fewest that it takes if not given; its inputs are run1, run2 and so on.
 #[pyfunction]
-#[pyo3(signature = (name, runs = 1))]
-pub fn paradigm_flow(name: &str, runs: usize) -> PyResult<Flow> {
+#[pyo3(signature = (name, runs = None))]
+pub fn paradigm_flow(name: &str, runs: Option<usize>) -> PyResult<Flow> {
     let paradigm = paradigm::by_name(name).or_raise()?;
-    Ok(Flow::of(
-        (paradigm.build)(runs, &Options::default()).or_raise()?,
-    ))
+    let fewest = match paradigm.takes {
+        Takes::One | Takes::Several => 1,
+        Takes::Two => 2,
+    };
+    let flow = paradigm.flow(runs.unwrap_or(fewest), &Options::default());
+    Ok(Flow::of(flow.or_raise()?))
 }
 
 /// Directories of runs, and the depth of loops that they are to be joined with: the one that is asked for, else the

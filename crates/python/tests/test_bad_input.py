@@ -140,3 +140,13 @@ def test_a_pass_that_returns_no_set(run):
     flow = hw.Flow("two")
     flow.output("x", flow.apply(lambda held: held.top(2), flow.input("V", run.V), gives=2)[0])
     assert "argument returned: a tuple of 2 sets is needed, and not Set" in said(flow.run)
+
+
+def test_a_wrong_argument_does_not_spoil_the_flow_of_perflow(run):
+    pflow = hw.perflow.PerFlow()
+    for wrong in ({"W": run.V}, {}, {"V": run.V, "sets": 3}):
+        with pytest.raises(TypeError, match="pass hotspot: .*argument"):
+            pflow.hotspot(**wrong)
+    assert len(pflow.flow) == 0
+    assert pflow.hotspot(V=run.V, n=2).same(pflow.hotspot(run.V, 2))
+    pflow.flow.check()

@@ -266,3 +266,27 @@ def test_results_of_few_runs_are_kept(directories):
         assert flow.run("hot", run=run)["hot"].over_ranks("time")
     del run
     assert flow.run("hot", run=hw.open(directories[4]), progress=tell)["hot"].over_ranks("time")
+
+
+def test_nodes_of_another_flow_are_refused(run):
+    flow, other = hw.Flow("mine"), hw.Flow("other")
+    hot = hw.hotspot(hw.vertices(flow.input("run", run)))
+    foreign = hw.vertices(other.input("run", run))
+    for wrong in (
+        lambda: flow.output("hot", foreign),
+        lambda: flow.connect(hot, 0, foreign),
+        lambda: flow.connect(foreign, 0, hot),
+    ):
+        with pytest.raises(hw.Error, match="of the dataflow other"):
+            wrong()
+    assert flow.outputs == []
+
+
+def test_names_of_inputs_and_outputs_are_checked(run):
+    flow = flow_of(run)
+    with pytest.raises(hw.Error, match="has no input rn; there are run"):
+        flow.run(rn=run)
+    with pytest.raises(hw.Error, match="has an input run already"):
+        flow.input("run")
+    with pytest.raises(hw.Error, match="has an output hot already"):
+        flow.output("hot", hw.hotspot(hw.vertices(flow.input("another", run))))

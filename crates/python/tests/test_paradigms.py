@@ -86,3 +86,12 @@ def test_a_paradigm_is_a_flow(run):
     assert [section.name for section in report.sections] == flow.outputs
     told = flow.run(run1=run)["hotspots"]
     assert told.rows == report["hotspots"].rows and "communication of zeus" in str(report)
+
+
+def test_a_flow_of_a_paradigm_is_for_the_runs_that_it_takes():
+    assert list(hw.paradigms.flow("differential").inputs) == ["run1", "run2"]
+    assert list(hw.paradigms.flow("causal").inputs) == ["run1"]
+    assert len(hw.paradigms.flow("scalability", 3).inputs) == 3
+    for name, runs in (("differential", 3), ("differential", 1), ("causal", 2), ("scalability", 0)):
+        with pytest.raises(hw.Error, match=f"{runs} were given"):
+            hw.paradigms.flow(name, runs)

@@ -101,16 +101,25 @@ pub fn by_name(name: &str) -> Result<&'static Paradigm, ParadigmError> {
 }
 
 impl Paradigm {
-    fn check(&self, runs: &[&Run]) -> Result<(), ParadigmError> {
+    fn check(&self, runs: usize) -> Result<(), ParadigmError> {
         let (fits, wanted) = match self.takes {
-            Takes::One => (runs.len() == 1, "one run"),
-            Takes::Two => (runs.len() == 2, "two runs"),
-            Takes::Several => (!runs.is_empty(), "one run or more"),
+            Takes::One => (runs == 1, "one run"),
+            Takes::Two => (runs == 2, "two runs"),
+            Takes::Several => (runs > 0, "one run or more"),
         };
-        if !fits {
-            return Err(ParadigmError::Runs(self.name, wanted, runs.len()));
+        match fits {
+            true => Ok(()),
+            false => Err(ParadigmError::Runs(self.name, wanted, runs)),
         }
-        Ok(together::one_program(runs)?)
+    }
+
+    /// The dataflow for so many runs.
+    ///
+    /// # Errors
+    /// If it takes another number of runs.
+    pub fn flow(&self, runs: usize, options: &Options) -> Result<Flow, ParadigmError> {
+        self.check(runs)?;
+        Ok((self.build)(runs, options)?)
     }
 
     /// Runs the paradigm.
@@ -124,8 +133,9 @@ impl Paradigm {
         runner: &Runner<'_>,
     ) -> Result<Report, ParadigmError> {
         let recorded: Vec<&Run> = runs.iter().map(Recorded::run).collect();
-        self.check(&recorded)?;
-        let flow = (self.build)(runs.len(), options)?;
+        self.check(recorded.len())?;
+        together::one_program(&recorded)?;
+        let flow = self.flow(recorded.len(), options)?;
         let inputs: Inputs = (1..)
             .zip(runs)
             .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))

@@ -70,7 +70,7 @@ class Flow:
         return self._flow.name
 
     def input(self, name, value=None, *, kind=None):
-        """Adds what the flow needs; with a value, that is what it is if nothing else is given.
+        """Adds what the flow needs; with a value, that is what it is if nothing else is given. No two inputs have one name.
 
         kind is run, set, top-down, parallel, made or table; if not given, that of the value, or a run.
         """
@@ -81,16 +81,19 @@ class Flow:
         for node in nodes:
             if not isinstance(node, Node):
                 # What is no node yet comes in by an input of its own.
-                node = self.input(f"value {len(self._flow)}", node)
+                n = len(self._flow)
+                while f"value {n}" in self.inputs:
+                    n += 1
+                node = self.input(f"value {n}", node)
             if node.flow is not self:
                 raise _headwater.Error(
-                    f"pass {user}: an argument is of the dataflow {node.flow.name}, and the pass would be in {self.name}"
+                    f"{user}: an argument is of the dataflow {node.flow.name}, and this is another, {self.name}"
                 )
             links.append(node._link)
         return links
 
     def _pass(self, name, inputs, parameters):
-        node, gives = self._flow.add(name, self._links(name, inputs), parameters)
+        node, gives = self._flow.add(name, self._links(f"pass {name}", inputs), parameters)
         nodes = tuple(Node(self, (node, output)) for output in range(gives))
         return nodes[0] if gives == 1 else nodes
 
@@ -103,7 +106,7 @@ class Flow:
         """
         name = name or _name(function)
         arguments, more = _arguments(function, len(nodes))
-        links = self._links(name, nodes)
+        links = self._links(f"pass {name}", nodes)
         node = self._flow.add_function(name, function, arguments, more, gives, cached, links)
         made = tuple(Node(self, (node, output)) for output in range(gives))
         return made[0] if gives == 1 else made
@@ -117,17 +120,21 @@ class Flow:
             function, body = body, Flow(_name(body))
             inputs = [body.input(f"V{i + 1}", kind="set") for i in range(len(nodes))]
             body.output("V1", body.apply(function, *inputs))
-        node = self._flow.repeat(body._flow, self._links(f"repeat {body.name}", nodes), most)
+        node = self._flow.repeat(body._flow, self._links(f"pass repeat {body.name}", nodes), most)
         made = tuple(Node(self, (node, output)) for output in range(len(body._flow.output_names())))
         return made[0] if len(made) == 1 else made
 
     def connect(self, node, argument, source):
         """Puts another node in the place of an argument, by its number from 0 on."""
-        self._flow.connect(node._link[0], argument, source._link)
+        if not isinstance(node, Node):
+            raise _headwater.Error(f"connect: what a pass of the dataflow {self.name} gives is needed, and not {type(node).__name__}")
+        (number, _), link = self._links(f"connect, argument {argument}", [node, source])
+        self._flow.connect(number, argument, link)
 
     def output(self, name, node):
-        """Names what the flow gives."""
-        self._flow.output(name, node._link)
+        """Names what the flow gives. No two outputs have one name."""
+        (link,) = self._links(f"output {name}", [node])
+        self._flow.output(name, link)
 
     @property
     def inputs(self):

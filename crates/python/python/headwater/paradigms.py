@@ -26,8 +26,8 @@ def names():
     return list(table())
 
 
-def flow(name, runs=1):
-    """The dataflow of a paradigm for so many runs; its inputs are run1, run2 and so on."""
+def flow(name, runs=None):
+    """The dataflow of a paradigm for so many runs, the fewest that it takes if not given; its inputs are run1, run2 and so on."""
     from .flow import Flow
 
     return Flow._of(_headwater.paradigm_flow(name.replace("_", "-"), runs))

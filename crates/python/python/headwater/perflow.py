@@ -101,10 +101,20 @@ class PerFlow:
         return node
 
     def _pass(self, pass_name, values, parameters):
-        given = [value if isinstance(value, (_headwater.Set, _headwater.Run, _headwater.Table)) else _set(value) for value in values]
+        import inspect
+
         row = passes.table()[pass_name]
-        made = passes.function(pass_name)(*given, **parameters)
-        spelled = {parameter: parameters[passes._identifier(parameter)] for parameter, _, _ in row["parameters"] if passes._identifier(parameter) in parameters}
+        function = passes.function(pass_name)
+        try:
+            bound = inspect.signature(function).bind(*values, **parameters).arguments
+        except TypeError as wrong:
+            raise TypeError(f"pass {row['name']}: {wrong}") from None
+        values = [bound[passes._identifier(port)] for port, _ in row["inputs"]] + list(bound.get("more", ()))
+        given = [value if isinstance(value, (_headwater.Set, _headwater.Run, _headwater.Table)) else _set(value) for value in values]
+        identifiers = {passes._identifier(parameter): parameter for parameter, _, _ in row["parameters"]}
+        parameters = {name: bound[name] for name in identifiers if name in bound}
+        made = function(*given, **parameters)
+        spelled = {identifiers[name]: value for name, value in parameters.items()}
         nodes = self.flow._pass(row["name"], [self._node(value) for value in given], spelled)
         pairs = [(made, nodes)] if not isinstance(made, tuple) else zip(made, nodes)
         self._known.extend(pairs)
