@@ -8,18 +8,21 @@ use crate::work::work;
 use headwater_passes::flow::{
     self, Cache, Event, FlowError, Inputs, Link, NodeId, Pass, PassError, Runner, State, Value,
 };
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::ThreadPoolBuilder;
+use std::collections::BTreeSet;
+use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
 /// A node and which of the things that it gives.
 type Given = (usize, usize);
 
 /// A function of Python's: its name, itself, its arguments, whether the last may come several times, how many sets it
-/// returns.
-type Own = (String, Py<PyAny>, Vec<String>, bool, usize);
+/// returns, and whether what it gives may be kept.
+type Own = (String, Py<PyAny>, Vec<String>, bool, usize, bool);
 
 fn link(given: Given) -> Link {
     NodeId::from_index(given.0).output(given.1)
@@ -131,6 +134,8 @@ impl Flow {
     ) -> PyResult<T> {
         let (flow, cache) = (self.now(), self.cache.clone());
         let name = flow.name().to_string();
+        let unsettled: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+        let still = unsettled.clone();
         let listener = progress.map(|p| p.clone().unbind());
         // A thread waits for each pass written in Python, and what these call is done by the pool that all share: were
         // it that one's thread, all of them could wait.
@@ -142,6 +147,10 @@ impl Flow {
             // What the listener raised ends the flow.
             let failed = Mutex::new(None);
             let tell = |event: &Event<'_>| {
+                if event.state == State::Unsettled {
+                    locked(&still).insert(event.pass.to_string());
+                    return;
+                }
                 // Where the flow was left behind the listener may be gone, and Python with it.
                 if !interrupted()
                     && let Some(listener) = &listener
@@ -166,6 +175,13 @@ impl Flow {
         if let Some(e) = failed {
             return Err(e);
         }
+        for body in locked(&unsettled).iter() {
+            let what = format!(
+                "the dataflow {name}: {body} was repeated as often as it may be and still changed; what it gives is what it gave last"
+            );
+            let what = CString::new(what).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &what, 2)?;
+        }
         done.map_err(|e| match own(py, &e) {
             Some(e) => {
                 // Older Pythons have no notes; the message of the exception is the user's own.
@@ -189,6 +205,7 @@ fn told(listener: &Py<PyAny>, event: &Event<'_>) -> PyResult<()> {
         State::Begins => "begins",
         State::Done => "done",
         State::Known => "known",
+        State::Unsettled => "unsettled",
     };
     let said = (event.pass, state, event.done, event.of);
     Python::attach(|py| listener.call1(py, said).map(drop))
@@ -394,19 +411,30 @@ impl Flow {
         self.now().to_json()
     }
 
+    /// The functions of Python's in a saved flow: the name that each has there, how many sets it returns, and whether
+    /// these may be kept.
+    #[staticmethod]
+    fn functions_of(text: &str) -> PyResult<Vec<(String, usize, bool)>> {
+        let own = flow::Flow::own_passes(text).or_raise()?;
+        Ok(own
+            .into_iter()
+            .map(|p| (p.name, p.gives, p.cached))
+            .collect())
+    }
+
     /// Reads a flow; `own` are functions of Python's by the names of their passes, with their arguments, whether the
-    /// last may come several times, and how many sets they return.
+    /// last may come several times, how many sets they return, and whether these may be kept.
     #[staticmethod]
     fn from_json(text: &str, own: Vec<Own>) -> PyResult<Self> {
         let made = Self::of(flow::Flow::default());
-        let pass = |(name, function, arguments, more, gives)| {
+        let pass = |(name, function, arguments, more, gives, cached)| {
             let function = Function {
                 name,
                 function,
                 arguments,
                 more,
                 gives,
-                cached: true,
+                cached,
             };
             Arc::new(function.pass(&made.functions, &made.origins))
         };

@@ -46,6 +46,8 @@ impl Function {
     /// The function as a pass; it is put among the functions of its flow.
     pub fn pass(self, functions: &Functions, origins: &Origins) -> Pass {
         let (functions, origins) = (functions.clone(), origins.clone());
+        // Functions of a flow stay as long as it does, so that no other one comes to be at the place of one.
+        let made_of = self.function.as_ptr() as usize;
         let at = {
             let mut held = locked(&functions);
             held.push(self.function);
@@ -72,6 +74,7 @@ impl Function {
         }
         pass.more = self.more;
         pass.cached = self.cached;
+        pass.made_of = Some(made_of);
         pass
     }
 }

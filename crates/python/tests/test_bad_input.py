@@ -148,5 +148,5 @@ def test_a_wrong_argument_does_not_spoil_the_flow_of_perflow(run):
         with pytest.raises(TypeError, match="pass hotspot: .*argument"):
             pflow.hotspot(**wrong)
     assert len(pflow.flow) == 0
-    assert pflow.hotspot(V=run.V, n=2).same(pflow.hotspot(run.V, 2))
+    assert pflow.hotspot(V=run.V, n=2).same(pflow.hotspot(run.V, "time", 2))
     pflow.flow.check()

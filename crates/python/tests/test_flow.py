@@ -290,3 +290,48 @@ def test_names_of_inputs_and_outputs_are_checked(run):
         flow.input("run")
     with pytest.raises(hw.Error, match="has an output hot already"):
         flow.output("hot", hw.hotspot(hw.vertices(flow.input("another", run))))
+
+
+def test_functions_of_one_name_stay_apart_when_saved(run):
+    flow = hw.Flow("lambdas")
+    everything = hw.vertices(flow.input("run", run))
+    first, second = (lambda V: V.top(1)), (lambda V: V.top(2))
+    flow.output("one", flow.apply(first, everything))
+    flow.output("two", flow.apply(second, everything))
+    flow.output("again", flow.apply(first, hw.top(everything, n=5)))
+    again = hw.Flow.from_json(flow.json(), {"<lambda>": first, "<lambda> 2": second})
+    assert [len(given) for given in again.run(run=run).values()] == [1, 2, 1]
+    assert again.json() == flow.json()
+    for wrong, told in (([first, second], "several have the name"), ([first], "<lambda> 2, which is not given")):
+        with pytest.raises(hw.Error, match=told):
+            hw.Flow.from_json(flow.json(), wrong)
+
+
+def test_a_function_is_saved_with_what_it_gives_and_is_none_of_our_passes(run):
+    calls = []
+
+    def hotspot(V):
+        calls.append(1)
+        return V.top(1), V.top(2)
+
+    flow = hw.Flow("mine")
+    one, two = flow.apply(hotspot, hw.vertices(flow.input("run")), gives=2, cached=False)
+    flow.output("two", two)
+    with pytest.raises(hw.Error, match="function hotspot, which is not given"):
+        hw.Flow.from_json(flow.json())
+    with pytest.raises(hw.Error, match="hotspot gives 2, and the one that is given for it 3"):
+        hw.Flow.from_json(flow.json(), [(hotspot, 3)])
+    again = hw.Flow.from_json(flow.json(), [hotspot])
+    for _ in range(2):
+        assert len(again.run(run=run)["two"]) == 2
+    assert len(calls) == 2
+
+
+def test_a_loop_that_does_not_settle_is_told(run):
+    def other(V):
+        return run.V.top(2 if len(V) == 1 else 1)
+
+    flow = hw.Flow("restless")
+    flow.output("end", flow.repeat(other, hw.vertices(flow.input("run", run)), most=5))
+    with pytest.warns(RuntimeWarning, match="the dataflow restless: other was repeated"):
+        flow.run()

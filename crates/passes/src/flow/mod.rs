@@ -25,7 +25,7 @@ pub use finding::{Finding, Stage};
 pub use parameter::{Parameter, Parameters, with};
 pub use pass::{Call, Declared, Gives, Pass, Port};
 pub use run::{Event, Inputs, Outputs, Runner, State};
-pub use saved::kinds;
+pub use saved::{OwnPass, kinds};
 pub use value::{Kind, Of, Value};
 
 use std::sync::Arc;

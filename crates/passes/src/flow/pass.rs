@@ -89,6 +89,9 @@ pub struct Pass {
     pub cached: bool,
     /// Does it.
     pub function: Arc<Function>,
+    /// What the pass was made of, as a number of the caller's: passes of one name, one number and as many things that
+    /// they give are saved as one.
+    pub made_of: Option<usize>,
     /// Tells it from all passes that were made before, so that none gets the results of another of its name.
     pub(super) number: u64,
 }
@@ -118,6 +121,7 @@ impl Pass {
             outputs: Vec::new(),
             cached: true,
             function: Arc::new(function),
+            made_of: None,
             number: MADE.fetch_add(1, Ordering::Relaxed),
         }
     }
@@ -182,6 +186,13 @@ impl Pass {
     pub fn gives(mut self, what: Gives) -> Self {
         self.outputs.push(what);
         self
+    }
+
+    /// Whether both are one pass where a flow is saved.
+    pub(super) fn is_as(&self, other: &Self) -> bool {
+        let of = |pass: &Self| (pass.outputs.len(), pass.cached, pass.made_of);
+        let made_alike = self.made_of.is_some() && self.name == other.name && of(self) == of(other);
+        self.number == other.number || made_alike
     }
 
     /// The name of argument `i`.

@@ -33,6 +33,8 @@ pub enum State {
     Done,
     /// Its results were known.
     Known,
+    /// It is a flow that was repeated as often as it may be, and what it gives still changed.
+    Unsettled,
 }
 
 /// Told whenever a pass begins or ends.

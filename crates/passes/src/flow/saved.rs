@@ -1,6 +1,7 @@
 //! A flow as JSON, and back.
 //!
-//! Passes stand by their names, so that passes of the user's own must be known where it is read again.
+//! Our passes stand by their names. Passes of the user's own stand by names of their own, told from ours and from each
+//! other, and must be given where the flow is read again.
 
 use super::{Flow, FlowError, Kind, Link, NodeId, Of, Parameters, Pass, Stage, Work};
 use headwater_graph::view::ViewKind;
@@ -30,6 +31,13 @@ enum SavedNode {
         inputs: Vec<(usize, usize)>,
         parameters: Parameters,
     },
+    Own {
+        function: String,
+        gives: usize,
+        cached: bool,
+        inputs: Vec<(usize, usize)>,
+        parameters: Parameters,
+    },
     Repeat {
         repeat: Box<Saved>,
         inputs: Vec<(usize, usize)>,
@@ -53,7 +61,41 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
     KINDS.into_iter().chain(stages)
 }
 
-fn save(flow: &Flow) -> Saved {
+/// A pass of the user's own in a saved flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPass {
+    /// Its name, which no other pass of the flow has.
+    pub name: String,
+    /// How many things it gives.
+    pub gives: usize,
+    /// Whether what it gives may be kept.
+    pub cached: bool,
+}
+
+/// Names of the user's own passes, in the order in which they are saved.
+#[derive(Default)]
+struct Names(Vec<(Arc<Pass>, String)>);
+
+impl Names {
+    /// The name of a pass, with a number where another one has it; `None` for one of ours.
+    fn of(&mut self, pass: &Arc<Pass>) -> Option<String> {
+        if crate::pass::by_name(&pass.name).is_ok_and(|ours| Arc::ptr_eq(ours, pass)) {
+            return None;
+        }
+        if let Some((_, name)) = self.0.iter().find(|(known, _)| known.is_as(pass)) {
+            return Some(name.clone());
+        }
+        let (mut name, mut n) = (pass.name.to_string(), 1);
+        while self.0.iter().any(|(_, known)| *known == name) {
+            n += 1;
+            name = format!("{} {n}", pass.name);
+        }
+        self.0.push((pass.clone(), name.clone()));
+        Some(name)
+    }
+}
+
+fn save(flow: &Flow, names: &mut Names) -> Saved {
     let ends = |links: &[Link]| links.iter().map(|l| (l.node.0, l.output)).collect();
     let nodes = flow.nodes.iter().map(|node| match &node.work {
         Work::Input { name, kind } => SavedNode::Input {
@@ -63,13 +105,22 @@ fn save(flow: &Flow) -> Saved {
                 .map_or("set", |k| k.0)
                 .to_string(),
         },
-        Work::Pass { pass, parameters } => SavedNode::Pass {
-            pass: pass.name.to_string(),
-            inputs: ends(&node.inputs),
-            parameters: parameters.clone(),
+        Work::Pass { pass, parameters } => match names.of(pass) {
+            None => SavedNode::Pass {
+                pass: pass.name.to_string(),
+                inputs: ends(&node.inputs),
+                parameters: parameters.clone(),
+            },
+            Some(function) => SavedNode::Own {
+                function,
+                gives: pass.outputs.len(),
+                cached: pass.cached,
+                inputs: ends(&node.inputs),
+                parameters: parameters.clone(),
+            },
         },
         Work::Repeat { body, most } => SavedNode::Repeat {
-            repeat: Box::new(save(body)),
+            repeat: Box::new(save(body, names)),
             inputs: ends(&node.inputs),
             most: *most,
         },
@@ -82,6 +133,43 @@ fn save(flow: &Flow) -> Saved {
         outputs: outputs
             .map(|(name, l)| (name.clone(), l.node.0, l.output))
             .collect(),
+    }
+}
+
+/// The pass of the user's own that a saved one is.
+fn own_pass<'a>(wanted: &OwnPass, own: &'a [Arc<Pass>]) -> Result<&'a Arc<Pass>, FlowError> {
+    let name = &wanted.name;
+    let mut of_name = own.iter().filter(|p| p.name == *name);
+    let what = match (of_name.next(), of_name.next()) {
+        (Some(pass), None) if pass.outputs.len() == wanted.gives => return Ok(pass),
+        (Some(pass), None) => format!(
+            "its function {name} gives {}, and the one that is given for it {}",
+            wanted.gives,
+            pass.outputs.len()
+        ),
+        (Some(_), Some(_)) => format!("two functions are given for its function {name}"),
+        (None, _) => format!("its function {name} is not given; functions must be given again"),
+    };
+    Err(FlowError::Saved(what))
+}
+
+/// The passes of the user's own, each once.
+fn own_passes(saved: &Saved, found: &mut Vec<OwnPass>) {
+    for node in &saved.nodes {
+        match node {
+            SavedNode::Own {
+                function,
+                gives,
+                cached,
+                ..
+            } if found.iter().all(|p| p.name != *function) => found.push(OwnPass {
+                name: function.clone(),
+                gives: *gives,
+                cached: *cached,
+            }),
+            SavedNode::Repeat { repeat, .. } => own_passes(repeat, found),
+            _ => {}
+        }
     }
 }
 
@@ -109,12 +197,21 @@ fn restore(saved: Saved, own: &[Arc<Pass>]) -> Result<Flow, FlowError> {
                 inputs,
                 parameters,
             } => {
-                let mine = own.iter().find(|p| p.name == pass);
-                let pass = match mine {
-                    Some(mine) => mine,
-                    None => crate::pass::by_name(&pass)?,
+                flow.pass(&pass, links(inputs), parameters)?;
+            }
+            SavedNode::Own {
+                function,
+                gives,
+                cached,
+                inputs,
+                parameters,
+            } => {
+                let wanted = OwnPass {
+                    name: function,
+                    gives,
+                    cached,
                 };
-                flow.add(pass, links(inputs), parameters);
+                flow.add(own_pass(&wanted, own)?, links(inputs), parameters);
             }
             SavedNode::Repeat {
                 repeat,
@@ -137,16 +234,29 @@ impl Flow {
     /// The flow as JSON.
     pub fn to_json(&self) -> String {
         // All of it is words, figures and lists of these.
-        serde_json::to_string_pretty(&save(self)).unwrap_or_default() + "\n"
+        serde_json::to_string_pretty(&save(self, &mut Names::default())).unwrap_or_default() + "\n"
     }
 
-    /// Reads a flow; `own` are passes besides ours, which come before those of the same name.
+    /// Reads a flow; `own` are the passes that [`Flow::own_passes`] tells of, by the names there.
     ///
     /// # Errors
-    /// If it is no saved flow, names a pass that there is not, or would not pass its check.
+    /// If it is no saved flow, names a pass that there is not, is not given its own passes, each once and giving as
+    /// many things, or would not pass its check.
     pub fn from_json(text: &str, own: &[Arc<Pass>]) -> Result<Self, FlowError> {
-        let saved: Saved =
-            serde_json::from_str(text).map_err(|e| FlowError::Saved(e.to_string()))?;
-        restore(saved, own)
+        restore(saved(text)?, own)
     }
+
+    /// The user's own passes in a saved flow and in the flows that it repeats, which must be given to read it.
+    ///
+    /// # Errors
+    /// If it is no saved flow.
+    pub fn own_passes(text: &str) -> Result<Vec<OwnPass>, FlowError> {
+        let mut found = Vec::new();
+        own_passes(&saved(text)?, &mut found);
+        Ok(found)
+    }
+}
+
+fn saved(text: &str) -> Result<Saved, FlowError> {
+    serde_json::from_str(text).map_err(|e| FlowError::Saved(e.to_string()))
 }

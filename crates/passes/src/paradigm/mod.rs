@@ -14,12 +14,16 @@ pub(crate) mod scalability;
 mod wait_states;
 
 use crate::diagnose::Options;
-use crate::flow::{Flow, FlowError, Inputs, Kind, Parameter, Parameters, Runner, Value, with};
+use crate::flow::{
+    Event, Flow, FlowError, Inputs, Kind, Parameter, Parameters, Runner, State, Value, with,
+};
 use crate::recorded::Recorded;
 use crate::together::{self, RunError};
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::report::{Analysed, Report, SCHEMA};
 use headwater_model::run::Run;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 /// How many runs a paradigm takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +144,26 @@ impl Paradigm {
             .zip(runs)
             .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))
             .collect();
-        let outputs = flow.run(&inputs, runner)?;
+        let unsettled = Mutex::new(BTreeSet::new());
+        let tell = |event: &Event<'_>| {
+            if event.state == State::Unsettled {
+                let mut names = unsettled.lock().unwrap_or_else(PoisonError::into_inner);
+                names.insert(event.pass.to_string());
+            }
+            (runner.progress)(event);
+        };
+        let telling = Runner {
+            progress: &tell,
+            ..*runner
+        };
+        let outputs = flow.run(&inputs, &telling)?;
+        let unsettled = unsettled
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut notes = (self.notes)(&recorded);
+        notes.extend(unsettled.iter().map(|name| {
+            format!("The {name} is repeated until nothing changes any more, and was ended while something still did; what is told is what it gave last.")
+        }));
         let section = |(_, value): &(String, Value)| value.section().map(|s| (**s).clone());
         let last = recorded.last();
         Ok(Report {
@@ -155,7 +178,7 @@ impl Paradigm {
                     wall_seconds: r.header.wall_seconds,
                 })
                 .collect(),
-            notes: (self.notes)(&recorded),
+            notes,
             sections: outputs.0.iter().filter_map(section).collect(),
         })
     }

@@ -5,8 +5,8 @@ use super::{made, recorded};
 use headwater_passes::Recorded;
 use headwater_passes::flow::*;
 use headwater_passes::set::Set;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn none() -> Parameters {
     Parameters::none()
@@ -338,7 +338,18 @@ fn a_flow_is_repeated_until_it_gives_what_it_was_given() {
     flow.output("last", last);
     flow.output("some", some);
     let cache = Cache::default();
-    let given = flow.run(&inputs(), &Runner::quiet(&cache)).expect("runs");
+    let unsettled = Mutex::new(Vec::new());
+    let tell = |event: &Event<'_>| {
+        if event.state == State::Unsettled {
+            unsettled.lock().expect("lock").push(event.pass.to_string());
+        }
+    };
+    let runner = Runner {
+        progress: &tell,
+        ..Runner::quiet(&cache)
+    };
+    let given = flow.run(&inputs(), &runner).expect("runs");
+    assert_eq!(*unsettled.lock().expect("lock"), ["halve"]);
     let len = |name| given.get(name).and_then(Value::set).map(Set::len);
     assert_eq!(len("last"), Some(1));
     assert!(len("some") > Some(1));

@@ -114,7 +114,8 @@ class Flow:
     def repeat(self, body, *nodes, most=200):
         """Adds a flow, or a function of one set, that is run on what it gave until that no longer changes, ``most`` times at the most.
 
-        The flow's first inputs are given anew each time, as many as it has outputs; the others stay.
+        The flow's first inputs are given anew each time, as many as it has outputs; the others stay. If it still changed the
+        last time, the result is what it gave then, and running warns of it (``RuntimeWarning``).
         """
         if not isinstance(body, Flow):
             function, body = body, Flow(_name(body))
@@ -167,7 +168,7 @@ class Flow:
         self._flow.forget()
 
     def json(self):
-        """The flow as JSON. Functions of Python's stand by their names."""
+        """The flow as JSON. Functions of Python's stand by their names, with a number where another one has the name."""
         return self._flow.json()
 
     def save(self, path):
@@ -178,20 +179,30 @@ class Flow:
 
     @classmethod
     def load(cls, path, functions=()):
-        """Reads a flow that was saved; functions of Python's that it uses are given again."""
+        """Reads a flow that was saved; functions of Python's that it uses are given again, as to ``from_json``."""
         with open(path, encoding="utf-8") as file:
             return cls.from_json(file.read(), functions)
 
     @classmethod
     def from_json(cls, text, functions=()):
-        """Reads a flow from JSON; functions of Python's that it uses are given again: (function, number of sets it returns)
-        where that is not one.
+        """Reads a flow from JSON; functions of Python's that it uses are given again, each by itself or as (function, number of
+        sets it returns).
+
+        Where several have one name, as all lambdas have, they are given by the names that the JSON has for them:
+        ``{"<lambda>": first, "<lambda> 2": second}``. How many sets they return, and whether these are kept, was saved.
         """
+        saved = _headwater.Flow.functions_of(text)
+        if not isinstance(functions, dict):
+            functions = _by_name(functions, {name for name, _, _ in saved})
         own = []
-        for function in functions:
-            function, gives = function if isinstance(function, tuple) else (function, 1)
+        for name, gives, cached in saved:
+            if name not in functions:
+                there = ", ".join(name for name, _, _ in saved)
+                raise _headwater.Error(f"argument functions: the saved dataflow needs the function {name}, which is not given; its functions are {there}")
+            function = functions[name]
+            function, returned = function if isinstance(function, tuple) else (function, gives)
             arguments, more = _arguments(function, None)
-            own.append((_name(function), function, arguments, more, gives))
+            own.append((name, function, arguments, more, returned, cached))
         return cls._of(_headwater.Flow.from_json(text, own))
 
     def svg(self):
@@ -209,6 +220,19 @@ class Flow:
 
     def __repr__(self):
         return f"<Flow {self.name}: {len(self)} nodes>"
+
+
+def _by_name(functions, wanted):
+    """Functions, or (function, number of sets), by the function's name, which of those that are wanted is that of one alone."""
+    found = {}
+    for given in functions:
+        name = _name(given[0] if isinstance(given, tuple) else given)
+        if name in found and name in wanted:
+            raise _headwater.Error(
+                f"argument functions: several have the name {name}; give them by their names in the saved dataflow, as {{name: function}}"
+            )
+        found[name] = given
+    return found
 
 
 def _name(function):
