@@ -137,9 +137,8 @@ impl Paradigm {
         runner: &Runner<'_>,
     ) -> Result<Report, ParadigmError> {
         let recorded: Vec<&Run> = runs.iter().map(Recorded::run).collect();
-        self.check(recorded.len())?;
-        together::one_program(&recorded)?;
         let flow = self.flow(recorded.len(), options)?;
+        together::one_program(&recorded)?;
         let inputs: Inputs = (1..)
             .zip(runs)
             .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))

@@ -186,10 +186,8 @@ class Flow:
     @classmethod
     def from_json(cls, text, functions=()):
         """Reads a flow from JSON; functions of Python's that it uses are given again, each by itself or as (function, number of
-        sets it returns).
-
-        Where several have one name, as all lambdas have, they are given by the names that the JSON has for them:
-        ``{"<lambda>": first, "<lambda> 2": second}``. How many sets they return, and whether these are kept, was saved.
+        sets it returns). Where several have one name, as all lambdas have, they are given by the names that the JSON has for
+        them: ``{"<lambda>": first, "<lambda> 2": second}``. How many sets they return, and whether these are kept, was saved.
         """
         saved = _headwater.Flow.functions_of(text)
         if not isinstance(functions, dict):
