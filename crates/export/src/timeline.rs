@@ -10,7 +10,7 @@ use crate::formats::Wanted;
 use headwater_model::Rank;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
-use headwater_passes::Recorded;
+use headwater_passes::{Recorded, comes_to_collective};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -155,12 +155,10 @@ impl<'a> Window<'a> {
             last.insert((first.rank, first.thread), (time.end, first.ctx));
             let at = this.calls.len();
             for e in rows.iter().filter(|e| e.link != 0) {
-                match e.kind {
-                    EventKind::Send => {
-                        this.sends.insert(e.link, at);
-                    }
-                    EventKind::Collective | EventKind::CollectivePost => this.comes(e, enter),
-                    _ => {}
+                if e.kind == EventKind::Send {
+                    this.sends.insert(e.link, at);
+                } else {
+                    this.comes(e, enter);
                 }
             }
             let call = Call {
@@ -210,14 +208,14 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// A rank has come to a collective, unless this call completes what another one posted.
+    /// A rank has come to a collective, if that is what the row tells.
     fn comes(&mut self, e: &Event, enter: u64) {
-        let class = abi::by_name(self.run.function(e.func)).map(|f| f.class);
-        if e.kind == EventKind::Collective && class.is_some_and(abi::Class::is_completing) {
+        let function = abi::by_name(self.run.function(e.func));
+        if !comes_to_collective(e, function) {
             return;
         }
         let instance = self.instances.entry(e.link).or_default();
-        instance.class = instance.class.or(class);
+        instance.class = instance.class.or(function.map(|f| f.class));
         instance.members.push((enter, e.rank));
     }
 

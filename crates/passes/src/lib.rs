@@ -85,4 +85,5 @@ mod workers;
 
 pub use diagnose::{DiagnoseError, Options, diagnose};
 pub use recorded::Recorded;
+pub use replay::comes_to_collective;
 pub use together::RunError;

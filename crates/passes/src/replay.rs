@@ -138,11 +138,11 @@ impl Instance {
     }
 }
 
-/// Whether a row tells that its rank comes to a collective. The calls that complete what others posted do not.
-fn comes(e: &Event, classes: &[Option<&'static abi::Function>]) -> bool {
-    let class = classes.get(e.func as usize).copied().flatten();
+/// Whether a row of a window, of a call of `function`, tells that its rank comes to a collective. The calls that
+/// complete what others posted do not.
+pub fn comes_to_collective(e: &Event, function: Option<&abi::Function>) -> bool {
     match e.kind {
-        EventKind::Collective => !class.is_some_and(|f| f.class.is_completing()),
+        EventKind::Collective => !function.is_some_and(|f| f.class.is_completing()),
         EventKind::CollectivePost => true,
         _ => false,
     }
@@ -196,12 +196,13 @@ fn play_window(
     }
     let classes: Vec<Option<&'static abi::Function>> =
         run.functions.iter().map(|f| abi::by_name(f)).collect();
+    let comes = |e: &Event| comes_to_collective(e, classes.get(e.func as usize).copied().flatten());
     let mut sends: FxHashMap<u32, Option<Arrival>> = FxHashMap::default();
     let mut instances: FxHashMap<u32, Instance> = FxHashMap::default();
     for e in events.iter().filter(|e| e.thread == 0 && e.link != 0) {
         if e.kind == EventKind::Send {
             sends.insert(e.link, None);
-        } else if comes(e, &classes) {
+        } else if comes(e) {
             let instance = instances.entry(e.link).or_default();
             instance.func.get_or_insert(e.func);
             instance.members.insert(e.rank);
@@ -226,7 +227,7 @@ fn play_window(
                     for e in rows.iter().filter(|e| e.link != 0) {
                         if e.kind == EventKind::Send {
                             sends.insert(e.link, Some(arrival));
-                        } else if comes(e, &classes) {
+                        } else if comes(e) {
                             instances.entry(e.link).or_default().comes(arrival);
                         }
                     }
