@@ -218,6 +218,8 @@ pub struct Cause {
     pub gain_seconds: f64,
     /// The same as a share of the run time, 0 to 1.
     pub gain_share: f64,
+    /// The least and the most that it is likely to be shorter (19 times of 20), seconds.
+    pub gain_range_seconds: (f64, f64),
     /// One or two sentences that say what is wrong and what to try.
     pub explanation: String,
     /// From the symptom, where the time shows, to the cause.

@@ -183,6 +183,7 @@ pub fn find(scale: &Scale, model_seconds: f64, least: f64) -> Vec<Candidate> {
     ranks.dedup();
     vec![Candidate {
         in_turn: false,
+        error: 0.0,
         team: None,
         twins: Vec::new(),
         class: CauseClass::LateSenderChain,

@@ -77,6 +77,7 @@ pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Ca
         };
         out.push(Candidate {
             in_turn: false,
+            error: 0.0,
             team: None,
             twins: (group.iter().map(|t| t.vertex))
                 .filter(|v| *v != main.vertex && pag.top.is_same_place(*v, main.vertex))

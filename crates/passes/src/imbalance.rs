@@ -185,6 +185,7 @@ fn peel(
         }
         out.push(Candidate {
             in_turn: false,
+            error: 0.0,
             team: None,
             twins: same.into_iter().skip(1).collect(),
             class,

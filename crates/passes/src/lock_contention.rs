@@ -87,6 +87,7 @@ pub fn contention(
                 after: Vec::new(),
                 evidence: evidence(here, &by_rank, worst, class, on_top),
                 in_turn: false,
+                error: 0.0,
                 team: Some(of_threads(pag, teams, here, &ranks, worst)),
                 ranks,
             },

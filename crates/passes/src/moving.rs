@@ -197,6 +197,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
             after: scale.afters(&inside),
             evidence,
             in_turn: true,
+            error: 0.0,
             team: None,
             twins: Vec::new(),
         })

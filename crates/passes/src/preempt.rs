@@ -131,6 +131,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     }
     vec![Candidate {
         in_turn: false,
+        error: 0.0,
         team: None,
         twins: Vec::new(),
         class: CauseClass::Preempted,

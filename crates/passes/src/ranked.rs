@@ -91,6 +91,7 @@ mod tests {
             evidence: Vec::new(),
             twins: Vec::new(),
             in_turn: false,
+            error: 0.0,
             team: None,
         };
         let told = |class| {

@@ -63,6 +63,7 @@ pub fn find(pag: &Pag, scale: &Scale, threshold: f64, least: f64) -> Vec<Candida
         )];
         Some(Candidate {
             in_turn: false,
+            error: 0.0,
             team: None,
             twins: Vec::new(),
             class: CauseClass::UnevenWork,

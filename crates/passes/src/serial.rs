@@ -177,6 +177,7 @@ fn proposal(
             evidence,
             twins: Vec::new(),
             in_turn: false,
+            error: 0.0,
             team: Some(OfThreads {
                 times: ThreadTimes {
                     rank: worst,

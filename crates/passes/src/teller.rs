@@ -121,6 +121,7 @@ impl Teller<'_> {
             cost_share: share(c.cost),
             gain_seconds: c.gain,
             gain_share: share(c.gain),
+            gain_range_seconds: c.range(),
             path: path::steps(pag, last, &self.ways.walks, c),
             waiting_seconds,
             by_rank,

@@ -92,6 +92,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
                 evidence,
                 twins: places,
                 in_turn: false,
+                error: 0.0,
                 team: Some(OfThreads {
                     times: ThreadTimes {
                         concerned: late,

@@ -100,6 +100,7 @@ pub fn find(
             };
             out.push(Candidate {
                 in_turn: false,
+                error: 0.0,
                 team: None,
                 twins: Vec::new(),
                 class,

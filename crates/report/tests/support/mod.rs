@@ -85,6 +85,7 @@ pub fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
         cost_share: 0.3,
         gain_seconds: 0.4,
         gain_share: 0.25,
+        gain_range_seconds: (0.35, 0.45),
         explanation: "Some ranks spend more time here than the others, who wait for them.".into(),
         path: vec![
             Step {
@@ -158,6 +159,7 @@ pub fn second(ranks: u32) -> Cause {
         cost_share: 0.064,
         gain_seconds: 0.006,
         gain_share: 0.032,
+        gain_range_seconds: (0.004, 0.008),
         path: vec![],
         waiting_seconds: None,
         clock: Clock::Wall,
