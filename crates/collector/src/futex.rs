@@ -8,6 +8,7 @@
 //! is told wrongly is not much. Where samples leave the kernel out or come from a timer, these waits are not seen.
 
 use crate::guarded::SYSTEM_CALL;
+use crate::off_core::sleeps;
 use crate::thread::Thread;
 use crate::unwind::Tables;
 use crate::waits::Awaited;
@@ -22,7 +23,7 @@ const LOOK: u32 = 32;
 /// had gone to sleep; samples since.
 #[derive(Default)]
 pub struct Slept {
-    last: Option<(i64, i64)>,
+    last: Option<(i64, u64)>,
     samples: u32,
 }
 
@@ -90,16 +91,6 @@ fn calls_the_lock(code: &[u8], at: usize, number: u64) -> bool {
     number == libc::SYS_futex as u64 && (call(at) || at.checked_sub(4).is_some_and(call))
 }
 
-/// Times that the calling thread has gone to sleep.
-fn sleeps() -> i64 {
-    // SAFETY: a zeroed structure is filled by the call, which a handler may make.
-    unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-        usage.ru_nvcsw
-    }
-}
-
 impl Thread {
     /// A sample was taken at `ctx` when the thread had had so much CPU time, nanoseconds. For the handler.
     pub fn look_at_sleep(&mut self, ctx: u32, place: Place, cpu: u64) {
@@ -115,8 +106,8 @@ impl Thread {
             return;
         };
         let wall = u64::try_from(now.0 - before).unwrap_or(0);
-        if wall > 0 {
-            let times = u64::try_from(now.1 - slept).unwrap_or(0).max(1);
+        let times = now.1.saturating_sub(slept);
+        if wall > 0 && times > 0 {
             self.count_waits(ctx, Awaited::unknown(WaitKind::Futex), wall, times);
             self.note_asleep(ctx, wall);
             // It is explained now.

@@ -4,7 +4,7 @@
 //! since the last reading then belongs to the interval just ended.
 
 use crate::clock;
-use crate::off_core::{OffCore, run_delay};
+use crate::off_core::{Counted, OffCore};
 
 /// How time off the core divides.
 #[derive(Clone, Copy, Default)]
@@ -49,7 +49,7 @@ impl Meter {
     /// Begins anew at `now`; `file` is the thread's open `schedstat`.
     pub fn begin(&mut self, now: u64, file: libc::c_int) {
         (self.cpu, self.at) = (clock::thread_cpu(), now);
-        self.off_core.begin(run_delay(file));
+        self.off_core.begin(Counted::here(file));
     }
 
     /// The same without asking the scheduler, which is what takes long.
@@ -72,7 +72,7 @@ impl Meter {
             .saturating_sub(cpu.saturating_sub(self.cpu))
             .min(interval);
         (self.cpu, self.at) = (cpu, now);
-        let runq = self.off_core.waiting(off, || run_delay(file));
+        let runq = self.off_core.waiting(off, || Counted::here(file));
         Spent {
             cpu: interval - off,
             runq,
@@ -87,7 +87,7 @@ impl Meter {
         let cpu = now_cpu.saturating_sub(self.cpu).min(interval);
         (self.cpu, self.at) = (now_cpu, now);
         let off = interval - cpu;
-        let runq = self.off_core.waiting(off, || run_delay(file));
+        let runq = self.off_core.waiting(off, || Counted::here(file));
         Spent {
             cpu,
             runq,
@@ -107,6 +107,6 @@ impl Meter {
     pub fn asleep(&mut self, wall: u64, file: libc::c_int) -> u64 {
         let cpu = clock::thread_cpu().saturating_sub(self.cpu);
         let off = clock::now().saturating_sub(self.at).saturating_sub(cpu);
-        self.off_core.asleep(off, wall, run_delay(file))
+        self.off_core.asleep(off, wall, Counted::here(file))
     }
 }

@@ -1,14 +1,37 @@
 //! Time off the core, divided into waiting for one and being asleep. The scheduler keeps count of the
-//! first, but asking it costs a system call, so it is asked when enough has come together.
+//! first, but asking it costs two system calls, so it is asked when enough time has accumulated.
+//!
+//! A thread that sleeps gives its core up itself, which the scheduler counts as a voluntary context switch. So a
+//! thread without one was not asleep. What the scheduler's count of waiting leaves out then, as where a hypervisor
+//! took the core or a quota ended, is waiting for a core too.
 
 /// Time off the core after which the scheduler is asked, nanoseconds.
 const WORTH_ASKING: u64 = 100_000;
 
+/// What the scheduler has counted of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// Time ready to run but without a core, nanoseconds.
+    pub delay: u64,
+    /// Voluntary context switches.
+    pub sleeps: u64,
+}
+
+impl Counted {
+    /// Of the calling thread, whose `schedstat` is open as `file`.
+    pub fn here(file: libc::c_int) -> Self {
+        Self {
+            delay: run_delay(file),
+            sleeps: sleeps(),
+        }
+    }
+}
+
 /// What a thread remembers of its time off the core, nanoseconds.
 #[derive(Clone, Copy)]
 pub struct OffCore {
-    /// The scheduler's count when it was last asked.
-    delay: u64,
+    /// The scheduler's counts when it was last asked.
+    asked: Counted,
     /// Time off the core since, and how much of it was said to be waiting.
     since: u64,
     given: u64,
@@ -21,7 +44,7 @@ pub struct OffCore {
 impl Default for OffCore {
     fn default() -> Self {
         Self {
-            delay: 0,
+            asked: Counted::default(),
             since: 0,
             given: 0,
             share: 1024,
@@ -31,15 +54,15 @@ impl Default for OffCore {
 }
 
 impl OffCore {
-    /// Begins anew with the scheduler's count as it is.
-    pub fn begin(&mut self, delay: u64) {
-        (self.delay, self.since, self.given, self.slept) = (delay, 0, 0, 0);
+    /// Begins anew with the scheduler's counts as they are.
+    pub fn begin(&mut self, counted: Counted) {
+        (self.asked, self.since, self.given, self.slept) = (counted, 0, 0, 0);
     }
 
     /// How much of the time off the core in an interval that has ended was waiting for a core. Short
     /// times are divided as the last ones were; when they have summed up, `ask` gives the truth.
     #[inline]
-    pub fn waiting(&mut self, off: u64, ask: impl FnOnce() -> u64) -> u64 {
+    pub fn waiting(&mut self, off: u64, ask: impl FnOnce() -> Counted) -> u64 {
         self.slept = 0;
         self.since += off;
         if self.since < WORTH_ASKING {
@@ -47,18 +70,26 @@ impl OffCore {
             self.given += waiting;
             return waiting;
         }
-        let delay = ask();
-        let waited = delay.saturating_sub(self.delay);
+        let counted = ask();
+        let waited = if counted.sleeps > self.asked.sleeps {
+            counted.delay.saturating_sub(self.asked.delay)
+        } else {
+            self.since
+        };
         let waiting = waited.saturating_sub(self.given).min(off);
         self.share = (waited * 1024 / self.since).min(1024);
-        (self.delay, self.since, self.given) = (delay, 0, 0);
+        (self.asked, self.since, self.given) = (counted, 0, 0);
         waiting
     }
 
     /// How long the thread was asleep in the call that ends now and took `wall`, where it has been `off`
-    /// the core since the interval began, before the call too; `delay` is the scheduler's count.
-    pub fn asleep(&mut self, off: u64, wall: u64, delay: u64) -> u64 {
-        let waited = delay.saturating_sub(self.delay).saturating_sub(self.given);
+    /// the core since the interval began, before the call too; `counted` are the scheduler's counts.
+    pub fn asleep(&mut self, off: u64, wall: u64, counted: Counted) -> u64 {
+        if counted.sleeps <= self.asked.sleeps {
+            return 0;
+        }
+        let waited = counted.delay.saturating_sub(self.asked.delay);
+        let waited = waited.saturating_sub(self.given);
         let asleep = off.saturating_sub(waited + self.slept).min(wall);
         self.slept += asleep;
         asleep
@@ -80,6 +111,17 @@ pub fn run_delay(file: libc::c_int) -> u64 {
         })
 }
 
+/// Voluntary context switches of the calling thread.
+pub fn sleeps() -> u64 {
+    // SAFETY: a zeroed structure is filled by the call, which a handler may make.
+    let switches = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage.ru_nvcsw
+    };
+    u64::try_from(switches).unwrap_or(0)
+}
+
 /// Whether a descriptor is still one of a file that says as much: a program may close what it does not know.
 pub fn is_schedstat(file: libc::c_int) -> bool {
     const PROC: libc::c_long = 0x9fa0;
@@ -94,36 +136,73 @@ pub fn is_schedstat(file: libc::c_int) -> bool {
 mod tests {
     use super::*;
 
+    /// The scheduler's counts.
+    fn counted(delay: u64, sleeps: u64) -> Counted {
+        Counted { delay, sleeps }
+    }
+
     #[test]
     fn many_short_sleeps_are_not_waiting_for_a_core() {
         let (mut off_core, mut waiting) = (OffCore::default(), 0);
-        for _ in 0..1000 {
-            waiting += off_core.waiting(60_000, || 0);
+        for step in 1..=1000 {
+            waiting += off_core.waiting(60_000, || counted(0, step));
         }
         assert!(waiting <= 60_000, "{waiting} of 60,000,000");
     }
 
     #[test]
+    fn a_thread_that_never_gave_its_core_up_was_not_asleep() {
+        // A hypervisor took the core: the scheduler counted neither waiting nor a voluntary switch.
+        let mut off_core = OffCore::default();
+        off_core.begin(counted(1_000, 7));
+        let asleep = off_core.asleep(3_000_000, 2_000_000, counted(1_000, 7));
+        assert_eq!(asleep, 0);
+        assert_eq!(off_core.waiting(3_000_000, || counted(1_000, 7)), 3_000_000);
+        // Then it sleeps, as it says itself.
+        let asleep = off_core.asleep(3_000_000, 3_000_000, counted(1_000, 8));
+        assert_eq!(asleep, 3_000_000);
+        assert_eq!(off_core.waiting(3_000_000, || counted(1_000, 8)), 0);
+    }
+
+    #[test]
+    fn sleep_is_never_more_than_the_time_off_the_core_that_waiting_leaves() {
+        let (mut off_core, mut at) = (OffCore::default(), Counted::default());
+        let (mut slept, mut not_waited) = (0, 0);
+        for step in 0..10_000u64 {
+            let off = step * 7919 % 400_000;
+            let sleeps = step % 3 == 0;
+            at.delay += if sleeps { off / 4 } else { off / 2 };
+            at.sleeps += u64::from(sleeps);
+            let asleep = off_core.asleep(off, off / 2, at);
+            let waiting = off_core.waiting(off, || at);
+            assert!(asleep <= off / 2 && waiting <= off, "step {step}");
+            (slept, not_waited) = (slept + asleep, not_waited + off - waiting);
+        }
+        assert!(not_waited <= at.sleeps * 800_000, "{not_waited}");
+        assert!(slept > 0);
+    }
+
+    #[test]
     fn waiting_before_a_sleep_is_not_taken_from_it() {
         let mut off_core = OffCore::default();
-        off_core.begin(1_000);
+        off_core.begin(counted(1_000, 0));
         // 40 ms without a core, then a call that slept 4 ms and had no core for 36 ms more.
-        let asleep = off_core.asleep(80_000_000, 40_000_000, 76_001_000);
+        let asleep = off_core.asleep(80_000_000, 40_000_000, counted(76_001_000, 1));
         assert_eq!(asleep, 4_000_000);
         // Computation without a core, then a call that only slept.
-        let asleep = off_core.asleep(95_000_000, 5_000_000, 86_001_000);
+        let asleep = off_core.asleep(95_000_000, 5_000_000, counted(86_001_000, 2));
         assert_eq!(asleep, 5_000_000);
     }
 
     #[test]
     fn what_was_given_out_is_not_given_twice() {
-        let (mut off_core, mut waited) = (OffCore::default(), 0);
+        let (mut off_core, mut at) = (OffCore::default(), Counted::default());
         let mut waiting = 0;
         for step in 0..1000u64 {
             // A third of the time is waiting.
-            waited += 20_000;
+            (at.delay, at.sleeps) = (at.delay + 20_000, step + 1);
             let off = 60_000 + step % 3 * 30_000;
-            waiting += off_core.waiting(off, || waited);
+            waiting += off_core.waiting(off, || at);
         }
         assert!((19_000_000..21_000_000).contains(&waiting), "{waiting}");
     }

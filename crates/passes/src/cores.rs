@@ -13,13 +13,15 @@ use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A thread of a rank.
-type Thread = (u32, u16);
+pub type Thread = (u32, u16);
 
 /// What is cut out of the time after a call, nanoseconds.
 #[derive(Clone, Copy, Default)]
-struct Cut {
-    asleep: u64,
-    spinning: u64,
+pub struct Cut {
+    /// Of its sleep.
+    pub asleep: u64,
+    /// Of its CPU time.
+    pub spinning: u64,
 }
 
 /// Part of the time after a call from which on, if it is set aside, single repetitions tell nothing any more:
@@ -285,7 +287,7 @@ fn part(of: f64, whole: f64) -> f64 {
 }
 
 /// Shortens segments and events by what was cut out of the time after each call.
-fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), Cut>) {
+pub fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), Cut>) {
     // Sleep, all computation and repetitions after each call.
     let mut times: FxHashMap<(Thread, CtxId), (u64, u64, u64)> = FxHashMap::default();
     for s in &run.segments {

@@ -10,6 +10,7 @@ use crate::counted;
 use crate::inclusive::Inclusive;
 use crate::placement;
 use crate::scale::Scale;
+use crate::sleeping;
 use crate::stats::{self, TwoGroups, stands_out, two_groups};
 use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
@@ -161,13 +162,9 @@ fn peel(
             words::takers(groups.upper.len(), scale.p, groups.high),
             words::seconds(groups.low)
         )];
-        let mut class = if asleep > 0.5 * (groups.high - level) {
-            CauseClass::SystemCallOrIo
-        } else if happened_once(scale, &groups.upper, &after, groups.high - level) {
-            CauseClass::OneOff
-        } else {
-            CauseClass::UnevenWork
-        };
+        let excess = groups.high - level;
+        let once = happened_once(scale, &groups.upper, &after, excess);
+        let mut class = sleeping::class(asleep, excess, once);
         let longer = groups.high / level.max(1e-12);
         if class == CauseClass::UnevenWork {
             let told = counted::compare(scale, &inside, &groups.upper, longer);

@@ -70,6 +70,7 @@ mod scaling;
 mod segments;
 mod serial;
 pub mod set;
+mod sleeping;
 mod stats;
 mod teams;
 mod teller;

@@ -1,7 +1,7 @@
 //! Recorded runs joined on graphs, one for each build of their program: what a dataflow begins with.
 
 use crate::together::{self, RunError};
-use crate::{cores, files, scale, threads};
+use crate::{cores, files, scale, sleeping, threads};
 use headwater_graph::view::{Column, Table, View, parallel, top_down};
 use headwater_graph::{Pag, RunView, Structures};
 use headwater_model::run::Run;
@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 /// Makes computation comparable between ranks and scales: calls that concern files are work of their ranks, and
 /// time in which a rank had no core is nobody's.
 fn prepare(run: &mut Run, structures: &Structures) {
+    sleeping::set_aside(run);
     files::as_work(run);
     cores::set_aside(run, structures);
 }
@@ -119,6 +120,7 @@ impl Recorded {
         let plain = runs.iter().any(files::are_there);
         let plain = plain.then(|| (runs.clone(), copy(&structures)));
         for run in &mut runs {
+            sleeping::set_aside(run);
             cores::set_aside(run, &structures);
         }
         let joined = Joined::new(runs, structures, digests, unseen);
