@@ -134,6 +134,7 @@ pub fn take_up() -> *mut Thread {
     if let (Some(t), Some(early)) = (unsafe { at.as_mut() }, &birth.early) {
         let (ctx, cut) = (t.made_by(), early.cut.load(Ordering::Relaxed));
         t.contexts.root = Root { ctx, cut };
+        t.starts_with(birth.routine);
         t.begin_here();
         t.join_team();
     }
@@ -313,6 +314,7 @@ unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
     // SAFETY: the recording that was made for this thread; the program's routine and its argument.
     unsafe {
         if let Some(t) = recording.as_mut() {
+            t.starts_with(routine);
             t.begin_born();
             t.join_team();
             return root::run(recording, t.made_by(), routine, argument);

@@ -272,6 +272,11 @@ impl Contexts {
         parent
     }
 
+    /// The context of a thread's start routine, whose first instruction this is, below the call that made the thread.
+    pub fn of_routine(&mut self, address: u64, made_by: u32) -> u32 {
+        self.row(address, made_by, 1).unwrap_or(NONE)
+    }
+
     fn row(&mut self, address: u64, parent: u32, exact: u32) -> Option<u32> {
         let row = ContextRow {
             address,

@@ -37,6 +37,10 @@ pub struct State {
     timer: libc::timer_t,
     random: u64,
     taken: u32,
+    /// CPU time from the last sample to the next one, nanoseconds.
+    period: u64,
+    /// Whether the event or timer was started for less than that, as threads before used a part of it.
+    shortened: bool,
 }
 
 /// Samples between two draws of the period, and between two readings of the kernel's counters: each
@@ -54,6 +58,9 @@ const HALVINGS: u32 = 3;
 const CPU_TIME: Event = Event("task_clock", 1, 1);
 const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
 
+/// The least that is left of a period for a thread that goes on with it, nanoseconds.
+const LEAST_LEFT: u64 = 20_000;
+
 /// CPU time that a sample stands for on average after `taken` ones, nanoseconds.
 fn usual_period(taken: u32) -> u64 {
     let halvings = (taken / AT_FULL_RATE).checked_ilog2().map_or(0, |n| n + 1);
@@ -69,18 +76,26 @@ impl State {
             timer: std::ptr::null_mut(),
             random: 0x9e37_79b9_7f4a_7c15,
             taken: 0,
+            period: 0,
+            shortened: false,
         }
     }
 
     /// Starts sampling the thread with this number: by the performance event of its own clock, which is
     /// exact to the nanosecond, or where that is not permitted by a CPU time timer, which fires at ticks
-    /// of the kernel only.
-    pub fn start(&mut self, tid: libc::pid_t) {
+    /// of the kernel only. Threads before this one that began at the same place had `carried` nanoseconds of CPU time
+    /// since their last sample: the first one comes earlier by that.
+    pub fn start(&mut self, tid: libc::pid_t, carried: u64) {
         INSTALL.call_once(install);
         self.random ^= (tid as u64) << 20;
-        match self.start_event(tid) {
+        if carried == 0 {
+            self.period = usual_period(self.taken);
+        }
+        self.shortened = carried > 0;
+        let first = self.period.saturating_sub(carried).max(LEAST_LEFT);
+        match self.start_event(tid, first) {
             Ok(()) => {}
-            Err(_) if !self.start_timer(tid) => {
+            Err(_) if !self.start_timer(tid, first) => {
                 process::say(
                     "Neither a performance event nor a CPU time timer could be had, so computation was not sampled.",
                 );
@@ -118,7 +133,7 @@ impl State {
         self.stop();
     }
 
-    fn start_event(&mut self, tid: libc::pid_t) -> Result<(), Refused> {
+    fn start_event(&mut self, tid: libc::pid_t, first: u64) -> Result<(), Refused> {
         /// `struct f_owner_ex`: a thread, by number.
         #[repr(C)]
         struct Owner {
@@ -130,7 +145,7 @@ impl State {
         // A period that ends inside the kernel is lost to an event that leaves the kernel out, and its
         // time goes to wherever the next one ends; otherwise the signal comes when the kernel returns,
         // which is where the page fault or the system call is.
-        let open = |scope| counters::open(&CPU_TIME, usual_period(self.taken), -1, scope, tid);
+        let open = |scope| counters::open(&CPU_TIME, first, -1, scope, tid);
         let fd = match open(Scope::Everything) {
             Err(Refused::NotOpened) => open(Scope::User)?,
             other => other?,
@@ -151,7 +166,7 @@ impl State {
         Ok(())
     }
 
-    fn start_timer(&mut self, tid: libc::pid_t) -> bool {
+    fn start_timer(&mut self, tid: libc::pid_t, first: u64) -> bool {
         // SAFETY: the structure is zeroed before its fields are set, as the interface wants; the timer
         // lives as long as the thread.
         unsafe {
@@ -162,19 +177,19 @@ impl State {
             event.sigev_notify_thread_id = tid;
             let clock = clock::clock_of(tid);
             libc::timer_create(clock, &mut event, &mut self.timer) == 0
-                && self.set_timer(usual_period(self.taken))
+                && self.set_timer(first, usual_period(self.taken))
         }
     }
 
-    /// Lets the timer fire each `period` nanoseconds.
-    fn set_timer(&self, period: u64) -> bool {
-        let every = libc::timespec {
-            tv_sec: (period / 1_000_000_000) as libc::time_t,
-            tv_nsec: (period % 1_000_000_000) as libc::c_long,
+    /// Lets the timer fire after `first` nanoseconds and then each `period`.
+    fn set_timer(&self, first: u64, period: u64) -> bool {
+        let time = |nanoseconds: u64| libc::timespec {
+            tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+            tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
         };
         let times = libc::itimerspec {
-            it_interval: every,
-            it_value: every,
+            it_interval: time(period),
+            it_value: time(first),
         };
         // SAFETY: our own timer; a handler may set it.
         unsafe { libc::timer_settime(self.timer, 0, &times, std::ptr::null_mut()) == 0 }
@@ -188,17 +203,30 @@ impl State {
         self.taken = self.taken.saturating_add(1);
         let usual = usual_period(self.taken);
         if self.event < 0 {
+            self.period = usual;
             if usual != before {
-                self.set_timer(usual);
+                self.set_timer(usual, usual);
             }
-        } else if self.taken.is_multiple_of(REDRAW) {
+        } else if self.shortened || self.taken.is_multiple_of(REDRAW) {
+            self.shortened = false;
             self.random ^= self.random << 13;
             self.random ^= self.random >> 7;
             self.random ^= self.random << 17;
-            let period = usual / 2 + self.random % usual.max(1);
-            // SAFETY: our own event; the kernel reads a number.
-            unsafe { libc::ioctl(self.event, IOC_PERIOD as _, &period) };
+            self.period = usual / 2 + self.random % usual.max(1);
+            self.set_period();
         }
+    }
+
+    /// A shortened period is over, but its signal is no sample: the next one is whole.
+    fn end_shortened(&mut self) {
+        if std::mem::take(&mut self.shortened) && self.event >= 0 {
+            self.set_period();
+        }
+    }
+
+    fn set_period(&self) {
+        // SAFETY: our own event; the kernel reads a number.
+        unsafe { libc::ioctl(self.event, IOC_PERIOD as _, &self.period) };
     }
 }
 
@@ -286,6 +314,8 @@ unsafe extern "C" fn handler(
             // Signals in a pause are no reason for fewer samples behind it.
             if pause::is_on() {
                 t.sampler.next_period();
+            } else {
+                t.sampler.end_shortened();
             }
             if !process::RECORDING.load(Ordering::Relaxed) {
                 // It may go on, with another session: that time is not the first sample's then.
@@ -358,7 +388,8 @@ fn take(t: &mut Thread, context: *mut libc::c_void) {
         }
     }
     t.sampler.counters.processor_growth(cpu_ns, &mut growth);
-    if let Some(ctx) = t.sample(start, cpu_ns, 1, &growth)
+    let carried = t.take_carried();
+    if let Some(ctx) = t.sample(start, cpu_ns + carried, 1, &growth)
         && t.expects_waits()
     {
         t.look_at_sleep(ctx, place_of(context), t.cpu_at_sample());

@@ -9,6 +9,7 @@ mod life;
 mod pauses;
 mod tally;
 mod totals;
+mod unsampled;
 
 pub use life::{begin, leave_to_parent, settle, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
@@ -31,6 +32,7 @@ use headwater_model::run::EventKind;
 use pauses::Pauses;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use totals::Base;
+use unsampled::Unsampled;
 pub use totals::switch as pause_totals;
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
@@ -162,6 +164,7 @@ pub struct Thread {
     /// CPU time in MPI calls, and that and the thread's own at the last sample.
     mpi_cpu: u64,
     sampled_at: (u64, u64),
+    unsampled: Unsampled,
     /// Calls and samples in code of no known module.
     strays: u64,
     strays_looked_at: u64,

@@ -3,6 +3,7 @@
 
 use super::pauses::Pauses;
 use super::totals::Base;
+use super::unsampled::Unsampled;
 use super::{CALLS, CHECKED, MESSAGES, SEGMENTS, THREADS, Thread, Waiting};
 use crate::context::{Contexts, NONE};
 use crate::descriptors::{self, For};
@@ -188,6 +189,7 @@ impl Thread {
             call_return: 0,
             mpi_cpu: 0,
             sampled_at: (0, 0),
+            unsampled: Unsampled::NONE,
             strays: 0,
             strays_looked_at: 0,
             polls: Polls::default(),
@@ -284,7 +286,7 @@ impl Thread {
         self.handle.store(handle, Ordering::Relaxed);
         self.tid.store(tid, Ordering::Release);
         self.begin_totals(clock::thread_cpu());
-        self.sampler.start(tid);
+        self.sampler.start(tid, self.unsampled.carried());
         self.begin_here();
     }
 
@@ -296,7 +298,7 @@ impl Thread {
         self.sampled_at = (cpu, 0);
         self.left_ns = clock::now();
         self.in_mpi.store(false, Ordering::Release);
-        self.sampler.start(tid);
+        self.sampler.start(tid, 0);
     }
 
     /// Everything begins now, and the calling thread is the one recorded. Also for the handler.
@@ -342,7 +344,9 @@ impl Thread {
             if self.teams.in_one() {
                 self.leave_team(Stretch::NONE);
             }
-            self.sum_up(clock::thread_cpu(), clock::now());
+            let cpu = clock::thread_cpu();
+            self.sum_up(cpu, clock::now());
+            self.place_unsampled(cpu);
         }
         // Signals on the way come before this returns, and are told by what the recording has.
         self.sampler.stop();

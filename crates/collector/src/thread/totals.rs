@@ -123,6 +123,11 @@ impl Thread {
         self.seen(cpu, now);
         self.delayed(self.run_delay());
     }
+
+    /// CPU time of the thread that has the row now, without pauses and what was placed before.
+    pub(super) fn own_cpu(&self) -> u64 {
+        self.base.counted.0
+    }
 }
 
 #[cfg(test)]

@@ -66,6 +66,37 @@ fn threads_are_recorded_from_their_birth_below_the_call_that_made_them() {
     }
 }
 
+/// Threads that live for less than a period of the sampler, made anew in each step.
+#[test]
+fn threads_that_end_before_their_first_sample_lose_no_time() {
+    let _alone = alone();
+    for case in cases("brief.c") {
+        let out = case.unchanged("", &[]);
+        assert!(out.status.success());
+        let run = case.recorded();
+        for rank in 0..2 {
+            let of_rank = run.threads.iter().filter(|t| t.rank == rank);
+            let threads: Vec<_> = of_rank.filter(|t| t.made_by != CtxId::NONE).collect();
+            assert!(!threads.is_empty(), "{}", case.library);
+            let exact: u64 = threads.iter().map(|t| t.cpu_ns).sum();
+            assert!(exact > 0, "{threads:?}");
+            let mut below = 0;
+            for thread in threads {
+                let (own, all) = sampled(&run, thread, thread.made_by);
+                assert_eq!(own, all, "{thread:?}");
+                assert!(own <= thread.cpu_ns, "{own} of {thread:?}");
+                below += own;
+            }
+            // All but what a thread takes before our first and after our last look at its clock.
+            assert!(below > exact / 10 * 9, "{below} of {exact}");
+            // Samples divide it: little is left to the start routine alone.
+            let left = run.samples.iter().filter(|s| s.rank == rank && s.count == 0);
+            let left: u64 = left.map(|s| s.cpu_ns).sum();
+            assert!(left < exact / 2, "{left} of {exact}");
+        }
+    }
+}
+
 #[test]
 fn threads_of_a_killed_process_leave_their_data() {
     let _alone = alone();
