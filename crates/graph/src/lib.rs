@@ -20,6 +20,7 @@ mod columns;
 mod computation;
 mod embed;
 mod keys;
+mod lifetime;
 mod mapping;
 mod pag;
 mod parallel;

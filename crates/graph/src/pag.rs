@@ -183,7 +183,7 @@ fn view(run: &Run, workers: &[Sample], mapped: Mapped, top: &TopDown) -> RunView
     let (count, cpu) = run.samples.iter().fold((0u64, 0u64), |sum, s| {
         (sum.0 + u64::from(s.count), sum.1 + s.cpu_ns)
     });
-    let threads = ThreadView::new(run, workers, &mapped);
+    let threads = ThreadView::new(run, workers, &mapped, top);
     let ctx_vertex = mapped.ctx_vertex;
     let mut mpi: Vec<(u32, u32, f64)> = run
         .calls

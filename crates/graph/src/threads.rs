@@ -2,14 +2,16 @@
 //!
 //! A thread that calls MPI has segments, and its computation is the rank's. One that calls none has
 //! samples alone: they are kept out of the rank's segments, which they are no part of, and stand here by
-//! vertex, rank and thread, beside those of the thread that has segments. Work of teams and waits of
+//! vertex, rank and thread, beside those of the thread that has segments. What such a thread used from its birth to its
+//! end is known exactly: what its samples leave out belongs to the routine in which it started (`lifetime.rs`). Work of teams and waits of
 //! threads, which the parallel view has, are rows of the run with vertices in place of contexts. All of it
 //! is empty where ranks have one thread each.
 
 use crate::columns::RankRows;
 use crate::keys::Mapped;
-use crate::topdown::VertexIx;
-use headwater_model::run::{CtxId, Run, Sample, WaitKind};
+use crate::lifetime;
+use crate::topdown::{TopDown, VertexIx};
+use headwater_model::run::{CtxId, Run, Sample, ThreadInfo, WaitKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What one thread spent in a vertex, without the vertices inside it.
@@ -162,7 +164,7 @@ pub(crate) fn edges(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<Th
 
 impl ThreadView {
     /// The threads of `run`; `workers` are the samples taken out of it.
-    pub(crate) fn new(run: &Run, workers: &[Sample], mapped: &Mapped) -> Self {
+    pub(crate) fn new(run: &Run, workers: &[Sample], mapped: &Mapped, top: &TopDown) -> Self {
         if workers.is_empty() && run.teams.is_empty() && run.waits.is_empty() {
             return Self::default();
         }
@@ -178,11 +180,15 @@ impl ThreadView {
             Some((key.vertex, s))
         });
         let others = workers.iter().filter_map(|s| Some((of(s.ctx)?, s)));
-        let mut sums: FxHashMap<(VertexIx, u32, u16), (u64, u64)> = FxHashMap::default();
+        let mut sums: lifetime::Sums = FxHashMap::default();
         for (vertex, s) in main.chain(others).filter(|(_, s)| s.rank < ranks) {
             let sum = sums.entry((vertex, s.rank, s.thread)).or_default();
             sum.0 += s.cpu_ns;
             sum.1 += s.blocked_ns;
+        }
+        let works = |t: &ThreadInfo| callers.binary_search(&(t.rank, t.thread)).is_err();
+        for (at, cpu) in lifetime::unplaced(run, works, of, top, &sums) {
+            sums.entry(at).or_default().0 += cpu;
         }
         let mut times: Vec<ThreadTime> = sums
             .into_iter()

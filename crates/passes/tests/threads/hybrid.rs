@@ -51,7 +51,8 @@ pub const REGION: CtxId = CtxId(1);
 pub const WORK: CtxId = CtxId(2);
 pub const LOCK: CtxId = CtxId(3);
 const SERIAL: CtxId = CtxId(4);
-const CREATE: CtxId = CtxId(5);
+/// The call that makes threads.
+pub const CREATE: CtxId = CtxId(5);
 const JOIN: CtxId = CtxId(6);
 const OWN_WORK: CtxId = CtxId(7);
 const IN_MALLOC: CtxId = CtxId(9);

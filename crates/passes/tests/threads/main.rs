@@ -2,6 +2,7 @@
 
 mod hybrid;
 mod locks;
+mod short;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
 use headwater_model::run::{CtxId, Run, TeamWork};

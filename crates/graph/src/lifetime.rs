@@ -1,0 +1,77 @@
+//! CPU time of threads between birth and end that no sample stands for.
+//!
+//! A thread that the program makes belongs to a team, and its CPU time is measured from birth to end. Samples divide it.
+//! What they leave out is all of it where threads end before their first sample: it belongs to the routine in which the
+//! thread starts. That is the function in which others of the threads that the same call made were sampled; where none
+//! was, the call itself.
+
+use crate::topdown::{TopDown, VertexIx};
+use headwater_model::run::{CtxId, Run, ThreadInfo};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Nanoseconds of CPU time and asleep by vertex, rank and thread.
+pub(crate) type Sums = FxHashMap<(VertexIx, u32, u16), (u64, u64)>;
+
+/// Nanoseconds of CPU time that `sums` leaves out, by vertex, rank and thread, of the threads for which `works` holds
+/// and that the program made; `of` gives the vertex of a context.
+pub(crate) fn unplaced(
+    run: &Run,
+    works: impl Fn(&ThreadInfo) -> bool,
+    of: impl Fn(CtxId) -> Option<VertexIx>,
+    top: &TopDown,
+    sums: &Sums,
+) -> Vec<((VertexIx, u32, u16), u64)> {
+    // Threads of a runtime are in teams that other calls begin, and spin between them.
+    let teams: FxHashSet<(u32, u16, CtxId)> = run
+        .teams
+        .iter()
+        .map(|t| (t.rank, t.thread, t.team))
+        .collect();
+    let made = |t: &&ThreadInfo| {
+        t.rank < run.header.ranks
+            && teams.contains(&(t.rank, t.thread, t.made_by))
+            && works(t)
+    };
+    let made: Vec<(&ThreadInfo, VertexIx)> = run
+        .threads
+        .iter()
+        .filter(made)
+        .filter_map(|t| Some((t, of(t.made_by)?)))
+        .collect();
+    if made.is_empty() {
+        return Vec::new();
+    }
+    let call_of: FxHashMap<(u32, u16), VertexIx> = made
+        .iter()
+        .map(|(t, call)| ((t.rank, t.thread), *call))
+        .collect();
+    let mut placed: FxHashMap<(u32, u16), u64> = FxHashMap::default();
+    let mut starts: FxHashMap<(VertexIx, VertexIx), u64> = FxHashMap::default();
+    for ((vertex, rank, thread), (cpu, _)) in sums {
+        let Some(call) = call_of.get(&(*rank, *thread)) else {
+            continue;
+        };
+        *placed.entry((*rank, *thread)).or_default() += cpu;
+        let below = |v: &VertexIx| top.get(*v).parent == Some(*call);
+        if let Some(start) = top.ancestors(*vertex).find(below) {
+            *starts.entry((*call, start)).or_default() += cpu;
+        }
+    }
+    let mut start_of: FxHashMap<VertexIx, (u64, VertexIx)> = FxHashMap::default();
+    for ((call, start), cpu) in starts {
+        let most = start_of.entry(call).or_insert((cpu, start));
+        if (cpu, most.1) > (most.0, start) {
+            *most = (cpu, start);
+        }
+    }
+    let mut out = Vec::new();
+    for (t, call) in made {
+        let placed = placed.get(&(t.rank, t.thread)).copied().unwrap_or(0);
+        let left = t.cpu_ns.saturating_sub(placed);
+        if left > 0 {
+            let start = start_of.get(&call).map_or(call, |(_, start)| *start);
+            out.push(((start, t.rank, t.thread), left));
+        }
+    }
+    out
+}
