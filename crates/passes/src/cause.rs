@@ -33,7 +33,7 @@ pub struct Candidate {
 }
 
 /// Standard errors on either side of a gain that its range reaches: 95 of 100 figures of a normal distribution.
-const CONFIDENCE: f64 = 1.96;
+pub const CONFIDENCE: f64 = 1.96;
 
 impl Candidate {
     /// The least and the most that mending it is likely to gain, seconds.

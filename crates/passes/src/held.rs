@@ -16,6 +16,9 @@ const GIVES_BACK: [&str; 4] = [
 /// A place in the source, whatever way leads there: module, function and vertex within it.
 pub type Site = (u32, u32, u32);
 
+/// Seconds by rank and thread.
+pub type ByThread = FxHashMap<(u32, u16), f64>;
+
 /// The site of a vertex; `None` where its function is not known.
 pub fn site(pag: &Pag, v: VertexIx) -> Option<Site> {
     let vertex = pag.top.get(v);
@@ -45,13 +48,14 @@ pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Ran
     Some(taken + 1..end)
 }
 
-/// Adds the CPU seconds of each rank's threads in a section of a function that was entered at `function`.
+/// Adds the CPU seconds of each rank's threads, by rank and thread, in a section of a function that was entered at
+/// `function`.
 pub fn add(
     pag: &Pag,
     scale: &Scale,
     function: VertexIx,
     section: &std::ops::Range<u64>,
-    by_rank: &mut [f64],
+    by_thread: &mut ByThread,
 ) {
     let own = pag.top.get(function);
     let is_in = |v: VertexIx| {
@@ -64,9 +68,7 @@ pub fn add(
         let held = around || is_in(v);
         if held {
             for t in scale.view().threads.times_in(v) {
-                if let Some(sum) = by_rank.get_mut(t.rank as usize) {
-                    *sum += t.cpu;
-                }
+                *by_thread.entry((t.rank, t.thread)).or_default() += t.cpu;
             }
         }
         let children = pag.children.get(v as usize).into_iter().flatten();

@@ -60,6 +60,7 @@ mod phases;
 mod placement;
 mod preempt;
 mod program_place;
+mod queue;
 mod ranked;
 mod recorded;
 mod replay;

@@ -2,15 +2,20 @@
 //!
 //! Threads that seldom run at the same time, as where they outnumber cores, seldom meet at a lock that they
 //! would stand in line for. But a lock is held by one at a time: a team takes at least as long as all its
-//! threads together hold it, and that is CPU time. Places where a lock is taken belong to one line if threads
+//! threads together hold it, and that is CPU time. It takes longer than that where threads compute first and all want
+//! the lock then: a replay of each stretch says how much at the most (`queue`), and how often threads met at the lock
+//! says how much of that is likely. Places where a lock is taken belong to one line if threads
 //! wait at the one for who took it at the other, and each is told for its part of it. Where several locks are taken
 //! at a place, as one of each element of an array, there are as many lines. Of several lines of a team the longest
 //! decides, as threads stand in all of them at once.
 
+use crate::cause::CONFIDENCE;
 use crate::contended::Contended;
-use crate::held::{self, Site};
+use crate::held::{self, ByThread, Site};
+use crate::queue::{self, MOST_ROUNDS, Works};
 use crate::scale::Scale;
-use crate::teams::{Team, Teams};
+use crate::stats;
+use crate::teams::{Stretch, Team, Teams};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::run::WaitKind;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,6 +23,15 @@ use std::collections::BTreeMap;
 
 /// Seconds by rank, by number of the place and by team.
 pub type ByTeam = BTreeMap<(usize, VertexIx), Vec<f64>>;
+
+/// What lines make teams take longer.
+#[derive(Default)]
+pub struct Beyond {
+    /// Seconds that are likely.
+    pub likely: ByTeam,
+    /// Their standard errors.
+    pub error: ByTeam,
+}
 
 /// Seconds by rank that teams would take longer, beyond `measured`, by the waits `rows`, each with the number of
 /// its place.
@@ -27,7 +41,7 @@ pub fn beyond(
     teams: &Teams,
     rows: &[(usize, &Contended)],
     measured: &ByTeam,
-) -> ByTeam {
+) -> Beyond {
     let mut by_team: BTreeMap<VertexIx, Vec<(usize, &Contended)>> = BTreeMap::new();
     // Who reads stands in nobody's line.
     let stands = |c: &Contended| !c.allocator && c.kind != Some(WaitKind::ReadLock);
@@ -37,30 +51,42 @@ pub fn beyond(
         }
     }
     let functions = held::functions(pag);
-    let mut out = ByTeam::new();
+    let mut out = Beyond::default();
     for (team, rows) in by_team {
         let Some(team) = teams.team(team) else {
             continue;
         };
         let busy = longest(scale, team);
-        let held: Vec<Held> = lines(pag, &rows)
+        let lines = lines(pag, &rows);
+        let held: Vec<Held> = lines
             .iter()
             .map(|line| line.held(pag, scale, team, &functions))
             .collect();
         for rank in 0..scale.p as usize {
             let own = busy.get(rank).copied().unwrap_or(0.0);
-            let longer: Vec<f64> = held.iter().map(|h| h.longest(rank) - own).collect();
-            for (held, longer) in held.iter().zip(shared(&longer)) {
-                for (place, seconds) in held.beyond(rank, longer, team.vertex, measured) {
-                    let sum = out
-                        .entry((place, team.vertex))
-                        .or_insert_with(|| vec![0.0; scale.p as usize]);
-                    sum[rank] += seconds;
+            let pairs = lines.iter().zip(&held);
+            let estimates: Vec<Estimate> = pairs
+                .map(|(line, held)| line.estimate(scale, team, held, rank, own))
+                .collect();
+            let likely: Vec<f64> = estimates.iter().map(|e| e.likely).collect();
+            for ((held, longer), estimate) in held.iter().zip(shared(&likely)).zip(&estimates) {
+                for (place, seconds, part) in held.beyond(rank, longer, team.vertex, measured) {
+                    let key = (place, team.vertex);
+                    let row = || vec![0.0; scale.p as usize];
+                    out.likely.entry(key).or_insert_with(row)[rank] += seconds;
+                    out.error.entry(key).or_insert_with(row)[rank] += estimate.error * part;
                 }
             }
         }
     }
     out
+}
+
+/// How much longer than its slowest thread computes one line makes a team take on one rank, seconds.
+struct Estimate {
+    likely: f64,
+    /// Its standard error: of the samples, and of what is not known of the order in which threads come.
+    error: f64,
 }
 
 /// What each of several lines is told for, by how much longer than it computes each would make a team take. While
@@ -151,15 +177,45 @@ fn end(into: &[usize], mut line: usize) -> usize {
 struct Held {
     /// Seconds by rank, by number of the place where they take it.
     by_place: BTreeMap<usize, Vec<f64>>,
+    /// Seconds by rank and thread, at all places.
+    by_thread: ByThread,
     /// By rank: which locks, a bit for each.
     locks: Vec<u64>,
 }
 
 impl Held {
-    /// Seconds for which one after another of a rank's threads holds one of its locks.
-    fn longest(&self, rank: usize) -> f64 {
-        let locks = self.locks.get(rank).copied().unwrap_or(0);
-        self.whole(rank) / count(locks)
+    /// How many locks a rank has here.
+    fn locks(&self, rank: usize) -> f64 {
+        count(self.locks.get(rank).copied().unwrap_or(0))
+    }
+
+    /// What the threads of a team do in each stretch of one rank in which they wait: without one of the locks, and
+    /// with it. What a thread holds it for is divided over the stretches as the waits are.
+    fn works<'t>(&self, team: &'t Team, rank: u32) -> Vec<(&'t Stretch, Vec<Works>)> {
+        let stretches = team.of_rank(rank);
+        let weight = |s: &Stretch| s.shares.iter().map(|t| t.waited).sum::<f64>();
+        let mut weights: FxHashMap<u16, f64> = FxHashMap::default();
+        for s in stretches {
+            for share in &s.shares {
+                *weights.entry(share.thread).or_default() += weight(s);
+            }
+        }
+        let locks = self.locks(rank as usize);
+        let of = |s: &'t Stretch| {
+            let here = weight(s);
+            let one = |t: &crate::teams::Share| {
+                let held = self.by_thread.get(&(rank, t.thread)).copied();
+                let all = weights.get(&t.thread).copied().unwrap_or(0.0);
+                let part = if all > 0.0 { here / all } else { 0.0 };
+                let hold = (held.unwrap_or(0.0) * part / locks).min(t.busy);
+                Works {
+                    compute: t.busy - hold,
+                    hold,
+                }
+            };
+            (here > 0.0).then(|| (s, s.shares.iter().map(one).collect()))
+        };
+        stretches.iter().filter_map(of).collect()
     }
 
     fn whole(&self, rank: usize) -> f64 {
@@ -167,20 +223,24 @@ impl Held {
         rows.map(|row| row.get(rank).copied().unwrap_or(0.0)).sum()
     }
 
-    /// The part of each place in what the line makes a team `longer` on one rank, but for what was `measured`.
+    /// What each place has in what the line makes a team `longer` on one rank, but for what was `measured`, in seconds and
+    /// as a part.
     fn beyond(
         &self,
         rank: usize,
         longer: f64,
         team: VertexIx,
         measured: &ByTeam,
-    ) -> Vec<(usize, f64)> {
+    ) -> Vec<(usize, f64, f64)> {
         let at = |row: &Vec<f64>| row.get(rank).copied().unwrap_or(0.0);
         let places = self.by_place.keys();
         let known = places.filter_map(|place| measured.get(&(*place, team)));
         let longer = longer - known.map(at).sum::<f64>();
         let all = self.whole(rank);
-        let part = |(place, row): (&usize, &Vec<f64>)| (*place, longer * at(row) / all);
+        let part = |(place, row): (&usize, &Vec<f64>)| {
+            let part = at(row) / all;
+            (*place, longer * part, part)
+        };
         let parts = self.by_place.iter().map(part);
         let some = longer > 0.0 && all > 0.0;
         parts.filter(|p| some && p.1 > 0.0).collect()
@@ -188,6 +248,51 @@ impl Held {
 }
 
 impl Line<'_> {
+    /// How much longer than its slowest thread, which computes for `own` seconds, the team takes by this line. At the
+    /// least as long as all threads together hold the lock. At the most what a replay says in which each thread takes
+    /// it as often as it was seen to wait, or once: then each but one of them waits in each repetition, and as far
+    /// as so many waits were recorded that is likely. It is no more than they waited.
+    fn estimate(
+        &self,
+        scale: &Scale,
+        team: &Team,
+        held: &Held,
+        rank: usize,
+        own: f64,
+    ) -> Estimate {
+        let here = self.rows.iter().filter(|r| r.1.rank as usize == rank);
+        let (mut waits, mut waited) = (0.0, 0.0);
+        for (_, c) in here {
+            (waits, waited) = (waits + c.count as f64, waited + c.recorded);
+        }
+        let works = held.works(team, rank as u32);
+        let others = |(s, works): &(&Stretch, Vec<Works>)| {
+            s.repeats as f64 * works.len().saturating_sub(1) as f64
+        };
+        let expected: f64 = works.iter().map(others).sum();
+        let meets = if expected > 0.0 { waits / expected } else { 0.0 };
+        let rounds = (meets.round() as usize).clamp(1, MOST_ROUNDS);
+        let (mut in_line, mut most) = (0.0, 0.0);
+        for (_, works) in &works {
+            let slowest = stats::max(&works.iter().map(|w| w.compute + w.hold).collect::<Vec<_>>());
+            let all: f64 = works.iter().map(|w| w.hold).sum();
+            in_line += (all - slowest).max(0.0);
+            most += (queue::longest(works, rounds) - slowest).max(0.0);
+        }
+        let whole = held.whole(rank);
+        let least = (whole / held.locks(rank) - own).max(in_line);
+        let most = most.max(least);
+        let likely = least + meets.min(1.0) * (most - least);
+        let likely = likely.min(waited).max(least);
+        let hz = scale.run().header.sampling_hz;
+        let sampled = if hz > 0.0 { (whole / hz).sqrt() } else { 0.0 };
+        let model = (most - likely).max(likely - least.max(0.0)) / CONFIDENCE;
+        Estimate {
+            likely,
+            error: model.hypot(sampled),
+        }
+    }
+
     /// Seconds by rank that the team's threads hold its lock, by number of the place where they take it.
     fn held(
         &self,
@@ -210,6 +315,7 @@ impl Line<'_> {
         }
         let ways = scale.ways(team.vertex);
         let mut out: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        let mut by_thread = ByThread::default();
         for (site, place) in places {
             let Some(section) = held::section(pag, site) else {
                 continue;
@@ -221,11 +327,20 @@ impl Line<'_> {
             all.extend(entered.get(&site).into_iter().flatten());
             all.sort_unstable();
             all.dedup();
+            let mut here = ByThread::default();
+            for function in all {
+                held::add(pag, scale, function, &section, &mut here);
+            }
             let sum = out
                 .entry(place)
                 .or_insert_with(|| vec![0.0; scale.p as usize]);
-            for function in all {
-                held::add(pag, scale, function, &section, sum);
+            let mut here: Vec<((u32, u16), f64)> = here.into_iter().collect();
+            here.sort_unstable_by_key(|h| h.0);
+            for ((rank, thread), seconds) in here {
+                if let Some(sum) = sum.get_mut(rank as usize) {
+                    *sum += seconds;
+                    *by_thread.entry((rank, thread)).or_default() += seconds;
+                }
             }
         }
         let mut locks = vec![0u64; scale.p as usize];
@@ -236,6 +351,7 @@ impl Line<'_> {
         }
         Held {
             by_place: out,
+            by_thread,
             locks,
         }
     }

@@ -9,7 +9,7 @@ use crate::cause::{Candidate, OfThreads, ThreadStep};
 use crate::charge::{Loss, Proposal};
 use crate::contended::Contended;
 use crate::held::{self, Site};
-use crate::line::{self, ByTeam};
+use crate::line::{self, Beyond, ByTeam};
 use crate::scale::Scale;
 use crate::stats;
 use crate::teams::{Stretch, Team, Teams};
@@ -38,13 +38,23 @@ pub fn contention(
     let mine = teams.contended.iter().filter(|c| c.allocator == allocator);
     let mine: Vec<&Contended> = mine.filter(|c| c.seconds > 0.0).collect();
     let groups = groups(pag, &mine, allocator);
-    let measured = measured(teams, &groups, allocator);
+    let of_stretch = if allocator {
+        Stretch::allocation
+    } else {
+        Stretch::locks
+    };
+    let measured = measured(teams, &groups, of_stretch);
+    let open = if allocator {
+        ByTeam::new()
+    } else {
+        self::measured(teams, &groups, Stretch::locks_error)
+    };
     let line = if scale.is_crowded() {
         let rows = (0..).zip(&groups);
         let rows = rows.flat_map(|(i, g)| g.waits.iter().map(move |c| (i, *c)));
         line::beyond(pag, scale, teams, &rows.collect::<Vec<_>>(), &measured)
     } else {
-        ByTeam::new()
+        Beyond::default()
     };
     let of_group = |(i, group): (usize, &Group<'_>)| {
         let here = &group.waits;
@@ -63,7 +73,7 @@ pub fn contention(
             .range(own.clone())
             .filter_map(|row| of_team(row, false))
             .collect();
-        losses.extend(line.range(own).filter_map(|row| of_team(row, true)));
+        losses.extend(line.likely.range(own.clone()).filter_map(|row| of_team(row, true)));
         losses.extend(of_ranks(pag, scale, here));
         let mut by_rank = vec![0.0; scale.p as usize];
         for loss in &losses {
@@ -77,6 +87,16 @@ pub fn contention(
         }
         let (ranks, worst) = concerned(&by_rank);
         let on_top = losses.iter().any(|l| l.on_top);
+        let at_worst = |by_team: &ByTeam| -> f64 {
+            let rows = by_team.range(own.clone());
+            rows.filter_map(|(_, row)| row.get(worst as usize)).sum()
+        };
+        let seconds = by_rank.get(worst as usize).copied().unwrap_or(0.0);
+        let error = if allocator {
+            seconds * of_samples(here)
+        } else {
+            at_worst(&line.error).hypot(at_worst(&open))
+        };
         Some(Proposal {
             candidate: Candidate {
                 class,
@@ -87,7 +107,7 @@ pub fn contention(
                 after: Vec::new(),
                 evidence: evidence(here, &by_rank, worst, class, on_top),
                 in_turn: false,
-                error: 0.0,
+                error,
                 team: Some(of_threads(pag, teams, here, &ranks, worst)),
                 ranks,
             },
@@ -95,6 +115,17 @@ pub fn contention(
         })
     };
     (0..).zip(&groups).filter_map(of_group).collect()
+}
+
+/// Standard error of what is known of waits by samples, as a part: of so many of them, or where only sleep was seen
+/// that nothing else explains, half of it.
+fn of_samples(here: &[&Contended]) -> f64 {
+    let count: u64 = here.iter().map(|c| c.count).sum();
+    if count > 0 {
+        1.0 / (count as f64).sqrt()
+    } else {
+        0.5
+    }
 }
 
 /// Vertices that are one place, the one with most waiting first, and the waits there.
@@ -143,8 +174,8 @@ fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Group<
     groups
 }
 
-/// What the waits of each group lengthen teams by: its part of what all waits of the class do.
-fn measured(teams: &Teams, groups: &[Group<'_>], allocator: bool) -> ByTeam {
+/// What the waits of each group have of what `of_stretch` gives for all waits of the class.
+fn measured(teams: &Teams, groups: &[Group<'_>], of_stretch: fn(&Stretch) -> f64) -> ByTeam {
     let mut whole: FxHashMap<(VertexIx, u32), f64> = FxHashMap::default();
     let mut parts: BTreeMap<(usize, VertexIx), BTreeMap<u32, f64>> = BTreeMap::new();
     for (i, group) in (0..).zip(groups) {
@@ -156,11 +187,6 @@ fn measured(teams: &Teams, groups: &[Group<'_>], allocator: bool) -> ByTeam {
             }
         }
     }
-    let of_stretch = if allocator {
-        Stretch::allocation
-    } else {
-        Stretch::locks
-    };
     let mut losses: FxHashMap<VertexIx, Vec<f64>> = FxHashMap::default();
     let mut out = ByTeam::new();
     for ((i, vertex), part) in parts {
@@ -229,7 +255,7 @@ fn evidence(
     )];
     if on_top {
         out.push(
-            "threads outnumbered cores and so seldom met here: with a core for each they stand in line for as long as all of them together hold it, by samples".to_string(),
+            "threads outnumbered cores and so seldom met here: with a core for each they would wait in line, by a replay of what samples say that they compute and hold it".to_string(),
         );
         let own = here.iter().filter(|c| c.rank == worst);
         let locks = line::count(own.fold(0, |all, c| all | c.locks));

@@ -6,6 +6,7 @@
 //! and what waiting for locks and for the allocator adds: the parts cannot claim the same second.
 
 use crate::allocator;
+use crate::cause::CONFIDENCE;
 use crate::contended::{self, Contended, Threads};
 use crate::scale::Scale;
 use crate::stats::{stands_out, two_groups};
@@ -36,6 +37,10 @@ pub struct Share {
     pub locked: f64,
     /// Waiting for the memory allocator, likewise.
     pub allocator: f64,
+    /// Waiting for locks, as recorded.
+    pub waited: f64,
+    /// Waiting for the last of the team at the end, as recorded.
+    pub at_end: f64,
 }
 
 /// Work of a team on one rank from one point where it comes together to the next.
@@ -45,6 +50,10 @@ pub struct Stretch {
     pub rank: u32,
     /// By thread.
     pub shares: Vec<Share>,
+    /// Repetitions.
+    pub repeats: u64,
+    /// Seconds from the start until the last thread has come, where each thread had a core.
+    pub duration: Option<f64>,
 }
 
 impl Stretch {
@@ -73,9 +82,34 @@ impl Stretch {
         }
     }
 
-    /// Seconds that waiting for locks adds.
+    /// Seconds that waiting for locks adds. A thread that waits each time is longer by that. Threads that wait by turns,
+    /// as the order in which they come changes, each wait for a part of it at the lock, and for the rest at the end
+    /// for whose turn it was to be last: the stretch itself was longer then. It was by no more than all of them
+    /// waited for the lock, and by the lock as far as they waited at the end for as long as at the lock.
     pub fn locks(&self) -> f64 {
-        self.slowest(|s| s.busy + s.locked) - self.slowest(|s| s.busy)
+        let (each, more, likely) = self.in_turn();
+        each + likely * more
+    }
+
+    /// Standard error of the seconds that waiting for locks adds: where threads wait by turns for a part.
+    pub fn locks_error(&self) -> f64 {
+        let (_, more, likely) = self.in_turn();
+        likely.min(1.0 - likely) * more / CONFIDENCE
+    }
+
+    /// Seconds that a thread is longer by waiting each time, what waiting by turns may add, and how likely that is.
+    fn in_turn(&self) -> (f64, f64, f64) {
+        let own = self.slowest(|s| s.busy);
+        let each = self.slowest(|s| s.busy + s.locked) - own;
+        let sum = |of: fn(&Share) -> f64| self.shares.iter().map(of).sum::<f64>();
+        let (locked, at_end) = (sum(|s| s.locked), sum(|s| s.at_end));
+        match self.duration.filter(|_| locked > 0.0) {
+            Some(all) => {
+                let most = (all - own).min(locked);
+                (each, (most - each).max(0.0), (at_end / locked).min(1.0))
+            }
+            None => (each, 0.0, 0.0),
+        }
     }
 
     /// Seconds that waiting for the allocator adds.
@@ -173,6 +207,8 @@ struct Waiting {
     /// For locks and for the allocator, recorded as waits.
     locked: f64,
     allocator: f64,
+    /// For locks, whether or not with a core for each thread.
+    waited: f64,
     /// For the allocator, seen as sleep that nothing else explains.
     asleep: f64,
 }
@@ -192,7 +228,10 @@ impl Teams {
             match (c.allocator, c.kind) {
                 (true, None) => sum.asleep += c.seconds,
                 (true, Some(_)) => sum.allocator += c.seconds,
-                (false, _) => sum.locked += c.seconds,
+                (false, _) => {
+                    sum.locked += c.seconds;
+                    sum.waited += c.recorded;
+                }
             }
         }
         let infos = scale.run().threads.iter();
@@ -206,7 +245,7 @@ impl Teams {
                 let stretches = of_team
                     .chunk_by(|a, b| (a.rank, a.from, a.to) == (b.rank, b.from, b.to))
                     .flat_map(|rows| generations(rows, &infos))
-                    .map(|rows| stretch(&rows, &sums));
+                    .map(|rows| stretch(&rows, &sums, scale.is_crowded()));
                 let joined = of_team
                     .iter()
                     .any(|t| scale.view().threads.calls_mpi(t.rank, t.thread));
@@ -296,7 +335,11 @@ fn in_team(
     out
 }
 
-fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>) -> Stretch {
+fn stretch(
+    rows: &[TeamStretch],
+    sums: &FxHashMap<(u32, u16), InTeam>,
+    crowded: bool,
+) -> Stretch {
     let share = |t: &TeamStretch| {
         let sum = sums.get(&(t.rank, t.thread)).copied().unwrap_or_default();
         // Waits are known by thread, stretches say which of them it was in.
@@ -307,11 +350,16 @@ fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>) -> Stretc
             busy: (busy(t) - sleep).max(0.0),
             locked: part(sum.waiting.locked, sum.locked) * t.locked,
             allocator: part(sum.waiting.allocator, sum.locked) * t.locked + sleep,
+            waited: part(sum.waiting.waited, sum.locked) * t.locked,
+            at_end: t.wait,
         }
     };
+    let duration = rows.iter().map(|t| t.wall + t.wait).fold(0.0, f64::max);
     Stretch {
         rank: rows.first().map_or(0, |t| t.rank),
         shares: rows.iter().map(share).collect(),
+        repeats: rows.iter().map(|t| t.count).max().unwrap_or(0),
+        duration: Some(duration).filter(|_| !crowded),
     }
 }
 

@@ -151,6 +151,118 @@ fn locks_that_are_taken_at_one_place_have_a_line_each() {
     assert_eq!(told(&of_run(several)), one);
 }
 
+/// Adds time at the end of each stretch in which a rank's threads wait for the last of them.
+fn waits_at_the_end(made: &mut Run, seconds: f64) {
+    let more = (seconds * 1e9) as u64;
+    for t in &mut made.teams {
+        t.wait_ns += more;
+    }
+    for s in &mut made.segments {
+        (s.wall_ns, s.blocked_ns) = (s.wall_ns + more, s.blocked_ns + more);
+    }
+    for s in made.samples.iter_mut().filter(|s| s.ctx == REGION) {
+        s.blocked_ns += more;
+    }
+    for r in &mut made.ranks {
+        r.wall_ns += more;
+    }
+}
+
+#[test]
+fn threads_that_take_turns_at_a_lock_wait_for_as_long_as_the_last_of_them() {
+    // Each holds the lock for 0.2 s in all and is the second one every other time: it waits for half of that at the lock,
+    // and for the other half at the end for who came second.
+    let of = Hybrid {
+        locked: |_, _| 0.1,
+        ..Default::default()
+    };
+    let mut turns = run(2, &of);
+    waits_at_the_end(&mut turns, 0.1);
+    let expected = [(LockContention, "0-1".to_string(), 122, 0.2)];
+    assert_eq!(told(&of_run(turns)), expected);
+    // Where the wait at the end is another's, as of threads that are late by turns, it is none of the lock's.
+    let mut others = run(2, &of);
+    for w in &mut others.waits {
+        w.wait_ns /= 50;
+    }
+    for t in &mut others.teams {
+        let locked = t.locked_ns / 50;
+        (t.cpu_ns, t.blocked_ns) = (t.cpu_ns + t.locked_ns - locked, locked);
+        t.locked_ns = locked;
+    }
+    waits_at_the_end(&mut others, 0.1);
+    assert_eq!(told(&of_run(others)), []);
+}
+
+/// Two ranks of four threads on two cores that compute for 0.8 s and then hold the lock for 0.2 s in each of 100
+/// steps, and wait for it so often.
+fn queued(count: u64, locked: fn(u32, u16) -> f64) -> Run {
+    queued_on(2, count, locked)
+}
+
+/// The same on so many cores.
+fn queued_on(cores: u32, count: u64, locked: fn(u32, u16) -> f64) -> Run {
+    let of = Hybrid {
+        threads: 4,
+        cores,
+        locked,
+        runq: if cores < 8 { |_, _| 2.0 } else { |_, _| 0.0 },
+        ..Default::default()
+    };
+    let mut made = run(2, &of);
+    let mut held: Vec<Sample> = Vec::new();
+    for s in made.samples.iter_mut().filter(|s| s.cpu_ns > 0) {
+        let part = 200_000_000;
+        let (ctx, count) = (HELD, 40);
+        held.push(Sample { ctx, count, cpu_ns: part, ..s.clone() });
+        s.cpu_ns -= part;
+    }
+    made.samples.extend(held);
+    for w in &mut made.waits {
+        w.count = count;
+        w.brief_ns = w.wait_ns.min(count * 1_000_000);
+    }
+    made
+}
+
+#[test]
+fn threads_that_compute_and_then_all_queue_are_priced_on_crowded_cores_too() {
+    let expected = [(LockContention, "0-1".to_string(), 122, 0.6)];
+    let d = of_run(queued(100, |_, t| 0.2 * f64::from(t)));
+    assert_eq!(told(&d), expected);
+    // Together they hold it for less than one of them computes, so that it might be nothing.
+    let (least, most) = d.causes[0].gain_range_seconds;
+    assert!(least < 0.01 && most >= 0.6, "{least} to {most}");
+    // They seldom meet: it is taken in between, or hardly ever.
+    assert_eq!(told(&of_run(queued(2, |_, t| 0.01 * f64::from(t)))), []);
+}
+
+#[test]
+fn a_lock_costs_no_more_than_threads_waited_for_it() {
+    let waits: [fn(u32, u16) -> f64; 4] = [
+        |_, t| 0.05 * f64::from(t),
+        |r, t| 0.1 * f64::from((u32::from(t) + r) % 3),
+        |_, _| 0.3,
+        |r, t| if r == 1 && t == 2 { 0.4 } else { 0.0 },
+    ];
+    for locked in waits {
+        for cores in [2, 64] {
+            for count in [3, 30, 100, 1000] {
+                let made = queued_on(cores, count, locked);
+                let of_rank = |r: u32| (0..4).map(|t| locked(r, t)).sum::<f64>();
+                let most = of_rank(0).max(of_rank(1));
+                for c in of_run(made).causes {
+                    assert!(
+                        c.class != LockContention || c.gain_seconds <= most + 1e-6,
+                        "{cores} cores, {count}: {} of {most}",
+                        c.gain_seconds
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn who_held_a_lock_is_where_its_thread_was_seen() {
     let mut made = run(
