@@ -315,6 +315,12 @@ unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
     unsafe {
         if let Some(t) = recording.as_mut() {
             t.starts_with(routine);
+            // What is sampled before the routine and after it is below the call that made the thread, too.
+            let cut = std::ptr::from_ref(&_end) as u64;
+            t.contexts.root = match t.made_by() {
+                NONE => Root::NONE,
+                ctx => Root { ctx, cut },
+            };
             t.begin_born();
             t.join_team();
             return root::run(recording, t.made_by(), routine, argument);

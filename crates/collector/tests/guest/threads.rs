@@ -83,8 +83,7 @@ fn threads_that_end_before_their_first_sample_lose_no_time() {
             let mut below = 0;
             for thread in threads {
                 let (own, all) = sampled(&run, thread, thread.made_by);
-                assert_eq!(own, all, "{thread:?}");
-                assert!(own <= thread.cpu_ns, "{own} of {thread:?}");
+                assert!(all <= thread.cpu_ns, "{all} of {thread:?}");
                 below += own;
             }
             // All but what a thread takes before our first and after our last look at its clock.
