@@ -32,8 +32,8 @@ use headwater_model::run::EventKind;
 use pauses::Pauses;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use totals::Base;
-use unsampled::Unsampled;
 pub use totals::switch as pause_totals;
+use unsampled::Unsampled;
 
 /// Intervals longer than this have their CPU time read, nanoseconds.
 pub const WORTH_READING: u64 = 20_000;

@@ -28,9 +28,7 @@ pub(crate) fn unplaced(
         .map(|t| (t.rank, t.thread, t.team))
         .collect();
     let made = |t: &&ThreadInfo| {
-        t.rank < run.header.ranks
-            && teams.contains(&(t.rank, t.thread, t.made_by))
-            && works(t)
+        t.rank < run.header.ranks && teams.contains(&(t.rank, t.thread, t.made_by)) && works(t)
     };
     let made: Vec<(&ThreadInfo, VertexIx)> = run
         .threads

@@ -44,7 +44,8 @@ impl Found for Proposals {
 }
 
 impl Proposal {
-    fn seconds(&self) -> f64 {
+    /// Seconds of all ranks that it takes.
+    pub fn seconds(&self) -> f64 {
         self.losses.iter().flat_map(|l| &l.by_rank).sum()
     }
 }

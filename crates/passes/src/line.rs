@@ -252,14 +252,7 @@ impl Line<'_> {
     /// least as long as all threads together hold the lock. At the most what a replay says in which each thread takes
     /// it as often as it was seen to wait, or once: then each but one of them waits in each repetition, and as far
     /// as so many waits were recorded that is likely. It is no more than they waited.
-    fn estimate(
-        &self,
-        scale: &Scale,
-        team: &Team,
-        held: &Held,
-        rank: usize,
-        own: f64,
-    ) -> Estimate {
+    fn estimate(&self, scale: &Scale, team: &Team, held: &Held, rank: usize, own: f64) -> Estimate {
         let here = self.rows.iter().filter(|r| r.1.rank as usize == rank);
         let (mut waits, mut waited) = (0.0, 0.0);
         for (_, c) in here {
@@ -270,7 +263,11 @@ impl Line<'_> {
             s.repeats as f64 * works.len().saturating_sub(1) as f64
         };
         let expected: f64 = works.iter().map(others).sum();
-        let meets = if expected > 0.0 { waits / expected } else { 0.0 };
+        let meets = if expected > 0.0 {
+            waits / expected
+        } else {
+            0.0
+        };
         let rounds = (meets.round() as usize).clamp(1, MOST_ROUNDS);
         let (mut in_line, mut most) = (0.0, 0.0);
         for (_, works) in &works {
@@ -284,9 +281,8 @@ impl Line<'_> {
         let most = most.max(least);
         let likely = least + meets.min(1.0) * (most - least);
         let likely = likely.min(waited).max(least);
-        let hz = scale.run().header.sampling_hz;
-        let sampled = if hz > 0.0 { (whole / hz).sqrt() } else { 0.0 };
-        let model = (most - likely).max(likely - least.max(0.0)) / CONFIDENCE;
+        let sampled = (whole * scale.period.max(0.0)).sqrt();
+        let model = (most - likely).max(likely - least.max(0.0)).max(0.0) / CONFIDENCE;
         Estimate {
             likely,
             error: model.hypot(sampled),

@@ -73,7 +73,11 @@ pub fn contention(
             .range(own.clone())
             .filter_map(|row| of_team(row, false))
             .collect();
-        losses.extend(line.likely.range(own.clone()).filter_map(|row| of_team(row, true)));
+        losses.extend(
+            line.likely
+                .range(own.clone())
+                .filter_map(|row| of_team(row, true)),
+        );
         losses.extend(of_ranks(pag, scale, here));
         let mut by_rank = vec![0.0; scale.p as usize];
         for loss in &losses {

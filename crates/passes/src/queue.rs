@@ -71,7 +71,9 @@ mod tests {
     fn no_stretch_is_shorter_than_its_longest_thread_or_than_all_hold_the_lock() {
         let mut random = 7u64;
         let mut next = || {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (random >> 40) as f64 / (1u64 << 24) as f64
         };
         for case in 0..300 {

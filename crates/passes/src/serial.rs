@@ -90,7 +90,12 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
         if loss.iter().sum::<f64>() < least || usual(&slept) > usual(&row) {
             continue;
         }
-        out.push(proposal(scale, teams, vertex, &row, loss, &ranks, inside));
+        let noise = scale.sampling_noise(pag, &inside, &ranks);
+        let mut found = proposal(scale, teams, vertex, &row, loss, &ranks, inside);
+        // As large a part of it is lost as of the time.
+        let lost = found.seconds() / row.iter().sum::<f64>();
+        found.candidate.error = noise * lost.min(1.0);
+        out.push(found);
     }
     out
 }

@@ -114,7 +114,11 @@ mod tests {
         for switches in 0..200 {
             let slept = possible(&both, switches);
             assert!(slept[0] <= 1_000 && slept[1] <= 500);
-            let most = if switches > 0 { 500 + (switches - 1) * 10 } else { 0 };
+            let most = if switches > 0 {
+                500 + (switches - 1) * 10
+            } else {
+                0
+            };
             assert!(slept.iter().sum::<u64>() <= most, "{switches}: {slept:?}");
         }
     }

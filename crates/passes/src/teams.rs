@@ -9,7 +9,7 @@ use crate::allocator;
 use crate::cause::CONFIDENCE;
 use crate::contended::{self, Contended, Threads};
 use crate::scale::Scale;
-use crate::stats::{stands_out, two_groups};
+use crate::stats::{self, stands_out, two_groups};
 use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::run::ThreadInfo;
 use rustc_hash::FxHashMap;
@@ -79,6 +79,18 @@ impl Stretch {
             0.0
         } else {
             self.slowest(|s| s.busy) - self.mean()
+        }
+    }
+
+    /// Standard error of these: of the mean of what the other threads compute.
+    pub fn imbalance_error(&self) -> f64 {
+        let late = self.late();
+        let others = (0..).zip(&self.shares).filter(|(i, _)| !late.contains(i));
+        let others: Vec<f64> = others.map(|(_, s)| s.busy).collect();
+        if late.is_empty() || others.is_empty() {
+            0.0
+        } else {
+            (stats::variance(&others) / others.len() as f64).sqrt()
         }
     }
 
@@ -335,11 +347,7 @@ fn in_team(
     out
 }
 
-fn stretch(
-    rows: &[TeamStretch],
-    sums: &FxHashMap<(u32, u16), InTeam>,
-    crowded: bool,
-) -> Stretch {
+fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>, crowded: bool) -> Stretch {
     let share = |t: &TeamStretch| {
         let sum = sums.get(&(t.rank, t.thread)).copied().unwrap_or_default();
         // Waits are known by thread, stretches say which of them it was in.

@@ -35,6 +35,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
             return None;
         }
         let (ranks, worst) = concerned(&losses);
+        let errors = team.losses(Stretch::imbalance_error);
         let (times, excess) = times(team, worst);
         let late: Vec<u32> = picked(&times, &excess, &times.threads);
         let beside: Vec<f64> = times
@@ -92,7 +93,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
                 evidence,
                 twins: places,
                 in_turn: false,
-                error: 0.0,
+                error: errors.get(worst as usize).copied().unwrap_or(0.0),
                 team: Some(OfThreads {
                     times: ThreadTimes {
                         concerned: late,

@@ -89,7 +89,10 @@ fn threads_that_end_before_their_first_sample_lose_no_time() {
             // All but what a thread takes before our first and after our last look at its clock.
             assert!(below > exact / 10 * 9, "{below} of {exact}");
             // Samples divide it: little is left to the start routine alone.
-            let left = run.samples.iter().filter(|s| s.rank == rank && s.count == 0);
+            let left = run
+                .samples
+                .iter()
+                .filter(|s| s.rank == rank && s.count == 0);
             let left: u64 = left.map(|s| s.cpu_ns).sum();
             assert!(left < exact / 2, "{left} of {exact}");
         }

@@ -214,7 +214,12 @@ fn queued_on(cores: u32, count: u64, locked: fn(u32, u16) -> f64) -> Run {
     for s in made.samples.iter_mut().filter(|s| s.cpu_ns > 0) {
         let part = 200_000_000;
         let (ctx, count) = (HELD, 40);
-        held.push(Sample { ctx, count, cpu_ns: part, ..s.clone() });
+        held.push(Sample {
+            ctx,
+            count,
+            cpu_ns: part,
+            ..s.clone()
+        });
         s.cpu_ns -= part;
     }
     made.samples.extend(held);

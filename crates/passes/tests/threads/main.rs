@@ -100,6 +100,34 @@ fn threads_with_uneven_work_are_found_with_their_loop() {
 }
 
 #[test]
+fn gains_between_threads_have_a_range() {
+    let uneven = Hybrid {
+        threads: 4,
+        busy: |_, t| {
+            if t == 3 {
+                2.0
+            } else {
+                0.9 + 0.1 * f64::from(t)
+            }
+        },
+        ..Default::default()
+    };
+    let serial = Hybrid {
+        serial: |_| 1.0,
+        ..Default::default()
+    };
+    for of in [uneven, serial] {
+        let d = diagnosis(2, of);
+        let c = d.causes.first().expect("a cause");
+        let (least, most) = c.gain_range_seconds;
+        assert!(least <= c.gain_seconds && c.gain_seconds <= most);
+        assert!(most - least < 0.5 * c.gain_seconds, "{least} to {most}");
+        let between = c.class == ThreadImbalance;
+        assert!(!between || most > least, "{least} to {most}");
+    }
+}
+
+#[test]
 fn a_rank_that_its_threads_make_late_has_no_more_work() {
     let busy = |r, t| match (r, t) {
         (2, 0) => 0.5,

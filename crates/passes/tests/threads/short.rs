@@ -11,7 +11,12 @@ fn places(run: Run, rank: u32) -> (Vec<(u16, f64)>, f64) {
     let made = view.vertex(CREATE).expect("the call is known");
     let pag = recorded[0].pag();
     let (mut threads, mut outside) = (Vec::<(u16, f64)>::new(), 0.0);
-    for t in view.threads.times.iter().filter(|t| t.rank == rank && t.thread > 0) {
+    for t in view
+        .threads
+        .times
+        .iter()
+        .filter(|t| t.rank == rank && t.thread > 0)
+    {
         match threads.iter_mut().find(|known| known.0 == t.thread) {
             Some(known) => known.1 += t.cpu,
             None => threads.push((t.thread, t.cpu)),
@@ -36,8 +41,13 @@ fn made() -> Run {
 
 /// CPU seconds of the threads of a rank as they were measured.
 fn exact(run: &Run, rank: u32) -> Vec<(u16, f64)> {
-    let threads = run.threads.iter().filter(|t| t.rank == rank && t.thread > 0);
-    threads.map(|t| (t.thread, t.cpu_ns as f64 * 1e-9)).collect()
+    let threads = run
+        .threads
+        .iter()
+        .filter(|t| t.rank == rank && t.thread > 0);
+    threads
+        .map(|t| (t.thread, t.cpu_ns as f64 * 1e-9))
+        .collect()
 }
 
 #[test]
@@ -48,7 +58,9 @@ fn threads_have_all_their_time_in_some_place() {
         for s in short.samples.iter_mut().filter(|s| s.thread > 0) {
             s.cpu_ns = s.cpu_ns * keeps / of;
         }
-        short.samples.retain(|s: &Sample| s.thread == 0 || s.cpu_ns > 0);
+        short
+            .samples
+            .retain(|s: &Sample| s.thread == 0 || s.cpu_ns > 0);
         for rank in 0..2 {
             let expected = exact(&short, rank);
             let (threads, outside) = places(short.clone(), rank);
@@ -70,7 +82,12 @@ fn what_samples_leave_out_is_where_other_threads_start() {
     let recorded = Recorded::join(vec![short], structure()).expect("a run");
     let view = recorded[0].on_graph();
     let (pag, call) = (recorded[0].pag(), view.vertex(CREATE).expect("a call"));
-    let unsampled: Vec<_> = view.threads.times.iter().filter(|t| t.thread == 2).collect();
+    let unsampled: Vec<_> = view
+        .threads
+        .times
+        .iter()
+        .filter(|t| t.thread == 2)
+        .collect();
     let [one, other] = &unsampled[..] else {
         panic!("{unsampled:?}")
     };
