@@ -81,6 +81,7 @@ mod thread_imbalance;
 mod threads;
 mod times;
 mod together;
+mod traffic;
 mod unnamed;
 mod waits;
 mod words;
