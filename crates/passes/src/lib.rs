@@ -74,6 +74,7 @@ mod scaling;
 mod segments;
 mod serial;
 pub mod set;
+mod source_place;
 mod stats;
 mod teams;
 mod teller;
