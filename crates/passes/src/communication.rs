@@ -1,10 +1,13 @@
-//! Moving data that grows with the ranks: more or larger messages, or a collective whose algorithm
-//! needs longer for more ranks though nobody is late for it.
+//! Moving data that grows with the ranks: more or larger messages, also those of collectives, or a collective whose
+//! algorithm needs longer for more ranks though nobody is late for it and its data stay as they are.
+//!
+//! Calls and bytes are counted exactly; time is measured only where ranks do not share cores. Where they do, the price
+//! is an estimate whose error is as large as itself, so that it comes behind causes with a measured price.
 
 use crate::cause::Candidate;
 use crate::scale::{Scale, Transfer};
 use crate::work::ideal;
-use headwater_graph::{Pag, VertexIx};
+use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
 use headwater_model::words::seconds as time;
 use headwater_mpi_abi as abi;
@@ -14,7 +17,7 @@ const GROWTH: f64 = 1.3;
 
 /// Looks for growing communication between the smallest and the largest scale.
 pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
-    let [first, .., last] = scales else {
+    let [_, .., last] = scales else {
         return Vec::new();
     };
     // Calls of one loop belong together: the sends, receives and waits of an exchange are one cause.
@@ -28,87 +31,146 @@ pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Ca
             None => groups.push((key, vec![t])),
         }
     }
-    let mut out = Vec::new();
-    for (_, group) in groups {
-        // One rank does not talk: growth is seen from the first scale that does.
-        let member = |t: &&Transfer| group.iter().any(|g| g.vertex == t.vertex);
-        let talks =
-            |s: &&Scale| s.p < last.p && s.transfer.iter().any(|t| member(&t) && t.calls > 0.0);
-        let base = scales.iter().find(talks).unwrap_or(first);
-        let before = |v: VertexIx| base.transfer.iter().find(|t| t.vertex == v);
-        let sum = |f: &dyn Fn(&Transfer) -> f64| group.iter().map(|t| f(t)).sum::<f64>();
-        // A sum of nothing is negative zero, which nobody wants to read.
-        let old = |f: &dyn Fn(&Transfer) -> f64| {
-            group
-                .iter()
-                .filter_map(|t| before(t.vertex))
-                .map(f)
-                .fold(0.0, |a, b| a + b)
-        };
-        let now = sum(&|t| t.seconds);
-        let cost = now - ideal(scaling, old(&|t| t.seconds), base.p, last.p);
-        if cost < least {
-            continue;
+    let one = |(_, group): (VertexIx, Vec<&Transfer>)| growing(pag, scales, scaling, least, &group);
+    groups.into_iter().filter_map(one).collect()
+}
+
+/// Sums of some transfers of a scale.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    seconds: f64,
+    /// The part of the seconds that the amount of data explains.
+    by_bytes: f64,
+    variance: f64,
+    calls: f64,
+    bytes: f64,
+}
+
+impl Sums {
+    fn new<'t>(transfers: impl IntoIterator<Item = &'t Transfer>) -> Self {
+        let mut this = Self::default();
+        for t in transfers {
+            this.seconds += t.seconds;
+            this.by_bytes += t.by_bytes;
+            this.variance += t.error * t.error;
+            this.calls += t.calls;
+            this.bytes += t.bytes;
         }
-        let Some(main) = group
-            .iter()
-            .copied()
-            .reduce(|a, b| if weight(b) > weight(a) { b } else { a })
-        else {
-            continue;
-        };
-        let (bytes, bytes_before) = (sum(&|t| t.bytes), old(&|t| t.bytes));
-        let (calls, calls_before) = (sum(&|t| t.calls), old(&|t| t.calls));
-        let name = last.run().function(main.func);
-        let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
-        let more_calls = calls > GROWTH * calls_before;
-        let files = abi::by_name(name).is_some_and(abi::Function::is_about_files);
-        let class = if files && part(now, last) > GROWTH * part(old(&|t| t.seconds), base) {
-            CauseClass::SystemCallOrIo
-        } else if files {
-            continue;
-        } else if more_calls || !collective && bytes > GROWTH * bytes_before {
-            CauseClass::GrowingCommunication
-        } else if collective && part(now, last) > GROWTH * part(old(&|t| t.seconds), base) {
-            CauseClass::CollectiveAlgorithm
-        } else {
-            // The same messages that only take longer, or take as long while work shrinks, do not grow.
-            continue;
-        };
-        out.push(Candidate {
-            in_turn: false,
-            error: 0.0,
-            team: None,
-            twins: (group.iter().map(|t| t.vertex))
-                .filter(|v| *v != main.vertex && pag.top.is_same_place(*v, main.vertex))
-                .collect(),
-            class,
-            vertex: main.vertex,
-            ranks: (0..last.p).collect(),
-            cost,
-            gain: cost,
-            after: Vec::new(),
-            evidence: vec![
-                format!(
-                    "{:.0} calls and {} per rank on {} ranks, {:.0} calls and {} on {}",
-                    calls_before,
-                    bytes_words(bytes_before),
-                    base.p,
-                    calls,
-                    bytes_words(bytes),
-                    last.p
-                ),
-                format!(
-                    "{} per rank without waiting for anybody on {} ranks, {} on {}",
-                    time(old(&|t| t.seconds)),
-                    base.p,
-                    time(now),
-                    last.p
-                ),
-            ],
-        });
+        this
     }
-    out
+
+    fn words(&self, ranks: u32) -> String {
+        // Calls that move nothing by themselves have no bytes to speak of.
+        match self.bytes > 0.0 {
+            true => format!(
+                "{:.0} calls and {} on {ranks}",
+                self.calls,
+                bytes_words(self.bytes)
+            ),
+            false => format!("{:.0} calls on {ranks}", self.calls),
+        }
+    }
+}
+
+/// The calls of an exchange as a cause, if they grow.
+fn growing(
+    pag: &Pag,
+    scales: &[Scale],
+    scaling: Scaling,
+    least: f64,
+    group: &[&Transfer],
+) -> Option<Candidate> {
+    let [first, .., last] = scales else {
+        return None;
+    };
+    // One rank does not talk: growth is seen from the first scale that does.
+    let member = |t: &&Transfer| group.iter().any(|g| g.vertex == t.vertex);
+    let talks = |s: &&Scale| s.p < last.p && s.transfer.iter().any(|t| member(&t) && t.calls > 0.0);
+    let base = scales.iter().find(talks).unwrap_or(first);
+    let main = (group.iter().copied()).reduce(|a, b| if weight(b) > weight(a) { b } else { a })?;
+    let own = Sums::new(group.iter().copied());
+    let before = Sums::new(base.transfer.iter().filter(member));
+    // Where the smaller scale takes other calls for the same, only what is around both tells what grows.
+    let compared = match before.calls > 0.0 {
+        true => (own, before),
+        false => around(pag, [base, last], main),
+    };
+    let (now, before) = compared;
+    let (p, base_p) = (last.p, base.p);
+    let grows_by = |of: fn(&Sums) -> f64| of(&now) - ideal(scaling, of(&before), base_p, p);
+    let mut cost = grows_by(|s| s.seconds).min(own.seconds);
+    let name = last.run().function(main.func);
+    let function = abi::by_name(name);
+    let collective = function.is_some_and(|f| f.is_collective());
+    let files = function.is_some_and(abi::Function::is_about_files);
+    let more = now.calls > GROWTH * before.calls || now.bytes > GROWTH * before.bytes;
+    let more_time = part(now.seconds, last) > GROWTH * part(before.seconds, base);
+    let class = match (files, more) {
+        (true, _) if more_time => CauseClass::SystemCallOrIo,
+        (true, _) => return None,
+        (false, true) => CauseClass::GrowingCommunication,
+        (false, false) if collective && more_time => CauseClass::CollectiveAlgorithm,
+        // The same messages that only take longer, or take as long while work shrinks, do not grow.
+        (false, false) => return None,
+    };
+    let unmeasured = last.shares_cores() && !files;
+    if unmeasured && class == CauseClass::CollectiveAlgorithm {
+        // Where cores are shared nothing tells how long a call takes without the scheduler; only its data say something.
+        cost = cost.min(grows_by(|s| s.by_bytes));
+    }
+    if cost < least {
+        return None;
+    }
+    // As uncertain as it can be where nothing measures it.
+    let scaled = ideal(scaling, 1.0, base_p, p);
+    let error = (own.variance + scaled * scaled * before.variance).sqrt();
+    let error = if unmeasured { cost.max(error) } else { error };
+    let mut evidence = vec![
+        format!("per rank {}, {}", before.words(base_p), now.words(p)),
+        format!(
+            "{} per rank without waiting for anybody on {base_p} ranks, {} on {p}",
+            time(before.seconds),
+            time(now.seconds),
+        ),
+    ];
+    if unmeasured {
+        evidence.push(
+            "ranks share cores here: what these calls cost is not measured but estimated from their number and data"
+                .to_string(),
+        );
+    }
+    Some(Candidate {
+        in_turn: false,
+        error,
+        team: None,
+        twins: (group.iter().map(|t| t.vertex))
+            .filter(|v| *v != main.vertex && pag.top.is_same_place(*v, main.vertex))
+            .collect(),
+        class,
+        vertex: main.vertex,
+        ranks: (0..last.p).collect(),
+        cost,
+        gain: cost,
+        after: Vec::new(),
+        evidence,
+    })
+}
+
+/// All calls of one kind, collective or not, in the smallest place around a call that has such calls at the base too:
+/// at the largest scale, and at the base.
+fn around(pag: &Pag, [base, last]: [&Scale; 2], main: &Transfer) -> (Sums, Sums) {
+    let collective = |s: &Scale, t: &Transfer| {
+        abi::by_name(s.run().function(t.func)).is_some_and(|f| f.is_collective())
+    };
+    let kind = collective(last, main);
+    let inside = |s: &Scale, v: VertexIx| {
+        let of_kind = |t: &&Transfer| collective(s, t) == kind && pag.top.contains(v, t.vertex);
+        Sums::new(s.transfer.iter().filter(of_kind))
+    };
+    let has_calls = |v: &VertexIx| inside(base, *v).calls > 0.0;
+    let place = pag.top.ancestors(main.vertex).find(has_calls);
+    let place = place.unwrap_or(TopDown::ROOT);
+    (inside(last, place), inside(base, place))
 }
 
 /// Part of a scale's run time.

@@ -41,7 +41,7 @@ fn template(class: CauseClass, case: Case) -> &'static str {
             "{who} [move|moves] data in {what} whose amount grows with the number of ranks. Send less, to fewer partners, or in larger parts while computing."
         }
         CauseClass::LateSenderChain => {
-            "{who} wait in turn in {what}: each can start only when the one before has finished. Cut the work between the messages into smaller blocks, so that ranks overlap."
+            "{who} compute in turn in {what}: each can start only when the one before has passed its result on. Cut this work into smaller blocks, with a message after each, so that ranks overlap."
         }
         CauseClass::CollectiveAlgorithm => {
             "Nobody is late for {what}, and yet it takes more and more of the time with more ranks. Reduce its data or how often it is called, overlap it, or try another algorithm of the MPI library."

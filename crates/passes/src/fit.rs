@@ -278,6 +278,23 @@ pub fn select(points: &[(f64, f64)], measure: Measure) -> Option<Model> {
     best
 }
 
+/// How far values scatter around the form that describes them best, as a standard deviation; 0 where there are too few
+/// points to tell: any two lie on a line.
+pub fn scatter(points: &[(f64, f64)]) -> f64 {
+    let free = points.len() as f64 - 2.0;
+    if free <= 0.0 {
+        return 0.0;
+    }
+    let of_form = |form: Form| {
+        let x: Vec<f64> = points.iter().map(|p| form.of(p.0)).collect();
+        let model = fit(form, points, &x)?;
+        let squares = points.iter().map(|(p, v)| (model.at(*p) - v).powi(2));
+        Some((squares.sum::<f64>() / free).sqrt())
+    };
+    let best = FORMS.into_iter().filter_map(of_form).reduce(f64::min);
+    best.unwrap_or(0.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

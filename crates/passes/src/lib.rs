@@ -7,7 +7,8 @@
 //! The steps, each in its file: `scale` derives what one run says by itself (`phases` between
 //! synchronisations, `replay` of event windows in virtual time, `waits` between ranks); `times` sums
 //! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
-//! finder (`imbalance`, `work`, `communication`, `chain`, `preempt`) that returns priced candidates. Causes
+//! finder (`imbalance`, `work`, `communication`, `chain_cause`, `preempt`) that returns priced candidates (`chain_cost` prices
+//! chains, by `even_replay` and the critical paths of `chain`). Causes
 //! between threads are looked for first (`teams` says what threads of a team did, `same_team` which calls begin one,
 //! `contended` what they waited for; `thread_imbalance`, `lock_contention` with `line` and `held`, `allocator` and
 //! `serial` propose, `charge` prices), so that lateness of a rank which
@@ -29,6 +30,8 @@ mod backtrack;
 mod backward;
 mod cause;
 mod chain;
+mod chain_cause;
+mod chain_cost;
 mod charge;
 mod clusters;
 mod communication;
@@ -39,6 +42,7 @@ mod delay;
 mod delay_cost;
 mod diagnose;
 mod efficiency;
+mod even_replay;
 mod explanation;
 mod files;
 mod fit;
@@ -72,6 +76,7 @@ mod segments;
 mod serial;
 pub mod set;
 mod sleeping;
+mod source_place;
 mod stats;
 mod teams;
 mod teller;
@@ -79,6 +84,7 @@ mod thread_imbalance;
 mod threads;
 mod times;
 mod together;
+mod traffic;
 mod unnamed;
 mod waits;
 mod words;

@@ -67,9 +67,22 @@ pub fn steps(pag: &Pag, scale: &Scale, walks: &Backtracking, cause: &Candidate) 
             }
         }
     }
+    out.extend(rows.in_turn(pag, scale, cause, &out));
     out.extend(thread_steps(pag, cause));
     out.push(cause_step(pag, scale, cause));
     out
+}
+
+/// The calls in which the ranks of a chain wait for one another.
+pub fn waits_of_chain(scale: &Scale, cause: &Candidate) -> Vec<VertexIx> {
+    let calls = cause
+        .after
+        .iter()
+        .filter_map(|ctx| scale.view().vertex(*ctx));
+    let mut calls: Vec<VertexIx> = calls.collect();
+    calls.sort_unstable();
+    calls.dedup();
+    calls
 }
 
 /// The edges between threads that lead to the cause.
@@ -302,6 +315,25 @@ impl WaitRows {
         })
     }
 
+    /// Where the ranks of a chain wait for one another, as far as no step before says so: the longest wait first.
+    fn in_turn(&self, pag: &Pag, scale: &Scale, cause: &Candidate, said: &[Step]) -> Vec<Step> {
+        if cause.class != CauseClass::LateSenderChain {
+            return Vec::new();
+        }
+        let mean = |v: VertexIx| stats::mean_of(&self.row(scale, v), &cause.ranks);
+        let step = |v: VertexIx| Step {
+            what: format!("wait in {}, each for the one before", pag.place(v).name),
+            ranks: cause.ranks.iter().copied().collect(),
+            place: pag.place(v),
+            seconds: mean(v),
+            clock: self.clock,
+        };
+        let mut steps: Vec<Step> = waits_of_chain(scale, cause).into_iter().map(step).collect();
+        steps.retain(|s| !said.iter().any(|other| other.place == s.place));
+        steps.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        steps
+    }
+
     fn wait(&self, pag: &Pag, (rank, v): At, on: u32, seconds: f64) -> Step {
         let place = pag.place(v);
         Step {
@@ -317,7 +349,7 @@ impl WaitRows {
 fn cause_step(pag: &Pag, scale: &Scale, cause: &Candidate) -> Step {
     // What many ranks do, and what one does.
     let [many, one] = match cause.class {
-        CauseClass::LateSenderChain => ["wait in turn, each for the one before", "waits"],
+        CauseClass::LateSenderChain => ["compute in turn, each after the one before", "computes"],
         CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => {
             ["move data", "moves data"]
         }

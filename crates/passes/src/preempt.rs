@@ -129,9 +129,14 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
             scale.cores
         ));
     }
+    // What ranks wait beyond that by chance shows where nothing makes them wait.
+    let others: Vec<f64> = (0..scale.p)
+        .filter(|r| !kept.contains(r))
+        .map(|r| beyond(r as usize))
+        .collect();
     vec![Candidate {
         in_turn: false,
-        error: 0.0,
+        error: stats::variance(&others).sqrt(),
         team: None,
         twins: Vec::new(),
         class: CauseClass::Preempted,

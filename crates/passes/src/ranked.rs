@@ -8,9 +8,14 @@ use headwater_model::words;
 /// Part of a cause's gain up to which more of the same around it is told with it.
 const REST: f64 = 0.25;
 
-/// The dearest first; equal prices in the order of the graph.
+/// The dearest first; equal prices in the order of the graph. What may cost nothing, as far as its error tells, comes
+/// behind what is known to cost something.
 pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
-    found.sort_by(|a, b| b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex)));
+    let known = |c: &Candidate| c.range().0 > 0.0;
+    found.sort_by(|a, b| {
+        let price = b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex));
+        known(b).cmp(&known(a)).then(price)
+    });
     remainders(pag, told_once(pag, found))
 }
 

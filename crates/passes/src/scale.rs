@@ -10,6 +10,7 @@ use crate::phases::Phases;
 use crate::recorded::Recorded;
 use crate::replay::{self, Replay};
 use crate::same_team;
+use crate::traffic::Traffic;
 use crate::waits::Waits;
 use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
@@ -61,9 +62,14 @@ pub struct Transfer {
     pub vertex: VertexIx,
     /// Seconds per rank.
     pub seconds: f64,
+    /// Standard error of that, seconds. As large as the seconds where ranks share cores: there the amount of data
+    /// gives a bound, and nothing measures the time.
+    pub error: f64,
+    /// The part of the seconds that the amount of data explains, without the number of calls.
+    pub by_bytes: f64,
     /// Calls per rank, mean.
     pub calls: f64,
-    /// Bytes per rank, mean.
+    /// Bytes that a rank sends and receives; of a collective those of the rank with the most, otherwise the mean.
     pub bytes: f64,
     /// Index into the run's functions.
     pub func: u16,
@@ -315,8 +321,9 @@ pub(crate) fn period(run: &Run, view: &RunView) -> f64 {
     asked.max(view.sampled_every)
 }
 
-/// Seconds that a call may need at the most where CPU time in it is mostly polling: a start-up time
-/// for each stage, and the slower of two ways to move the bytes through memory.
+/// Seconds that a call may need at the most where CPU time in it is mostly polling: a start-up time, and the slower
+/// of two ways to move the bytes through memory. A collective has stages, of which there are as many as the logarithm
+/// of the ranks.
 const STARTUP_SECONDS: f64 = 2e-6;
 const SECONDS_PER_BYTE: f64 = 1.5e-9;
 
@@ -328,13 +335,12 @@ const DOUBT: f64 = 0.25;
 /// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, but for
 /// what one of them was without a core in the call: that long the others may have waited for it. Where
 /// the last one is not always the same, all of them wait: what is known of that is taken off.
-/// Where ranks share cores the time is CPU time, and no more than the bytes can explain: what is
+/// Where ranks share cores the time is CPU time, and no more than the bytes that are moved there can explain: what is
 /// above is polling while others have the core.
 fn transfers(scale: &Scale) -> Vec<Transfer> {
     struct Sum {
         seconds: Vec<f64>,
         calls: Vec<f64>,
-        bytes: Vec<f64>,
         runq: Vec<f64>,
         func: u16,
     }
@@ -352,7 +358,6 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
         let sum = sums.entry(vertex).or_insert_with(|| Sum {
             seconds: vec![0.0; ranks],
             calls: vec![0.0; ranks],
-            bytes: vec![0.0; ranks],
             runq: vec![0.0; ranks],
             func: c.func,
         });
@@ -364,7 +369,6 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
             };
             sum.seconds[r] += time as f64 * NANO;
             sum.calls[r] += c.count as f64;
-            sum.bytes[r] += c.bytes as f64;
             sum.runq[r] += c.runq_ns as f64 * NANO;
         }
     }
@@ -374,19 +378,30 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
     } else {
         scale.waits.rows()
     };
-    // Completing calls carry no bytes of their own, so the whole flow shares the bytes of its peers.
-    let p2p_bytes: f64 = sums.values().map(|s| crate::stats::mean(&s.bytes)).sum();
-    let stages = f64::from(scale.p.max(2)).log2();
+    let traffic = Traffic::new(scale.run(), scale.view());
     let mut out: Vec<Transfer> = sums
         .into_iter()
         .map(|(vertex, sum)| {
             let calls = crate::stats::mean(&sum.calls);
-            let bytes = crate::stats::mean(&sum.bytes);
+            let over_ranks = |of: &dyn Fn(u32) -> f64| (0..scale.p).map(of).collect::<Vec<f64>>();
+            let moved = crate::stats::mean(&over_ranks(&|r| traffic.moved(vertex, r)));
+            let asked = over_ranks(&|r| traffic.asked(vertex, r));
+            let name = scale.run().function(sum.func);
+            let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
+            let (bytes, stages) = if collective {
+                (crate::stats::max(&asked), f64::from(scale.p.max(2)).log2())
+            } else {
+                (crate::stats::mean(&asked), 1.0)
+            };
             let mut seconds = crate::stats::quantile(&sum.seconds, 0.0);
+            let spent = seconds;
+            // What is gathered is what the others have, whatever way it comes by.
+            let by_bytes = match name.contains("ather") {
+                true => moved * SECONDS_PER_BYTE,
+                false => moved * SECONDS_PER_BYTE * stages,
+            };
             if over {
-                let moved = if bytes > 0.0 { bytes } else { p2p_bytes };
-                seconds =
-                    seconds.min((calls * STARTUP_SECONDS + moved * SECONDS_PER_BYTE) * stages);
+                seconds = seconds.min(calls * STARTUP_SECONDS * stages + by_bytes);
             } else {
                 let waits = waits.get(&vertex).map_or(&[][..], |row| row);
                 let apart: Vec<f64> = (sum.seconds.iter().enumerate())
@@ -402,6 +417,13 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
             Transfer {
                 vertex,
                 seconds,
+                // Measured, it is as uncertain as what had to be taken off.
+                error: if over {
+                    seconds
+                } else {
+                    0.5 * (spent - seconds)
+                },
+                by_bytes: seconds.min(by_bytes),
                 calls,
                 bytes,
                 func: sum.func,

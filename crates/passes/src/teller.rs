@@ -152,11 +152,23 @@ impl Teller<'_> {
     fn clock(&self, c: &Candidate) -> Clock {
         match self.pag.top.get(c.vertex).kind {
             _ if c.class == CauseClass::Preempted || Self::contends(c) => Clock::Wall,
+            _ if c.class == CauseClass::LateSenderChain => self.scales.times.clock,
             VertexKind::MpiCall if c.class.is_computation() => Clock::Cpu,
             VertexKind::MpiCall if Self::moves_data(c) => Clock::Wall,
             VertexKind::MpiCall => self.scales.times.clock,
             _ => Clock::Cpu,
         }
+    }
+
+    /// The vertices that the seconds of a cause are of: its place by all ways to it; of a chain the calls in which
+    /// ranks wait for one another.
+    fn vertices(&self, c: &Candidate) -> Vec<VertexIx> {
+        if c.class == CauseClass::LateSenderChain {
+            return path::waits_of_chain(self.last, c);
+        }
+        std::iter::once(c.vertex)
+            .chain(c.twins.iter().copied())
+            .collect()
     }
 
     /// Seconds in the place by rank at the largest scale, and summed up by scale.
@@ -174,8 +186,8 @@ impl Teller<'_> {
                 teams.map_or_else(Vec::new, |t| t.waited(v, of_allocator, s.p))
             }
             Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, v),
-            Clock::Wall => s.view().mpi.dense(v, s.p),
-            Clock::Cpu | Clock::Virtual => {
+            Clock::Wall if c.class != CauseClass::LateSenderChain => s.view().mpi.dense(v, s.p),
+            Clock::Cpu | Clock::Virtual | Clock::Wall => {
                 let mut row = self.scales.times.row(self.pag, &self.scales.all, i, v);
                 // Threads that call no MPI have no part in their rank's own time.
                 if c.class.is_of_threads() || stats::max(&row) <= 0.0 {
@@ -188,7 +200,7 @@ impl Teller<'_> {
         };
         let together = |(i, s): (usize, &Scale)| {
             let mut all = vec![0.0; s.p as usize];
-            for v in std::iter::once(c.vertex).chain(c.twins.iter().copied()) {
+            for v in self.vertices(c) {
                 all.iter_mut().zip(row(i, s, v)).for_each(|(a, r)| *a += r);
             }
             all
@@ -212,7 +224,9 @@ impl Teller<'_> {
         match c.class {
             CauseClass::LateSenderChain => {
                 let rows = self.last.waits.rows();
-                rows.get(&c.vertex).map(|row| row.iter().sum())
+                let own = path::waits_of_chain(self.last, c);
+                let own = own.iter().filter_map(|v| rows.get(v));
+                Some(own.flatten().sum())
             }
             // Where all ranks are the cause, nobody waits for them.
             _ if c.ranks.len() as u32 >= self.last.p => None,

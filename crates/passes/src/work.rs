@@ -1,28 +1,45 @@
 //! Computation that does not shrink as ranks are added (ScalAna, section IV-A).
 //!
-//! The middle rank (of two the faster) is compared between the smallest and the largest scale, so that
-//! work which only some ranks have is left to [`crate::imbalance`]. Under strong scaling the time should fall as 1/p,
-//! under weak scaling it should stay.
+//! The middle rank (of two the faster) is compared between the smallest and the largest scale, so that work which only
+//! some ranks have is left to [`crate::imbalance`]. Under strong scaling the time should fall as 1/p, under weak scaling
+//! it should stay. What is beyond that is lost; it decides with its standard error, not by how steep it grows.
+//!
+//! Places are compared, not call paths: the seconds of all vertices of a place are added up before scales are compared,
+//! as a scale may reach it by other calls, or run another copy that the compiler made.
 
 use crate::cause::Candidate;
 use crate::counted::{self, Counted};
-use crate::fit::log_log;
+use crate::fit;
 use crate::inclusive::{is_body, is_most_of_body};
 use crate::scale::Scale;
+use crate::source_place::SourcePlaces;
+use crate::stats;
 use crate::times::Times;
-use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Scaling};
+use headwater_model::psg::VertexKind;
 use headwater_model::words::seconds as time;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Causes looked for at the most.
 const MOST: usize = 6;
 
-/// Slope above which the time of a divided loop counts as not shrinking: half way to −1. Caches and
-/// memory make real loops shrink by a little more or less than the ideal.
-const SLOPE: f64 = -0.5;
+/// Share of the loss of a place that places in it must hold to be looked at in its stead.
+const COVERED: f64 = 0.4;
 
-/// The same for a loop that should stay as it is under weak scaling.
-const WEAK_SLOPE: f64 = 0.2;
+/// Standard error of the ideal time, as a part of it: the same work takes a little more or less time where caches and
+/// memory are shared by another number of ranks.
+const MACHINE: f64 = 0.1;
+
+/// Part of its time at the largest scale that a place must have at the smallest one to be compared by itself. A place
+/// with less is new: the smaller scale may do the same in another branch.
+const NEW: f64 = 0.1;
+
+/// How many times the standard error of a mean that of a median is, for what is spread normally.
+const OF_MEDIAN: f64 = 1.2533;
+
+/// Distance of the quartiles of a normal distribution in standard deviations.
+const QUARTILES: f64 = 1.349;
 
 /// What `seconds` at `from` ranks should be at `to` ranks.
 pub fn ideal(scaling: Scaling, seconds: f64, from: u32, to: u32) -> f64 {
@@ -43,74 +60,272 @@ pub fn find(
     let [first, .., last] = scales else {
         return Vec::new();
     };
-    let usual = |scale: usize, v: VertexIx| times.computation(scale, v).usual;
+    let mut search = Search {
+        pag,
+        scales,
+        ends: [first, last],
+        scaling,
+        least,
+        places: SourcePlaces::new(pag),
+        rows: FxHashMap::default(),
+        heavy: Vec::new(),
+        opened: FxHashSet::default(),
+        out: Vec::new(),
+    };
+    let root = search.places.of(TopDown::ROOT);
+    if search.loss(root) < least {
+        return Vec::new();
+    }
+    // A place in which no rank has the time cannot lose it.
     let end = scales.len() - 1;
-    let loss = |v: VertexIx| usual(end, v) - ideal(scaling, usual(0, v), first.p, last.p);
-    let slope_limit = if scaling == Scaling::Weak {
-        WEAK_SLOPE
-    } else {
-        SLOPE
+    let most = |place: &u32| -> f64 {
+        let own = search.places.vertices(*place).iter();
+        own.map(|v| times.computation(end, *v).most).sum()
     };
-    let slope = |v: VertexIx| {
-        let points: Vec<(f64, f64)> = scales
+    let structured = |place: &u32| {
+        let own = search.places.vertices(*place).first();
+        own.is_some_and(|v| *v != TopDown::ROOT && pag.top.get(*v).kind != VertexKind::Comp)
+    };
+    let all = 0..search.places.len();
+    let possible: Vec<u32> = all
+        .filter(structured)
+        .filter(|p| most(p) >= least)
+        .collect();
+    search.heavy = possible
+        .into_iter()
+        .filter(|p| search.loss(*p) >= least)
+        .collect();
+    search.open(root);
+    search.out
+}
+
+/// The way down to the smallest places that hold a loss.
+struct Search<'a> {
+    pag: &'a Pag,
+    scales: &'a [Scale],
+    ends: [&'a Scale; 2],
+    scaling: Scaling,
+    least: f64,
+    places: SourcePlaces,
+    /// Seconds of the usual rank in some vertices at each scale.
+    rows: FxHashMap<Vec<VertexIx>, Vec<f64>>,
+    /// Places that lose enough.
+    heavy: Vec<u32>,
+    opened: FxHashSet<u32>,
+    out: Vec<Candidate>,
+}
+
+impl Search<'_> {
+    /// Seconds of each rank in some vertices.
+    fn row(&self, scale: &Scale, vertices: &[VertexIx]) -> Vec<f64> {
+        sum_rows(
+            &scale.view().computation.busy,
+            &self.keys(scale, vertices),
+            scale.p,
+        )
+    }
+
+    fn keys(&self, scale: &Scale, vertices: &[VertexIx]) -> Vec<u32> {
+        let inside = vertices
             .iter()
-            .enumerate()
-            .map(|(i, s)| (f64::from(s.p), usual(i, v)))
-            .collect();
-        log_log(&points).map_or(0.0, |l| l.slope)
-    };
-    let mut out: Vec<Candidate> = Vec::new();
-    let mut open = vec![TopDown::ROOT];
-    // Depth first from the root: a vertex is a cause if it holds enough loss and no child holds most.
-    while let Some(v) = open.pop() {
-        let own = loss(v);
-        if own < least || out.len() >= MOST {
-            continue;
+            .flat_map(|v| scale.keys_inside(self.pag, *v));
+        let mut keys: Vec<u32> = inside.collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Seconds of the usual rank in some vertices, by scale.
+    fn usual(&mut self, vertices: &[VertexIx]) -> Vec<f64> {
+        if let Some(known) = self.rows.get(vertices) {
+            return known.clone();
         }
-        let structured =
-            |c: &VertexIx| pag.top.get(*c).kind != headwater_model::psg::VertexKind::Comp;
-        let heavy: Vec<VertexIx> = pag.children[v as usize]
-            .iter()
-            .copied()
-            .filter(structured)
-            .filter(|c| !is_body(pag, *c) || is_most_of_body(loss(*c), own))
-            .filter(|c| loss(*c) >= least)
+        let of_scale = |s: &Scale| stats::lower_median(&self.row(s, vertices));
+        let usual: Vec<f64> = self.scales.iter().map(of_scale).collect();
+        self.rows.insert(vertices.to_vec(), usual.clone());
+        usual
+    }
+
+    /// Seconds that the usual rank loses in some vertices.
+    fn loss_in(&mut self, vertices: &[VertexIx]) -> f64 {
+        let [first, last] = self.ends;
+        let (before, now) = self.at_ends(vertices);
+        now - ideal(self.scaling, before, first.p, last.p)
+    }
+
+    fn at_ends(&mut self, vertices: &[VertexIx]) -> (f64, f64) {
+        let usual = self.usual(vertices);
+        let ends = usual.first().zip(usual.last());
+        ends.map_or((0.0, 0.0), |(a, b)| (*a, *b))
+    }
+
+    /// Seconds that the usual rank loses in a place. Of one that is new at the largest scale no more than is lost
+    /// in the smallest place around it that is not.
+    fn loss(&mut self, place: u32) -> f64 {
+        let vertices = self.places.vertices(place).to_vec();
+        let own = self.loss_in(&vertices);
+        let (before, now) = self.at_ends(&vertices);
+        if before >= NEW * now || own < self.least {
+            return own;
+        }
+        let heaviest = self.heaviest(&vertices);
+        let around: Vec<VertexIx> = (self.pag.top.ancestors(heaviest).skip(1))
+            .chain([TopDown::ROOT])
             .collect();
-        let covered: f64 = heavy.iter().map(|c| loss(*c)).sum();
-        if covered >= 0.4 * own {
-            open.extend(heavy);
-        } else if v != TopDown::ROOT && slope(v) > slope_limit {
-            let seconds: Vec<String> = scales
-                .iter()
-                .enumerate()
-                .map(|(i, s)| format!("{} on {}", time(usual(i, v)), s.p))
-                .collect();
-            let mut evidence = vec![format!("the usual rank: {} ranks", seconds.join(", "))];
-            let longer = usual(end, v) / ideal(scaling, usual(0, v), first.p, last.p);
-            let class = match instructions(pag, [first, last], scaling, v) {
-                Some((ratio, words)) => {
-                    evidence.push(words);
-                    if counted::is_work(longer, ratio) {
-                        CauseClass::NonShrinkingWork
-                    } else {
-                        CauseClass::SlowerWork
-                    }
-                }
-                None => CauseClass::NonShrinkingWork,
-            };
-            out.push(Candidate {
-                in_turn: false,
-                error: 0.0,
-                team: None,
-                twins: Vec::new(),
-                class,
-                vertex: v,
-                ranks: (0..last.p).collect(),
-                cost: own,
-                gain: own,
-                after: last.afters(&last.keys_inside(pag, v)),
-                evidence,
+        for v in around {
+            let around = self.places.vertices(self.places.of(v)).to_vec();
+            let (before, now) = self.at_ends(&around);
+            if before >= NEW * now {
+                return own.min(self.loss_in(&around));
+            }
+        }
+        0.0
+    }
+
+    /// The vertex with the most time at the largest scale.
+    fn heaviest(&self, vertices: &[VertexIx]) -> VertexIx {
+        let seconds = |v: VertexIx| stats::mean(&self.row(self.ends[1], &[v]));
+        let all = vertices.iter().map(|v| (*v, seconds(*v)));
+        let most = all.reduce(|a, b| if b.1 > a.1 { b } else { a });
+        most.map_or(TopDown::ROOT, |m| m.0)
+    }
+
+    /// Notes the smallest places in a place that hold its loss, or the place itself; whether there are any.
+    fn open(&mut self, place: u32) -> bool {
+        if self.out.len() >= MOST || !self.opened.insert(place) {
+            // What was looked at already was so by another way.
+            return true;
+        }
+        let own = self.places.vertices(place).to_vec();
+        let all = self.loss(place);
+        let inner = self.inner(place, &own);
+        // Inside this place, each vertex once.
+        let within: Vec<VertexIx> = outermost(
+            self.pag,
+            inner.iter().flat_map(|p| self.places.vertices(*p)).copied(),
+        );
+        let within: Vec<VertexIx> = within
+            .into_iter()
+            .filter(|v| own.iter().any(|o| self.pag.top.contains(*o, *v)))
+            .collect();
+        let mut found = false;
+        if !within.is_empty() && self.loss_in(&within) >= COVERED * all {
+            for p in inner {
+                found |= self.open(p);
+            }
+        }
+        found || place != self.places.of(TopDown::ROOT) && self.note(place, all)
+    }
+
+    /// The largest places inside a place that lose enough.
+    fn inner(&mut self, place: u32, own: &[VertexIx]) -> Vec<u32> {
+        let (pag, places) = (self.pag, &self.places);
+        let strictly = |v: VertexIx| own.iter().any(|o| *o != v && pag.top.contains(*o, v));
+        let inside = |p: &u32| *p != place && places.vertices(*p).iter().any(|v| strictly(*v));
+        let mut all: Vec<u32> = self.heavy.iter().copied().filter(inside).collect();
+        let whole = self.heavy.clone();
+        all.retain(|p| {
+            let body = self.places.vertices(*p).iter().all(|v| is_body(pag, *v));
+            // A part of a loop's body is the loop, if it does not hold nearly all of it.
+            let around = whole.iter().copied().filter(|o| o != p).find(|o| {
+                let outer = self.places.vertices(*o);
+                let inner = self.places.vertices(*p);
+                (inner.iter()).all(|v| outer.iter().any(|w| pag.top.contains(*w, *v)))
             });
+            !body || around.is_none_or(|o| is_most_of_body(self.loss(*p), self.loss(o)))
+        });
+        let covers = |a: u32, b: u32| {
+            let (outer, inner) = (self.places.vertices(a), self.places.vertices(b));
+            let mut inner = inner.iter().filter(|v| strictly(**v));
+            a != b && inner.all(|v| outer.iter().any(|w| pag.top.contains(*w, *v)))
+        };
+        let largest = |p: &&u32| !all.iter().any(|o| covers(*o, **p) && !covers(**p, *o));
+        all.iter().filter(largest).copied().collect()
+    }
+
+    /// Notes a place as a cause, if its loss is beyond its error.
+    fn note(&mut self, place: u32, loss: f64) -> bool {
+        let ([first, last], scaling) = (self.ends, self.scaling);
+        let vertices = self.places.vertices(place).to_vec();
+        let usual = self.usual(&vertices);
+        let (before, now) = self.at_ends(&vertices);
+        let should = ideal(scaling, before, first.p, last.p);
+        let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
+        let points = self.scales.iter().zip(&usual);
+        let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
+        let machine = match counts {
+            Some(_) => 0.0,
+            None => MACHINE * should,
+        };
+        let to_last = ideal(scaling, 1.0, first.p, last.p);
+        let errors = [
+            self.error(last, &vertices),
+            self.error(first, &vertices) * to_last,
+            fit::scatter(&points).hypot(fit::scatter(&points) * to_last),
+            machine,
+        ];
+        let heaviest = self.heaviest(&vertices);
+        let seconds: Vec<String> = (self.scales.iter().zip(&usual))
+            .map(|(s, u)| format!("{} on {}", time(*u), s.p))
+            .collect();
+        let mut evidence = vec![format!("the usual rank: {} ranks", seconds.join(", "))];
+        if vertices.len() > 1 {
+            evidence.push(format!("all {} ways to it together", vertices.len()));
+        }
+        let mut class = CauseClass::NonShrinkingWork;
+        if let Some((ratio, words)) = counts {
+            evidence.push(words);
+            if !counted::is_work(now / should, ratio) {
+                class = CauseClass::SlowerWork;
+            }
+        }
+        let found = Candidate {
+            in_turn: false,
+            error: errors.iter().map(|e| e * e).sum::<f64>().sqrt(),
+            team: None,
+            twins: vertices
+                .iter()
+                .copied()
+                .filter(|v| *v != heaviest)
+                .collect(),
+            class,
+            vertex: heaviest,
+            ranks: (0..last.p).collect(),
+            cost: loss,
+            gain: loss,
+            after: last.afters(&self.keys(last, &vertices)),
+            evidence,
+        };
+        let certain = loss >= self.least && found.range().0 > 0.0;
+        if certain {
+            self.out.push(found);
+        }
+        certain
+    }
+
+    fn all_keys(&self, vertices: &[VertexIx]) -> [Vec<u32>; 2] {
+        self.ends.map(|s| self.keys(s, vertices))
+    }
+
+    /// Standard error of the usual rank's time in some vertices at a scale: of sampling, or of how ranks differ.
+    fn error(&self, scale: &Scale, vertices: &[VertexIx]) -> f64 {
+        let row = self.row(scale, vertices);
+        let all: Vec<u32> = (0..scale.p).collect();
+        let sampling = scale.sampling_noise(self.pag, &self.keys(scale, vertices), &all);
+        let spread = (stats::quantile(&row, 0.75) - stats::quantile(&row, 0.25)) / QUARTILES;
+        OF_MEDIAN * sampling.max(spread) / f64::from(scale.p.max(1)).sqrt()
+    }
+}
+
+/// Vertices without those inside others.
+fn outermost(pag: &Pag, vertices: impl Iterator<Item = VertexIx>) -> Vec<VertexIx> {
+    let mut all: Vec<VertexIx> = vertices.collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut out: Vec<VertexIx> = Vec::new();
+    for v in all {
+        if !out.iter().any(|o| pag.top.contains(*o, v)) {
+            out.push(v);
         }
     }
     out
@@ -119,17 +334,17 @@ pub fn find(
 /// Instructions of the median rank over what they should be, and how fast they ran, where they were
 /// counted at both ends: time that stays though the instructions shrink is not work that stays.
 fn instructions(
-    pag: &Pag,
     [first, last]: [&Scale; 2],
     scaling: Scaling,
-    v: VertexIx,
+    [at_first, at_last]: &[Vec<u32>; 2],
 ) -> Option<(f64, String)> {
-    let at = |s: &Scale| {
+    let at = |s: &Scale, keys: &[u32]| {
         let all: Vec<u32> = (0..s.p).collect();
-        let counted = Counted::new(s, &s.keys_inside(pag, v))?;
+        let counted = Counted::new(s, keys)?;
         Some((counted.instructions(&all)?, counted.pace(&all)))
     };
-    let ((before, pace), (now, pace_now)) = (at(first)?, at(last)?);
+    let (before, pace) = at(first, at_first)?;
+    let (now, pace_now) = at(last, at_last)?;
     let ratio = now / ideal(scaling, before, first.p, last.p);
     let words = format!(
         "{ratio:.2} times the instructions that there should be on {}: {pace} on {} ranks, {pace_now} on {}",

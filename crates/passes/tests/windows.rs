@@ -3,6 +3,7 @@
 mod support;
 
 use headwater_model::diagnosis::{CauseClass, Clock, Evidence};
+use headwater_model::psg::VertexKind;
 use headwater_model::run::{CtxId, Event, EventKind, MessageEdge, Run};
 use headwater_passes::{Options, diagnose};
 use support::{piece, run, structure};
@@ -90,9 +91,15 @@ fn ranks_that_wait_in_turn_are_a_chain() {
     runs.iter_mut().for_each(|r| add_window(r, 4, true, |_| 10));
     let d = diagnose(runs, structure(3), &Options::default()).expect("the runs belong together");
     let c = &d.causes[0];
+    // The cause is the work that passes the chain on; the call where ranks wait is on the way to it.
     assert_eq!(
-        (c.class, c.place.name.as_str(), c.ranks.len()),
-        (CauseClass::LateSenderChain, "MPI_Recv", 8)
+        (c.class, c.place.kind, c.place.first_line, c.ranks.len()),
+        (CauseClass::LateSenderChain, VertexKind::Loop, 20, 8)
+    );
+    assert!(
+        c.path.iter().any(|s| s.place.name == "MPI_Recv"),
+        "{:?}",
+        c.path
     );
     let serial = d.scales[1]
         .efficiencies

@@ -8,8 +8,8 @@ use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::teams::Teams;
 use crate::{
-    allocator, chain, communication, imbalance, lock_contention, moving, preempt, segments, serial,
-    thread_imbalance, unnamed, work,
+    allocator, chain_cause, communication, imbalance, lock_contention, moving, preempt, segments,
+    serial, thread_imbalance, unnamed, work,
 };
 use headwater_graph::Pag;
 use headwater_model::diagnosis::CauseClass;
@@ -106,7 +106,7 @@ const BETWEEN_RANKS: [Finder; 6] = [
         alike: true,
         threshold: false,
         charged: false,
-        find: |l| chain::find(l.last, l.last.model_seconds(), l.least),
+        find: |l| chain_cause::find(l.pag, l.last, l.least),
     },
     Finder {
         name: "preempted",

@@ -1,0 +1,91 @@
+//! A replay in which work is even: what takes longer there than the slowest rank computes is the program's order.
+//!
+//! Each stretch of computation between the same two calls takes the mean of all ranks and repetitions. So neither
+//! scatter nor uneven work makes a rank wait, and what is left are ranks that can only compute in turn.
+
+use crate::algorithm::NEVER;
+use crate::replay::{Replay, play};
+use crate::stats;
+use headwater_model::run::{CtxId, Event, Run};
+use rustc_hash::FxHashMap;
+
+/// Two calls of one thread that follow each other.
+pub type Between = (CtxId, CtxId);
+
+/// Computation between two calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    /// Seconds, mean of all ranks and repetitions.
+    pub seconds: f64,
+    /// Variance of this mean, seconds squared.
+    pub variance: f64,
+}
+
+/// The windows played again with even work.
+pub struct EvenReplay {
+    /// The replay.
+    pub replay: Replay,
+    means: FxHashMap<Between, Mean>,
+}
+
+impl EvenReplay {
+    /// Plays the windows of `run` again.
+    pub fn new(run: &Run) -> Self {
+        let mut events: Vec<Event> = run
+            .events
+            .iter()
+            .filter(|e| e.thread == 0)
+            .cloned()
+            .collect();
+        let between = between(&events);
+        let mut all: FxHashMap<Between, Vec<f64>> = FxHashMap::default();
+        for (event, pair) in events.iter().zip(&between) {
+            if let Some(pair) = pair {
+                let seconds = event.busy_ns as f64 * 1e-9;
+                all.entry(*pair).or_default().push(seconds);
+            }
+        }
+        let mean = |(pair, seconds): (Between, Vec<f64>)| {
+            let mean = Mean {
+                seconds: stats::mean(&seconds),
+                variance: stats::variance(&seconds) / (seconds.len() as f64 - 1.0).max(1.0),
+            };
+            (pair, mean)
+        };
+        let means: FxHashMap<Between, Mean> = all.into_iter().map(mean).collect();
+        for (event, pair) in events.iter_mut().zip(&between) {
+            let mean = pair.and_then(|pair| means.get(&pair));
+            event.busy_ns = mean.map_or(0, |m| (m.seconds * 1e9).round() as u64);
+        }
+        let even = Run {
+            header: run.header.clone(),
+            functions: run.functions.clone(),
+            events,
+            ..Run::default()
+        };
+        Self {
+            replay: play(&even, NEVER),
+            means,
+        }
+    }
+
+    /// The mean computation between two calls.
+    pub fn mean(&self, between: Between) -> Mean {
+        self.means.get(&between).copied().unwrap_or_default()
+    }
+}
+
+/// The two calls around the computation before each event; `None` for events that do not begin a call.
+fn between(events: &[Event]) -> Vec<Option<Between>> {
+    let mut out = Vec::with_capacity(events.len());
+    for rank in events.chunk_by(|a, b| (a.window, a.rank) == (b.window, b.rank)) {
+        // What was left before a window is not known: first calls are compared with first calls.
+        let mut last = CtxId::NONE;
+        for (index, event) in rank.iter().enumerate() {
+            let begins = event.first_of_call || index == 0;
+            out.push(begins.then_some((last, event.ctx)));
+            last = event.ctx;
+        }
+    }
+    out
+}

@@ -1,0 +1,127 @@
+//! Bytes by MPI call: what a rank sends and receives there, and what a completing call completes.
+//!
+//! Calls are recorded with the bytes that they ask for. A call that completes others' requests has none of its own:
+//! the sampled messages say which requests are completed there, and each stands for all of its kind. Requests of
+//! which no message was sampled may be completed anywhere; they are divided over the completing calls of their rank
+//! of which no message is known.
+
+use headwater_graph::{RunView, VertexIx};
+use headwater_model::run::Run;
+use headwater_mpi_abi::{self as abi, Class, Mode};
+use rustc_hash::FxHashMap;
+
+type At = (VertexIx, u32);
+
+/// Bytes of all calls of a run.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    /// What calls send and receive, by call and rank.
+    asked: FxHashMap<At, f64>,
+    /// What is moved by the end of calls, by call and rank.
+    moved: FxHashMap<At, f64>,
+}
+
+impl Traffic {
+    /// Sums up a run.
+    pub fn new(run: &Run, view: &RunView) -> Self {
+        let mut this = Self::default();
+        let mut counts: FxHashMap<At, f64> = FxHashMap::default();
+        let mut completing: FxHashMap<At, f64> = FxHashMap::default();
+        let mut posted: FxHashMap<At, f64> = FxHashMap::default();
+        let mut both: FxHashMap<VertexIx, ()> = FxHashMap::default();
+        for c in &run.calls {
+            let function = abi::by_name(run.function(c.func));
+            let (Some(function), Some(v)) = (function, view.vertex(c.ctx)) else {
+                continue;
+            };
+            let at = (v, c.rank);
+            let size = run.comms.get(c.comm as usize);
+            let size = size.map_or(run.header.ranks, |comm| comm.size);
+            let bytes = c.bytes as f64 * parts(function.name, c.peer == 0, size);
+            *counts.entry(at).or_default() += c.count as f64;
+            *this.asked.entry(at).or_default() += bytes;
+            if function.class.is_completing() {
+                *completing.entry(at).or_default() += c.count as f64;
+            } else if function.mode == Mode::Blocking || function.is_collective() {
+                *this.moved.entry(at).or_default() += bytes;
+            } else {
+                *posted.entry(at).or_default() += bytes;
+            }
+            if function.class == Class::SendRecv {
+                both.insert(v, ());
+            }
+        }
+        let mut sampled: FxHashMap<At, f64> = FxHashMap::default();
+        for m in &view.parallel.messages {
+            *sampled.entry((m.send, m.src)).or_default() += m.count as f64;
+            *sampled.entry((m.post, m.dst)).or_default() += m.count as f64;
+        }
+        // How many messages of a call each sampled one stands for.
+        let stands_for = |at: At| match (counts.get(&at), sampled.get(&at)) {
+            (Some(all), Some(some)) if *some > 0.0 => (all / some).max(1.0),
+            _ => 1.0,
+        };
+        for m in &view.parallel.messages {
+            let received = m.bytes as f64 * stands_for((m.post, m.dst));
+            if m.post != m.recv || both.contains_key(&m.recv) {
+                *this.moved.entry((m.recv, m.dst)).or_default() += received;
+            }
+            if both.contains_key(&m.recv) {
+                *this.asked.entry((m.recv, m.dst)).or_default() += received;
+            }
+            if m.done != m.send {
+                let sent = m.bytes as f64 * stands_for((m.send, m.src));
+                *this.moved.entry((m.done, m.src)).or_default() += sent;
+            }
+        }
+        this.divide(&posted, &sampled, &completing);
+        this
+    }
+
+    /// Divides what was posted and never sampled over the completing calls of its rank that complete nothing known.
+    fn divide(
+        &mut self,
+        posted: &FxHashMap<At, f64>,
+        sampled: &FxHashMap<At, f64>,
+        completing: &FxHashMap<At, f64>,
+    ) {
+        let mut open: FxHashMap<u32, f64> = FxHashMap::default();
+        for (at, bytes) in posted.iter().filter(|(at, _)| !sampled.contains_key(at)) {
+            *open.entry(at.1).or_default() += bytes;
+        }
+        let unknown: Vec<(At, f64)> = (completing.iter())
+            .filter(|(at, _)| !self.moved.contains_key(at))
+            .map(|(at, calls)| (*at, *calls))
+            .collect();
+        let mut all: FxHashMap<u32, f64> = FxHashMap::default();
+        for ((_, rank), calls) in &unknown {
+            *all.entry(*rank).or_default() += calls;
+        }
+        for (at, calls) in unknown {
+            let bytes = open.get(&at.1).copied().unwrap_or(0.0);
+            let share = calls / all.get(&at.1).copied().unwrap_or(1.0).max(1.0);
+            self.moved.insert(at, bytes * share);
+        }
+    }
+
+    /// Bytes that a rank's calls send and receive.
+    pub fn asked(&self, vertex: VertexIx, rank: u32) -> f64 {
+        self.asked.get(&(vertex, rank)).copied().unwrap_or(0.0)
+    }
+
+    /// Bytes that are moved by the end of a rank's calls.
+    pub fn moved(&self, vertex: VertexIx, rank: u32) -> f64 {
+        self.moved.get(&(vertex, rank)).copied().unwrap_or(0.0)
+    }
+}
+
+/// How many times the recorded bytes a rank sends and receives in a collective. What is recorded is what it sends, or
+/// what it receives from a root: who gathers, receives as much from each member.
+fn parts(function: &str, is_root: bool, size: u32) -> f64 {
+    let gathers_all = function.contains("llgather") && !function.contains("eighbor");
+    let gathers = function.contains("ather") && !gathers_all && !function.contains("eighbor");
+    match (gathers_all, gathers && is_root) {
+        (false, false) => 1.0,
+        _ => f64::from(size.max(1)),
+    }
+}

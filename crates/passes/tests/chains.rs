@@ -1,0 +1,207 @@
+//! Ranks that compute in turn, and programs that only look so.
+
+mod support;
+
+use headwater_model::diagnosis::{Cause, CauseClass};
+use headwater_model::psg::VertexKind;
+use headwater_model::run::{CtxId, Event, EventKind, Run};
+use headwater_passes::{Options, diagnose};
+use support::{piece, run, structure};
+
+/// A row of a call: context, kind, message or instance, partner, microseconds of computation before it.
+type Row = (u32, EventKind, u32, u32, u64);
+
+/// The program of these tests: a loop and MPI_Recv, a loop and MPI_Send, a loop and MPI_Allreduce.
+fn program(ranks: u32, seconds: f64, share: [f64; 3]) -> Run {
+    let at = |i: usize| move |_: u32, _: u32| seconds * share[i];
+    let mut run = run(
+        ranks,
+        &[
+            piece("MPI_Recv", at(0)),
+            piece("MPI_Send", at(1)),
+            piece("MPI_Allreduce", at(2)),
+        ],
+    );
+    run.header.cores = vec![2];
+    run
+}
+
+fn add(run: &mut Run, rank: u32, (ctx, kind, link, peer, busy): Row) {
+    let function = ["MPI_Recv", "MPI_Send", "MPI_Allreduce"][ctx as usize / 2];
+    let func = run.functions.iter().position(|f| f == function);
+    run.events.push(Event {
+        rank,
+        ctx: CtxId(ctx),
+        func: func.unwrap_or(0) as u16,
+        kind,
+        link,
+        peer,
+        busy_ns: busy * 1000,
+        first_of_call: true,
+        ..Default::default()
+    });
+}
+
+/// Adds epochs in which each rank computes `parallel(rank, epoch)` µs, then `turn(epoch)` µs after the rank before,
+/// and reduces. A turn of nothing is no turn.
+fn add_turns(
+    run: &mut Run,
+    epochs: u32,
+    parallel: impl Fn(u32, u32) -> u64,
+    turn: impl Fn(u32) -> u64,
+) {
+    let p = run.header.ranks;
+    for rank in 0..p {
+        for epoch in 0..epochs {
+            let link = |from: u32| 1 + epoch * (p + 1) + from;
+            let own = turn(epoch);
+            let mut before = parallel(rank, epoch);
+            if own > 0 && rank > 0 {
+                let receive = (1, EventKind::Recv, link(rank - 1), rank - 1, before);
+                add(run, rank, receive);
+                before = 0;
+            }
+            before += own;
+            if own > 0 && rank + 1 < p {
+                let send = (3, EventKind::Send, link(rank), rank + 1, before);
+                add(run, rank, send);
+                before = 0;
+            }
+            let reduce = (5, EventKind::Collective, link(p), u32::MAX, before);
+            add(run, rank, reduce);
+        }
+    }
+}
+
+/// Scatter between 0 and 1 that is the same every time.
+fn scatter(rank: u32, step: u32) -> f64 {
+    let mixed = (u64::from(rank) << 32 | u64::from(step)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed >> 40) as f64 / (1u64 << 24) as f64
+}
+
+fn chains(run: Run) -> Vec<Cause> {
+    let d = diagnose(vec![run], structure(3), &Options::default()).expect("one run is enough");
+    let is_chain = |c: &Cause| c.class == CauseClass::LateSenderChain;
+    d.causes.into_iter().filter(is_chain).collect()
+}
+
+#[test]
+fn a_chain_in_every_fourth_step_is_found() {
+    let mut run = program(8, 4.0, [0.0, 1.0, 0.0]);
+    let noisy = |rank, epoch| 5_000 + (500.0 * scatter(rank, epoch)) as u64;
+    add_turns(&mut run, 40, noisy, |epoch| match epoch % 4 {
+        0 => 5_000,
+        _ => 0,
+    });
+    let found = chains(run);
+    let c = found.first().expect("ten of forty steps are in turn");
+    assert_eq!(
+        (c.place.kind, c.place.first_line, c.ranks.len()),
+        (VertexKind::Loop, 20, 8)
+    );
+    // Each rank computes for 5.25 ms a step and 5 ms more in each fourth, in which seven others wait.
+    let truth = 4.0 * (7.0 * 5.0 / 4.0) / (5.25 + 5.0 / 4.0);
+    let (low, high) = c.gain_range_seconds;
+    assert!(low < truth && truth < high, "{truth}: {low} to {high}");
+    assert!(low > 0.0);
+}
+
+#[test]
+fn short_turns_of_many_ranks_are_found() {
+    // 16 ranks compute for 100 ms each, and for 0.5 ms in turn: 15 times that is 7 % of the run.
+    let mut run = program(16, 2.0, [0.0, 1.0, 0.0]);
+    let noisy = |rank, epoch| 99_800 + (400.0 * scatter(rank, epoch)) as u64;
+    add_turns(&mut run, 20, noisy, |_| 500);
+    let found = chains(run);
+    let c = found.first().expect("a turn each step");
+    let truth = 2.0 * (15.0 * 0.5) / 100.5;
+    let off = (c.gain_seconds - truth).abs() / truth;
+    assert!(off < 0.2, "{} for {truth}", c.gain_seconds);
+}
+
+/// Adds one window in which neighbours exchange messages in each of `steps`, and nobody synchronises all ranks.
+/// With `sides` a step has two loops, each before an exchange.
+fn add_exchange(run: &mut Run, steps: u32, sides: u32, busy: impl Fn(u32, u32) -> u64) {
+    let p = run.header.ranks;
+    for rank in 0..p {
+        for step in 0..steps * sides {
+            let link = |from: u32, to: u32| 1 + (step * p + from) * p + to;
+            let mut before = busy(rank, step);
+            let near = [rank.checked_sub(1), Some(rank + 1).filter(|r| *r < p)];
+            for to in near.into_iter().flatten() {
+                let row = (3, EventKind::Send, link(rank, to), to, before);
+                add(run, rank, row);
+                before = 0;
+            }
+            for from in near.into_iter().flatten() {
+                add(run, rank, (1, EventKind::Recv, link(from, rank), from, 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn neighbours_that_wait_for_one_another_by_chance_are_no_chain() {
+    for steps in [1, 2, 7, 60] {
+        for noise in [100.0, 2_000.0] {
+            let mut run = program(8, 4.0, [0.0, 1.0, 0.0]);
+            let busy = |r, s| 10_000 + (noise * scatter(r, s)) as u64;
+            add_exchange(&mut run, steps, 1, busy);
+            assert_eq!(chains(run), vec![], "{steps} steps, noise of {noise} µs");
+        }
+    }
+    // Nor is it where a rank is late every time.
+    let mut run = program(8, 4.0, [0.0, 1.0, 0.0]);
+    let busy = |r, s| 10_000 + u64::from(r == 3) * 4_000 + (500.0 * scatter(r, s)) as u64;
+    add_exchange(&mut run, 40, 1, busy);
+    assert_eq!(chains(run), vec![]);
+}
+
+#[test]
+fn noise_between_synchronisations_is_no_chain_whatever_their_number() {
+    for epochs in [1, 2, 5, 50] {
+        let mut run = program(8, 4.0, [0.0, 1.0, 0.0]);
+        let busy = |r, e| 8_000 + (6_000.0 * scatter(r, e)) as u64;
+        add_turns(&mut run, epochs, busy, |_| 0);
+        assert_eq!(chains(run), vec![], "{epochs} epochs");
+    }
+}
+
+#[test]
+fn one_turn_alone_is_no_chain() {
+    let mut run = program(8, 4.0, [0.0, 1.0, 0.0]);
+    add_turns(&mut run, 1, |_, _| 0, |_| 10_000);
+    assert_eq!(chains(run), vec![]);
+}
+
+#[test]
+fn a_pipeline_that_nothing_synchronises_is_found() {
+    // Forth and back, as in a symmetric relaxation: each rank computes after its neighbour, 40 times.
+    let mut run = program(6, 4.0, [0.0, 1.0, 0.0]);
+    for rank in 0..6u32 {
+        for sweep in 0..40u32 {
+            let forth = sweep % 2 == 0;
+            let link = |from: u32| 1 + sweep * 6 + from;
+            let left = rank.checked_sub(1);
+            let right = Some(rank + 1).filter(|r| *r < 6);
+            let (from, to) = if forth { (left, right) } else { (right, left) };
+            let mut before = 0;
+            if let Some(from) = from {
+                add(&mut run, rank, (1, EventKind::Recv, link(from), from, 0));
+            }
+            before += 1_000 + (50.0 * scatter(rank, sweep)) as u64;
+            if let Some(to) = to {
+                add(&mut run, rank, (3, EventKind::Send, link(rank), to, before));
+                before = 0;
+            }
+            if before > 0 {
+                let alone = (5, EventKind::Local, 0, u32::MAX, before);
+                add(&mut run, rank, alone);
+            }
+        }
+    }
+    let found = chains(run);
+    let c = found.first().expect("nobody computes beside another one");
+    assert_eq!((c.place.first_line, c.ranks.len()), (20, 6));
+}
