@@ -1,7 +1,7 @@
 //! An MPI call between its enter and its leave: what it sends, receives, posts and completes.
 
 use crate::comms::{Comms, WORLD};
-use crate::links::{LinkIx, Links, collectives, messages, mix2};
+use crate::links::{LinkIx, Links, messages, mix2};
 use crate::thread::{NONE, Shared, Thread, class_of};
 use crate::volume::{Rule, counted};
 use headwater_format::spool::layout::{EventRow, MessageRow};
@@ -409,7 +409,7 @@ impl Ends<'_> {
             Some(of) => (of.ix, Some(of.post)),
             None => (shared.links.post(call.enter_ns), None),
         };
-        shared.links.completed(ix, collectives(comm.hash));
+        shared.links.completed(ix, comm.collectives(self.me));
         call.links.push(Link {
             kind: EventKind::Collective,
             ix,

@@ -160,6 +160,25 @@ fn every_wait_of_an_archive_is_known_exactly() {
 }
 
 #[test]
+fn ranks_that_are_each_alone_in_a_communicator_do_not_meet_there() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "alone", &[]);
+    let met = run.collectives.iter();
+    let met: Vec<&str> = met.map(|c| run.function(c.func)).collect();
+    assert!(!met.contains(&"MPI_Barrier"), "{met:?}");
+    assert!(met.contains(&"MPI_Allreduce"), "{met:?}");
+    // Nor in the windows, which are played again.
+    let barriers = (run.events.iter())
+        .filter(|e| run.function(e.func) == "MPI_Barrier" && e.link != 0)
+        .map(|e| (e.window, e.link));
+    let mut links: Vec<(u32, u32)> = barriers.collect();
+    let all = links.len();
+    links.sort_unstable();
+    links.dedup();
+    assert_eq!((links.len(), all), (6, 6), "two on each of three ranks");
+}
+
+#[test]
 fn what_was_not_recorded_is_in_no_figure() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let run = imported(dir.path(), "pauses", &[]);
