@@ -346,6 +346,10 @@ impl Ends<'_> {
         let completes = told.request.is_some();
         if !completes && call.params == Params::default() {
             call.params = params;
+            // A call that sends as well names whom it sends to, which here is nobody.
+            if call.class() == Some(Class::SendRecv) {
+                call.params.peer = peer::PROC_NULL;
+            }
         }
         let Some((comm, from)) = self.partner(&told) else {
             return;

@@ -372,7 +372,7 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
     let waits = if over {
         FxHashMap::default()
     } else {
-        scale.waits.rows()
+        scale.waits.unlimited_rows()
     };
     // Completing calls carry no bytes of their own, so the whole flow shares the bytes of its peers.
     let p2p_bytes: f64 = sums.values().map(|s| crate::stats::mean(&s.bytes)).sum();

@@ -256,6 +256,31 @@ fn add_iterations(run: &mut Run, epochs: u32, busy: impl Fn(u32, u32) -> u64) {
 }
 
 #[test]
+fn no_step_of_a_path_takes_longer_than_the_call_that_it_is_in() {
+    // All that rank 3 does once is in the window; the run is 3 s long, of which the others wait 2 s.
+    let of = |calls: u64| {
+        let pieces = [piece("MPI_Allreduce", |r, _| if r == 3 { 3.0 } else { 1.0 })];
+        let mut run = run(4, &pieces);
+        run.calls.iter_mut().for_each(|c| c.count = calls);
+        add_iterations(&mut run, 4, |rank, epoch| match (rank, epoch) {
+            (3, 0) => 500_000,
+            _ => 1000,
+        });
+        let d = diagnose(vec![run], structure(1), &Options::default());
+        let d = d.expect("one run is enough");
+        let steps = &d.causes.first().expect("a cause").path;
+        assert_eq!(steps[0].what, "wait in MPI_Allreduce");
+        assert!(steps.iter().all(|s| s.seconds <= 3.0), "{steps:?}");
+        steps[0].seconds
+    };
+    let waited = of(100);
+    assert!((1.9..2.001).contains(&waited), "{waited}");
+    // Where the window has all calls, its waits are those of the run.
+    let waited = of(4);
+    assert!((0.49..0.51).contains(&waited), "{waited}");
+}
+
+#[test]
 fn work_that_moves_from_rank_to_rank_is_uneven_though_all_have_the_same_in_the_end() {
     // Each of 8 ranks has the front for an eighth of the iterations: 50 ms then, 10 ms otherwise.
     let total = 100.0 * (10.0 + 40.0 / 8.0) * 1e-3;
