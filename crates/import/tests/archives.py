@@ -208,6 +208,10 @@ def alone(path):
         for comm in comms:
             done = lambda w, x: w.mpi_collective_end(x, CollectiveOp.BARRIER, comm, _otf2.UNDEFINED_UINT32, 0, 0)
             rank.call("MPI_Barrier", rank.now + 2000, done)
+    # Rank 0 sends on, rank 1 is the last in the line: it receives, and sends to nobody.
+    a, b, _ = t.ranks
+    a.call("MPI_Sendrecv", a.now + 5, lambda w, x: w.mpi_send(x, 1, t.world, 5, 100))
+    b.call("MPI_Sendrecv", a.now + 5, lambda w, x: w.mpi_recv(x, 0, t.world, 5, 100))
     t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(3), t.world)
     t.end()
 

@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_import::{ImportError, import};
-use headwater_model::run::{CtxId, EventKind, Run};
+use headwater_model::run::{CtxId, EventKind, Run, peer};
 use std::path::Path;
 use support::archive;
 
@@ -176,6 +176,10 @@ fn ranks_that_are_each_alone_in_a_communicator_do_not_meet_there() {
     links.sort_unstable();
     links.dedup();
     assert_eq!((links.len(), all), (6, 6), "two on each of three ranks");
+    // A call that sends and receives names whom it sends to.
+    let both = (run.calls.iter()).filter(|c| run.function(c.func) == "MPI_Sendrecv");
+    let partners: Vec<(u32, i32)> = both.map(|c| (c.rank, c.peer)).collect();
+    assert_eq!(partners, [(0, 1), (1, peer::PROC_NULL)]);
 }
 
 #[test]
