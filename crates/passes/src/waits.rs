@@ -45,7 +45,10 @@ impl Waits {
     pub fn new(run: &Run, view: &RunView, replay: &Replay, busy: f64) -> Self {
         let in_windows = replay.mean_busy();
         let (clock, all) = if in_windows > 0.0 {
-            (Clock::Virtual, replayed(run, view, replay, busy / in_windows))
+            (
+                Clock::Virtual,
+                replayed(run, view, replay, busy / in_windows),
+            )
         } else {
             (Clock::Wall, recorded(run, view))
         };

@@ -20,8 +20,8 @@
 //! sampled has zero seconds: that is measured.
 
 use super::column::{Column, Table};
-use super::known::{EdgeKind, EdgeType};
 use super::extrapolate::partners;
+use super::known::{EdgeKind, EdgeType};
 use super::starts::{Starts, started};
 use super::waits;
 use super::{Adjacency, View, ViewKind};

@@ -7,6 +7,7 @@
 //! | wait at barrier, wait at n-to-n | until the last rank came to a collective that needs all |
 //! | late broadcast, early reduce, early scan | until the root, the first sender or the lower ranks came |
 //! | wait at window | until another rank opened or ended its access to a window, or gave its lock back |
+//! | wait at OpenMP barrier | until the last thread of the team came to a barrier or to the end of the parallel region, tasks that the thread did meanwhile left out |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
 //!
@@ -78,6 +79,9 @@ fn state(kind: &str, function: &str) -> Option<&'static str> {
             Some(Scan) => "early scan",
             _ => "wait at n-to-n",
         });
+    }
+    if is(EdgeKind::Barrier) {
+        return Some("wait at OpenMP barrier");
     }
     let locks = [
         EdgeKind::Mutex,

@@ -75,7 +75,12 @@ fn where_all_messages_were_seen_nothing_is_extrapolated() {
     run.messages = [(0, 1), (1, 0), (1, 2), (2, 1)]
         .map(|(src, dst)| sampled(src, dst, 100))
         .to_vec();
-    let each = [((0, 1), 100.0), ((1, 0), 100.0), ((1, 2), 100.0), ((2, 1), 100.0)];
+    let each = [
+        ((0, 1), 100.0),
+        ((1, 0), 100.0),
+        ((1, 2), 100.0),
+        ((2, 1), 100.0),
+    ];
     assert_eq!(waited(run.clone()), each);
     // Of calls without a partner an imported trace says nothing at all.
     run.calls.push(calls(0, peer::NONE, 300));
@@ -164,7 +169,13 @@ fn a_collective_that_another_call_completes_has_its_own_name() {
 
 /// Messages and collectives of four ranks, many or few of them sampled, with waits of any length.
 fn any_run() -> impl Strategy<Value = Run> {
-    let message = (0u32..4, 0u32..4, 1u64..100, 0u64..5 * SECOND, 0u64..5 * SECOND);
+    let message = (
+        0u32..4,
+        0u32..4,
+        1u64..100,
+        0u64..5 * SECOND,
+        0u64..5 * SECOND,
+    );
     let row = (0u32..4, -4i32..4, 1u64..1000, 0..SECOND);
     let collective = (0u32..4, 0u16..3, 1u64..100, 0u64..5 * SECOND);
     let all = (
@@ -175,7 +186,8 @@ fn any_run() -> impl Strategy<Value = Run> {
     );
     all.prop_map(|(messages, rows, collectives, function)| {
         let mut run = bare(4, function);
-        run.functions.extend(["MPI_Iallreduce".into(), "MPI_Ibcast".into()]);
+        run.functions
+            .extend(["MPI_Iallreduce".into(), "MPI_Ibcast".into()]);
         let of = |(src, dst, count, late_sender, late_receiver)| MessageEdge {
             late_sender_ns: late_sender,
             late_receiver_ns: late_receiver,
@@ -185,7 +197,15 @@ fn any_run() -> impl Strategy<Value = Run> {
         run.calls = (rows.into_iter())
             .map(|(rank, partner, count, wall_ns)| MpiCalls {
                 wall_ns,
-                ..calls(rank, if partner == -4 { peer::PROC_NULL } else { partner }, count)
+                ..calls(
+                    rank,
+                    if partner == -4 {
+                        peer::PROC_NULL
+                    } else {
+                        partner
+                    },
+                    count,
+                )
             })
             .collect();
         run.collectives = (collectives.into_iter())

@@ -213,7 +213,13 @@ fn drawn(seed: u64) -> Vec<End> {
     }
     for id in 40..50 {
         for rank in 0..4 {
-            let mut part = of(id, rank, EventKind::Collective, draw.below(8) as usize, &mut draw);
+            let mut part = of(
+                id,
+                rank,
+                EventKind::Collective,
+                draw.below(8) as usize,
+                &mut draw,
+            );
             part.func = IALLREDUCE;
             ends.push(part);
         }
@@ -233,7 +239,11 @@ fn no_call_waits_longer_than_it_takes_whatever_it_completes() {
         let run = joined(ends);
         let mut waited: FxHashMap<(u32, CtxId), u64> = FxHashMap::default();
         for m in &run.messages {
-            let done = if m.done_ctx == CtxId::NONE { m.send_ctx } else { m.done_ctx };
+            let done = if m.done_ctx == CtxId::NONE {
+                m.send_ctx
+            } else {
+                m.done_ctx
+            };
             *waited.entry((m.dst, m.recv_ctx)).or_default() += m.late_sender_ns;
             *waited.entry((m.src, done)).or_default() += m.late_receiver_ns;
         }
