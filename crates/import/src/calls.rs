@@ -1,7 +1,7 @@
 //! An MPI call between its enter and its leave: what it sends, receives, posts and completes.
 
 use crate::comms::{Comms, WORLD};
-use crate::links::{LinkIx, Links, collectives, messages, mix2};
+use crate::links::{LinkIx, Links, messages, mix2};
 use crate::thread::{NONE, Shared, Thread, class_of};
 use crate::volume::{Rule, counted};
 use headwater_format::spool::layout::{EventRow, MessageRow};
@@ -346,6 +346,10 @@ impl Ends<'_> {
         let completes = told.request.is_some();
         if !completes && call.params == Params::default() {
             call.params = params;
+            // A call that sends as well names whom it sends to, which here is nobody.
+            if call.class() == Some(Class::SendRecv) {
+                call.params.peer = peer::PROC_NULL;
+            }
         }
         let Some((comm, from)) = self.partner(&told) else {
             return;
@@ -409,7 +413,7 @@ impl Ends<'_> {
             Some(of) => (of.ix, Some(of.post)),
             None => (shared.links.post(call.enter_ns), None),
         };
-        shared.links.completed(ix, collectives(comm.hash));
+        shared.links.completed(ix, comm.collectives(self.me));
         call.links.push(Link {
             kind: EventKind::Collective,
             ix,

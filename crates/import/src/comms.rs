@@ -1,6 +1,6 @@
 //! Communicators of a trace: who is in each, and by which number all ranks know it.
 
-use crate::links::mix2;
+use crate::links::{collectives, mix2};
 use headwater_format::spool::layout::CommRow;
 
 /// The world, as recorded runs know it.
@@ -86,6 +86,15 @@ impl Comms {
 }
 
 impl Comm {
+    /// The stream of the collectives that world rank `me` takes part in. Ranks that are each alone in a communicator
+    /// share its hash, and never meet there.
+    pub fn collectives(&self, me: u32) -> u64 {
+        match &self.members {
+            Members::Own => mix2(collectives(self.hash), u64::from(me)),
+            _ => collectives(self.hash),
+        }
+    }
+
     /// The rank of world rank `me` in it.
     pub fn rank(&self, me: u32) -> Option<u32> {
         let in_list = |all: &Vec<u32>| all.iter().position(|r| *r == me).map(|p| p as u32);

@@ -197,6 +197,25 @@ def patterns(path):
     t.end()
 
 
+def alone(path):
+    """Three ranks that each come, at other times, to collectives on MPI_COMM_SELF and on a duplicate of it."""
+    t = Trace(path, 3)
+    own = t.definitions.group("MPI_COMM_SELF", group_type=GroupType.COMM_SELF, paradigm=Paradigm.MPI, members=[])
+    comms = [t.definitions.comm(name, group=own) for name in ("MPI_COMM_SELF", "duplicate")]
+    t.begin()
+    for n, rank in enumerate(t.ranks):
+        rank.compute(1000 * n)
+        for comm in comms:
+            done = lambda w, x: w.mpi_collective_end(x, CollectiveOp.BARRIER, comm, _otf2.UNDEFINED_UINT32, 0, 0)
+            rank.call("MPI_Barrier", rank.now + 2000, done)
+    # Rank 0 sends on, rank 1 is the last in the line: it receives, and sends to nobody.
+    a, b, _ = t.ranks
+    a.call("MPI_Sendrecv", a.now + 5, lambda w, x: w.mpi_send(x, 1, t.world, 5, 100))
+    b.call("MPI_Sendrecv", a.now + 5, lambda w, x: w.mpi_recv(x, 0, t.world, 5, 100))
+    t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(3), t.world)
+    t.end()
+
+
 def slower(path, ranks=4):
     """Half of the ranks take twice as long for what they all do in `slow`: they miss the cache."""
     uneven(path, ranks, counted=True)

@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_import::{ImportError, import};
-use headwater_model::run::{CtxId, EventKind, Run};
+use headwater_model::run::{CtxId, EventKind, Run, peer};
 use std::path::Path;
 use support::archive;
 
@@ -157,6 +157,29 @@ fn every_wait_of_an_archive_is_known_exactly() {
     assert!(
         lines.is_some_and(|s| (s.file.as_str(), s.first_line, s.last_line) == ("app.c", 20, 29))
     );
+}
+
+#[test]
+fn ranks_that_are_each_alone_in_a_communicator_do_not_meet_there() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "alone", &[]);
+    let met = run.collectives.iter();
+    let met: Vec<&str> = met.map(|c| run.function(c.func)).collect();
+    assert!(!met.contains(&"MPI_Barrier"), "{met:?}");
+    assert!(met.contains(&"MPI_Allreduce"), "{met:?}");
+    // Nor in the windows, which are played again.
+    let barriers = (run.events.iter())
+        .filter(|e| run.function(e.func) == "MPI_Barrier" && e.link != 0)
+        .map(|e| (e.window, e.link));
+    let mut links: Vec<(u32, u32)> = barriers.collect();
+    let all = links.len();
+    links.sort_unstable();
+    links.dedup();
+    assert_eq!((links.len(), all), (6, 6), "two on each of three ranks");
+    // A call that sends and receives names whom it sends to.
+    let both = (run.calls.iter()).filter(|c| run.function(c.func) == "MPI_Sendrecv");
+    let partners: Vec<(u32, i32)> = both.map(|c| (c.rank, c.peer)).collect();
+    assert_eq!(partners, [(0, 1), (1, peer::PROC_NULL)]);
 }
 
 #[test]

@@ -17,7 +17,9 @@ use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Clock, Step};
 use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
+use headwater_mpi_abi::{self as abi, Mode};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Messages that a path follows at the most.
 const LONGEST: usize = 24;
@@ -50,7 +52,7 @@ pub fn steps(pag: &Pag, scale: &Scale, walks: &Backtracking, cause: &Candidate) 
             let Some(jump) = stretch.jump else { continue };
             if let Some(v) = scale.view().vertex(jump.at) {
                 let seconds = rows.at(scale, jump.rank, v);
-                let step = rows.wait(pag, (jump.rank, v), jump.on, seconds);
+                let step = rows.wait(pag, scale, (jump.rank, v), jump.on, seconds);
                 // Iterations that nothing separates show the same waits again and again.
                 if !out.contains(&step) {
                     out.push(step);
@@ -63,7 +65,7 @@ pub fn steps(pag: &Pag, scale: &Scale, walks: &Backtracking, cause: &Candidate) 
             // That they wait in a collective has just been said.
             let said = hop.at.1 == symptom && is_collective(pag, symptom);
             if let (Some(on), false) = (hop.on, said) {
-                out.push(rows.wait(pag, hop.at, on, hop.seconds));
+                out.push(rows.wait(pag, scale, hop.at, on, hop.seconds));
             }
         }
     }
@@ -306,8 +308,9 @@ impl WaitRows {
         let (seconds, ranks) = self.of_others(scale, v, cause);
         let place = pag.place(v);
         let verb = if ranks.len() == 1 { "waits" } else { "wait" };
+        let of = posted_collective(scale, v).map_or_else(String::new, |f| format!(" for {f}"));
         (v != cause.vertex).then_some(Step {
-            what: format!("{verb} in {}", place.name),
+            what: format!("{verb} in {}{of}", place.name),
             ranks,
             place,
             seconds,
@@ -334,16 +337,40 @@ impl WaitRows {
         steps
     }
 
-    fn wait(&self, pag: &Pag, (rank, v): At, on: u32, seconds: f64) -> Step {
+    fn wait(&self, pag: &Pag, scale: &Scale, (rank, v): At, on: u32, seconds: f64) -> Step {
         let place = pag.place(v);
+        let to = posted_collective(scale, v);
+        let to = to.map_or_else(String::new, |f| format!(" to come to {f}"));
         Step {
-            what: format!("waits in {} for rank {on}", place.name),
+            what: format!("waits in {} for rank {on}{to}", place.name),
             ranks: [rank].into_iter().collect(),
             place,
             seconds,
             clock: self.clock,
         }
     }
+}
+
+/// The collective for which ranks wait most in a call that completes what other calls posted; `None` where they wait
+/// more for messages. Of collectives with equal waits it is that of the smaller index.
+fn posted_collective(scale: &Scale, v: VertexIx) -> Option<&str> {
+    let run = scale.run();
+    let links = &scale.view().parallel;
+    let is_posted = |func: u16| {
+        let function = abi::by_name(run.function(func));
+        function.is_some_and(|f| f.mode != Mode::Blocking)
+    };
+    let mut waits: BTreeMap<u16, f64> = BTreeMap::new();
+    for c in links.collectives.iter().filter(|c| c.vertex == v) {
+        *waits.entry(c.func).or_default() += c.wait;
+    }
+    let most = waits
+        .into_iter()
+        .reduce(|a, b| if b.1 > a.1 { b } else { a });
+    let (func, waited) = most.filter(|m| is_posted(m.0))?;
+    let messages = links.messages.iter().filter(|m| m.recv == v);
+    let for_messages: f64 = messages.map(|m| m.late_sender).sum();
+    (waited > for_messages).then(|| run.function(func))
 }
 
 fn cause_step(pag: &Pag, scale: &Scale, cause: &Candidate) -> Step {

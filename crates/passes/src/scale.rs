@@ -376,7 +376,7 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
     let waits = if over {
         FxHashMap::default()
     } else {
-        scale.waits.rows()
+        scale.waits.unlimited_rows()
     };
     let traffic = Traffic::new(scale.run(), scale.view());
     let mut out: Vec<Transfer> = sums

@@ -1,14 +1,18 @@
 //! Who waited for whom, where, and for how long: the communication edges that carry a wait.
 //!
-//! Where event windows were kept, waits are those of their replay in virtual time, extended to the run
-//! by the computation that the windows hold: they are the program's own, whatever the scheduler did.
+//! Where event windows were recorded, waits are those of their replay in virtual time, extrapolated to the run
+//! by the computation that the windows hold: they are the program's own, whatever the scheduler did. The calls
+//! of a place stand for no more calls than the rank made there.
 //! Otherwise they are the recorded ones of sampled messages, at either end, and of collectives, in wall
-//! time, brought up to all messages and collectives as in the views of a run. Replayed sends wait for nobody.
+//! time, extrapolated to all messages and collectives as in the views of a run. Replayed sends wait for nobody.
+//!
+//! No rank waits longer in a call than it was in it.
 
-use crate::replay::Replay;
+use crate::replay::{Played, Replay};
 use headwater_graph::{RunView, VertexIx, view};
 use headwater_model::diagnosis::Clock;
-use headwater_model::run::Run;
+use headwater_model::run::{CtxId, Run};
+use headwater_mpi_abi::{self as abi, Class};
 use rustc_hash::FxHashMap;
 
 /// A place in the parallel view: rank and vertex.
@@ -28,6 +32,8 @@ pub struct WaitEdge {
 pub struct Waits {
     /// By waiting call, the longest first.
     edges: FxHashMap<At, Vec<WaitEdge>>,
+    /// By waiting call the seconds of its edges, before they were limited to the time in the call.
+    unlimited: FxHashMap<At, f64>,
     /// What the seconds are seconds of.
     pub clock: Clock,
     ranks: usize,
@@ -39,7 +45,10 @@ impl Waits {
     pub fn new(run: &Run, view: &RunView, replay: &Replay, busy: f64) -> Self {
         let in_windows = replay.mean_busy();
         let (clock, all) = if in_windows > 0.0 {
-            (Clock::Virtual, replayed(view, replay, busy / in_windows))
+            (
+                Clock::Virtual,
+                replayed(run, view, replay, busy / in_windows),
+            )
         } else {
             (Clock::Wall, recorded(run, view))
         };
@@ -51,11 +60,20 @@ impl Waits {
         for ((at, on), seconds) in sums {
             edges.entry(at).or_default().push(WaitEdge { on, seconds });
         }
-        for of_call in edges.values_mut() {
+        let mut unlimited = FxHashMap::default();
+        for (at, of_call) in &mut edges {
             of_call.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.on.cmp(&b.on)));
+            let waited: f64 = of_call.iter().map(|e| e.seconds).sum();
+            unlimited.insert(*at, waited);
+            let spent = view.mpi.row(at.1).map_or(0.0, |row| row.at(at.0));
+            if waited > spent {
+                let share = spent / waited;
+                of_call.iter_mut().for_each(|e| e.seconds *= share);
+            }
         }
         Self {
             edges,
+            unlimited,
             clock,
             ranks: view.ranks as usize,
         }
@@ -68,19 +86,60 @@ impl Waits {
 
     /// Seconds waited in every call that waited, by rank.
     pub fn rows(&self) -> FxHashMap<VertexIx, Vec<f64>> {
+        let sum = |edges: &Vec<WaitEdge>| edges.iter().map(|e| e.seconds).sum();
+        self.by_rank(self.edges.iter().map(|(at, edges)| (*at, sum(edges))))
+    }
+
+    /// The same before it was limited to the time in the call: where that is far less, the windows do not show what
+    /// the call usually waits.
+    pub fn unlimited_rows(&self) -> FxHashMap<VertexIx, Vec<f64>> {
+        self.by_rank(self.unlimited.iter().map(|(at, seconds)| (*at, *seconds)))
+    }
+
+    fn by_rank(&self, all: impl Iterator<Item = (At, f64)>) -> FxHashMap<VertexIx, Vec<f64>> {
         let mut rows: FxHashMap<VertexIx, Vec<f64>> = FxHashMap::default();
-        for ((rank, vertex), edges) in &self.edges {
-            let row = rows.entry(*vertex).or_insert_with(|| vec![0.0; self.ranks]);
-            if let Some(slot) = row.get_mut(*rank as usize) {
-                *slot = edges.iter().map(|e| e.seconds).sum();
+        for ((rank, vertex), seconds) in all {
+            let row = rows.entry(vertex).or_insert_with(|| vec![0.0; self.ranks]);
+            if let Some(slot) = row.get_mut(rank as usize) {
+                *slot = seconds;
             }
         }
         rows
     }
 }
 
-/// Waits of the replayed windows times `factor`.
-fn replayed(view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> {
+/// How many calls a rank made for each that is in a window, by rank and context. Polls are left out: windows have few
+/// of them, and most wait for nothing.
+fn calls_for_each(run: &Run, replay: &Replay) -> FxHashMap<(u32, CtxId), f64> {
+    let polls = |func: u16| {
+        let function = abi::by_name(run.function(func));
+        function.is_some_and(|f| matches!(f.class, Class::Test | Class::Probe))
+    };
+    let mut counts: FxHashMap<(u32, CtxId), (u64, u64)> = FxHashMap::default();
+    for c in run.calls.iter().filter(|c| !polls(c.func)) {
+        let all = counts.entry((c.rank, c.ctx)).or_default();
+        all.0 = all.0.saturating_add(c.count);
+    }
+    for (rank, calls) in replay.windows.iter().flat_map(|window| (0..).zip(window)) {
+        for call in calls {
+            if let Some(count) = counts.get_mut(&(rank, call.ctx)) {
+                count.1 += 1;
+            }
+        }
+    }
+    let known = counts.into_iter().filter(|(_, (_, played))| *played > 0);
+    known
+        .map(|(call, (all, played))| (call, (all as f64 / played as f64).max(1.0)))
+        .collect()
+}
+
+/// Waits of the replayed windows times `factor`, but no more often than the calls were made.
+fn replayed(run: &Run, view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> {
+    let most = calls_for_each(run, replay);
+    let factor_of = |rank: u32, call: &Played| {
+        let most = most.get(&(rank, call.ctx));
+        most.map_or(factor, |most| factor.min(*most))
+    };
     let mut out = Vec::new();
     for window in &replay.windows {
         let at = |rank: u32, call: u32| {
@@ -93,7 +152,8 @@ fn replayed(view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> 
                     continue;
                 };
                 if let (Some(here), Some(there)) = (at(rank, index), at(who, which)) {
-                    out.push((here, there, (call.leave - call.enter) * factor));
+                    let seconds = call.leave - call.enter;
+                    out.push((here, there, seconds * factor_of(rank, call)));
                 }
             }
         }

@@ -4,7 +4,7 @@ mod support;
 
 use headwater_model::diagnosis::{CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
-use headwater_model::run::{CtxId, Event, EventKind, MessageEdge, Run};
+use headwater_model::run::{CollectiveWait, CtxId, Event, EventKind, MessageEdge, Run};
 use headwater_passes::{Options, diagnose};
 use support::{piece, run, structure};
 
@@ -260,6 +260,61 @@ fn add_iterations(run: &mut Run, epochs: u32, busy: impl Fn(u32, u32) -> u64) {
             });
         }
     }
+}
+
+#[test]
+fn a_path_names_the_collective_that_another_call_completes() {
+    let pieces = [
+        piece("MPI_Iallreduce", |_, _| 0.0),
+        piece("MPI_Wait", |r, _| if r == 3 { 3.0 } else { 1.0 }),
+    ];
+    let mut run = run(4, &pieces);
+    let wait = |rank| CollectiveWait {
+        rank,
+        ctx: CtxId(3),
+        sampled: 100,
+        wait_ns: u64::from(rank < 3) * 2000 * MS,
+        last: u64::from(rank == 3) * 100,
+        ..Default::default()
+    };
+    run.collectives = (0..4).map(wait).collect();
+    let d = diagnose(vec![run], structure(2), &Options::default()).expect("one run is enough");
+    let steps = d.causes[0].path.iter().map(|s| s.what.as_str());
+    let steps: Vec<&str> = steps.collect();
+    assert_eq!(steps[0], "wait in MPI_Wait for MPI_Iallreduce");
+    let to = "waits in MPI_Wait for rank 3 to come to MPI_Iallreduce";
+    assert!(
+        steps[1..].iter().all(|s| *s == to || *s == "computes"),
+        "{steps:?}"
+    );
+}
+
+#[test]
+fn no_step_of_a_path_takes_longer_than_the_call_that_it_is_in() {
+    // All that rank 3 does once is in the window; the run is 3 s long, of which the others wait 2 s.
+    let of = |calls: u64| {
+        let pieces = [piece(
+            "MPI_Allreduce",
+            |r, _| if r == 3 { 3.0 } else { 1.0 },
+        )];
+        let mut run = run(4, &pieces);
+        run.calls.iter_mut().for_each(|c| c.count = calls);
+        add_iterations(&mut run, 4, |rank, epoch| match (rank, epoch) {
+            (3, 0) => 500_000,
+            _ => 1000,
+        });
+        let d = diagnose(vec![run], structure(1), &Options::default());
+        let d = d.expect("one run is enough");
+        let steps = &d.causes.first().expect("a cause").path;
+        assert_eq!(steps[0].what, "wait in MPI_Allreduce");
+        assert!(steps.iter().all(|s| s.seconds <= 3.0), "{steps:?}");
+        steps[0].seconds
+    };
+    let waited = of(100);
+    assert!((1.9..2.001).contains(&waited), "{waited}");
+    // Where the window has all calls, its waits are those of the run.
+    let waited = of(4);
+    assert!((0.49..0.51).contains(&waited), "{waited}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Both ends of messages, and all ranks of collectives, brought together.
 //!
 //! Wait states by the formulas that Scalasca documents: a late sender's wait is
-//! `min(E_send, X_recv) − E_recv` with the enter of the *completing* call, a call that completes
-//! several messages counts its longest wait once; waits are never negative. A late receiver's wait is
-//! that of the blocking send, or of the call that completes a nonblocking one, until the receive is
-//! posted. A nonblocking collective arrives where it is posted and waits where it is completed. A root that needs
+//! `min(E_send, X_recv) − E_recv` with the enter of the *completing* call; waits are never negative. A late receiver's
+//! wait is that of the blocking send, or of the call that completes a nonblocking one, until the receive is
+//! posted; a call that sends and receives, as `MPI_Sendrecv`, has none, as nobody knows when its send was done.
+//! Every call waits once, whatever it completes (`once.rs`). A nonblocking collective arrives where it is posted and waits where it is completed. A root that needs
 //! all others' data waits for the last of them, and Scalasca's early reduce, until the first came, is kept beside
 //! it. In a scan ranks wait for lower ones, taken in the order of the world's ranks.
 
@@ -14,7 +14,10 @@ use super::layout::{AFTER_PAUSE, EventRow, MessageRow, mix};
 use super::read::Renumber;
 use headwater_model::run::*;
 use headwater_mpi_abi::{self as abi, Class, Needs};
+use once::{Call, For, SiteKey, Waits};
 use rustc_hash::FxHashMap;
+
+mod once;
 
 /// Ends of messages that are looked at together, at the most.
 const MOST_ENDS: usize = 1 << 20;
@@ -27,23 +30,11 @@ const MOST_WINDOWS: usize = 6;
 /// Sending rank, receiving rank, and the contexts that send, complete the send, post, and complete the receive.
 type EdgeKey = (u32, u32, CtxId, CtxId, CtxId, CtxId);
 
-/// The longest wait of each call, by rank and enter, with the edge that it is counted for.
-#[derive(Default)]
-struct Longest(FxHashMap<(u32, u64), (u64, EdgeKey)>);
-
-impl Longest {
-    fn take(&mut self, call: (u32, u64), wait: u64, key: EdgeKey) {
-        let slot = self.0.entry(call).or_insert((wait, key));
-        if wait > slot.0 {
-            *slot = (wait, key);
-        }
-    }
-}
-
 /// One end of a message, or one rank's part in a collective.
 pub(super) struct End {
     row: MessageRow,
     rank: u32,
+    thread: u16,
     ctx: CtxId,
     post: CtxId,
     comm: u16,
@@ -55,6 +46,7 @@ impl End {
         Self {
             row: *row,
             rank: number.rank,
+            thread: number.thread,
             ctx: number.ctx(row.ctx),
             post: number.ctx(row.post_ctx),
             comm: number.comm(row.comm),
@@ -68,6 +60,11 @@ impl End {
             0 => self.row.enter_ns,
             posted => posted,
         }
+    }
+
+    /// The call that it is in.
+    fn call(&self) -> Call {
+        (self.rank, self.thread, self.row.enter_ns)
     }
 
     fn kind(&self) -> Option<EventKind> {
@@ -148,7 +145,8 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
     }
     let at = |e: &End, ns: u64| clocks.common(e.rank, ns);
     let mut edges: FxHashMap<EdgeKey, MessageEdge> = FxHashMap::default();
-    let (mut late_senders, mut late_receivers) = (Longest::default(), Longest::default());
+    let mut waits = Waits::default();
+    let class = |e: &End| abi::by_name(run.function(e.func)).map(|f| f.class);
     for recv in ends.iter().filter(|e| e.kind() == Some(EventKind::Recv)) {
         let Some(send) = sends.get(&recv.row.id) else {
             continue;
@@ -173,51 +171,65 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
         let wait = at(send, send.row.enter_ns).min(leave).saturating_sub(enter);
         if wait > 0 {
             edge.late_senders += 1;
-            late_senders.take((recv.rank, recv.row.enter_ns), wait, key);
-        } else {
+            waits.take(recv.call(), wait, For::Sender(key));
+        } else if class(send) != Some(Class::SendRecv) {
             let posted = at(recv, recv.posted_ns());
             // Where the sender waits: in the send itself or where that is completed.
             let send = completed.unwrap_or(send);
             if at(send, send.row.leave_ns) > posted {
                 let wait = posted.saturating_sub(at(send, send.row.enter_ns));
-                late_receivers.take((send.rank, send.row.enter_ns), wait, key);
+                waits.take(send.call(), wait, For::Receiver(key));
             }
         }
     }
-    for (wait, key) in late_senders.0.into_values() {
-        if let Some(edge) = edges.get_mut(&key) {
-            edge.late_sender_ns += wait;
-        }
-    }
-    for (wait, key) in late_receivers.0.into_values() {
-        if let Some(edge) = edges.get_mut(&key) {
-            edge.late_receiver_ns += wait;
+    let mut sites = collective_waits(run, collectives, at, &mut waits);
+    for (wait, of) in waits.all() {
+        match of {
+            For::Sender(key) => {
+                if let Some(edge) = edges.get_mut(&key) {
+                    edge.late_sender_ns += wait;
+                }
+            }
+            For::Receiver(key) => {
+                if let Some(edge) = edges.get_mut(&key) {
+                    edge.late_receiver_ns += wait;
+                }
+            }
+            For::Collective(key, until_first) => {
+                if let Some(site) = sites.get_mut(&key) {
+                    site.wait_ns += wait;
+                    site.first_ns = site.first_ns.map(|ns| ns + until_first);
+                }
+            }
         }
     }
     run.messages = edges.into_values().collect();
     sort(&mut run.messages);
-    collective_waits(run, collectives, at);
+    run.collectives = sites.into_values().collect();
+    (run.collectives).sort_by_key(|w| (w.rank, w.ctx, w.func, w.comm));
 }
 
 fn sort(all: &mut [MessageEdge]) {
     all.sort_by_key(|e| (e.dst, e.src, e.send_ctx, e.done_ctx, e.post_ctx, e.recv_ctx));
 }
 
+/// Collectives by rank and call, without what is waited in them: that goes to `waits`.
 fn collective_waits(
-    run: &mut Run,
+    run: &Run,
     collectives: FxHashMap<u64, Vec<&End>>,
     at: impl Fn(&End, u64) -> u64,
-) {
-    let mut waits: FxHashMap<(u32, CtxId, u16, u16), CollectiveWait> = FxHashMap::default();
+    waits: &mut Waits,
+) -> FxHashMap<SiteKey, CollectiveWait> {
+    let mut sites: FxHashMap<SiteKey, CollectiveWait> = FxHashMap::default();
     for mut parts in collectives.into_values() {
         let Some(first) = parts.first() else { continue };
-        let size = run
-            .comms
-            .get(first.comm as usize)
-            .map_or(0, |c| c.size as usize);
+        let comm = run.comms.get(first.comm as usize);
+        let size = comm.map_or(2, |c| c.size as usize);
         let class = abi::by_name(run.function(first.func)).map(|f| f.class);
         let needs = |is_root| class.map_or(Needs::All, |c| c.needs(is_root));
-        if parts.len() < size.max(2) {
+        // A rank that is alone in its communicator waits for nobody. Ranks that are each alone in one, as in
+        // `MPI_COMM_SELF`, may all know theirs by the same number.
+        if size < 2 || parts.len() < size {
             continue;
         }
         let enter = |e: &End| at(e, e.row.enter_ns);
@@ -244,30 +256,29 @@ fn collective_waits(
                 (Needs::All, _) if class == Some(Class::FileAll) && leave < latest => enter(e),
                 _ => latest,
             };
-            let row = waits
-                .entry((e.rank, e.ctx, e.func, e.comm))
-                .or_insert_with(|| CollectiveWait {
-                    rank: e.rank,
-                    ctx: e.ctx,
-                    func: e.func,
-                    comm: e.comm,
-                    ..Default::default()
-                });
+            let key = (e.rank, e.ctx, e.func, e.comm);
+            let row = sites.entry(key).or_insert_with(|| CollectiveWait {
+                rank: e.rank,
+                ctx: e.ctx,
+                func: e.func,
+                comm: e.comm,
+                ..Default::default()
+            });
             row.sampled += 1;
-            row.wait_ns += until.min(leave).saturating_sub(enter(e));
-            if class == Some(Class::AllToOne)
-                && e.rank == e.row.peer
-                && let Some(first) = first_other
-            {
-                *row.first_ns.get_or_insert(0) += first.min(leave).saturating_sub(enter(e));
+            let since_enter = |ns: u64| ns.min(leave).saturating_sub(enter(e));
+            let until_first = first_other
+                .filter(|_| class == Some(Class::AllToOne) && e.rank == e.row.peer)
+                .map(since_enter);
+            if until_first.is_some() {
+                row.first_ns.get_or_insert(0);
             }
+            let of = For::Collective(key, until_first.unwrap_or(0));
+            waits.take(e.call(), since_enter(until), of);
             row.last += u64::from(arrival(e) == latest);
             row.after_last_ns += leave.saturating_sub(latest.max(enter(e)));
         }
     }
-    let mut all: Vec<CollectiveWait> = waits.into_values().collect();
-    all.sort_by_key(|w| (w.rank, w.ctx, w.func, w.comm));
-    run.collectives = all;
+    sites
 }
 
 /// The windows that a run keeps: those that all ranks have, spread over the run.

@@ -73,11 +73,13 @@ pub enum EdgeKind {
     Ordered,
     /// As above, the kernel's own lock.
     Futex,
+    /// The last of an OpenMP team to come to a barrier, or to the end of the parallel region.
+    Barrier,
 }
 
 impl EdgeKind {
     /// The words, in the order of the codes.
-    pub const WORDS: [&str; 19] = [
+    pub const WORDS: [&str; 20] = [
         "contains",
         "call",
         "control-flow",
@@ -97,6 +99,7 @@ impl EdgeKind {
         "tasks",
         "ordered",
         "futex",
+        "barrier",
     ];
 
     /// In words.

@@ -7,6 +7,7 @@
 
 mod adjacency;
 mod column;
+mod extrapolate;
 mod holders;
 mod known;
 mod parallel;

@@ -24,7 +24,7 @@ use super::known::{EdgeKind, EdgeType};
 use super::waits::scaled;
 use super::{Adjacency, View, ViewKind};
 use crate::pag::{Pag, RunView};
-use crate::threads::ThreadEdge;
+use crate::threads::{TeamStretch, ThreadEdge};
 use crate::topdown::VertexIx;
 use headwater_model::psg::VertexKind;
 use headwater_model::run::Run;
@@ -130,6 +130,20 @@ impl Builder<'_> {
         self.spot(e.rank, thread, self.holders.at(e.rank, thread, on))
     }
 
+    /// Where a thread of an OpenMP team waited for the others: at a barrier, or at the end of the parallel region, which
+    /// is the call that began it. Threads that a program makes itself end without waiting.
+    fn barrier(&self, t: &TeamStretch) -> Option<Spot> {
+        let maker = self.pag.place(t.team).name;
+        let is_made = ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p));
+        if t.wait <= 0.0 || is_made {
+            return None;
+        }
+        match t.to == t.team {
+            true => self.spot(t.rank, 0, t.team),
+            false => self.spot(t.rank, self.flow(t.rank, t.thread), t.to),
+        }
+    }
+
     /// Puts computation before the call that comes next.
     fn put_before_calls(&mut self) {
         // By call (`None` for the start): the next calls, how often.
@@ -223,6 +237,7 @@ impl Builder<'_> {
         }
         for t in &links.teams {
             add(self.spot(t.rank, 0, t.team));
+            add(self.barrier(t));
         }
         for t in &self.view.threads.times {
             add(self.spot(t.rank, self.flow(t.rank, t.thread), t.vertex));
@@ -393,6 +408,16 @@ impl Builder<'_> {
                     collective: None,
                 }),
             }
+        }
+        for t in &self.view.parallel.teams {
+            let at = self.barrier(t).and_then(|spot| self.number(spot));
+            unheld.extend(at.map(|at| Unheld {
+                at,
+                kind: EdgeKind::Barrier,
+                wait: t.wait,
+                count: t.count,
+                collective: None,
+            }));
         }
         self.edges.extend(edges);
         self.unheld.extend(unheld);

@@ -20,6 +20,7 @@
 //! sampled has zero seconds: that is measured.
 
 use super::column::{Column, Table};
+use super::extrapolate::partners;
 use super::known::{EdgeKind, EdgeType};
 use super::starts::{Starts, started};
 use super::waits;
@@ -420,7 +421,7 @@ fn grouped(
             sum.2 + sent(run, view, &starts, c),
             sum.3 + c.wall_ns,
             sum.4.max(c.max_wall_ns),
-            sum.5 + waits::partners(run, &starts, c, (v, c.rank)).sends,
+            sum.5 + partners(run, &starts, c, (v, c.rank)).sends,
         );
     }
     let mut all: Vec<Row> = sums.into_iter().collect();

@@ -313,8 +313,15 @@ impl<'a> Task<'a> {
         };
         let completes = kind == EventKind::Recv && post.is_some();
         if !completes && call.params == Params::default() {
+            let offset = i32::try_from(i64::from(partner) - i64::from(me));
+            // A call that sends and receives names whom it sends to, which here is nobody.
+            let sends_to_nobody = call.class() == Some(Class::SendRecv) && kind != EventKind::Send;
             call.params = Params {
-                peer: i32::try_from(i64::from(partner) - i64::from(me)).unwrap_or(peer::UNKNOWN),
+                peer: if sends_to_nobody {
+                    peer::PROC_NULL
+                } else {
+                    offset.unwrap_or(peer::UNKNOWN)
+                },
                 tag: i32::try_from(m.tag).unwrap_or(tag::NONE),
                 bytes: m.bytes,
                 ..Params::default()

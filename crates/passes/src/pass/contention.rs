@@ -174,8 +174,8 @@ fn contended(set: &Set) -> Section {
     section
 }
 
-/// Waiting of a set's vertices for nobody that is known, by kind and place, the most first. Collectives are left out:
-/// nobody holds those.
+/// Waiting of a set's vertices for nobody that is known, by kind and place, the most first. Collectives and barriers
+/// are left out: nobody holds those.
 fn unheld(set: &Set) -> Result<Section, PassError> {
     let columns = [
         ("kind", "kind", Unit::None),
@@ -204,7 +204,8 @@ fn unheld(set: &Set) -> Result<Section, PassError> {
     for row in 0..table.len() {
         let at = figure("vertex", row) as u32;
         let kind = table.get("kind").and_then(|k| k.text(row)).unwrap_or("");
-        if kind == EdgeKind::Collective.words() || held.get(at as usize) != Some(&true) {
+        let nobodys = [EdgeKind::Collective, EdgeKind::Barrier].map(EdgeKind::words);
+        if nobodys.contains(&kind) || held.get(at as usize) != Some(&true) {
             continue;
         }
         let sum = sums.entry((kind, place(at))).or_default();

@@ -7,6 +7,7 @@
 //! | wait at barrier, wait at n-to-n | until the last rank came to a collective that needs all |
 //! | late broadcast, early reduce, early scan | until the root, the first sender or the lower ranks came |
 //! | wait at window | until another rank opened or ended its access to a window, or gave its lock back |
+//! | wait at OpenMP barrier | until the last thread of the team came to a barrier or to the end of the parallel region, tasks that the thread did meanwhile left out |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
 //!
@@ -42,8 +43,10 @@ pub(super) fn passes() -> Vec<Pass> {
 const EARLY_REDUCE: &str = "early reduce";
 
 /// Waiting on an edge, or for nobody that is known.
-struct Wait {
+struct Wait<'a> {
     state: &'static str,
+    /// The collective that was waited for, which another call may complete.
+    collective: Option<&'a str>,
     /// The vertex that waited, and the one that it waited for.
     ends: (u32, Option<u32>),
     seconds: f64,
@@ -77,6 +80,9 @@ fn state(kind: &str, function: &str) -> Option<&'static str> {
             _ => "wait at n-to-n",
         });
     }
+    if is(EdgeKind::Barrier) {
+        return Some("wait at OpenMP barrier");
+    }
     let locks = [
         EdgeKind::Mutex,
         EdgeKind::ReadLock,
@@ -91,7 +97,7 @@ fn state(kind: &str, function: &str) -> Option<&'static str> {
     (kind > EdgeKind::Begin as usize).then_some("wait for a thread")
 }
 
-fn waits(set: &Set) -> Result<Vec<Wait>, PassError> {
+fn waits(set: &Set) -> Result<Vec<Wait<'_>>, PassError> {
     let view = set.view();
     let edges = &view.edges;
     let column = |name: &str| {
@@ -130,6 +136,7 @@ fn waits(set: &Set) -> Result<Vec<Wait>, PassError> {
         if let Some(seconds) = seconds.filter(|s| *s > 0.0) {
             out.push(Wait {
                 state,
+                collective,
                 ends: (to, Some(from)),
                 seconds,
                 count: count.number(i).unwrap_or(0.0),
@@ -145,10 +152,12 @@ fn waits(set: &Set) -> Result<Vec<Wait>, PassError> {
     let word = |name: &str, row| unheld.get(name).and_then(|c| c.text(row));
     for row in 0..unheld.len() {
         let at = figure("vertex", row).unwrap_or(0.0) as u32;
-        let state = state_of(word("kind", row), word("collective", row), at);
+        let collective = word("collective", row);
+        let state = state_of(word("kind", row), collective, at);
         if let Some(state) = state.filter(|_| held.get(at as usize) == Some(&true)) {
             out.push(Wait {
                 state,
+                collective,
                 ends: (at, None),
                 seconds: figure("wait", row).unwrap_or(0.0),
                 count: figure("count", row).unwrap_or(0.0),
@@ -170,7 +179,7 @@ fn share(seconds: f64, all: f64) -> Item {
     Item::from((all > 0.0).then(|| seconds / all))
 }
 
-fn by_state(set: &Set, waits: &[Wait]) -> Section {
+fn by_state(set: &Set, waits: &[Wait<'_>]) -> Section {
     let columns = [
         ("state", "state", Unit::None),
         ("wait_seconds", "waiting", Unit::Seconds),
@@ -179,7 +188,7 @@ fn by_state(set: &Set, waits: &[Wait]) -> Section {
     ];
     let mut section = Section::new("wait_states", "Wait states", &columns);
     section.note = Some(
-        "Seconds of all ranks and threads together, from what both ends sampled, brought up to all messages and collectives.".into(),
+        "Seconds of all ranks and threads together, from what both ends sampled, extrapolated to all messages and collectives, at most to the time in the call.".into(),
     );
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for w in waits {
@@ -201,7 +210,7 @@ fn by_state(set: &Set, waits: &[Wait]) -> Section {
     section
 }
 
-fn by_call(set: &Set, waits: &[Wait]) -> Section {
+fn by_call(set: &Set, waits: &[Wait<'_>]) -> Section {
     let columns = [
         ("state", "state", Unit::None),
         ("call", "waits in", Unit::None),
@@ -219,11 +228,12 @@ fn by_call(set: &Set, waits: &[Wait]) -> Section {
         Cell::Number(site) => site as u64,
         _ => u64::from(v),
     };
-    // By state and both places: seconds, and the longest wait with its ends.
+    // By state, collective and both places: seconds, and the longest wait with its ends.
+    type Key<'a> = (&'a str, Option<&'a str>, u64, Option<u64>);
     type Sum = (f64, (f64, (u32, Option<u32>)));
-    let mut sums: BTreeMap<(&str, u64, Option<u64>), Sum> = BTreeMap::new();
+    let mut sums: BTreeMap<Key<'_>, Sum> = BTreeMap::new();
     for w in waits {
-        let key = (w.state, place(w.ends.0), w.ends.1.map(place));
+        let key = (w.state, w.collective, place(w.ends.0), w.ends.1.map(place));
         let sum = sums.entry(key).or_insert((0.0, (0.0, w.ends)));
         sum.0 += w.seconds;
         if w.seconds > sum.1.0 {
@@ -242,8 +252,10 @@ fn by_call(set: &Set, waits: &[Wait]) -> Section {
         _ => Item::Missing,
     };
     let at = |v: u32| super::table::location(set, v).map_or(Item::Missing, Item::from);
-    for ((state, _, _), (seconds, (_, (to, on)))) in rows {
+    for ((state, collective, _, _), (seconds, (_, (to, on)))) in rows {
         let known = |of: &dyn Fn(u32) -> Item| on.map_or(Item::Missing, of);
+        // A nonblocking collective has its own name, at the call that completes it, where ranks wait.
+        let text = |v: u32| collective.map_or_else(|| text(v), Item::from);
         section.rows.push(vec![
             state.into(),
             text(to),

@@ -12,6 +12,7 @@ mod sets;
 #[allow(dead_code)] // each test uses its part
 mod support;
 mod views;
+mod waits;
 
 use headwater_model::run::{CollectiveWait, CtxId, Run};
 use headwater_passes::Recorded;

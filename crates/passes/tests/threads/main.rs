@@ -5,8 +5,9 @@ mod locks;
 mod short;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
+use headwater_model::report::Item;
 use headwater_model::run::{CtxId, Run, TeamWork};
-use headwater_passes::{Options, diagnose};
+use headwater_passes::{Options, Recorded, diagnose};
 use hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
@@ -97,6 +98,31 @@ fn threads_with_uneven_work_are_found_with_their_loop() {
         let times = d.causes[0].by_thread.as_ref().expect("threads");
         assert_eq!(times.concerned, who);
     }
+}
+
+/// Wait states of a run: names and seconds.
+fn wait_states(of: Hybrid) -> Vec<(Item, Item)> {
+    let cache = headwater_passes::flow::Cache::default();
+    let runner = headwater_passes::flow::Runner::quiet(&cache);
+    let runs = Recorded::join(vec![run(4, &of)], structure()).expect("a whole run");
+    let paradigm = headwater_passes::paradigm::by_name("wait-states").expect("a paradigm");
+    let report = paradigm.run(&runs, &Options::default(), &runner);
+    let rows = report.expect("runs").sections[0].rows.clone();
+    let rows = rows.into_iter();
+    rows.map(|row| (row[0].clone(), row[1].clone())).collect()
+}
+
+#[test]
+fn who_waits_for_the_others_of_a_team_waits_at_an_openmp_barrier() {
+    let of = Hybrid {
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        ..Default::default()
+    };
+    let told = wait_states(of);
+    assert_eq!(told[..], [("wait at OpenMP barrier".into(), 4.0.into())]);
+    // Threads that the program makes itself end, and who joins them waits.
+    let told = wait_states(Hybrid { joined: true, ..of });
+    assert_eq!(told[..], [("wait for a thread".into(), 6.0.into())]);
 }
 
 #[test]
