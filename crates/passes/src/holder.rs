@@ -22,7 +22,8 @@ const COMPENSATED: f64 = 1.5;
 /// Part of the excess of a place by which other ranks may differ there and still do the same.
 const ALIKE: f64 = 0.25;
 
-/// Part of the relative excess of a place by one call path that other paths must have to be uneven as well.
+/// Part of the relative excess of a place by one call path that other paths must have to be uneven as well, and part of
+/// the usual time by them by which a rank must differ.
 const AS_UNEVEN: f64 = 0.5;
 
 /// How many times the time of its uneven parts a place may take and still be named for all of them.
@@ -107,12 +108,12 @@ impl<'a> Holder<'a> {
             time: self.time(TopDown::ROOT),
         };
         let mut found = None;
+        let all = self.inside(&here);
         loop {
-            let inside = self.inside(&here);
-            if let Some((part, said)) = self.smallest(&here, &inside, &judge) {
+            if let Some((part, said)) = self.smallest(&here, &all, &judge) {
                 (here, found) = (part, Some(said));
             }
-            match self.part(&here, least, &judge) {
+            match self.part(&here, &all, least, &judge) {
                 Some((part, said)) => (here, found) = (part, Some(said)),
                 None => return found,
             }
@@ -184,40 +185,65 @@ impl<'a> Holder<'a> {
         part.excess <= COMPENSATED * whole.excess || self.others_are_alike(part)
     }
 
-    /// The smallest of the places `inside` that holds the excess of `whole` and is no noise.
+    /// The smallest of the places inside `whole` that holds its excess and is no noise; `all` are those of the program.
     fn smallest<T>(
         &self,
         whole: &Part,
-        inside: &[Part],
+        all: &[Part],
         judge: &impl Fn(&Part) -> Option<(f64, T)>,
     ) -> Option<(Part, T)> {
         let least = HOLDS * whole.excess;
+        let inside = self.inside(whole);
         let mut holding: Vec<&Part> = inside.iter().filter(|p| p.excess >= least).collect();
         holding.retain(|p| p.excess > 0.0 && self.is_not_compensated(p, whole));
         self.by_size(&mut holding);
         holding.into_iter().find_map(|part| {
-            let shared = self.shared(part, inside).filter(|s| s.excess >= least);
-            let said = |part: Part| judge(&part).map(|(_, said)| (part, said));
-            shared.and_then(said).or_else(|| said(part.clone()))
+            let part = self.with_copies(part, all);
+            let said = judge(&part).filter(|_| part.excess >= least);
+            said.map(|(_, said)| (part, said))
         })
     }
 
     /// The place in `part` that holds its excess, with its vertices elsewhere, if late ranks differ from the others
-    /// there too: then the calling context that was found is not what makes the difference.
-    fn shared(&self, part: &Part, inside: &[Part]) -> Option<Part> {
-        let own = self.inside(part);
+    /// there too: then the calling context that was found is not what makes the difference. Else the part itself.
+    fn with_copies(&self, part: &Part, all: &[Part]) -> Part {
+        let mut own = self.inside(part);
+        own.push(part.clone());
         let mut holding: Vec<&Part> = own
             .iter()
             .filter(|p| p.excess >= HOLDS * part.excess)
             .collect();
         self.by_size(&mut holding);
-        holding.into_iter().find_map(|own| {
-            let whole = inside.iter().find(|p| p.place == own.place)?;
+        let copies = holding.into_iter().find_map(|own| {
+            let whole = all.iter().find(|p| p.place == own.place)?;
             let (excess, time) = (whole.excess - own.excess, whole.time - own.time);
             let as_uneven = excess.abs() >= AS_UNEVEN * own.excess / own.time * time;
             let counts = excess.abs() > (1.0 - HOLDS) * ALIKE * own.excess;
-            (whole.vertices != own.vertices && as_uneven && counts).then(|| whole.clone())
-        })
+            let is_other = |v: &&VertexIx| !own.vertices.contains(v);
+            let elsewhere: Vec<VertexIx> =
+                whole.vertices.iter().filter(is_other).copied().collect();
+            let differs = as_uneven && counts || self.divides(&elsewhere, own.excess);
+            (!elsewhere.is_empty() && differs).then(|| whole.clone())
+        });
+        copies.unwrap_or_else(|| part.clone())
+    }
+
+    /// Whether not all ranks come to some vertices: then these and others are copies of one place, which ranks have
+    /// divided among them. `excess` is that of the other copies.
+    fn divides(&self, vertices: &[VertexIx], excess: f64) -> bool {
+        let row = self.busy.sum(vertices);
+        let pick = |wanted: bool| -> Vec<f64> {
+            let of = row
+                .iter()
+                .zip(self.late)
+                .filter(|(_, late)| **late == wanted);
+            of.map(|(value, _)| *value).collect()
+        };
+        let (late, others) = (pick(true), pick(false));
+        let usual = stats::median(&others);
+        let much = (ALIKE * excess).max(AS_UNEVEN * usual);
+        late.iter().any(|value| (value - usual).abs() > much)
+            || stats::quantile(&others, 0.9) - stats::quantile(&others, 0.1) > much
     }
 
     /// Whether ranks communicate in a part.
@@ -241,6 +267,7 @@ impl<'a> Holder<'a> {
     fn part<T>(
         &self,
         whole: &Part,
+        all: &[Part],
         least: f64,
         judge: &impl Fn(&Part) -> Option<(f64, T)>,
     ) -> Option<(Part, T)> {
@@ -267,8 +294,11 @@ impl<'a> Holder<'a> {
             }
         }
         parts.into_iter().find_map(|part| {
-            let (gain, said) = judge(part)?;
-            (gain >= least).then(|| (part.clone(), said))
+            let part = self.with_copies(part, all);
+            // What holds most of the whole was looked at before.
+            let is_part = part.excess >= least && part.excess < HOLDS * whole.excess;
+            let (gain, said) = judge(&part).filter(|_| is_part)?;
+            (gain >= least).then_some((part, said))
         })
     }
 }

@@ -51,6 +51,8 @@ struct Uneven {
     gain: f64,
     /// Standard error of the gain, seconds.
     error: f64,
+    /// Seconds of a late rank beyond what it should need, mean.
+    longer: f64,
     /// Keys of the computation.
     inside: Vec<u32>,
     /// How the ranks differ, in words.
@@ -118,8 +120,14 @@ impl Search<'_> {
             .map(|(phase, _)| *phase)
             .collect();
         phases.sort_unstable();
-        let of_phase = |phase| self.peel(phase, allowed);
-        merge(phases.into_iter().flat_map(of_phase).collect())
+        // In one phase it is one cause who is late by how much; in another one other ranks may be late at the place.
+        let of_phase = |phase| merge(self.peel(phase, allowed), true, |_, _| true);
+        let same_ranks = |a: &Uneven, b: &Uneven| in_common(&a.ranks, &b.ranks) >= SAME_RANKS;
+        merge(
+            phases.into_iter().flat_map(of_phase).collect(),
+            false,
+            same_ranks,
+        )
     }
 
     /// The causes of one phase.
@@ -201,8 +209,7 @@ impl Search<'_> {
         let mut inside: Vec<u32> = inside.filter(of_phase).collect();
         inside.sort_unstable();
         // Differences that might have been found instead: each of so many ranks, or groups of them, at each place.
-        let few = late.ranks.len().min(row.len() - late.ranks.len()).max(1) as f64;
-        let family = row.len() as f64 / few * compared as f64;
+        let family = late.choices(row.len()) * compared as f64;
         let noise = self.noise(&inside, &row, &late);
         if late.excess <= timing::above_chance(family) * noise {
             return None;
@@ -214,7 +221,8 @@ impl Search<'_> {
         }
         let usual = usual(totals, &late);
         let cost = (late.high - late.level).min(stats::max(totals) - usual);
-        let excess = |v: &VertexIx| busy.row(*v).map_or(0.0, |row| excess(row, first));
+        let beyond = |row: &[f64]| excess(row, first).max(0.0);
+        let excess = |v: &VertexIx| busy.row(*v).map_or(0.0, beyond);
         let mut vertices: Vec<(VertexIx, f64)> =
             part.vertices.iter().map(|v| (*v, excess(v))).collect();
         vertices.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -223,6 +231,7 @@ impl Search<'_> {
             vertices,
             cost: cost.max(gain),
             gain,
+            longer: late.high - late.level,
             error: noise * (gain / late.excess).min(1.0),
             inside,
             shape: late.words(),
@@ -238,7 +247,7 @@ impl Search<'_> {
         let alike = late.alike(row);
         let share = match late.scatter {
             Some(scatter) => timing::bounded(scatter / late.high),
-            None => self.timing.noise(&alike, &after),
+            None => self.timing.noise(&alike, row.len(), &after),
         };
         let others = row.len() - late.ranks.len();
         let timing = share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt();
@@ -261,8 +270,6 @@ impl Search<'_> {
         let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
         let others: Vec<f64> = others.map(|(value, _)| *value).collect();
         let (high, low) = (stats::mean_of(&row, &u.ranks), stats::mean(&others));
-        let usual = stats::median(&others);
-        let longer = high - usual;
         // A rank that sleeps until its threads have done waits for no file or device.
         let sleeps = |k: &u32| {
             let key = data.keys.get(*k as usize);
@@ -278,14 +285,14 @@ impl Search<'_> {
         )];
         evidence.extend(u.shape.clone());
         evidence.extend(self.paths(&u.vertices));
-        let mut class = if asleep > 0.5 * longer {
+        let mut class = if asleep > 0.5 * u.longer {
             CauseClass::SystemCallOrIo
-        } else if happened_once(scale, &u.ranks, &after, longer) {
+        } else if happened_once(scale, &u.ranks, &after, u.longer) {
             CauseClass::OneOff
         } else {
             CauseClass::UnevenWork
         };
-        let times = high / usual.max(1e-12);
+        let times = high / (high - u.longer).max(1e-12);
         if class == CauseClass::UnevenWork {
             let compared = counted::compare(scale, &u.inside, &u.ranks, times);
             let faults = counted::faults(scale, &after, &u.ranks);
@@ -323,7 +330,7 @@ impl Search<'_> {
         let top = &self.pag.top;
         let mut callers: Vec<(VertexIx, f64)> = Vec::new();
         for (v, excess) in vertices {
-            let mut around = top.ancestors(*v);
+            let mut around = top.ancestors(*v).skip(1);
             let caller = around.find(|a| top.get(*a).kind.is_call())?;
             match callers.iter_mut().find(|c| c.0 == caller) {
                 Some(known) => known.1 += excess,
@@ -335,6 +342,8 @@ impl Search<'_> {
             return None;
         }
         callers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let count = callers.len();
+        callers.retain(|c| c.1 > 0.0);
         let name = |(caller, excess): &(VertexIx, f64)| {
             format!(
                 "{:.0} % from {}",
@@ -348,8 +357,7 @@ impl Search<'_> {
             listed.push(format!("{:.0} % from others", 100.0 * rest / all));
         }
         Some(format!(
-            "{} call paths lead here: {}",
-            callers.len(),
+            "{count} call paths lead here: {}",
             listed.join(", ")
         ))
     }
@@ -410,9 +418,13 @@ fn in_common(a: &[u32], b: &[u32]) -> f64 {
     headwater_model::rank::RankSet::jaccard(&set(a), &set(b))
 }
 
-/// One entry for a place at which several phases or rounds found mostly the same ranks: gains add up, and the ranks are
-/// those of the dearest.
-fn merge(mut found: Vec<Uneven>) -> Vec<Uneven> {
+/// One entry for a place that is `same` for two of what was found: gains add up, and the ranks are those of the dearest.
+/// What late ranks need longer adds up over phases; in `one_phase` the dearest need it.
+fn merge(
+    mut found: Vec<Uneven>,
+    one_phase: bool,
+    same: impl Fn(&Uneven, &Uneven) -> bool,
+) -> Vec<Uneven> {
     found.sort_by(|a, b| {
         b.gain
             .total_cmp(&a.gain)
@@ -420,15 +432,18 @@ fn merge(mut found: Vec<Uneven>) -> Vec<Uneven> {
     });
     let mut out: Vec<Uneven> = Vec::new();
     for mut next in found {
-        let same = |kept: &&mut Uneven| {
-            kept.place == next.place && in_common(&kept.ranks, &next.ranks) >= SAME_RANKS
-        };
-        let Some(kept) = out.iter_mut().find(same) else {
+        let known = |kept: &&mut Uneven| kept.place == next.place && same(kept, &next);
+        let Some(kept) = out.iter_mut().find(known) else {
             out.push(next);
             continue;
         };
-        kept.cost += next.cost;
         kept.gain += next.gain;
+        if one_phase {
+            kept.cost = kept.cost.max(kept.gain);
+        } else {
+            kept.cost += next.cost;
+            kept.longer += next.longer;
+        }
         kept.error = kept.error.hypot(next.error);
         kept.inside.append(&mut next.inside);
         kept.inside.sort_unstable();

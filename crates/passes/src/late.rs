@@ -10,6 +10,11 @@ const HALF: f64 = 0.5;
 /// are not, the work rises over the ranks without a step.
 const STEP: f64 = 0.25;
 
+/// How many times the spread within late ranks and within the others the gap between the two must be. Cutting in two what
+/// is spread evenly gives a gap of 3.5 times that spread, what is spread normally one of 2.7 (natural breaks: Fisher 1958,
+/// Jenks).
+const APART: f64 = 4.0;
+
 /// Share of the variance over ranks that a straight line must explain for work to rise or fall with the rank.
 const STRAIGHT: f64 = 0.8;
 
@@ -86,7 +91,10 @@ impl Late {
         }
         let (late, others) = (pick(row, &mask, true), pick(row, &mask, false));
         let lowest = late.iter().copied().fold(f64::INFINITY, f64::min);
-        if lowest - stats::max(&others) < STEP * excess {
+        let of = |group: &[f64]| stats::variance(group) * group.len() as f64;
+        let within = ((of(&late) + of(&others)) / row.len() as f64).sqrt();
+        let gap = stats::mean(&late) - stats::mean(&others);
+        if lowest - stats::max(&others) < STEP * excess || gap < APART * within {
             return Self::spread(row);
         }
         let (shape, level) = if 2 * late.len() > row.len() {
@@ -137,6 +145,17 @@ impl Late {
             }
         }
         mask
+    }
+
+    /// Groups of as many of `ranks` that might have been late instead: so many differences the largest was chosen from.
+    pub fn choices(&self, ranks: usize) -> f64 {
+        let own = match self.shape {
+            // Its excess is that of the slowest rank alone.
+            Shape::Spread { .. } => 1,
+            Shape::Few => self.ranks.len(),
+            Shape::Most => ranks.saturating_sub(self.ranks.len()),
+        };
+        ranks as f64 / own.max(1) as f64
     }
 
     /// Seconds of ranks that do the same as each other, if there are such.

@@ -48,9 +48,8 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
         let phase = scale.phases.after(*after.first()?);
         let busy = scale.phase_busy.get(&phase)?;
         let gain = (late.high - late.level).min(stats::max(busy) - stats::mean(busy));
-        let few = late.ranks.len().min(row.len() - late.ranks.len()).max(1);
-        let family = row.len() as f64 / few as f64 * compared;
-        let noise = late.high * timing.noise(&late.alike(&row), &after);
+        let family = late.choices(row.len()) * compared;
+        let noise = late.high * timing.noise(&late.alike(&row), row.len(), &after);
         if late.excess <= timing::above_chance(family) * noise || gain < least {
             return None;
         }

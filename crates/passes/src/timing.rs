@@ -22,8 +22,9 @@ const USUAL: f64 = 0.02;
 /// Ranks that it takes to measure a scatter.
 const ENOUGH: usize = 4;
 
-/// Ranks at which the scatter at a place is known well enough without that of other places.
-const MANY: usize = 8;
+/// Ranks at which the scatter at a place is known well enough without that of other places, and the share of all ranks
+/// that they must be: ranks that are cut in two halves by chance scatter little in each.
+const MANY: (usize, f64) = (8, 0.75);
 
 /// Share of the run's computation that other places must have for their scatter to count.
 const OTHERS: f64 = 0.1;
@@ -87,18 +88,23 @@ impl Timing {
         half.map(|o| o.0)
     }
 
-    /// Standard deviation of the time of one rank at a place, as a share of that time: by the scatter of `others`, which
-    /// do the same there, and by the computation that does not follow the calls `here`.
-    pub fn noise(&self, others: &[f64], here: &[CtxId]) -> f64 {
+    /// Standard deviation of the time of one rank at a place, as a share of that time: by the scatter of `others` of the
+    /// `ranks`, which do the same there, and by the computation that does not follow the calls `here`.
+    pub fn noise(&self, others: &[f64], ranks: usize, here: &[CtxId]) -> f64 {
         let middle = stats::median(others);
         let own = (others.len() >= ENOUGH && middle > 0.0).then(|| scatter(others) / middle);
+        let many = others.len() >= MANY.0 && others.len() as f64 >= MANY.1 * ranks as f64;
+        // What few ranks show may be too little by chance.
+        let seen = if many { others.len() } else { ranks };
+        let by_chance = 1.0 + 1.0 / (seen.max(1) as f64).sqrt();
         let noise = match (own, self.elsewhere(here)) {
-            (Some(own), _) if others.len() >= MANY => own,
+            (Some(own), _) if many => own,
             (Some(own), Some(elsewhere)) => own.max(elsewhere),
             (Some(own), None) => own,
-            (None, elsewhere) => elsewhere.unwrap_or(USUAL),
+            (None, Some(elsewhere)) => elsewhere,
+            (None, None) => return USUAL,
         };
-        bounded(noise)
+        bounded(by_chance * noise)
     }
 }
 
@@ -131,15 +137,18 @@ mod tests {
     #[test]
     fn what_is_not_measured_is_assumed() {
         let timing = Timing { after: Vec::new() };
-        assert_eq!(timing.noise(&[1.0], &[]), USUAL);
-        assert_eq!(timing.noise(&[1.0; 8], &[]), LEAST);
+        assert_eq!(timing.noise(&[1.0], 2, &[]), USUAL);
+        assert_eq!(timing.noise(&[1.0; 8], 9, &[]), LEAST);
         let spread: Vec<f64> = (1..9).map(f64::from).collect();
-        assert_eq!(timing.noise(&spread, &[]), MOST);
+        assert_eq!(timing.noise(&spread, 9, &[]), MOST);
         let timing = Timing {
             after: vec![(CtxId(1), 1.0, 0.03), (CtxId(2), 4.0, 0.01)],
         };
-        assert_eq!(timing.noise(&[], &[]), 0.01);
-        assert_eq!(timing.noise(&[], &[CtxId(2)]), 0.03);
+        assert_eq!(timing.noise(&[], 4, &[]), 0.015);
+        assert_eq!(timing.noise(&[], 4, &[CtxId(2)]), 0.045);
+        // Half of the ranks may scatter little by chance.
+        assert_eq!(timing.noise(&[1.0; 8], 9, &[]), LEAST);
+        assert_eq!(timing.noise(&[1.0; 8], 16, &[]), 0.0125);
     }
 
     #[test]

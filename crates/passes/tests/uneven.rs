@@ -488,7 +488,7 @@ proptest! {
         let (lost, totals) = loss(&parts);
         let uneven = d.causes.iter().filter(|c| c.class == CauseClass::UnevenWork);
         let gains: f64 = uneven.clone().map(|c| c.gain_seconds).sum();
-        prop_assert!(gains <= lost + 1e-3, "{gains} of {lost}: {:?}", found(&d));
+        prop_assert!(gains <= lost + 1e-3, "{gains} of {lost}: {:?} {totals:?}", d.causes.iter().map(|c| (c.gain_seconds, c.ranks.to_string(), c.place.first_line, &c.evidence)).collect::<Vec<_>>());
         for c in uneven {
             let (least, most) = c.gain_range_seconds;
             prop_assert!(least <= c.gain_seconds && c.gain_seconds <= most);
@@ -534,10 +534,14 @@ proptest! {
 
     #[test]
     fn copies_of_a_place_gain_what_the_place_gains(
-        row in prop::collection::vec(0.2..1.0f64, 4..20),
+        late in prop::collection::vec(any::<bool>(), 4..20),
+        more in 0.2..1.0f64,
         by in prop::collection::vec(0..MOST_SITES, 4..20),
+        seed in 0u32..1000,
     ) {
-        let ranks = row.len() as u32;
+        let ranks = late.len() as u32;
+        let more = |r: u32| if late[r as usize] { more } else { 0.0 };
+        let row: Vec<f64> = (0..ranks).map(|r| 0.5 + more(r) + 0.005 * drawn(r, seed)).collect();
         let whole = part(Some(0), SOLVE, ranks, |r| row[r as usize]);
         let beside = part(None, BESIDE, ranks, |_| 0.5);
         // Each rank has its way to the loop.
