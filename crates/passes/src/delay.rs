@@ -186,8 +186,9 @@ pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 
     if repeats && in_windows > 0.0 && cause.after.iter().any(seen) {
         let factor = stats::mean(&scale.busy()) / in_windows;
         let data = &scale.view().computation;
-        let place = structured(pag, cause.vertex);
-        let inside = |part: &&(VertexIx, f64)| pag.top.contains(place, part.0);
+        let places = std::iter::once(&cause.vertex).chain(&cause.twins);
+        let places: Vec<VertexIx> = places.map(|v| structured(pag, *v)).collect();
+        let inside = |part: &&(VertexIx, f64)| places.iter().any(|v| pag.top.contains(*v, part.0));
         let of_call = |after: &CtxId| {
             let keys = data.keys_where(|k| k.after == *after);
             let lateness = Lateness::new(pag, scale, *after, &keys);
@@ -223,7 +224,8 @@ fn in_phase(pag: &Pag, scale: &Scale, cause: &Candidate, phase: u32) -> f64 {
     let mut delay = vec![0.0; total.len()];
     let mut here = vec![0.0; total.len()];
     longer(scale, phase, late, |of, longer| {
-        let inside = pag.top.contains(cause.vertex, of.vertex);
+        let mut places = std::iter::once(&cause.vertex).chain(&cause.twins);
+        let inside = places.any(|v| pag.top.contains(*v, of.vertex));
         for (r, longer) in longer.iter().enumerate().take(delay.len()) {
             delay[r] += longer;
             here[r] += if inside { *longer } else { 0.0 };

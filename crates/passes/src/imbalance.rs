@@ -1,285 +1,456 @@
 //! Computation that differs between ranks, priced by what the others wait for it.
 //!
-//! The price is the delay cost of Böhme et al. (2010; FACTS "delay cost") on whole phases: the late
-//! ranks' time beyond the others', as far as it prolongs the phase. Causes are taken off one after
-//! another, the dearest first, so that two of them do not claim the same second.
+//! The price is the delay cost of Böhme et al. (2010; FACTS "delay cost") on whole phases: what the slowest rank of each
+//! phase would save if the late ranks needed no more than the others at a place. Only what ranks measured is compared:
+//! ranks that never ran a copy of a place have no time in it. Causes are taken off one after another, the dearest first,
+//! so that two of them do not claim the same second, and one that is not reported takes nothing off: the gains of a
+//! phase are together no more than its slowest rank is above the usual one.
 
 use crate::cause::Candidate;
 use crate::charge::Charged;
 use crate::counted;
+use crate::holder::{Holder, Part, excess};
 use crate::inclusive::Inclusive;
+use crate::late::Late;
+use crate::once::happened_once;
 use crate::placement;
+use crate::places::Places;
 use crate::scale::Scale;
 use crate::sleeping;
-use crate::stats::{self, TwoGroups, stands_out, two_groups};
+use crate::stats;
+use crate::timing::{self, Timing};
 use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
-use headwater_model::run::CtxId;
 use headwater_model::words;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Causes looked for in one phase at the most.
-const MOST: usize = 6;
+const MOST: usize = 12;
 
-/// A pause counts as happening once if a single repetition holds this share of the excess.
-const ONCE: f64 = 0.6;
+/// Share of the smallest gain worth reporting that a phase must lose to be looked at: a place is priced in all phases
+/// together, but a tenth of them are not many.
+const PHASE: f64 = 0.1;
 
-/// Looks for uneven computation at one scale, beside what causes between threads explain. `least` is the
-/// smallest cost worth telling, seconds.
-pub fn find(
-    pag: &Pag,
-    scale: &Scale,
-    charged: &Charged,
-    threshold: f64,
-    least: f64,
-) -> Vec<Candidate> {
-    let waits = workers::waits(scale);
-    let mut out = Vec::new();
-    let mut phases: Vec<(u32, f64)> = scale
-        .phase_busy
-        .iter()
-        .map(|(phase, busy)| (*phase, stats::max(busy) - stats::mean(busy)))
-        .filter(|(_, loss)| *loss >= 0.5 * least)
-        .collect();
-    phases.sort_by_key(|p| p.0);
-    let charged = charged.rows();
-    for (phase, _) in phases {
-        peel(
-            pag, scale, &charged, &waits, phase, threshold, least, &mut out,
-        );
-    }
-    merge(pag, out)
+/// Part of the way from the mean to the slowest rank of a phase beyond which a rank is late in it.
+const HALF: f64 = 0.5;
+
+/// Share of ranks that what two phases found at a place must have in common to be one cause.
+const SAME_RANKS: f64 = 0.5;
+
+/// Call paths that are listed at the most.
+const LISTED: usize = 4;
+
+/// Uneven work at a place in one phase, or in several.
+#[derive(Clone, Debug)]
+struct Uneven {
+    place: u32,
+    /// Its vertices with what each adds to the excess, the most first.
+    vertices: Vec<(VertexIx, f64)>,
+    ranks: Vec<u32>,
+    cost: f64,
+    gain: f64,
+    /// Standard error of the gain, seconds.
+    error: f64,
+    /// Seconds of a late rank beyond what it should need, mean.
+    longer: f64,
+    /// Keys of the computation.
+    inside: Vec<u32>,
+    /// How the ranks differ, in words.
+    shape: Option<String>,
 }
 
-#[allow(clippy::too_many_arguments, reason = "one call")]
-fn peel(
-    pag: &Pag,
-    scale: &Scale,
-    charged: &[(u32, &[f64])],
-    waits: &FxHashSet<VertexIx>,
-    phase: u32,
-    threshold: f64,
-    least: f64,
-    out: &mut Vec<Candidate>,
-) {
-    let data = &scale.view().computation;
-    let keys = scale.keys_in(phase);
-    let mut busy = Inclusive::new(pag, scale.view(), &data.busy, &keys);
-    for (key, row) in charged {
-        if let Some(key) = data.keys.get(*key as usize)
-            && scale.phases.after(key.after) == phase
-        {
-            busy.take(pag, key.vertex, row);
-        }
-    }
+/// What mending changes in a phase.
+struct Mended {
+    /// The vertices of the place, and what share of their time there the ranks keep.
+    vertices: Vec<VertexIx>,
+    shares: Vec<f64>,
+    /// Seconds of work that ranks take over from others.
+    more: Vec<f64>,
+}
+
+/// Looks for uneven computation at one scale, beside what causes between threads explain. `least` is the
+/// smallest gain worth reporting, seconds.
+pub fn find(pag: &Pag, scale: &Scale, charged: &Charged, least: f64) -> Vec<Candidate> {
+    let search = Search {
+        places: Places::new(pag),
+        timing: Timing::new(scale),
+        charged: charged.rows(),
+        pag,
+        scale,
+        least,
+    };
+    let mut all = search.phases(None);
+    let worth = |all: &[Uneven]| -> FxHashSet<u32> {
+        let dear = all.iter().filter(|u| u.gain >= least);
+        dear.map(|u| u.place).collect()
+    };
+    // What is not reported must not lower what is: it is left out, and the rest is priced without it.
     for _ in 0..MOST {
-        let Some(totals) = busy.row(TopDown::ROOT).map(<[f64]>::to_vec) else {
-            return;
-        };
-        let (slowest, mean) = (stats::max(&totals), stats::mean(&totals));
-        if slowest - mean < 0.5 * least {
-            return;
+        if all.iter().all(|u| u.gain >= least) {
+            break;
         }
-        let late: Vec<usize> = (0..totals.len())
-            .filter(|&r| totals[r] >= mean + 0.5 * (slowest - mean))
+        let kept = worth(&all);
+        all = search.phases(Some(&kept));
+    }
+    let waits = workers::waits(scale);
+    let dear = all.into_iter().filter(|u| u.gain >= least);
+    dear.map(|u| search.candidate(u, &waits)).collect()
+}
+
+struct Search<'a> {
+    pag: &'a Pag,
+    scale: &'a Scale,
+    places: Places,
+    timing: Timing,
+    charged: Vec<(u32, &'a [f64])>,
+    least: f64,
+}
+
+impl Search<'_> {
+    /// What all phases have, by place; only at `allowed` places where they are given.
+    fn phases(&self, allowed: Option<&FxHashSet<u32>>) -> Vec<Uneven> {
+        if allowed.is_some_and(FxHashSet::is_empty) {
+            return Vec::new();
+        }
+        let mut phases: Vec<u32> = self
+            .scale
+            .phase_busy
+            .iter()
+            .filter(|(_, busy)| stats::max(busy) - stats::mean(busy) >= PHASE * self.least)
+            .map(|(phase, _)| *phase)
             .collect();
-        let excess = |row: &[f64]| {
-            late.iter().map(|&r| row[r]).sum::<f64>() / late.len() as f64 - stats::mean(row)
-        };
-        let mut vertex = busy.descend(pag, TopDown::ROOT, excess);
-        // Time between calls is measured, only its place is sampled: where a place has too few samples
-        // to stand out, what is around it still may.
-        let (same, row, groups, inside) = loop {
-            if vertex == TopDown::ROOT {
-                return;
+        phases.sort_unstable();
+        // In one phase it is one cause who is late by how much; in another one other ranks may be late at the place.
+        let of_phase = |phase| merge(self.peel(phase, allowed), true, |_, _| true);
+        let same_ranks = |a: &Uneven, b: &Uneven| in_common(&a.ranks, &b.ranks) >= SAME_RANKS;
+        merge(
+            phases.into_iter().flat_map(of_phase).collect(),
+            false,
+            same_ranks,
+        )
+    }
+
+    /// The causes of one phase.
+    fn peel(&self, phase: u32, allowed: Option<&FxHashSet<u32>>) -> Vec<Uneven> {
+        let (pag, scale) = (self.pag, self.scale);
+        let data = &scale.view().computation;
+        let keys = scale.keys_in(phase);
+        let mut busy = Inclusive::new(pag, scale.view(), &data.busy, &keys);
+        for (key, row) in &self.charged {
+            if let Some(key) = data.keys.get(*key as usize)
+                && scale.phases.after(key.after) == phase
+            {
+                busy.take(pag, key.vertex, row);
             }
-            let same = busy.same_place(pag, vertex, excess);
-            let row = busy.sum(&same);
-            let Some(groups) = two_groups(&row) else {
-                return;
-            };
-            let inside = data.keys_where(|k| {
-                scale.phases.after(k.after) == phase
-                    && same.iter().any(|v| pag.top.contains(*v, k.vertex))
-            });
-            // Noise is that of the measured times, whatever has been taken off them since.
-            let noise = scale.sampling_noise(pag, &inside, &groups.upper);
-            if stands_out(&groups, threshold, noise) {
-                break (same, row, groups, inside);
-            }
-            vertex = busy.around(pag, vertex);
-        };
-        let level = level_of_others(&row, &groups);
-        // Mended, a rank is no faster than the others: what is beyond that is not this vertex's.
-        let usual = level_of_others(&totals, &groups);
-        let mend = |r: usize| (row[r] - (totals[r] - usual).max(0.0)).max(level);
-        let is_late = |r: usize| groups.upper.contains(&(r as u32));
-        // Evened out, what most ranks are spared is done by the few that have less.
-        let even = |r: usize| {
-            if is_most(&groups, &row) {
-                level
-            } else {
-                row[r]
-            }
-        };
-        let mended: Vec<f64> = (0..row.len())
-            .map(|r| if is_late(r) { mend(r) } else { even(r) })
-            .collect();
-        let slowest_after = (0..row.len())
-            .map(|r| totals[r] - row[r] + mended[r])
-            .fold(0.0, f64::max);
-        let gain = (slowest - slowest_after).max(0.0);
-        let ways = same.len() as f64;
-        for v in &same {
-            let part = |r: usize, own: f64| {
-                let share = if row[r] > 0.0 {
-                    own / row[r]
-                } else {
-                    1.0 / ways
-                };
-                mended[r] * share
-            };
-            let own = busy.row(*v).unwrap_or(&[]).iter().enumerate();
-            let own: Vec<f64> = own.map(|(r, own)| part(r, *own)).collect();
-            busy.replace(pag, *v, &own);
         }
-        let cost = (groups.high - level).min(slowest - mean).max(gain);
-        if gain < least {
-            continue;
+        let mut out = Vec::new();
+        // Work that ranks take over where it is evened out.
+        let mut moved = vec![0.0; scale.p as usize];
+        for _ in 0..MOST {
+            let Some(own) = busy.row(TopDown::ROOT) else {
+                break;
+            };
+            let totals: Vec<f64> = own
+                .iter()
+                .zip(&moved)
+                .map(|(own, more)| own + more)
+                .collect();
+            let (slowest, mean) = (stats::max(&totals), stats::mean(&totals));
+            if slowest - mean < PHASE * self.least {
+                break;
+            }
+            let from = mean + HALF * (slowest - mean);
+            let late: Vec<bool> = totals.iter().map(|t| *t >= from).collect();
+            let holder = Holder::new(pag, &self.places, &busy, &late);
+            let compared = holder.count();
+            let judge = |part: &Part| {
+                let (found, mended) = self.judge(phase, part, &busy, &totals, &late, compared)?;
+                Some((found.gain, (found, mended)))
+            };
+            let found = holder.find(excess(&totals, &late), self.least, judge);
+            let known = |u: &Uneven| allowed.is_none_or(|a| a.contains(&u.place));
+            let Some((found, mended)) = found.filter(|(u, _)| known(u)) else {
+                break;
+            };
+            for v in &mended.vertices {
+                busy.scale(pag, *v, &mended.shares);
+            }
+            moved
+                .iter_mut()
+                .zip(&mended.more)
+                .for_each(|(m, more)| *m += more);
+            out.push(found);
         }
-        let after = scale.afters(&inside);
+        out
+    }
+
+    /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
+    fn judge(
+        &self,
+        phase: u32,
+        part: &Part,
+        busy: &Inclusive,
+        totals: &[f64],
+        first: &[bool],
+        compared: usize,
+    ) -> Option<(Uneven, Mended)> {
+        let (pag, scale) = (self.pag, self.scale);
+        let row = busy.sum(&part.vertices);
+        let late = Late::new(&row, first)?;
+        let data = &scale.view().computation;
+        let of_phase = |k: &u32| {
+            let key = data.keys.get(*k as usize);
+            key.is_some_and(|k| scale.phases.after(k.after) == phase)
+        };
+        let inside = part
+            .vertices
+            .iter()
+            .flat_map(|v| scale.keys_inside(pag, *v));
+        let mut inside: Vec<u32> = inside.filter(of_phase).collect();
+        inside.sort_unstable();
+        // Differences that might have been found instead: each of so many ranks, or groups of them, at each place.
+        let family = late.choices(row.len()) * compared as f64;
+        let noise = self.noise(&inside, &row, &late);
+        if late.excess <= timing::above_chance(family) * noise {
+            return None;
+        }
+        let (mended, after) = mend(part, &row, totals, &late);
+        let gain = stats::max(totals) - stats::max(&after);
+        if gain <= 0.0 {
+            return None;
+        }
+        let usual = usual(totals, &late);
+        let cost = (late.high - late.level).min(stats::max(totals) - usual);
+        let beyond = |row: &[f64]| excess(row, first).max(0.0);
+        let excess = |v: &VertexIx| busy.row(*v).map_or(0.0, beyond);
+        let mut vertices: Vec<(VertexIx, f64)> =
+            part.vertices.iter().map(|v| (*v, excess(v))).collect();
+        vertices.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let found = Uneven {
+            place: part.place,
+            vertices,
+            cost: cost.max(gain),
+            gain,
+            longer: late.high - late.level,
+            error: noise * (gain / late.excess).min(1.0),
+            inside,
+            shape: late.words(),
+            ranks: late.ranks,
+        };
+        Some((found, mended))
+    }
+
+    /// Standard error of what a late rank has beyond the others, seconds: ranks that do equal work scatter, and samples
+    /// divide exact times between places.
+    fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
+        let after = self.scale.afters(inside);
+        let alike = late.alike(row);
+        let share = match late.scatter {
+            Some(scatter) => timing::bounded(scatter / late.high),
+            None => self.timing.noise(&alike, row.len(), &after),
+        };
+        let others = row.len() - late.ranks.len();
+        let timing = share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt();
+        let sampling = self.scale.sampling_noise(self.pag, inside, &late.ranks)
+            / (late.ranks.len() as f64).sqrt();
+        timing.hypot(sampling)
+    }
+
+    /// As a candidate, with its class and what counters say.
+    fn candidate(&self, u: Uneven, waits: &FxHashSet<VertexIx>) -> Candidate {
+        let (scale, data) = (self.scale, &self.scale.view().computation);
+        let after = scale.afters(&u.inside);
+        let row = sum_rows(&data.busy, &u.inside, scale.p);
+        let mut is_late = vec![false; row.len()];
+        for rank in &u.ranks {
+            if let Some(slot) = is_late.get_mut(*rank as usize) {
+                *slot = true;
+            }
+        }
+        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
+        let others: Vec<f64> = others.map(|(value, _)| *value).collect();
+        let (high, low) = (stats::mean_of(&row, &u.ranks), stats::mean(&others));
         // A rank that sleeps until its threads have done waits for no file or device.
         let sleeps = |k: &u32| {
             let key = data.keys.get(*k as usize);
             key.is_some_and(|k| !waits.contains(&k.vertex))
         };
-        let sleeping: Vec<u32> = inside.iter().copied().filter(sleeps).collect();
+        let sleeping: Vec<u32> = u.inside.iter().copied().filter(sleeps).collect();
         let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
-        let asleep = stats::mean_of(&blocked, &groups.upper);
+        let asleep = stats::mean_of(&blocked, &u.ranks);
         let mut evidence = vec![format!(
             "{} here, the others {}",
-            words::takers(groups.upper.len(), scale.p, groups.high),
-            words::seconds(groups.low)
+            words::takers(u.ranks.len(), scale.p, high),
+            words::seconds(low)
         )];
-        let excess = groups.high - level;
-        let once = happened_once(scale, &groups.upper, &after, excess);
-        let mut class = sleeping::class(asleep, excess, once);
-        let longer = groups.high / level.max(1e-12);
+        evidence.extend(u.shape.clone());
+        evidence.extend(self.paths(&u.vertices));
+        let once = happened_once(scale, &u.ranks, &after, u.longer);
+        let mut class = sleeping::class(asleep, u.longer, once);
+        let times = high / (high - u.longer).max(1e-12);
         if class == CauseClass::UnevenWork {
-            let told = counted::compare(scale, &inside, &groups.upper, longer);
-            let faults = counted::faults(scale, &after, &groups.upper);
+            let compared = counted::compare(scale, &u.inside, &u.ranks, times);
+            let faults = counted::faults(scale, &after, &u.ranks);
             // Instructions are the better witness.
-            let slower = told.as_ref().map_or(faults.is_some(), |(more, _)| !more);
+            let slower = compared
+                .as_ref()
+                .map_or(faults.is_some(), |(more, _)| !more);
             if slower {
                 class = CauseClass::SlowerWork;
             }
-            if told.is_none() && !slower {
-                evidence.extend(placement::shared_by(scale.run(), &groups.upper));
+            if compared.is_none() && !slower {
+                evidence.extend(placement::shared_by(scale.run(), &u.ranks));
             }
-            evidence.extend(told.into_iter().flat_map(|t| t.1));
+            evidence.extend(compared.into_iter().flat_map(|c| c.1));
             evidence.extend(faults.filter(|_| slower));
         }
-        out.push(Candidate {
+        let mut vertices = u.vertices.iter().map(|v| v.0);
+        Candidate {
             in_turn: false,
-            error: 0.0,
+            error: u.error,
             team: None,
-            twins: same.into_iter().skip(1).collect(),
+            vertex: vertices.next().unwrap_or(TopDown::ROOT),
+            twins: vertices.collect(),
             class,
-            vertex,
-            ranks: groups.upper,
-            cost,
-            gain,
+            ranks: u.ranks,
+            cost: u.cost,
+            gain: u.gain,
             after,
             evidence,
-        });
-    }
-}
-
-/// Whether the upper group is most of the ranks.
-fn is_most(groups: &TwoGroups, row: &[f64]) -> bool {
-    2 * groups.upper.len() > row.len()
-}
-
-/// What the ranks of the upper group should take: the median of the others, so that one odd rank does
-/// not decide. If the upper group is most ranks, it is rather a few that have less: what most do cannot
-/// be taken from them, only evened out, so then it is the mean.
-fn level_of_others(row: &[f64], groups: &TwoGroups) -> f64 {
-    if is_most(groups, row) {
-        return stats::mean(row);
-    }
-    let others: Vec<f64> = (0..row.len())
-        .filter(|r| !groups.upper.contains(&(*r as u32)))
-        .map(|r| row[r])
-        .collect();
-    stats::median(&others)
-}
-
-/// Whether most of the excess of the late ranks is one single repetition of something that repeats.
-/// Segments that leave the same call are repetitions of one, wherever they lead: what is done only
-/// once often has a way of its own.
-fn happened_once(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    // Repetitions, time of all of them and of the longest, by call that was left and rank.
-    let mut totals: FxHashMap<CtxId, Vec<(u64, u64, u64)>> = FxHashMap::default();
-    for from in after {
-        totals.insert(*from, vec![(0, 0, 0); scale.p as usize]);
-    }
-    for s in &scale.run().segments {
-        let row = totals.get_mut(&s.from);
-        if let Some(sum) = row.and_then(|row| row.get_mut(s.rank as usize)) {
-            sum.0 += s.count;
-            sum.1 += s.busy_ns();
-            sum.2 = sum.2.max(s.max_busy_ns);
         }
     }
-    let mut worst = vec![0.0f64; ranks.len()];
-    for row in totals.values() {
-        let others = (0..).zip(row).filter(|(r, _)| !ranks.contains(r));
-        let others: Vec<f64> = others.map(|(_, sum)| sum.1 as f64).collect();
-        let others = stats::median(&others);
-        for (worst, rank) in worst.iter_mut().zip(ranks) {
-            let Some(&(count, busy, longest)) = row.get(*rank as usize).filter(|s| s.0 >= 5) else {
-                continue;
-            };
-            let usual = busy.saturating_sub(longest) as f64 / (count - 1) as f64;
-            let once = (longest as f64 - usual) * 1e-9;
-            // A rank that is late without its longest repetition too is so every time.
-            if once >= ONCE * (busy as f64 - others) * 1e-9 {
-                *worst = worst.max(once);
+
+    /// By which call paths a place is reached, where there are several, with what each adds.
+    fn paths(&self, vertices: &[(VertexIx, f64)]) -> Option<String> {
+        let top = &self.pag.top;
+        let mut callers: Vec<(VertexIx, f64)> = Vec::new();
+        for (v, excess) in vertices {
+            let mut around = top.ancestors(*v).skip(1);
+            let caller = around.find(|a| top.get(*a).kind.is_call())?;
+            match callers.iter_mut().find(|c| c.0 == caller) {
+                Some(known) => known.1 += excess,
+                None => callers.push((caller, *excess)),
             }
         }
-    }
-    stats::mean(&worst) >= ONCE * excess
-}
-
-/// One entry for a place that several phases or rounds found: costs add up, the ranks of the dearer
-/// one stand. Copies that the compiler made of one source loop are one place.
-fn merge(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
-    found.sort_by(|a, b| b.cost.total_cmp(&a.cost).then(a.vertex.cmp(&b.vertex)));
-    let place = |v: VertexIx| {
-        let p = pag.place(v);
-        (p.file.is_some() && p.first_line > 0).then_some((p.file, p.first_line, p.last_line))
-    };
-    let mut out: Vec<Candidate> = Vec::new();
-    for mut next in found {
-        let same = |kept: &&mut Candidate| {
-            kept.class == next.class
-                && (kept.vertex == next.vertex
-                    || place(kept.vertex).is_some() && place(kept.vertex) == place(next.vertex))
+        let all: f64 = callers.iter().map(|c| c.1).sum();
+        if callers.len() < 2 || all <= 0.0 {
+            return None;
+        }
+        callers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let count = callers.len();
+        callers.retain(|c| c.1 > 0.0);
+        let name = |(caller, excess): &(VertexIx, f64)| {
+            format!(
+                "{:.0} % from {}",
+                100.0 * excess / all,
+                words::location(&self.pag.place(*caller))
+            )
         };
-        match out.iter_mut().find(same) {
-            Some(kept) => {
-                kept.cost += next.cost;
-                kept.gain += next.gain;
-                kept.after.append(&mut next.after);
-                for v in std::iter::once(next.vertex).chain(next.twins) {
-                    if v != kept.vertex && !kept.twins.contains(&v) {
-                        kept.twins.push(v);
-                    }
-                }
-            }
-            None => out.push(next),
+        let mut listed: Vec<String> = callers.iter().take(LISTED).map(name).collect();
+        if callers.len() > LISTED {
+            let rest: f64 = callers[LISTED..].iter().map(|c| c.1).sum();
+            listed.push(format!("{:.0} % from others", 100.0 * rest / all));
         }
+        Some(format!(
+            "{count} call paths lead here: {}",
+            listed.join(", ")
+        ))
+    }
+}
+
+/// What ranks that are not late need in a whole phase.
+fn usual(totals: &[f64], late: &Late) -> f64 {
+    if late.evens_out() {
+        return stats::mean(totals);
+    }
+    let mask = late.mask(totals.len());
+    let others = totals.iter().zip(mask).filter(|(_, late)| !late);
+    stats::median(&others.map(|(total, _)| *total).collect::<Vec<f64>>())
+}
+
+/// What a place and the totals of its phase are if late ranks need no more than the others there. Nobody becomes faster
+/// than ranks usually are: what a rank is late by beyond that is elsewhere.
+fn mend(part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mended, Vec<f64>) {
+    let usual = usual(totals, late);
+    let mut shares = vec![1.0; row.len()];
+    let mut after = totals.to_vec();
+    let mut taken = 0.0;
+    for rank in late.ranks.iter().map(|r| *r as usize) {
+        let (Some(own), Some(total)) = (row.get(rank), totals.get(rank)) else {
+            continue;
+        };
+        let beyond = (total - usual).clamp(0.0, (own - late.level).max(0.0));
+        if *own > 0.0 {
+            shares[rank] = 1.0 - beyond / own;
+        }
+        after[rank] -= beyond;
+        taken += beyond;
+    }
+    let mut more = vec![0.0; row.len()];
+    // What is evened out goes to those that have less than the mean, which have room for all of it.
+    let room: Vec<f64> = after.iter().map(|t| (usual - t).max(0.0)).collect();
+    let all: f64 = room.iter().sum();
+    if late.evens_out() && all > 0.0 {
+        for ((more, after), room) in more.iter_mut().zip(&mut after).zip(room) {
+            *more = room / all * taken;
+            *after += *more;
+        }
+    }
+    let vertices = part.vertices.clone();
+    (
+        Mended {
+            vertices,
+            shares,
+            more,
+        },
+        after,
+    )
+}
+
+/// Share of the ranks of either that both have.
+fn in_common(a: &[u32], b: &[u32]) -> f64 {
+    let set = |ranks: &[u32]| ranks.iter().copied().collect();
+    headwater_model::rank::RankSet::jaccard(&set(a), &set(b))
+}
+
+/// One entry for a place that is `same` for two of what was found: gains add up, and the ranks are those of the dearest.
+/// What late ranks need longer adds up over phases; in `one_phase` the dearest need it.
+fn merge(
+    mut found: Vec<Uneven>,
+    one_phase: bool,
+    same: impl Fn(&Uneven, &Uneven) -> bool,
+) -> Vec<Uneven> {
+    found.sort_by(|a, b| {
+        b.gain
+            .total_cmp(&a.gain)
+            .then(a.vertices[0].0.cmp(&b.vertices[0].0))
+    });
+    let mut out: Vec<Uneven> = Vec::new();
+    for mut next in found {
+        let known = |kept: &&mut Uneven| kept.place == next.place && same(kept, &next);
+        let Some(kept) = out.iter_mut().find(known) else {
+            out.push(next);
+            continue;
+        };
+        kept.gain += next.gain;
+        if one_phase {
+            kept.cost = kept.cost.max(kept.gain);
+        } else {
+            kept.cost += next.cost;
+            kept.longer += next.longer;
+        }
+        kept.error = kept.error.hypot(next.error);
+        kept.inside.append(&mut next.inside);
+        kept.inside.sort_unstable();
+        kept.inside.dedup();
+        let mut sums: FxHashMap<VertexIx, f64> = FxHashMap::default();
+        for (v, excess) in kept.vertices.drain(..).chain(next.vertices) {
+            *sums.entry(v).or_default() += excess;
+        }
+        kept.vertices = sums.into_iter().collect();
+        kept.vertices
+            .sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     }
     out
 }

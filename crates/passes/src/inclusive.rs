@@ -1,6 +1,5 @@
 //! Time of vertices including everything inside them, over ranks, and the way down to where it is.
 
-use crate::stats;
 use headwater_graph::{Pag, RankRows, RunView, TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
 
@@ -191,36 +190,25 @@ impl Inclusive {
         }
     }
 
-    /// The place around a place; the root where that would be the whole program.
-    pub fn around(&self, pag: &Pag, v: VertexIx) -> VertexIx {
-        let parent = settle(pag, pag.top.get(v).parent.unwrap_or(TopDown::ROOT));
-        let is_function = |a: VertexIx| pag.top.get(a).kind == VertexKind::Function;
-        if pag.top.ancestors(parent).all(is_function) {
-            TopDown::ROOT
-        } else {
-            parent
-        }
-    }
-
-    /// Sets the ranks of `v` to given values and takes the difference out of everything around it.
-    pub fn replace(&mut self, pag: &Pag, v: VertexIx, values: &[f64]) {
-        let Some(old) = self.rows[v as usize].clone() else {
+    /// Leaves each rank the given share of its time in `v` and inside it, and takes the difference out of everything
+    /// around it.
+    pub fn scale(&mut self, pag: &Pag, v: VertexIx, shares: &[f64]) {
+        let Some(old) = self.row(v).map(<[f64]>::to_vec) else {
             return;
         };
-        let around: Vec<VertexIx> = pag.top.ancestors(v).chain([TopDown::ROOT]).collect();
-        for a in around {
-            for (r, slot) in self.slot(a).iter_mut().enumerate() {
-                *slot += values[r] - old[r];
-            }
+        let less = old
+            .iter()
+            .zip(shares)
+            .map(|(old, share)| old * (1.0 - share));
+        let less: Vec<f64> = less.collect();
+        if let Some(parent) = pag.top.get(v).parent {
+            self.take(pag, parent, &less);
         }
-        // What is inside shrinks in proportion, so that it cannot be found again.
-        let mut stack = pag.children[v as usize].clone();
-        while let Some(child) = stack.pop() {
-            if let Some(row) = self.rows[child as usize].as_deref_mut() {
-                let mean = stats::mean(row);
-                row.fill(mean);
-                stack.extend(&pag.children[child as usize]);
-            }
+        let inside: Vec<VertexIx> = pag.inside(v).collect();
+        for v in inside {
+            let row = self.rows.get_mut(v as usize).and_then(|r| r.as_deref_mut());
+            let pairs = row.into_iter().flatten().zip(shares);
+            pairs.for_each(|(slot, share)| *slot *= share);
         }
     }
 }

@@ -3,14 +3,16 @@
 //! Totals of a phase cannot show it: over the run they are even. Each iteration in the windows can:
 //! the slowest rank of each, added up, is the time that the phase needs with a core for each rank
 //! (delay cost of Böhme et al. 2010 by iteration). Scatter between iterations makes some rank the
-//! slowest too; here ranks must stand out in most iterations, as they must in totals.
+//! slowest too; here ranks must be late by more than the others scatter, and in most iterations.
 
 use crate::cause::Candidate;
 use crate::inclusive::Inclusive;
+use crate::late::{Late, Shape};
 use crate::phases::Phases;
 use crate::replay::{Epoch, Replay};
 use crate::scale::Scale;
-use crate::stats::{self, stands_out, two_groups};
+use crate::stats;
+use crate::timing::{self, scatter};
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::psg::VertexKind;
@@ -22,14 +24,18 @@ use std::collections::BTreeMap;
 /// Iterations that must have been seen: fewer say nothing of how the lateness moves.
 const LEAST_SEEN: usize = 4;
 
-/// Share of the time in iterations where ranks must stand out.
+/// Share of the time in iterations where ranks must be late.
 const MOST: f64 = 0.5;
 
-/// Share of a phase that it must cost at the least: below, it is hard to tell from scatter.
-const LEAST_SHARE: f64 = 0.1;
+/// Share of a phase that it must cost at the least: below, it is hard to tell from the few iterations in which a rank is
+/// interrupted.
+const LEAST_SHARE: f64 = 0.05;
 
-/// ScalAna's `AbnormThd`, fixed: what a run takes does not depend on what the user wants to be told.
-const STANDS_OUT: f64 = 1.3;
+/// Ranks that show by how much they scatter in one iteration.
+const ENOUGH: usize = 4;
+
+/// Scatter of equal work in one iteration, as a share of its time: at the least, and where fewer ranks show it.
+const SCATTER: [f64; 2] = [0.02, 0.1];
 
 /// Seconds by which late ranks must at least be late: computation below 0.1 ms is recorded as wall time,
 /// so that an interruption of that length is in it.
@@ -110,6 +116,22 @@ fn add_once_late(run: &Run, phases: &Phases, found: &mut Moving) {
     found.ranks.dedup();
 }
 
+/// A few ranks that are late in one iteration by more than the others scatter. Most ranks late are a few that have less,
+/// and nobody waits for those.
+fn late(row: &[f64]) -> Option<Late> {
+    let half = 0.5 * (stats::mean(row) + stats::max(row));
+    let first: Vec<bool> = row.iter().map(|value| *value >= half).collect();
+    let late = Late::new(row, &first).filter(|l| l.shape == Shape::Few)?;
+    let others = late.alike(row);
+    let noise = if others.len() < ENOUGH {
+        SCATTER[1] * late.high
+    } else {
+        scatter(&others).max(SCATTER[0] * late.high)
+    };
+    let least = timing::above_chance(late.choices(row.len())) * noise;
+    (late.excess > least && late.high - late.low > RESOLUTION).then_some(late)
+}
+
 fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
     if rows.len() < LEAST_SEEN {
         return None;
@@ -131,15 +153,12 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
     for row in rows {
         slowest += stats::max(row);
         mean += stats::mean(row);
-        let late = two_groups(&beside_usual(row))
-            .filter(|g| stands_out(g, STANDS_OUT, 0.0) && g.high - g.low > RESOLUTION);
-        // Most ranks late are a few that have less, and nobody waits for those.
-        if let Some(late) = late.filter(|g| 2 * g.upper.len() <= row.len()) {
-            let share = late.upper.len() as f64 / row.len() as f64;
+        if let Some(late) = late(&beside_usual(row)) {
+            let share = late.ranks.len() as f64 / row.len() as f64;
             uneven += stats::max(row);
             beyond += late.high - late.low;
             excess += (late.high - late.low) * share;
-            ranks.extend(&late.upper);
+            ranks.extend(&late.ranks);
             times += 1;
         }
     }
@@ -230,5 +249,38 @@ fn place(pag: &Pag, busy: &Inclusive, excess: f64) -> Option<(VertexIx, Vec<Vert
                 return Some((pag.top.ancestors(here).find(named)?, open));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twelve iterations of eight ranks.
+    fn found(seconds: impl Fn(usize, usize) -> f64) -> Option<Moving> {
+        let row = |i: usize| (0..8).map(|r| seconds(i, r)).collect::<Vec<f64>>();
+        let rows: Vec<Vec<f64>> = (0..12).map(row).collect();
+        let total = |r: usize| rows.iter().map(|row| row[r]).sum();
+        let totals: Vec<f64> = (0..8).map(total).collect();
+        moving(0, &rows, &totals)
+    }
+
+    /// From -1 to 1.
+    fn noise(i: usize, r: usize) -> f64 {
+        ((i * 31 + r * 17) * 7 % 23) as f64 / 11.0 - 1.0
+    }
+
+    #[test]
+    fn a_fifth_more_by_turns_is_found() {
+        let even = |i, r| 1.0 + 0.01 * noise(i, r);
+        let found = found(|i, r| if i % 8 == r { 1.2 } else { even(i, r) });
+        let found = found.expect("a rank is late in each iteration");
+        assert!((found.seconds - 2.0).abs() < 0.5, "{found:?}");
+        assert_eq!((found.seen, found.ranks.len()), ((12, 12), 12));
+    }
+
+    #[test]
+    fn scatter_of_iterations_does_not_move() {
+        assert_eq!(found(|i, r| 1.0 + 0.08 * noise(i, r)), None);
     }
 }

@@ -3,8 +3,10 @@
 //! Segments between two calls are measured exactly, so that they need no samples and no structure.
 
 use crate::cause::Candidate;
+use crate::late::Late;
 use crate::scale::Scale;
-use crate::stats::{self, stands_out, two_groups};
+use crate::stats;
+use crate::timing::{self, Timing};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
@@ -24,8 +26,8 @@ pub fn before(scale: &Scale, to: VertexIx) -> Vec<f64> {
     row
 }
 
-/// Segments in which ranks stand out; `least` is the smallest gain worth telling, seconds.
-pub fn find(pag: &Pag, scale: &Scale, threshold: f64, least: f64) -> Vec<Candidate> {
+/// Segments in which some ranks are late; `least` is the smallest gain worth reporting, seconds.
+pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     let mut ends: BTreeMap<VertexIx, Vec<CtxId>> = BTreeMap::new();
     for s in &scale.run().segments {
         if let Some(to) = scale.view().vertex(s.to) {
@@ -35,16 +37,20 @@ pub fn find(pag: &Pag, scale: &Scale, threshold: f64, least: f64) -> Vec<Candida
             }
         }
     }
+    let timing = Timing::new(scale);
+    let compared = ends.len() as f64;
     let of_end = |(to, mut after): (VertexIx, Vec<CtxId>)| {
         after.sort_unstable();
         let row = before(scale, to);
-        let groups = two_groups(&row)?;
-        let few = 2 * groups.upper.len() <= row.len();
-        let level = if few { groups.low } else { stats::mean(&row) };
+        let (slowest, mean) = (stats::max(&row), stats::mean(&row));
+        let first: Vec<bool> = row.iter().map(|v| *v >= 0.5 * (mean + slowest)).collect();
+        let late = Late::new(&row, &first)?;
         let phase = scale.phases.after(*after.first()?);
         let busy = scale.phase_busy.get(&phase)?;
-        let gain = (groups.high - level).min(stats::max(busy) - stats::mean(busy));
-        if !stands_out(&groups, threshold, 0.0) || gain < least {
+        let gain = (late.high - late.level).min(stats::max(busy) - stats::mean(busy));
+        let family = late.choices(row.len()) * compared;
+        let noise = late.high * timing.noise(&late.alike(&row), row.len(), &after);
+        if late.excess <= timing::above_chance(family) * noise || gain < least {
             return None;
         }
         let call = |ctx: &CtxId| {
@@ -58,17 +64,17 @@ pub fn find(pag: &Pag, scale: &Scale, threshold: f64, least: f64) -> Vec<Candida
             first.unwrap_or_else(|| "the start".to_string()),
             last.name,
             words::location(&last),
-            words::takers(groups.upper.len(), scale.p, groups.high),
-            words::seconds(groups.low),
+            words::takers(late.ranks.len(), scale.p, late.high),
+            words::seconds(late.low),
         )];
         Some(Candidate {
             in_turn: false,
-            error: 0.0,
+            error: noise * (gain / late.excess).min(1.0),
             team: None,
             twins: Vec::new(),
             class: CauseClass::UnevenWork,
             vertex: to,
-            ranks: groups.upper,
+            ranks: late.ranks,
             cost: gain,
             gain,
             after,

@@ -76,7 +76,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
         if vertex == TopDown::ROOT || usual(&row) < NOTABLE * whole {
             break;
         }
-        times.replace(pag, vertex, &vec![0.0; row.len()]);
+        times.scale(pag, vertex, &vec![0.0; row.len()]);
         let of_ranks: Vec<f64> = ranks.iter().map(|r| row[*r as usize]).collect();
         let level = stats::lower_median(&of_ranks);
         let mut loss = vec![0.0; row.len()];

@@ -44,10 +44,8 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let charge = flow.pass("charge", proposals, least(options))?;
     let charged = charge.output(1);
 
-    let mut both = threshold(options);
-    both.0.extend(least(options).0);
-    let uneven = flow.pass("uneven-work", [scales.into(), charged], both.clone())?;
-    let uneven = flow.pass("uneven-segments", [scales, uneven], both)?;
+    let uneven = flow.pass("uneven-work", [scales.into(), charged], least(options))?;
+    let uneven = flow.pass("uneven-segments", [scales, uneven], least(options))?;
     let of_scales = |flow: &mut Flow, name| flow.pass(name, [scales], least(options));
     let moving = of_scales(&mut flow, "moving-work")?;
     let staying = flow.pass(

@@ -25,7 +25,6 @@ struct Look<'a> {
     last: &'a Scale,
     teams: &'a Teams,
     charged: &'a Charged,
-    threshold: f64,
     /// Seconds that a cause must cost to be told.
     least: f64,
 }
@@ -56,13 +55,12 @@ const BETWEEN_THREADS: [(&str, &str, Proposes); 4] = [
     ),
 ];
 
-/// A finder of causes between ranks: whether it needs ranks of which the same part of the program is known, whether
-/// the threshold and what is charged to threads matter to it.
+/// A finder of causes between ranks: whether it needs ranks of which the same part of the program is known, and whether
+/// what is charged to threads matters to it.
 struct Finder {
     name: &'static str,
     about: &'static str,
     alike: bool,
-    threshold: bool,
     charged: bool,
     find: fn(&Look<'_>) -> Vec<Candidate>,
 }
@@ -72,15 +70,13 @@ const BETWEEN_RANKS: [Finder; 6] = [
         name: "uneven-work",
         about: "Places in which some ranks compute longer than others, by what these wait for it.",
         alike: true,
-        threshold: true,
         charged: true,
-        find: |l| imbalance::find(l.pag, l.last, l.charged, l.threshold, l.least),
+        find: |l| imbalance::find(l.pag, l.last, l.charged, l.least),
     },
     Finder {
         name: "moving-work",
         about: "Uneven work that is on other ranks in each iteration.",
         alike: true,
-        threshold: false,
         charged: false,
         find: |l| moving::find(l.pag, l.last, l.least),
     },
@@ -88,7 +84,6 @@ const BETWEEN_RANKS: [Finder; 6] = [
         name: "non-shrinking-work",
         about: "Computation that does not shrink as ranks are added, beside what threads explain.",
         alike: false,
-        threshold: false,
         charged: true,
         find: non_shrinking,
     },
@@ -96,7 +91,6 @@ const BETWEEN_RANKS: [Finder; 6] = [
         name: "growing-communication",
         about: "Messages that grow with the ranks, and collectives that do by their algorithm.",
         alike: false,
-        threshold: false,
         charged: false,
         find: |l| communication::find(l.pag, l.scales.compared(), l.scales.scaling, l.least),
     },
@@ -104,7 +98,6 @@ const BETWEEN_RANKS: [Finder; 6] = [
         name: "late-sender-chain",
         about: "Ranks that can only start when the one before has finished.",
         alike: true,
-        threshold: false,
         charged: false,
         find: |l| chain_cause::find(l.pag, l.last, l.least),
     },
@@ -112,7 +105,6 @@ const BETWEEN_RANKS: [Finder; 6] = [
         name: "preempted",
         about: "Ranks that were ready to run and had no core.",
         alike: true,
-        threshold: false,
         charged: false,
         find: |l| preempt::find(l.pag, l.last, l.least),
     },
@@ -142,14 +134,11 @@ pub(super) fn passes() -> Vec<Pass> {
     );
     out.extend(BETWEEN_RANKS.into_iter().map(|finder| {
         let (name, about) = (finder.name, finder.about);
-        let (threshold, charged) = (finder.threshold, finder.charged);
+        let charged = finder.charged;
         let pass = Pass::new(name, about, move |call| candidates(call, &finder));
         let mut pass = with_least(pass.takes("scales", Kind::Finding(Stage::Scales)));
         if charged {
             pass = pass.takes("charged", Kind::Finding(Stage::Charged));
-        }
-        if threshold {
-            pass = with_threshold(pass);
         }
         pass.gives(Gives::Kind(Kind::Finding(Stage::Candidates)))
     }));
@@ -158,9 +147,7 @@ pub(super) fn passes() -> Vec<Pass> {
         "Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.",
         segments,
     );
-    let segments = with_threshold(with_least(
-        segments.takes("scales", Kind::Finding(Stage::Scales)),
-    ));
+    let segments = with_least(segments.takes("scales", Kind::Finding(Stage::Scales)));
     out.push(
         segments
             .takes("uneven", Kind::Finding(Stage::Candidates))
@@ -178,15 +165,6 @@ fn with_least(pass: Pass) -> Pass {
     .figure_from(0.0)
 }
 
-fn with_threshold(pass: Pass) -> Pass {
-    pass.with(
-        "threshold",
-        1.3,
-        "how many times as much as the others late ranks must have",
-    )
-    .figure_from(1.0)
-}
-
 /// The scales of a call and what to look for, if there is something to look at.
 fn look<'a>(call: &'a Call<'_>, charged: &'a Charged) -> Result<Option<Look<'a>>, PassError> {
     let scales = call.found::<Scales>(0)?;
@@ -196,7 +174,6 @@ fn look<'a>(call: &'a Call<'_>, charged: &'a Charged) -> Result<Option<Look<'a>>
         last,
         teams,
         charged,
-        threshold: call.number("threshold"),
         least: call.number("least") * last.model_seconds(),
     }))
 }
@@ -259,7 +236,7 @@ fn segments(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         && unnamed::main(&l.scales.runs(), &l.pag.structures).is_some()
     {
         // Single addresses hold a part of what the calls around them show whole.
-        let whole = segments::find(l.pag, l.last, l.threshold, l.least);
+        let whole = segments::find(l.pag, l.last, l.least);
         let covered = |c: &Candidate| {
             let told = |w: &Candidate| w.after.iter().any(|a| c.after.contains(a));
             c.class == CauseClass::UnevenWork && whole.iter().any(told)

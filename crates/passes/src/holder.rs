@@ -1,0 +1,304 @@
+//! The smallest place that holds what late ranks have more than the others.
+//!
+//! All places in the part of the program that is looked at are weighed: a place has the sum over all its vertices there,
+//! whichever call paths lead to them. Of those that hold nearly all of the excess the smallest is the one on which the
+//! mean rank spends the least time. So a loop that five call paths reach is smaller than what is around all of them, and
+//! the one call by which a shared function is uneven is smaller than that function.
+
+use crate::inclusive::{Inclusive, is_body};
+use crate::places::{Places, is_named};
+use crate::stats;
+use headwater_graph::{Pag, TopDown, VertexIx};
+use std::collections::BTreeMap;
+
+/// Share of the excess that a place must hold to be named for all of it. Samples attribute what is near a loop's ends
+/// to its neighbours, and a gain may be wrong by as much; with less, a good part of what is reported would be elsewhere.
+const HOLDS: f64 = 0.8;
+
+/// How many times the excess a place may hold: where late ranks have much more here, but less elsewhere, they do another
+/// part of the work, and what is around both parts is what differs.
+const COMPENSATED: f64 = 1.5;
+
+/// Part of the excess of a place by which other ranks may differ there and still do the same.
+const ALIKE: f64 = 0.25;
+
+/// Part of the relative excess of a place by one call path that other paths must have to be uneven as well, and part of
+/// the usual time by them by which a rank must differ.
+const AS_UNEVEN: f64 = 0.5;
+
+/// How many times the time of its uneven parts a place may take and still be named for all of them.
+const NOT_MUCH_BIGGER: f64 = 1.5;
+
+/// The vertices of a place, or those of them that one part of the program holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The place.
+    pub place: u32,
+    /// Its vertices, ascending; none is inside another one.
+    pub vertices: Vec<VertexIx>,
+    /// Seconds that a late rank has more there than the others have on the mean.
+    pub excess: f64,
+    /// Seconds of the mean rank.
+    pub time: f64,
+}
+
+/// Where the time of late ranks is.
+pub struct Holder<'a> {
+    pag: &'a Pag,
+    places: &'a Places,
+    busy: &'a Inclusive,
+    /// By rank whether it is late.
+    late: &'a [bool],
+    /// Excess and time by vertex.
+    weights: Vec<(f64, f64)>,
+}
+
+/// How much more the late ranks have than the others, mean against mean, so that parts add up to the whole.
+pub fn excess(row: &[f64], late: &[bool]) -> f64 {
+    let (mut sums, mut counts) = ([0.0; 2], [0.0f64; 2]);
+    for (value, late) in row.iter().zip(late) {
+        sums[usize::from(*late)] += value;
+        counts[usize::from(*late)] += 1.0;
+    }
+    sums[1] / counts[1].max(1.0) - sums[0] / counts[0].max(1.0)
+}
+
+impl<'a> Holder<'a> {
+    /// Weighs all vertices by what `late` ranks have more.
+    pub fn new(pag: &'a Pag, places: &'a Places, busy: &'a Inclusive, late: &'a [bool]) -> Self {
+        let weigh = |v: VertexIx| {
+            let row = busy.row(v);
+            row.map_or((0.0, 0.0), |row| (excess(row, late), stats::mean(row)))
+        };
+        let weights = (0..pag.top.vertices.len() as VertexIx).map(weigh);
+        Self {
+            weights: weights.collect(),
+            pag,
+            places,
+            busy,
+            late,
+        }
+    }
+
+    /// Places that take time.
+    pub fn count(&self) -> usize {
+        let mut all: Vec<u32> = (0..)
+            .zip(&self.weights)
+            .filter(|(v, weight)| weight.1 > 0.0 && is_named(self.pag, *v))
+            .map(|(v, _)| self.places.of(v))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all.len()
+    }
+
+    /// What `judge` says of the place that holds `excess` seconds of the late ranks, or the largest part of them. It says
+    /// nothing of a place that cannot be told from noise, and with what it says how much mending would gain: a part of
+    /// what several places hold is named for itself if that is at least `least` seconds.
+    pub fn find<T>(
+        &self,
+        excess: f64,
+        least: f64,
+        judge: impl Fn(&Part) -> Option<(f64, T)>,
+    ) -> Option<T> {
+        let mut here = Part {
+            place: u32::MAX,
+            vertices: vec![TopDown::ROOT],
+            excess,
+            time: self.time(TopDown::ROOT),
+        };
+        let mut found = None;
+        let all = self.inside(&here);
+        loop {
+            if let Some((part, said)) = self.smallest(&here, &all, &judge) {
+                (here, found) = (part, Some(said));
+            }
+            match self.part(&here, &all, least, &judge) {
+                Some((part, said)) => (here, found) = (part, Some(said)),
+                None => return found,
+            }
+        }
+    }
+
+    fn time(&self, v: VertexIx) -> f64 {
+        self.weights.get(v as usize).map_or(0.0, |w| w.1)
+    }
+
+    fn of_vertices(&self, place: u32, vertices: Vec<VertexIx>) -> Part {
+        let weights = vertices
+            .iter()
+            .filter_map(|v| self.weights.get(*v as usize));
+        let (excess, time) = weights.fold((0.0, 0.0), |sum, w| (sum.0 + w.0, sum.1 + w.1));
+        Part {
+            place,
+            vertices,
+            excess,
+            time,
+        }
+    }
+
+    /// The places inside a part that can be named and take time.
+    fn inside(&self, part: &Part) -> Vec<Part> {
+        let mut of_place: BTreeMap<u32, Vec<VertexIx>> = BTreeMap::new();
+        for own in &part.vertices {
+            for v in self.pag.inside(*own).filter(|v| v != own) {
+                let place = self.places.of(v);
+                let named = is_named(self.pag, v) && self.places.is_outermost(v);
+                if named && place != part.place && self.time(v) > 0.0 {
+                    of_place.entry(place).or_default().push(v);
+                }
+            }
+        }
+        let part = |(place, mut vertices): (u32, Vec<VertexIx>)| {
+            vertices.sort_unstable();
+            self.of_vertices(place, vertices)
+        };
+        of_place.into_iter().map(part).collect()
+    }
+
+    /// The smaller first; of those of one time the inner one.
+    fn by_size(&self, parts: &mut [&Part]) {
+        let depth = |p: &Part| {
+            let first = p.vertices.first();
+            first.map_or(0, |v| self.pag.top.ancestors(*v).count())
+        };
+        // Nanoseconds: what rounding leaves is no difference.
+        let time = |p: &Part| (p.time * 1e9).round();
+        parts.sort_by(|a, b| {
+            time(a)
+                .total_cmp(&time(b))
+                .then_with(|| depth(b).cmp(&depth(a)))
+                .then(a.place.cmp(&b.place))
+        });
+    }
+
+    /// Whether the other ranks do the same at a place.
+    fn others_are_alike(&self, part: &Part) -> bool {
+        let row = self.busy.sum(&part.vertices);
+        let others = row.iter().zip(self.late).filter(|(_, late)| !**late);
+        let others: Vec<f64> = others.map(|(value, _)| *value).collect();
+        stats::quantile(&others, 0.9) - stats::median(&others) <= ALIKE * part.excess
+    }
+
+    /// Whether late ranks do not have less elsewhere for what they have more here.
+    fn is_not_compensated(&self, part: &Part, whole: &Part) -> bool {
+        part.excess <= COMPENSATED * whole.excess || self.others_are_alike(part)
+    }
+
+    /// The smallest of the places inside `whole` that holds its excess and is no noise; `all` are those of the program.
+    fn smallest<T>(
+        &self,
+        whole: &Part,
+        all: &[Part],
+        judge: &impl Fn(&Part) -> Option<(f64, T)>,
+    ) -> Option<(Part, T)> {
+        let least = HOLDS * whole.excess;
+        let inside = self.inside(whole);
+        let mut holding: Vec<&Part> = inside.iter().filter(|p| p.excess >= least).collect();
+        holding.retain(|p| p.excess > 0.0 && self.is_not_compensated(p, whole));
+        self.by_size(&mut holding);
+        holding.into_iter().find_map(|part| {
+            let part = self.with_copies(part, all);
+            let said = judge(&part).filter(|_| part.excess >= least);
+            said.map(|(_, said)| (part, said))
+        })
+    }
+
+    /// The place in `part` that holds its excess, with its vertices elsewhere, if late ranks differ from the others
+    /// there too: then the calling context that was found is not what makes the difference. Else the part itself.
+    fn with_copies(&self, part: &Part, all: &[Part]) -> Part {
+        let mut own = self.inside(part);
+        own.push(part.clone());
+        let mut holding: Vec<&Part> = own
+            .iter()
+            .filter(|p| p.excess >= HOLDS * part.excess)
+            .collect();
+        self.by_size(&mut holding);
+        let copies = holding.into_iter().find_map(|own| {
+            let whole = all.iter().find(|p| p.place == own.place)?;
+            let (excess, time) = (whole.excess - own.excess, whole.time - own.time);
+            let as_uneven = excess.abs() >= AS_UNEVEN * own.excess / own.time * time;
+            let counts = excess.abs() > (1.0 - HOLDS) * ALIKE * own.excess;
+            let is_other = |v: &&VertexIx| !own.vertices.contains(v);
+            let elsewhere: Vec<VertexIx> =
+                whole.vertices.iter().filter(is_other).copied().collect();
+            let differs = as_uneven && counts || self.divides(&elsewhere, own.excess);
+            (!elsewhere.is_empty() && differs).then(|| whole.clone())
+        });
+        copies.unwrap_or_else(|| part.clone())
+    }
+
+    /// Whether not all ranks come to some vertices: then these and others are copies of one place, which ranks have
+    /// divided among them. `excess` is that of the other copies.
+    fn divides(&self, vertices: &[VertexIx], excess: f64) -> bool {
+        let row = self.busy.sum(vertices);
+        let pick = |wanted: bool| -> Vec<f64> {
+            let of = row
+                .iter()
+                .zip(self.late)
+                .filter(|(_, late)| **late == wanted);
+            of.map(|(value, _)| *value).collect()
+        };
+        let (late, others) = (pick(true), pick(false));
+        let usual = stats::median(&others);
+        let much = (ALIKE * excess).max(AS_UNEVEN * usual);
+        late.iter().any(|value| (value - usual).abs() > much)
+            || stats::quantile(&others, 0.9) - stats::quantile(&others, 0.1) > much
+    }
+
+    /// Whether ranks communicate in a part.
+    fn communicates(&self, part: &Part) -> bool {
+        let mut all = part.vertices.iter().flat_map(|v| self.pag.inside(*v));
+        all.any(|v| self.pag.top.get(v).mpi.is_some())
+    }
+
+    fn is_apart(&self, a: &Part, b: &Part) -> bool {
+        let top = &self.pag.top;
+        let within = |a: VertexIx, b: VertexIx| top.contains(a, b) || top.contains(b, a);
+        let mut pairs = a
+            .vertices
+            .iter()
+            .flat_map(|a| b.vertices.iter().map(|b| (*a, *b)));
+        !pairs.any(|(a, b)| within(a, b))
+    }
+
+    /// The largest part of `whole` that is worth naming for itself. Where ranks communicate in it, it is a step of the
+    /// program and its parts are causes of their own; elsewhere it is one piece of work, unless most of it is even.
+    fn part<T>(
+        &self,
+        whole: &Part,
+        all: &[Part],
+        least: f64,
+        judge: &impl Fn(&Part) -> Option<(f64, T)>,
+    ) -> Option<(Part, T)> {
+        let inside = self.inside(whole);
+        let mut parts: Vec<&Part> = inside.iter().filter(|p| p.excess >= least).collect();
+        parts.retain(|p| {
+            p.excess > 0.0
+                && p.excess < HOLDS * whole.excess
+                && !p.vertices.iter().any(|v| is_body(self.pag, *v))
+                && self.is_not_compensated(p, whole)
+        });
+        self.by_size(&mut parts);
+        parts.sort_by(|a, b| b.excess.total_cmp(&a.excess));
+        if !self.communicates(whole) {
+            let mut apart: Vec<&Part> = Vec::new();
+            for part in &parts {
+                if apart.iter().all(|other| self.is_apart(part, other)) {
+                    apart.push(part);
+                }
+            }
+            let uneven: f64 = apart.iter().map(|p| p.time).sum();
+            if whole.time <= NOT_MUCH_BIGGER * uneven {
+                return None;
+            }
+        }
+        parts.into_iter().find_map(|part| {
+            let part = self.with_copies(part, all);
+            // What holds most of the whole was looked at before.
+            let is_part = part.excess >= least && part.excess < HOLDS * whole.excess;
+            let (gain, said) = judge(&part).filter(|_| is_part)?;
+            (gain >= least).then_some((part, said))
+        })
+    }
+}

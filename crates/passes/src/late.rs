@@ -1,0 +1,248 @@
+//! Which ranks are late at a place, by how much, and what they would take if they were not.
+
+use crate::stats;
+
+/// Part of what a late rank usually has more that a rank must have to be late too: it is then nearer to the late ranks
+/// than to the others.
+const HALF: f64 = 0.5;
+
+/// Part of what late ranks have more by which they must at least be apart from the next rank to be a group. Where they
+/// are not, the work rises over the ranks without a step.
+const STEP: f64 = 0.25;
+
+/// How many times the spread within late ranks and within the others the gap between the two must be. Cutting in two what
+/// is spread evenly gives a gap of 3.5 times that spread, what is spread normally one of 2.7 (natural breaks: Fisher 1958,
+/// Jenks).
+const APART: f64 = 4.0;
+
+/// Share of the variance over ranks that a straight line must explain for work to rise or fall with the rank.
+const STRAIGHT: f64 = 0.8;
+
+/// Ranks that it takes to see a line.
+const LINE: usize = 6;
+
+/// How the ranks divide into late ones and others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// A few, apart from the others, whose median they should need.
+    Few,
+    /// Most ranks: a few others have less. What most ranks have cannot be taken from them, only evened out.
+    Most,
+    /// All differ, without a step between late ranks and others; the late ones are those above the mean. `slope` is by
+    /// how much the time rises with each rank, where it does in a line.
+    Spread {
+        /// Seconds for each rank.
+        slope: Option<f64>,
+    },
+}
+
+/// The late ranks of a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Late {
+    /// Ranks, ascending.
+    pub ranks: Vec<u32>,
+    /// How they differ from the others.
+    pub shape: Shape,
+    /// What they should need, seconds.
+    pub level: f64,
+    /// What they need, mean, seconds.
+    pub high: f64,
+    /// What the other ranks need, mean, seconds.
+    pub low: f64,
+    /// By how much a late rank is usually above the others, seconds.
+    pub excess: f64,
+    /// By how much ranks scatter about what these figures explain, seconds; `None` where the row does not show it.
+    pub scatter: Option<f64>,
+}
+
+/// The values of the ranks for which `mask` is `wanted`.
+fn pick(row: &[f64], mask: &[bool], wanted: bool) -> Vec<f64> {
+    let all = row.iter().zip(mask).filter(|(_, m)| **m == wanted);
+    all.map(|(value, _)| *value).collect()
+}
+
+fn ranks_of(mask: &[bool]) -> Vec<u32> {
+    let all = (0..).zip(mask).filter(|(_, m)| **m);
+    all.map(|(rank, _)| rank).collect()
+}
+
+impl Late {
+    /// The ranks that are late in `row`, the seconds of all ranks at a place; `first` says by rank whether it is late in
+    /// the whole phase. `None` where those are not late here.
+    pub fn new(row: &[f64], first: &[bool]) -> Option<Self> {
+        let mut mask = first.to_vec();
+        let mut excess = 0.0;
+        // A few rounds settle who is nearer to whom.
+        for _ in 0..4 {
+            let level = stats::median(&pick(row, &mask, false));
+            let both: Vec<bool> = mask.iter().zip(first).map(|(m, f)| *m && *f).collect();
+            excess = stats::median(&pick(row, &both, true)) - level;
+            if excess <= 0.0 || !both.contains(&true) {
+                return None;
+            }
+            let next: Vec<bool> = row.iter().map(|v| v - level >= HALF * excess).collect();
+            if !next.contains(&true) || !next.contains(&false) {
+                return None;
+            }
+            if next == mask {
+                break;
+            }
+            mask = next;
+        }
+        let (late, others) = (pick(row, &mask, true), pick(row, &mask, false));
+        let lowest = late.iter().copied().fold(f64::INFINITY, f64::min);
+        let of = |group: &[f64]| stats::variance(group) * group.len() as f64;
+        let within = ((of(&late) + of(&others)) / row.len() as f64).sqrt();
+        let gap = stats::mean(&late) - stats::mean(&others);
+        if lowest - stats::max(&others) < STEP * excess || gap < APART * within {
+            return Self::spread(row);
+        }
+        let (shape, level) = if 2 * late.len() > row.len() {
+            (Shape::Most, stats::mean(row))
+        } else {
+            (Shape::Few, stats::median(&others))
+        };
+        Some(Self {
+            ranks: ranks_of(&mask),
+            shape,
+            level,
+            high: stats::mean(&late),
+            low: stats::mean(&others),
+            excess,
+            scatter: None,
+        })
+    }
+
+    /// All ranks above the mean.
+    fn spread(row: &[f64]) -> Option<Self> {
+        let level = stats::mean(row);
+        let mask: Vec<bool> = row.iter().map(|v| *v > level).collect();
+        let line = line(row);
+        mask.contains(&true).then(|| Self {
+            ranks: ranks_of(&mask),
+            shape: Shape::Spread {
+                slope: line.map(|l| l.0),
+            },
+            level,
+            high: stats::mean(&pick(row, &mask, true)),
+            low: stats::mean(&pick(row, &mask, false)),
+            excess: stats::max(row) - level,
+            scatter: line.map(|l| l.1),
+        })
+    }
+
+    /// Whether late ranks can only give work to others, not do without it.
+    pub fn evens_out(&self) -> bool {
+        self.shape != Shape::Few
+    }
+
+    /// By rank whether it is late.
+    pub fn mask(&self, ranks: usize) -> Vec<bool> {
+        let mut mask = vec![false; ranks];
+        for rank in &self.ranks {
+            if let Some(slot) = mask.get_mut(*rank as usize) {
+                *slot = true;
+            }
+        }
+        mask
+    }
+
+    /// Groups of as many of `ranks` that might have been late instead: so many differences the largest was chosen from.
+    pub fn choices(&self, ranks: usize) -> f64 {
+        let own = match self.shape {
+            // Its excess is that of the slowest rank alone.
+            Shape::Spread { .. } => 1,
+            Shape::Few => self.ranks.len(),
+            Shape::Most => ranks.saturating_sub(self.ranks.len()),
+        };
+        ranks as f64 / own.max(1) as f64
+    }
+
+    /// Seconds of ranks that do the same as each other, if there are such.
+    pub fn alike(&self, row: &[f64]) -> Vec<f64> {
+        match self.shape {
+            Shape::Spread { .. } => Vec::new(),
+            shape => pick(row, &self.mask(row.len()), shape == Shape::Most),
+        }
+    }
+
+    /// How the late ranks differ from the others, as a sentence, where there is more to it than who they are.
+    pub fn words(&self) -> Option<String> {
+        let each = |slope: f64| headwater_model::words::seconds(slope.abs());
+        match self.shape {
+            Shape::Spread { slope: Some(slope) } => Some(format!(
+                "the time {} with the rank, by {} from one rank to the next",
+                if slope > 0.0 { "rises" } else { "falls" },
+                each(slope)
+            )),
+            Shape::Spread { slope: None } => {
+                Some("all ranks differ here; the ranks given are those above the mean".to_string())
+            }
+            Shape::Most => Some("the other ranks have less work here".to_string()),
+            Shape::Few => None,
+        }
+    }
+}
+
+/// Slope over ranks and standard deviation about it, where a straight line explains how they differ.
+fn line(row: &[f64]) -> Option<(f64, f64)> {
+    if row.len() < LINE {
+        return None;
+    }
+    let ranks: Vec<f64> = (0..row.len()).map(|r| r as f64).collect();
+    let (x, y) = (stats::mean(&ranks), stats::mean(row));
+    let along: f64 = ranks.iter().zip(row).map(|(r, v)| (r - x) * (v - y)).sum();
+    let slope = along / ranks.iter().map(|r| (r - x).powi(2)).sum::<f64>();
+    let rest = ranks.iter().zip(row);
+    let rest: f64 = rest.map(|(r, v)| (v - y - slope * (r - x)).powi(2)).sum();
+    let all: f64 = row.iter().map(|v| (v - y).powi(2)).sum();
+    (all > 0.0 && rest <= (1.0 - STRAIGHT) * all)
+        .then(|| (slope, (rest / (row.len() - 2) as f64).sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(row: &[f64], ranks: &[u32]) -> Vec<bool> {
+        let all = 0..row.len() as u32;
+        all.map(|r| ranks.contains(&r)).collect()
+    }
+
+    fn late(row: &[f64], ranks: &[u32]) -> (Vec<u32>, Shape, f64) {
+        let late = Late::new(row, &first(row, ranks)).unwrap();
+        (late.ranks, late.shape, late.level)
+    }
+
+    #[test]
+    fn late_ranks_that_scatter_are_one_group() {
+        let mut row = vec![1.0; 16];
+        for (r, more) in [(0, 0.8), (4, 0.9), (8, 1.3), (12, 1.4)] {
+            row[r] += more;
+        }
+        let expected = (vec![0, 4, 8, 12], Shape::Few, 1.0);
+        assert_eq!(late(&row, &[8, 12]), expected);
+        assert_eq!(late(&row, &[0, 4, 8, 12]), expected);
+        assert_eq!(Late::new(&row, &first(&row, &[1, 2])), None);
+        assert_eq!(Late::new(&[1.0; 4], &first(&[1.0; 4], &[1])), None);
+    }
+
+    #[test]
+    fn a_few_that_have_less_make_the_others_late() {
+        let mut row = vec![1.0; 16];
+        row[5] = 0.0;
+        let most: Vec<u32> = (0..16).filter(|r| *r != 5).collect();
+        assert_eq!(late(&row, &most), (most, Shape::Most, 0.9375));
+    }
+
+    #[test]
+    fn work_that_rises_without_a_step_is_late_above_the_mean() {
+        let row: Vec<f64> = (0..16).map(|r| 1.0 + 0.1 * f64::from(r)).collect();
+        let (ranks, shape, level) = late(&row, &[12, 13, 14, 15]);
+        assert_eq!((ranks, level), ((8..16).collect(), 1.75));
+        let Shape::Spread { slope: Some(slope) } = shape else {
+            panic!("{shape:?}");
+        };
+        assert!((slope - 0.1).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,159 @@
+//! How far ranks that do equal work differ in time: the noise against which a late rank is judged.
+//!
+//! It is taken from the data. Time between two MPI calls is exact, so how the ranks scatter in it shows the machine's
+//! noise, wherever most ranks do the same. The scatter is measured by the median of absolute deviations, which up to
+//! half of the ranks with other work do not change.
+
+use crate::scale::Scale;
+use crate::stats;
+use headwater_model::run::CtxId;
+
+/// Scatter below which a machine is not believed to be, as a share of the time: caches, interrupts and the clock's own
+/// reading leave that much.
+const LEAST: f64 = 0.005;
+
+/// Scatter above which it is no noise: ranks with a core each that do equal work need the same CPU time within a few
+/// per cent, so what scatters more has unequal work, which must not hide itself.
+const MOST: f64 = 0.05;
+
+/// Scatter that is assumed where nothing measures it: usual for equal work on machines that others use too.
+const USUAL: f64 = 0.02;
+
+/// Ranks that it takes to measure a scatter.
+const ENOUGH: usize = 4;
+
+/// Ranks at which the scatter at a place is known well enough without that of other places, and the share of all ranks
+/// that they must be: ranks that are cut in two halves by chance scatter little in each.
+const MANY: (usize, f64) = (8, 0.75);
+
+/// Share of the run's computation that other places must have for their scatter to count.
+const OTHERS: f64 = 0.1;
+
+/// Standard deviation of a normal distribution over its median of absolute deviations.
+const NORMAL: f64 = 1.4826;
+
+/// How the ranks scatter after each MPI call.
+pub struct Timing {
+    /// The call, seconds of the median rank, and the scatter as a share of that.
+    after: Vec<(CtxId, f64, f64)>,
+}
+
+/// Standard deviation of most of `values`, whatever the others are.
+pub fn scatter(values: &[f64]) -> f64 {
+    let middle = stats::median(values);
+    let apart: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
+    NORMAL * stats::median(&apart)
+}
+
+impl Timing {
+    /// The scatter of a run.
+    pub fn new(scale: &Scale) -> Self {
+        let data = &scale.view().computation;
+        let mut after = Vec::new();
+        let mut row = vec![0.0; scale.p as usize];
+        let mut key = 0u32;
+        // Keys of one call are neighbours.
+        for of_call in data.keys.chunk_by(|a, b| a.after == b.after) {
+            row.fill(0.0);
+            for _ in of_call {
+                if let Some(own) = data.busy.row(key) {
+                    own.add_to(&mut row);
+                }
+                key += 1;
+            }
+            let median = stats::median(&row);
+            if let (Some(first), true) = (of_call.first(), median > 0.0) {
+                after.push((first.after, median, scatter(&row) / median));
+            }
+        }
+        Self { after }
+    }
+
+    /// The scatter in most of the computation but that after `here`, as a share of its time; `None` where there is too
+    /// little other computation.
+    fn elsewhere(&self, here: &[CtxId]) -> Option<f64> {
+        let all: f64 = self.after.iter().map(|a| a.1).sum();
+        let others = self.after.iter().filter(|a| !here.contains(&a.0));
+        let mut others: Vec<(f64, f64)> = others.map(|a| (a.2, a.1)).collect();
+        let weight: f64 = others.iter().map(|o| o.1).sum();
+        if weight < OTHERS * all {
+            return None;
+        }
+        others.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = 0.0;
+        let half = others.into_iter().find(|o| {
+            below += o.1;
+            below >= 0.5 * weight
+        });
+        half.map(|o| o.0)
+    }
+
+    /// Standard deviation of the time of one rank at a place, as a share of that time: by the scatter of `others` of the
+    /// `ranks`, which do the same there, and by the computation that does not follow the calls `here`.
+    pub fn noise(&self, others: &[f64], ranks: usize, here: &[CtxId]) -> f64 {
+        let middle = stats::median(others);
+        let own = (others.len() >= ENOUGH && middle > 0.0).then(|| scatter(others) / middle);
+        let many = others.len() >= MANY.0 && others.len() as f64 >= MANY.1 * ranks as f64;
+        // What few ranks show may be too little by chance.
+        let seen = if many { others.len() } else { ranks };
+        let by_chance = 1.0 + 1.0 / (seen.max(1) as f64).sqrt();
+        let noise = match (own, self.elsewhere(here)) {
+            (Some(own), _) if many => own,
+            (Some(own), Some(elsewhere)) => own.max(elsewhere),
+            (Some(own), None) => own,
+            (None, Some(elsewhere)) => elsewhere,
+            (None, None) => return USUAL,
+        };
+        bounded(by_chance * noise)
+    }
+}
+
+/// A scatter, as a share of the time, within what it can be on a machine that runs equal work.
+pub fn bounded(share: f64) -> f64 {
+    share.clamp(LEAST, MOST)
+}
+
+/// How many standard errors a difference must be above zero that is the largest of `family` differences: the largest of
+/// that many figures of a normal distribution is seldom more than one standard error above √(2 ln n).
+pub fn above_chance(family: f64) -> f64 {
+    1.0 + (2.0 * family.max(1.0).ln()).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scatter_is_that_of_most_ranks() {
+        let mut values: Vec<f64> = (0..16).map(|i| 1.0 + 0.01 * f64::from(i % 4)).collect();
+        let quiet = scatter(&values);
+        assert!((0.005..0.02).contains(&quiet), "{quiet}");
+        for late in [0, 4, 8] {
+            values[late] = 5.0;
+        }
+        assert!(scatter(&values) < 0.025);
+    }
+
+    #[test]
+    fn what_is_not_measured_is_assumed() {
+        let timing = Timing { after: Vec::new() };
+        assert_eq!(timing.noise(&[1.0], 2, &[]), USUAL);
+        assert_eq!(timing.noise(&[1.0; 8], 9, &[]), LEAST);
+        let spread: Vec<f64> = (1..9).map(f64::from).collect();
+        assert_eq!(timing.noise(&spread, 9, &[]), MOST);
+        let timing = Timing {
+            after: vec![(CtxId(1), 1.0, 0.03), (CtxId(2), 4.0, 0.01)],
+        };
+        assert_eq!(timing.noise(&[], 4, &[]), 0.015);
+        assert_eq!(timing.noise(&[], 4, &[CtxId(2)]), 0.045);
+        // Half of the ranks may scatter little by chance.
+        assert_eq!(timing.noise(&[1.0; 8], 9, &[]), LEAST);
+        assert_eq!(timing.noise(&[1.0; 8], 16, &[]), 0.0125);
+    }
+
+    #[test]
+    fn more_differences_to_choose_from_need_more() {
+        assert!(above_chance(1.0) < above_chance(16.0));
+        assert!((3.3..3.4).contains(&above_chance(16.0)));
+    }
+}
