@@ -5,11 +5,13 @@ mod locks;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
 use headwater_model::run::{CtxId, Run, TeamWork};
-use headwater_passes::{Options, diagnose};
+use headwater_passes::{Options, diagnose, impossible};
 use hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
-    diagnose(vec![run], structure(), &Options::default()).expect("one run is enough")
+    let d = diagnose(vec![run], structure(), &Options::default()).expect("one run is enough");
+    assert_eq!(impossible(&d), Vec::<String>::new());
+    d
 }
 
 fn diagnosis(ranks: u32, of: Hybrid) -> Diagnosis {
