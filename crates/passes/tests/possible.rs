@@ -1,5 +1,6 @@
 //! Whatever was recorded, a diagnosis says nothing impossible: random runs of a made-up program.
 
+#[allow(dead_code, reason = "the made-up program of the other tests")]
 mod support;
 
 use headwater_model::run::{Run, Segment};
