@@ -29,7 +29,7 @@ pub struct Args {
 pub enum Command {
     /// Record at several scales, then diagnose.
     #[command(
-        after_help = "Example:  headwater run -n 2,4,8,16 -- ./app input\n          headwater run -n 16,32 -- mpirun -n {np} --map-by core ./app input"
+        after_help = "Example:  headwater run -n 2,4,8,16 -- ./app input\n          headwater run --repeat 3 -n 2,8 -- ./app input\n          headwater run -n 16,32 -- mpirun -n {np} --map-by core ./app input"
     )]
     Run(RunArgs),
     /// Record one run under any launcher.
@@ -164,6 +164,9 @@ pub struct RunArgs {
     /// Numbers of ranks, separated by commas.
     #[arg(short = 'n', long = "ranks", value_delimiter = ',', required = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks: Vec<u32>,
+    /// How often each scale is recorded; repetitions say how much to rely on the diagnosis.
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
     /// Directory to put the runs into.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -237,7 +240,7 @@ pub struct Analysis {
     /// JSON.
     #[command(flatten)]
     pub json: Json,
-    /// How the problem grows; guessed from the arguments otherwise.
+    /// How the problem grows; guessed from the arguments and the measured work otherwise.
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
     /// How many times longer than the others a rank must take to stand out.
@@ -271,7 +274,7 @@ pub enum Color {
 /// Arguments of `diagnose`.
 #[derive(Debug, ClapArgs)]
 pub struct DiagnoseArgs {
-    /// Recorded runs, one for each scale.
+    /// Recorded runs; of one scale there may be several.
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
     /// Diagnosis.

@@ -252,7 +252,7 @@ fn runs_that_are_damaged_or_do_not_belong_together() {
         let own = |w: &[&str]| w.iter().map(|w| w.to_string()).collect::<Vec<_>>();
         cases.push((own(args), own(words)));
     };
-    case(&["r2", "again2"], &["both have 2 ranks"]);
+    case(&["r2", "again2"], &["are one recording"]);
     case(&["r2", "other3"], &["different programs"]);
     case(&["r2", "built3"], &["different builds"]);
     case(&["newer"], &["run.json", "newer headwater", "update"]);

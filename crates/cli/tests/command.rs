@@ -125,6 +125,23 @@ fn the_programs_own_arguments_may_grow_with_the_ranks() {
         let end = format!(" --spool SPOOL -- {program} {n}00");
         assert!(line.ends_with(&end), "what is really run: {line}");
     }
+    let out = run(&[
+        "run",
+        "--repeat",
+        "2",
+        "-n",
+        "2,3",
+        "--dry-run",
+        "--",
+        &program,
+    ]);
+    let text = String::from_utf8_lossy(&out.stdout);
+    let ranks = text.lines().map(|l| l.contains("-n 2 "));
+    assert_eq!(
+        ranks.collect::<Vec<_>>(),
+        [true, false, true, false],
+        "{text}"
+    );
     let launch = ["mpirun.openmpi", "--oversubscribe", "-n", "3", &program];
     let out = run(&[&["run", "-q", "-n", "2", "--"], &launch[..], &["0", "{np}"]].concat());
     assert_eq!(out.status.code(), Some(2));

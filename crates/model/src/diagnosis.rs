@@ -2,6 +2,9 @@
 //!
 //! This is the model that every report is made from; `--json` is its serialisation as it stands.
 
+pub use crate::account::{
+    Account, Against, LossKind, LossPart, Reading, Repeated, SmallLoss, SmallLosses,
+};
 use crate::psg::VertexKind;
 use crate::rank::RankSet;
 use serde::{Deserialize, Serialize};
@@ -53,6 +56,8 @@ pub enum CauseClass {
     Preempted,
     /// It happened once.
     OneOff,
+    /// Time before `MPI_Init` returned that grows with the ranks.
+    Startup,
 }
 
 impl CauseClass {
@@ -97,6 +102,7 @@ impl CauseClass {
             Self::SystemCallOrIo => "system call or I/O",
             Self::Preempted => "waiting for a core",
             Self::OneOff => "one-off outlier",
+            Self::Startup => "start-up before MPI_Init returned",
         }
     }
 }
@@ -237,6 +243,31 @@ pub struct Cause {
     pub by_thread: Option<ThreadTimes>,
     /// What supports it.
     pub evidence: Vec<Evidence>,
+    /// The only kind of scaling under which it is a cause; `None` where it is one either way.
+    pub only_if: Option<Scaling>,
+    /// In how many recordings of the same scales it was found; `None` where each scale was recorded once.
+    pub repeated: Option<Repeated>,
+}
+
+impl Cause {
+    /// The range of the gain as shares of the run time; `None` where the gain is its only figure.
+    pub fn gain_range_share(&self) -> Option<(f64, f64)> {
+        let (least, most) = self.gain_range_seconds;
+        let known = least.is_finite() && most.is_finite() && most > least;
+        let of = self.of_seconds().filter(|_| known)?;
+        Some(((least / of).clamp(0.0, 1.0), (most / of).clamp(0.0, 1.0)))
+    }
+
+    /// Seconds that its shares are of, as far as a figure shows it.
+    fn of_seconds(&self) -> Option<f64> {
+        let pairs = [
+            (self.gain_seconds, self.gain_share),
+            (self.cost_seconds, self.cost_share),
+        ];
+        let of = pairs.into_iter().find(|(_, share)| *share > 0.0);
+        of.map(|(seconds, share)| seconds / share)
+            .filter(|of| of.is_finite() && *of > 0.0)
+    }
 }
 
 /// A way to sum a vertex up over ranks (ScalAna, section IV-A).
@@ -377,6 +408,8 @@ pub struct Diagnosis {
     pub scaling: Scaling,
     /// How that is known (`said by the user`, `guessed: the arguments are the same at all scales`).
     pub scaling_reason: String,
+    /// Whether that is certain; otherwise `other_reading` is the answer if it is the other way.
+    pub scaling_certain: bool,
     /// The answer in two or three sentences.
     pub headline: Vec<String>,
     /// What the reader must know before the figures (more ranks than cores …).
@@ -385,6 +418,10 @@ pub struct Diagnosis {
     pub scales: Vec<ScaleSummary>,
     /// Causes, the dearest first.
     pub causes: Vec<Cause>,
+    /// Where the loss of the largest scale goes.
+    pub account: Account,
+    /// The answer if the problem grows in the other way; `None` where `scaling` is certain.
+    pub other_reading: Option<Reading>,
     /// Non-scalable vertices.
     pub non_scalable: Vec<Marked>,
     /// Vertices that differ between ranks.

@@ -13,6 +13,7 @@
 //! Units: times are nanoseconds in recorded integers (`*_ns`) and seconds in figures for people
 //! (`f64`); sizes are bytes; ranks are ranks of `MPI_COMM_WORLD`.
 
+mod account;
 pub mod diagnosis;
 pub mod psg;
 pub mod rank;

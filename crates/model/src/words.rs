@@ -25,6 +25,19 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
+/// A share in percent with its range, where one is known and shows: `36 %`, `36 % (31–40 %)`.
+pub fn share(share: f64, range: Option<(f64, f64)>) -> String {
+    if !share.is_finite() {
+        return UNKNOWN.to_string();
+    }
+    let percent = |share: f64| format!("{:.0}", share * 100.0);
+    let range = range.map(|(least, most)| (percent(least), percent(most)));
+    match range.filter(|(least, most)| least != most) {
+        Some((least, most)) => format!("{} % ({least}–{most} %)", percent(share)),
+        None => format!("{} %", percent(share)),
+    }
+}
+
 /// `file.c:10-20`, or `module+0x1234` where there are no lines, or the name of what is in no file.
 pub fn location(place: &Place) -> String {
     let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
@@ -80,6 +93,17 @@ mod tests {
     fn times_have_a_unit_that_fits() {
         let said = [2.3456, 0.1702, 33.8e-6, 1e-9, 0.0, f64::NAN].map(seconds);
         assert_eq!(said, ["2.35 s", "170 ms", "33.8 µs", "< 1 µs", "0 s", "–"]);
+    }
+
+    #[test]
+    fn a_share_shows_its_range_where_that_says_more() {
+        let said = [
+            share(0.36, Some((0.31, 0.4))),
+            share(0.36, Some((0.359, 0.361))),
+            share(0.05, None),
+            share(f64::NAN, None),
+        ];
+        assert_eq!(said, ["36 % (31–40 %)", "36 %", "5 %", "–"]);
     }
 
     #[test]

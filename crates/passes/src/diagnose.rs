@@ -3,8 +3,9 @@
 
 use crate::flow::{Cache, FlowError, Inputs, Runner, Value};
 use crate::paradigm::scalability;
-use crate::recorded::Recorded;
+use crate::recorded::{self, Recorded};
 use crate::together::{self, RunError};
+use crate::{reading, repeat, unnamed, words};
 use headwater_graph::Structures;
 use headwater_model::diagnosis::{Diagnosis, Scaling};
 use headwater_model::run::Run;
@@ -44,26 +45,72 @@ pub enum DiagnoseError {
     Flow(#[from] FlowError),
 }
 
-/// Finds the root causes of scaling loss in runs of one program at different scales.
+/// Finds the root causes of scaling loss in runs of one program at different scales. A scale may be recorded several
+/// times: then one recording of it is diagnosed, and the others say how much to rely on that.
 ///
 /// # Errors
 /// Runs that do not belong together; see [`RunError`]. What is odd *in* a run is told in the diagnosis instead.
 pub fn diagnose(
-    mut runs: Vec<Run>,
+    runs: Vec<Run>,
     structures: Structures,
     options: &Options,
 ) -> Result<Diagnosis, DiagnoseError> {
     if runs.is_empty() {
         return Err(DiagnoseError::NoRuns);
     }
-    runs.sort_by_key(|r| r.header.ranks);
     runs.iter().try_for_each(together::whole)?;
-    together::scales(&runs.iter().collect::<Vec<_>>())?;
-    let recorded = Recorded::join_computing(runs, structures)?;
+    together::recordings(&runs.iter().collect::<Vec<_>>())?;
+    let mut series = repeat::series(runs).into_iter();
+    let first = series.next().ok_or(DiagnoseError::NoRuns)?;
+    let others: Vec<Vec<Run>> = series.collect();
+    // Structures are large: they are copied only for further series.
+    let kept = (!others.is_empty()).then(|| recorded::copy(&structures));
+    let recorded = Recorded::join_computing(first, structures)?;
+    let runs: Vec<&Run> = recorded.iter().map(Recorded::run).collect();
+    let graph = recorded.first().map(|r| &r.pag().structures);
+    let unnamed = graph.and_then(|structures| unnamed::main(&runs, structures));
+    let compared = runs.len() > 1 && same_pauses(&runs);
+    let mut d = by_flow(&recorded, options)?;
+    if !others.is_empty() {
+        let told = compared.then_some(d.scaling);
+        let before = words::verdict(&d, told, unnamed.is_some());
+        let same = Options {
+            scaling: Some(d.scaling).filter(|s| *s != Scaling::Single),
+            ..options.clone()
+        };
+        let mut diagnosed = Vec::new();
+        for runs in others {
+            let structures = kept.as_ref().map(recorded::copy).unwrap_or_default();
+            let recorded = Recorded::join_computing(runs, structures)?;
+            diagnosed.push(by_flow(&recorded, &same)?);
+        }
+        repeat::judge(&mut d, &diagnosed);
+        let now = words::verdict(&d, told, unnamed.is_some());
+        words::replace(&mut d.headline, &before, now);
+    }
+    if let Some(other) = reading::other(d.scaling).filter(|_| !d.scaling_certain) {
+        let reversed = Options {
+            scaling: Some(other),
+            ..options.clone()
+        };
+        reading::join(&mut d, by_flow(&recorded, &reversed)?, unnamed.as_ref());
+    }
+    Ok(d)
+}
+
+/// Whether recording was paused as often at all scales.
+fn same_pauses(runs: &[&Run]) -> bool {
+    let mut times = runs.iter().map(|r| r.header.pauses());
+    let first = times.next().flatten();
+    first.is_some() && times.all(|t| t == first)
+}
+
+/// The diagnosis of one recording of each scale.
+fn by_flow(recorded: &[Recorded], options: &Options) -> Result<Diagnosis, DiagnoseError> {
     let flow = scalability::flow(recorded.len(), options)?;
     let inputs: Inputs = (1..)
         .zip(recorded)
-        .map(|(i, run)| (format!("run{i}"), Value::Run(run)))
+        .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))
         .collect();
     let cache = Cache::default();
     let given = flow.run_only(&[scalability::DIAGNOSIS], &inputs, &Runner::quiet(&cache))?;

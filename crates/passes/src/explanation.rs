@@ -67,6 +67,9 @@ fn template(class: CauseClass, case: Case) -> &'static str {
         CauseClass::Preempted => {
             "{who} [are|is] ready to compute in {what} but [have|has] to wait for a core, though [they are|it is] bound to none: other programs ran here. Look at what else runs on these nodes."
         }
+        CauseClass::Startup => {
+            "{who} [need|needs] longer for {what} the more ranks there are. Look at where the program and its libraries are loaded from, and at what is done before MPI_Init."
+        }
         CauseClass::OneOff => {
             "{who} once [take|takes] very long in {what}; every other time [they do|it does] not. Look at what is done there only then."
         }

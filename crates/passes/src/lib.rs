@@ -15,7 +15,8 @@
 //! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting (`lateness` divides it over places), `teller`
 //! makes causes of candidates, `ranked` puts them in order, `explanation`, `words` and `notes` say them and `apart` tells
-//! those of one place apart. Each step is a pass (`pass/marks`, `finders`, `causes`), and `paradigm/scalability` joins them
+//! those of one place apart; `account` divides the whole loss, `small` what is too small for a cause, and `startup` looks
+//! at the time before `MPI_Init`. Each step is a pass (`pass/marks`, `finders`, `causes`), and `paradigm/scalability` joins them
 //! to the dataflow that `diagnose` runs.
 //! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
 //! calls; `outside` tells foreign code by the loop around its call, `program_place` code of system headers
@@ -23,6 +24,7 @@
 //! not cover, `workers` brings causes to where threads work for a rank, `placement` says when it may be the
 //! core or node that is slow.
 
+mod account;
 pub mod algorithm;
 mod allocator;
 mod apart;
@@ -66,11 +68,14 @@ mod path;
 mod phases;
 mod placement;
 mod places;
+mod possible;
 mod preempt;
 mod program_place;
 mod queue;
 mod ranked;
+mod reading;
 mod recorded;
+mod repeat;
 mod replay;
 mod same_team;
 mod scale;
@@ -81,6 +86,8 @@ mod serial;
 pub mod set;
 mod sleeping;
 mod source_place;
+mod small;
+mod startup;
 mod stats;
 mod teams;
 mod teller;
@@ -97,6 +104,7 @@ mod work;
 mod workers;
 
 pub use diagnose::{DiagnoseError, Options, diagnose};
+pub use possible::impossible;
 pub use recorded::Recorded;
 pub use replay::comes_to_collective;
 pub use together::RunError;

@@ -59,7 +59,7 @@ impl Joined {
 }
 
 /// Structures once more.
-fn copy(structures: &Structures) -> Structures {
+pub(crate) fn copy(structures: &Structures) -> Structures {
     Structures::new(structures.iter().map(|(m, s)| (m.clone(), s.clone())))
 }
 

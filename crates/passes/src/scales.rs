@@ -5,7 +5,7 @@ use crate::efficiency;
 use crate::flow::{Found, PassError, Stage};
 use crate::recorded::Recorded;
 use crate::scale::{self, Scale};
-use crate::scaling::scaling_of;
+use crate::scaling::{self, Guess};
 use crate::teams::Teams;
 use crate::times::Times;
 use crate::together;
@@ -26,6 +26,8 @@ pub struct Scales {
     pub scaling: Scaling,
     /// How that is known.
     pub scaling_reason: String,
+    /// Whether it is certain.
+    pub scaling_certain: bool,
     /// One of the runs.
     end: Recorded,
 }
@@ -55,19 +57,26 @@ impl Scales {
             let what = "the runs are on several graphs; join all scales together";
             return Err(wrong(what.to_string()));
         }
-        let (scaling, scaling_reason) = scaling_of(&recorded, said);
         let pag = end.pag();
         let all = runs.par_iter().map(|r| Scale::new(r, interrupted));
         let all: Vec<Scale> = all.collect();
         if interrupted() {
             return Err(PassError::Interrupted);
         }
+        let times = Times::new(pag, &all);
+        let growth = scaling::Growth::new(pag, &all, &times);
+        let Guess {
+            scaling,
+            reason,
+            certain,
+        } = scaling::scaling_of(&recorded, said, growth);
         Ok(Self {
-            times: Times::new(pag, &all),
+            times,
             teams: all.par_iter().map(|s| Teams::new(pag, s)).collect(),
             all,
             scaling,
-            scaling_reason,
+            scaling_reason: reason,
+            scaling_certain: certain,
             end: (*end).clone(),
         })
     }

@@ -1,34 +1,199 @@
-//! Strong or weak scaling, as the user says or as the command lines let guess.
+//! Strong or weak scaling, as the user says, or as the command lines and the measured work let guess.
 //!
 //! The numbers in the arguments are compared between the scales. Numbers that are the number of ranks,
 //! or whose product is (a process grid), say nothing of the problem; a number, or the product of
 //! several, that grows as the ranks do (or as their square or cube root, the side of a plane or cube)
 //! makes the problem grow.
+//!
+//! Measured work is the second witness: computation of all ranks together stays under strong scaling and grows as the
+//! ranks do under weak scaling. Work that does not shrink makes it grow under strong scaling too; but then other
+//! places shrink, as none does under weak scaling. Work that grows as the ranks do everywhere is weak scaling or work
+//! that no rank shares: with arguments that do not say which, both readings are given. The guess is certain where
+//! both witnesses agree or one says nothing. Where they contradict each other the measured work decides what the figures
+//! rest on, where the work is unclear the arguments do.
 
+use crate::counted::Counted;
+use crate::scale::{Scale, paused_alike};
+use crate::stats;
+use crate::times::Times;
+use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::Scaling;
 use headwater_model::run::Run;
 
 /// How far growth may be from that of the ranks, as a share: sizes are rounded.
 const NEAR: f64 = 0.15;
 
-/// Strong or weak, and how that is known.
-pub fn scaling_of(runs: &[&Run], said: Option<Scaling>) -> (Scaling, String) {
-    let guessed = |scaling, why: String| (scaling, format!("guessed: {why}"));
+/// Exponents of total work over ranks up to which it stays, and from which it grows as the ranks do.
+const STAYS: f64 = 0.25;
+const GROWS: f64 = 0.75;
+
+/// Exponent of a rank's time in a place up to which it counts as divided: half way to the ideal, −1.
+const DIVIDED: f64 = -0.5;
+
+/// Share of the computation that divided places must have to show strong scaling.
+const PART: f64 = 0.1;
+
+/// Share of the run that computation must have at the smallest scale to tell how the problem grows.
+const COMPUTES: f64 = 0.1;
+
+/// A place tells something from this share of the computation and from so many samples on.
+const TELLS: f64 = 0.05;
+const SAMPLES: f64 = 20.0;
+
+/// How the problem grows, and how that is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guess {
+    /// Strong or weak.
+    pub scaling: Scaling,
+    /// What it rests on.
+    pub reason: String,
+    /// Whether the other kind can be excluded.
+    pub certain: bool,
+}
+
+/// How measured work grows from the smallest to the largest scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growth {
+    /// Work of all ranks together at the largest scale over that at the smallest.
+    pub factor: f64,
+    /// The same for the number of ranks.
+    pub ranks: f64,
+    /// Share of the computation of the smallest scale that is in places which shrink as ranks are added.
+    pub divided: f64,
+}
+
+/// What measured work says.
+#[derive(Clone, Copy, PartialEq)]
+enum Work {
+    Strong,
+    Weak,
+    Unclear,
+}
+
+impl Growth {
+    /// Of scales that can be compared; `None` where too little was computed to say anything.
+    pub fn new(pag: &Pag, scales: &[Scale], times: &Times) -> Option<Self> {
+        let [first, .., last] = scales else {
+            return None;
+        };
+        if first.p == last.p || !paused_alike(scales) {
+            return None;
+        }
+        let counted = |s: &Scale| {
+            let all: Vec<u32> = (0..s.p).collect();
+            Counted::new(s, &s.keys())?.instructions(&all)
+        };
+        let seconds = |s: &Scale| stats::mean(&s.busy());
+        let (before, now) = match (counted(first), counted(last)) {
+            (Some(before), Some(now)) => (before, now),
+            _ => (seconds(first), seconds(last)),
+        };
+        let ranks = f64::from(last.p) / f64::from(first.p);
+        if seconds(first) < COMPUTES * first.model_seconds() {
+            return None;
+        }
+        (before > 0.0 && now > 0.0).then(|| Self {
+            factor: now / before * ranks,
+            ranks,
+            divided: divided(pag, scales, times, ranks),
+        })
+    }
+
+    fn says(&self) -> Work {
+        match self.factor.ln() / self.ranks.ln() {
+            e if e <= STAYS || self.divided >= PART => Work::Strong,
+            e if e >= GROWS => Work::Weak,
+            _ => Work::Unclear,
+        }
+    }
+
+    fn words(&self) -> String {
+        let all = format!(
+            "computation of all ranks together grows {:.2} times with {:.0} times the ranks",
+            self.factor, self.ranks
+        );
+        match self.says() {
+            Work::Strong if self.factor.ln() / self.ranks.ln() > STAYS => {
+                format!("{all}, but {:.0} % of it is divided", self.divided * 100.0)
+            }
+            Work::Strong => format!(
+                "computation of all ranks together stays ({:.2} times)",
+                self.factor
+            ),
+            Work::Weak | Work::Unclear => all,
+        }
+    }
+}
+
+/// Share of the computation of the smallest scale that is in places which shrink as ranks are added.
+fn divided(pag: &Pag, scales: &[Scale], times: &Times, ranks: f64) -> f64 {
+    let own = |scale: usize, v: VertexIx| {
+        let inside = pag.children.get(v as usize).into_iter().flatten();
+        let inside: f64 = inside.map(|c| times.computation(scale, *c).usual).sum();
+        (times.computation(scale, v).usual - inside).max(0.0)
+    };
+    let all = times.computation(0, TopDown::ROOT).usual;
+    let least = scales.first().map_or(0.0, |s| SAMPLES * s.period);
+    let end = scales.len().saturating_sub(1);
+    let vertices = 0..pag.top.vertices.len() as VertexIx;
+    let shrinks = |v: VertexIx| {
+        let before = own(0, v);
+        let tells = before >= least.max(TELLS * all);
+        (tells && own(end, v) <= before * ranks.powf(DIVIDED)).then_some(before)
+    };
+    let sum: f64 = vertices.filter_map(shrinks).sum();
+    if all > 0.0 { (sum / all).min(1.0) } else { 0.0 }
+}
+
+/// Strong or weak, and how that is known; `growth` is that of the measured work, where it is known.
+pub fn scaling_of(runs: &[&Run], said: Option<Scaling>, growth: Option<Growth>) -> Guess {
+    let certain = |scaling, reason: String| Guess {
+        scaling,
+        reason,
+        certain: true,
+    };
     match said {
-        _ if runs.len() < 2 => return (Scaling::Single, "one scale was given".to_string()),
-        Some(said) => return (said, "said by the user".to_string()),
+        _ if runs.len() < 2 => return certain(Scaling::Single, "one scale was given".to_string()),
+        Some(said) => return certain(said, "said by the user".to_string()),
         None => {}
     }
+    let (argued, why) = by_arguments(runs);
+    let Some(growth) = growth else {
+        let scaling = argued.unwrap_or(Scaling::Weak);
+        return certain(scaling, format!("guessed: {why}"));
+    };
+    let reason = format!("guessed: {why}; {}", growth.words());
+    let (scaling, certain) = match (argued, growth.says()) {
+        (Some(Scaling::Weak), Work::Weak) => (Scaling::Weak, true),
+        // Work that grows so is weak, though a part of the program is divided.
+        (Some(Scaling::Weak), Work::Strong) if growth.factor >= growth.ranks.powf(GROWS) => {
+            (Scaling::Weak, true)
+        }
+        (Some(Scaling::Weak), Work::Strong) => (Scaling::Strong, false),
+        (Some(argued), Work::Unclear) => (argued, false),
+        (Some(_), Work::Strong) | (None, Work::Strong) => (Scaling::Strong, true),
+        (Some(_), Work::Weak) => (Scaling::Weak, false),
+        (None, Work::Weak) => (Scaling::Weak, true),
+        (None, Work::Unclear) => (Scaling::Weak, false),
+    };
+    Guess {
+        scaling,
+        reason,
+        certain,
+    }
+}
+
+/// What the arguments say, and why; `None` where they change and do not show how.
+fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
     if runs
         .windows(2)
         .all(|w| w[0].header.command == w[1].header.command)
     {
         let why = "the arguments are the same at all scales";
-        return guessed(Scaling::Strong, why.to_string());
+        return (Some(Scaling::Strong), why.to_string());
     }
     let Some(columns) = changed_numbers(runs) else {
-        let why = "the arguments change with the scale";
-        return guessed(Scaling::Weak, why.to_string());
+        return (None, "the arguments change with the scale".to_string());
     };
     let ranks: Vec<f64> = runs.iter().map(|r| f64::from(r.header.ranks)).collect();
     let product = |columns: &[Vec<f64>]| -> Vec<f64> {
@@ -39,17 +204,17 @@ pub fn scaling_of(runs: &[&Run], said: Option<Scaling>) -> (Scaling, String) {
     let telling: Vec<Vec<f64>> = columns.into_iter().filter(|c| *c != ranks).collect();
     if telling.is_empty() || whole == ranks {
         let why = "what changes in the arguments is the number of ranks";
-        return guessed(Scaling::Strong, why.to_string());
+        return (Some(Scaling::Strong), why.to_string());
     }
     let sizes = telling.iter().cloned().chain([product(&telling)]);
     for size in sizes.filter(|s| grows_with(s, &ranks)) {
         if let [first, .., last] = &size[..] {
             let why = format!("a number in the arguments grows with the ranks, {first} to {last}");
-            return guessed(Scaling::Weak, why);
+            return (Some(Scaling::Weak), why);
         }
     }
     let why = "no number in the arguments grows as the ranks do";
-    guessed(Scaling::Strong, why.to_string())
+    (Some(Scaling::Strong), why.to_string())
 }
 
 /// Numbers in the arguments that are not the same at all scales, each over the scales; `None` where
@@ -122,18 +287,66 @@ mod tests {
                 run
             };
             let runs: Vec<Run> = arguments.iter().zip([2, 4, 8]).map(run).collect();
-            let (scaling, why) = scaling_of(&runs.iter().collect::<Vec<_>>(), None);
-            assert_eq!(scaling, expected, "{what}: {why}");
+            let guess = scaling_of(&runs.iter().collect::<Vec<_>>(), None, None);
+            assert_eq!(guess.scaling, expected, "{what}: {}", guess.reason);
         }
     }
 
     #[test]
     fn the_user_knows_better() {
         let runs = [&Run::default(), &Run::default()];
-        assert_eq!(scaling_of(&runs, Some(Scaling::Weak)).0, Scaling::Weak);
-        assert_eq!(
-            scaling_of(&runs[..1], Some(Scaling::Weak)).0,
-            Scaling::Single
-        );
+        let said = |runs| scaling_of(runs, Some(Scaling::Weak), None).scaling;
+        assert_eq!(said(&runs), Scaling::Weak);
+        assert_eq!(said(&runs[..1]), Scaling::Single);
+    }
+
+    #[test]
+    fn arguments_and_measured_work_are_weighed() {
+        use Scaling::{Strong, Weak};
+        let (equal, sizes, files) = (["100", "100"], ["100", "400"], ["in.a", "in.long.b"]);
+        let cases = [
+            ("divided work", equal, 1.1, 1.0, Strong, true),
+            ("a quarter does not shrink", equal, 2.0, 0.7, Strong, true),
+            ("mostly work that stays", equal, 3.6, 0.15, Strong, true),
+            ("each rank the same", equal, 4.0, 0.0, Weak, false),
+            ("in between", equal, 2.0, 0.0, Strong, false),
+            ("larger problem", sizes, 4.1, 0.0, Weak, true),
+            (
+                "larger problem, a divided table",
+                sizes,
+                3.9,
+                0.2,
+                Weak,
+                true,
+            ),
+            (
+                "more steps, say, on the same",
+                sizes,
+                1.0,
+                1.0,
+                Strong,
+                false,
+            ),
+            ("another file", files, 4.0, 0.0, Weak, true),
+            ("another file of the same", files, 1.0, 1.0, Strong, true),
+            ("another file, in between", files, 2.0, 0.0, Weak, false),
+        ];
+        for (what, arguments, factor, divided, expected, certain) in cases {
+            let run = |(args, ranks): (&&str, u32)| {
+                let mut run = Run::default();
+                run.header.ranks = ranks;
+                run.header.command = vec!["./app".into(), args.to_string()];
+                run
+            };
+            let runs: Vec<Run> = arguments.iter().zip([2, 8]).map(run).collect();
+            let growth = Growth {
+                factor,
+                ranks: 4.0,
+                divided,
+            };
+            let guess = scaling_of(&runs.iter().collect::<Vec<_>>(), None, Some(growth));
+            let found = (guess.scaling, guess.certain);
+            assert_eq!(found, (expected, certain), "{what}: {}", guess.reason);
+        }
     }
 }

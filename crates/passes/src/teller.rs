@@ -6,7 +6,7 @@ use crate::explanation::{Case, explanation};
 use crate::flow::{Found, Stage};
 use crate::scale::Scale;
 use crate::scales::Scales;
-use crate::{apart, delay, path, preempt, segments, stats};
+use crate::{account, apart, delay, path, possible, preempt, segments, stats};
 use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
@@ -64,6 +64,7 @@ impl Teller<'_> {
         let mut causes: Vec<Cause> = found.iter().map(|c| self.told(c)).collect();
         let several: Vec<bool> = found.iter().map(|c| !c.twins.is_empty()).collect();
         apart::tell_apart(&mut causes, &several);
+        account::bound(self.scales, found, &mut causes);
         causes
     }
 
@@ -78,12 +79,7 @@ impl Teller<'_> {
         };
         // Waiting for a core is no part of the run with a core for each rank: it comes on top.
         // So is standing in line for a lock that threads seldom met at for want of cores.
-        let on_top = if c.class == CauseClass::Preempted && last.is_crowded() {
-            c.cost
-        } else {
-            c.team.as_ref().map_or(0.0, |t| t.on_top)
-        };
-        let whole = last.model_seconds() + on_top;
+        let whole = last.model_seconds() + account::on_top(last, c);
         let share = |seconds: f64| {
             if whole > 0.0 {
                 (seconds / whole).clamp(0.0, 1.0)
@@ -92,7 +88,26 @@ impl Teller<'_> {
             }
         };
         let (by_rank, by_scale) = self.seconds(c);
-        let waiting_seconds = self.waiting(c);
+        // Nobody waits longer than in MPI calls.
+        let in_calls: u64 = last.run().calls.iter().map(|call| call.wall_ns).sum();
+        let waiting_seconds = self.waiting(c).map(|w| w.min(in_calls as f64 * 1e-9));
+        // A cause costs no more than its ranks spend in its place.
+        let spent = possible::spent(c.class, &c.ranks, &by_rank);
+        let most = if spent > 0.0 { spent } else { f64::INFINITY };
+        let bounded = (c.cost > most * (1.0 + 1e-3)).then(|| {
+            format!(
+                "bounded by what its ranks spend there: by itself the estimate of its cost is {}",
+                time(c.cost)
+            )
+        });
+        let (cost, gain) = (c.cost.min(most), c.gain.min(most));
+        let (least_gain, most_gain) = c.range();
+        let mut path = path::steps(pag, last, &self.ways.walks, c);
+        let run = last.wall.max(last.model_seconds());
+        path.iter_mut().for_each(|s| s.seconds = s.seconds.min(run));
+        if let Some(end) = path.last_mut() {
+            end.seconds = end.seconds.min(cost);
+        }
         let waiting = waiting_seconds.filter(|w| *w > 0.0).map(|w| match c.class {
             CauseClass::LateSenderChain => format!("all ranks together wait {} in it", time(w)),
             _ => format!(
@@ -108,7 +123,13 @@ impl Teller<'_> {
                 paths.len()
             )
         });
-        let evidence = c.evidence.iter().cloned().chain(waiting).chain(walked);
+        let evidence = c
+            .evidence
+            .iter()
+            .cloned()
+            .chain(waiting)
+            .chain(walked)
+            .chain(bounded);
         Cause {
             class: c.class,
             explanation: explanation(c.class, &place, &ranks, last.p, case),
@@ -117,18 +138,20 @@ impl Teller<'_> {
             place,
             ranks,
             scale: last.p,
-            cost_seconds: c.cost,
-            cost_share: share(c.cost),
-            gain_seconds: c.gain,
-            gain_share: share(c.gain),
-            gain_range_seconds: c.range(),
-            path: path::steps(pag, last, &self.ways.walks, c),
+            cost_seconds: cost,
+            cost_share: share(cost),
+            gain_seconds: gain,
+            gain_share: share(gain),
+            gain_range_seconds: (least_gain.min(gain), most_gain.min(most).max(gain)),
+            path,
             waiting_seconds,
             by_rank,
             by_scale,
             clock: self.clock(c),
             by_thread: c.team.as_ref().map(|t| t.times.clone()),
             evidence: evidence.map(|text| Evidence { text }).collect(),
+            only_if: None,
+            repeated: None,
         }
     }
 

@@ -16,6 +16,9 @@ pub enum RunError {
     /// Two runs with the same number of ranks.
     #[error("runs {0} and {1} both have {2} ranks; give one run for each scale")]
     SameScale(String, String, u32),
+    /// One recording, given twice.
+    #[error("runs {0} and {1} are one recording; give each recording once")]
+    Twice(String, String),
     /// Two builds.
     #[error("runs {0} and {1} are of different builds of {2}; record all scales with one build")]
     DifferentBuilds(String, String, String),
@@ -75,21 +78,43 @@ pub fn same_program(a: &Header, b: &Header) -> Result<(), RunError> {
 
 /// Checks that runs are one program and build at different scales; they ascend by ranks.
 pub fn scales(runs: &[&Run]) -> Result<(), RunError> {
-    one_program(runs)?;
+    one_build(runs)?;
     let name = |run: &Run| run.header.name.clone();
-    let mut known = runs.iter().filter_map(|run| Some((run, build(run)?)));
-    if let Some((first, id)) = known.next()
-        && let Some((other, _)) = known.find(|other| other.1 != id)
-    {
-        let program = program(&other.header).to_string();
-        return Err(RunError::DifferentBuilds(name(first), name(other), program));
-    }
     for pair in runs.windows(2) {
         if let [a, b] = pair
             && a.header.ranks == b.header.ranks
         {
             return Err(RunError::SameScale(name(a), name(b), a.header.ranks));
         }
+    }
+    Ok(())
+}
+
+/// Checks that recordings are of one program and build, and none of them is there twice.
+pub fn recordings(runs: &[&Run]) -> Result<(), RunError> {
+    one_build(runs)?;
+    for (i, a) in runs.iter().enumerate() {
+        let is_same = |b: &&&Run| a.header.ranks == b.header.ranks && a.segments == b.segments;
+        let same = runs.iter().skip(i + 1).find(is_same);
+        if let Some(b) = same.filter(|b| a.calls == b.calls) {
+            let names = [a, *b].map(|r| r.header.name.clone());
+            let [a, b] = names;
+            return Err(RunError::Twice(a, b));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that runs are of one program and build.
+fn one_build(runs: &[&Run]) -> Result<(), RunError> {
+    one_program(runs)?;
+    let mut known = runs.iter().filter_map(|run| Some((run, build(run)?)));
+    if let Some((first, id)) = known.next()
+        && let Some((other, _)) = known.find(|other| other.1 != id)
+    {
+        let program = program(&other.header).to_string();
+        let [a, b] = [first, other].map(|run| run.header.name.clone());
+        return Err(RunError::DifferentBuilds(a, b, program));
     }
     Ok(())
 }

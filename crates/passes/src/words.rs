@@ -1,6 +1,8 @@
 //! Answers in sentences, and how places are named in them.
 
-use headwater_model::diagnosis::{Cause, CauseClass, Place, ScaleSummary, Scaling};
+use headwater_model::diagnosis::{
+    Account, Cause, CauseClass, Diagnosis, LossKind, Place, ScaleSummary, Scaling,
+};
 use headwater_model::psg::VertexKind;
 use headwater_model::words::{self, location};
 
@@ -37,80 +39,217 @@ pub fn frame(p: &Place) -> String {
     }
 }
 
-/// The answer in a few sentences; `scaling` is `None` where scales cannot be compared, and `unnamed` tells first why
-/// places have no names.
+/// The answer in a few sentences; `scaling` is `None` where scales cannot be compared, `unnamed` tells first why
+/// places have no names, and `startup` last what happened before `MPI_Init` returned.
 pub fn headline(
-    scales: &[ScaleSummary],
+    d: &Diagnosis,
     scaling: Option<Scaling>,
-    causes: &[Cause],
     unnamed: Option<String>,
+    startup: Option<String>,
 ) -> Vec<String> {
     let nameless = unnamed.is_some();
     let mut out: Vec<String> = unnamed.into_iter().collect();
-    if let (Some(first), Some(last)) = (scales.first(), scales.last()) {
-        let speed = first.model_seconds / last.model_seconds.max(1e-12);
-        let times = f64::from(last.ranks) / f64::from(first.ranks);
-        match scaling {
-            Some(Scaling::Strong) => out.push(format!(
-                "From {} to {} ranks the program becomes {speed:.2} times as fast, of {times:.0} times possible.",
-                first.ranks, last.ranks
-            )),
-            Some(Scaling::Weak) => out.push(format!(
-                "From {} to {} ranks, with the problem growing alike, the run takes {:.2} times as long; it should stay the same.",
-                first.ranks, last.ranks, 1.0 / speed.max(1e-12)
-            )),
-            _ if scales.len() > 1 => out.push(format!(
-                "How the program scales cannot be judged, only how even it is with {}: the scales do not show the same part of it.",
-                words::count(last.ranks as usize)
-            )),
-            _ => out.push(format!(
-                "One scale was given ({}): how the program scales cannot be judged, only how even it is.",
-                words::count(last.ranks as usize)
-            )),
-        }
-    }
-    let Some(main) = causes.first() else {
-        out.push(nothing(scales, scaling, nameless));
-        return out;
+    out.extend(opening(&d.scales, scaling));
+    out.extend(verdict(d, scaling, nameless));
+    out.extend(startup);
+    out
+}
+
+/// How the program scales.
+fn opening(scales: &[ScaleSummary], scaling: Option<Scaling>) -> Option<String> {
+    let (first, last) = (scales.first()?, scales.last()?);
+    let speed = first.model_seconds / last.model_seconds.max(1e-12);
+    let times = f64::from(last.ranks) / f64::from(first.ranks);
+    Some(match scaling {
+        Some(Scaling::Strong) => format!(
+            "From {} to {} ranks the program becomes {speed:.2} times as fast, of {times:.0} times possible.",
+            first.ranks, last.ranks
+        ),
+        Some(Scaling::Weak) => format!(
+            "From {} to {} ranks, with the problem growing alike, the run takes {:.2} times as long; it should stay the same.",
+            first.ranks,
+            last.ranks,
+            1.0 / speed.max(1e-12)
+        ),
+        _ if scales.len() > 1 => format!(
+            "How the program scales cannot be judged, only how even it is with {}: the scales do not show the same part of it.",
+            words::count(last.ranks as usize)
+        ),
+        _ => format!(
+            "One scale was given ({}): how the program scales cannot be judged, only how even it is.",
+            words::count(last.ranks as usize)
+        ),
+    })
+}
+
+/// What the causes are, or where the loss goes without one.
+pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<String> {
+    let Some(main) = d.causes.first() else {
+        return nothing(d, scaling, nameless);
     };
     let told = |c: &Cause| {
         let caller = c.called_from.as_ref();
         let caller = caller.map_or_else(String::new, |from| format!(", called from {from}"));
-        format!("{} in {}{caller}", c.class.words(), noun(c.class, &c.place))
+        match c.class {
+            CauseClass::Startup => noun(c.class, &c.place),
+            class => format!("{} in {}{caller}", class.words(), noun(class, &c.place)),
+        }
     };
     let closed = if main.called_from.is_some() { "," } else { "" };
-    out.push(format!(
-        "The main cause is {}{closed} on {}: mending it gains up to {:.0} %.",
+    let doubt = main.repeated.filter(|r| !r.survives());
+    let doubt = doubt.map_or_else(String::new, |r| {
+        format!(
+            " A repetition may not show it: {} of {} recordings do.",
+            r.found, r.of
+        )
+    });
+    let mut out = vec![format!(
+        "The main cause is {}{closed} on {}: mending it gains up to {}.{doubt}",
         told(main),
         words::ranks(&main.ranks, main.scale, ROOM),
-        main.gain_share * 100.0
-    ));
-    if let [_, second, more @ ..] = causes {
-        let next = format!("{} ({:.0} %)", told(second), second.gain_share * 100.0);
+        gain(main)
+    )];
+    if let [_, second, more @ ..] = &d.causes[..] {
+        let next = format!("{} ({})", told(second), gain_inside(second));
         out.push(match more.len() {
             0 => format!("The other cause: {next}."),
             1 => format!("The next: {next}; one more is told below."),
             n => format!("The next: {next}; {n} more are told below."),
         });
     }
+    let account = &d.account;
+    let explained = account.share(LossKind::Causes) + account.share(LossKind::BeforeInit);
+    if is_lost(account) && explained < 0.5 * account.loss_share {
+        out.push(format!(
+            "Of the {} lost at {}, causes explain {}.",
+            percent(account.loss_share),
+            words::count(account.ranks as usize),
+            percent(explained)
+        ));
+        out.extend(small(account));
+        out.extend(others(account));
+    }
     out
+}
+
+/// What to say where it is not certain how the problem grows.
+pub fn doubt(d: &Diagnosis) -> Option<String> {
+    (!d.scaling_certain).then(|| {
+        format!(
+            "How the problem grows is not certain ({}): say it with --scaling strong or --scaling weak.",
+            d.scaling_reason
+        )
+    })
+}
+
+/// Replaces the sentences `old`, which follow one another, by `new`.
+pub fn replace(headline: &mut Vec<String>, old: &[String], new: Vec<String>) {
+    let is_old = |at: &usize| headline.get(*at..at + old.len()) == Some(old);
+    if let Some(at) = (0..headline.len()).find(is_old) {
+        headline.splice(at..at + old.len(), new);
+    }
+}
+
+/// `36 % (31–40 %)`.
+fn gain(c: &Cause) -> String {
+    words::share(c.gain_share, c.gain_range_share())
+}
+
+/// The same within brackets: `36 %, 31–40 %`.
+fn gain_inside(c: &Cause) -> String {
+    gain(c).replace(" (", ", ").replace(')', "")
+}
+
+fn percent(share: f64) -> String {
+    words::share(share, None)
+}
+
+/// Whether so much is lost that no answer may pass over it: the accepted mark of the POP project, by the digits shown.
+fn is_lost(account: &Account) -> bool {
+    ((1.0 - account.loss_share) * 100.0).round() < ACCEPTED * 100.0
 }
 
 /// What is said where no cause was found: a loss that the efficiencies show is not denied, and where
 /// places have no names nothing is cleared.
-fn nothing(scales: &[ScaleSummary], scaling: Option<Scaling>, nameless: bool) -> String {
-    let efficiency = scales.last().and_then(|s| {
-        let e = s.efficiencies.global.or(s.efficiencies.parallel)?;
-        Some((s.ranks, e))
-    });
-    match efficiency {
-        Some((ranks, e)) if (e * 100.0).round() < ACCEPTED * 100.0 => format!(
-            "At {} {:.0} % is lost, and no cause was found.",
-            words::count(ranks as usize),
-            (1.0 - e) * 100.0
-        ),
-        _ if nameless => "No cause was found among the MPI calls alone.".to_string(),
-        _ if scaling.is_none() => "No cause of waiting found.".to_string(),
-        _ => "No scaling loss found.".to_string(),
+fn nothing(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<String> {
+    let account = &d.account;
+    if is_lost(account) {
+        let mut out = vec![format!(
+            "At {} {} is lost, and no single place explains it.",
+            words::count(account.ranks as usize),
+            percent(account.loss_share)
+        )];
+        out.extend(small(account));
+        out.extend(others(account));
+        return out;
     }
+    let sentence = if nameless {
+        "No cause was found among the MPI calls alone."
+    } else if scaling.is_none() {
+        "No cause of waiting found."
+    } else {
+        "No scaling loss found."
+    };
+    vec![sentence.to_string()]
+}
+
+/// Of the many losses that are too small for a cause: how many places, how much each, how much together, and what
+/// they share. `None` where together they lose less than a hundredth.
+fn small(account: &Account) -> Option<String> {
+    let together = account.share(LossKind::SmallUneven) + account.share(LossKind::SmallGrowth);
+    let small = account.small.as_ref().filter(|_| together >= 0.01)?;
+    let most = small.largest.first().map_or(0.0, |l| l.seconds);
+    let most = words::share(most / account.of_seconds.max(1e-12), None);
+    let places = match small.places {
+        1 => "one place loses it".to_string(),
+        n => format!("{n} loops and functions lose up to {most} each"),
+    };
+    let shared = if small.shared.is_empty() {
+        String::new()
+    } else {
+        format!(" What they share: {}.", small.shared.join("; "))
+    };
+    let largest = small.largest.first().filter(|_| small.places > 1);
+    let largest = largest.map_or_else(String::new, |l| {
+        format!(" The largest is {}.", frame_at(&l.place))
+    });
+    Some(format!(
+        "Too small to report one by one: {places}, together {}.{shared}{largest}",
+        percent(together)
+    ))
+}
+
+fn frame_at(p: &Place) -> String {
+    if p.kind.is_loop() || p.module.is_empty() {
+        frame(p)
+    } else {
+        format!("{} at {}", p.name, location(p))
+    }
+}
+
+/// The other parts of the loss, from a hundredth on.
+fn others(account: &Account) -> Option<String> {
+    let kinds = [
+        (
+            LossKind::Serialisation,
+            "ranks that wait in turn for one another",
+        ),
+        (LossKind::Transfer, "moving data in MPI calls"),
+        (
+            LossKind::BeforeInit,
+            "growth of the start-up before MPI_Init returned",
+        ),
+        (LossKind::Unknown, "unknown"),
+    ];
+    let parts: Vec<String> = kinds
+        .into_iter()
+        .map(|(kind, what)| (account.share(kind), what))
+        .filter(|(share, _)| *share >= 0.01)
+        .map(|(share, what)| format!("{} is {what}", percent(share)))
+        .collect();
+    let (last, before) = parts.split_last()?;
+    Some(match before {
+        [] => format!("{last}."),
+        before => format!("{} and {last}.", before.join(", ")),
+    })
 }

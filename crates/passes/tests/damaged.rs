@@ -5,8 +5,8 @@ mod support;
 use headwater_model::run::*;
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm::{self, Takes};
-use headwater_passes::{DiagnoseError, Options, Recorded, RunError, diagnose};
-use support::{piece, run, structure};
+use headwater_passes::{DiagnoseError, Options, Recorded, RunError};
+use support::{diagnose, piece, run, structure};
 
 /// Numbers that look drawn; the same ones each time.
 struct Draw(u64);

@@ -3,8 +3,8 @@
 mod support;
 
 use headwater_model::run::{CtxId, Sample};
-use headwater_passes::{Options, diagnose};
-use support::{piece, run, structure};
+use headwater_passes::Options;
+use support::{diagnose, piece, run, structure};
 
 #[test]
 fn places_that_few_samples_tell_apart_are_not_called_different() {

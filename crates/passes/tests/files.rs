@@ -3,8 +3,8 @@
 mod support;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
-use headwater_passes::{Options, diagnose};
-use support::{piece, run, structure};
+use headwater_passes::Options;
+use support::{diagnose, piece, run, structure};
 
 /// Rank 0 takes half a second for all of its calls of `function`, and the others wait for it in a reduction.
 fn diagnosis(function: &'static str) -> Diagnosis {

@@ -3,10 +3,10 @@
 mod support;
 
 use headwater_model::RankSet;
-use headwater_model::diagnosis::{CauseClass, Diagnosis};
+use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
 use headwater_model::run::Paused;
-use headwater_passes::{Options, diagnose};
-use support::{Piece, piece, run, structure};
+use headwater_passes::Options;
+use support::{Piece, diagnose, piece, run, structure};
 
 /// A program on 4 and 8 ranks, of which those of a set paused recording so often at each scale.
 fn diagnosis(work: [Piece; 1], paused: [(&str, u64); 2]) -> Diagnosis {
@@ -22,7 +22,12 @@ fn diagnosis(work: [Piece; 1], paused: [(&str, u64); 2]) -> Diagnosis {
             });
         }
     }
-    diagnose(runs, structure(1), &Options::default()).expect("the runs belong together")
+    // Work that stays on each rank may be weak scaling too.
+    let strong = Options {
+        scaling: Some(Scaling::Strong),
+        ..Options::default()
+    };
+    diagnose(runs, structure(1), &strong).expect("the runs belong together")
 }
 
 /// Whether rank 3 is told, which has twice the work.

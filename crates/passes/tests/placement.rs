@@ -4,8 +4,8 @@ mod support;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Evidence};
 use headwater_model::run::RankInfo;
-use headwater_passes::{Options, diagnose};
-use support::{piece, run, structure};
+use headwater_passes::Options;
+use support::{diagnose, piece, run, structure};
 
 #[test]
 fn a_core_that_ran_slower_is_set_aside_where_chance_chose_its_ranks() {

@@ -7,8 +7,8 @@ use headwater_graph::Structures;
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
 use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
 use headwater_model::run::{Context, CtxId, Run, Sample};
-use headwater_passes::{Options, diagnose};
-use support::{module, piece, run};
+use headwater_passes::Options;
+use support::{diagnose, module, piece, run};
 
 /// A vertex: kind, parent, first line (the last is five lines on), and the addresses that it owns.
 type Row = (VertexKind, Option<u32>, u32, (u64, u64));

@@ -5,8 +5,8 @@ mod support;
 use headwater_model::diagnosis::{CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{CollectiveWait, CtxId, Event, EventKind, MessageEdge, Run};
-use headwater_passes::{Options, diagnose};
-use support::{piece, run, structure};
+use headwater_passes::Options;
+use support::{diagnose, piece, run, structure};
 
 const MS: u64 = 1_000_000;
 

@@ -6,6 +6,7 @@
 
 mod bars;
 mod cause;
+mod loss;
 mod sections;
 mod source;
 mod style;

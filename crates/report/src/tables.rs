@@ -3,9 +3,9 @@
 //! Both fit the width asked for: scales that do not fit go into further blocks, and a cause takes
 //! two lines, its figures and where it is.
 
-use crate::style::{Tone, UNKNOWN, paint, percent, seconds, shorten};
+use crate::style::{Tone, UNKNOWN, paint, percent, seconds, shorten, wrap};
 use comfy_table::{CellAlignment, Table, presets};
-use headwater_model::diagnosis::{Cause, Place, ScaleSummary};
+use headwater_model::diagnosis::{Cause, Place, ScaleSummary, Scaling};
 use headwater_model::words;
 
 /// The mark that efficiencies are held against.
@@ -151,8 +151,33 @@ pub fn causes(causes: &[Cause], width: usize, colour: bool) -> String {
             let from = shorten_end(from, width.saturating_sub(18));
             out += &format!("      called from {from}\n");
         }
+        let remarks = remarks(c);
+        if !remarks.is_empty() {
+            out += &wrap(&remarks, width, "      ");
+        }
     }
     out
+}
+
+/// What limits the gain of a cause: its range, the kind of scaling that it depends on, and repetitions without it.
+fn remarks(c: &Cause) -> String {
+    let mut parts = Vec::new();
+    if let Some((least, most)) = c.gain_range_share() {
+        let digits = |share: f64| format!("{:.0}", share * 100.0);
+        let (least, most) = (digits(least), digits(most));
+        if least != most {
+            parts.push(format!("the gain is likely {least}–{most} %"));
+        }
+    }
+    parts.extend(c.only_if.map(|scaling| match scaling {
+        Scaling::Weak => "only under weak scaling".to_string(),
+        Scaling::Strong | Scaling::Single => "only under strong scaling".to_string(),
+    }));
+    parts.extend(
+        c.repeated
+            .map(|r| format!("found in {} of {} recordings", r.found, r.of)),
+    );
+    parts.join("; ")
 }
 
 /// Characters of a price in the table of causes.

@@ -3,6 +3,7 @@
 //! Lines keep to the width asked for, from 60 characters on, but for single words that are longer.
 
 use crate::cause::cause;
+use crate::loss::loss;
 use crate::style::{Tone, hang, paint, wrap};
 use crate::tables;
 use headwater_model::diagnosis::{Cause, Diagnosis, Scaling};
@@ -81,8 +82,22 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
             );
         }
     }
+    if let Some(other) = &d.other_reading
+        && !other.causes.is_empty()
+    {
+        out += &head(match other.scaling {
+            Scaling::Weak => "Causes if the problem grows with the ranks",
+            Scaling::Strong | Scaling::Single => "Causes if the problem is the same at every scale",
+        });
+        out += &tables::causes(&other.causes, options.width, colour);
+    }
+    let lost = loss(&d.account, options.width);
+    if !lost.is_empty() {
+        out += &head("Where the loss goes");
+        out += &lost;
+    }
     if let Some(sentence) = unexplained(d) {
-        if !d.causes.is_empty() {
+        if !d.causes.is_empty() || !lost.is_empty() {
             out.push('\n');
         }
         out += &wrap(&sentence, options.width, "");
@@ -100,9 +115,14 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
 }
 
 fn scaling_words(d: &Diagnosis) -> String {
+    let doubt = if d.scaling_certain {
+        ""
+    } else {
+        ", which is not certain"
+    };
     match d.scaling {
-        Scaling::Strong => format!("strong scaling ({})", d.scaling_reason),
-        Scaling::Weak => format!("weak scaling ({})", d.scaling_reason),
+        Scaling::Strong => format!("strong scaling{doubt} ({})", d.scaling_reason),
+        Scaling::Weak => format!("weak scaling{doubt} ({})", d.scaling_reason),
         Scaling::Single => d.scaling_reason.clone(),
     }
 }

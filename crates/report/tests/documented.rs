@@ -3,7 +3,8 @@
 mod support;
 
 use headwater_model::diagnosis::{
-    Aggregate, Aggregation, CauseClass, Clock, Diagnosis, Marked, SCHEMA, Scaling, ThreadTimes,
+    Against, Aggregate, Aggregation, CauseClass, Clock, Diagnosis, LossKind, Marked, Reading,
+    Repeated, SCHEMA, Scaling, ThreadTimes,
 };
 use headwater_model::psg::VertexKind;
 use headwater_report::json;
@@ -40,6 +41,12 @@ fn sample() -> Diagnosis {
         threads: vec![0, 1],
         seconds: vec![0.5, 1.5],
         concerned: vec![1],
+    });
+    d.causes[0].repeated = Some(Repeated { found: 2, of: 3 });
+    d.other_reading = Some(Reading {
+        scaling: Scaling::Weak,
+        headline: vec!["An answer.".into()],
+        causes: vec![],
     });
     d.non_scalable.push(marked.clone());
     d.abnormal.push(marked);
@@ -88,6 +95,7 @@ fn classes() -> Vec<String> {
         SystemCallOrIo,
         Preempted,
         OneOff,
+        Startup,
     ];
     all.into_iter().map(word).collect()
 }
@@ -136,8 +144,21 @@ fn every_word_that_a_field_may_hold_is_told() {
     let scalings = [Scaling::Strong, Scaling::Weak, Scaling::Single].map(word);
     use Aggregation::*;
     let ways = [OneRank, Mean, Median, Variance, Clusters].map(word);
+    let against = [Against::Even, Against::Ideal].map(word);
+    use LossKind::*;
+    let losses = [
+        Causes,
+        SmallUneven,
+        SmallGrowth,
+        Serialisation,
+        Transfer,
+        BeforeInit,
+        Unknown,
+    ];
+    let losses = losses.map(word).into_iter().chain(against);
     let clocks = [Clock::Cpu, Clock::Wall, Clock::Virtual].map(word);
     let words = classes().into_iter().chain(kinds()).chain(clocks);
+    let words = words.chain(losses);
     for name in words.chain(scalings).chain(ways) {
         assert!(PAGE.contains(&format!("`{name}`")), "{name} is not told");
     }

@@ -80,8 +80,9 @@ fn colour_marks_what_is_to_be_seen_first() {
 fn nothing_found_fits_a_narrow_terminal() {
     let mut d = diagnosis(16, None);
     d.causes.clear();
+    d.account.parts.remove(0);
     d.headline
-        .push("At 16 ranks 34 % is lost, and no cause was found.".into());
+        .push("At 16 ranks 34 % is lost, and no single place explains it.".into());
     insta::assert_snapshot!(shown(&d, Source::Gone, 60));
 }
 
@@ -112,6 +113,7 @@ fn many_ranks_and_no_lines_still_fit() {
 fn no_loss_is_a_proper_answer() {
     let mut d = diagnosis(16, None);
     d.causes.clear();
+    d.account = Account::default();
     d.headline.push("No scaling loss found.".into());
     for s in &mut d.scales {
         s.efficiencies = Efficiencies {
@@ -131,6 +133,7 @@ fn one_scale_is_not_compared() {
     d.causes.clear();
     d.scaling = Scaling::Single;
     d.scaling_reason = "one scale was given".into();
+    d.account = Account::default();
     let mut only = scale(16);
     only.efficiencies.computation_scaling = None;
     only.efficiencies.global = None;
@@ -157,6 +160,28 @@ fn causes_that_explain_little_of_the_loss_do_not_hide_it() {
     assert!(!says(&d));
     d.causes[0].gain_share = 0.1;
     assert!(says(&d));
+}
+
+#[test]
+fn what_limits_a_cause_is_in_the_table() {
+    let mut d = diagnosis(16, Some((20, 29)));
+    d.causes[0].only_if = Some(Scaling::Strong);
+    d.causes[0].repeated = Some(Repeated { found: 1, of: 3 });
+    d.scaling_certain = false;
+    let causes = vec![second(16)];
+    d.other_reading = Some(Reading {
+        scaling: Scaling::Weak,
+        headline: vec!["The run takes 2 times as long.".into()],
+        causes,
+    });
+    let report = shown(&d, Source::Gone, 100);
+    for words in [
+        "the gain is likely 22–28 %; only under strong scaling; found in 1 of 3 recordings",
+        "Causes if the problem grows with the ranks",
+        "strong scaling, which is not certain",
+    ] {
+        assert!(report.contains(words), "{words}\n{report}");
+    }
 }
 
 #[test]

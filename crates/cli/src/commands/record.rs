@@ -27,6 +27,15 @@ pub struct Recorded {
     pub ended: Ended,
 }
 
+/// Where a run goes that the user gave no name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unnamed<'a> {
+    /// The directory that it is made in; by default the current one.
+    pub below: Option<&'a Path>,
+    /// Which repetition of its scale it is, from 1 on; `None` where there is one.
+    pub repetition: Option<u32>,
+}
+
 /// What `headwater record --json` gives.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "Recorded")]
@@ -104,7 +113,7 @@ pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
         &args.command,
         &[],
         args.output.as_deref(),
-        None,
+        Unnamed::default(),
         &args.recording,
         progress,
     )?;
@@ -199,19 +208,19 @@ fn free_name(wanted: &Path) -> PathBuf {
 }
 
 /// Runs `command` with the collector before the program and makes the run's tables. `named` is the
-/// wanted directory; otherwise it is called after program, ranks and job, below `below`.
+/// wanted directory; otherwise it is called after program, ranks and job, as `unnamed` says.
 pub fn record(
     command: &[String],
     environment: &[(&str, &str)],
     named: Option<&Path>,
-    below: Option<&Path>,
+    unnamed: Unnamed<'_>,
     recording: &Recording,
     progress: Progress,
 ) -> Result<Recorded, Failure> {
     collector_path().map_err(|e| e.to_string())?;
     let here =
         std::env::current_dir().map_err(|e| format!("cannot find the current directory: {e}"))?;
-    let below = below.map_or_else(|| here.clone(), |b| here.join(b));
+    let below = unnamed.below.map_or_else(|| here.clone(), |b| here.join(b));
     let temporary = match named {
         Some(name) => free_name(&here.join(name)),
         None => free_name(&below.join(format!(".headwater-{}", std::process::id()))),
@@ -239,7 +248,7 @@ pub fn record(
         header.launcher = command.to_vec();
         header.exit_code = Some(i32::from(code));
         header.name = named.and_then(|n| n.file_name()).map_or_else(
-            || default_name(header),
+            || default_name(header, unnamed.repetition),
             |n| n.to_string_lossy().into_owned(),
         );
     });
@@ -284,13 +293,14 @@ pub fn record(
     })
 }
 
-/// What a run is called that the user gave no name: program, ranks and job.
-fn default_name(header: &Header) -> String {
+/// What a run is called that the user gave no name: program, ranks and job, and which repetition it is.
+fn default_name(header: &Header, repetition: Option<u32>) -> String {
     const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
     let program = header.program.rsplit('/').next().unwrap_or("run");
     let job = JOBS.iter().find_map(|v| std::env::var(v).ok());
     let job = job.map_or_else(String::new, |j| format!(".{j}"));
-    format!("{program}.{}{job}", header.ranks)
+    let repetition = repetition.map_or_else(String::new, |r| format!(".r{r}"));
+    format!("{program}.{}{job}{repetition}", header.ranks)
 }
 
 /// Why there is no run, of a command that ended with `code`.

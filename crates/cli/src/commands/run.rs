@@ -1,5 +1,6 @@
 //! `run`: record at several scales, then diagnose.
 
+use super::record::Unnamed;
 use super::{Outcome, diagnose, record};
 use crate::args::RunArgs;
 use crate::output::print;
@@ -14,17 +15,20 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     ranks.dedup();
     let mut plans = Vec::new();
     let mut lines = String::new();
-    for n in &ranks {
-        let (command, environment) = plan(&args.program, *n)?;
-        lines += &record::planned(&command, &environment, &args.recording)?;
-        plans.push((command, environment));
+    // All scales, then all again: what changes on the machine in the meantime meets every scale.
+    for repetition in 1..=args.repeat {
+        for n in &ranks {
+            let (command, environment) = plan(&args.program, *n)?;
+            lines += &record::planned(&command, &environment, &args.recording)?;
+            plans.push((command, environment, *n, repetition));
+        }
     }
     if args.recording.dry_run {
         return print(&lines);
     }
     let mut runs = Vec::new();
     let progress = Progress::new(quiet, args.analysis.json.wanted());
-    for (i, ((command, environment), n)) in plans.iter().zip(&ranks).enumerate() {
+    for (i, (command, environment, n, repetition)) in plans.iter().enumerate() {
         progress.say(&format!(
             "recording on {n} ranks ({} of {}): {}",
             i + 1,
@@ -35,7 +39,10 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
             command,
             environment,
             None,
-            args.output.as_deref().or(Some(Path::new("."))),
+            Unnamed {
+                below: args.output.as_deref().or(Some(Path::new("."))),
+                repetition: (args.repeat > 1).then_some(*repetition),
+            },
             &args.recording,
             progress,
         )?;

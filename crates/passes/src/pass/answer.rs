@@ -3,7 +3,7 @@
 use super::causes::Causes;
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Stage, Value};
 use crate::marks::Marks;
-use headwater_model::diagnosis::{Diagnosis, Place};
+use headwater_model::diagnosis::{Cause, Diagnosis, Place};
 use headwater_model::report::{Item, Section, Unit};
 use headwater_model::words;
 use serde::Serialize;
@@ -85,6 +85,12 @@ fn at(place: &Place) -> [Item; 2] {
     [place.name.as_str().into(), words::location(place).into()]
 }
 
+/// `31–40 %`, where the range of a gain is known.
+fn range(c: &Cause) -> Option<String> {
+    let (least, most) = c.gain_range_share()?;
+    Some(format!("{:.0}–{:.0} %", least * 100.0, most * 100.0))
+}
+
 fn causes(call: &Call<'_>) -> Result<Section, PassError> {
     let columns = [
         ("cause", "no.", Unit::None),
@@ -94,6 +100,7 @@ fn causes(call: &Call<'_>) -> Result<Section, PassError> {
         ("ranks", "ranks", Unit::None),
         ("gain_seconds", "gain", Unit::Seconds),
         ("gain_share", "of the run", Unit::Share),
+        ("gain_range", "likely", Unit::None),
         ("cost_seconds", "cost", Unit::Seconds),
         ("waiting_seconds", "waiting", Unit::Seconds),
         ("explanation", "what it is", Unit::None),
@@ -113,6 +120,7 @@ fn causes(call: &Call<'_>) -> Result<Section, PassError> {
             c.ranks.to_string().into(),
             c.gain_seconds.into(),
             c.gain_share.into(),
+            range(c).map_or(Item::Missing, |r| r.as_str().into()),
             c.cost_seconds.into(),
             c.waiting_seconds.into(),
             c.explanation.as_str().into(),

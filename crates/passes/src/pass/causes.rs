@@ -8,7 +8,9 @@ use crate::flow::{Call, Found, Gives, Kind, Pass, PassError, Stage, Value};
 use crate::marks::Marks;
 use crate::scales::Scales;
 use crate::teller::{Teller, Ways};
-use crate::{notes, outside, placement, ranked, threads, unnamed, words, workers};
+use crate::{
+    account, notes, outside, placement, ranked, startup, threads, unnamed, words, workers,
+};
 use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
 
 /// Causes, the dearest first.
@@ -194,7 +196,9 @@ fn causes(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         ways: call.found(2)?,
         delays: call.found(3)?,
     };
-    found(Causes(teller.causes(&call.found::<Candidates>(1)?.found)))
+    let mut causes = teller.causes(&call.found::<Candidates>(1)?.found);
+    startup::put_among(&mut causes, startup::cause(scales));
+    found(Causes(causes))
 }
 
 fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
@@ -216,13 +220,14 @@ fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let summaries = scales.summaries();
     let recorded = threads::recorded(&runs).into_iter().collect();
     let header = &last.run().header;
-    found(Diagnosis {
+    let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         program: header.program.clone(),
         mpi_library: header.mpi_library.clone(),
         scaling: scales.scaling,
         scaling_reason: scales.scaling_reason.clone(),
-        headline: words::headline(&summaries, scales.scaling_told(), &causes, unnamed),
+        scaling_certain: scales.scaling_certain,
+        headline: Vec::new(),
         notes: [
             notes::notes(&scales.all),
             recorded,
@@ -230,11 +235,17 @@ fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         ]
         .concat(),
         scales: summaries,
+        account: account::account(scales, &candidates.found, &causes),
         causes,
+        other_reading: None,
         non_scalable: marks(3)?,
         abnormal: marks(4)?,
         missing,
-    })
+    };
+    diagnosis.notes.extend(words::doubt(&diagnosis));
+    let told = scales.scaling_told();
+    diagnosis.headline = words::headline(&diagnosis, told, unnamed, startup::sentence(scales));
+    found(diagnosis)
 }
 
 fn nothing() -> PassError {

@@ -4,7 +4,8 @@ use super::marks::{SCALING, said};
 use crate::efficiency;
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::scale::Scale;
-use crate::scaling::scaling_of;
+use crate::scaling::{Growth, Guess, scaling_of};
+use crate::times::Times;
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::report::{Section, Unit};
 use headwater_model::run::Run;
@@ -67,10 +68,27 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     }
     runs.sort_by_key(|r| r.run().header.ranks);
     let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
-    let (scaling, why) = scaling_of(&recorded, said(call)?);
     let scales = runs.iter().map(|r| Scale::new(r, call.interrupted));
     let scales: Vec<Scale> = scales.collect();
     call.go_on()?;
+    // Runs of several builds have no place in common.
+    let one_graph = runs
+        .first()
+        .filter(|f| runs.iter().all(|r| r.shares_graph(f)));
+    let growth = one_graph.and_then(|r| {
+        let times = Times::new(r.pag(), &scales);
+        Growth::new(r.pag(), &scales, &times)
+    });
+    let Guess {
+        scaling,
+        reason,
+        certain,
+    } = scaling_of(&recorded, said(call)?, growth);
+    let doubt = if certain {
+        ""
+    } else {
+        ", which is not certain"
+    };
     let mut columns = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
     columns.extend(FIGURES.map(|(name, title, unit, _)| (name, title, unit)));
     let title = "Efficiencies of the POP project";
@@ -81,7 +99,7 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         Scaling::Single => "no scaling",
     };
     section.note = Some(format!(
-        "{kind} ({why}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each rank."
+        "{kind}{doubt} ({reason}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each rank."
     ));
     for summary in efficiency::summaries(&scales, scaling) {
         let mut row = vec![summary.run.as_str().into(), f64::from(summary.ranks).into()];

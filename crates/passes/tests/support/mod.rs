@@ -2,8 +2,22 @@
 //! state what ranks do and check what the diagnosis says.
 
 use headwater_graph::Structures;
+use headwater_model::diagnosis::Diagnosis;
 use headwater_model::psg::{Function, LineRow, ModuleStructure, Vertex, VertexKind};
 use headwater_model::run::*;
+use headwater_passes::{DiagnoseError, Options, impossible};
+
+/// The diagnosis of runs, of which none may say the impossible.
+#[allow(dead_code, reason = "a test file may want the plain one")]
+pub fn diagnose(
+    runs: Vec<Run>,
+    structures: Structures,
+    options: &Options,
+) -> Result<Diagnosis, DiagnoseError> {
+    let d = headwater_passes::diagnose(runs, structures, options)?;
+    assert_eq!(impossible(&d), Vec::<String>::new());
+    Ok(d)
+}
 
 /// A loop of the made-up program, followed by an MPI call.
 pub struct Piece {

@@ -7,11 +7,13 @@ mod short;
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
 use headwater_model::report::Item;
 use headwater_model::run::{CtxId, Run, TeamWork};
-use headwater_passes::{Options, Recorded, diagnose};
+use headwater_passes::{Options, Recorded, diagnose, impossible};
 use hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
-    diagnose(vec![run], structure(), &Options::default()).expect("one run is enough")
+    let d = diagnose(vec![run], structure(), &Options::default()).expect("one run is enough");
+    assert_eq!(impossible(&d), Vec::<String>::new());
+    d
 }
 
 fn diagnosis(ranks: u32, of: Hybrid) -> Diagnosis {

@@ -113,22 +113,57 @@ pub fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
         evidence: vec![Evidence {
             text: "a figure that supports it".into(),
         }],
+        only_if: None,
+        repeated: None,
     };
+    let account = account(&cause, ranks);
     Diagnosis {
         schema: SCHEMA,
         program: "/home/u/app".into(),
         mpi_library: "Open MPI v4.1.4".into(),
         scaling: Scaling::Strong,
         scaling_reason: "guessed: the arguments are the same at all scales".into(),
+        scaling_certain: true,
         headline: vec![
             "From 2 to 16 ranks the program becomes 4 times as fast, of 8 times possible.".into(),
         ],
         notes: vec!["There were more ranks than cores.".into()],
         scales: vec![scale(2), scale(ranks)],
         causes: vec![cause],
+        account,
+        other_reading: None,
         non_scalable: vec![],
         abnormal: vec![],
         missing: vec!["Hardware counters were not recorded.".into()],
+    }
+}
+
+/// What a cause and small places lose of 1.6 s.
+fn account(cause: &Cause, ranks: u32) -> Account {
+    let part = |kind, seconds| LossPart {
+        kind,
+        seconds,
+        share: seconds / 1.6,
+    };
+    Account {
+        ranks,
+        against: Against::Ideal,
+        of_seconds: 1.6,
+        loss_seconds: 0.55,
+        loss_share: 0.55 / 1.6,
+        parts: vec![
+            part(LossKind::Causes, 0.4),
+            part(LossKind::SmallGrowth, 0.1),
+            part(LossKind::Unknown, 0.05),
+        ],
+        small: Some(SmallLosses {
+            places: 12,
+            largest: vec![SmallLoss {
+                place: cause.place.clone(),
+                seconds: 0.02,
+            }],
+            shared: vec!["they are in app.c".into()],
+        }),
     }
 }
 

@@ -1,0 +1,145 @@
+//! Where the loss of the largest scale goes: every second of it in one part, and the parts sum to the whole.
+
+use crate::diagnosis::{Cause, Place, Scaling};
+use serde::{Deserialize, Serialize};
+
+/// What the loss is measured against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Against {
+    /// A run that takes only the mean computation of its ranks: the loss is 1 − parallel efficiency.
+    #[default]
+    Even,
+    /// A run that takes only the computation of the smallest scale, divided ideally: the loss is 1 − global
+    /// efficiency.
+    Ideal,
+}
+
+/// What a part of the loss is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LossKind {
+    /// What the reported causes explain.
+    Causes,
+    /// Places in which ranks differ, each by too little to report.
+    SmallUneven,
+    /// Places that do not shrink as they should, each by too little to report.
+    SmallGrowth,
+    /// Ranks that wait for one another in turn.
+    Serialisation,
+    /// Moving data in MPI calls that nobody is late for.
+    Transfer,
+    /// Growth of the time before `MPI_Init` returned.
+    BeforeInit,
+    /// What none of these explains.
+    Unknown,
+}
+
+impl LossKind {
+    /// The kind in words, for a report.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Causes => "the causes reported",
+            Self::SmallUneven => "small differences between ranks",
+            Self::SmallGrowth => "small parts that do not shrink",
+            Self::Serialisation => "ranks waiting in turn",
+            Self::Transfer => "moving data",
+            Self::BeforeInit => "before MPI_Init returned",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A part of the loss.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LossPart {
+    /// What it is.
+    pub kind: LossKind,
+    /// Seconds of run time.
+    pub seconds: f64,
+    /// The same as a share of `of_seconds`.
+    pub share: f64,
+}
+
+/// A place that loses too little to be a cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SmallLoss {
+    /// Where.
+    pub place: Place,
+    /// Seconds of run time that it loses.
+    pub seconds: f64,
+}
+
+/// Places that each lose too little to be a cause.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SmallLosses {
+    /// Number of places.
+    pub places: u32,
+    /// Those that lose most, five at the most.
+    pub largest: Vec<SmallLoss>,
+    /// What they share, in words: fragments such as `all are in app.c`.
+    pub shared: Vec<String>,
+}
+
+/// Where the loss of the largest scale goes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Account {
+    /// Number of ranks of that scale.
+    pub ranks: u32,
+    /// What the loss is measured against.
+    pub against: Against,
+    /// Seconds that shares are of: `model_seconds`, and what causes add that a run with a core for each thread
+    /// does not contain, and the start-up where its growth is counted.
+    pub of_seconds: f64,
+    /// The loss, seconds.
+    pub loss_seconds: f64,
+    /// The same as a share of `of_seconds`.
+    pub loss_share: f64,
+    /// Its parts, which sum to it; those of 0 s are left out.
+    pub parts: Vec<LossPart>,
+    /// Of the places whose losses are too small for a cause; `None` where there are none.
+    pub small: Option<SmallLosses>,
+}
+
+impl Account {
+    /// Share of one kind.
+    pub fn share(&self, kind: LossKind) -> f64 {
+        let own = self.parts.iter().filter(|p| p.kind == kind);
+        own.map(|p| p.share).sum()
+    }
+}
+
+/// In how many recordings of the same scales a cause was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Repeated {
+    /// Recordings that show it.
+    pub found: u32,
+    /// All recordings.
+    pub of: u32,
+}
+
+impl Repeated {
+    /// Whether more than half of the recordings show it.
+    pub fn survives(self) -> bool {
+        2 * self.found > self.of
+    }
+}
+
+/// The answer if the problem grows in the other way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reading {
+    /// How the problem grows in this reading.
+    pub scaling: Scaling,
+    /// The answer, a sentence each.
+    pub headline: Vec<String>,
+    /// Causes that there are in this reading alone, the largest gain first.
+    pub causes: Vec<Cause>,
+}

@@ -1,0 +1,252 @@
+//! Where the loss of the largest scale goes: each second is in one part, and the parts sum to the loss.
+//!
+//! The run time that shares refer to divides exactly: computation of the mean rank, what the slowest rank of each
+//! phase computes more (uneven work), waits in turn, moving data, and the rest. What the mean rank computes beyond
+//! the ideal that the smallest scale sets is growth. Causes take their gains out of these, the dearest first; what
+//! they leave is small losses, or unknown.
+
+use crate::cause::Candidate;
+use crate::scales::Scales;
+use crate::small::{self, Contributions};
+use crate::{scale::Scale, stats, work};
+use headwater_model::diagnosis::{
+    Account, Against, Cause, CauseClass, LossKind, LossPart, Scaling,
+};
+use headwater_model::words::seconds as time;
+
+/// Seconds that are no more than rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// The loss by what is known of it without causes. Its sum is the loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Pools {
+    growth: f64,
+    uneven: f64,
+    serial: f64,
+    transfer: f64,
+    unknown: f64,
+    /// Computation that is no loss by the efficiencies: work that some ranks do beyond the others, what grew while other
+    /// places shrank more, and what is lost between threads. It is one where a cause shows it.
+    within: f64,
+}
+
+/// What a gain is taken from first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pool {
+    Growth,
+    Uneven,
+    Serial,
+    Transfer,
+    Unknown,
+}
+
+/// The order in which a gain takes what its own pool does not have.
+const OTHERS: [Pool; 5] = [
+    Pool::Serial,
+    Pool::Unknown,
+    Pool::Uneven,
+    Pool::Transfer,
+    Pool::Growth,
+];
+
+impl Pools {
+    fn new(scales: &Scales, last: &Scale) -> Self {
+        let model = last.model_seconds();
+        let mean = stats::mean(&last.busy()).min(model);
+        let critical = last.busy_critical().clamp(mean, model);
+        let replayed = last.ideal_seconds().clamp(critical, model);
+        let rest = model - replayed;
+        let transfer = last.transfer_seconds().min(rest);
+        let growth = ideal(scales, last).map_or(0.0, |ideal| (mean - ideal).max(0.0));
+        Self {
+            growth,
+            uneven: critical - mean,
+            serial: replayed - critical,
+            transfer,
+            unknown: rest - transfer,
+            within: mean - growth,
+        }
+    }
+
+    fn loss(&self) -> f64 {
+        self.growth + self.uneven + self.serial + self.transfer + self.unknown
+    }
+
+    fn pool(&mut self, pool: Pool) -> &mut f64 {
+        match pool {
+            Pool::Growth => &mut self.growth,
+            Pool::Uneven => &mut self.uneven,
+            Pool::Serial => &mut self.serial,
+            Pool::Transfer => &mut self.transfer,
+            Pool::Unknown => &mut self.unknown,
+        }
+    }
+
+    fn take(&mut self, pool: Pool, most: f64) -> f64 {
+        let from = self.pool(pool);
+        let taken = most.min(*from).max(0.0);
+        *from -= taken;
+        taken
+    }
+
+    /// Takes up to `gain` for a cause; what computation held besides, which was no loss yet, comes second.
+    fn take_for(&mut self, c: &Candidate, gain: f64, parts: &Contributions) -> (f64, f64) {
+        let all = c.ranks.len() as u32 >= parts.ranks;
+        if c.class.is_of_threads() {
+            // Threads explain growth and unevenness of their own place, not that of others.
+            let (growth, uneven) = parts.inside(c);
+            let of_growth = self.take(Pool::Growth, growth.min(gain));
+            let of_uneven = self.take(Pool::Uneven, uneven.min(gain - of_growth));
+            let within = (gain - of_growth - of_uneven).min(self.within).max(0.0);
+            self.within -= within;
+            return (of_growth + of_uneven, within);
+        }
+        let own = match c.class {
+            CauseClass::NonShrinkingWork => Pool::Growth,
+            CauseClass::SlowerWork if all => Pool::Growth,
+            CauseClass::GrowingCommunication | CauseClass::CollectiveAlgorithm => Pool::Transfer,
+            CauseClass::LateSenderChain => Pool::Serial,
+            CauseClass::UnevenWork if c.in_turn => Pool::Serial,
+            CauseClass::Preempted => Pool::Unknown,
+            _ => Pool::Uneven,
+        };
+        let mut taken = self.take(own, gain);
+        // What grew is hidden in the sum where other places became faster than the ideal; and late ranks that do
+        // no more than the others save the mean of their excess too, which evening it out would not.
+        let hidden = match own {
+            Pool::Growth => gain,
+            Pool::Uneven => {
+                let excess = c.cost * c.ranks.len() as f64 / f64::from(parts.ranks.max(1));
+                taken += self.take(Pool::Growth, (gain - taken).min(excess));
+                excess
+            }
+            Pool::Serial | Pool::Transfer | Pool::Unknown => 0.0,
+        };
+        let within = (gain - taken).min(hidden).min(self.within).max(0.0);
+        self.within -= within;
+        for other in OTHERS {
+            taken += self.take(other, gain - taken - within);
+        }
+        (taken, within)
+    }
+}
+
+/// Computation of the mean rank at the largest scale if it scaled ideally; `None` where scales are not compared.
+fn ideal(scales: &Scales, last: &Scale) -> Option<f64> {
+    let [first, _, ..] = scales.compared() else {
+        return None;
+    };
+    let mean = stats::mean(&first.busy());
+    Some(work::ideal(scales.scaling, mean, first.p, last.p))
+}
+
+/// Seconds of a cause that the run with a core for each rank does not contain.
+pub fn on_top(last: &Scale, c: &Candidate) -> f64 {
+    if c.class == CauseClass::Preempted && last.is_crowded() {
+        c.cost
+    } else {
+        c.team.as_ref().map_or(0.0, |t| t.on_top)
+    }
+}
+
+/// Bounds gains by the loss, each second of which is gained once, by the first cause that explains it: `causes` are
+/// those of `found`, in its order. Where less is left for a cause than it would gain alone, its evidence says so.
+pub fn bound(scales: &Scales, found: &[Candidate], causes: &mut [Cause]) {
+    let Some((last, _)) = scales.last().filter(|_| scales.ranks_alike()) else {
+        return;
+    };
+    let parts = Contributions::new(scales, last);
+    let mut pools = Pools::new(scales, last);
+    let most = pools.loss() + pools.within;
+    for (c, cause) in found.iter().zip(causes) {
+        let above = on_top(last, c).min(cause.gain_seconds);
+        let (taken, within) = pools.take_for(c, cause.gain_seconds - above, &parts);
+        let (alone, left) = (cause.gain_seconds, above + taken + within);
+        let limit = most + above;
+        cause.gain_range_seconds.1 = cause.gain_range_seconds.1.min(limit.max(left));
+        if left + ROUNDING.max(1e-6 * alone) >= alone {
+            continue;
+        }
+        cause.gain_share *= left / alone;
+        cause.gain_seconds = left;
+        let (least, most) = &mut cause.gain_range_seconds;
+        (*least, *most) = (least.min(left), most.max(left));
+        let text = format!(
+            "alone it would gain {}; the rest of that is counted with the causes before it, or is no part of the loss",
+            time(alone)
+        );
+        cause
+            .evidence
+            .push(headwater_model::diagnosis::Evidence { text });
+    }
+}
+
+/// The account of the loss at the largest scale; `causes` are those of `found`, in its order, and the start-up.
+pub fn account(scales: &Scales, found: &[Candidate], causes: &[Cause]) -> Account {
+    let Some((last, _)) = scales.last() else {
+        return Account::default();
+    };
+    let model = last.model_seconds();
+    let ideal = ideal(scales, last);
+    let against = ideal.map_or(Against::Even, |_| Against::Ideal);
+    let mut account = Account {
+        ranks: last.p,
+        against,
+        of_seconds: model,
+        ..Account::default()
+    };
+    if !scales.ranks_alike() {
+        return account;
+    }
+    let parts = Contributions::new(scales, last);
+    let mut pools = Pools::new(scales, last);
+    let mut by_causes = 0.0;
+    let of_found = causes.iter().filter(|c| c.class != CauseClass::Startup);
+    for (c, cause) in found.iter().zip(of_found) {
+        let above = on_top(last, c).min(cause.gain_seconds);
+        account.of_seconds += on_top(last, c);
+        let (taken, within) = pools.take_for(c, cause.gain_seconds - above, &parts);
+        by_causes += above + taken + within;
+    }
+    let startup = causes.iter().find(|c| c.class == CauseClass::Startup);
+    let before = startup.map_or(0.0, |c| c.gain_seconds);
+    if startup.is_some() {
+        account.of_seconds += crate::startup::mean_seconds(last);
+    }
+    let floor = small::PLACE * model;
+    let (small, uneven, growth) = parts.small(scales, last, found, floor);
+    let (uneven, growth) = (uneven.min(pools.uneven), growth.min(pools.growth));
+    let rest = pools.uneven - uneven + pools.growth - growth;
+    let seconds = [
+        (LossKind::Causes, by_causes),
+        (LossKind::SmallUneven, uneven),
+        (LossKind::SmallGrowth, growth),
+        (LossKind::Serialisation, pools.serial),
+        (LossKind::Transfer, pools.transfer),
+        (LossKind::BeforeInit, before),
+        (LossKind::Unknown, pools.unknown + rest),
+    ];
+    account.loss_seconds = seconds.iter().map(|s| s.1).sum();
+    let of = account.of_seconds;
+    let share = |seconds: f64| if of > 0.0 { seconds / of } else { 0.0 };
+    account.loss_share = share(account.loss_seconds).clamp(0.0, 1.0);
+    account.parts = seconds
+        .into_iter()
+        .filter(|s| s.1 > ROUNDING)
+        .map(|(kind, seconds)| LossPart {
+            kind,
+            seconds,
+            share: share(seconds).clamp(0.0, 1.0),
+        })
+        .collect();
+    account.small = small;
+    account
+}
+
+/// How growth is called under a kind of scaling.
+pub fn grows(scaling: Scaling) -> &'static str {
+    match scaling {
+        Scaling::Weak => "they take longer as ranks are added",
+        Scaling::Strong | Scaling::Single => "they do not shrink as ranks are added",
+    }
+}

@@ -1,0 +1,149 @@
+//! How the problem grows, where the arguments do not say it for certain, and several recordings of a scale.
+
+mod support;
+
+use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
+use headwater_model::run::Run;
+use headwater_passes::Options;
+use support::{Piece, diagnose, piece, run, structure};
+
+fn of_runs(runs: Vec<Run>, pieces: usize) -> Diagnosis {
+    diagnose(runs, structure(pieces), &Options::default()).expect("they belong together")
+}
+
+fn diagnosis(pieces: &[Piece]) -> Diagnosis {
+    let runs = [2, 4, 8, 16].map(|p| run(p, pieces));
+    of_runs(runs.into(), pieces.len())
+}
+
+#[test]
+fn equal_arguments_and_equal_work_of_each_rank_have_two_readings() {
+    // Weak scaling with its size in a file, or work that no rank shares: nobody can know.
+    let d = diagnosis(&[
+        piece("MPI_Allreduce", |_, _| 1.0),
+        piece("MPI_Barrier", |r, _| if r == 3 { 0.4 } else { 0.2 }),
+    ]);
+    assert_eq!((d.scaling, d.scaling_certain), (Scaling::Weak, false));
+    let uneven = d.causes.first().expect("rank 3 is late in both readings");
+    assert_eq!(
+        (uneven.class, uneven.only_if),
+        (CauseClass::UnevenWork, None)
+    );
+    let other = d.other_reading.as_ref().expect("a second reading");
+    assert_eq!(other.scaling, Scaling::Strong);
+    let found: Vec<_> = other.causes.iter().map(|c| (c.class, c.only_if)).collect();
+    assert!(
+        found.contains(&(CauseClass::NonShrinkingWork, Some(Scaling::Strong))),
+        "{found:?}"
+    );
+    assert!(
+        !found.iter().any(|c| c.0 == CauseClass::UnevenWork),
+        "{found:?}"
+    );
+    let said = d.headline.join(" ");
+    for words in [
+        "If the problem is the same at every scale (strong scaling): ",
+        "If it grows with the ranks (weak scaling): ",
+        "--scaling strong or --scaling weak",
+        "computation of all ranks together grows 8",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn work_that_does_not_shrink_beside_divided_work_is_strong_scaling() {
+    let d = diagnosis(&[
+        piece("MPI_Allreduce", |_, p| 8.0 / f64::from(p)),
+        piece("MPI_Allreduce", |_, _| 4.0),
+    ]);
+    assert_eq!((d.scaling, d.scaling_certain), (Scaling::Strong, true));
+    assert_eq!(d.causes[0].class, CauseClass::NonShrinkingWork);
+    assert!(d.other_reading.is_none());
+    assert!(
+        d.scaling_reason.contains("of it is divided"),
+        "{}",
+        d.scaling_reason
+    );
+}
+
+#[test]
+fn what_the_user_says_is_certain() {
+    let pieces = [piece("MPI_Allreduce", |_, _| 1.0)];
+    let runs = [2, 4].map(|p| run(p, &pieces)).into();
+    let options = Options {
+        scaling: Some(Scaling::Weak),
+        ..Options::default()
+    };
+    let d = diagnose(runs, structure(1), &options).expect("they belong together");
+    assert!(d.scaling_certain && d.other_reading.is_none());
+    assert!(
+        d.headline.join(" ").contains("No scaling loss found"),
+        "{:?}",
+        d.headline
+    );
+}
+
+/// A recording of even work, and of rank 1 that takes longer before the barrier.
+fn recording(ranks: u32, number: u32, more: f64) -> Run {
+    let pieces = [
+        piece("MPI_Allreduce", |_, p| 8.0 / f64::from(p)),
+        piece("MPI_Barrier", move |r, p| {
+            let even = 4.0 / f64::from(p);
+            even * (1.0 + 1e-4 * f64::from(number)) + if r == 1 { more } else { 0.0 }
+        }),
+    ];
+    let mut run = run(ranks, &pieces);
+    run.header.name = format!("app.{ranks}.{number}");
+    run
+}
+
+fn repeated(more: [f64; 3]) -> Diagnosis {
+    let all = [2, 8].into_iter().flat_map(|ranks| {
+        (0..3).map(move |i| recording(ranks, i, more[i as usize] * 4.0 / f64::from(ranks)))
+    });
+    of_runs(all.collect(), 2)
+}
+
+#[test]
+fn several_recordings_of_a_scale_give_the_scatter_of_a_gain() {
+    let d = repeated([0.5, 0.6, 0.7]);
+    assert_eq!(d.scales.iter().map(|s| s.ranks).collect::<Vec<_>>(), [2, 8]);
+    // The middle one of each scale, by its run time.
+    assert_eq!(d.scales[1].run, "app.8.1");
+    let c = d.causes.first().expect("rank 1 is late");
+    let repeated = c.repeated.expect("three recordings");
+    assert_eq!((repeated.found, repeated.of), (3, 3));
+    let (least, most) = c.gain_range_seconds;
+    assert!(
+        least < 0.9 * c.gain_seconds && most > 1.05 * c.gain_seconds,
+        "{c:?}"
+    );
+    let said = |text: &str| c.evidence.iter().any(|e| e.text == text);
+    assert!(said("found in 3 of 3 recordings"), "{:?}", c.evidence);
+    assert!(d.headline.join(" ").contains('–'), "{:?}", d.headline);
+}
+
+#[test]
+fn a_verdict_that_a_repetition_would_not_show_says_so() {
+    // The one in the middle by run time is the only one in which rank 1 is late: another one is longer throughout.
+    let mut slow = recording(8, 2, 0.0);
+    for info in &mut slow.ranks {
+        info.wall_ns += 2_000_000_000;
+    }
+    let runs = vec![recording(8, 0, 0.0), recording(8, 1, 0.5), slow];
+    let d = of_runs(runs, 2);
+    let c = d.causes.iter().find(|c| c.class == CauseClass::UnevenWork);
+    let c = c.expect("it is shown all the same");
+    let said = |text: &str| c.evidence.iter().any(|e| e.text == text);
+    assert!(
+        said("would not survive a repetition: found in 1 of 3 recordings"),
+        "{:?}",
+        c.evidence
+    );
+    let said = d.headline.join(" ");
+    assert!(
+        said.contains("A repetition may not show it: 1 of 3"),
+        "{said}"
+    );
+}
