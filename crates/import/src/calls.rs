@@ -133,8 +133,6 @@ pub struct Call {
     pub params: Params,
     /// Links.
     pub links: Vec<Link>,
-    /// Whether the whole world takes part in it.
-    pub world_collective: bool,
     /// The one receive that it does nothing but post.
     pub posts_alone: Option<u64>,
     /// Whether recording was off, so that it is not counted.
@@ -151,7 +149,6 @@ impl Call {
             busy_ns,
             params: Params::default(),
             links: Vec::new(),
-            world_collective: false,
             posts_alone: None,
             unseen: false,
         }
@@ -418,7 +415,5 @@ impl Ends<'_> {
             post,
             comm: told.comm,
         });
-        let blocking = function.mode == Mode::Blocking && !function.is_about_files();
-        call.world_collective |= blocking && self.comms.is_world(told.comm);
     }
 }

@@ -1,5 +1,6 @@
 //! A rank: its threads, brought together to what the collector's process file would hold.
 
+use crate::windows;
 use crate::comms::Comms;
 use crate::links::{Links, Sampling};
 use crate::pauses::Pauses;
@@ -67,7 +68,7 @@ pub fn shared<'a>(
         regions,
         sampling,
         links: Links::default(),
-        world_collectives: 0,
+        room: windows::MOST,
         threaded,
         init_ns: 0,
         finalize_ns: None,

@@ -111,8 +111,24 @@ pub struct Header {
     /// Pauses of recording by `MPI_Pcontrol`: ranks that paused as often as one another stand together.
     #[serde(default)]
     pub paused: Vec<Paused>,
+    /// Event windows, by their numbers.
+    #[serde(default)]
+    pub windows: Vec<Window>,
     /// One sentence for each thing that could not be measured.
     pub missing: Vec<String>,
+}
+
+/// A stretch of time in which every MPI event of every rank was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// Begin on the run's common clock, from the begin of the run, ns.
+    pub begin_ns: u64,
+    /// Length, ns.
+    pub length_ns: u64,
+    /// Whether it begins where the run does: no rank called MPI before.
+    pub from_start: bool,
+    /// Whether no rank calls MPI behind it.
+    pub to_end: bool,
 }
 
 impl Header {

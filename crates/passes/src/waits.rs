@@ -1,14 +1,15 @@
 //! Who waited for whom, where, and for how long: the communication edges that carry a wait.
 //!
 //! Where event windows were kept, waits are those of their replay in virtual time, extended to the run
-//! by the computation that the windows hold: they are the program's own, whatever the scheduler did.
+//! by the computation that the windows hold, and no longer than the calls took: they are the program's own, whatever the
+//! scheduler did.
 //! Otherwise they are the recorded ones of sampled messages, at either end, and of collectives, in wall
 //! time, brought up to all messages and collectives as in the views of a run. Replayed sends wait for nobody.
 
 use crate::replay::Replay;
 use headwater_graph::{RunView, VertexIx, view};
 use headwater_model::diagnosis::Clock;
-use headwater_model::run::Run;
+use headwater_model::run::{CtxId, Run};
 use rustc_hash::FxHashMap;
 
 /// A place in the parallel view: rank and vertex.
@@ -34,14 +35,12 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// The waits of a run: replayed ones where there are windows. `busy` is the mean computation of a
-    /// rank in the run, seconds.
-    pub fn new(run: &Run, view: &RunView, replay: &Replay, busy: f64) -> Self {
-        let in_windows = replay.mean_busy();
-        let (clock, all) = if in_windows > 0.0 {
-            (Clock::Virtual, replayed(view, replay, busy / in_windows))
-        } else {
-            (Clock::Wall, recorded(run, view))
+    /// The waits of a run: replayed ones where there are windows, of which `per_run` makes those of the run
+    /// ([`Replay::per_run`]).
+    pub fn new(run: &Run, view: &RunView, replay: &Replay, per_run: Option<f64>) -> Self {
+        let (clock, all) = match per_run {
+            Some(factor) => (Clock::Virtual, replayed(run, view, replay, factor)),
+            None => (Clock::Wall, recorded(run, view)),
         };
         let mut sums: FxHashMap<(At, At), f64> = FxHashMap::default();
         for (at, on, seconds) in all.into_iter().filter(|w| w.2 > 0.0) {
@@ -79,23 +78,35 @@ impl Waits {
     }
 }
 
-/// Waits of the replayed windows times `factor`.
-fn replayed(view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> {
+/// Waits of the replayed windows times `factor`; those of a call are no longer than what its rank spent in it.
+fn replayed(run: &Run, view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> {
     let mut out = Vec::new();
-    for window in &replay.windows {
-        let at = |rank: u32, call: u32| {
-            let ctx = window.get(rank as usize)?.get(call as usize)?.ctx;
-            Some((rank, view.vertex(ctx)?))
+    for (window, rank, _, call) in replay.in_epochs() {
+        let at = |rank: u32, ctx: CtxId| Some((rank, view.vertex(ctx)?));
+        let there = |(who, which): (u32, u32)| {
+            let ctx = window.get(who as usize)?.get(which as usize)?.ctx;
+            at(who, ctx)
         };
-        for (rank, calls) in (0..).zip(window) {
-            for (index, call) in (0..).zip(calls) {
-                let Some((who, which)) = call.waited_for else {
-                    continue;
-                };
-                if let (Some(here), Some(there)) = (at(rank, index), at(who, which)) {
-                    out.push((here, there, (call.leave - call.enter) * factor));
-                }
-            }
+        let on = call.waited_for.and_then(there);
+        if let (Some(here), Some(on)) = (at(rank, call.ctx), on) {
+            out.push((here, on, (call.leave - call.enter) * factor));
+        }
+    }
+    let mut spent: FxHashMap<At, f64> = FxHashMap::default();
+    for c in &run.calls {
+        if let Some(vertex) = view.vertex(c.ctx) {
+            *spent.entry((c.rank, vertex)).or_default() += c.wall_ns as f64 * 1e-9;
+        }
+    }
+    let mut waited: FxHashMap<At, f64> = FxHashMap::default();
+    for (at, _, seconds) in &out {
+        *waited.entry(*at).or_default() += seconds;
+    }
+    for (at, _, seconds) in &mut out {
+        if let (Some(all), Some(most)) = (waited.get(at), spent.get(at))
+            && all > most
+        {
+            *seconds *= most / all;
         }
     }
     out
