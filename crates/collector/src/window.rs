@@ -128,7 +128,9 @@ impl Windows {
     fn turn(&mut self, busy_ns: u64, enter_ns: u64, mpi_ns: u64) {
         match self.stretch {
             Some(_) => {}
-            None if self.stretches == 0 => self.begin_stretch(enter_ns.saturating_sub(busy_ns), true),
+            None if self.stretches == 0 => {
+                self.begin_stretch(enter_ns.saturating_sub(busy_ns), true)
+            }
             None => return self.open_at(enter_ns + mpi_ns),
         }
         if self.stretch.is_some() {

@@ -1,12 +1,12 @@
 //! A rank: its threads, brought together to what the collector's process file would hold.
 
-use crate::windows;
 use crate::comms::Comms;
 use crate::links::{Links, Sampling};
 use crate::pauses::Pauses;
 use crate::program::file;
 use crate::regions::Regions;
 use crate::thread::{Rows, Shared, Thread, lock, team};
+use crate::windows;
 use headwater_format::spool::RankRows;
 use headwater_format::spool::layout::{FileHeader, ModuleRow};
 use std::cell::RefCell;

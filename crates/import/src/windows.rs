@@ -66,7 +66,10 @@ impl Windows {
             && (last.row.ctx, last.row.func) == (call.ctx, call.func)
             && last.link.is_none()
             && self.slots.at(last.row.enter_ns).1 > call.enter_ns
-            && self.stretches.last().is_some_and(|s| s.0 <= last.row.enter_ns)
+            && self
+                .stretches
+                .last()
+                .is_some_and(|s| s.0 <= last.row.enter_ns)
         {
             last.row.busy_ns += call.busy_ns;
             last.row.mpi_ns += call.mpi_ns;

@@ -94,11 +94,16 @@ impl Replay {
     /// The calls of all epochs, each with its window, rank and place in the window.
     pub fn in_epochs(&self) -> impl Iterator<Item = (&[Vec<Played>], u32, u32, &Played)> {
         self.epochs.iter().flat_map(|epoch| {
-            let window = self.windows.get(epoch.window).map_or(&[][..], Vec::as_slice);
+            let window = self
+                .windows
+                .get(epoch.window)
+                .map_or(&[][..], Vec::as_slice);
             let ranks = (0..).zip(&epoch.calls).zip(window);
             ranks.flat_map(move |((rank, (from, to)), list)| {
                 let calls = list.get(*from as usize..*to as usize).unwrap_or(&[]);
-                (*from..).zip(calls).map(move |(at, call)| (window, rank, at, call))
+                (*from..)
+                    .zip(calls)
+                    .map(move |(at, call)| (window, rank, at, call))
             })
         })
     }
@@ -115,7 +120,11 @@ impl Replay {
         let not_computing: f64 = busy.iter().map(|b| (wall - b).max(0.0)).sum();
         let waited = self.waited() * factor;
         let known = wall > 0.0 && waited > not_computing;
-        Some(if known { factor * not_computing / waited } else { factor })
+        Some(if known {
+            factor * not_computing / waited
+        } else {
+            factor
+        })
     }
 
     /// Mean computation per rank in all epochs, seconds.
@@ -350,7 +359,14 @@ fn play_window(
             }
         }
     }
-    cut_epochs(run, &calls, &instances, &classes, (played, in_step, ends), replay);
+    cut_epochs(
+        run,
+        &calls,
+        &instances,
+        &classes,
+        (played, in_step, ends),
+        replay,
+    );
 }
 
 /// When a call that arrived at `enter` completes and whom it waited for; `None` while it cannot yet.
@@ -424,7 +440,8 @@ fn cut_epochs(
         .iter()
         .zip(calls)
         .map(|(done, calls)| {
-            let all = (0..done.len()).filter(|i| is_cut(&calls[*i]) && done[*i].leave >= in_step - MOMENT);
+            let all = (0..done.len())
+                .filter(|i| is_cut(&calls[*i]) && done[*i].leave >= in_step - MOMENT);
             all.map(|i| i as u32).collect()
         })
         .collect();
@@ -441,7 +458,10 @@ fn cut_epochs(
             window,
             calls: ranges,
             seconds: to - from,
-            busy: played.iter().map(|list| list.iter().map(inside).sum()).collect(),
+            busy: played
+                .iter()
+                .map(|list| list.iter().map(inside).sum())
+                .collect(),
             closed: false,
             whole: false,
         }
@@ -452,7 +472,10 @@ fn cut_epochs(
         epochs.push(synchronised(window, range, &played));
     }
     // Before the first synchronisation, and behind the last one.
-    let first: Vec<u32> = cuts.iter().filter_map(|c| c.first().map(|c| c + 1)).collect();
+    let first: Vec<u32> = cuts
+        .iter()
+        .filter_map(|c| c.first().map(|c| c + 1))
+        .collect();
     let mut parts: Vec<Epoch> = Vec::new();
     if first.len() == p && closed > 0 && p > 0 {
         let at_start = ends.together;

@@ -129,6 +129,11 @@ impl Scale {
             keys_at,
             runq_share: crate::threads::runq_share(run),
         };
+        // What is extrapolated from windows is no more than the run has room for.
+        let (all, most) = (this.moving_seconds(), this.not_computing());
+        if all > most {
+            this.moving.iter_mut().for_each(|m| m.seconds *= most / all);
+        }
         this.transfer = transfers(&this);
         this
     }
@@ -219,8 +224,7 @@ impl Scale {
 
     /// Time lost because other ranks are late in each iteration, seconds.
     pub fn moving_seconds(&self) -> f64 {
-        let all: f64 = self.moving.iter().map(|m| m.seconds).sum();
-        all.min(self.not_computing())
+        self.moving.iter().map(|m| m.seconds).sum()
     }
 
     /// The run without the slowest rank's computation of each phase, seconds: no wait and no path can take longer.

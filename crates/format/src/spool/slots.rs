@@ -70,7 +70,11 @@ impl Slots {
 
     /// Chooses half as much, `elapsed` nanoseconds after the begin of the run; `false` if nothing is left to halve.
     pub fn halve(&mut self, elapsed: u64) -> bool {
-        let top = elapsed.max(1).ilog2().saturating_sub(SPREAD).max(LOWEST + 1);
+        let top = elapsed
+            .max(1)
+            .ilog2()
+            .saturating_sub(SPREAD)
+            .max(LOWEST + 1);
         if self.are_all() {
             let high = top.min(HIGHEST);
             (self.low, self.high) = (high - 1, high);
@@ -176,7 +180,9 @@ mod tests {
             let windows = slots.windows(begin, begin + run, 1000);
             for quarter in 0..4 {
                 let from = begin + run / 4 * quarter;
-                let here = windows.iter().filter(|w| w.0 >= from && w.0 < from + run / 4);
+                let here = windows
+                    .iter()
+                    .filter(|w| w.0 >= from && w.0 < from + run / 4);
                 assert!(here.count() >= 2, "{slots:?} {quarter}");
             }
         }

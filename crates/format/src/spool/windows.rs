@@ -69,7 +69,10 @@ impl Common {
             let all = part.rows::<EventRow>(Some(thread))?;
             let mut own: Vec<(u64, u64)> = Vec::new();
             let mut slots = Slots::ALL;
-            let last = all.iter().map(|r| r.enter_ns.saturating_add(r.mpi_ns)).max();
+            let last = all
+                .iter()
+                .map(|r| r.enter_ns.saturating_add(r.mpi_ns))
+                .max();
             let end = last.map_or(0, |ns| common(header, ns).saturating_add(1));
             for r in all.iter().filter(|r| r.kind == STRETCH) {
                 let from = common(header, r.enter_ns);
@@ -175,7 +178,9 @@ impl Windows {
         let next = self.all.partition_point(|w| w.0 <= at);
         let number = next.checked_sub(1)?;
         let window = self.all.get(number)?;
-        (at < window.1).then(|| u32::try_from(number).ok()).flatten()
+        (at < window.1)
+            .then(|| u32::try_from(number).ok())
+            .flatten()
     }
 
     /// Where a window begins that is cut out of the run, on the common clock.

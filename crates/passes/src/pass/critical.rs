@@ -94,7 +94,10 @@ fn bound(scale: &Scale, path: &mut FxHashMap<(u32, CtxId), f64>) {
     }
     let mut sorted: Vec<((u32, CtxId), f64)> = path.iter().map(|(k, s)| (*k, *s)).collect();
     sorted.sort_unstable_by_key(|p| p.0);
-    let (all, most) = (sorted.iter().map(|p| p.1).sum::<f64>(), scale.ideal_seconds());
+    let (all, most) = (
+        sorted.iter().map(|p| p.1).sum::<f64>(),
+        scale.ideal_seconds(),
+    );
     if all > most {
         path.values_mut().for_each(|s| *s *= most / all);
     }
