@@ -6,7 +6,7 @@ use crate::thread::{NONE, Shared, Thread, class_of};
 use crate::volume::{Rule, counted};
 use headwater_format::spool::layout::{EventRow, MessageRow};
 use headwater_model::run::{EventKind, peer, tag};
-use headwater_mpi_abi::{self as abi, Class, Mode};
+use headwater_mpi_abi::{self as abi, Class};
 
 /// Parameters that calls are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -398,9 +398,9 @@ impl Ends<'_> {
             call.params = params;
         }
         // What makes and frees communicators and windows is no collective of recorded runs either.
-        let Some(function) = function.filter(|f| f.is_collective()) else {
+        if !function.is_some_and(|f| f.is_collective()) {
             return;
-        };
+        }
         let Some(comm) = comm else { return };
         let (ix, post) = match request {
             Some(of) => (of.ix, Some(of.post)),

@@ -120,6 +120,7 @@ pub struct Header {
 
 /// A stretch of time in which every MPI event of every rank was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// Begin on the run's common clock, from the begin of the run, ns.
     pub begin_ns: u64,
@@ -504,7 +505,8 @@ pub struct Event {
     pub bytes: u64,
     /// CPU time plus time asleep since the previous MPI call of this thread.
     pub busy_ns: u64,
-    /// Start of the call on the run's common clock, from the window's earliest event.
+    /// Start of the call on the run's common clock, from the window's begin; of one that begins where the run does,
+    /// from its earliest event.
     pub enter_ns: u64,
     /// Duration of the call, wall time.
     pub mpi_ns: u64,

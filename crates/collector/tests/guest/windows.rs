@@ -40,7 +40,7 @@ fn a_short_program_without_a_collective_is_kept_as_a_whole() {
 fn windows_of_a_long_program_without_a_collective_are_spread_over_it() {
     let _alone = alone();
     for case in cases("pipeline.c") {
-        case.unchanged("", &["200000"]);
+        case.unchanged("", &["40000"]);
         let run = case.recorded();
         let (share, events) = covered(&run);
         let what = format!("{}: {share:.3} {events}", case.library);

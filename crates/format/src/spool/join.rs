@@ -314,7 +314,24 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
             edge.late_senders += 1;
             edge.late_sender_ns += wait;
         }
+        let mut last = None;
         for (i, s) in rows.iter().enumerate() {
+            let enter_ns = clocks.common(s.rank, s.row.enter_ns).saturating_sub(base);
+            let (mut busy_ns, mut mpi_ns, mut enter_ns) = (s.row.busy_ns, s.row.mpi_ns, enter_ns);
+            if !windows.exact {
+                (busy_ns, mpi_ns) = (rounded(busy_ns, 8), rounded(mpi_ns, 5));
+                let of = (s.rank, s.thread);
+                enter_ns = match last.filter(|(before, _)| *before == of) {
+                    Some((_, end)) if s.row.first != 0 => {
+                        follows(u64::saturating_add(end, busy_ns), enter_ns)
+                    }
+                    Some(_) => run.events.last().map_or(enter_ns, |e| e.enter_ns),
+                    None => rounded(enter_ns, 8),
+                };
+                if s.row.first != 0 {
+                    last = Some((of, enter_ns.saturating_add(mpi_ns)));
+                }
+            }
             let one = Event {
                 window: s.window,
                 rank: s.rank,
@@ -326,9 +343,9 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
                 link: links.of(s.row.id),
                 peer: s.row.peer,
                 bytes: s.row.bytes,
-                busy_ns: s.row.busy_ns,
-                enter_ns: clocks.common(s.rank, s.row.enter_ns).saturating_sub(base),
-                mpi_ns: s.row.mpi_ns,
+                busy_ns,
+                enter_ns,
+                mpi_ns,
             };
             if !access::is_one(s.row.kind) {
                 run.events.push(one);
@@ -361,6 +378,24 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
     if !locked.is_empty() {
         run.messages.extend(locked.into_values());
         sort(&mut run.messages);
+    }
+}
+
+/// A time with so many significant bits: digits that are noise are most of what a run's file would hold.
+fn rounded(ns: u64, bits: u32) -> u64 {
+    let step = (u64::BITS - ns.leading_zeros()).saturating_sub(bits).max(5);
+    let up = (ns >> (step - 1) & 1) << step;
+    (ns >> step << step).saturating_add(up)
+}
+
+/// The start of a call that comes at `expected`, by its computation and the calls before, and was recorded at `at`: the
+/// latter only where it is so much later that the rank was without a core.
+fn follows(expected: u64, at: u64) -> u64 {
+    /// What calls and rounding take, nanoseconds.
+    const USUAL: u64 = 10_000;
+    match at.checked_sub(expected) {
+        Some(gap) if gap > USUAL => expected.saturating_add(rounded(gap, 5)),
+        _ => expected,
     }
 }
 

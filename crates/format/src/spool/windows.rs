@@ -20,6 +20,8 @@ pub(super) struct Windows {
     all: Vec<(u64, u64)>,
     /// The same as the run has them.
     spans: Vec<Window>,
+    /// Whether times are kept to the nanosecond.
+    pub exact: bool,
 }
 
 /// What the threads read so far have in common.
@@ -148,6 +150,8 @@ impl Windows {
             ranks = part.header.size.max(ranks);
             of.take(part)
         })?;
+        // A trace that is imported is kept as it is.
+        let exact = of.room > 0;
         of.room = of.room.max(room(ranks));
         let slots = of.fitting();
         // Nodes whose clocks were not compared chose by different times.
@@ -166,7 +170,7 @@ impl Windows {
             to_end: w.1 == of.end && of.stretches.last().is_some_and(|s| s.1 >= of.end),
         };
         let spans = all.iter().map(span).collect();
-        Ok(Self { all, spans })
+        Ok(Self { all, spans, exact })
     }
 
     /// The window of a row, if it is in one.
