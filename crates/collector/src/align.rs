@@ -7,6 +7,16 @@ use crate::process;
 use crate::table::mix2;
 use crate::tree::{Tree, tree};
 use headwater_format::spool::layout::Alignment;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// What to add to this rank's clock to have rank 0's, as it was at the start.
+static OFFSET: AtomicI64 = AtomicI64::new(0);
+
+/// What to add to this rank's clock to have the common one by which windows are chosen, nanoseconds.
+#[inline]
+pub fn offset() -> i64 {
+    OFFSET.load(Ordering::Relaxed)
+}
 
 /// Exchanges from which the quickest is taken.
 const ROUNDS: usize = 16;
@@ -25,6 +35,9 @@ fn note(which: usize) {
     let Some(found) = tree().and_then(|t| align(&t)) else {
         return;
     };
+    if which == 0 {
+        OFFSET.store(found.offset_ns, Ordering::Relaxed);
+    }
     process::with_spool(|spool| {
         *spool.header().alignments.get_mut(which)? = found;
         Some(())

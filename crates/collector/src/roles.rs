@@ -514,7 +514,7 @@ impl<'a> Decoder<'a> {
         let file = matches!(self.function.class, Class::FileOpen | Class::FileAll);
         let counts = self.function.is_collective() && !file && self.function.mode == Mode::Blocking;
         if world && counts {
-            crate::thread::world_collective(t);
+            crate::thread::world_collective();
         }
     }
 

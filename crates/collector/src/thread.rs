@@ -26,7 +26,7 @@ use crate::table::{Table, mix2};
 use crate::team::Teams;
 use crate::waits::Waits;
 use crate::window::Windows;
-use crate::{clock, openmp, pause, sampler};
+use crate::{clock, openmp, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::run::EventKind;
 use pauses::Pauses;
@@ -503,7 +503,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
         }
     }
     t.links.retain(|l| l.kind != EventKind::SendDone as u8);
-    t.windows.record(
+    let thinned = t.windows.record(
         call.ctx,
         call.func,
         call.busy_ns,
@@ -518,7 +518,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
         t.sampler.counters.rebase();
     }
     let looked = look_for_modules(t);
-    t.leave_at(now, looked || wall > WORTH_READING);
+    t.leave_at(now, looked || thinned || wall > WORTH_READING);
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 
@@ -538,9 +538,6 @@ fn look_for_modules(t: &mut Thread) -> bool {
 }
 
 /// A collective over the whole world is being left.
-pub fn world_collective(t: &mut Thread) {
-    let number = process::WORLD_COLLECTIVES.fetch_add(1, Ordering::Relaxed) + 1;
-    if pause::is_on() {
-        t.windows.world_collective(number);
-    }
+pub fn world_collective() {
+    process::WORLD_COLLECTIVES.fetch_add(1, Ordering::Relaxed);
 }

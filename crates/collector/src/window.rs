@@ -1,116 +1,99 @@
-//! Event windows: short stretches of the run in which every MPI event is kept, on all ranks alike.
+//! Event windows: stretches of the run in which every MPI event is kept, on all ranks alike.
 //!
-//! A window opens when a rank leaves the world collective number `g` (0: `MPI_Init`) with `g`
-//! divisible by the stride, and takes at most [`QUOTA`] rows. When all places are taken the stride
-//! doubles and windows that no longer divide it go. `g` is the same on all ranks, so all ranks keep
-//! the same windows without a message. A pause of recording ends a window, and where recording goes on
-//! one may begin, with a mark in its number: ranks that were not paused there do not have it.
+//! They are chosen by the time on the common clock ([`Slots`]), so all ranks keep the same ones without a message,
+//! also ranks that call no collective. A call is in the window in which it begins. As long as there is room all time is
+//! kept; when the room is full, half of the windows go, or half of each. On the way of a call this costs a comparison
+//! of its start with the next boundary. A pause of recording ends a stretch and another one begins behind it, which
+//! rows of the kind [`STRETCH`] say.
 
+use crate::align;
 use crate::table::Table;
 use crate::thread::Link;
-use headwater_format::spool::layout::{AFTER_PAUSE, EventRow};
+use headwater_format::spool::layout::{EventRow, STRETCH};
+use headwater_format::spool::slots::Slots;
 
-/// Windows at the most.
-const PLACES: usize = 16;
-/// Rows of one window.
-const QUOTA: u32 = 256;
+/// Rows that are used before some go: full, then half, then what two ranks have in common must be enough.
+const MOST: u32 = 1 << 14;
+/// Rows that are left at the most when room was made.
+const MADE: u32 = MOST / 4 * 3;
+/// Stretches at the most; behind them nothing is kept any more.
+const STRETCHES: u32 = 64;
 
 /// The windows of a thread.
 pub struct Windows {
     rows: Table<EventRow>,
-    open: Option<u32>,
-    left: u32,
-    next: Option<u32>,
-    stride: u64,
-    kept: [u32; PLACES],
-    count: usize,
+    /// Whether now is in a window.
+    open: bool,
+    /// Until when that holds, on this rank's clock; 0 to find it out.
+    until: u64,
+    slots: Slots,
+    /// When the first stretch began.
+    begin: u64,
+    /// The row of the current stretch.
+    stretch: Option<u32>,
+    stretches: u32,
 }
 
 impl Windows {
     /// Rows that all windows need.
-    pub const ROWS: u32 = PLACES as u32 * QUOTA;
+    pub const ROWS: u32 = MOST;
 
-    /// Windows in `rows`; the first is open.
+    /// Windows in `rows`; recording begins with the first call.
     pub fn new(rows: Table<EventRow>) -> Self {
         Self {
             rows,
-            open: Some(0),
-            left: QUOTA,
-            next: None,
-            stride: 1,
-            kept: [0; PLACES],
-            count: 1,
+            open: false,
+            until: 0,
+            slots: Slots::ALL,
+            begin: 0,
+            stretch: None,
+            stretches: 0,
         }
     }
 
-    /// Collective number `g` is being left: whatever comes after it may be in a new window.
-    pub fn world_collective(&mut self, g: u64) {
-        if !g.is_multiple_of(self.stride) {
+    /// Recording is paused, or a call could not be kept: what comes later does not follow what came before.
+    pub fn close(&mut self) {
+        (self.open, self.until) = (false, 0);
+        let Some(stretch) = self.stretch.take() else {
+            return;
+        };
+        let last = self.rows.len().saturating_sub(1);
+        let end = self.rows.get(last).map_or(0, |r| match r.kind {
+            STRETCH => r.enter_ns,
+            _ => r.enter_ns + r.mpi_ns,
+        });
+        if let Some(row) = self.rows.get(stretch) {
+            row.mpi_ns = end.saturating_sub(row.enter_ns) + 1;
+        }
+    }
+
+    /// Recording goes on at `now`.
+    pub fn open_at(&mut self, now: u64) {
+        self.begin_stretch(now, false);
+    }
+
+    /// A stretch begins at `now`; `first` says that the thread called nothing before it.
+    fn begin_stretch(&mut self, now: u64, first: bool) {
+        self.close();
+        if self.stretches == STRETCHES {
+            self.until = u64::MAX;
             return;
         }
-        if self.count == PLACES {
-            self.thin();
-            if !g.is_multiple_of(self.stride) {
-                return;
-            }
+        if self.stretches == 0 {
+            self.begin = now;
         }
-        self.next = u32::try_from(g).ok();
+        self.stretches += 1;
+        self.stretch = self.rows.push(EventRow {
+            kind: STRETCH,
+            first: u8::from(first),
+            enter_ns: now,
+            id: self.slots.code(),
+            ..Default::default()
+        });
+        self.until = if self.stretch.is_some() { 0 } else { u64::MAX };
     }
 
-    /// Recording is paused: what comes later does not follow what came before.
-    pub fn close(&mut self) {
-        (self.open, self.next) = (None, None);
-    }
-
-    /// Recording goes on behind collective number `g`: what comes may be in a window of its own.
-    pub fn open_behind_a_pause(&mut self, g: u64) {
-        self.world_collective(g);
-        self.next = self
-            .next
-            .filter(|g| *g < AFTER_PAUSE)
-            .map(|g| g | AFTER_PAUSE);
-        let had = self
-            .kept
-            .iter()
-            .take(self.count)
-            .any(|k| Some(*k) == self.next);
-        if had {
-            self.next = None;
-        }
-        self.open_next();
-    }
-
-    #[cold]
-    fn thin(&mut self) {
-        self.stride *= 2;
-        let stride = self.stride;
-        let kept = |g: u32| u64::from(g).is_multiple_of(stride);
-        let mut n = 0;
-        for i in 0..self.count {
-            let Some(g) = self.kept.get(i).copied().filter(|g| kept(*g)) else {
-                continue;
-            };
-            if let Some(place) = self.kept.get_mut(n) {
-                *place = g;
-                n += 1;
-            }
-        }
-        self.count = n;
-        let mut to = 0;
-        for from in 0..self.rows.len() {
-            let Some(row) = self.rows.get(from).copied().filter(|r| kept(r.window)) else {
-                continue;
-            };
-            if let Some(place) = self.rows.get(to) {
-                *place = row;
-                to += 1;
-            }
-        }
-        self.rows.truncate(to);
-        self.open = self.open.filter(|g| kept(*g));
-    }
-
-    /// Keeps a call and its links if a window is open; opens the next one behind it.
+    /// Keeps a call and its links if it begins in a window. `true` says that this took long.
     #[inline]
     pub fn record(
         &mut self,
@@ -120,46 +103,111 @@ impl Windows {
         enter_ns: u64,
         mpi_ns: u64,
         links: &[Link],
-    ) {
-        if let Some(window) = self.open {
-            self.keep(
-                EventRow {
-                    window,
-                    ctx,
-                    func,
-                    first: 1,
-                    peer: u32::MAX,
-                    busy_ns,
-                    enter_ns,
-                    mpi_ns,
-                    ..Default::default()
-                },
-                links,
-            );
+    ) -> bool {
+        if enter_ns >= self.until {
+            self.turn(busy_ns, enter_ns, mpi_ns);
         }
-        self.open_next();
+        if !self.open {
+            return false;
+        }
+        let call = EventRow {
+            ctx,
+            func,
+            first: 1,
+            peer: u32::MAX,
+            busy_ns,
+            enter_ns,
+            mpi_ns,
+            ..Default::default()
+        };
+        self.keep(call, links)
     }
 
-    fn open_next(&mut self) {
-        if let Some(g) = self.next.take()
-            && let Some(place) = self.kept.get_mut(self.count)
-        {
-            *place = g;
-            self.count += 1;
-            (self.open, self.left) = (Some(g), QUOTA);
+    /// Looks whether the time of a call is in a window. The call in which recording goes on after a pause is in none.
+    #[cold]
+    fn turn(&mut self, busy_ns: u64, enter_ns: u64, mpi_ns: u64) {
+        match self.stretch {
+            Some(_) => {}
+            None if self.stretches == 0 => {
+                self.begin_stretch(enter_ns.saturating_sub(busy_ns), true)
+            }
+            None => return self.open_at(enter_ns + mpi_ns),
+        }
+        if self.stretch.is_some() {
+            self.look(enter_ns);
         }
     }
 
-    fn keep(&mut self, call: EventRow, links: &[Link]) {
+    fn look(&mut self, now: u64) {
+        let offset = align::offset();
+        let (open, until) = self.slots.at(now.saturating_add_signed(offset));
+        let until = match until {
+            u64::MAX => until,
+            until => until.saturating_sub_signed(offset),
+        };
+        (self.open, self.until) = (open, until.max(now + 1));
+    }
+
+    /// Leaves so many rows at the most, by choosing fewer windows.
+    pub fn leave(&mut self, rows: u32) {
+        let last = self.rows.len().saturating_sub(1);
+        let now = self.rows.get(last).map_or(0, |r| r.enter_ns);
+        while self.rows.len() > rows && self.thin(now) {}
+    }
+
+    /// Makes room for `needed` rows; gives whether there is some and the moment `now` is still in a window.
+    #[cold]
+    fn make_room(&mut self, needed: u32, now: u64) -> bool {
+        while self.rows.len() + needed > MADE {
+            if !self.thin(now) {
+                self.close();
+                return false;
+            }
+        }
+        self.look(now);
+        self.open
+    }
+
+    /// Chooses half as much; `false` where nothing is left to halve.
+    fn thin(&mut self, now: u64) -> bool {
+        if !self.slots.halve(now.saturating_sub(self.begin)) {
+            return false;
+        }
+        let offset = align::offset();
+        let mut to = 0;
+        for from in 0..self.rows.len() {
+            let Some(row) = self.rows.get(from).copied() else {
+                break;
+            };
+            if row.kind != STRETCH && !self.slots.hold(row.enter_ns.saturating_add_signed(offset)) {
+                continue;
+            }
+            if self.stretch == Some(from) {
+                self.stretch = Some(to);
+            }
+            if let Some(place) = self.rows.get(to) {
+                *place = row;
+                to += 1;
+            }
+        }
+        self.rows.truncate(to);
+        if let Some(first) = self.rows.get(0) {
+            first.id = self.slots.code();
+        }
+        true
+    }
+
+    /// A call is kept whole or not at all.
+    #[inline]
+    fn keep(&mut self, call: EventRow, links: &[Link]) -> bool {
         let needed = links.len().max(1) as u32;
-        if needed > self.left {
-            // A call is kept whole or not at all: the window ends before it.
-            self.open = None;
-            return;
+        let full = self.rows.len() + needed > MOST;
+        if full && !self.make_room(needed, call.enter_ns) {
+            return true;
         }
-        self.left -= needed;
-        if links.is_empty() {
-            self.rows.push(call);
+        if links.is_empty() && self.rows.push(call).is_none() {
+            self.close();
+            return true;
         }
         for (i, link) in links.iter().enumerate() {
             let time = if i == 0 {
@@ -180,5 +228,6 @@ impl Windows {
                 ..time
             });
         }
+        full
     }
 }

@@ -6,7 +6,7 @@ use crate::thread::{NONE, Shared, Thread, class_of};
 use crate::volume::{Rule, counted};
 use headwater_format::spool::layout::{EventRow, MessageRow};
 use headwater_model::run::{EventKind, peer, tag};
-use headwater_mpi_abi::{self as abi, Class, Mode};
+use headwater_mpi_abi::{self as abi, Class};
 
 /// Parameters that calls are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,8 +133,6 @@ pub struct Call {
     pub params: Params,
     /// Links.
     pub links: Vec<Link>,
-    /// Whether the whole world takes part in it.
-    pub world_collective: bool,
     /// The one receive that it does nothing but post.
     pub posts_alone: Option<u64>,
     /// Whether recording was off, so that it is not counted.
@@ -151,7 +149,6 @@ impl Call {
             busy_ns,
             params: Params::default(),
             links: Vec::new(),
-            world_collective: false,
             posts_alone: None,
             unseen: false,
         }
@@ -405,9 +402,9 @@ impl Ends<'_> {
             call.params = params;
         }
         // What makes and frees communicators and windows is no collective of recorded runs either.
-        let Some(function) = function.filter(|f| f.is_collective()) else {
+        if !function.is_some_and(|f| f.is_collective()) {
             return;
-        };
+        }
         let Some(comm) = comm else { return };
         let (ix, post) = match request {
             Some(of) => (of.ix, Some(of.post)),
@@ -422,7 +419,5 @@ impl Ends<'_> {
             post,
             comm: told.comm,
         });
-        let blocking = function.mode == Mode::Blocking && !function.is_about_files();
-        call.world_collective |= blocking && self.comms.is_world(told.comm);
     }
 }

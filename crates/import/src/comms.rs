@@ -30,7 +30,6 @@ pub struct Comm {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comms {
     all: Vec<Comm>,
-    ranks: u32,
 }
 
 impl Comms {
@@ -40,10 +39,7 @@ impl Comms {
             hash: WORLD,
             members: Members::Ranks((0..ranks).collect()),
         };
-        Self {
-            all: vec![world],
-            ranks,
-        }
+        Self { all: vec![world] }
     }
 
     /// Adds a communicator; `name` tells it from others.
@@ -57,13 +53,6 @@ impl Comms {
     /// The communicator behind an index.
     pub fn get(&self, comm: u16) -> Option<&Comm> {
         self.all.get(usize::from(comm))
-    }
-
-    /// Whether all ranks are in it.
-    pub fn is_world(&self, comm: u16) -> bool {
-        let all =
-            |c: &Comm| matches!(&c.members, Members::Ranks(m) if m.len() == self.ranks as usize);
-        self.get(comm).is_some_and(all)
     }
 
     /// Rows for the run.

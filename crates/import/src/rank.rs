@@ -6,6 +6,7 @@ use crate::pauses::Pauses;
 use crate::program::file;
 use crate::regions::Regions;
 use crate::thread::{Rows, Shared, Thread, lock, team};
+use crate::windows;
 use headwater_format::spool::RankRows;
 use headwater_format::spool::layout::{FileHeader, ModuleRow};
 use std::cell::RefCell;
@@ -67,7 +68,7 @@ pub fn shared<'a>(
         regions,
         sampling,
         links: Links::default(),
-        world_collectives: 0,
+        room: windows::MOST,
         threaded,
         init_ns: 0,
         finalize_ns: None,

@@ -67,8 +67,8 @@ pub struct Shared<'a> {
     pub sampling: &'a RefCell<Sampling>,
     /// Links of the rank.
     pub links: Links,
-    /// World collectives so far.
-    pub world_collectives: u64,
+    /// Rows of windows that a thread has room for.
+    pub room: usize,
     /// Whether the rank has other threads, which may take part in its messages.
     pub threaded: bool,
     /// When `MPI_Init` was left, 0 as long as it was not.
@@ -155,12 +155,10 @@ pub struct Rows {
 impl Thread {
     /// A thread that has not begun; `first` is the one that calls `MPI_Init`.
     pub fn new(first: bool) -> Self {
-        let mut this = Self {
+        Self {
             first,
             ..Default::default()
-        };
-        this.windows.begin();
-        this
+        }
     }
 
     fn last_ctx(&self) -> u32 {
@@ -355,7 +353,6 @@ impl Thread {
         call.waited_for_receives_alone();
         if call.unseen {
             // Its messages have their numbers, and that is all.
-            shared.world_collectives += u64::from(call.world_collective);
             (self.last_ctx, self.stretch) = (Some(call.ctx), Stretch::default());
             return;
         }
@@ -385,11 +382,7 @@ impl Thread {
         let links = call.links.iter().filter(|l| l.kind != EventKind::SendDone);
         let links: Vec<(EventRow, LinkIx)> = links.map(|l| (l.event(), l.ix)).collect();
         let polls = matches!(call.class(), Some(Class::Test | Class::Probe));
-        self.windows.record(event, &links, polls);
-        if call.world_collective {
-            shared.world_collectives += 1;
-            self.windows.world_collective(shared.world_collectives);
-        }
+        self.windows.record(event, &links, polls, shared.room);
         (self.last_ctx, self.stretch) = (Some(call.ctx), Stretch::default());
         if shared.links.len() >= MANY_LINKS && !shared.threaded && self.requests.is_empty() {
             let ids = shared.links.settle();

@@ -1,14 +1,14 @@
-//! Event windows: short stretches of the run in which every MPI event is kept, on all ranks alike. They are chosen as
-//! the collector chooses them (`collector/src/window.rs`): one may open behind each world collective whose number the
-//! stride divides, and the stride doubles when there are too many.
+//! Event windows of a trace: all of its events, as long as there is room.
+//!
+//! Where there is not, windows are chosen by time as the collector chooses them (`headwater_format::spool::slots`): half
+//! of them go, or half of each, so that what is kept is spread over the run.
 
 use crate::links::LinkIx;
-use headwater_format::spool::layout::EventRow;
+use headwater_format::spool::layout::{EventRow, STRETCH};
+use headwater_format::spool::slots::Slots;
 
-/// Windows at the most.
-const PLACES: usize = 16;
-/// Rows of one window.
-const QUOTA: usize = 512;
+/// Rows that are kept of all ranks together, each of which is 72 bytes of memory: about two million.
+pub const MOST: usize = 1 << 21;
 
 /// A row whose link may have no number yet.
 struct Row {
@@ -19,72 +19,65 @@ struct Row {
 /// The windows of a thread.
 #[derive(Default)]
 pub struct Windows {
-    all: Vec<(u64, Vec<Row>)>,
-    open: bool,
-    stride: u64,
+    rows: Vec<Row>,
+    slots: Slots,
+    /// When recording began.
+    begin: Option<u64>,
+    /// Begin and end of the stretches that are recorded without a break; the last one may go on.
+    stretches: Vec<(u64, Option<u64>)>,
+    /// Rows that there was room for.
+    room: usize,
 }
 
 impl Windows {
-    /// Recording begins, with the first window.
+    /// Recording begins anew.
     pub fn begin(&mut self) {
-        (self.all, self.open, self.stride) = (vec![(0, Vec::new())], true, 1);
+        *self = Self::default();
     }
 
-    /// Nothing is recorded for a while: what comes behind that is not of one piece with what came before.
-    pub fn close(&mut self) {
-        self.open = false;
-    }
-
-    /// World collective number `g`, from 1, is being left: another window may begin.
-    pub fn world_collective(&mut self, g: u64) {
-        if !g.is_multiple_of(self.stride) {
-            return;
+    /// Nothing is recorded from `ns` on for a while: what comes behind is not of one piece with what came before.
+    pub fn close(&mut self, ns: u64) {
+        if let Some((begin, end)) = self.stretches.last_mut() {
+            end.get_or_insert(ns.max(*begin + 1));
         }
-        if self.all.len() >= PLACES {
-            self.stride *= 2;
-            let stride = self.stride;
-            self.all.retain(|(of, _)| of.is_multiple_of(stride));
-            if !g.is_multiple_of(stride) {
-                self.open = false;
-                return;
-            }
-        }
-        self.all.push((g, Vec::new()));
-        self.open = true;
     }
 
     /// Keeps a call with its links, each of which has its kind, partner and bytes in its row. `polls` says that it
-    /// only asked, so that it goes on the row of the same question before.
-    pub fn record(&mut self, call: EventRow, links: &[(EventRow, LinkIx)], polls: bool) {
-        if !self.open {
+    /// only asked, so that it goes on the row of the same question before. A thread has `room` for so many rows.
+    pub fn record(
+        &mut self,
+        call: EventRow,
+        links: &[(EventRow, LinkIx)],
+        polls: bool,
+        room: usize,
+    ) {
+        let before = call.enter_ns.saturating_sub(call.busy_ns);
+        let begin = *self.begin.get_or_insert(before);
+        self.room = room;
+        if self.stretches.last().is_none_or(|s| s.1.is_some()) {
+            self.stretches.push((before, None));
+        }
+        if !self.slots.hold(call.enter_ns) {
             return;
         }
-        let Some((number, rows)) = self.all.last_mut() else {
-            return;
-        };
-        let window = u32::try_from(*number).unwrap_or(u32::MAX);
         if polls
             && links.is_empty()
-            && let Some(last) = rows.last_mut()
+            && let Some(last) = self.rows.last_mut()
             && (last.row.ctx, last.row.func) == (call.ctx, call.func)
             && last.link.is_none()
+            && self.slots.at(last.row.enter_ns).1 > call.enter_ns
+            && self
+                .stretches
+                .last()
+                .is_some_and(|s| s.0 <= last.row.enter_ns)
         {
             last.row.busy_ns += call.busy_ns;
             last.row.mpi_ns += call.mpi_ns;
             return;
         }
-        // A call is kept whole or not at all: the window ends before it.
-        if rows.len() + links.len().max(1) > QUOTA {
-            self.open = false;
-            return;
-        }
-        let first = EventRow {
-            window,
-            first: 1,
-            ..call
-        };
+        let first = EventRow { first: 1, ..call };
         if links.is_empty() {
-            rows.push(Row {
+            self.rows.push(Row {
                 row: EventRow {
                     peer: u32::MAX,
                     ..first
@@ -109,25 +102,39 @@ impl Windows {
                 bytes: link.bytes,
                 ..time
             };
-            rows.push(Row {
+            self.rows.push(Row {
                 row,
                 link: Some(*ix),
             });
+        }
+        while self.rows.len() > room.max(1) && self.slots.halve(call.enter_ns.saturating_sub(begin))
+        {
+            let slots = self.slots;
+            self.rows.retain(|r| slots.hold(r.row.enter_ns));
         }
     }
 
     /// Gives links their numbers.
     pub fn settle(&mut self, ids: &[u64]) {
-        for row in self.all.iter_mut().flat_map(|(_, rows)| rows) {
+        for row in &mut self.rows {
             if let Some(link) = row.link.take() {
                 row.row.id = ids.get(link as usize).copied().unwrap_or(0);
             }
         }
     }
 
-    /// All rows.
+    /// All rows, behind those of the stretches. A reader is to keep all of them.
     pub fn rows(&self) -> Vec<EventRow> {
-        let rows = self.all.iter().flat_map(|(_, rows)| rows);
-        rows.map(|r| r.row).collect()
+        let of = |(n, (begin, end)): (usize, &(u64, Option<u64>))| EventRow {
+            kind: STRETCH,
+            first: u8::from(n == 0),
+            id: self.slots.code(),
+            bytes: self.room as u64,
+            enter_ns: *begin,
+            mpi_ns: end.map_or(0, |end| end - begin),
+            ..Default::default()
+        };
+        let stretches = self.stretches.iter().enumerate().map(of);
+        stretches.chain(self.rows.iter().map(|r| r.row)).collect()
     }
 }

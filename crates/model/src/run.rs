@@ -111,8 +111,25 @@ pub struct Header {
     /// Pauses of recording by `MPI_Pcontrol`: ranks that paused as often as one another stand together.
     #[serde(default)]
     pub paused: Vec<Paused>,
+    /// Event windows, by their numbers.
+    #[serde(default)]
+    pub windows: Vec<Window>,
     /// One sentence for each thing that could not be measured.
     pub missing: Vec<String>,
+}
+
+/// A stretch of time in which every MPI event of every rank was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Window {
+    /// Begin on the run's common clock, from the begin of the run, ns.
+    pub begin_ns: u64,
+    /// Length, ns.
+    pub length_ns: u64,
+    /// Whether it begins where the run does: no rank called MPI before.
+    pub from_start: bool,
+    /// Whether no rank calls MPI behind it.
+    pub to_end: bool,
 }
 
 impl Header {
@@ -488,7 +505,8 @@ pub struct Event {
     pub bytes: u64,
     /// CPU time plus time asleep since the previous MPI call of this thread.
     pub busy_ns: u64,
-    /// Start of the call on the run's common clock, from the window's earliest event.
+    /// Start of the call on the run's common clock, from the window's begin; of one that begins where the run does,
+    /// from its earliest event.
     pub enter_ns: u64,
     /// Duration of the call, wall time.
     pub mpi_ns: u64,

@@ -16,7 +16,6 @@ use crate::flow::{Found, Stage};
 use crate::lateness::Lateness;
 use crate::replay::{Epoch, Played, Replay};
 use crate::scale::Scale;
-use crate::stats;
 use headwater_graph::{Key, Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
@@ -174,7 +173,6 @@ fn epoch_costs<A: Amount>(
 
 /// Seconds of waiting, of all ranks together and in the whole run, that a cause is to blame for.
 pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 {
-    let in_windows = scale.replay.mean_busy();
     let seen = |after: &CtxId| {
         cause
             .ranks
@@ -183,8 +181,10 @@ pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 
     };
     // What happened once is in a window or not by chance, and does not stand for the run.
     let repeats = cause.class != CauseClass::OneOff;
-    if repeats && in_windows > 0.0 && cause.after.iter().any(seen) {
-        let factor = stats::mean(&scale.busy()) / in_windows;
+    if let Some(factor) = scale.per_run
+        && repeats
+        && cause.after.iter().any(seen)
+    {
         let data = &scale.view().computation;
         let places = std::iter::once(&cause.vertex).chain(&cause.twins);
         let places: Vec<VertexIx> = places.map(|v| structured(pag, *v)).collect();
@@ -280,6 +280,7 @@ pub mod tests {
             seconds: 0.0,
             busy: vec![],
             closed: false,
+            whole: true,
         };
         Replay {
             windows: vec![window],

@@ -10,7 +10,6 @@ use crate::backtrack::structured;
 use crate::delay::{self, Amount};
 use crate::lateness::Lateness;
 use crate::scale::Scale;
-use crate::stats;
 use headwater_graph::{Key, Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::Clock;
 use headwater_model::run::CtxId;
@@ -96,9 +95,7 @@ type ByEnds = BTreeMap<(VertexIx, VertexIx, Vec<VertexIx>), BTreeMap<u32, f64>>;
 /// The delay costs of a run, the largest first, and what their seconds are of: from its windows, brought up to the
 /// run, or, where there are none, from whole phases.
 pub fn of_run(pag: &Pag, scale: &Scale, interrupted: Interrupted<'_>) -> (Vec<Delay>, Clock) {
-    let in_windows = scale.replay.mean_busy();
-    let (ends, clock) = if in_windows > 0.0 {
-        let factor = stats::mean(&scale.busy()) / in_windows;
+    let (ends, clock) = if let Some(factor) = scale.per_run {
         let sums = delay::sums(&scale.replay, interrupted);
         (of_windows(pag, scale, sums, factor), Clock::Virtual)
     } else {

@@ -25,6 +25,15 @@ fn share(a: f64, b: f64) -> Option<f64> {
     ratio(a, b).map(|s| s.clamp(0.0, 1.0))
 }
 
+/// Part of the run time that is in event windows, and events in them, mean over ranks.
+fn windows(scale: &Scale) -> Option<(f64, f64)> {
+    let header = &scale.run().header;
+    let length: u64 = header.windows.iter().map(|w| w.length_ns).sum();
+    let share = share(length as f64 * 1e-9, scale.wall)?;
+    let events = scale.run().events.len() as f64 / f64::from(scale.p.max(1));
+    (length > 0).then_some((share, events))
+}
+
 fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummary {
     let busy = scale.busy();
     let (mean, max) = (stats::mean(&busy), stats::max(&busy));
@@ -44,6 +53,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
         .iter()
         .map(|r| r.before_init_wall_ns as f64 * 1e-9)
         .collect();
+    let windows = windows(scale);
     ScaleSummary {
         run: scale.run().header.name.clone(),
         ranks: scale.p,
@@ -67,5 +77,8 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
             }
         },
         startup_seconds: stats::mean(&startup),
+        window_share: windows.map(|w| w.0),
+        window_events: windows.map(|w| w.1),
+        replayed_share: scale.replayed_share(),
     }
 }

@@ -89,7 +89,7 @@ pub fn of_run(
 ) -> Vec<Moving> {
     let ranks = run.header.ranks;
     let mut pieces: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
-    for epoch in replay.epochs.iter().filter(|e| e.closed) {
+    for epoch in replay.epochs.iter().filter(|e| e.whole && e.closed) {
         for (phase, row) in by_phase(replay, epoch, phases, ranks as usize) {
             pieces.entry(phase).or_default().push(row);
         }

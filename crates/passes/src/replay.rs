@@ -9,6 +9,13 @@
 //!
 //! A window is cut into epochs by calls that synchronise all ranks. What an epoch takes beyond its
 //! slowest rank's computation is *chain*: ranks that wait in turn.
+//!
+//! A window that is cut out of the run begins at one moment of real time, at which the scheduler may have let some ranks
+//! run ahead. So how the ranks' clocks compare is not known at first: each has its own *origin*. A rank that waits for
+//! another one takes over that one's origin, and only then its clock is known relative to it; how long that wait was is
+//! unknown and nobody's. Waits between ranks of one origin are the program's. Epochs begin when the last rank has changed
+//! its origin: in a bulk-synchronous program with the first synchronisation of all, in a pipeline when each rank has
+//! waited for the one before. They end when the first rank has no event left. What is outside of epochs is not covered.
 
 use crate::algorithm::{Ask, Interrupted};
 use headwater_model::run::{CtxId, Event, EventKind, Run};
@@ -48,6 +55,8 @@ pub struct Epoch {
     pub busy: Vec<f64>,
     /// Whether a synchronisation of all ranks closes it.
     pub closed: bool,
+    /// Whether it begins at one, or with the run.
+    pub whole: bool,
 }
 
 impl Epoch {
@@ -74,6 +83,50 @@ impl Replay {
         if busy > 0.0 { chain / busy } else { 0.0 }
     }
 
+    /// Waiting of all ranks together in all epochs, seconds.
+    pub fn waited(&self) -> f64 {
+        self.in_epochs()
+            .filter(|(_, _, _, call)| call.waited_for.is_some())
+            .map(|(_, _, _, call)| call.leave - call.enter)
+            .sum()
+    }
+
+    /// The calls of all epochs, each with its window, rank and place in the window.
+    pub fn in_epochs(&self) -> impl Iterator<Item = (&[Vec<Played>], u32, u32, &Played)> {
+        self.epochs.iter().flat_map(|epoch| {
+            let window = self
+                .windows
+                .get(epoch.window)
+                .map_or(&[][..], Vec::as_slice);
+            let ranks = (0..).zip(&epoch.calls).zip(window);
+            ranks.flat_map(move |((rank, (from, to)), list)| {
+                let calls = list.get(*from as usize..*to as usize).unwrap_or(&[]);
+                (*from..)
+                    .zip(calls)
+                    .map(move |(at, call)| (window, rank, at, call))
+            })
+        })
+    }
+
+    /// By what seconds of the epochs are multiplied to be those of the run, in which ranks compute `busy` seconds and run
+    /// for `wall`: as often as their computation is in the epochs', and no more than makes them wait for all the time that
+    /// they do not compute. `None` without epochs.
+    pub fn per_run(&self, busy: &[f64], wall: f64) -> Option<f64> {
+        let in_windows = self.mean_busy();
+        if in_windows <= 0.0 {
+            return None;
+        }
+        let factor = crate::stats::mean(busy) / in_windows;
+        let not_computing: f64 = busy.iter().map(|b| (wall - b).max(0.0)).sum();
+        let waited = self.waited() * factor;
+        let known = wall > 0.0 && waited > not_computing;
+        Some(if known {
+            factor * not_computing / waited
+        } else {
+            factor
+        })
+    }
+
     /// Mean computation per rank in all epochs, seconds.
     pub fn mean_busy(&self) -> f64 {
         self.epochs
@@ -94,7 +147,21 @@ struct Clock {
     next: usize,
     now: f64,
     arrived: bool,
+    /// Ranks with the same have clocks that can be compared.
+    origin: u32,
 }
+
+/// How a window lies in the run.
+#[derive(Clone, Copy)]
+struct Ends {
+    /// All ranks begin together.
+    together: bool,
+    /// The ranks call nothing more.
+    of_run: bool,
+}
+
+/// Differences of virtual time that are rounding, seconds.
+const MOMENT: f64 = 1e-9;
 
 /// A rank that has come, its call, and when.
 type Arrival = (u32, u32, f64);
@@ -154,7 +221,14 @@ pub fn play(run: &Run, interrupted: Interrupted<'_>) -> Replay {
     let mut ask = Ask::new(interrupted);
     let before = usually_before(run);
     for window in run.events.chunk_by(|a, b| a.window == b.window) {
-        play_window(run, window, &before, &mut replay, &mut ask);
+        let number = window.first().map_or(0, |e| e.window as usize);
+        // Where nothing is said of a window, it begins behind a collective of all ranks.
+        let said = run.header.windows.get(number);
+        let ends = Ends {
+            together: said.is_none_or(|w| w.from_start),
+            of_run: said.is_none_or(|w| w.to_end),
+        };
+        play_window(run, window, ends, &before, &mut replay, &mut ask);
     }
     replay
 }
@@ -174,6 +248,7 @@ fn usually_before(run: &Run) -> FxHashMap<CtxId, CtxId> {
 fn play_window(
     run: &Run,
     events: &[Event],
+    ends: Ends,
     before: &FxHashMap<CtxId, CtxId>,
     replay: &mut Replay,
     ask: &mut Ask<'_>,
@@ -209,7 +284,15 @@ fn play_window(
         }
     }
     let mut played: Vec<Vec<Played>> = calls.iter().map(|c| Vec::with_capacity(c.len())).collect();
-    let mut clocks = vec![Clock::default(); p];
+    let of_rank = |rank: u32| Clock {
+        origin: if ends.together { 0 } else { rank },
+        ..Clock::default()
+    };
+    let mut clocks: Vec<Clock> = (0..run.header.ranks).map(of_rank).collect();
+    // By rank: the origin with which it arrived at each call.
+    let mut origins: Vec<Vec<u32>> = vec![Vec::new(); p];
+    // When the last rank changed its origin.
+    let mut in_step = 0.0f64;
     let mut moved = true;
     while std::mem::take(&mut moved) {
         for rank in 0..p {
@@ -219,9 +302,17 @@ fn play_window(
                 }
                 let index = clocks[rank].next as u32;
                 let rows = call.rows;
+                let mut busy = rows[0].busy_ns;
+                if index == 0 && !ends.together {
+                    // The rest of it was computed before the window.
+                    busy = busy.min(rows[0].enter_ns);
+                }
+                let busy = busy as f64 * 1e-9;
                 if !clocks[rank].arrived {
-                    clocks[rank].now += rows[0].busy_ns as f64 * 1e-9;
+                    clocks[rank].now += busy;
                     clocks[rank].arrived = true;
+                    let origin = clocks[rank].origin;
+                    origins[rank].push(origin);
                     let now = clocks[rank].now;
                     let arrival = (rank as u32, index, now);
                     for e in rows.iter().filter(|e| e.link != 0) {
@@ -233,17 +324,24 @@ fn play_window(
                     }
                 }
                 let enter = clocks[rank].now;
-                let Some((leave, waited_for)) =
+                let Some((leave, mut waited_for)) =
                     complete(rows, rank as u32, enter, &sends, &instances, &classes)
                 else {
                     break;
                 };
+                let mut origin = clocks[rank].origin;
+                let theirs =
+                    waited_for.and_then(|(who, call)| origins[who as usize].get(call as usize));
+                if let Some(theirs) = theirs.copied().filter(|o| *o != origin) {
+                    (origin, waited_for) = (theirs, None);
+                    in_step = in_step.max(leave);
+                }
                 clocks[rank] = Clock {
                     next: index as usize + 1,
                     now: leave,
                     arrived: false,
+                    origin,
                 };
-                let busy = rows[0].busy_ns as f64 * 1e-9;
                 let after = match played[rank].last() {
                     Some(last) => last.ctx,
                     None => before.get(&rows[0].ctx).copied().unwrap_or(CtxId::NONE),
@@ -261,7 +359,14 @@ fn play_window(
             }
         }
     }
-    cut_epochs(run, &calls, &instances, &classes, played, replay);
+    cut_epochs(
+        run,
+        &calls,
+        &instances,
+        &classes,
+        (played, in_step, ends),
+        replay,
+    );
 }
 
 /// When a call that arrived at `enter` completes and whom it waited for; `None` while it cannot yet.
@@ -305,17 +410,16 @@ fn complete(
     Some((leave, waited_for))
 }
 
-/// Cuts a played window at the synchronisations of all ranks.
+/// Cuts a played window at the synchronisations of all ranks, from when on the clocks of all can be compared.
 fn cut_epochs(
     run: &Run,
     calls: &[Vec<Call<'_>>],
     instances: &FxHashMap<u32, Instance>,
     classes: &[Option<&'static abi::Function>],
-    played: Vec<Vec<Played>>,
+    (played, in_step, ends): (Vec<Vec<Played>>, f64, Ends),
     replay: &mut Replay,
 ) {
     let p = run.header.ranks as usize;
-    let window = replay.windows.len();
     let is_cut = |call: &Call<'_>| {
         call.rows.iter().any(|e| {
             e.kind == EventKind::Collective
@@ -327,64 +431,118 @@ fn cut_epochs(
                 && instances.get(&e.link).is_some_and(|i| i.members.len() == p)
         })
     };
+    // A call and the computation before it are in an epoch as a whole or not at all.
+    let begins: Vec<u32> = played
+        .iter()
+        .map(|list| list.partition_point(|c| c.enter - c.busy < in_step - MOMENT) as u32)
+        .collect();
     let cuts: Vec<Vec<u32>> = played
         .iter()
         .zip(calls)
         .map(|(done, calls)| {
-            (0..done.len())
-                .filter(|i| is_cut(&calls[*i]))
-                .map(|i| i as u32)
-                .collect()
+            let all = (0..done.len())
+                .filter(|i| is_cut(&calls[*i]) && done[*i].leave >= in_step - MOMENT);
+            all.map(|i| i as u32).collect()
         })
         .collect();
     let closed = cuts.iter().map(Vec::len).min().unwrap_or(0);
-    let mut push = |range: Vec<(u32, u32)>, closed: bool| {
-        let busy: Vec<f64> = range
-            .iter()
-            .zip(&played)
-            .map(|(&(a, b), list)| list[a as usize..b as usize].iter().map(|c| c.busy).sum())
-            .collect();
-        let start = |r: usize| {
-            range[r]
-                .0
-                .checked_sub(1)
-                .and_then(|i| played[r].get(i as usize))
-                .map_or(0.0, |c| c.leave)
-        };
-        let end = |r: usize| {
-            let (a, b) = range[r];
-            if b > a {
-                played[r][b as usize - 1].leave
-            } else {
-                start(r)
-            }
-        };
-        let first = (0..p).map(start).fold(f64::INFINITY, f64::min);
-        let last = (0..p).map(end).fold(0.0, f64::max);
-        if busy.iter().any(|b| *b > 0.0) && last > first {
-            replay.epochs.push(Epoch {
-                window,
-                calls: range,
-                seconds: last - first,
-                busy,
-                closed,
-            });
+    let leave_of = |r: usize, end: u32| {
+        let last = end.checked_sub(1).and_then(|i| played[r].get(i as usize));
+        last.map_or(0.0, |c| c.leave)
+    };
+    let window = replay.windows.len();
+    let slab = |ranges: Vec<(u32, u32)>, from: f64, to: f64| {
+        // Computation that the begin or the end cuts counts as far as it is inside.
+        let inside = |c: &Played| (c.enter.min(to) - (c.enter - c.busy).max(from)).max(0.0);
+        Epoch {
+            window,
+            calls: ranges,
+            seconds: to - from,
+            busy: played
+                .iter()
+                .map(|list| list.iter().map(inside).sum())
+                .collect(),
+            closed: false,
+            whole: false,
         }
     };
-    for k in 0..closed {
-        let range = cuts
-            .iter()
-            .map(|c| (if k == 0 { 0 } else { c[k - 1] + 1 }, c[k] + 1))
-            .collect();
-        push(range, true);
+    let mut epochs: Vec<Epoch> = Vec::new();
+    for k in 1..closed {
+        let range: Vec<(u32, u32)> = cuts.iter().map(|c| (c[k - 1] + 1, c[k] + 1)).collect();
+        epochs.push(synchronised(window, range, &played));
     }
-    if closed == 0 && p > 0 {
-        push(
-            played.iter().map(|list| (0, list.len() as u32)).collect(),
-            false,
-        );
+    // Before the first synchronisation, and behind the last one.
+    let first: Vec<u32> = cuts
+        .iter()
+        .filter_map(|c| c.first().map(|c| c + 1))
+        .collect();
+    let mut parts: Vec<Epoch> = Vec::new();
+    if first.len() == p && closed > 0 && p > 0 {
+        let at_start = ends.together;
+        let from = |r: usize| begins[r].min(first[r]);
+        let range: Vec<(u32, u32)> = (0..p).map(|r| (from(r), first[r])).collect();
+        if at_start {
+            epochs.push(synchronised(window, range, &played));
+        } else {
+            let to = (0..p).map(|r| leave_of(r, first[r])).fold(0.0, f64::max);
+            let begun = slab(range, in_step, to);
+            parts.push(Epoch {
+                closed: true,
+                ..begun
+            });
+        }
     }
+    if p > 0 {
+        let start: Vec<u32> = match closed.checked_sub(1) {
+            Some(k) => cuts.iter().map(|c| c[k] + 1).collect(),
+            None => begins,
+        };
+        let from = match closed {
+            0 => in_step,
+            _ => (0..p).map(|r| leave_of(r, start[r])).fold(0.0, f64::max),
+        };
+        let end_of = |r: usize| leave_of(r, played[r].len() as u32);
+        let to = match ends.of_run {
+            true => (0..p).map(end_of).fold(0.0, f64::max),
+            false => (0..p).map(end_of).fold(f64::INFINITY, f64::min),
+        };
+        let end = |r: usize| played[r].partition_point(|c| c.leave <= to) as u32;
+        let range = (0..p).map(|r| (start[r].min(end(r)), end(r))).collect();
+        parts.push(Epoch {
+            whole: closed == 0 && ends.together,
+            ..slab(range, from, to)
+        });
+    }
+    // A part of an iteration is less even than iterations are, and stands for the rest only where those are few.
+    let longest = epochs.iter().map(|e| e.seconds).fold(0.0, f64::max);
+    parts.retain(|e| e.seconds > longest);
+    epochs.extend(parts);
+    epochs.retain(|e| e.seconds > 0.0 && e.busy.iter().any(|b| *b > 0.0));
+    epochs.sort_by(|a, b| a.calls.cmp(&b.calls));
+    replay.epochs.extend(epochs);
     replay.windows.push(played);
+}
+
+/// The epoch of some calls of each rank, that a synchronisation of all closes, and another one or the run begins.
+fn synchronised(window: usize, calls: Vec<(u32, u32)>, played: &[Vec<Played>]) -> Epoch {
+    let of = |(list, (from, to)): (&Vec<Played>, &(u32, u32))| -> Option<(f64, f64, f64)> {
+        let part = list.get(*from as usize..*to as usize)?;
+        let before = (*from as usize).checked_sub(1).and_then(|i| list.get(i));
+        let start = before.map_or(0.0, |c| c.leave);
+        let end = part.last().map_or(start, |c| c.leave);
+        Some((part.iter().map(|c| c.busy).sum(), start, end))
+    };
+    let each: Vec<(f64, f64, f64)> = played.iter().zip(&calls).filter_map(of).collect();
+    let first = each.iter().map(|e| e.1).fold(f64::INFINITY, f64::min);
+    let last = each.iter().map(|e| e.2).fold(0.0, f64::max);
+    Epoch {
+        window,
+        calls,
+        seconds: (last - first).max(0.0),
+        busy: each.iter().map(|e| e.0).collect(),
+        closed: true,
+        whole: true,
+    }
 }
 
 #[cfg(test)]

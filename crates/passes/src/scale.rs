@@ -17,6 +17,7 @@ use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// One run with everything derived from it alone.
 pub struct Scale {
@@ -35,6 +36,8 @@ pub struct Scale {
     pub phase_busy: FxHashMap<u32, Vec<f64>>,
     /// Event windows played again in virtual time.
     pub replay: Replay,
+    /// What makes seconds of its epochs those of the run ([`Replay::per_run`]).
+    pub per_run: Option<f64>,
     /// Who waited for whom.
     pub waits: Waits,
     /// CPU time that a sample stands for, mean, seconds.
@@ -95,8 +98,12 @@ impl Scale {
         let cores = run.header.cores.iter().sum();
         let wall = run.ranks.iter().map(|r| r.wall_ns).max().unwrap_or(0) as f64 * NANO;
         let replay = replay::play(run, interrupted);
-        let busy: f64 = phase_busy.values().map(|row| crate::stats::mean(row)).sum();
-        let waits = Waits::new(run, view, &replay, busy);
+        let mut busy = vec![0.0; p as usize];
+        for (_, row) in BTreeMap::from_iter(&phase_busy) {
+            busy.iter_mut().zip(row).for_each(|(sum, b)| *sum += b);
+        }
+        let per_run = replay.per_run(&busy, wall);
+        let waits = Waits::new(run, view, &replay, per_run);
         let moving = moving::of_run(run, &replay, &phases, &phase_busy);
         let same_team = same_team::find(pag, &view.parallel.teams);
         let mut ways: FxHashMap<VertexIx, Vec<VertexIx>> = FxHashMap::default();
@@ -117,6 +124,7 @@ impl Scale {
             phases,
             phase_busy,
             replay,
+            per_run,
             waits,
             period: period(run, view),
             transfer: Vec::new(),
@@ -127,6 +135,11 @@ impl Scale {
             keys_at,
             runq_share: crate::threads::runq_share(run),
         };
+        // What is extrapolated from windows is no more than the run has room for.
+        let (all, most) = (this.moving_seconds(), this.not_computing());
+        if all > most {
+            this.moving.iter_mut().for_each(|m| m.seconds *= most / all);
+        }
         this.transfer = transfers(&this);
         this
     }
@@ -208,15 +221,28 @@ impl Scale {
     }
 
     /// Time lost because ranks wait in turn for one another though their work is even, seconds; from
-    /// the windows, extended to the run.
+    /// the windows, extended to the run, as far as the run has time in which its slowest rank does not compute.
     pub fn chain(&self) -> f64 {
         let busy = crate::stats::mean(&self.busy());
-        self.replay.chain_per_busy() * busy
+        let left = self.not_computing() - self.moving_seconds();
+        (self.replay.chain_per_busy() * busy).min(left.max(0.0))
     }
 
     /// Time lost because other ranks are late in each iteration, seconds.
     pub fn moving_seconds(&self) -> f64 {
         self.moving.iter().map(|m| m.seconds).sum()
+    }
+
+    /// The run without the slowest rank's computation of each phase, seconds: no wait and no path can take longer.
+    fn not_computing(&self) -> f64 {
+        (self.wall - self.busy_critical()).max(0.0)
+    }
+
+    /// Part of the ranks' computation that the epochs of the windows hold; `None` without any.
+    pub fn replayed_share(&self) -> Option<f64> {
+        let in_windows = self.replay.mean_busy();
+        let busy = crate::stats::mean(&self.busy());
+        (in_windows > 0.0 && busy > 0.0).then(|| (in_windows / busy).min(1.0))
     }
 
     /// The run time that shares refer to, seconds: as measured where each rank had a core, otherwise

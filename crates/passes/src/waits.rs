@@ -40,17 +40,12 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// The waits of a run: replayed ones where there are windows. `busy` is the mean computation of a
-    /// rank in the run, seconds.
-    pub fn new(run: &Run, view: &RunView, replay: &Replay, busy: f64) -> Self {
-        let in_windows = replay.mean_busy();
-        let (clock, all) = if in_windows > 0.0 {
-            (
-                Clock::Virtual,
-                replayed(run, view, replay, busy / in_windows),
-            )
-        } else {
-            (Clock::Wall, recorded(run, view))
+    /// The waits of a run: replayed ones where there are windows, of which `per_run` makes those of the run
+    /// ([`Replay::per_run`]).
+    pub fn new(run: &Run, view: &RunView, replay: &Replay, per_run: Option<f64>) -> Self {
+        let (clock, all) = match per_run {
+            Some(factor) => (Clock::Virtual, replayed(run, view, replay, factor)),
+            None => (Clock::Wall, recorded(run, view)),
         };
         let mut sums: FxHashMap<(At, At), f64> = FxHashMap::default();
         for (at, on, seconds) in all.into_iter().filter(|w| w.2 > 0.0) {
@@ -108,7 +103,7 @@ impl Waits {
     }
 }
 
-/// How many calls a rank made for each that is in a window, by rank and context. Polls are left out: windows have few
+/// How many calls a rank made for each that is in a played epoch, by rank and context. Polls are left out: windows have few
 /// of them, and most wait for nothing.
 fn calls_for_each(run: &Run, replay: &Replay) -> FxHashMap<(u32, CtxId), f64> {
     let polls = |func: u16| {
@@ -120,11 +115,9 @@ fn calls_for_each(run: &Run, replay: &Replay) -> FxHashMap<(u32, CtxId), f64> {
         let all = counts.entry((c.rank, c.ctx)).or_default();
         all.0 = all.0.saturating_add(c.count);
     }
-    for (rank, calls) in replay.windows.iter().flat_map(|window| (0..).zip(window)) {
-        for call in calls {
-            if let Some(count) = counts.get_mut(&(rank, call.ctx)) {
-                count.1 += 1;
-            }
+    for (_, rank, _, call) in replay.in_epochs() {
+        if let Some(count) = counts.get_mut(&(rank, call.ctx)) {
+            count.1 += 1;
         }
     }
     let known = counts.into_iter().filter(|(_, (_, played))| *played > 0);
@@ -141,21 +134,16 @@ fn replayed(run: &Run, view: &RunView, replay: &Replay, factor: f64) -> Vec<(At,
         most.map_or(factor, |most| factor.min(*most))
     };
     let mut out = Vec::new();
-    for window in &replay.windows {
-        let at = |rank: u32, call: u32| {
-            let ctx = window.get(rank as usize)?.get(call as usize)?.ctx;
-            Some((rank, view.vertex(ctx)?))
+    for (window, rank, _, call) in replay.in_epochs() {
+        let at = |rank: u32, ctx: CtxId| Some((rank, view.vertex(ctx)?));
+        let there = |(who, which): (u32, u32)| {
+            let ctx = window.get(who as usize)?.get(which as usize)?.ctx;
+            at(who, ctx)
         };
-        for (rank, calls) in (0..).zip(window) {
-            for (index, call) in (0..).zip(calls) {
-                let Some((who, which)) = call.waited_for else {
-                    continue;
-                };
-                if let (Some(here), Some(there)) = (at(rank, index), at(who, which)) {
-                    let seconds = call.leave - call.enter;
-                    out.push((here, there, seconds * factor_of(rank, call)));
-                }
-            }
+        let on = call.waited_for.and_then(there);
+        if let (Some(here), Some(on)) = (at(rank, call.ctx), on) {
+            let seconds = call.leave - call.enter;
+            out.push((here, on, seconds * factor_of(rank, call)));
         }
     }
     out

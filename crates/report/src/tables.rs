@@ -82,6 +82,21 @@ fn block(scales: &[ScaleSummary]) -> String {
     table.add_row(time("before MPI_Init returned", |s| {
         seconds(s.startup_seconds)
     }));
+    if scales.iter().any(|s| s.window_share.is_some()) {
+        let percent = |share: Option<f64>| match share {
+            Some(share) => format!("{:.0} %", 100.0 * share),
+            None => "–".to_string(),
+        };
+        // Chains, serialisation, transfer, moving work and delay cost are known of what is in windows alone.
+        table.add_row(time("every event recorded", |s| percent(s.window_share)));
+        table.add_row(time("  events a rank", |s| {
+            s.window_events
+                .map_or("–".to_string(), |n| format!("{n:.0}"))
+        }));
+        table.add_row(time("  replayed computation", |s| {
+            percent(s.replayed_share)
+        }));
+    }
     right_align(&mut table);
     lines(&table)
 }

@@ -20,6 +20,7 @@ use crate::team::{Stretch, Teams};
 use crate::waits::Waits;
 use crate::window::Windows;
 use crate::{birth, clock, memory, off_core, openmp, roster, sampler, uncancelled};
+use headwater_format::spool::slots;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 /// Rows, and the room that they have from the start, of a recording's first tables.
@@ -100,9 +101,12 @@ pub fn start() {
 
 /// Writes what living threads have come to into their rows: recording has ended.
 pub fn settle() {
+    // The reader takes no more than twice its room of a rank, after what ranks have in common is half of it.
+    let most = 4 * slots::room(process::SIZE.load(Ordering::Relaxed)) as u32;
     for at in roster::all() {
         // SAFETY: a recording; nothing is recorded any more, so its thread writes no totals.
         let t = unsafe { &mut *at };
+        t.windows.leave(most);
         let tid = t.tid.load(Ordering::Acquire);
         if tid > 0
             && let Some(cpu) = clock::cpu_of(tid)

@@ -181,7 +181,7 @@ pub fn go_on(from: Caller, id: u16) {
     t.leave_uncounted(&call, now);
     if gone_on {
         t.sample_anew(State::now());
-        t.windows.open_behind_a_pause(together);
+        t.windows.open_at(now);
     }
     t.left_ns = clock::now();
     t.in_mpi.store(false, Ordering::Relaxed);

@@ -15,6 +15,7 @@ mod pauses;
 mod requests;
 mod sessions;
 mod threads;
+mod windows;
 
 use case::{PLAIN, RECORDED, alone, cases};
 use counts::{calls, calls_of, joined, said, samples};

@@ -10,8 +10,9 @@
 
 use super::access::{self, Access};
 use super::clock::Clocks;
-use super::layout::{AFTER_PAUSE, EventRow, MessageRow, mix};
+use super::layout::{EventRow, MessageRow, mix};
 use super::read::Renumber;
+use super::windows::Windows;
 use headwater_model::run::*;
 use headwater_mpi_abi::{self as abi, Class, Needs};
 use once::{Call, For, SiteKey, Waits};
@@ -21,11 +22,6 @@ mod once;
 
 /// Ends of messages that are looked at together, at the most.
 const MOST_ENDS: usize = 1 << 20;
-/// Event rows that a run keeps in all, and rows of a rank in one window at the least.
-const EVENT_BUDGET: usize = 4096;
-const LEAST_ROWS: usize = 40;
-/// Windows that a run keeps at the most.
-const MOST_WINDOWS: usize = 6;
 
 /// Sending rank, receiving rank, and the contexts that send, complete the send, post, and complete the receive.
 type EdgeKey = (u32, u32, CtxId, CtxId, CtxId, CtxId);
@@ -77,6 +73,7 @@ impl End {
 /// A row of an event window.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
+    window: u32,
     row: EventRow,
     rank: u32,
     thread: u16,
@@ -85,8 +82,9 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(row: &EventRow, number: &Renumber, func: u16) -> Self {
+    pub(super) fn new(window: u32, row: &EventRow, number: &Renumber, func: u16) -> Self {
         Self {
+            window,
             row: *row,
             rank: number.rank,
             thread: number.thread,
@@ -281,56 +279,20 @@ fn collective_waits(
     sites
 }
 
-/// The windows that a run keeps: those that all ranks have, spread over the run.
-pub(super) struct Windows {
-    kept: Vec<u32>,
-    /// Rows of a rank in one window.
-    quota: usize,
-}
-
-impl Windows {
-    /// Chooses from windows by how many of `ranks` have them.
-    pub(super) fn choose(ranks_of: &FxHashMap<u32, usize>, ranks: usize) -> Self {
-        let mut common: Vec<u32> = ranks_of
-            .iter()
-            .filter(|(_, r)| **r == ranks)
-            .map(|(w, _)| *w)
-            .collect();
-        // In the order of the run.
-        common.sort_unstable_by_key(|w| (w & !AFTER_PAUSE, *w));
-        // The last window of all may have been cut by the end of the run; it is as good as the others.
-        let take = (EVENT_BUDGET / (ranks.max(1) * LEAST_ROWS)).clamp(2, MOST_WINDOWS);
-        let step = common.len().div_ceil(take.max(1)).max(1);
-        let kept: Vec<u32> = common.into_iter().rev().step_by(step).take(take).collect();
-        let quota = (EVENT_BUDGET / (ranks.max(1) * kept.len().max(1))).max(LEAST_ROWS);
-        Self { kept, quota }
-    }
-
-    /// Whether a window is among them.
-    pub(super) fn are_to_have(&self, window: u32) -> bool {
-        self.kept.contains(&window)
-    }
-
-    /// Takes as many rows of each window as one rank may have.
-    pub(super) fn cut(&self, mut seen: Vec<Seen>, kept: &mut Vec<Seen>) {
-        seen.sort_by_key(|s| s.row.window);
-        for window in seen.chunk_by(|a, b| a.row.window == b.row.window) {
-            kept.extend_from_slice(cut(window, self.quota));
-        }
-    }
-}
-
 /// Puts events into the run, window by window and rank by rank, with links numbered. Who waited for the lock of a
 /// window got a message from whoever gave it back.
-pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks) {
-    seen.sort_by_key(|s| (s.row.window, s.rank));
+pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, windows: &Windows) {
+    seen.sort_by_key(|s| (s.window, s.rank));
     let mut locked: FxHashMap<EdgeKey, MessageEdge> = FxHashMap::default();
-    for rows in seen.chunk_by(|a, b| a.row.window == b.row.window) {
-        let base = rows
+    for rows in seen.chunk_by(|a, b| a.window == b.window) {
+        let number = rows.first().map_or(0, |s| s.window);
+        let earliest = rows
             .iter()
             .map(|s| clocks.common(s.rank, s.row.enter_ns))
             .min()
             .unwrap_or(0);
+        // Of one that is cut out of the run it matters how long after its begin each rank calls.
+        let base = windows.begin(number).map_or(earliest, |b| b.min(earliest));
         let mut links = number_links(rows);
         let mut waits: FxHashMap<usize, Vec<(EventKind, u32, u32)>> = FxHashMap::default();
         for (waiter, holder, wait) in lock_waits(rows, clocks) {
@@ -363,9 +325,26 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks) {
             edge.late_senders += 1;
             edge.late_sender_ns += wait;
         }
+        let mut last = None;
         for (i, s) in rows.iter().enumerate() {
+            let enter_ns = clocks.common(s.rank, s.row.enter_ns).saturating_sub(base);
+            let (mut busy_ns, mut mpi_ns, mut enter_ns) = (s.row.busy_ns, s.row.mpi_ns, enter_ns);
+            if !windows.exact {
+                (busy_ns, mpi_ns) = (rounded(busy_ns, 8), rounded(mpi_ns, 5));
+                let of = (s.rank, s.thread);
+                enter_ns = match last.filter(|(before, _)| *before == of) {
+                    Some((_, end)) if s.row.first != 0 => {
+                        follows(u64::saturating_add(end, busy_ns), enter_ns)
+                    }
+                    Some(_) => run.events.last().map_or(enter_ns, |e| e.enter_ns),
+                    None => rounded(enter_ns, 8),
+                };
+                if s.row.first != 0 {
+                    last = Some((of, enter_ns.saturating_add(mpi_ns)));
+                }
+            }
             let one = Event {
-                window: s.row.window,
+                window: s.window,
                 rank: s.rank,
                 thread: s.thread,
                 ctx: s.ctx,
@@ -375,9 +354,9 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks) {
                 link: links.of(s.row.id),
                 peer: s.row.peer,
                 bytes: s.row.bytes,
-                busy_ns: s.row.busy_ns,
-                enter_ns: clocks.common(s.rank, s.row.enter_ns).saturating_sub(base),
-                mpi_ns: s.row.mpi_ns,
+                busy_ns,
+                enter_ns,
+                mpi_ns,
             };
             if !access::is_one(s.row.kind) {
                 run.events.push(one);
@@ -413,6 +392,24 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks) {
     }
 }
 
+/// A time with so many significant bits: digits that are noise are most of what a run's file would hold.
+fn rounded(ns: u64, bits: u32) -> u64 {
+    let step = (u64::BITS - ns.leading_zeros()).saturating_sub(bits).max(5);
+    let up = (ns >> (step - 1) & 1) << step;
+    (ns >> step << step).saturating_add(up)
+}
+
+/// The start of a call that comes at `expected`, by its computation and the calls before, and was recorded at `at`: the
+/// latter only where it is so much later that the rank was without a core.
+fn follows(expected: u64, at: u64) -> u64 {
+    /// What calls and rounding take, nanoseconds.
+    const USUAL: u64 = 10_000;
+    match at.checked_sub(expected) {
+        Some(gap) if gap > USUAL => expected.saturating_add(rounded(gap, 5)),
+        _ => expected,
+    }
+}
+
 /// Calls of one window that waited for a lock: their rows, those of the calls that gave it back, and how long.
 fn lock_waits(rows: &[Seen], clocks: &Clocks) -> Vec<(usize, usize, u64)> {
     let of: Vec<usize> = (0..rows.len())
@@ -443,15 +440,6 @@ fn lock_waits(rows: &[Seen], clocks: &Clocks) -> Vec<(usize, usize, u64)> {
         ))
     };
     all.iter().enumerate().filter_map(wait).collect()
-}
-
-/// As many whole calls as fit into `quota` rows.
-fn cut(list: &[Seen], quota: usize) -> &[Seen] {
-    let mut end = list.len().min(quota);
-    while end > 0 && end < list.len() && list.get(end).is_some_and(|s| s.row.first == 0) {
-        end -= 1;
-    }
-    &list[..end]
 }
 
 /// Dense numbers, from 1, for messages that are sent in the window and for collectives.

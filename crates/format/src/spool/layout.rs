@@ -17,12 +17,15 @@ pub const PROCESS_ENDING: &str = ".spool";
 /// File name of what stands in place of a spool where the MPI library is not known: its name, as text.
 pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Tables that a file can hold.
 pub const MOST_TABLES: usize = 512;
-/// Set in the number of a window that was opened where recording went on after a pause, behind the world
-/// collective of that number.
-pub const AFTER_PAUSE: u32 = 1 << 31;
+/// Kind of the event row that begins a stretch in which all events of the windows were recorded, and none elsewhere.
+/// Its `enter_ns` is the begin and its `mpi_ns` the length, 0 as long as it goes on; the next stretch begins behind a
+/// pause. Its `first` is 1 where the thread
+/// called nothing before it. The first of a thread has the thread's [`super::slots::Slots`] as its `id`, and as its `bytes` how many rows
+/// of a rank a reader is to keep, 0 for [`super::slots::room`].
+pub const STRETCH: u8 = 32;
 /// Kinds of event rows beside [`headwater_model::run::EventKind`]: calls that may wait for the lock of a target of a
 /// window, whose rank is the `peer`, or of all, [`access::ALL`]. The reader makes messages of those that did.
 pub mod access {
@@ -386,13 +389,13 @@ pub struct SampleRow {
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub struct EventRow {
-    /// Number of the world collective that opened the window.
+    /// Unused, zero: which window a row is in follows from its time.
     pub window: u32,
     /// Context.
     pub ctx: u32,
     /// Function.
     pub func: u16,
-    /// [`headwater_model::run::EventKind`], or one of [`access`].
+    /// [`headwater_model::run::EventKind`], one of [`access`], or [`STRETCH`].
     pub kind: u8,
     /// 1 for the first row of its call.
     pub first: u8,

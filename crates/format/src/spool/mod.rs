@@ -8,6 +8,8 @@ pub mod layout;
 pub mod merge;
 mod parts;
 mod read;
+pub mod slots;
+mod windows;
 #[cfg(feature = "tables")]
 mod write;
 

@@ -3,12 +3,13 @@
 //! are kept as a run needs.
 
 use super::heading::Heading;
-use super::join::{self, Messages, Windows};
+use super::join::{self, Messages};
 use super::layout::{
     CallRow, CommRow, ContextRow, EventRow, MERGED_NAME, MessageRow, ModuleRow, SampleRow,
     SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
 };
 use super::parts::{Part, Parts};
+use super::windows::Windows;
 use crate::FormatError;
 use headwater_model::RankSet;
 use headwater_model::run::*;
@@ -71,7 +72,7 @@ pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
 }
 
 fn unite(parts: &Parts) -> Result<Run, FormatError> {
-    let windows = windows(parts)?;
+    let windows = Windows::choose(parts)?;
     let mut united = United::default();
     let mut heading = Heading::default();
     let mut messages = Messages::default();
@@ -113,23 +114,9 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
     let own = run.modules.iter().find(|m| m.path == run.header.program);
     run.header.build_id = own.map_or_else(String::new, |m| m.build_id.clone());
     join::messages(&mut run, messages, &clocks);
-    join::events(&mut run, events, &clocks);
+    run.header.windows = windows.spans();
+    join::events(&mut run, events, &clocks, &windows);
     Ok(run)
-}
-
-/// Looks for the windows that all ranks have.
-fn windows(parts: &Parts) -> Result<Windows, FormatError> {
-    let mut ranks_of: FxHashMap<u32, usize> = FxHashMap::default();
-    parts.each(|part| {
-        let rows = part.rows::<EventRow>(None)?;
-        let mut own: Vec<u32> = rows.into_iter().map(|r| r.window).collect();
-        own.sort_unstable();
-        own.dedup();
-        own.into_iter()
-            .for_each(|w| *ranks_of.entry(w).or_default() += 1);
-        Ok(())
-    })?;
-    Ok(Windows::choose(&ranks_of, parts.len()))
 }
 
 /// What the ranks read so far have come to.
@@ -153,7 +140,6 @@ impl United {
     ) -> Result<(), FormatError> {
         let ranges = self.modules(part)?;
         let comms = self.comms(part)?;
-        let mut seen = Vec::new();
         for thread in threads(part) {
             let of = Some(thread);
             let mut number = Renumber {
@@ -191,9 +177,8 @@ impl United {
                 messages.take(join::End::new(&r, &number, func(r.func)));
             }
             for r in part.rows::<EventRow>(of)? {
-                let func = func(r.func);
-                if windows.are_to_have(r.window) {
-                    seen.push(join::Seen::new(&r, &number, func));
+                if let Some(window) = windows.of(part, &r) {
+                    events.push(join::Seen::new(window, &r, &number, func(r.func)));
                 }
             }
             let rows = part.rows::<SampleRow>(of)?;
@@ -209,7 +194,6 @@ impl United {
             run.waits
                 .extend(rows.iter().filter_map(|r| thread_wait(r, &number)));
         }
-        windows.cut(seen, events);
         Ok(())
     }
 
@@ -249,7 +233,7 @@ impl United {
     }
 }
 
-fn threads(part: &Part) -> Vec<u32> {
+pub(super) fn threads(part: &Part) -> Vec<u32> {
     let mut all: Vec<u32> = (part.header.in_use())
         .filter(|d| d.kind > super::layout::Kind::Comms as u32)
         .map(|d| d.thread)

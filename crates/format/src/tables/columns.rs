@@ -281,7 +281,7 @@ tables! {
         peer none u32: "partner or root; null for none",
         bytes u u64: "bytes",
         busy_ns u u64: "CPU time and time asleep since the previous call, ns",
-        enter_ns u u64: "start, from the row before where that is of the same window, rank and thread, else from the window's earliest event, ns",
+        enter_ns u u64: "start, from the row before where that is of the same window, rank and thread, else from the window's begin, ns",
         mpi_ns u u64: "duration, ns",
     }
 }

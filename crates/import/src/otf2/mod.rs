@@ -121,6 +121,7 @@ impl Archive {
             progress(rank as usize, self.ranks.len());
             let mut process = Process::new(self, &about.comms, &numbers, rank);
             let mut shared = rank::shared(&regions, &sampling, locations.len() > 1);
+            shared.room /= (self.ranks.len() * locations.len()).max(1);
             let mut threads = Vec::new();
             for location in locations {
                 threads.push(process.thread(location, &mut shared)?);

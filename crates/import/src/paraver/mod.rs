@@ -169,8 +169,11 @@ impl Trace {
         let regions = RefCell::new(Regions::new(program.file()));
         let sampling = RefCell::default();
         let mut places = Places::new(&self.labels);
-        let begin =
-            |(me, mail): (u32, Mail)| Task::new(me, rank::shared(&regions, &sampling, false), mail);
+        let begin = |(me, mail): (u32, Mail)| {
+            let mut shared = rank::shared(&regions, &sampling, false);
+            shared.room /= (ranks as usize).max(1);
+            Task::new(me, shared, mail)
+        };
         let mut tasks: Vec<Task<'_>> = (0..).zip(mail).map(begin).collect();
         let mut others = false;
         let (mut records, _) = Records::open(&self.path)?;

@@ -13,7 +13,7 @@ impl Thread {
         if !self.pauses.begin(why, ns) {
             return;
         }
-        self.windows.close();
+        self.windows.close(ns);
         self.counters.forget();
         if why == Why::Off && self.cuts() {
             // The program goes on unseen, and its ranks may meet: what was computed until here is for itself.
@@ -32,7 +32,7 @@ impl Thread {
         if !self.pauses.end(why, ns) {
             return;
         }
-        self.windows.close();
+        self.windows.close(ns);
         self.counters.forget();
         if why == Why::Off {
             shared.links.paused();

@@ -52,6 +52,7 @@ fn on_path(scale: &Scale) -> FxHashMap<(u32, CtxId), f64> {
                 }
             }
         }
+        bound(scale, &mut out);
         return out;
     }
     // The slowest rank of each phase.
@@ -74,6 +75,32 @@ fn on_path(scale: &Scale) -> FxHashMap<(u32, CtxId), f64> {
         }
     }
     out
+}
+
+/// Windows that are less even than the run make more of a path than the run has: a rank is on it with what it computes
+/// in the run at the most, and all of it is no longer than the run.
+fn bound(scale: &Scale, path: &mut FxHashMap<(u32, CtxId), f64>) {
+    let data = &scale.view().computation;
+    let mut busy: FxHashMap<CtxId, Vec<f64>> = FxHashMap::default();
+    for (key, of) in (0..).zip(&data.keys) {
+        if let Some(row) = data.busy.row(key) {
+            let sums = busy.entry(of.after);
+            row.add_to(sums.or_insert_with(|| vec![0.0; scale.p as usize]));
+        }
+    }
+    for ((rank, after), seconds) in path.iter_mut() {
+        let of_rank = busy.get(after).and_then(|row| row.get(*rank as usize));
+        *seconds = seconds.min(of_rank.copied().unwrap_or(0.0));
+    }
+    let mut sorted: Vec<((u32, CtxId), f64)> = path.iter().map(|(k, s)| (*k, *s)).collect();
+    sorted.sort_unstable_by_key(|p| p.0);
+    let (all, most) = (
+        sorted.iter().map(|p| p.1).sum::<f64>(),
+        scale.ideal_seconds(),
+    );
+    if all > most {
+        path.values_mut().for_each(|s| *s *= most / all);
+    }
 }
 
 /// Vertices on the critical path of a run, those with the most seconds on it first.

@@ -116,3 +116,114 @@ fn a_nonblocking_collective_is_come_to_where_it_is_posted() {
         [nobody, nobody, nobody, nobody, nobody, (8, Some(0))]
     );
 }
+
+/// A run of `ranks` ranks with a window that is cut out of it. Each rank has calls: kind, link, computation before the
+/// call and its start in the window, both in milliseconds.
+fn cut(ranks: u32, calls: impl Fn(u32) -> Vec<(EventKind, u32, u64, u64)>) -> Replay {
+    let mut run = Run {
+        header: Header {
+            ranks,
+            windows: vec![headwater_model::run::Window {
+                length_ns: 1000 * MS,
+                ..Default::default()
+            }],
+            ..Default::default()
+        },
+        // By number of the kind of event, modulo 3.
+        functions: ["MPI_Allreduce", "MPI_Send", "MPI_Recv"]
+            .map(String::from)
+            .to_vec(),
+        ..Default::default()
+    };
+    for rank in 0..ranks {
+        for (kind, link, busy, enter) in calls(rank) {
+            run.events.push(Event {
+                rank,
+                func: kind as u16 % 3,
+                kind,
+                link,
+                busy_ns: busy * MS,
+                enter_ns: enter * MS,
+                ctx: CtxId(kind as u32),
+                first_of_call: true,
+                peer: u32::MAX,
+                ..Default::default()
+            });
+        }
+    }
+    play(&run, NEVER)
+}
+
+#[test]
+fn a_pipeline_that_is_full_has_no_chain_wherever_its_window_begins() {
+    // Each rank receives an item, computes 10 ms and passes it on, and ranks are several items apart: rank r works on
+    // item n - r in step n. In the window rank 0 sends items from 100 on, the others receive what is on the way first.
+    let link = |from: u32, item: u32| 1 + from * 1000 + item;
+    let replay = cut(4, |rank| {
+        (0..40)
+            .flat_map(|n| {
+                let item = 100 + n - rank;
+                let mut calls = Vec::new();
+                if rank > 0 {
+                    calls.push((EventKind::Recv, link(rank - 1, item), 0, u64::from(10 * n)));
+                }
+                if rank < 3 {
+                    calls.push((EventKind::Send, link(rank, item), 10, u64::from(10 * n)));
+                }
+                calls
+            })
+            .collect()
+    });
+    let chain: f64 = replay.epochs.iter().map(Epoch::chain).sum();
+    assert!(chain < 0.011, "at most a step: {chain}");
+    assert!(replay.mean_busy() > 0.2, "{}", replay.mean_busy());
+}
+
+#[test]
+fn how_far_ranks_are_apart_when_a_window_begins_is_no_wait() {
+    // The scheduler let rank 0 run two iterations ahead; between the two there is one message each iteration.
+    let item = |rank: u32, n: u32| {
+        let link = 1 + n + if rank == 0 { 2 } else { 0 };
+        let kind = if rank == 0 {
+            EventKind::Recv
+        } else {
+            EventKind::Send
+        };
+        (kind, link, 10, u64::from(5 + 10 * n))
+    };
+    // Rank 0 waits for what rank 1 sends two iterations later; that is known of the rank it waited for alone.
+    let replay = cut(2, |rank| (0..20).map(|n| item(rank, n)).collect());
+    assert!(replay.waited() < 1e-9, "{}", replay.waited());
+    assert!(replay.mean_busy() > 0.1, "{}", replay.mean_busy());
+}
+
+#[test]
+fn of_a_cut_window_what_follows_the_first_synchronisation_is_known() {
+    // Rank 1 has 20 ms where the others have 10; before the window rank 2 was in the middle of its computation.
+    let calls = |rank: u32| {
+        let busy = if rank == 1 { 20 } else { 10 };
+        (0..8u32)
+            .map(|n| {
+                let enter = if rank == 2 && n == 0 {
+                    3
+                } else {
+                    20 * (u64::from(n) + 1)
+                };
+                (EventKind::Collective, 1 + n, busy, enter)
+            })
+            .collect::<Vec<_>>()
+    };
+    let replay = cut(3, calls);
+    assert_eq!(replay.epochs.len(), 7);
+    assert!(
+        replay
+            .epochs
+            .iter()
+            .all(|e| e.whole && e.closed && (e.seconds - 0.02).abs() < 1e-9)
+    );
+    assert!(
+        (replay.waited() - 7.0 * 0.02).abs() < 1e-9,
+        "{}",
+        replay.waited()
+    );
+}

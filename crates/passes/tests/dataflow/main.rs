@@ -4,6 +4,7 @@ mod algorithms;
 mod bad_input;
 mod built_in;
 mod communication;
+mod extrapolated;
 mod flows;
 mod interrupted;
 mod paradigms;

@@ -65,6 +65,9 @@ pub fn scale(ranks: u32) -> ScaleSummary {
             global: Some(0.665),
         },
         startup_seconds: 0.3,
+        window_share: Some(0.42),
+        window_events: Some(5120.0),
+        replayed_share: (ranks > 4).then_some(0.38),
     }
 }
 
