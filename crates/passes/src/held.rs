@@ -2,7 +2,7 @@
 
 use crate::scale::Scale;
 use headwater_graph::{Pag, VertexIx};
-use headwater_model::psg::VertexKind;
+use headwater_model::psg::{Vertex, VertexKind};
 use rustc_hash::FxHashMap;
 
 /// Parts of the names of functions that give locks back.
@@ -32,19 +32,28 @@ pub fn function_of(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
     around.find(|v| pag.top.get(*v).kind == VertexKind::Function)
 }
 
-/// Addresses between a call that takes a lock and the next one in the structure of its function that gives a lock
-/// back; `None` where there is none.
+/// Addresses between a call that takes a lock and the last one in its function that gives a lock back before the next
+/// one is taken: a compiler makes several calls of one that gives it back, with a branch of what is done in between
+/// behind the first of them. `None` where there is none.
 pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Range<u64>> {
     let (_, structure) = pag.structures.get(module)?;
     let function = structure.functions.get(function as usize)?;
     let taken = function.vertices.get(psg as usize)?.address;
-    let calls = function.vertices.iter().filter(|v| {
+    let gives_back = |v: &Vertex| {
         let name = v.name.map_or("", |n| structure.string(n));
-        v.address > taken
-            && v.kind.is_call()
+        v.kind.is_call()
             && (GIVES_BACK.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_"))
-    });
-    let end = calls.map(|v| v.address).min()?;
+    };
+    let behind = || function.vertices.iter().filter(|v| v.address > taken);
+    let first = behind()
+        .filter(|v| gives_back(v))
+        .map(|v| v.address)
+        .min()?;
+    let takes = |v: &&Vertex| v.kind == VertexKind::LockCall && !gives_back(v);
+    let next = behind().filter(takes).map(|v| v.address);
+    let next = next.filter(|at| *at > first).min().unwrap_or(u64::MAX);
+    let ends = behind().filter(|v| gives_back(v) && v.address < next);
+    let end = ends.map(|v| v.address).max()?;
     Some(taken + 1..end)
 }
 

@@ -68,8 +68,11 @@ pub const OTHER_HELD: CtxId = CtxId(12);
 pub const CALLS: [CtxId; 2] = [CtxId(13), CtxId(14)];
 pub const STEP: CtxId = CtxId(15);
 
+/// A sample where the lock is held in a branch behind the first call that gives it back.
+pub const HELD_IN_BRANCH: CtxId = CtxId(16);
+
 /// (parent, module, offset, exact)
-const CONTEXTS: [(CtxId, u32, u64, bool); 16] = [
+const CONTEXTS: [(CtxId, u32, u64, bool); 17] = [
     (CtxId::NONE, 0, 0x301, false),
     (CtxId::NONE, 0, 0x101, false),
     (REGION, 0, 0x1110, true),
@@ -86,6 +89,7 @@ const CONTEXTS: [(CtxId, u32, u64, bool); 16] = [
     (CtxId::NONE, 0, 0x601, false),
     (CtxId::NONE, 0, 0x611, false),
     (CtxId::NONE, 0, 0x2101, false),
+    (REGION, 0, 0x12d4, true),
 ];
 
 /// The structure: `main` (1-99) with a time loop around the calls of the team and the serial loop (20-25), and
@@ -143,6 +147,8 @@ pub fn structure() -> Structures {
             vertex(LockCall, Some(0), Some(6), 140, 140, 0x1400),
             vertex(Loop, Some(0), None, 141, 141, 0x1410),
             vertex(LockCall, Some(0), Some(8), 142, 142, 0x1420),
+            vertex(Loop, Some(2), None, 123, 123, 0x12d0),
+            vertex(LockCall, Some(2), Some(8), 124, 124, 0x12e0),
         ],
         owners: vec![
             (0x1100, 0x1200, 1),
@@ -150,6 +156,8 @@ pub fn structure() -> Structures {
             (0x1280, 0x1290, 3),
             (0x1290, 0x12c0, 6),
             (0x12c0, 0x12d0, 7),
+            (0x12d0, 0x12e0, 11),
+            (0x12e0, 0x12f0, 12),
             (0x1300, 0x1390, 4),
             (0x1390, 0x13a0, 5),
             (0x1400, 0x1410, 8),
