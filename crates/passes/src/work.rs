@@ -107,8 +107,8 @@ struct Search<'a> {
     scaling: Scaling,
     least: f64,
     places: SourcePlaces,
-    /// Seconds of the usual rank in some vertices at each scale.
-    rows: FxHashMap<Vec<VertexIx>, Vec<f64>>,
+    /// Seconds of the usual and of the mean rank in some vertices at each scale.
+    rows: FxHashMap<Vec<VertexIx>, Vec<(f64, f64)>>,
     /// Places that lose enough.
     heavy: Vec<u32>,
     opened: FxHashSet<u32>,
@@ -135,22 +135,35 @@ impl Search<'_> {
         keys
     }
 
-    /// Seconds of the usual rank in some vertices, by scale.
-    fn usual(&mut self, vertices: &[VertexIx]) -> Vec<f64> {
+    /// Seconds of the usual and of the mean rank in some vertices, by scale.
+    fn seconds(&mut self, vertices: &[VertexIx]) -> Vec<(f64, f64)> {
         if let Some(known) = self.rows.get(vertices) {
             return known.clone();
         }
-        let of_scale = |s: &Scale| stats::lower_median(&self.row(s, vertices));
-        let usual: Vec<f64> = self.scales.iter().map(of_scale).collect();
-        self.rows.insert(vertices.to_vec(), usual.clone());
-        usual
+        let of_scale = |s: &Scale| {
+            let row = self.row(s, vertices);
+            (stats::lower_median(&row), stats::mean(&row))
+        };
+        let seconds: Vec<(f64, f64)> = self.scales.iter().map(of_scale).collect();
+        self.rows.insert(vertices.to_vec(), seconds.clone());
+        seconds
     }
 
-    /// Seconds that the usual rank loses in some vertices.
+    /// The same of the usual rank alone.
+    fn usual(&mut self, vertices: &[VertexIx]) -> Vec<f64> {
+        self.seconds(vertices).into_iter().map(|s| s.0).collect()
+    }
+
+    /// Seconds that the usual rank loses in some vertices; no more than the mean rank, which has had more to do where
+    /// ranks differ at the smallest scale.
     fn loss_in(&mut self, vertices: &[VertexIx]) -> f64 {
         let [first, last] = self.ends;
-        let (before, now) = self.at_ends(vertices);
-        now - ideal(self.scaling, before, first.p, last.p)
+        let seconds = self.seconds(vertices);
+        let (Some(before), Some(now)) = (seconds.first(), seconds.last()) else {
+            return 0.0;
+        };
+        let lost = |before, now: f64| now - ideal(self.scaling, before, first.p, last.p);
+        lost(before.0, now.0).min(lost(before.1, now.1))
     }
 
     fn at_ends(&mut self, vertices: &[VertexIx]) -> (f64, f64) {
