@@ -69,6 +69,7 @@ pub fn find(
         places: SourcePlaces::new(pag),
         rows: FxHashMap::default(),
         heavy: Vec::new(),
+        above: FxHashMap::default(),
         opened: FxHashSet::default(),
         out: Vec::new(),
     };
@@ -95,6 +96,14 @@ pub fn find(
         .into_iter()
         .filter(|p| search.loss(*p) >= least)
         .collect();
+    let places = &search.places;
+    let around = |v: &VertexIx| {
+        let around = pag.top.ancestors(*v).skip(1).chain([TopDown::ROOT]);
+        around.map(|a| places.of(a)).collect()
+    };
+    let above =
+        (search.heavy.iter()).map(|p| (*p, places.vertices(*p).iter().map(around).collect()));
+    search.above = above.collect();
     search.open(root);
     search.out
 }
@@ -111,6 +120,8 @@ struct Search<'a> {
     rows: FxHashMap<Vec<VertexIx>, Vec<(f64, f64)>>,
     /// Places that lose enough.
     heavy: Vec<u32>,
+    /// The places around each of their vertices.
+    above: FxHashMap<u32, Vec<FxHashSet<u32>>>,
     opened: FxHashSet<u32>,
     out: Vec<Candidate>,
 }
@@ -211,7 +222,7 @@ impl Search<'_> {
         }
         let own = self.places.vertices(place).to_vec();
         let all = self.loss(place);
-        let inner = self.inner(place, &own);
+        let inner = self.inner(place);
         // Inside this place, each vertex once.
         let within: Vec<VertexIx> = outermost(
             self.pag,
@@ -231,29 +242,35 @@ impl Search<'_> {
     }
 
     /// The largest places inside a place that lose enough.
-    fn inner(&mut self, place: u32, own: &[VertexIx]) -> Vec<u32> {
-        let (pag, places) = (self.pag, &self.places);
-        let strictly = |v: VertexIx| own.iter().any(|o| *o != v && pag.top.contains(*o, v));
-        let inside = |p: &u32| *p != place && places.vertices(*p).iter().any(|v| strictly(*v));
+    fn inner(&mut self, place: u32) -> Vec<u32> {
+        let inside = |p: &u32| *p != place && self.above(*p).iter().any(|a| a.contains(&place));
         let mut all: Vec<u32> = self.heavy.iter().copied().filter(inside).collect();
-        let whole = self.heavy.clone();
         all.retain(|p| {
-            let body = self.places.vertices(*p).iter().all(|v| is_body(pag, *v));
             // A part of a loop's body is the loop, if it does not hold nearly all of it.
-            let around = whole.iter().copied().filter(|o| o != p).find(|o| {
-                let outer = self.places.vertices(*o);
-                let inner = self.places.vertices(*p);
-                (inner.iter()).all(|v| outer.iter().any(|w| pag.top.contains(*w, *v)))
-            });
-            !body || around.is_none_or(|o| is_most_of_body(self.loss(*p), self.loss(o)))
+            let around = self.body_of(*p);
+            around.is_none_or(|l| is_most_of_body(self.loss(*p), self.loss(l)))
         });
         let covers = |a: u32, b: u32| {
-            let (outer, inner) = (self.places.vertices(a), self.places.vertices(b));
-            let mut inner = inner.iter().filter(|v| strictly(**v));
-            a != b && inner.all(|v| outer.iter().any(|w| pag.top.contains(*w, *v)))
+            let inside = |around: &&FxHashSet<u32>| around.contains(&place);
+            a != b && (self.above(b).iter().filter(inside)).all(|around| around.contains(&a))
         };
         let largest = |p: &&u32| !all.iter().any(|o| covers(*o, **p) && !covers(**p, *o));
         all.iter().filter(largest).copied().collect()
+    }
+
+    /// The places around each vertex of a place that loses enough.
+    fn above(&self, place: u32) -> &[FxHashSet<u32>] {
+        self.above.get(&place).map_or(&[], |all| all)
+    }
+
+    /// The loop around a place that is only lines of its body.
+    fn body_of(&self, place: u32) -> Option<u32> {
+        let (pag, own) = (self.pag, self.places.vertices(place));
+        let body = own.iter().all(|v| is_body(pag, *v));
+        let first = own.first().filter(|_| body)?;
+        let mut around = pag.top.ancestors(*first).skip(1);
+        let around = around.find(|a| pag.top.get(*a).kind.is_loop())?;
+        Some(self.places.of(around))
     }
 
     /// Notes a place as a cause, if its loss is beyond its error.
