@@ -281,7 +281,8 @@ impl Search<'_> {
         let (before, now) = self.at_ends(&vertices);
         let should = ideal(scaling, before, first.p, last.p);
         let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
-        let points = self.scales.iter().zip(&usual);
+        // Scales that do something else in its stead say nothing of it.
+        let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
         let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
         let machine = match counts {
             Some(_) => 0.0,
@@ -291,7 +292,7 @@ impl Search<'_> {
         let errors = [
             self.error(last, &vertices),
             self.error(first, &vertices) * to_last,
-            fit::scatter(&points).hypot(fit::scatter(&points) * to_last),
+            fit::scatter(&points) * now.hypot(should),
             machine,
         ];
         let heaviest = self.heaviest(&vertices);
