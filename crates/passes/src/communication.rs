@@ -63,11 +63,11 @@ impl Sums {
         // Calls that move nothing by themselves have no bytes to speak of.
         match self.bytes > 0.0 {
             true => format!(
-                "{:.0} calls and {} on {ranks}",
+                "{:.0} calls and {} on {ranks} ranks",
                 self.calls,
                 bytes_words(self.bytes)
             ),
-            false => format!("{:.0} calls on {ranks}", self.calls),
+            false => format!("{:.0} calls on {ranks} ranks", self.calls),
         }
     }
 }

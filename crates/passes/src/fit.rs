@@ -278,8 +278,8 @@ pub fn select(points: &[(f64, f64)], measure: Measure) -> Option<Model> {
     best
 }
 
-/// How far values scatter around the form that describes them best, as a standard deviation; 0 where there are too few
-/// points to tell: any two lie on a line.
+/// How far values scatter around the form that describes them best, as a standard deviation in parts of them: what
+/// disturbs a run disturbs long times more. 0 where there are too few points to tell: any two lie on a line.
 pub fn scatter(points: &[(f64, f64)]) -> f64 {
     let free = points.len() as f64 - 2.0;
     if free <= 0.0 {
@@ -288,8 +288,9 @@ pub fn scatter(points: &[(f64, f64)]) -> f64 {
     let of_form = |form: Form| {
         let x: Vec<f64> = points.iter().map(|p| form.of(p.0)).collect();
         let model = fit(form, points, &x)?;
-        let squares = points.iter().map(|(p, v)| (model.at(*p) - v).powi(2));
-        Some((squares.sum::<f64>() / free).sqrt())
+        let off = |(p, v): &(f64, f64)| Measure::Symmetric.error(model.at(*p), *v);
+        let squares: f64 = points.iter().map(|point| off(point).powi(2)).sum();
+        Some((squares / free).sqrt())
     };
     let best = FORMS.into_iter().filter_map(of_form).reduce(f64::min);
     best.unwrap_or(0.0)
@@ -389,6 +390,14 @@ mod tests {
             assert_eq!(model.form, Form::Term(0, 1, 1));
             assert!(model.cross_error < 1e-6);
         }
+    }
+
+    #[test]
+    fn values_scatter_around_what_describes_them() {
+        assert!(scatter(&points(|p| 1.0 + 8.0 / p)) < 1e-9);
+        assert_eq!(scatter(&[(2.0, 4.0), (16.0, 3.0)]), 0.0);
+        let busy = [(2.0, 4.0), (4.0, 3.0), (8.0, 1.0), (16.0, 0.6)];
+        assert!(scatter(&busy) > 0.1, "{}", scatter(&busy));
     }
 
     #[test]

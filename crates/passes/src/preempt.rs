@@ -129,14 +129,15 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
             scale.cores
         ));
     }
-    // What ranks wait beyond that by chance shows where nothing makes them wait.
-    let others: Vec<f64> = (0..scale.p)
-        .filter(|r| !kept.contains(r))
-        .map(|r| beyond(r as usize))
-        .collect();
+    // How much ranks differ in it by chance: those that nothing makes wait, or all where these are too few.
+    let others = (0..scale.p).filter(|r| !kept.contains(r));
+    let mut alike: Vec<f64> = others.map(|r| beyond(r as usize)).collect();
+    if alike.len() < 2 {
+        alike = kept.iter().map(|r| beyond(*r as usize)).collect();
+    }
     vec![Candidate {
         in_turn: false,
-        error: stats::variance(&others).sqrt(),
+        error: stats::variance(&alike).sqrt(),
         team: None,
         twins: Vec::new(),
         class: CauseClass::Preempted,

@@ -125,3 +125,90 @@ fn parts(function: &str, is_root: bool, size: u32) -> f64 {
         _ => f64::from(size.max(1)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_graph::{Pag, Structures};
+    use headwater_model::run::{Comm, Context, CtxId, Header, MessageEdge, Module, MpiCalls, peer};
+
+    /// A run of two ranks: contexts are a post, two waits and an Allgather.
+    fn recorded() -> Run {
+        let context = |offset| Context {
+            parent: CtxId::NONE,
+            module: 0,
+            offset,
+            exact: false,
+        };
+        let call = |rank, ctx, func, count, bytes| MpiCalls {
+            rank,
+            ctx: CtxId(ctx),
+            func,
+            count,
+            bytes,
+            peer: peer::NONE,
+            ..Default::default()
+        };
+        let message = |recv, sampled, bytes| MessageEdge {
+            src: 1,
+            dst: 0,
+            send_ctx: CtxId(4),
+            post_ctx: CtxId(0),
+            recv_ctx: CtxId(recv),
+            sampled,
+            bytes,
+            ..Default::default()
+        };
+        Run {
+            header: Header {
+                ranks: 2,
+                ..Default::default()
+            },
+            modules: vec![Module::default()],
+            comms: vec![Comm { hash: 1, size: 2 }],
+            contexts: (1..6).map(|i| context(i * 16)).collect(),
+            functions: ["MPI_Irecv", "MPI_Wait", "MPI_Allgather", "MPI_Send"]
+                .map(str::to_string)
+                .into(),
+            calls: vec![
+                call(0, 0, 0, 40, 4_000),
+                call(0, 1, 1, 10, 0),
+                call(0, 2, 1, 30, 0),
+                call(0, 3, 2, 1, 500),
+                call(1, 4, 3, 40, 4_000),
+            ],
+            // A tenth of the messages was sampled.
+            messages: vec![message(1, 1, 100), message(2, 3, 300)],
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_wait_has_the_bytes_of_the_messages_that_it_completes() {
+        let mut runs = [recorded()];
+        let pag = Pag::build(&mut runs, Structures::default());
+        let view = &pag.runs[0];
+        let traffic = Traffic::new(&runs[0], view);
+        let at = |ctx: u32| view.vertex(CtxId(ctx)).expect("each context has a vertex");
+        let moved = [0, 1, 2].map(|ctx| traffic.moved(at(ctx), 0).round() as u64);
+        assert_eq!(moved, [0, 1_000, 3_000]);
+        // A post asks for them, and nothing is asked for twice.
+        assert_eq!(traffic.asked(at(0), 0).round() as u64, 4_000);
+        assert_eq!(traffic.asked(at(1), 0).round() as u64, 0);
+        // Who gathers from two ranks receives twice what it gives.
+        assert_eq!(traffic.asked(at(3), 0).round() as u64, 1_000);
+    }
+
+    #[test]
+    fn what_no_message_tells_is_divided_over_the_waits() {
+        let mut run = recorded();
+        run.messages.clear();
+        let mut runs = [run];
+        let pag = Pag::build(&mut runs, Structures::default());
+        let view = &pag.runs[0];
+        let traffic = Traffic::new(&runs[0], view);
+        let at = |ctx: u32| view.vertex(CtxId(ctx)).expect("each context has a vertex");
+        let moved = [1, 2].map(|ctx| traffic.moved(at(ctx), 0).round() as u64);
+        assert_eq!(moved, [1_000, 3_000]);
+    }
+}

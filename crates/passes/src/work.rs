@@ -69,6 +69,7 @@ pub fn find(
         places: SourcePlaces::new(pag),
         rows: FxHashMap::default(),
         heavy: Vec::new(),
+        above: FxHashMap::default(),
         opened: FxHashSet::default(),
         out: Vec::new(),
     };
@@ -95,6 +96,14 @@ pub fn find(
         .into_iter()
         .filter(|p| search.loss(*p) >= least)
         .collect();
+    let places = &search.places;
+    let around = |v: &VertexIx| {
+        let around = pag.top.ancestors(*v).skip(1).chain([TopDown::ROOT]);
+        around.map(|a| places.of(a)).collect()
+    };
+    let above =
+        (search.heavy.iter()).map(|p| (*p, places.vertices(*p).iter().map(around).collect()));
+    search.above = above.collect();
     search.open(root);
     search.out
 }
@@ -107,10 +116,12 @@ struct Search<'a> {
     scaling: Scaling,
     least: f64,
     places: SourcePlaces,
-    /// Seconds of the usual rank in some vertices at each scale.
-    rows: FxHashMap<Vec<VertexIx>, Vec<f64>>,
+    /// Seconds of the usual and of the mean rank in some vertices at each scale.
+    rows: FxHashMap<Vec<VertexIx>, Vec<(f64, f64)>>,
     /// Places that lose enough.
     heavy: Vec<u32>,
+    /// The places around each of their vertices.
+    above: FxHashMap<u32, Vec<FxHashSet<u32>>>,
     opened: FxHashSet<u32>,
     out: Vec<Candidate>,
 }
@@ -135,22 +146,35 @@ impl Search<'_> {
         keys
     }
 
-    /// Seconds of the usual rank in some vertices, by scale.
-    fn usual(&mut self, vertices: &[VertexIx]) -> Vec<f64> {
+    /// Seconds of the usual and of the mean rank in some vertices, by scale.
+    fn seconds(&mut self, vertices: &[VertexIx]) -> Vec<(f64, f64)> {
         if let Some(known) = self.rows.get(vertices) {
             return known.clone();
         }
-        let of_scale = |s: &Scale| stats::lower_median(&self.row(s, vertices));
-        let usual: Vec<f64> = self.scales.iter().map(of_scale).collect();
-        self.rows.insert(vertices.to_vec(), usual.clone());
-        usual
+        let of_scale = |s: &Scale| {
+            let row = self.row(s, vertices);
+            (stats::lower_median(&row), stats::mean(&row))
+        };
+        let seconds: Vec<(f64, f64)> = self.scales.iter().map(of_scale).collect();
+        self.rows.insert(vertices.to_vec(), seconds.clone());
+        seconds
     }
 
-    /// Seconds that the usual rank loses in some vertices.
+    /// The same of the usual rank alone.
+    fn usual(&mut self, vertices: &[VertexIx]) -> Vec<f64> {
+        self.seconds(vertices).into_iter().map(|s| s.0).collect()
+    }
+
+    /// Seconds that the usual rank loses in some vertices; no more than the mean rank, which has had more to do where
+    /// ranks differ at the smallest scale.
     fn loss_in(&mut self, vertices: &[VertexIx]) -> f64 {
         let [first, last] = self.ends;
-        let (before, now) = self.at_ends(vertices);
-        now - ideal(self.scaling, before, first.p, last.p)
+        let seconds = self.seconds(vertices);
+        let (Some(before), Some(now)) = (seconds.first(), seconds.last()) else {
+            return 0.0;
+        };
+        let lost = |before, now: f64| now - ideal(self.scaling, before, first.p, last.p);
+        lost(before.0, now.0).min(lost(before.1, now.1))
     }
 
     fn at_ends(&mut self, vertices: &[VertexIx]) -> (f64, f64) {
@@ -198,7 +222,7 @@ impl Search<'_> {
         }
         let own = self.places.vertices(place).to_vec();
         let all = self.loss(place);
-        let inner = self.inner(place, &own);
+        let inner = self.inner(place);
         // Inside this place, each vertex once.
         let within: Vec<VertexIx> = outermost(
             self.pag,
@@ -218,29 +242,35 @@ impl Search<'_> {
     }
 
     /// The largest places inside a place that lose enough.
-    fn inner(&mut self, place: u32, own: &[VertexIx]) -> Vec<u32> {
-        let (pag, places) = (self.pag, &self.places);
-        let strictly = |v: VertexIx| own.iter().any(|o| *o != v && pag.top.contains(*o, v));
-        let inside = |p: &u32| *p != place && places.vertices(*p).iter().any(|v| strictly(*v));
+    fn inner(&mut self, place: u32) -> Vec<u32> {
+        let inside = |p: &u32| *p != place && self.above(*p).iter().any(|a| a.contains(&place));
         let mut all: Vec<u32> = self.heavy.iter().copied().filter(inside).collect();
-        let whole = self.heavy.clone();
         all.retain(|p| {
-            let body = self.places.vertices(*p).iter().all(|v| is_body(pag, *v));
             // A part of a loop's body is the loop, if it does not hold nearly all of it.
-            let around = whole.iter().copied().filter(|o| o != p).find(|o| {
-                let outer = self.places.vertices(*o);
-                let inner = self.places.vertices(*p);
-                (inner.iter()).all(|v| outer.iter().any(|w| pag.top.contains(*w, *v)))
-            });
-            !body || around.is_none_or(|o| is_most_of_body(self.loss(*p), self.loss(o)))
+            let around = self.body_of(*p);
+            around.is_none_or(|l| is_most_of_body(self.loss(*p), self.loss(l)))
         });
         let covers = |a: u32, b: u32| {
-            let (outer, inner) = (self.places.vertices(a), self.places.vertices(b));
-            let mut inner = inner.iter().filter(|v| strictly(**v));
-            a != b && inner.all(|v| outer.iter().any(|w| pag.top.contains(*w, *v)))
+            let inside = |around: &&FxHashSet<u32>| around.contains(&place);
+            a != b && (self.above(b).iter().filter(inside)).all(|around| around.contains(&a))
         };
         let largest = |p: &&u32| !all.iter().any(|o| covers(*o, **p) && !covers(**p, *o));
         all.iter().filter(largest).copied().collect()
+    }
+
+    /// The places around each vertex of a place that loses enough.
+    fn above(&self, place: u32) -> &[FxHashSet<u32>] {
+        self.above.get(&place).map_or(&[], |all| all)
+    }
+
+    /// The loop around a place that is only lines of its body.
+    fn body_of(&self, place: u32) -> Option<u32> {
+        let (pag, own) = (self.pag, self.places.vertices(place));
+        let body = own.iter().all(|v| is_body(pag, *v));
+        let first = own.first().filter(|_| body)?;
+        let mut around = pag.top.ancestors(*first).skip(1);
+        let around = around.find(|a| pag.top.get(*a).kind.is_loop())?;
+        Some(self.places.of(around))
     }
 
     /// Notes a place as a cause, if its loss is beyond its error.
@@ -251,7 +281,8 @@ impl Search<'_> {
         let (before, now) = self.at_ends(&vertices);
         let should = ideal(scaling, before, first.p, last.p);
         let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
-        let points = self.scales.iter().zip(&usual);
+        // Scales that do something else in its stead say nothing of it.
+        let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
         let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
         let machine = match counts {
             Some(_) => 0.0,
@@ -261,7 +292,7 @@ impl Search<'_> {
         let errors = [
             self.error(last, &vertices),
             self.error(first, &vertices) * to_last,
-            fit::scatter(&points).hypot(fit::scatter(&points) * to_last),
+            fit::scatter(&points) * now.hypot(should),
             machine,
         ];
         let heaviest = self.heaviest(&vertices);
