@@ -53,7 +53,7 @@ pub struct Tree {
 
 impl Tree {
     pub(super) fn new(code: &Code, flavor: Flavor) -> Self {
-        let place = setup::target().join("truth").join(&code.name);
+        let place = setup::target().join("truth").join(&code.tree);
         Self {
             code: code.clone(),
             root: place.join(flavor.directory()),
@@ -161,7 +161,7 @@ impl Tree {
         let mark = self.root.with_extension("built");
         let hash = {
             let mut hasher = DefaultHasher::new();
-            (&self.code.text, self.flavor.flags(), &self.root).hash(&mut hasher);
+            (self.code.making(), self.flavor.flags(), &self.root).hash(&mut hasher);
             format!("{:016x}", hasher.finish())
         };
         if std::fs::read_to_string(&mark).is_ok_and(|m| m == hash) {
@@ -247,6 +247,20 @@ impl Tree {
         environment: &[(String, String)],
         before: &[OsString],
     ) -> Result<Command, String> {
+        self.command_within(LONGEST_RUN, ranks, environment, before)
+    }
+
+    /// The same, with a time limit in seconds of the caller's own.
+    ///
+    /// # Errors
+    /// The MPI library is not there.
+    pub fn command_within(
+        &self,
+        seconds: u32,
+        ranks: u32,
+        environment: &[(String, String)],
+        before: &[OsString],
+    ) -> Result<Command, String> {
         let mut launch = Mpi::Open.mpirun(ranks)?;
         Mpi::Open.unbind(&mut launch);
         launch.args(before).arg(self.program());
@@ -254,7 +268,7 @@ impl Tree {
         launch.env("OMP_NUM_THREADS", self.code.threads.to_string());
         launch.envs(&self.code.environment);
         launch.envs(environment.iter().map(|(n, v)| (n, v)));
-        let mut command = within(LONGEST_RUN, &launch);
+        let mut command = within(seconds, &launch);
         command.current_dir(self.directory());
         if self.code.languages.contains(&Language::Python) {
             // No byte code of a patched file is left behind.
