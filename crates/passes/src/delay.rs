@@ -200,7 +200,11 @@ pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 
             };
             cause.ranks.iter().filter_map(of_rank).sum::<f64>()
         };
-        return factor * cause.after.iter().map(of_call).sum::<f64>();
+        let waited = factor * cause.after.iter().map(of_call).sum::<f64>();
+        // No more than all ranks spent in MPI.
+        let mpi = &scale.view().mpi;
+        let spent: f64 = mpi.keys().filter_map(|v| mpi.row(v)).map(|r| r.sum()).sum();
+        return waited.min(spent);
     }
     let mut phases: Vec<u32> = cause.after.iter().map(|a| scale.phases.after(*a)).collect();
     phases.sort_unstable();

@@ -92,12 +92,14 @@ impl ByWay {
 /// Seconds by the waiting call, the place that it is due to and the calls between.
 type ByEnds = BTreeMap<(VertexIx, VertexIx, Vec<VertexIx>), BTreeMap<u32, f64>>;
 
-/// The delay costs of a run, the largest first, and what their seconds are of: from its windows, brought up to the
-/// run, or, where there are none, from whole phases.
+/// The delay costs of a run, the largest first, and what their seconds are of: from its windows, extrapolated to the
+/// run and limited to the time in the calls, or, where there are none, from whole phases.
 pub fn of_run(pag: &Pag, scale: &Scale, interrupted: Interrupted<'_>) -> (Vec<Delay>, Clock) {
     let (ends, clock) = if let Some(factor) = scale.per_run {
         let sums = delay::sums(&scale.replay, interrupted);
-        (of_windows(pag, scale, sums, factor), Clock::Virtual)
+        let mut ends = of_windows(pag, scale, sums, factor);
+        limit(scale, &mut ends);
+        (ends, Clock::Virtual)
     } else {
         (of_phases(pag, scale), Clock::Cpu)
     };
@@ -111,6 +113,21 @@ pub fn of_run(pag: &Pag, scale: &Scale, interrupted: Interrupted<'_>) -> (Vec<De
     // Sorting is stable: equal ones stay in the order of their places.
     out.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
     (out, clock)
+}
+
+/// Limits what is waited in a call to the time that all ranks together spent there.
+fn limit(scale: &Scale, ends: &mut ByEnds) {
+    let mut waited: BTreeMap<VertexIx, f64> = BTreeMap::new();
+    for ((waits, _, _), by_rank) in ends.iter() {
+        *waited.entry(*waits).or_default() += by_rank.values().sum::<f64>();
+    }
+    for ((waits, _, _), by_rank) in ends {
+        let all = waited.get(waits).copied().unwrap_or(0.0);
+        let spent = scale.view().mpi.row(*waits).map_or(0.0, |row| row.sum());
+        if all > spent {
+            by_rank.values_mut().for_each(|s| *s *= spent / all);
+        }
+    }
 }
 
 fn of_windows(pag: &Pag, scale: &Scale, sums: delay::Sums<ByWay>, factor: f64) -> ByEnds {

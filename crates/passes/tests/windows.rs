@@ -4,8 +4,9 @@ mod support;
 
 use headwater_model::diagnosis::{CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
+use headwater_model::report::Item;
 use headwater_model::run::{CollectiveWait, CtxId, Event, EventKind, MessageEdge, Run};
-use headwater_passes::Options;
+use headwater_passes::{Options, Recorded};
 use support::{diagnose, piece, run, structure};
 
 const MS: u64 = 1_000_000;
@@ -289,6 +290,24 @@ fn a_path_names_the_collective_that_another_call_completes() {
     );
 }
 
+/// Asserts that no more is waited than the 6 s that ranks are in the call.
+fn assert_delay_cost_fits(run: Run) {
+    let cache = headwater_passes::flow::Cache::default();
+    let runner = headwater_passes::flow::Runner::quiet(&cache);
+    let runs = Recorded::join(vec![run], structure(1)).expect("a whole run");
+    let paradigm = headwater_passes::paradigm::by_name("scalability").expect("a paradigm");
+    let report = paradigm.run(&runs, &Options::default(), &runner);
+    let report = report.expect("runs");
+    let costs = report.sections.iter().find(|s| s.name == "delay_cost");
+    let costs = costs.expect("a section").column("wait_seconds");
+    let seconds = |item: &&Item| match item {
+        Item::Number(seconds) => *seconds,
+        other => panic!("{other:?}"),
+    };
+    let all: f64 = costs.expect("a column").iter().map(seconds).sum();
+    assert!(all > 0.0 && all < 6.001, "{all}");
+}
+
 #[test]
 fn no_step_of_a_path_takes_longer_than_the_call_that_it_is_in() {
     // All that rank 3 does once is in the window; the run is 3 s long, of which the others wait 2 s.
@@ -303,9 +322,13 @@ fn no_step_of_a_path_takes_longer_than_the_call_that_it_is_in() {
             (3, 0) => 500_000,
             _ => 1000,
         });
+        assert_delay_cost_fits(run.clone());
         let d = diagnose(vec![run], structure(1), &Options::default());
         let d = d.expect("one run is enough");
-        let steps = &d.causes.first().expect("a cause").path;
+        // Three ranks wait 2 s.
+        let caused = d.causes[0].waiting_seconds.expect("somebody waits");
+        assert!(caused < 6.001, "{caused}");
+        let steps = &d.causes[0].path;
         assert_eq!(steps[0].what, "wait in MPI_Allreduce");
         assert!(steps.iter().all(|s| s.seconds <= 3.0), "{steps:?}");
         steps[0].seconds

@@ -254,9 +254,9 @@ tables! {
         recv_ctx ctx: "context that completed the receive",
         sampled u u64: "messages sampled at both ends",
         bytes u u64: "their bytes",
-        late_sender_ns u u64: "time the receiver waited for the send to start, ns",
+        late_sender_ns u u64: "time the receiver waited for the send to start, ns; a call that completes several messages and collectives waits once, for the last of them",
         late_senders u u64: "messages with such a wait",
-        late_receiver_ns u u64: "time the sender waited for the receive to be posted, ns",
+        late_receiver_ns u u64: "time the sender waited for the receive to be posted, ns; none in a call that waited for a sender or a collective, or that sends and receives",
     }
     "collectives" CollectiveWait {
         rank u u32: "rank",

@@ -14,7 +14,8 @@
 //! `count`, `bytes`, `time` (computing on the way into a call), `wait` (what the later end waited),
 //! `late_sender` and `late_receiver`, `first` (of a root that waits for others' data the part until the first of them
 //! came), `collective` (the function of one, also where it is completed by another call); what an edge has no such
-//! thing of is missing. Of the tables beside, `ranks` is there, and `unheld`: waiting for nobody that is known, by
+//! thing of is missing. Of the tables beside, `ranks` is there, and `unheld`: waiting for nobody that is known, also
+//! of an OpenMP team's threads for its last one, by
 //! `vertex`, with `kind`, `collective`, `wait` and `count` as edges have them, and `places`: the vertices of the top-down view
 //! with `type`, `name`, `file`, `first_line` and `parent`, which say by what way a `vertex` is reached.
 
