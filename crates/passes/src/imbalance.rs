@@ -15,6 +15,7 @@ use crate::late::Late;
 use crate::once::happened_once;
 use crate::placement;
 use crate::places::Places;
+use crate::repetition;
 use crate::scale::Scale;
 use crate::stats;
 use crate::timing::{self, Timing};
@@ -309,10 +310,13 @@ impl Search<'_> {
             evidence.extend(compared.into_iter().flat_map(|c| c.1));
             evidence.extend(faults.filter(|_| slower));
         }
+        // What happens once does not scatter.
+        let repeats = class != CauseClass::OneOff;
+        let scatter = repetition::error(scale, &after, &is_late).filter(|_| repeats);
         let mut vertices = u.vertices.iter().map(|v| v.0);
         Candidate {
             in_turn: false,
-            error: u.error,
+            error: u.error.hypot(scatter.unwrap_or(0.0) * u.gain),
             team: None,
             vertex: vertices.next().unwrap_or(TopDown::ROOT),
             twins: vertices.collect(),

@@ -66,6 +66,7 @@ mod preempt;
 mod program_place;
 mod ranked;
 mod recorded;
+mod repetition;
 mod replay;
 mod same_team;
 mod scale;
