@@ -83,6 +83,7 @@ mod threads;
 mod times;
 mod timing;
 mod together;
+mod uneven;
 mod unnamed;
 mod waits;
 mod words;
