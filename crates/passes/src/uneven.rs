@@ -13,6 +13,10 @@ use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// Part of what the latest ranks need longer that others must need longer to be late as well: cores that two threads
+/// share run at half their speed, and the times of equal work are further apart then.
+const ALSO_LATE: f64 = 0.25;
+
 /// Call paths that are listed at the most.
 const LISTED: usize = 4;
 
@@ -177,6 +181,12 @@ pub fn merge(
         };
         kept.gain += next.gain;
         if one_phase {
+            // Once the latest ranks are mended, others are the latest: late at this place as well, only by less.
+            if next.shape.is_none() && next.longer >= ALSO_LATE * kept.longer {
+                kept.ranks.append(&mut next.ranks);
+                kept.ranks.sort_unstable();
+                kept.ranks.dedup();
+            }
             kept.cost = kept.cost.max(kept.gain);
         } else {
             kept.cost += next.cost;
