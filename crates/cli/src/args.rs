@@ -243,7 +243,7 @@ pub struct Analysis {
     /// How the problem grows; guessed from the arguments and the measured work otherwise.
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
-    /// How many times longer than the others a rank must take to stand out.
+    /// Places are listed as differing between ranks if late ranks take so many times longer; causes do not depend on it.
     #[arg(long, value_name = "RATIO", default_value_t = 1.3, value_parser = ratio)]
     pub abnorm_threshold: f64,
     /// Loops nested deeper are merged.
@@ -311,7 +311,7 @@ pub struct AnalyseArgs {
     /// How the problem grows; guessed from the arguments otherwise.
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
-    /// How many times longer than the others a rank must take to stand out [default: 1.3].
+    /// Places are listed as differing between ranks if late ranks take so many times longer; causes do not depend on it [default: 1.3].
     #[arg(long, value_name = "RATIO", value_parser = ratio)]
     pub abnorm_threshold: Option<f64>,
     /// Show the dataflow instead of running it.

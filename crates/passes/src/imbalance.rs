@@ -8,22 +8,17 @@
 
 use crate::cause::Candidate;
 use crate::charge::Charged;
-use crate::counted;
 use crate::holder::{Holder, Part, excess};
 use crate::inclusive::Inclusive;
 use crate::late::Late;
-use crate::once::happened_once;
-use crate::placement;
 use crate::places::Places;
 use crate::scale::Scale;
-use crate::sleeping;
 use crate::stats;
 use crate::timing::{self, Timing};
+use crate::uneven::{Uneven, in_common, merge};
 use crate::workers;
-use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
-use headwater_model::diagnosis::CauseClass;
-use headwater_model::words;
-use rustc_hash::{FxHashMap, FxHashSet};
+use headwater_graph::{Pag, TopDown, VertexIx};
+use rustc_hash::FxHashSet;
 
 /// Causes looked for in one phase at the most.
 const MOST: usize = 12;
@@ -37,28 +32,6 @@ const HALF: f64 = 0.5;
 
 /// Share of ranks that what two phases found at a place must have in common to be one cause.
 const SAME_RANKS: f64 = 0.5;
-
-/// Call paths that are listed at the most.
-const LISTED: usize = 4;
-
-/// Uneven work at a place in one phase, or in several.
-#[derive(Clone, Debug)]
-struct Uneven {
-    place: u32,
-    /// Its vertices with what each adds to the excess, the most first.
-    vertices: Vec<(VertexIx, f64)>,
-    ranks: Vec<u32>,
-    cost: f64,
-    gain: f64,
-    /// Standard error of the gain, seconds.
-    error: f64,
-    /// Seconds of a late rank beyond what it should need, mean.
-    longer: f64,
-    /// Keys of the computation.
-    inside: Vec<u32>,
-    /// How the ranks differ, in words.
-    shape: Option<String>,
-}
 
 /// What mending changes in a phase.
 struct Mended {
@@ -95,7 +68,7 @@ pub fn find(pag: &Pag, scale: &Scale, charged: &Charged, least: f64) -> Vec<Cand
     }
     let waits = workers::waits(scale);
     let dear = all.into_iter().filter(|u| u.gain >= least);
-    dear.map(|u| search.candidate(u, &waits)).collect()
+    dear.map(|u| u.candidate(pag, scale, &waits)).collect()
 }
 
 struct Search<'a> {
@@ -256,107 +229,6 @@ impl Search<'_> {
             / (late.ranks.len() as f64).sqrt();
         timing.hypot(sampling)
     }
-
-    /// As a candidate, with its class and what counters say.
-    fn candidate(&self, u: Uneven, waits: &FxHashSet<VertexIx>) -> Candidate {
-        let (scale, data) = (self.scale, &self.scale.view().computation);
-        let after = scale.afters(&u.inside);
-        let row = sum_rows(&data.busy, &u.inside, scale.p);
-        let mut is_late = vec![false; row.len()];
-        for rank in &u.ranks {
-            if let Some(slot) = is_late.get_mut(*rank as usize) {
-                *slot = true;
-            }
-        }
-        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
-        let others: Vec<f64> = others.map(|(value, _)| *value).collect();
-        let (high, low) = (stats::mean_of(&row, &u.ranks), stats::mean(&others));
-        // A rank that sleeps until its threads have done waits for no file or device.
-        let sleeps = |k: &u32| {
-            let key = data.keys.get(*k as usize);
-            key.is_some_and(|k| !waits.contains(&k.vertex))
-        };
-        let sleeping: Vec<u32> = u.inside.iter().copied().filter(sleeps).collect();
-        let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
-        let asleep = stats::mean_of(&blocked, &u.ranks);
-        let mut evidence = vec![format!(
-            "{} here, the others {}",
-            words::takers(u.ranks.len(), scale.p, high),
-            words::seconds(low)
-        )];
-        evidence.extend(u.shape.clone());
-        evidence.extend(self.paths(&u.vertices));
-        let once = happened_once(scale, &u.ranks, &after, u.longer);
-        let mut class = sleeping::class(asleep, u.longer, once);
-        let times = high / (high - u.longer).max(1e-12);
-        if class == CauseClass::UnevenWork {
-            let compared = counted::compare(scale, &u.inside, &u.ranks, times);
-            let faults = counted::faults(scale, &after, &u.ranks);
-            // Instructions are the better witness.
-            let slower = compared
-                .as_ref()
-                .map_or(faults.is_some(), |(more, _)| !more);
-            if slower {
-                class = CauseClass::SlowerWork;
-            }
-            if compared.is_none() && !slower {
-                evidence.extend(placement::shared_by(scale.run(), &u.ranks));
-            }
-            evidence.extend(compared.into_iter().flat_map(|c| c.1));
-            evidence.extend(faults.filter(|_| slower));
-        }
-        let mut vertices = u.vertices.iter().map(|v| v.0);
-        Candidate {
-            in_turn: false,
-            error: u.error,
-            team: None,
-            vertex: vertices.next().unwrap_or(TopDown::ROOT),
-            twins: vertices.collect(),
-            class,
-            ranks: u.ranks,
-            cost: u.cost,
-            gain: u.gain,
-            after,
-            evidence,
-        }
-    }
-
-    /// By which call paths a place is reached, where there are several, with what each adds.
-    fn paths(&self, vertices: &[(VertexIx, f64)]) -> Option<String> {
-        let top = &self.pag.top;
-        let mut callers: Vec<(VertexIx, f64)> = Vec::new();
-        for (v, excess) in vertices {
-            let mut around = top.ancestors(*v).skip(1);
-            let caller = around.find(|a| top.get(*a).kind.is_call())?;
-            match callers.iter_mut().find(|c| c.0 == caller) {
-                Some(known) => known.1 += excess,
-                None => callers.push((caller, *excess)),
-            }
-        }
-        let all: f64 = callers.iter().map(|c| c.1).sum();
-        if callers.len() < 2 || all <= 0.0 {
-            return None;
-        }
-        callers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let count = callers.len();
-        callers.retain(|c| c.1 > 0.0);
-        let name = |(caller, excess): &(VertexIx, f64)| {
-            format!(
-                "{:.0} % from {}",
-                100.0 * excess / all,
-                words::location(&self.pag.place(*caller))
-            )
-        };
-        let mut listed: Vec<String> = callers.iter().take(LISTED).map(name).collect();
-        if callers.len() > LISTED {
-            let rest: f64 = callers[LISTED..].iter().map(|c| c.1).sum();
-            listed.push(format!("{:.0} % from others", 100.0 * rest / all));
-        }
-        Some(format!(
-            "{count} call paths lead here: {}",
-            listed.join(", ")
-        ))
-    }
 }
 
 /// What ranks that are not late need in a whole phase.
@@ -406,51 +278,4 @@ fn mend(part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mended, Vec<f
         },
         after,
     )
-}
-
-/// Share of the ranks of either that both have.
-fn in_common(a: &[u32], b: &[u32]) -> f64 {
-    let set = |ranks: &[u32]| ranks.iter().copied().collect();
-    headwater_model::rank::RankSet::jaccard(&set(a), &set(b))
-}
-
-/// One entry for a place that is `same` for two of what was found: gains add up, and the ranks are those of the dearest.
-/// What late ranks need longer adds up over phases; in `one_phase` the dearest need it.
-fn merge(
-    mut found: Vec<Uneven>,
-    one_phase: bool,
-    same: impl Fn(&Uneven, &Uneven) -> bool,
-) -> Vec<Uneven> {
-    found.sort_by(|a, b| {
-        b.gain
-            .total_cmp(&a.gain)
-            .then(a.vertices[0].0.cmp(&b.vertices[0].0))
-    });
-    let mut out: Vec<Uneven> = Vec::new();
-    for mut next in found {
-        let known = |kept: &&mut Uneven| kept.place == next.place && same(kept, &next);
-        let Some(kept) = out.iter_mut().find(known) else {
-            out.push(next);
-            continue;
-        };
-        kept.gain += next.gain;
-        if one_phase {
-            kept.cost = kept.cost.max(kept.gain);
-        } else {
-            kept.cost += next.cost;
-            kept.longer += next.longer;
-        }
-        kept.error = kept.error.hypot(next.error);
-        kept.inside.append(&mut next.inside);
-        kept.inside.sort_unstable();
-        kept.inside.dedup();
-        let mut sums: FxHashMap<VertexIx, f64> = FxHashMap::default();
-        for (v, excess) in kept.vertices.drain(..).chain(next.vertices) {
-            *sums.entry(v).or_default() += excess;
-        }
-        kept.vertices = sums.into_iter().collect();
-        kept.vertices
-            .sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    }
-    out
 }

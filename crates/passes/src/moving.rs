@@ -63,7 +63,12 @@ pub struct Moving {
 }
 
 /// Computation of each rank in one epoch, by phase.
-fn by_phase(replay: &Replay, epoch: &Epoch, phases: &Phases, p: usize) -> BTreeMap<u32, Vec<f64>> {
+pub fn by_phase(
+    replay: &Replay,
+    epoch: &Epoch,
+    phases: &Phases,
+    p: usize,
+) -> BTreeMap<u32, Vec<f64>> {
     let mut out: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     let window = replay.windows.get(epoch.window);
     for (rank, &(begin, end)) in epoch.calls.iter().enumerate() {

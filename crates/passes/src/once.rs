@@ -25,10 +25,16 @@ pub fn happened_once(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64)
             sum.2 = sum.2.max(s.max_busy_ns);
         }
     }
+    let mut is_late = vec![false; scale.p as usize];
+    for rank in ranks {
+        if let Some(slot) = is_late.get_mut(*rank as usize) {
+            *slot = true;
+        }
+    }
     let mut worst = vec![0.0f64; ranks.len()];
     for row in totals.values() {
-        let others = (0..).zip(row).filter(|(r, _)| !ranks.contains(r));
-        let others: Vec<f64> = others.map(|(_, sum)| sum.1 as f64).collect();
+        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
+        let others: Vec<f64> = others.map(|(sum, _)| sum.1 as f64).collect();
         let others = stats::median(&others);
         for (worst, rank) in worst.iter_mut().zip(ranks) {
             let Some(&(count, busy, longest)) = row.get(*rank as usize).filter(|s| s.0 >= 5) else {

@@ -952,22 +952,21 @@ def charge(scales: Node, proposals: Union[Finding, Node], *more: Union[Finding, 
 def charge(scales: Finding, proposals: Node, *more: Union[Finding, Node], least: float = 0.03) -> Tuple[Node, Node]: ...
 
 @overload
-def uneven_work(scales: Finding, charged: Finding, least: float = 0.03, threshold: float = 1.3) -> Finding:
+def uneven_work(scales: Finding, charged: Finding, least: float = 0.03) -> Finding:
     """Places in which some ranks compute longer than others, by what these wait for it.
 
     scales: runs at their scales.
     charged: what causes between threads explain.
     least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
-    threshold: how many times as much as the others late ranks must have (if not given, 1.3).
 
     Gives candidates for causes.
     """
 
 @overload
-def uneven_work(scales: Node, charged: Union[Finding, Node], least: float = 0.03, threshold: float = 1.3) -> Node: ...
+def uneven_work(scales: Node, charged: Union[Finding, Node], least: float = 0.03) -> Node: ...
 
 @overload
-def uneven_work(scales: Finding, charged: Node, least: float = 0.03, threshold: float = 1.3) -> Node: ...
+def uneven_work(scales: Finding, charged: Node, least: float = 0.03) -> Node: ...
 
 @overload
 def moving_work(scales: Finding, least: float = 0.03) -> Finding:
@@ -1039,22 +1038,21 @@ def preempted(scales: Finding, least: float = 0.03) -> Finding:
 def preempted(scales: Node, least: float = 0.03) -> Node: ...
 
 @overload
-def uneven_segments(scales: Finding, uneven: Finding, least: float = 0.03, threshold: float = 1.3) -> Finding:
+def uneven_segments(scales: Finding, uneven: Finding, least: float = 0.03) -> Finding:
     """Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.
 
     scales: runs at their scales.
     uneven: candidates for causes.
     least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
-    threshold: how many times as much as the others late ranks must have (if not given, 1.3).
 
     Gives candidates for causes.
     """
 
 @overload
-def uneven_segments(scales: Node, uneven: Union[Finding, Node], least: float = 0.03, threshold: float = 1.3) -> Node: ...
+def uneven_segments(scales: Node, uneven: Union[Finding, Node], least: float = 0.03) -> Node: ...
 
 @overload
-def uneven_segments(scales: Finding, uneven: Node, least: float = 0.03, threshold: float = 1.3) -> Node: ...
+def uneven_segments(scales: Finding, uneven: Node, least: float = 0.03) -> Node: ...
 
 @overload
 def to_workers(scales: Finding, candidates: Finding, *more: Finding) -> Finding:

@@ -1,0 +1,204 @@
+//! Uneven work at a place before it is a candidate: one entry for what phases and rounds found, its class, and its
+//! sentences.
+
+use crate::cause::Candidate;
+use crate::counted;
+use crate::once::happened_once;
+use crate::placement;
+use crate::repetition;
+use crate::scale::Scale;
+use crate::sleeping;
+use crate::stats;
+use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::words;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Part of what the latest ranks need longer that others must need longer to be late as well: cores that two threads
+/// share run at half their speed, and the times of equal work are further apart then.
+const ALSO_LATE: f64 = 0.25;
+
+/// Call paths that are listed at the most.
+const LISTED: usize = 4;
+
+/// Uneven work at a place in one phase, or in several.
+#[derive(Clone, Debug)]
+pub struct Uneven {
+    /// The place.
+    pub place: u32,
+    /// Its vertices with what each adds to the excess, the most first.
+    pub vertices: Vec<(VertexIx, f64)>,
+    /// Late ranks, ascending.
+    pub ranks: Vec<u32>,
+    /// Seconds of run time that it costs.
+    pub cost: f64,
+    /// Seconds of run time that mending it would save.
+    pub gain: f64,
+    /// Standard error of the gain, seconds.
+    pub error: f64,
+    /// Seconds of a late rank beyond what it should need, mean.
+    pub longer: f64,
+    /// Keys of the computation.
+    pub inside: Vec<u32>,
+    /// How the ranks differ, in words.
+    pub shape: Option<String>,
+}
+
+impl Uneven {
+    /// As a candidate, with its class and what counters say.
+    pub fn candidate(self, pag: &Pag, scale: &Scale, waits: &FxHashSet<VertexIx>) -> Candidate {
+        let (u, data) = (self, &scale.view().computation);
+        let after = scale.afters(&u.inside);
+        let row = sum_rows(&data.busy, &u.inside, scale.p);
+        let mut is_late = vec![false; row.len()];
+        for rank in &u.ranks {
+            if let Some(slot) = is_late.get_mut(*rank as usize) {
+                *slot = true;
+            }
+        }
+        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
+        let others: Vec<f64> = others.map(|(value, _)| *value).collect();
+        let (high, low) = (stats::mean_of(&row, &u.ranks), stats::mean(&others));
+        // A rank that sleeps until its threads have done waits for no file or device.
+        let sleeps = |k: &u32| {
+            let key = data.keys.get(*k as usize);
+            key.is_some_and(|k| !waits.contains(&k.vertex))
+        };
+        let sleeping: Vec<u32> = u.inside.iter().copied().filter(sleeps).collect();
+        let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
+        let asleep = stats::mean_of(&blocked, &u.ranks);
+        let mut evidence = vec![format!(
+            "{} here, the others {}",
+            words::takers(u.ranks.len(), scale.p, high),
+            words::seconds(low)
+        )];
+        evidence.extend(u.shape.clone());
+        evidence.extend(paths(pag, &u.vertices));
+        let once = happened_once(scale, &u.ranks, &after, u.longer);
+        let mut class = sleeping::class(asleep, u.longer, once);
+        let times = high / (high - u.longer).max(1e-12);
+        if class == CauseClass::UnevenWork {
+            let compared = counted::compare(scale, &u.inside, &u.ranks, times);
+            let faults = counted::faults(scale, &after, &u.ranks);
+            // Instructions are the better witness.
+            let slower = compared
+                .as_ref()
+                .map_or(faults.is_some(), |(more, _)| !more);
+            if slower {
+                class = CauseClass::SlowerWork;
+            }
+            if compared.is_none() && !slower {
+                evidence.extend(placement::shared_by(scale.run(), &u.ranks));
+            }
+            evidence.extend(compared.into_iter().flat_map(|c| c.1));
+            evidence.extend(faults.filter(|_| slower));
+        }
+        // What happens once does not scatter.
+        let repeats = class != CauseClass::OneOff;
+        let scatter = repetition::error(scale, &after, &is_late).filter(|_| repeats);
+        let mut vertices = u.vertices.iter().map(|v| v.0);
+        Candidate {
+            in_turn: false,
+            error: u.error.hypot(scatter.unwrap_or(0.0) * u.gain),
+            team: None,
+            vertex: vertices.next().unwrap_or(TopDown::ROOT),
+            twins: vertices.collect(),
+            class,
+            ranks: u.ranks,
+            cost: u.cost,
+            gain: u.gain,
+            after,
+            evidence,
+        }
+    }
+}
+
+/// By which call paths a place is reached, where there are several, with what each adds.
+fn paths(pag: &Pag, vertices: &[(VertexIx, f64)]) -> Option<String> {
+    let top = &pag.top;
+    let mut callers: Vec<(VertexIx, f64)> = Vec::new();
+    for (v, excess) in vertices {
+        let mut around = top.ancestors(*v).skip(1);
+        let caller = around.find(|a| top.get(*a).kind.is_call())?;
+        match callers.iter_mut().find(|c| c.0 == caller) {
+            Some(known) => known.1 += excess,
+            None => callers.push((caller, *excess)),
+        }
+    }
+    let all: f64 = callers.iter().map(|c| c.1).sum();
+    if callers.len() < 2 || all <= 0.0 {
+        return None;
+    }
+    callers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let count = callers.len();
+    callers.retain(|c| c.1 > 0.0);
+    let name = |(caller, excess): &(VertexIx, f64)| {
+        format!(
+            "{:.0} % from {}",
+            100.0 * excess / all,
+            words::location(&pag.place(*caller))
+        )
+    };
+    let mut listed: Vec<String> = callers.iter().take(LISTED).map(name).collect();
+    if callers.len() > LISTED {
+        let rest: f64 = callers[LISTED..].iter().map(|c| c.1).sum();
+        listed.push(format!("{:.0} % from others", 100.0 * rest / all));
+    }
+    Some(format!(
+        "{count} call paths lead here: {}",
+        listed.join(", ")
+    ))
+}
+
+/// Share of the ranks of either that both have.
+pub fn in_common(a: &[u32], b: &[u32]) -> f64 {
+    let set = |ranks: &[u32]| ranks.iter().copied().collect();
+    headwater_model::rank::RankSet::jaccard(&set(a), &set(b))
+}
+
+/// One entry for a place that is `same` for two of what was found: gains add up, and the ranks are those of the dearest.
+/// What late ranks need longer adds up over phases; in `one_phase` the dearest need it.
+pub fn merge(
+    mut found: Vec<Uneven>,
+    one_phase: bool,
+    same: impl Fn(&Uneven, &Uneven) -> bool,
+) -> Vec<Uneven> {
+    found.sort_by(|a, b| {
+        b.gain
+            .total_cmp(&a.gain)
+            .then(a.vertices[0].0.cmp(&b.vertices[0].0))
+    });
+    let mut out: Vec<Uneven> = Vec::new();
+    for mut next in found {
+        let known = |kept: &&mut Uneven| kept.place == next.place && same(kept, &next);
+        let Some(kept) = out.iter_mut().find(known) else {
+            out.push(next);
+            continue;
+        };
+        kept.gain += next.gain;
+        if one_phase {
+            // Once the latest ranks are mended, others are the latest: late at this place as well, only by less.
+            if next.shape.is_none() && next.longer >= ALSO_LATE * kept.longer {
+                kept.ranks.append(&mut next.ranks);
+                kept.ranks.sort_unstable();
+                kept.ranks.dedup();
+            }
+            kept.cost = kept.cost.max(kept.gain);
+        } else {
+            kept.cost += next.cost;
+            kept.longer += next.longer;
+        }
+        kept.error = kept.error.hypot(next.error);
+        kept.inside.append(&mut next.inside);
+        kept.inside.sort_unstable();
+        kept.inside.dedup();
+        let mut sums: FxHashMap<VertexIx, f64> = FxHashMap::default();
+        for (v, excess) in kept.vertices.drain(..).chain(next.vertices) {
+            *sums.entry(v).or_default() += excess;
+        }
+        kept.vertices = sums.into_iter().collect();
+        kept.vertices
+            .sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    }
+    out
+}
