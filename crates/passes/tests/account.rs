@@ -58,7 +58,7 @@ fn many_small_losses_are_named_together() {
 
 #[test]
 fn small_losses_with_the_same_late_ranks_say_which() {
-    let late = |r: u32, p: u32| even(p) / 40.0 * if r % 4 == 0 { 1.9 } else { 1.0 };
+    let late = |r: u32, p: u32| even(p) / 40.0 * if r.is_multiple_of(4) { 1.9 } else { 1.0 };
     let pieces: Vec<Piece> = (0..40).map(|_| piece("MPI_Allreduce", late)).collect();
     let d = diagnosis(&pieces);
     let small = part(&d, LossKind::SmallUneven);
