@@ -375,15 +375,13 @@ pub struct ScaleSummary {
     pub efficiencies: Efficiencies,
     /// Seconds before `MPI_Init` returned, mean over ranks.
     pub startup_seconds: f64,
-    /// Part of the run time in which every event of every rank was recorded (event windows); absent where there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Part of the run time in which every event of every rank was recorded (event windows); `None` without
+    /// any.
     pub window_share: Option<f64>,
     /// Events in them, mean over ranks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_events: Option<f64>,
     /// Part of the ranks' computation that could be replayed: waits in turn, serialisation, transfer, moving work, critical
     /// path and delay cost are known of this part, and extrapolated from it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed_share: Option<f64>,
 }
 

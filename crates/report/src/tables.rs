@@ -88,14 +88,8 @@ fn block(scales: &[ScaleSummary]) -> String {
             None => "–".to_string(),
         };
         // Chains, serialisation, transfer, moving work and delay cost are known of what is in windows alone.
-        table.add_row(time("every event recorded", |s| percent(s.window_share)));
-        table.add_row(time("  events a rank", |s| {
-            s.window_events
-                .map_or("–".to_string(), |n| format!("{n:.0}"))
-        }));
-        table.add_row(time("  replayed computation", |s| {
-            percent(s.replayed_share)
-        }));
+        table.add_row(time("all events recorded", |s| percent(s.window_share)));
+        table.add_row(time("  and replayed", |s| percent(s.replayed_share)));
     }
     right_align(&mut table);
     lines(&table)

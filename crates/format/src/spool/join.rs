@@ -330,7 +330,7 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
             let enter_ns = clocks.common(s.rank, s.row.enter_ns).saturating_sub(base);
             let (mut busy_ns, mut mpi_ns, mut enter_ns) = (s.row.busy_ns, s.row.mpi_ns, enter_ns);
             if !windows.exact {
-                (busy_ns, mpi_ns) = (rounded(busy_ns, 8), rounded(mpi_ns, 5));
+                (busy_ns, mpi_ns) = (rounded(busy_ns, 8), rounded(mpi_ns, 4));
                 let of = (s.rank, s.thread);
                 enter_ns = match last.filter(|(before, _)| *before == of) {
                     Some((_, end)) if s.row.first != 0 => {

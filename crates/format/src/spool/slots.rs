@@ -94,7 +94,8 @@ impl Slots {
         let slot = bits.fold(above, |slot, bit| {
             slot << 1 | mix(slot ^ u64::from(bit) << 58) >> 32 & 1
         });
-        (slot << self.low, (slot + 1) << self.low)
+        let at = |slot: u64| slot.saturating_mul(1 << self.low);
+        (at(slot), at(slot.saturating_add(1)))
     }
 
     /// Whether the moment `at` is chosen, and until when that holds at the least.
@@ -108,7 +109,7 @@ impl Slots {
         match at {
             _ if at < begin => (false, begin),
             _ if at < end => (true, end),
-            _ => (false, (above + 1) << self.high),
+            _ => (false, (above + 1).saturating_mul(1 << self.high)),
         }
     }
 

@@ -28,7 +28,8 @@ fn schema<R>(columns: &[Column<R>]) -> Arc<Schema> {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// Small files: no statistics, repeated values by dictionary, times by their differences.
+/// Small files: no statistics, repeated values by dictionary, times by their differences. In windows, whose times are
+/// rounded, durations repeat and links are counted up.
 fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
     let mut builder = WriterProperties::builder()
         .set_compression(Compression::ZSTD(
@@ -36,7 +37,13 @@ fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
         ))
         .set_statistics_enabled(EnabledStatistics::None)
         .set_created_by("headwater".to_string());
-    for c in columns.iter().filter(|c| c.name.ends_with("_ns")) {
+    let windows = columns.iter().any(|c| c.name == "first_of_call");
+    let by_difference = |name: &str| match name {
+        "busy_ns" | "mpi_ns" if windows => false,
+        "link" => true,
+        _ => name.ends_with("_ns"),
+    };
+    for c in columns.iter().filter(|c| by_difference(&c.name)) {
         let path = ColumnPath::from(c.name.as_str());
         builder = builder
             .set_column_dictionary_enabled(path.clone(), false)
