@@ -28,6 +28,9 @@ struct Pools {
     /// Computation that is no loss by the efficiencies: work that some ranks do beyond the others, what grew while other
     /// places shrank more, and what is lost between threads. It is one where a cause shows it.
     within: f64,
+    /// Mean excess of the late ranks of causes so far, as far as no gain has taken it: late ranks that do no more than
+    /// the others save that too, which evening their work out would not.
+    excess: f64,
 }
 
 /// What a gain is taken from first.
@@ -65,6 +68,7 @@ impl Pools {
             transfer,
             unknown: rest - transfer,
             within: mean - growth,
+            excess: 0.0,
         }
     }
 
@@ -111,19 +115,23 @@ impl Pools {
             _ => Pool::Uneven,
         };
         let mut taken = self.take(own, gain);
-        // What grew is hidden in the sum where other places became faster than the ideal; and late ranks that do
-        // no more than the others save the mean of their excess too, which evening it out would not.
+        // What grew is hidden in the sum where other places became faster than the ideal.
         let hidden = match own {
             Pool::Growth => gain,
             Pool::Uneven => {
-                let excess = c.cost * c.ranks.len() as f64 / f64::from(parts.ranks.max(1));
-                taken += self.take(Pool::Growth, (gain - taken).min(excess));
-                excess
+                self.excess += c.cost * c.ranks.len() as f64 / f64::from(parts.ranks.max(1));
+                let of_growth = self.take(Pool::Growth, (gain - taken).min(self.excess));
+                taken += of_growth;
+                self.excess -= of_growth;
+                self.excess
             }
             Pool::Serial | Pool::Transfer | Pool::Unknown => 0.0,
         };
         let within = (gain - taken).min(hidden).min(self.within).max(0.0);
         self.within -= within;
+        if own == Pool::Uneven {
+            self.excess -= within;
+        }
         for other in OTHERS {
             taken += self.take(other, gain - taken - within);
         }
@@ -163,7 +171,8 @@ pub fn bound(scales: &Scales, found: &[Candidate], causes: &mut [Cause]) {
         let (taken, within) = pools.take_for(c, cause.gain_seconds - above, &parts);
         let (alone, left) = (cause.gain_seconds, above + taken + within);
         let limit = most + above;
-        cause.gain_range_seconds.1 = cause.gain_range_seconds.1.min(limit.max(left));
+        let most = &mut cause.gain_range_seconds.1;
+        *most = most.min(limit.max(alone));
         if left + ROUNDING.max(1e-6 * alone) >= alone {
             continue;
         }

@@ -27,6 +27,9 @@ const MOST: usize = 6;
 /// Share of the loss of a place that places in it must hold to be looked at in its stead.
 const COVERED: f64 = 0.4;
 
+/// Share of the loss of a place that one of its parts must hold for the place to be a cause.
+const CONCENTRATED: f64 = 0.25;
+
 /// Standard error of the ideal time, as a part of it: the same work takes a little more or less time where caches and
 /// memory are shared by another number of ranks.
 const MACHINE: f64 = 0.1;
@@ -238,7 +241,25 @@ impl Search<'_> {
                 found |= self.open(p);
             }
         }
-        found || place != self.places.of(TopDown::ROOT) && self.note(place, all)
+        let is_root = place == self.places.of(TopDown::ROOT);
+        found || !is_root && self.is_concentrated(&own, all) && self.note(place, all)
+    }
+
+    /// Whether a part of a place, or its own computation outside all parts, holds much of its loss. If not, many places
+    /// lose a little each, and the account of the loss describes them together.
+    fn is_concentrated(&mut self, own: &[VertexIx], all: f64) -> bool {
+        let structured = |v: &VertexIx| self.pag.top.get(*v).kind != VertexKind::Comp;
+        let children = own
+            .iter()
+            .flat_map(|v| self.pag.children[*v as usize].iter().copied());
+        let mut parts: FxHashMap<u32, Vec<VertexIx>> = FxHashMap::default();
+        for v in children.filter(structured) {
+            parts.entry(self.places.of(v)).or_default().push(v);
+        }
+        let losses: Vec<f64> = parts.values().map(|part| self.loss_in(part)).collect();
+        let outside = all - losses.iter().sum::<f64>();
+        let most = losses.into_iter().fold(outside, f64::max);
+        most >= CONCENTRATED * all
     }
 
     /// The largest places inside a place that lose enough.

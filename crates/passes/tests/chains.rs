@@ -5,8 +5,8 @@ mod support;
 use headwater_model::diagnosis::{Cause, CauseClass};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
-use headwater_passes::{Options, diagnose};
-use support::{piece, run, structure};
+use headwater_passes::Options;
+use support::{diagnose, piece, run, structure};
 
 /// A row of a call: context, kind, message or instance, partner, microseconds of computation before it.
 type Row = (u32, EventKind, u32, u32, u64);
@@ -23,6 +23,12 @@ fn program(ranks: u32, seconds: f64, share: [f64; 3]) -> Run {
         ],
     );
     run.header.cores = vec![2];
+    // On two cores all ranks together take half of their computation, and wait in MPI for the rest.
+    let wall = (seconds * f64::from(ranks).max(4.0) / 2.0 * 1e9) as u64;
+    run.ranks.iter_mut().for_each(|r| r.wall_ns = wall);
+    let calls = run.calls.len() as u64 / u64::from(ranks);
+    let waits = wall.saturating_sub((seconds * 1e9) as u64) / calls.max(1);
+    run.calls.iter_mut().for_each(|c| c.wall_ns = waits);
     run
 }
 
