@@ -138,6 +138,29 @@ pub fn install(all: bool) -> Done {
     }
 }
 
+/// Installs those of these Debian packages that are missing.
+///
+/// # Errors
+/// As [`install`].
+pub fn install_packages(packages: &[&str]) -> Done {
+    let installed = |package: &str| {
+        let mut query = Command::new("dpkg-query");
+        query.args(["-W", "-f", "${db:Status-Status}", package]);
+        output(&mut query).is_ok_and(|status| status == "installed")
+    };
+    let mut missing: Vec<&str> = packages.to_vec();
+    missing.retain(|p| !installed(p));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for line in commands(right(), &missing.join(", "), &missing)? {
+        println!("installing: {}", line.join(" "));
+        let (program, args) = line.split_first().ok_or("nothing to run")?;
+        run(program, args)?;
+    }
+    Ok(())
+}
+
 /// The command lines that install `packages`, or what the user has to do.
 fn commands<'a>(
     right: Right,
