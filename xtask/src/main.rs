@@ -21,6 +21,7 @@ mod setup;
 mod shell;
 mod suites;
 mod testbed;
+mod truth;
 mod wheels;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ const USAGE: &str = "cargo xtask COMMAND
                             --repeat K  so many diagnoses each, and true costs from pairs of runs
                             --pairs N   interleaved pairs for a true cost (5 with --repeat, else 0)
                             --sweep     doses halved until not found any more
+  codes [NAME…]             fetch, build and run the real codes of the bench [--coverage] [--list]
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
   launchers                 record under every launcher that is here, in each way; Slurm is started for it
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Some("score") => setup::build()
             .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
+        Some("codes") => truth::codes::check(rest),
         Some("kills") => kills(rest),
         Some("launchers") => shell::run(
             "cargo",

@@ -48,7 +48,17 @@ impl Code {
             let text = text.map_err(|e| format!("{}: {e}", path.display()))?;
             Self::read(&name, &text)
         };
-        files.iter().map(read).collect()
+        let all: Vec<Self> = files.iter().map(read).collect::<Result<_, _>>()?;
+        for (i, code) in all.iter().enumerate() {
+            let same = |other: &&Self| other.tree == code.tree && other.making() != code.making();
+            if let Some(other) = all[..i].iter().find(same) {
+                return Err(format!(
+                    "recipes {}.toml and {}.toml share the tree {}, but not source, files and build",
+                    other.name, code.name, code.tree
+                ));
+            }
+        }
+        Ok(all)
     }
 
     /// Fetches and builds the code where that is not done; gives its tree, with all files original.

@@ -85,8 +85,10 @@ fn ending(directory: &Path, endings: &[&str]) -> Option<PathBuf> {
 fn only_directory(work: &Path) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(work).map_err(|e| format!("{}: {e}", work.display()))?;
     let mut all: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+    // dpkg-source also puts the archive here.
+    all.retain(|p| p.is_dir() && !p.is_symlink());
     match (all.pop(), all.is_empty()) {
-        (Some(one), true) if one.is_dir() => Ok(one),
+        (Some(one), true) => Ok(one),
         _ => Ok(work.to_path_buf()),
     }
 }

@@ -134,6 +134,9 @@ pub struct Code {
     pub languages: Vec<Language>,
     pub traits: Vec<Trait>,
     pub source: Source,
+    /// Name of the tree, where several codes share a build; the code's own name if empty.
+    #[serde(default)]
+    pub tree: String,
     /// Debian packages that build or run need.
     #[serde(default)]
     pub packages: Vec<String>,
@@ -177,9 +180,6 @@ pub struct Code {
     /// Why this code is in the bench: the head comment of the recipe.
     #[serde(skip)]
     pub why: String,
-    /// The recipe's text, by which a tree is built anew where the recipe changes.
-    #[serde(skip)]
-    pub(super) text: String,
 }
 
 fn one() -> u32 {
@@ -201,7 +201,9 @@ impl Code {
             wrong(format!("{line}{}", e.message().replace('\n', " ")))
         })?;
         code.why = head_comment(text);
-        code.text = text.to_string();
+        if code.tree.is_empty() {
+            code.tree.clone_from(&code.name);
+        }
         code.check(file).map_err(wrong)?;
         Ok(code)
     }
@@ -245,6 +247,11 @@ impl Code {
             Some(path) => Err(format!("path \"{path}\" leaves the tree")),
             None => Ok(()),
         }
+    }
+
+    /// What the tree is made by: a tree is built anew where this changes.
+    pub(super) fn making(&self) -> String {
+        format!("{} {:?} {:?}", self.source, self.files, self.build)
     }
 
     /// The program's arguments for so many ranks; `{tree}` is left as it is.

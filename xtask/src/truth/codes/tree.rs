@@ -53,7 +53,7 @@ pub struct Tree {
 
 impl Tree {
     pub(super) fn new(code: &Code, flavor: Flavor) -> Self {
-        let place = setup::target().join("truth").join(&code.name);
+        let place = setup::target().join("truth").join(&code.tree);
         Self {
             code: code.clone(),
             root: place.join(flavor.directory()),
@@ -161,7 +161,7 @@ impl Tree {
         let mark = self.root.with_extension("built");
         let hash = {
             let mut hasher = DefaultHasher::new();
-            (&self.code.text, self.flavor.flags(), &self.root).hash(&mut hasher);
+            (self.code.making(), self.flavor.flags(), &self.root).hash(&mut hasher);
             format!("{:016x}", hasher.finish())
         };
         if std::fs::read_to_string(&mark).is_ok_and(|m| m == hash) {
