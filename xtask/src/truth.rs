@@ -2,14 +2,19 @@
 
 pub mod codes;
 mod interposer;
+mod accuracy;
+pub mod bench;
 mod case;
 mod choose;
 mod cost;
 mod fortran;
+mod load;
 mod manifest;
 mod plan;
 mod plant;
 mod record;
+mod results;
 mod run;
+mod score;
 mod sites;
 mod tokens;
