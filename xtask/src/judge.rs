@@ -6,8 +6,8 @@
 //! finding at all. Beside it stand three baselines that a profiler gives: the hottest place, the
 //! largest wait, the largest imbalance.
 
-use crate::testbed::{Manifest, Trap};
 pub use crate::testbed::{Known, Ranks};
+use crate::testbed::{Manifest, Trap};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::{Cause, Diagnosis, Marked, Place};
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,12 @@ fn agreement(cause: &Cause, known: &Known) -> Agreement {
     }
 }
 
+/// Whether a cause agrees with a known one by line, class and ranks.
+pub fn is_strict(cause: &Cause, known: &Known) -> bool {
+    let a = agreement(cause, known);
+    a.line && a.class && a.ranks
+}
+
 /// The cause that agrees with a known one by line and class.
 pub fn matching<'a>(d: &'a Diagnosis, known: &Known) -> Option<&'a Cause> {
     d.causes.iter().find(|c| {
@@ -176,10 +182,7 @@ pub fn compare(causes: &[Known], traps: &[Trap], d: &Diagnosis) -> Verdict {
         line: first.line,
         position: by_line.map_or(0, |i| i + 1),
         known: causes.len(),
-        found: causes
-            .iter()
-            .filter(|k| matching(d, k).is_some())
-            .count(),
+        found: causes.iter().filter(|k| matching(d, k).is_some()).count(),
         trap: d.causes.first().is_some_and(trap),
         false_findings: d.causes.iter().filter(|c| !is_known(c)).count(),
         baselines: baselines(d, main),

@@ -1,13 +1,13 @@
 //! The bench of true causes: real codes, planted causes, truth measured without us, and the score.
 
-pub mod codes;
-mod interposer;
 mod accuracy;
 pub mod bench;
 mod case;
 mod choose;
+pub mod codes;
 mod cost;
 mod fortran;
+mod interposer;
 mod load;
 mod manifest;
 mod plan;

@@ -36,6 +36,28 @@ fn strict(_: &Row, s: &Scored) -> Option<f64> {
     Some(yes(s.verdict.strict))
 }
 
+/// What the diagnoses of a clean code name, by code.
+fn own_causes(rows: &[Row]) -> BTreeMap<&str, Vec<&str>> {
+    let mut out: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in rows.iter().filter(|r| r.counts() && r.is_control()) {
+        let keys = row.scored.iter().flat_map(|s| &s.keys).map(String::as_str);
+        out.entry(&row.code).or_default().extend(keys);
+    }
+    out
+}
+
+/// Whether only causes that the clean code has too are named before the one that is strictly right.
+fn strict_beside_own(own: &BTreeMap<&str, Vec<&str>>, row: &Row, s: &Scored) -> bool {
+    let Some(before) = s.strict_at.checked_sub(1) else {
+        return false;
+    };
+    let known = own.get(row.code.as_str()).map_or(&[][..], Vec::as_slice);
+    s.keys
+        .iter()
+        .take(before)
+        .all(|k| known.contains(&k.as_str()))
+}
+
 /// Whether the recordings of a case name the same first cause.
 fn agree(row: &Row) -> Option<bool> {
     let (first, rest) = row.scored.split_first()?;
@@ -58,42 +80,76 @@ fn gain_errors(rows: &[&Row]) -> Vec<f64> {
 /// All measures, in the order of the table.
 pub fn measures(rows: &[Row]) -> Vec<Measure> {
     let counted = |control: bool| -> Vec<&Row> {
-        rows.iter().filter(|r| r.counts() && r.is_control() == control).collect()
+        rows.iter()
+            .filter(|r| r.counts() && r.is_control() == control)
+            .collect()
     };
     let (planted, controls) = (counted(false), counted(true));
-    let bar: Vec<&Row> = planted.iter().copied().filter(|r| share_of(r) >= BAR_DOSE).collect();
+    let bar: Vec<&Row> = planted
+        .iter()
+        .copied()
+        .filter(|r| share_of(r) >= BAR_DOSE)
+        .collect();
     let all: Vec<&Row> = rows.iter().filter(|r| r.counts()).collect();
     let same: Vec<f64> = all.iter().filter_map(|r| agree(r)).map(yes).collect();
+    let own = own_causes(rows);
     let position = |s: &Scored| s.verdict.position;
     let mut out = vec![
-        measure("strict first cause (line, ranks, class), doses of 2 % and more", &bar, &strict),
+        measure(
+            "strict first cause (line, ranks, class), doses of 2 % and more",
+            &bar,
+            &strict,
+        ),
         measure("strict first cause, all doses", &planted, &strict),
-        measure("line of the first cause", &planted, &|_, s| Some(yes(s.verdict.line))),
+        measure(
+            "strict, causes that the clean program has too set aside",
+            &planted,
+            &|r, s| Some(yes(strict_beside_own(&own, r, s))),
+        ),
+        measure("line of the first cause", &planted, &|_, s| {
+            Some(yes(s.verdict.line))
+        }),
         measure("line among the first three", &planted, &|_, s| {
             Some(yes((1..=3).contains(&position(s))))
         }),
         measure("mean reciprocal rank of the line", &planted, &|_, s| {
-            Some(if position(s) > 0 { 1.0 / position(s) as f64 } else { 0.0 })
+            Some(if position(s) > 0 {
+                1.0 / position(s) as f64
+            } else {
+                0.0
+            })
         }),
-        measure("symptom named as first cause", &planted, &|_, s| Some(yes(s.symptom))),
+        measure("symptom named as first cause", &planted, &|_, s| {
+            Some(yes(s.symptom))
+        }),
         measure("no cause named", &planted, &|_, s| Some(yes(s.none))),
-        measure("true cost within the stated range", &planted, &|_, s| s.in_range.map(yes)),
+        measure("true cost within the stated range", &planted, &|_, s| {
+            s.in_range.map(yes)
+        }),
         measure("clean programs with a false finding", &controls, &|_, s| {
             Some(yes(!s.unsupported.is_empty()))
         }),
-        Measure::new("two recordings name the same first cause", &same, same.len()),
+        Measure::new(
+            "two recordings name the same first cause",
+            &same,
+            same.len(),
+        ),
         measure("diagnoses with an impossible figure", &all, &|_, s| {
             Some(yes(!s.impossible.is_empty()))
         }),
     ];
     for (i, name) in BASELINES.iter().enumerate() {
-        out.push(measure(&format!("baseline by line: {name}"), &planted, &|_, s| {
-            s.verdict.baselines.get(i).copied().map(yes)
-        }));
+        out.push(measure(
+            &format!("baseline by line: {name}"),
+            &planted,
+            &|_, s| s.verdict.baselines.get(i).copied().map(yes),
+        ));
     }
-    out.push(measure("baseline by line: delay cost alone", &planted, &|_, s| {
-        Some(yes(s.delay_cost))
-    }));
+    out.push(measure(
+        "baseline by line: delay cost alone",
+        &planted,
+        &|_, s| Some(yes(s.delay_cost)),
+    ));
     out
 }
 
@@ -121,16 +177,31 @@ fn in_range<'a>(planted: &[&'a Row], low: f64, high: f64) -> Vec<&'a Row> {
 /// Prints the measures.
 pub fn print(rows: &[Row]) {
     measures(rows).iter().for_each(Measure::print);
-    let planted: Vec<&Row> = rows.iter().filter(|r| r.counts() && !r.is_control()).collect();
+    let planted: Vec<&Row> = rows
+        .iter()
+        .filter(|r| r.counts() && !r.is_control())
+        .collect();
     let errors = gain_errors(&planted);
     if !errors.is_empty() {
-        println!("|stated gain − ΔT| / ΔT: {:.1} % (median of {})", 100.0 * median(&errors), errors.len());
+        println!(
+            "|stated gain − ΔT| / ΔT: {:.1} % (median of {})",
+            100.0 * median(&errors),
+            errors.len()
+        );
     }
     if let Some(dose) = smallest_dose(&planted) {
-        println!("smallest dose found in half of the cases: {:.0} %", 100.0 * dose);
+        println!(
+            "smallest dose found in half of the cases: {:.0} %",
+            100.0 * dose
+        );
     }
     let dropped = rows.iter().filter(|r| !r.counts()).count();
-    println!("{} planted, {} dropped, of {}", planted.len(), dropped, rows.len());
+    println!(
+        "{} planted, {} dropped, of {}",
+        planted.len(),
+        dropped,
+        rows.len()
+    );
 }
 
 fn cells(m: &Measure) -> String {
@@ -148,7 +219,10 @@ fn cells(m: &Measure) -> String {
 }
 
 fn table(out: &mut String, head: &str, measures: &[Measure]) {
-    let _ = writeln!(out, "\n| {head} | hits | share | 95 % interval |\n| --- | --- | --- | --- |");
+    let _ = writeln!(
+        out,
+        "\n| {head} | hits | share | 95 % interval |\n| --- | --- | --- | --- |"
+    );
     for m in measures {
         let _ = writeln!(out, "| {} | {} |", m.name, cells(m));
     }
@@ -160,7 +234,10 @@ fn by(planted: &[&Row], of: &dyn Fn(&Row) -> String) -> Vec<Measure> {
     for row in planted {
         groups.entry(of(row)).or_default().push(row);
     }
-    groups.iter().map(|(name, rows)| measure(name, rows, &strict)).collect()
+    groups
+        .iter()
+        .map(|(name, rows)| measure(name, rows, &strict))
+        .collect()
 }
 
 /// A variant's name without its figures, as JSON has it.
@@ -174,11 +251,21 @@ fn word(value: &impl serde::Serialize) -> String {
 
 /// The whole page.
 pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
-    let planted: Vec<&Row> = rows.iter().filter(|r| r.counts() && !r.is_control()).collect();
-    let controls: Vec<&Row> = rows.iter().filter(|r| r.counts() && r.is_control()).collect();
+    let planted: Vec<&Row> = rows
+        .iter()
+        .filter(|r| r.counts() && !r.is_control())
+        .collect();
+    let controls: Vec<&Row> = rows
+        .iter()
+        .filter(|r| r.counts() && r.is_control())
+        .collect();
     let dropped: Vec<&Row> = rows.iter().filter(|r| !r.counts()).collect();
     let mut out = HEAD.trim_end().to_string();
-    let beside = if load { ", beside two busy loops and a disk writer" } else { "" };
+    let beside = if load {
+        ", beside two busy loops and a disk writer"
+    } else {
+        ""
+    };
     let _ = writeln!(
         out,
         "\n\n## Figures\n\nSeed `{seed:#x}`, commit `{commit}`{beside}: {} cases, of which {} planted, {} controls, {} dropped.",
@@ -187,7 +274,10 @@ pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
         controls.len(),
         dropped.len()
     );
-    let _ = writeln!(out, "Hits count recordings, two of each case; intervals are Wilson's, with cases as trials.");
+    let _ = writeln!(
+        out,
+        "Hits count recordings, two of each case; intervals are Wilson's, with cases as trials."
+    );
     table(&mut out, "what", &measures(rows));
     let errors = gain_errors(&planted);
     let within = errors.iter().filter(|e| **e <= 0.15).count();
@@ -200,7 +290,11 @@ pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
         );
     }
     if let Some(dose) = smallest_dose(&planted) {
-        let _ = writeln!(out, "\nFrom {:.0} % of the run time on, at least half of the cases are found.", 100.0 * dose);
+        let _ = writeln!(
+            out,
+            "\nFrom {:.0} % of the run time on, at least half of the cases are found.",
+            100.0 * dose
+        );
     }
     let manifest = |r: &Row, f: &dyn Fn(&super::manifest::Manifest) -> String| {
         r.manifest.as_ref().map(f).unwrap_or_default()
@@ -215,8 +309,16 @@ pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
     };
     table(&mut out, "strict, by class", &by(&planted, &class));
     table(&mut out, "by how it is made", &by(&planted, &method));
-    table(&mut out, "by ranks", &by(&planted, &|r| manifest(r, &|m| word(&m.wish.who))));
-    table(&mut out, "by kind of place", &by(&planted, &|r| manifest(r, &|m| word(&m.wish.place))));
+    table(
+        &mut out,
+        "by ranks",
+        &by(&planted, &|r| manifest(r, &|m| word(&m.wish.who))),
+    );
+    table(
+        &mut out,
+        "by kind of place",
+        &by(&planted, &|r| manifest(r, &|m| word(&m.wish.place))),
+    );
     table(&mut out, "by code", &by(&planted, &|r| r.code.clone()));
     let ranges: Vec<Measure> = std::iter::once((0.0, DOSES[0]))
         .chain(DOSES.windows(2).map(|w| (w[0], w[1])))
@@ -230,12 +332,18 @@ pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
         })
         .collect();
     table(&mut out, "by true cost, share of the run time", &ranges);
-    misses(&mut out, &planted, &controls);
+    misses(&mut out, &planted, &controls, &own_causes(rows));
     let _ = writeln!(out, "\n## Dropped before the tool saw them\n");
     for row in &dropped {
         let why = row.dropped.as_deref().unwrap_or("");
         let short: String = why.chars().take(300).collect();
-        let _ = writeln!(out, "* case {}, {}: {}", row.number, row.code, short.replace('\n', " "));
+        let _ = writeln!(
+            out,
+            "* case {}, {}: {}",
+            row.number,
+            row.code,
+            short.replace('\n', " ")
+        );
     }
     if dropped.is_empty() {
         let _ = writeln!(out, "None.");
@@ -259,14 +367,23 @@ fn reason(row: &Row, s: &Scored) -> &'static str {
     }
 }
 
-fn misses(out: &mut String, planted: &[&Row], controls: &[&Row]) {
+fn misses(out: &mut String, planted: &[&Row], controls: &[&Row], own: &BTreeMap<&str, Vec<&str>>) {
     let _ = writeln!(out, "\n## Every miss\n");
     let mut any = false;
     for row in planted {
-        let Some((m, p)) = row.manifest.as_ref().and_then(|m| Some((m, m.planted.as_ref()?))) else {
+        let Some((m, p)) = row
+            .manifest
+            .as_ref()
+            .and_then(|m| Some((m, m.planted.as_ref()?)))
+        else {
             continue;
         };
-        for (i, s) in row.scored.iter().enumerate().filter(|(_, s)| !s.verdict.strict) {
+        for (i, s) in row
+            .scored
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| !s.verdict.strict)
+        {
             any = true;
             let ranks = m.scales.last().and_then(|n| p.ranks.get(&n.to_string()));
             let at = match s.verdict.position {
@@ -279,7 +396,11 @@ fn misses(out: &mut String, planted: &[&Row], controls: &[&Row]) {
                 row.number,
                 row.code,
                 i + 1,
-                reason(row, s),
+                if strict_beside_own(own, row, s) {
+                    "a cause that the clean program has too is named before it"
+                } else {
+                    reason(row, s)
+                },
                 p.class,
                 p.file,
                 p.lines[0],
@@ -298,13 +419,21 @@ fn misses(out: &mut String, planted: &[&Row], controls: &[&Row]) {
     for row in controls {
         for finding in row.scored.iter().flat_map(|s| &s.unsupported) {
             any = true;
-            let _ = writeln!(out, "* case {}, {}, clean: {finding}, which its own figures do not support.", row.number, row.code);
+            let _ = writeln!(
+                out,
+                "* case {}, {}, clean: {finding}, which its own figures do not support.",
+                row.number, row.code
+            );
         }
     }
     for row in planted.iter().chain(controls) {
         for figure in row.scored.iter().flat_map(|s| &s.impossible) {
             any = true;
-            let _ = writeln!(out, "* case {}, {}: impossible figure: {figure}.", row.number, row.code);
+            let _ = writeln!(
+                out,
+                "* case {}, {}: impossible figure: {figure}.",
+                row.number, row.code
+            );
         }
     }
     if !any {
@@ -323,7 +452,10 @@ fn windows(out: &mut String, rows: &[Row]) {
     if by_code.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n## Windows of events, as the first diagnosis of each code states them\n");
+    let _ = writeln!(
+        out,
+        "\n## Windows of events, as the first diagnosis of each code states them\n"
+    );
     for (code, text) in by_code {
         let _ = writeln!(out, "* {code}: {text}");
     }

@@ -105,7 +105,11 @@ fn offer(code: &Code) -> Offer {
 /// The codes of a request. Python has no statements that the planter knows.
 fn codes(request: &Request) -> Result<Vec<Code>, String> {
     let mut all = Code::all()?;
-    if let Some(unknown) = request.codes.iter().find(|n| !all.iter().any(|c| c.name == **n)) {
+    if let Some(unknown) = request
+        .codes
+        .iter()
+        .find(|n| !all.iter().any(|c| c.name == **n))
+    {
         return Err(format!("there is no code {unknown}"));
     }
     all.retain(|c| request.codes.is_empty() || request.codes.contains(&c.name));
@@ -137,7 +141,11 @@ pub fn truth(request: &Request) -> Done {
         let _ = std::fs::remove_file(&file);
     }
     let mut rows = results::read(&file);
-    rows.retain(|r| wishes.iter().any(|w| w.number == r.number && w.code == r.code));
+    rows.retain(|r| {
+        wishes
+            .iter()
+            .any(|w| w.number == r.number && w.code == r.code)
+    });
     println!(
         "seed {:#x}, {} cases of {} codes; results in {}",
         request.seed,
@@ -145,7 +153,6 @@ pub fn truth(request: &Request) -> Done {
         codes.len(),
         file.display()
     );
-    let load = Load::start(request.load, &request.out)?;
     let (start, mut done, all) = (Instant::now(), 0u32, wishes.len());
     let mut benches: BTreeMap<String, Result<Bench<'_>, String>> = BTreeMap::new();
     for wish in &wishes {
@@ -155,7 +162,9 @@ pub fn truth(request: &Request) -> Done {
         let Some(code) = codes.iter().find(|c| c.name == wish.code) else {
             continue;
         };
-        let bench = benches.entry(code.name.clone()).or_insert_with(|| prepare(code, request));
+        let bench = benches
+            .entry(code.name.clone())
+            .or_insert_with(|| prepare(code, request));
         let row = match bench {
             Ok(bench) => one(bench, request, wish)?,
             Err(e) => dropped(wish, e.clone(), 0.0),
@@ -167,7 +176,6 @@ pub fn truth(request: &Request) -> Done {
         let each = start.elapsed().as_secs_f64() / f64::from(done);
         println!("  {left} left, about {:.0} min", each * left as f64 / 60.0);
     }
-    drop(load);
     for bench in benches.values().flatten() {
         let _ = bench.tree.restore();
     }
@@ -199,7 +207,10 @@ fn prepare<'a>(code: &'a Code, request: &Request) -> Result<Bench<'a>, String> {
 }
 
 fn dropped(wish: &Wish, why: String, seconds: f64) -> Row {
-    println!("drop case {} ({}, {:?}): {why}", wish.number, wish.code, wish.what);
+    println!(
+        "drop case {} ({}, {:?}): {why}",
+        wish.number, wish.code, wish.what
+    );
     Row {
         number: wish.number,
         code: wish.code.clone(),
@@ -219,10 +230,14 @@ fn one(bench: &Bench<'_>, request: &Request, wish: &Wish) -> Result<Row, String>
         Ok(manifest) => manifest,
         Err(e) => return Ok(dropped(wish, e, start.elapsed().as_secs_f64())),
     };
-    let noise = manifest.planted.as_ref().filter(|p| !p.truth.is_case()).map(|p| {
-        let t = &p.truth;
-        format!("costs {:.4} s, with a noise of {:.4} s", t.seconds, t.noise)
-    });
+    let noise = manifest
+        .planted
+        .as_ref()
+        .filter(|p| !p.truth.is_case())
+        .map(|p| {
+            let t = &p.truth;
+            format!("costs {:.4} s, with a noise of {:.4} s", t.seconds, t.noise)
+        });
     let hash = manifest.hash()?;
     if let Some(why) = noise {
         let mut row = dropped(wish, why, start.elapsed().as_secs_f64());
@@ -241,13 +256,18 @@ fn one(bench: &Bench<'_>, request: &Request, wish: &Wish) -> Result<Row, String>
         failures: Vec::new(),
         seconds: 0.0,
     };
-    let place = request.out.join(format!("{:x}-case-{}", request.seed, wish.number));
+    let place = request
+        .out
+        .join(format!("{:x}-case-{}", request.seed, wish.number));
+    // Truth was measured without it.
+    let load = Load::start(request.load, &request.out)?;
     for round in 0..RECORDINGS {
         match record(&bench.tree, &manifest, &place.join(round.to_string())) {
             Ok(diagnosis) => row.scored.push(score(&manifest, &diagnosis)),
             Err(e) => row.failures.push(e),
         }
     }
+    drop(load);
     if !request.keep {
         let _ = std::fs::remove_dir_all(&place);
     }
@@ -258,17 +278,35 @@ fn one(bench: &Bench<'_>, request: &Request, wish: &Wish) -> Result<Row, String>
 }
 
 fn announce(row: &Row) {
-    let Some(manifest) = &row.manifest else { return };
-    let wanted = manifest.planted.as_ref().map_or("control".to_string(), |p| {
-        let share = 100.0 * p.truth.share;
-        format!("{} at {}:{}-{}, {share:.1} %", p.class, p.file, p.lines[0], p.lines[1])
-    });
+    let Some(manifest) = &row.manifest else {
+        return;
+    };
+    let wanted = manifest
+        .planted
+        .as_ref()
+        .map_or("control".to_string(), |p| {
+            let share = 100.0 * p.truth.share;
+            format!(
+                "{} at {}:{}-{}, {share:.1} %",
+                p.class, p.file, p.lines[0], p.lines[1]
+            )
+        });
     let hash = row.hash.get(..12).unwrap_or("");
-    println!("case {} {} {hash}: {wanted} ({:.0} s)", row.number, row.code, row.seconds);
+    println!(
+        "case {} {} {hash}: {wanted} ({:.0} s)",
+        row.number, row.code, row.seconds
+    );
     for scored in &row.scored {
-        let good = if row.is_control() { scored.unsupported.is_empty() } else { scored.verdict.strict };
+        let good = if row.is_control() {
+            scored.unsupported.is_empty()
+        } else {
+            scored.verdict.strict
+        };
         let mark = if good { "ok  " } else { "MISS" };
-        println!("  {mark} {}", scored.said.first().map_or("nothing", String::as_str));
+        println!(
+            "  {mark} {}",
+            scored.said.first().map_or("nothing", String::as_str)
+        );
     }
     for failure in &row.failures {
         println!("  FAIL {failure}");
@@ -284,12 +322,21 @@ fn verdict(rows: &[Row]) -> Done {
     };
     let mut wrong = Vec::new();
     for row in &counted {
-        wrong.extend(row.failures.iter().map(|f| format!("case {}: {f}", row.number)));
+        wrong.extend(
+            row.failures
+                .iter()
+                .map(|f| format!("case {}: {f}", row.number)),
+        );
         let impossible = row.scored.iter().flat_map(|s| &s.impossible);
         wrong.extend(impossible.map(|i| format!("case {}: {i}", row.number)));
     }
     for control in scored(true) {
-        wrong.extend(control.unsupported.iter().map(|f| format!("false finding: {f}")));
+        wrong.extend(
+            control
+                .unsupported
+                .iter()
+                .map(|f| format!("false finding: {f}")),
+        );
     }
     let planted = scored(false);
     let hits = planted.iter().filter(|s| s.verdict.strict).count();
@@ -297,9 +344,17 @@ fn verdict(rows: &[Row]) -> Done {
         wrong.push(format!("{hits} strict hits of {}", planted.len()));
     }
     if counted.len() * 2 < rows.len() {
-        wrong.push(format!("only {} of {} cases could be made", counted.len(), rows.len()));
+        wrong.push(format!(
+            "only {} of {} cases could be made",
+            counted.len(),
+            rows.len()
+        ));
     }
-    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(wrong.join("\n"))
+    }
 }
 
 #[cfg(test)]

@@ -114,7 +114,13 @@ impl Bench<'_> {
         Err(reasons.join("; "))
     }
 
-    fn try_site(&self, seed: u64, wish: &Wish, method: Method, site: &Site) -> Result<Manifest, String> {
+    fn try_site(
+        &self,
+        seed: u64,
+        wish: &Wish,
+        method: Method,
+        site: &Site,
+    ) -> Result<Manifest, String> {
         self.tree.restore()?;
         let path = self.tree.root().join(&site.file);
         let source = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
@@ -158,7 +164,11 @@ impl Bench<'_> {
         }
         if wish.what == What::Once {
             // The counter of a loop's line has its iterations in it, so only the first executions are certain.
-            let known = if site.statement.kind == Kind::Loop { 2 } else { site.count() };
+            let known = if site.statement.kind == Kind::Loop {
+                2
+            } else {
+                site.count()
+            };
             let when = 1 + wish.stream % known.max(1);
             out.push(("HW_WHEN".into(), when.to_string()));
         }
@@ -198,7 +208,11 @@ impl Bench<'_> {
                 return Ok(self.environment(wish, method, site, dose));
             }
             let seen = effect > 0.02 * model;
-            dose *= if seen { (1.2 * clear / effect).min(16.0) } else { 8.0 };
+            dose *= if seen {
+                (1.2 * clear / effect).min(16.0)
+            } else {
+                8.0
+            };
         }
         Err("no dose has an effect".into())
     }
@@ -259,7 +273,9 @@ impl Bench<'_> {
             class: wish.what.class().unwrap_or("").to_string(),
             ranks: self.code.scales.iter().map(ranks).collect(),
             threads: match wish.what {
-                What::Thread => Some((wish.stream % u64::from(self.code.threads.max(1))).to_string()),
+                What::Thread => {
+                    Some((wish.stream % u64::from(self.code.threads.max(1))).to_string())
+                }
                 What::Serial => Some("0".into()),
                 _ => None,
             },

@@ -2,7 +2,7 @@
 //!
 //! ΔT comes from interleaved pairs of runs of one binary, with the dose and without. Where all ranks of the largest
 //! scale fit the cores, it is wall time; else CPU time (and sleep) outside MPI of the slowest rank. Of what ranks do
-//! one after the other (turns, chains) it is the sum over ranks; of messages, and between threads, it is wall time
+//! one after the other (turns, chains) it is the sum over ranks; of a gradient over ranks, what evening it out gains; of messages, and between threads, it is wall time
 //! on as many ranks as fit, with the dose of the largest scale.
 
 use super::codes::Tree;
@@ -25,6 +25,8 @@ pub enum Measure {
     Wall,
     /// CPU time and sleep outside MPI, of the slowest rank.
     Slowest,
+    /// The same, less the mean over ranks: what evening the ranks out would gain.
+    Evened,
     /// The same of all ranks together.
     Sum,
 }
@@ -66,6 +68,8 @@ impl Yardstick {
                 as_of: largest,
                 exact: true,
             },
+            // No rank is without it, so mending it means to even it out.
+            _ if wish.who == Who::Gradient => at_largest(Measure::Evened, true),
             _ if largest * threads <= cores() => at_largest(Measure::Wall, true),
             What::Chain => at_largest(Measure::Sum, false),
             _ if wish.who == Who::Turns => at_largest(Measure::Sum, false),
@@ -78,6 +82,7 @@ impl Yardstick {
         match self.measure {
             Measure::Wall => run.wall(),
             Measure::Slowest => run.slowest(),
+            Measure::Evened => run.slowest() - run.mean(),
             Measure::Sum => run.sum(),
         }
     }
@@ -130,7 +135,11 @@ pub fn pairs(
         }
         let first = runner.run(tree, yardstick.ranks, &doses[0])?;
         let second = runner.run(tree, yardstick.ranks, &doses[1])?;
-        let (a, b) = if pair % 2 == 0 { (first, second) } else { (second, first) };
+        let (a, b) = if pair % 2 == 0 {
+            (first, second)
+        } else {
+            (second, first)
+        };
         differences.push(yardstick.figure(&a) - yardstick.figure(&b));
         models.push(a.model(tree.code().threads));
     }

@@ -105,7 +105,9 @@ pub fn statements(source: &str, fixed: bool) -> Vec<Statement> {
         let (own, text) = label(code);
         let line = |i: usize| i as u32 + 1;
         let close = |o: &Open, last: u32, open_left: u32| {
-            let body = codes.get(o.first as usize - 1..last as usize).unwrap_or(&[]);
+            let body = codes
+                .get(o.first as usize - 1..last as usize)
+                .unwrap_or(&[]);
             Statement {
                 kind: Kind::Loop,
                 first: o.first,
@@ -155,7 +157,10 @@ pub fn statements(source: &str, fixed: bool) -> Vec<Statement> {
     // Of loops that end at one label only the outermost can be wrapped.
     let outermost: Vec<Statement> = out
         .iter()
-        .filter(|s| !out.iter().any(|o| o.kind == Kind::Loop && o.last == s.last && o.first < s.first))
+        .filter(|s| {
+            !out.iter()
+                .any(|o| o.kind == Kind::Loop && o.last == s.last && o.first < s.first)
+        })
         .cloned()
         .collect();
     let mut sorted = outermost;
@@ -177,7 +182,9 @@ fn repeatable(body: &[String]) -> bool {
     let mut set: Vec<String> = Vec::new();
     for line in body {
         let (_, text) = label(line);
-        let words = ["call ", "return", "goto", "go to", "allocate", "write", "print", "read", "exit"];
+        let words = [
+            "call ", "return", "goto", "go to", "allocate", "write", "print", "read", "exit",
+        ];
         if words.iter().any(|w| text.contains(w)) {
             return false;
         }
@@ -185,7 +192,9 @@ fn repeatable(body: &[String]) -> bool {
             continue;
         };
         let name = |t: &str| -> String {
-            t.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+            t.chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect()
         };
         let own = name(left.trim());
         let uses = right
@@ -210,7 +219,11 @@ fn assignment(text: &str) -> Option<(&str, &str)> {
             (c == ')' && open == 0).then_some(i + 1)
         })?;
         let rest = rest.get(end..)?.trim_start();
-        return if rest.starts_with("then") { None } else { assignment(rest) };
+        return if rest.starts_with("then") {
+            None
+        } else {
+            assignment(rest)
+        };
     }
     let at = text.find('=')?;
     let (left, right) = (text.get(..at)?, text.get(at + 1..)?);

@@ -132,7 +132,9 @@ mod tests {
     fn a_call_is_wrapped_for_c_and_both_fortran_bindings() {
         let text = wrappers("# note\nMPI_Send send blocking x count type dest tag comm\n");
         assert_eq!(text.lines().count(), 3);
-        assert!(text.contains("long MPI_Send(long a0, long a1, long a2, long a3, long a4, long a5)"));
+        assert!(
+            text.contains("long MPI_Send(long a0, long a1, long a2, long a3, long a4, long a5)")
+        );
         assert!(text.contains("long mpi_send_(") && text.contains("long mpi_send_f08_("));
         assert!(text.contains("enter(1)"));
     }

@@ -15,7 +15,8 @@ impl Load {
     pub fn start(wanted: bool, place: &Path) -> Result<Self, String> {
         let file = place.join("written");
         let busy = "while :; do :; done";
-        let write = "while :; do dd if=/dev/zero of=\"$0\" bs=1M count=64 conv=fsync 2>/dev/null; done";
+        let write =
+            "while :; do dd if=/dev/zero of=\"$0\" bs=1M count=64 conv=fsync 2>/dev/null; done";
         let mut out = Self {
             children: Vec::new(),
             file,
@@ -23,7 +24,9 @@ impl Load {
         for line in [busy, busy, write].iter().filter(|_| wanted) {
             let mut shell = Command::new("sh");
             shell.args(["-c", line]).arg(&out.file).stdin(Stdio::null());
-            let child = shell.spawn().map_err(|e| format!("cannot start other work: {e}"))?;
+            let child = shell
+                .spawn()
+                .map_err(|e| format!("cannot start other work: {e}"))?;
             out.children.push(child);
         }
         Ok(out)

@@ -265,10 +265,7 @@ fn wish(seed: u64, number: u64, cases: u64, offers: &[Offer]) -> Option<Wish> {
         (Where::Deep, 2.0),
         (Where::Inlined, 1.0),
         (Where::SeveralPaths, 2.0),
-        (
-            Where::Template,
-            f64::from(u8::from(offer.templates)) * 2.0,
-        ),
+        (Where::Template, f64::from(u8::from(offer.templates)) * 2.0),
     ];
     let (least, most) = DOSES;
     Some(Wish {
@@ -392,7 +389,13 @@ mod tests {
         ] {
             assert!(plan.iter().any(|w| w.what == what), "{what:?}");
         }
-        for who in [Who::Border, Who::Fourth, Who::Half, Who::Gradient, Who::Turns] {
+        for who in [
+            Who::Border,
+            Who::Fourth,
+            Who::Half,
+            Who::Gradient,
+            Who::Turns,
+        ] {
             assert!(plan.iter().any(|w| w.who == who), "{who:?}");
         }
         for code in ["a", "b", "c"] {

@@ -178,7 +178,12 @@ pub fn can(method: Method, site: &Site) -> bool {
 }
 
 /// Plants at a site; `in_threads` puts it into the body of a loop whose iterations threads share.
-pub fn plant(source: &str, site: &Site, method: Method, in_threads: bool) -> Result<Patched, String> {
+pub fn plant(
+    source: &str,
+    site: &Site,
+    method: Method,
+    in_threads: bool,
+) -> Result<Patched, String> {
     let name = site.file.to_string_lossy();
     let in_fortran = is_fortran(&name);
     let (before, after, cause) =
@@ -189,7 +194,11 @@ pub fn plant(source: &str, site: &Site, method: Method, in_threads: bool) -> Res
     } else {
         s.first
     };
-    let last = if method == Method::Repeat { s.last } else { first - 1 };
+    let last = if method == Method::Repeat {
+        s.last
+    } else {
+        first - 1
+    };
     let lines: Vec<&str> = source.split('\n').collect();
     if first == 0 || last as usize > lines.len() {
         return Err(format!("{name} has no line {last}"));
@@ -200,7 +209,8 @@ pub fn plant(source: &str, site: &Site, method: Method, in_threads: bool) -> Res
         Method::Lock => "#include <pthread.h>\n",
         _ => "",
     };
-    let calloc = "#ifndef __cplusplus\nextern void *calloc(unsigned long, unsigned long);\n#endif\n";
+    let calloc =
+        "#ifndef __cplusplus\nextern void *calloc(unsigned long, unsigned long);\n#endif\n";
     let head = match (in_fortran, method) {
         (true, _) => String::new(),
         (false, Method::Message) => format!("{headers}{calloc}{TAKE_C}"),
@@ -234,7 +244,9 @@ mod tests {
     use crate::truth::tokens;
 
     fn site(source: &str, line: u32) -> Site {
-        let statement = tokens::statements(source).into_iter().find(|s| s.first == line);
+        let statement = tokens::statements(source)
+            .into_iter()
+            .find(|s| s.first == line);
         Site {
             file: "a.c".into(),
             statement: statement.expect("a statement"),
@@ -247,7 +259,8 @@ mod tests {
         }
     }
 
-    const SOURCE: &str = "void f(int n)\n{\n  int i;\n  for (i = 0; i < n; i++)\n    a[i] = 1;\n  g();\n}\n";
+    const SOURCE: &str =
+        "void f(int n)\n{\n  int i;\n  for (i = 0; i < n; i++)\n    a[i] = 1;\n  g();\n}\n";
 
     fn line(text: &str, number: u32) -> &str {
         text.split('\n').nth(number as usize - 1).unwrap_or("")

@@ -12,7 +12,10 @@ use std::process::Command;
 pub fn record(tree: &Tree, manifest: &Manifest, place: &Path) -> Result<Diagnosis, String> {
     let _ = std::fs::remove_dir_all(place);
     std::fs::create_dir_all(place).map_err(|e| e.to_string())?;
-    let dose = manifest.planted.as_ref().map_or(&[][..], |p| &p.environment);
+    let dose = manifest
+        .planted
+        .as_ref()
+        .map_or(&[][..], |p| &p.environment);
     let mut environment = dose.to_vec();
     environment.push(("HW_DIR".into(), place.display().to_string()));
     let mut runs = Vec::new();

@@ -42,14 +42,21 @@ impl Row {
 /// Reads what is there; nothing where the file is not. A last line that was cut off is left out.
 pub fn read(file: &Path) -> Vec<Row> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect()
+    text.lines()
+        .filter_map(|l| serde_json::from_str(l).ok())
+        .collect()
 }
 
 /// Adds one line.
 pub fn append(file: &Path, value: &impl Serialize) -> Result<(), String> {
     let mut text = serde_json::to_string(value).map_err(|e| e.to_string())?;
     text.push('\n');
-    let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
+    let opened = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file);
     let mut opened = opened.map_err(|e| format!("{}: {e}", file.display()))?;
-    opened.write_all(text.as_bytes()).map_err(|e| format!("{}: {e}", file.display()))
+    opened
+        .write_all(text.as_bytes())
+        .map_err(|e| format!("{}: {e}", file.display()))
 }

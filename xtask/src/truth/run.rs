@@ -20,7 +20,10 @@ pub struct Measured {
 impl Measured {
     /// Seconds that the busiest rank was busy by itself.
     pub fn slowest(&self) -> f64 {
-        self.ranks.iter().map(RankFigures::own_seconds).fold(0.0, f64::max)
+        self.ranks
+            .iter()
+            .map(RankFigures::own_seconds)
+            .fold(0.0, f64::max)
     }
 
     /// The same of all ranks together.
@@ -82,7 +85,10 @@ impl Runner {
         environment.push(("HW_BENCH_OUT".into(), text(&self.figures)));
         environment.push(("HW_DIR".into(), text(&self.figures)));
         // The launcher itself must not load the layer.
-        let each = ["env".into(), format!("LD_PRELOAD={}", text(&self.layer)).into()];
+        let each = [
+            "env".into(),
+            format!("LD_PRELOAD={}", text(&self.layer)).into(),
+        ];
         let said = output(&mut tree.command_under(ranks, &environment, &each)?)?;
         Ok(Measured {
             ranks: interposer::read(&self.figures, ranks)?,
@@ -94,8 +100,15 @@ impl Runner {
 /// Whether two outputs are those of the same computation: as many lines, and the numbers that are alike in all but
 /// a few, as times differ from run to run.
 pub fn comparable(a: &str, b: &str) -> bool {
-    let bad = |t: &str| t.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|w| w == "nan");
-    let (x, y): (Vec<&str>, Vec<&str>) = (a.split_whitespace().collect(), b.split_whitespace().collect());
+    let bad = |t: &str| {
+        t.to_lowercase()
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|w| w == "nan")
+    };
+    let (x, y): (Vec<&str>, Vec<&str>) = (
+        a.split_whitespace().collect(),
+        b.split_whitespace().collect(),
+    );
     if bad(b) && !bad(a) {
         return false;
     }
@@ -112,7 +125,10 @@ fn alike(a: &str, b: &str) -> bool {
     if a == b {
         return true;
     }
-    let number = |t: &str| t.trim_matches(|c: char| !c.is_ascii_digit() && c != '-').parse::<f64>();
+    let number = |t: &str| {
+        t.trim_matches(|c: char| !c.is_ascii_digit() && c != '-')
+            .parse::<f64>()
+    };
     match (number(a), number(b)) {
         (Ok(a), Ok(b)) => (a - b).abs() <= 1e-6 * a.abs().max(b.abs()),
         _ => false,
@@ -126,7 +142,9 @@ mod tests {
     #[test]
     fn times_may_differ_and_results_may_not() {
         let run = |time: &str, residual: &str| {
-            let rows: Vec<String> = (0..9).map(|i| format!("step {i} residual {residual}{i}")).collect();
+            let rows: Vec<String> = (0..9)
+                .map(|i| format!("step {i} residual {residual}{i}"))
+                .collect();
             format!("{}\ntime {time} s\n", rows.join("\n"))
         };
         assert!(comparable(&run("1.2", "1e-0"), &run("1.3", "1e-0")));

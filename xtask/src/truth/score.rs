@@ -4,9 +4,9 @@
 //! baseline by delay cost, and whether a finding on a control is false.
 
 use super::manifest::Manifest;
-use crate::judge::{Verdict, compare};
-use headwater_model::psg::VertexKind;
+use crate::judge::{Verdict, compare, is_strict};
 use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis};
+use headwater_model::psg::VertexKind;
 use serde::{Deserialize, Serialize};
 
 /// A finding on a control is false where the bench's own figures allow less than this part of its stated gain.
@@ -36,6 +36,10 @@ pub struct Scored {
     pub impossible: Vec<String>,
     /// First causes in words.
     pub said: Vec<String>,
+    /// Class and function of every cause, by which those that a clean program has too are known again.
+    pub keys: Vec<String>,
+    /// Which of the causes is strictly right, from 1; 0 for none.
+    pub strict_at: usize,
     /// Class and place of the first cause, by which two recordings are compared.
     pub first: String,
     /// What the diagnosis says about the events that it has, where it says so.
@@ -60,6 +64,16 @@ fn in_words(c: &Cause) -> String {
     )
 }
 
+/// Class, file and function: lines move where something is planted above them.
+fn key(c: &Cause) -> String {
+    format!(
+        "{} in {} of {}",
+        c.class.words(),
+        c.place.function,
+        base(&c.place.file)
+    )
+}
+
 /// Scores one diagnosis.
 pub fn score(manifest: &Manifest, d: &Diagnosis) -> Scored {
     let known = manifest.known();
@@ -68,6 +82,11 @@ pub fn score(manifest: &Manifest, d: &Diagnosis) -> Scored {
         none: d.causes.is_empty(),
         said: d.causes.iter().take(5).map(in_words).collect(),
         impossible: impossible(d),
+        keys: d.causes.iter().map(key).collect(),
+        strict_at: known.first().map_or(0, |k| {
+            let at = d.causes.iter().position(|c| is_strict(c, k));
+            at.map_or(0, |i| i + 1)
+        }),
         windows: d.notes.iter().find(|n| n.contains("window")).cloned(),
         ..Default::default()
     };
@@ -78,7 +97,8 @@ pub fn score(manifest: &Manifest, d: &Diagnosis) -> Scored {
             base(&first.place.file),
             first.place.first_line
         );
-        out.symptom = first.place.kind == VertexKind::MpiCall && !manifest.wish.what.is_communication();
+        out.symptom =
+            first.place.kind == VertexKind::MpiCall && !manifest.wish.what.is_communication();
     }
     match &manifest.planted {
         None => {
@@ -136,7 +156,10 @@ pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
         C::UnevenWork | C::SlowerWork | C::OneOff => most - mean,
         // Work that grows against its ideal.
         C::NonShrinkingWork => mean - ideal,
-        C::SystemCallOrIo => last.iter().map(|r| r.wall - r.wall_inside).fold(0.0, f64::max),
+        C::SystemCallOrIo => last
+            .iter()
+            .map(|r| r.wall - r.wall_inside)
+            .fold(0.0, f64::max),
         // All that is in MPI: waiting for a core is in it too, so this bounds it from above.
         C::GrowingCommunication | C::CollectiveAlgorithm | C::LateSenderChain => inside(last),
         C::ThreadImbalance | C::LockContention | C::SerialRegion | C::AllocatorContention => {
@@ -161,7 +184,10 @@ fn impossible(d: &Diagnosis) -> Vec<String> {
     for c in &d.causes {
         let (low, high) = c.gain_range_seconds;
         if c.gain_seconds > run || c.gain_share > SLACK || c.gain_seconds < 0.0 {
-            out.push(format!("gain of {:.3} s in a run of {run:.3} s", c.gain_seconds));
+            out.push(format!(
+                "gain of {:.3} s in a run of {run:.3} s",
+                c.gain_seconds
+            ));
         }
         if !(low <= c.gain_seconds * SLACK && c.gain_seconds <= high * SLACK) {
             out.push(format!(
@@ -171,11 +197,17 @@ fn impossible(d: &Diagnosis) -> Vec<String> {
         }
         let waits = c.waiting_seconds.unwrap_or(0.0);
         if waits > run * f64::from(c.scale) {
-            out.push(format!("waiting of {waits:.3} s on {} ranks of {run:.3} s", c.scale));
+            out.push(format!(
+                "waiting of {waits:.3} s on {} ranks of {run:.3} s",
+                c.scale
+            ));
         }
         for step in &c.path {
             if step.seconds > run {
-                out.push(format!("{} for {:.3} s in a run of {run:.3} s", step.what, step.seconds));
+                out.push(format!(
+                    "{} for {:.3} s in a run of {run:.3} s",
+                    step.what, step.seconds
+                ));
             }
         }
     }
@@ -228,7 +260,10 @@ mod tests {
         let uneven = control(&[2.0, 1.0, 1.0, 1.0]);
         assert!(near(allowed(&uneven, CauseClass::UnevenWork), 0.75));
         assert!(near(allowed(&uneven, CauseClass::NonShrinkingWork), 0.25));
-        assert!(near(allowed(&uneven, CauseClass::GrowingCommunication), 1.0));
+        assert!(near(
+            allowed(&uneven, CauseClass::GrowingCommunication),
+            1.0
+        ));
         assert_eq!(allowed(&uneven, CauseClass::LockContention), None);
     }
 }

@@ -91,7 +91,10 @@ type Counts = BTreeMap<PathBuf, Counted>;
 /// The sites of a code: found once and then read again from what gcov said.
 pub fn sites(code: &Code, clean: &Tree) -> Result<Vec<Site>, String> {
     let ranks = code.scales.first().copied().unwrap_or(2);
-    let store = setup::target().join("truth").join(&code.name).join("counters");
+    let store = setup::target()
+        .join("truth")
+        .join(&code.name)
+        .join("counters");
     let done = store.join("done");
     if !done.exists() {
         let tree = code.prepare_coverage()?;
@@ -103,10 +106,18 @@ pub fn sites(code: &Code, clean: &Tree) -> Result<Vec<Site>, String> {
     let mut counts = Counts::new();
     for rank in 0..ranks {
         let file = store.join(format!("{rank}.json"));
-        let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let text =
+            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         for line in text.lines() {
             let report = serde_json::from_str(line).map_err(|e| format!("gcov: {e}"))?;
-            add(&mut counts, report, Path::new(&covered), &patchable, rank as usize, ranks as usize);
+            add(
+                &mut counts,
+                report,
+                Path::new(&covered),
+                &patchable,
+                rank as usize,
+                ranks as usize,
+            );
         }
     }
     Ok(of_counts(&counts, clean.root()))
@@ -131,7 +142,10 @@ fn run_counted(tree: &Tree, ranks: u32, store: &Path) -> Result<(), String> {
         let mut files = Vec::new();
         counters(&place, &mut files);
         if files.is_empty() {
-            return Err(format!("{}: rank {rank} wrote no counters", tree.code().name));
+            return Err(format!(
+                "{}: rank {rank} wrote no counters",
+                tree.code().name
+            ));
         }
         let mut text = String::new();
         for file in &files {
@@ -183,7 +197,10 @@ fn add(
             if let Some(count) = by_rank.get_mut(rank) {
                 *count += line.count;
             }
-            counted.function.entry(line.line_number).or_insert(line.function_name);
+            counted
+                .function
+                .entry(line.line_number)
+                .or_insert(line.function_name);
         }
         for f in file.functions {
             let range = (f.demangled_name, f.start_line, f.end_line);
@@ -201,7 +218,10 @@ fn in_tree(name: &str, covered: &Path, patchable: &BTreeSet<PathBuf>) -> Option<
     if path.is_absolute() {
         return None;
     }
-    let plain: PathBuf = path.components().filter(|c| c.as_os_str() != "." && c.as_os_str() != "..").collect();
+    let plain: PathBuf = path
+        .components()
+        .filter(|c| c.as_os_str() != "." && c.as_os_str() != "..")
+        .collect();
     let mut all = patchable.iter().filter(|p| p.ends_with(&plain));
     let first = all.next()?;
     all.next().is_none().then(|| first.clone())
@@ -213,7 +233,12 @@ fn of_counts(counts: &Counts, root: &Path) -> Vec<Site> {
     let all: u64 = counts.values().map(total).sum();
     let sources: BTreeMap<&PathBuf, String> = counts
         .keys()
-        .filter_map(|f| Some((f, String::from_utf8(std::fs::read(root.join(f)).ok()?).ok()?)))
+        .filter_map(|f| {
+            Some((
+                f,
+                String::from_utf8(std::fs::read(root.join(f)).ok()?).ok()?,
+            ))
+        })
         .collect();
     let calls = call_counts(counts, &sources);
     let mut out = Vec::new();
@@ -234,14 +259,26 @@ fn of_counts(counts: &Counts, root: &Path) -> Vec<Site> {
         }
         for statement in statements {
             let line = statement.parallel_body.unwrap_or(statement.first);
-            let Some(by_rank) = counted.lines.get(&line).or_else(|| counted.lines.get(&statement.first)) else {
+            let Some(by_rank) = counted
+                .lines
+                .get(&line)
+                .or_else(|| counted.lines.get(&statement.first))
+            else {
                 continue;
             };
-            let function = counted.function.get(&statement.first).cloned().unwrap_or_default();
+            let function = counted
+                .function
+                .get(&statement.first)
+                .cloned()
+                .unwrap_or_default();
             if by_rank.iter().all(|c| *c == 0) || function.is_empty() {
                 continue;
             }
-            let (demangled, first, last) = counted.functions.get(&function).cloned().unwrap_or_default();
+            let (demangled, first, last) = counted
+                .functions
+                .get(&function)
+                .cloned()
+                .unwrap_or_default();
             let plain = plain_name(&demangled);
             let declared = lines_of(source, first.saturating_sub(1), first + 1);
             let small = declared.contains("static ") && last.saturating_sub(first) < 25;
@@ -249,7 +286,9 @@ fn of_counts(counts: &Counts, root: &Path) -> Vec<Site> {
                 file: file.clone(),
                 function: demangled.clone(),
                 counts: by_rank.clone(),
-                heat: heat.get(function.as_str()).map_or(0.0, |h| *h as f64 / all.max(1) as f64),
+                heat: heat
+                    .get(function.as_str())
+                    .map_or(0.0, |h| *h as f64 / all.max(1) as f64),
                 callers: calls.get(&plain).copied().unwrap_or(0),
                 inlined: declared.contains("inline") || small,
                 template: demangled.contains('<'),
@@ -263,13 +302,21 @@ fn of_counts(counts: &Counts, root: &Path) -> Vec<Site> {
 /// Whether a file is Fortran by its name.
 pub fn is_fortran(name: &str) -> bool {
     let ending = name.rsplit('.').next().unwrap_or("").to_lowercase();
-    matches!(ending.as_str(), "f" | "for" | "ftn" | "f90" | "f95" | "f03" | "f08")
+    matches!(
+        ending.as_str(),
+        "f" | "for" | "ftn" | "f90" | "f95" | "f03" | "f08"
+    )
 }
 
 fn lines_of(source: &str, first: u32, last: u32) -> String {
     let skip = first.saturating_sub(1) as usize;
     let count = (last + 1).saturating_sub(first) as usize;
-    source.lines().skip(skip).take(count).collect::<Vec<_>>().join("\n")
+    source
+        .lines()
+        .skip(skip)
+        .take(count)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Name without class, arguments and template arguments.
@@ -298,15 +345,23 @@ fn call_counts(counts: &Counts, sources: &BTreeMap<&PathBuf, String>) -> BTreeMa
         .collect();
     let mut out: BTreeMap<String, usize> = BTreeMap::new();
     for (file, counted) in counts {
-        let Some(source) = sources.get(file) else { continue };
+        let Some(source) = sources.get(file) else {
+            continue;
+        };
         for (number, line) in (1u32..).zip(source.lines()) {
-            if counted.lines.get(&number).is_none_or(|c| c.iter().all(|n| *n == 0)) {
+            if counted
+                .lines
+                .get(&number)
+                .is_none_or(|c| c.iter().all(|n| *n == 0))
+            {
                 continue;
             }
             let starts = counted.functions.values().any(|f| f.1 == number);
             for (at, _) in line.match_indices('(').filter(|_| !starts) {
                 let head = line.get(..at).unwrap_or("").trim_end();
-                let word = head.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+                let word = head
+                    .rsplit(|c: char| !(c.is_alphanumeric() || c == '_'))
+                    .next();
                 if let Some(name) = word.filter(|w| names.contains(*w)) {
                     *out.entry(name.to_string()).or_default() += 1;
                 }
@@ -327,8 +382,14 @@ mod tests {
         let source = "static void g(int n)\n{\n  int i;\n  for (i = 0; i < n; i++)\n    a[i] = 1;\n}\nvoid f(void)\n{\n  g(1);\n  g(2);\n}\n";
         std::fs::write(dir.join("a.c"), source).expect("a file");
         let patchable: BTreeSet<PathBuf> = [PathBuf::from("a.c")].into();
-        let line = |n: u32, count: u64, f: &str| format!("{{\"line_number\":{n},\"count\":{count},\"function_name\":\"{f}\"}}");
-        let function = |n: &str, a: u32, b: u32| format!("{{\"name\":\"{n}\",\"demangled_name\":\"{n}\",\"start_line\":{a},\"end_line\":{b}}}");
+        let line = |n: u32, count: u64, f: &str| {
+            format!("{{\"line_number\":{n},\"count\":{count},\"function_name\":\"{f}\"}}")
+        };
+        let function = |n: &str, a: u32, b: u32| {
+            format!(
+                "{{\"name\":\"{n}\",\"demangled_name\":\"{n}\",\"start_line\":{a},\"end_line\":{b}}}"
+            )
+        };
         let mut counts = Counts::new();
         for rank in 0..2u64 {
             let text = format!(
@@ -346,7 +407,10 @@ mod tests {
         }
         let all = of_counts(&counts, &dir);
         let _ = std::fs::remove_dir_all(&dir);
-        let site = all.iter().find(|s| s.statement.first == 4).expect("the loop");
+        let site = all
+            .iter()
+            .find(|s| s.statement.first == 4)
+            .expect("the loop");
         assert_eq!(site.counts, [2, 3]);
         assert!(!site.is_even() && site.inlined && site.callers == 2 && site.heat > 0.9);
         assert_eq!(all.iter().filter(|s| s.function == "f").count(), 2);

@@ -131,7 +131,9 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
             let length = if word(first) {
                 rest.find(|c| !word(c)).unwrap_or(rest.len())
             } else {
-                let double = ["++", "--", "+=", "-=", "*=", "/=", "==", "<=", ">=", "!=", "->", "::"];
+                let double = [
+                    "++", "--", "+=", "-=", "*=", "/=", "==", "<=", ">=", "!=", "->", "::",
+                ];
                 let both = double.iter().any(|d| rest.starts_with(d));
                 if both { 2 } else { first.len_utf8() }
             };
@@ -201,8 +203,8 @@ fn statement_end(tokens: &[Token<'_>], at: usize, deep: u32) -> Option<usize> {
 
 /// Words whose functions change something that a second time would change again.
 const ONCE_ONLY: [&str; 16] = [
-    "alloc", "free", "delete", "destroy", "create", "swap", "push", "pop", "print", "write", "read",
-    "insert", "append", "rand", "time", "sort",
+    "alloc", "free", "delete", "destroy", "create", "swap", "push", "pop", "print", "write",
+    "read", "insert", "append", "rand", "time", "sort",
 ];
 
 /// Whether repeating these tokens looks harmless.
@@ -215,7 +217,9 @@ fn repeatable(body: &[Token<'_>]) -> bool {
         match t.text {
             "return" | "goto" | "new" | "throw" | "asm" | "static" => return false,
             "++" | "--" if i >= header_end && !is_set_before(body, i) => return false,
-            "+=" | "-=" | "*=" | "/=" if i >= header_end && !is_set_before(body, i) => return false,
+            "+=" | "-=" | "*=" | "/=" if i >= header_end && !is_set_before(body, i) => {
+                return false;
+            }
             word => {
                 let called = body.get(i + 1).is_some_and(|t| t.text == "(");
                 let lower = word.to_lowercase();
@@ -244,7 +248,10 @@ fn is_set_before(body: &[Token<'_>], at: usize) -> bool {
             "." | "->" | "*" => {}
             _ if is_word(t) => {
                 name = Some(t.text);
-                if !body.get(i.wrapping_sub(1)).is_some_and(|b| b.text == "." || b.text == "->") {
+                if !body
+                    .get(i.wrapping_sub(1))
+                    .is_some_and(|b| b.text == "." || b.text == "->")
+                {
                     break;
                 }
             }
@@ -295,7 +302,9 @@ fn statement(all: &[Token<'_>], at: usize, depth: u32, raw: &[&str]) -> Option<S
     let end = statement_end(all, at, 0)?;
     let body = all.get(at..end)?;
     let lower = token.text.chars().any(|c| c.is_ascii_lowercase());
-    let word = token.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let word = token
+        .text
+        .starts_with(|c: char| c.is_alphabetic() || c == '_');
     let kind = match token.text {
         "for" => Kind::Loop,
         "if" | "while" | "switch" => Kind::Other,
@@ -309,7 +318,8 @@ fn statement(all: &[Token<'_>], at: usize, depth: u32, raw: &[&str]) -> Option<S
     }
     let loops = body.iter().filter(|t| t.text == "for" || t.text == "while");
     let before = raw.get((token.line as usize).checked_sub(2)?)?.trim_start();
-    let parallel = before.starts_with("#pragma omp") && before.contains("parallel") && before.contains("for");
+    let parallel =
+        before.starts_with("#pragma omp") && before.contains("parallel") && before.contains("for");
     let parallel_body = || {
         let open = closed(all, at + 1)?;
         let brace = all.get(open)?;
@@ -378,7 +388,12 @@ mod tests {
 
     #[test]
     fn calls_that_change_the_world_are_not_repeated() {
-        for call in ["MPI_Barrier(c);", "my_free(p);", "printf(x);", "VecCreate(v);"] {
+        for call in [
+            "MPI_Barrier(c);",
+            "my_free(p);",
+            "printf(x);",
+            "VecCreate(v);",
+        ] {
             let source = format!("void f() {{\n  {call}\n}}\n");
             assert!(at(&source, 2).is_none_or(|s| !s.repeatable), "{call}");
         }

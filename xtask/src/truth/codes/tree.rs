@@ -255,7 +255,12 @@ impl Tree {
         launch.envs(&self.code.environment);
         launch.envs(environment.iter().map(|(n, v)| (n, v)));
         let mut command = within(LONGEST_RUN, &launch);
-        command.current_dir(self.directory());
+        command.current_dir(
+            self.directory()
+                .display()
+                .to_string()
+                .replace("{np}", &ranks.to_string()),
+        );
         if self.code.languages.contains(&Language::Python) {
             // No byte code of a patched file is left behind.
             command.env("PYTHONDONTWRITEBYTECODE", "1");
