@@ -45,6 +45,7 @@ const USAGE: &str = "cargo xtask COMMAND
                             --resume             go on after an interruption
                             --doc                write docs/ACCURACY.md
                             --out DIR, --keep    place of the results; recordings stay there
+                            --built              with the release that is built
                             --ci                 the fixed selection of every CI run, with its floor
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
@@ -81,13 +82,7 @@ fn main() -> ExitCode {
             .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
         Some("codes") => truth::codes::check(rest),
-        Some("truth") => truth::bench::Request::parse(rest)
-            .and_then(|r| {
-                std::env::var_os("HW_NO_BUILD")
-                    .map_or_else(setup::build, |_| Ok(()))
-                    .map(|()| r)
-            })
-            .and_then(|r| truth::bench::truth(&r)),
+        Some("truth") => truth::bench::Request::parse(rest).and_then(|r| truth::bench::truth(&r)),
         Some("kills") => kills(rest),
         Some("launchers") => shell::run(
             "cargo",

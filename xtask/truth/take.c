@@ -19,12 +19,15 @@ extern int snprintf(char *, unsigned long, const char *, ...);
 #endif
 #ifdef _OPENMP
 HW_C int omp_get_thread_num(void);
+HW_C int omp_in_parallel(void);
+#define HW_PARALLEL omp_in_parallel()
 #define HW_THREAD omp_get_thread_num()
 #else
+#define HW_PARALLEL 0
 #define HW_THREAD 0
 #endif
 static double hw_share;
-static int hw_ready, hw_rank, hw_size, hw_who, hw_only;
+static int hw_ready, hw_rank, hw_size, hw_who, hw_only, hw_serial;
 static long hw_when;
 static __attribute__((unused)) double hw_env(const char *name, double other) { const char *text = getenv(name); return text ? atof(text) : other; }
 static __attribute__((unused, noinline)) void hw_begin(void)
@@ -35,6 +38,7 @@ static __attribute__((unused, noinline)) void hw_begin(void)
     hw_size = (int)hw_env("OMPI_COMM_WORLD_SIZE", 1);
     hw_who = (int)hw_env("HW_WHO", 0);
     hw_only = (int)hw_env("HW_THREAD_ONLY", -1);
+    hw_serial = (int)hw_env("HW_SERIAL", 0);
     hw_when = (long)hw_env("HW_WHEN", 0);
     one = (int)(at * hw_size);
     switch (hw_who) {
@@ -69,6 +73,7 @@ static __attribute__((unused)) long hw_take(double least)
     count++;
     if (hw_who == 6 && count % hw_size != hw_rank) return 0;
     if (hw_when && count != hw_when) return 0;
+    if (hw_serial && HW_PARALLEL) return 0;
     if (hw_only >= 0 && HW_THREAD != hw_only) return 0;
     due += hw_share;
     if (due < least) return 0;

@@ -35,6 +35,8 @@ pub struct Request {
     resume: bool,
     /// The fixed selection of every CI run.
     ci: bool,
+    /// Takes the release that is built.
+    built: bool,
 }
 
 /// Seed and number of cases of every CI run.
@@ -59,6 +61,7 @@ impl Request {
             doc: false,
             resume: false,
             ci: false,
+            built: false,
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
@@ -75,6 +78,7 @@ impl Request {
                 "--keep" => out.keep = true,
                 "--doc" => out.doc = true,
                 "--resume" => out.resume = true,
+                "--built" => out.built = true,
                 "--ci" => (out.ci, (out.seed, out.cases)) = (true, CI),
                 other => return Err(format!("{other} is not known")),
             }
@@ -97,12 +101,13 @@ fn offer(code: &Code) -> Offer {
     Offer {
         name: code.name.clone(),
         threads: code.threads > 1,
+        plants: code.languages.iter().any(|l| *l != Language::Python),
         messages: has(Language::C) || has(Language::Cpp),
         templates: code.traits.contains(&Trait::Templates),
     }
 }
 
-/// The codes of a request. Python has no statements that the planter knows.
+/// The codes of a request.
 fn codes(request: &Request) -> Result<Vec<Code>, String> {
     let mut all = Code::all()?;
     if let Some(unknown) = request
@@ -129,6 +134,9 @@ pub fn commit() -> String {
 
 /// Carries a request out.
 pub fn truth(request: &Request) -> Done {
+    if !request.built {
+        setup::build()?;
+    }
     let codes = codes(request)?;
     let offers: Vec<Offer> = codes.iter().map(offer).collect();
     let mut wishes = plan(request.seed, request.cases, &offers);
@@ -195,7 +203,11 @@ pub fn truth(request: &Request) -> Done {
 fn prepare<'a>(code: &'a Code, request: &Request) -> Result<Bench<'a>, String> {
     println!("preparing {}", code.name);
     let tree = code.prepare()?;
-    let sites = sites::sites(code, &tree)?;
+    let sites = if offer(code).plants {
+        sites::sites(code, &tree)?
+    } else {
+        Vec::new()
+    };
     println!("{}: {} executed statements", code.name, sites.len());
     let runner = Runner::new(&request.out.join("run"))?;
     Ok(Bench {

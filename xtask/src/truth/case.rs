@@ -172,6 +172,9 @@ impl Bench<'_> {
             let when = 1 + wish.stream % known.max(1);
             out.push(("HW_WHEN".into(), when.to_string()));
         }
+        if wish.what == What::Serial {
+            out.push(("HW_SERIAL".into(), "1".into()));
+        }
         if wish.what == What::Thread {
             let thread = wish.stream % u64::from(self.code.threads.max(1));
             out.push(("HW_THREAD_ONLY".into(), thread.to_string()));
@@ -207,6 +210,9 @@ impl Bench<'_> {
                 let dose = dose * target / effect;
                 return Ok(self.environment(wish, method, site, dose));
             }
+            if run.elapsed > 3.0 * base.elapsed + 2.0 {
+                return Err("it takes long, but not between MPI_Init and MPI_Finalize".into());
+            }
             let seen = effect > 0.02 * model;
             dose *= if seen {
                 (1.2 * clear / effect).min(16.0)
@@ -237,6 +243,12 @@ impl Bench<'_> {
             if method == Method::Repeat && by > 2.0 * differ || by > 0.02 + 2.0 * differ {
                 return Err("the number of MPI calls changes".into());
             }
+        }
+        // What does not shrink costs no more on few ranks than on many.
+        let few = after.slowest() - before.slowest();
+        let most = wish.dose * after.model(self.code.threads);
+        if wish.what == What::NonShrinking && few > 2.0 * most + 0.05 * before.slowest() {
+            return Err("the planted work shrinks with more ranks".into());
         }
         if !comparable(&before.output, &after.output) {
             return Err("the program prints other figures".into());

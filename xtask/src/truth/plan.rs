@@ -203,6 +203,8 @@ pub struct Offer {
     pub name: String,
     /// Whether its ranks have several threads.
     pub threads: bool,
+    /// Whether anything can be planted; Python has no statements that the planter knows.
+    pub plants: bool,
     /// Whether messages can be planted: the source is C or C++.
     pub messages: bool,
     /// Whether it has templates.
@@ -251,7 +253,7 @@ fn wish(seed: u64, number: u64, cases: u64, offers: &[Offer]) -> Option<Wish> {
     let block = number / CONTROLS;
     let within = (cases - block * CONTROLS).min(CONTROLS) as usize;
     let control = Random::new(seed ^ 0xC0, block).below(within) as u64 == number % CONTROLS;
-    let what = if control {
+    let what = if control || !offer.plants {
         What::Control
     } else {
         draw_what(&mut random, offer)
@@ -342,6 +344,7 @@ mod tests {
         let one = |name: &str, threads| Offer {
             name: name.into(),
             threads,
+            plants: true,
             messages: true,
             templates: false,
         };

@@ -64,7 +64,7 @@ const WORK: [&str; 4] = [
     "}",
 ];
 const SLEEP: [&str; 4] = [
-    "{ long hw_n = hw_take(200.0);",
+    "{ long hw_n = hw_take(1000.0);",
     "  if (hw_n > 0)",
     "    usleep((unsigned)hw_n);",
     "}",
@@ -134,7 +134,7 @@ const SLEEP_FORTRAN: [&str; 11] = [
     "      integer(4), value :: us",
     "      end function",
     "      end interface",
-    "      hw_n = hw_take(200)",
+    "      hw_n = hw_take(1000)",
     "      if (hw_n > 0) hw_n = hw_nap(hw_n)",
     "      end block",
 ];

@@ -4,6 +4,7 @@ use super::codes::Tree;
 use super::interposer::{self, RankFigures};
 use crate::shell::output;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Environment of the planted code.
 pub type Dose = Vec<(String, String)>;
@@ -15,6 +16,8 @@ pub struct Measured {
     pub ranks: Vec<RankFigures>,
     /// What the program printed.
     pub output: String,
+    /// Wall seconds from the launcher's start to its end.
+    pub elapsed: f64,
 }
 
 impl Measured {
@@ -89,10 +92,12 @@ impl Runner {
             "env".into(),
             format!("LD_PRELOAD={}", text(&self.layer)).into(),
         ];
+        let start = Instant::now();
         let said = output(&mut tree.command_under(ranks, &environment, &each)?)?;
         Ok(Measured {
             ranks: interposer::read(&self.figures, ranks)?,
             output: said,
+            elapsed: start.elapsed().as_secs_f64(),
         })
     }
 }

@@ -96,12 +96,16 @@ pub fn sites(code: &Code, clean: &Tree) -> Result<Vec<Site>, String> {
         .join(&code.name)
         .join("counters");
     let done = store.join("done");
-    if !done.exists() {
+    let recipe = super::manifest::sha256(format!("{code:?}").as_bytes());
+    let mark = std::fs::read_to_string(&done).unwrap_or_default();
+    if !mark.ends_with(&recipe) {
         let tree = code.prepare_coverage()?;
         run_counted(&tree, ranks, &store)?;
-        std::fs::write(&done, tree.root().display().to_string()).map_err(|e| e.to_string())?;
+        std::fs::write(&done, format!("{}\n{recipe}", tree.root().display()))
+            .map_err(|e| e.to_string())?;
     }
     let covered = std::fs::read_to_string(&done).map_err(|e| e.to_string())?;
+    let covered = covered.lines().next().unwrap_or("").to_string();
     let patchable: BTreeSet<PathBuf> = clean.patchable().into_iter().collect();
     let mut counts = Counts::new();
     for rank in 0..ranks {

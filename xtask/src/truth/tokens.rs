@@ -318,8 +318,12 @@ fn statement(all: &[Token<'_>], at: usize, depth: u32, raw: &[&str]) -> Option<S
     }
     let loops = body.iter().filter(|t| t.text == "for" || t.text == "while");
     let before = raw.get((token.line as usize).checked_sub(2)?)?.trim_start();
-    let parallel =
-        before.starts_with("#pragma omp") && before.contains("parallel") && before.contains("for");
+    // Directives stand together: the one of the threads may have an #endif after it.
+    let lines = raw.get(..(token.line as usize).checked_sub(1)?)?;
+    let directives = lines.iter().rev().map(|l| l.trim_start());
+    let parallel = directives
+        .take_while(|l| l.starts_with('#'))
+        .any(|l| l.starts_with("#pragma omp") && l.contains("parallel") && l.contains("for"));
     let parallel_body = || {
         let open = closed(all, at + 1)?;
         let brace = all.get(open)?;
@@ -401,9 +405,9 @@ mod tests {
 
     #[test]
     fn a_loop_of_threads_has_a_body_to_plant_in() {
-        let source = "void f() {\n  g();\n#pragma omp parallel for\n  for (i = 0; i < n; i++) {\n    a[i] = 1;\n  }\n}\n";
-        let loop_ = at(source, 4).expect("a loop");
+        let source = "void f() {\n  g();\n#ifdef X\n#pragma omp parallel for\n#endif\n  for (i = 0; i < n; i++) {\n    a[i] = 1;\n  }\n}\n";
+        let loop_ = at(source, 6).expect("a loop");
         assert!(loop_.directed);
-        assert_eq!(loop_.parallel_body, Some(5));
+        assert_eq!(loop_.parallel_body, Some(7));
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn unpack(source: &Source, archives: &Path, tree: &Path) -> Result<()
             if archive(archives).is_none() {
                 let mut pip = Command::new("python3");
                 pip.args(["-m", "pip", "-q", "download", "--no-deps"])
-                    .args(["--no-binary", ":all:", "--no-build-isolation", "-d"])
+                    .args(["--no-binary", ":all:", "-d"])
                     .arg(archives)
                     .arg(wanted);
                 output(&mut pip)?;

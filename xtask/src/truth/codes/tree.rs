@@ -247,6 +247,20 @@ impl Tree {
         environment: &[(String, String)],
         before: &[OsString],
     ) -> Result<Command, String> {
+        self.command_within(LONGEST_RUN, ranks, environment, before)
+    }
+
+    /// The same, with a time limit in seconds of the caller's own.
+    ///
+    /// # Errors
+    /// The MPI library is not there.
+    pub fn command_within(
+        &self,
+        seconds: u32,
+        ranks: u32,
+        environment: &[(String, String)],
+        before: &[OsString],
+    ) -> Result<Command, String> {
         let mut launch = Mpi::Open.mpirun(ranks)?;
         Mpi::Open.unbind(&mut launch);
         launch.args(before).arg(self.program());
@@ -254,13 +268,8 @@ impl Tree {
         launch.env("OMP_NUM_THREADS", self.code.threads.to_string());
         launch.envs(&self.code.environment);
         launch.envs(environment.iter().map(|(n, v)| (n, v)));
-        let mut command = within(LONGEST_RUN, &launch);
-        command.current_dir(
-            self.directory()
-                .display()
-                .to_string()
-                .replace("{np}", &ranks.to_string()),
-        );
+        let mut command = within(seconds, &launch);
+        command.current_dir(self.directory());
         if self.code.languages.contains(&Language::Python) {
             // No byte code of a patched file is left behind.
             command.env("PYTHONDONTWRITEBYTECODE", "1");
