@@ -1,18 +1,19 @@
 /* What the bench measures by itself, without Headwater: a layer between a program and its MPI library.
  *
  * Per rank, from the end of MPI_Init to the start of MPI_Finalize: CPU time inside and outside MPI, wall time,
- * time asleep outside MPI, number of MPI calls other than polls. Written as one line of JSON to
+ * time asleep outside MPI, number of MPI calls other than polls, voluntary switches. Written as one line of JSON to
  * $HW_BENCH_OUT/rank.N. The wrappers are generated from the table of MPI functions (wrappers.h); each passes
  * its arguments on as 64-bit values. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 static double cpu_inside, wall_inside, asleep, begin_cpu, begin_wall;
-static long calls;
+static long calls, begin_switches;
 static int running;
 static __thread int depth;
 static __thread double enter_cpu, enter_wall;
@@ -33,6 +34,13 @@ static void add(double *sum, double value)
     while (!__atomic_compare_exchange(sum, &old, &sum_of, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
+/* Times that the process gave its core up to wait for something; yielding it is none. */
+static long switches(void)
+{
+    struct rusage used;
+    return getrusage(RUSAGE_SELF, &used) ? 0 : used.ru_nvcsw;
+}
+
 static void begin(void)
 {
     if (running)
@@ -42,6 +50,7 @@ static void begin(void)
     begin_wall = now(CLOCK_MONOTONIC);
     cpu_inside = wall_inside = asleep = 0;
     calls = 0;
+    begin_switches = switches();
 }
 
 static void end(void)
@@ -59,8 +68,10 @@ static void end(void)
     if (!(file = fopen(name, "w")))
         return;
     fprintf(file,
-        "{\"cpu_outside\":%.9f,\"cpu_inside\":%.9f,\"wall\":%.9f,\"wall_inside\":%.9f,\"asleep\":%.9f,\"calls\":%ld}\n",
-        cpu - cpu_inside, cpu_inside, wall, wall_inside, asleep, calls);
+        "{\"cpu_outside\":%.9f,\"cpu_inside\":%.9f,\"wall\":%.9f,\"wall_inside\":%.9f,\"asleep\":%.9f,\"calls\":%ld,"
+        "\"switches\":%ld}\n",
+        cpu - cpu_inside, cpu_inside, wall, wall_inside, asleep, calls,
+        switches() - begin_switches);
     fclose(file);
 }
 

@@ -24,6 +24,8 @@ pub struct RankFigures {
     pub asleep: f64,
     /// MPI calls other than tests and probes.
     pub calls: u64,
+    /// Times that it gave its core up to wait for something, inside MPI or outside.
+    pub switches: u64,
 }
 
 impl RankFigures {

@@ -141,7 +141,7 @@ impl Who {
         let chosen = match self {
             Self::One(at) => rank == Self::one(at, ranks),
             Self::Border => rank == 0 || rank + 1 == ranks,
-            Self::Fourth => rank % 4 == 0,
+            Self::Fourth => rank.is_multiple_of(4),
             Self::Half => 2 * rank < ranks,
             Self::Gradient => return f64::from(rank) / f64::from(ranks.saturating_sub(1).max(1)),
             Self::Turns | Self::All => true,

@@ -156,10 +156,14 @@ pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
         C::UnevenWork | C::SlowerWork | C::OneOff => most - mean,
         // Work that grows against its ideal.
         C::NonShrinkingWork => mean - ideal,
-        C::SystemCallOrIo => last
-            .iter()
-            .map(|r| r.wall - r.wall_inside)
-            .fold(0.0, f64::max),
+        // Nobody sleeps without giving the core up.
+        C::SystemCallOrIo => {
+            let off = |r: &super::interposer::RankFigures| {
+                let outside = r.wall - r.wall_inside - r.cpu_outside;
+                if r.switches > 0 { outside } else { 0.0 }
+            };
+            last.iter().map(off).fold(0.0, f64::max)
+        }
         // All that is in MPI: waiting for a core is in it too, so this bounds it from above.
         C::GrowingCommunication | C::CollectiveAlgorithm | C::LateSenderChain => inside(last),
         C::ThreadImbalance | C::LockContention | C::SerialRegion | C::AllocatorContention => {
@@ -265,5 +269,7 @@ mod tests {
             1.0
         ));
         assert_eq!(allowed(&uneven, CauseClass::LockContention), None);
+        // Time without a core is no sleep where the core was never given up.
+        assert!(near(allowed(&even, CauseClass::SystemCallOrIo), 0.0));
     }
 }
