@@ -161,7 +161,7 @@ pub struct Code {
     /// Environment variables of the program.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
-    /// Directory in the tree that the program runs in; the tree's root if empty.
+    /// Directory in the tree that the program runs in; the tree's root if empty. `{np}` is the number of ranks.
     #[serde(default)]
     pub directory: String,
     /// Numbers of ranks that the bench runs, increasing.

@@ -76,9 +76,10 @@ impl Tree {
         self.root.join(&self.code.program)
     }
 
-    /// The directory that the program runs in.
-    pub fn directory(&self) -> PathBuf {
-        self.root.join(&self.code.directory)
+    /// The directory that the program runs in on so many ranks.
+    pub fn directory(&self, ranks: u32) -> PathBuf {
+        let directory = self.code.directory.replace("{np}", &ranks.to_string());
+        self.root.join(directory)
     }
 
     /// The program's arguments for so many ranks.
@@ -269,7 +270,7 @@ impl Tree {
         launch.envs(&self.code.environment);
         launch.envs(environment.iter().map(|(n, v)| (n, v)));
         let mut command = within(seconds, &launch);
-        command.current_dir(self.directory());
+        command.current_dir(self.directory(ranks));
         if self.code.languages.contains(&Language::Python) {
             // No byte code of a patched file is left behind.
             command.env("PYTHONDONTWRITEBYTECODE", "1");
