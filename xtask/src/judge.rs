@@ -6,16 +6,17 @@
 //! finding at all. Beside it stand three baselines that a profiler gives: the hottest place, the
 //! largest wait, the largest imbalance.
 
-use crate::testbed::{Known, Manifest, Ranks};
+pub use crate::testbed::{Known, Ranks};
+use crate::testbed::{Manifest, Trap};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::{Cause, Diagnosis, Marked, Place};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Names of the baselines, in the order of [`Verdict::baselines`].
 pub const BASELINES: [&str; 3] = ["hottest place", "largest wait", "largest imbalance"];
 
 /// How one diagnosis compares.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Verdict {
     /// First cause right by line, ranks and class; for a control, nothing found.
     pub strict: bool,
@@ -65,6 +66,11 @@ fn ranks_of(known: &Known, scale: u32) -> RankSet {
     }
 }
 
+/// Whether a frame of a call path is a loop or call in the known lines; a function that holds them is not.
+fn is_call_in(frame: &Place, known: &Known) -> bool {
+    in_lines(frame, &known.file, known.lines)
+}
+
 /// Jaccard index from which on sets agree.
 const ALIKE: f64 = 0.8;
 
@@ -91,12 +97,22 @@ struct Agreement {
 
 fn agreement(cause: &Cause, known: &Known) -> Agreement {
     let class = serde_json::to_value(cause.class).ok();
+    let below = || {
+        let mut path = cause.call_path.iter();
+        known.through_call_path && path.any(|p| is_call_in(p, known))
+    };
     Agreement {
-        line: in_lines(&cause.place, &known.file, known.lines),
+        line: in_lines(&cause.place, &known.file, known.lines) || below(),
         class: class.as_ref().and_then(|v| v.as_str()) == Some(&known.class),
         ranks: cause.ranks.jaccard(&ranks_of(known, cause.scale)) >= ALIKE
             && known.threads.as_ref().is_none_or(|t| threads(cause, t)),
     }
+}
+
+/// Whether a cause agrees with a known one by line, class and ranks.
+pub fn is_strict(cause: &Cause, known: &Known) -> bool {
+    let a = agreement(cause, known);
+    a.line && a.class && a.ranks
 }
 
 /// The cause that agrees with a known one by line and class.
@@ -138,8 +154,13 @@ fn in_words(c: &Cause) -> String {
 
 /// Compares a diagnosis with a manifest.
 pub fn judge(manifest: &Manifest, d: &Diagnosis) -> Verdict {
+    compare(&manifest.cause, &manifest.trap, d)
+}
+
+/// Compares a diagnosis with known causes, the main one first, and the places where their waits show.
+pub fn compare(causes: &[Known], traps: &[Trap], d: &Diagnosis) -> Verdict {
     let said = d.causes.first().map_or("nothing".into(), in_words);
-    let Some(main) = manifest.cause.first() else {
+    let Some(main) = causes.first() else {
         return Verdict {
             strict: d.causes.is_empty(),
             line: d.causes.is_empty(),
@@ -151,21 +172,17 @@ pub fn judge(manifest: &Manifest, d: &Diagnosis) -> Verdict {
     let of_main: Vec<Agreement> = d.causes.iter().map(|c| agreement(c, main)).collect();
     let first = of_main.first().copied().unwrap_or_default();
     let by_line = of_main.iter().position(|a| a.line);
-    let is_known = |c: &&Cause| manifest.cause.iter().any(|k| agreement(c, k).line);
+    let is_known = |c: &&Cause| causes.iter().any(|k| agreement(c, k).line);
     let trap = |c: &Cause| {
-        let mut traps = manifest.trap.iter();
+        let mut traps = traps.iter();
         traps.any(|t| in_lines(&c.place, &t.file, t.lines))
     };
     Verdict {
         strict: first.line && first.class && first.ranks,
         line: first.line,
         position: by_line.map_or(0, |i| i + 1),
-        known: manifest.cause.len(),
-        found: manifest
-            .cause
-            .iter()
-            .filter(|k| matching(d, k).is_some())
-            .count(),
+        known: causes.len(),
+        found: causes.iter().filter(|k| matching(d, k).is_some()).count(),
         trap: d.causes.first().is_some_and(trap),
         false_findings: d.causes.iter().filter(|c| !is_known(c)).count(),
         baselines: baselines(d, main),

@@ -38,6 +38,15 @@ const USAGE: &str = "cargo xtask COMMAND
                             --pairs N   interleaved pairs for a true cost (5 with --repeat, else 0)
                             --sweep     doses halved until not found any more
   codes [NAME…]             fetch, build and run the real codes of the bench [--coverage] [--list]
+  truth                     plant causes into real codes, diagnose them and compare with the true costs
+                            --seed S --cases N   what is drawn (1, 12)
+                            --code NAME          of these codes only
+                            --load               beside two busy loops and a disk writer
+                            --resume             go on after an interruption
+                            --doc                write docs/ACCURACY.md
+                            --out DIR, --keep    place of the results; recordings stay there
+                            --built              with the release that is built
+                            --ci                 the fixed selection of every CI run, with its floor
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
   launchers                 record under every launcher that is here, in each way; Slurm is started for it
@@ -73,6 +82,7 @@ fn main() -> ExitCode {
             .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
         Some("codes") => truth::codes::check(rest),
+        Some("truth") => truth::bench::Request::parse(rest).and_then(|r| truth::bench::truth(&r)),
         Some("kills") => kills(rest),
         Some("launchers") => shell::run(
             "cargo",

@@ -54,6 +54,9 @@ pub struct Known {
     pub ranks: Ranks,
     /// Threads of a cause between threads, where they are known.
     pub threads: Option<String>,
+    /// Whether a place below these lines counts too: one whose call path leads through them.
+    #[serde(default)]
+    pub through_call_path: bool,
 }
 
 /// Ranks of a known cause.

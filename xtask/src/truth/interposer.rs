@@ -1,0 +1,149 @@
+//! The bench's own layer between a program and its MPI library: built here, its figures read here.
+//!
+//! Nothing of Headwater's collector is in it, so that what it measures can judge the collector.
+
+use crate::setup;
+use crate::shell::{output, root};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What one rank did between `MPI_Init` and `MPI_Finalize`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+pub struct RankFigures {
+    /// CPU seconds outside MPI, of all its threads.
+    pub cpu_outside: f64,
+    /// CPU seconds inside MPI.
+    pub cpu_inside: f64,
+    /// Wall seconds.
+    pub wall: f64,
+    /// Wall seconds inside MPI.
+    pub wall_inside: f64,
+    /// Seconds asleep outside MPI, in `usleep` and `fsync`.
+    pub asleep: f64,
+    /// MPI calls other than tests and probes.
+    pub calls: u64,
+    /// Times that it gave its core up to wait for something, inside MPI or outside.
+    pub switches: u64,
+}
+
+impl RankFigures {
+    /// Seconds that the rank was busy by itself: CPU time outside MPI and time asleep there.
+    pub fn own_seconds(&self) -> f64 {
+        self.cpu_outside + self.asleep
+    }
+}
+
+/// Fortran calls have the error code and hidden lengths of text after the arguments of the C call.
+const FORTRAN_EXTRA: usize = 4;
+
+/// The wrappers of all functions in the table (name, class, mode, roles of the arguments).
+pub fn wrappers(table: &str) -> String {
+    let mut out = String::new();
+    let lines = table.lines().filter(|l| !l.starts_with('#'));
+    for line in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, class, _mode, roles @ ..] = words.as_slice() else {
+            continue;
+        };
+        // A variadic call has no fixed registers to pass on.
+        if *name == "MPI_Pcontrol" {
+            continue;
+        }
+        let counted = u8::from(!matches!(*class, "test" | "probe"));
+        let lower = name.to_lowercase();
+        let symbols = [
+            (name.to_string(), format!("P{name}"), roles.len()),
+            (
+                format!("{lower}_"),
+                format!("p{lower}_"),
+                roles.len() + FORTRAN_EXTRA,
+            ),
+            (
+                format!("{lower}_f08_"),
+                format!("p{lower}_f08_"),
+                roles.len() + FORTRAN_EXTRA,
+            ),
+        ];
+        let (before, after) = match *class {
+            "init" => ("", "begin(); "),
+            "finalize" => ("end(); ", ""),
+            _ => ("", ""),
+        };
+        for (symbol, real, count) in symbols {
+            let numbered = |prefix: &str| -> String {
+                let all: Vec<String> = (0..count).map(|i| format!("{prefix}{i}")).collect();
+                all.join(", ")
+            };
+            let types = if count == 0 {
+                "void".into()
+            } else {
+                numbered("long a")
+            };
+            let _ = writeln!(
+                out,
+                "long {symbol}({types}) {{ static long (*real)({types}); long r; \
+                 if (!real) real = next(\"{real}\", \"{symbol}\"); {before}enter({counted}); \
+                 r = real({}); leave(); {after}return r; }}",
+                numbered("a")
+            );
+        }
+    }
+    out
+}
+
+/// Builds the layer where it is older than its sources; gives the library.
+pub fn build() -> Result<PathBuf, String> {
+    let dir = setup::target().join("truth/interposer");
+    std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let table = root().join("crates/mpi-abi/functions.txt");
+    let text = std::fs::read_to_string(&table).map_err(|e| format!("{}: {e}", table.display()))?;
+    let header = dir.join("wrappers.h");
+    std::fs::write(&header, wrappers(&text)).map_err(|e| format!("{}: {e}", header.display()))?;
+    let library = dir.join("libinterpose.so");
+    // Linked with the library, so that it is there too where Python loads it for itself alone.
+    output(
+        Command::new("mpicc.openmpi")
+            .args(["-O2", "-shared", "-fPIC", "-I"])
+            .arg(&dir)
+            .arg("-o")
+            .arg(&library)
+            .arg(root().join("xtask/truth/interpose.c"))
+            .args(["-Wl,--no-as-needed", "-lmpi", "-ldl"]),
+    )?;
+    Ok(library)
+}
+
+/// Reads the figures of all ranks.
+pub fn read(dir: &Path, ranks: u32) -> Result<Vec<RankFigures>, String> {
+    let one = |rank: u32| {
+        let file = dir.join(format!("rank.{rank}"));
+        let text = std::fs::read_to_string(&file)
+            .map_err(|_| format!("rank {rank} did not reach MPI_Finalize"))?;
+        serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))
+    };
+    (0..ranks).map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_wrapped_for_c_and_both_fortran_bindings() {
+        let text = wrappers("# note\nMPI_Send send blocking x count type dest tag comm\n");
+        assert_eq!(text.lines().count(), 3);
+        assert!(
+            text.contains("long MPI_Send(long a0, long a1, long a2, long a3, long a4, long a5)")
+        );
+        assert!(text.contains("long mpi_send_(") && text.contains("long mpi_send_f08_("));
+        assert!(text.contains("enter(1)"));
+    }
+
+    #[test]
+    fn polls_are_not_counted_and_variadic_calls_left_alone() {
+        assert!(wrappers("MPI_Test test nonblocking req flag status").contains("enter(0)"));
+        assert_eq!(wrappers("MPI_Pcontrol other blocking x"), "");
+    }
+}

@@ -1,0 +1,44 @@
+//! Other work on the machine, for the bench beside it: two busy loops and a disk writer.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The other work; it ends with this value.
+#[derive(Debug)]
+pub struct Load {
+    children: Vec<Child>,
+    file: PathBuf,
+}
+
+impl Load {
+    /// Starts it where it is wanted.
+    pub fn start(wanted: bool, place: &Path) -> Result<Self, String> {
+        let file = place.join("written");
+        let busy = "while :; do :; done";
+        let write =
+            "while :; do dd if=/dev/zero of=\"$0\" bs=1M count=64 conv=fsync 2>/dev/null; done";
+        let mut out = Self {
+            children: Vec::new(),
+            file,
+        };
+        for line in [busy, busy, write].iter().filter(|_| wanted) {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", line]).arg(&out.file).stdin(Stdio::null());
+            let child = shell
+                .spawn()
+                .map_err(|e| format!("cannot start other work: {e}"))?;
+            out.children.push(child);
+        }
+        Ok(out)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = std::fs::remove_file(&self.file);
+    }
+}

@@ -1,0 +1,160 @@
+//! Bare runs of a code under the bench's own layer.
+
+use super::codes::Tree;
+use super::interposer::{self, RankFigures};
+use crate::shell::output;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Environment of the planted code.
+pub type Dose = Vec<(String, String)>;
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// By rank.
+    pub ranks: Vec<RankFigures>,
+    /// What the program printed.
+    pub output: String,
+    /// Wall seconds from the launcher's start to its end.
+    pub elapsed: f64,
+}
+
+impl Measured {
+    /// Seconds that the busiest rank was busy by itself.
+    pub fn slowest(&self) -> f64 {
+        self.ranks
+            .iter()
+            .map(RankFigures::own_seconds)
+            .fold(0.0, f64::max)
+    }
+
+    /// The same of all ranks together.
+    pub fn sum(&self) -> f64 {
+        self.ranks.iter().map(RankFigures::own_seconds).sum()
+    }
+
+    /// Mean over ranks.
+    pub fn mean(&self) -> f64 {
+        self.sum() / self.ranks.len().max(1) as f64
+    }
+
+    /// Wall seconds of the slowest rank.
+    pub fn wall(&self) -> f64 {
+        self.ranks.iter().map(|r| r.wall).fold(0.0, f64::max)
+    }
+
+    /// MPI calls of each rank, polls left out.
+    pub fn calls(&self) -> Vec<u64> {
+        self.ranks.iter().map(|r| r.calls).collect()
+    }
+
+    /// Seconds that the run would take with a core for each rank: wall time, less the part that ranks or threads
+    /// beyond the cores add.
+    pub fn model(&self, threads: u32) -> f64 {
+        let busy = self.ranks.len() as f64 * f64::from(threads);
+        let share = (f64::from(cores()) / busy).min(1.0);
+        (self.wall() * share).max(self.slowest() / f64::from(threads))
+    }
+}
+
+/// Cores of this machine.
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(2, |n| u32::try_from(n.get()).unwrap_or(2))
+}
+
+/// Runs code under the layer in a directory for its figures.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    layer: PathBuf,
+    figures: PathBuf,
+}
+
+impl Runner {
+    /// Builds the layer; `place` is made anew for each run.
+    pub fn new(place: &Path) -> Result<Self, String> {
+        Ok(Self {
+            layer: interposer::build()?,
+            figures: place.join("figures"),
+        })
+    }
+
+    /// One run.
+    pub fn run(&self, tree: &Tree, ranks: u32, dose: &Dose) -> Result<Measured, String> {
+        let _ = std::fs::remove_dir_all(&self.figures);
+        std::fs::create_dir_all(&self.figures).map_err(|e| e.to_string())?;
+        let text = |p: &Path| p.display().to_string();
+        let mut environment = dose.clone();
+        environment.push(("HW_BENCH_OUT".into(), text(&self.figures)));
+        environment.push(("HW_DIR".into(), text(&self.figures)));
+        // The launcher itself must not load the layer.
+        let each = [
+            "env".into(),
+            format!("LD_PRELOAD={}", text(&self.layer)).into(),
+        ];
+        let start = Instant::now();
+        let said = output(&mut tree.command_under(ranks, &environment, &each)?)?;
+        Ok(Measured {
+            ranks: interposer::read(&self.figures, ranks)?,
+            output: said,
+            elapsed: start.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+/// Whether two outputs are those of the same computation: as many lines, and the numbers that are alike in all but
+/// a few, as times differ from run to run.
+pub fn comparable(a: &str, b: &str) -> bool {
+    let bad = |t: &str| {
+        t.to_lowercase()
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|w| w == "nan")
+    };
+    let (x, y): (Vec<&str>, Vec<&str>) = (
+        a.split_whitespace().collect(),
+        b.split_whitespace().collect(),
+    );
+    if bad(b) && !bad(a) {
+        return false;
+    }
+    if x.len() != y.len() {
+        // Lines that come only where time is left are few.
+        let (short, long) = (x.len().min(y.len()), x.len().max(y.len()));
+        return long - short <= 2 + long / 50;
+    }
+    let differ = x.iter().zip(&y).filter(|(p, q)| !alike(p, q)).count();
+    differ <= 4 + x.len() / 4
+}
+
+fn alike(a: &str, b: &str) -> bool {
+    if a == b {
+        return true;
+    }
+    let number = |t: &str| {
+        t.trim_matches(|c: char| !c.is_ascii_digit() && c != '-')
+            .parse::<f64>()
+    };
+    match (number(a), number(b)) {
+        (Ok(a), Ok(b)) => (a - b).abs() <= 1e-6 * a.abs().max(b.abs()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_may_differ_and_results_may_not() {
+        let run = |time: &str, residual: &str| {
+            let rows: Vec<String> = (0..9)
+                .map(|i| format!("step {i} residual {residual}{i}"))
+                .collect();
+            format!("{}\ntime {time} s\n", rows.join("\n"))
+        };
+        assert!(comparable(&run("1.2", "1e-0"), &run("1.3", "1e-0")));
+        let longer = format!("{}{}", run("1.2", "1e-0"), "more words here ".repeat(9));
+        assert!(!comparable(&run("1.2", "1e-0"), &longer));
+        assert!(!comparable("residual 1e-3", "residual nan"));
+    }
+}
