@@ -83,16 +83,21 @@ fn block(scales: &[ScaleSummary]) -> String {
         seconds(s.startup_seconds)
     }));
     if scales.iter().any(|s| s.window_share.is_some()) {
-        let percent = |share: Option<f64>| match share {
-            Some(share) => format!("{:.0} %", 100.0 * share),
-            None => "–".to_string(),
-        };
         // Chains, serialisation, transfer, moving work and delay cost are known of what is in windows alone.
-        table.add_row(time("all events recorded", |s| percent(s.window_share)));
-        table.add_row(time("  and replayed", |s| percent(s.replayed_share)));
+        table.add_row(time("all events recorded", |s| {
+            known_percent(s.window_share)
+        }));
+        table.add_row(time("  and replayed", |s| known_percent(s.replayed_share)));
     }
     right_align(&mut table);
     lines(&table)
+}
+
+/// A share as a whole number of per cent; a dash where it is not known.
+fn known_percent(share: Option<f64>) -> String {
+    share.map_or(UNKNOWN.to_string(), |share| {
+        format!("{:.0} %", 100.0 * share)
+    })
 }
 
 fn right_align(table: &mut Table) {

@@ -169,8 +169,8 @@ pub fn allowed(manifest: &Manifest, class: CauseClass) -> Option<f64> {
         C::ThreadImbalance | C::LockContention | C::SerialRegion | C::AllocatorContention => {
             return None;
         }
-        // How busy the machine was in that run is not known here.
-        C::Preempted => return None,
+        // How busy the machine was in that run, and what came before MPI_Init, is not known here.
+        C::Preempted | C::Startup => return None,
     })
 }
 
