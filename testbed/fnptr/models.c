@@ -7,13 +7,13 @@ static double harder;
 static void gas(double *x, int n, int work) {
     for (int k = 0; k < work; k++)
         for (int i = 1; i <= n; i++)
-            x[i] = 0.5 * x[i] + 0.2 * x[i - 1];
+            x[i] = 0.8 * x[i] + 0.2 * x[i - 1];
 }
 
 static void solid(double *x, int n, int work) {
     for (int k = 0; k < (int)((1 + harder) * work); k++)
         for (int i = 1; i <= n; i++)
-            x[i] = 0.4 * x[i] + 0.3 * x[i - 1] + 0.1 * x[i + 1];
+            x[i] = 0.6 * x[i] + 0.3 * x[i - 1] + 0.1 * x[i + 1];
 }
 
 static model *const models[2] = {gas, solid};

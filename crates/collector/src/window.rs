@@ -143,7 +143,8 @@ impl Windows {
         let (open, until) = self.slots.at(now.saturating_add_signed(offset));
         let until = match until {
             u64::MAX => until,
-            until => until.saturating_sub_signed(offset),
+            // `offset` is never the smallest number: clocks are less than 292 years apart.
+            until => until.saturating_add_signed(offset.saturating_neg()),
         };
         (self.open, self.until) = (open, until.max(now + 1));
     }

@@ -217,7 +217,7 @@ impl Search<'_> {
         most.map_or(TopDown::ROOT, |m| m.0)
     }
 
-    /// Notes the smallest places in a place that hold its loss, or the place itself; whether there are any.
+    /// Notes the smallest places in a place that hold its loss, or the place itself; whether the search is done with it.
     fn open(&mut self, place: u32) -> bool {
         if self.out.len() >= MOST || !self.opened.insert(place) {
             // What was looked at already was so by another way.
@@ -242,7 +242,8 @@ impl Search<'_> {
             }
         }
         let is_root = place == self.places.of(TopDown::ROOT);
-        found || !is_root && self.is_concentrated(&own, all) && self.note(place, all)
+        // Where many places lose a little each, the places around them are no causes either.
+        found || !is_root && (!self.is_concentrated(&own, all) || self.note(place, all))
     }
 
     /// Whether a part of a place, or its own computation outside all parts, holds much of its loss. If not, many places
