@@ -30,17 +30,27 @@ pub fn chance(pag: &Pag, scale: &Scale, c: &Candidate) -> Option<String> {
     if !even || !scale.is_crowded() || !scale.run().ranks.iter().all(free) {
         return None;
     }
-    let core = |i: &RankInfo| i.core.map(|core| format!("core {core} of node {}", i.node));
-    own_places(scale.run(), &c.ranks, core)?;
     let mut row = vec![0.0; scale.p as usize];
     for v in std::iter::once(c.vertex).chain(c.twins.iter().copied()) {
         let inside = scale.keys_inside(pag, v);
         let own = sum_rows(&scale.view().computation.busy, &inside, scale.p);
         row.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     }
-    let others: Vec<u32> = (0..scale.p).filter(|r| !c.ranks.contains(r)).collect();
+    // A rank that ran on several cores says nothing of any of them.
+    let ranks = scale.run().ranks.iter();
+    let on_one: Vec<u32> = ranks.filter(|i| i.core.is_some()).map(|i| i.rank).collect();
+    let known = |ranks: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
+        ranks.filter(|r| on_one.contains(r)).collect()
+    };
+    let of_late = known(&mut c.ranks.iter().copied());
+    let others = known(&mut (0..scale.p).filter(|r| !c.ranks.contains(r)));
+    if of_late.len() * 2 < c.ranks.len() {
+        return None;
+    }
+    let core = |i: &RankInfo| i.core.map(|core| format!("core {core} of node {}", i.node));
+    own_places(scale.run(), &of_late, &others, core)?;
     let (late, usual) = (
-        stats::mean_of(&row, &c.ranks),
+        stats::mean_of(&row, &of_late),
         stats::mean_of(&row, &others),
     );
     let ranks: RankSet = c.ranks.iter().copied().collect();
@@ -68,29 +78,29 @@ pub fn shared_by(run: &Run, late: &[u32]) -> Option<String> {
         let some = !set.is_empty() && (set.len() as u32) < cores;
         some.then(|| Some(format!("core {} of {}", i.cpus, node(i)?)))?
     };
-    let (places, on) = own_places(run, late, node)
+    let all = run.ranks.iter().map(|i| i.rank);
+    let others: Vec<u32> = all.filter(|r| !late.contains(r)).collect();
+    let (places, on) = own_places(run, late, &others, node)
         .map(|places| (places, "on"))
-        .or_else(|| own_places(run, late, bound).map(|places| (places, "bound to")))?;
+        .or_else(|| own_places(run, late, &others, bound).map(|places| (places, "bound to")))?;
     Some(format!(
         "these are all the ranks {on} {}, which may be slower than the rest of the machine",
         places.join(" and ")
     ))
 }
 
-/// The places of `late` ranks, where no other rank has one of them.
+/// The places of `late` ranks, where none of the `others` has one of them.
 fn own_places(
     run: &Run,
     late: &[u32],
+    others: &[u32],
     place: impl Fn(&RankInfo) -> Option<String>,
 ) -> Option<Vec<String>> {
-    let of = |wanted: bool| -> Option<BTreeSet<String>> {
-        let ranks = run
-            .ranks
-            .iter()
-            .filter(|i| late.contains(&i.rank) == wanted);
+    let of = |wanted: &[u32]| -> Option<BTreeSet<String>> {
+        let ranks = run.ranks.iter().filter(|i| wanted.contains(&i.rank));
         ranks.map(&place).collect()
     };
-    let (own, others) = (of(true)?, of(false)?);
+    let (own, others) = (of(late)?, of(others)?);
     let apart = !own.is_empty() && !others.is_empty() && own.is_disjoint(&others);
     (apart && late.len() >= SHARED * own.len()).then(|| own.into_iter().collect())
 }
@@ -133,7 +143,9 @@ mod tests {
             rank.core = Some(u64::from(rank.rank % 3 == 0));
         }
         let own = |run: &Run, late: &[u32]| {
-            own_places(run, late, |i| core(i).map(|c| c.to_string())).unwrap_or_default()
+            let others: Vec<u32> = (0..8).filter(|r| !late.contains(r)).collect();
+            let name = |i: &RankInfo| core(i).map(|c| c.to_string());
+            own_places(run, late, &others, name).unwrap_or_default()
         };
         assert_eq!(own(&run, &[0, 3, 6]), ["1"]);
         assert!(own(&run, &[0, 3]).is_empty(), "another one is there too");

@@ -47,3 +47,24 @@ fn a_core_that_ran_slower_is_set_aside_where_chance_chose_its_ranks() {
         bound.causes
     );
 }
+
+#[test]
+fn ranks_that_changed_cores_do_not_hide_that_one_core_was_slow() {
+    // Rank 6 spent half of its time on the slow core, and rank 7 a little of it.
+    let seconds = |r, _| match r {
+        0 | 3 | 5 => 1.2,
+        6 => 1.1,
+        7 => 1.03,
+        _ => 1.0,
+    };
+    let mut run = run(8, &[piece("MPI_Allreduce", seconds)]);
+    run.header.cores = vec![2];
+    for info in &mut run.ranks {
+        let core = (info.rank < 6).then(|| u64::from([0, 3, 5].contains(&info.rank)));
+        (info.cpus_allowed, info.cpus, info.core) = (2, "0-1".into(), core);
+    }
+    let d = diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough");
+    assert_eq!(d.causes, vec![]);
+    let why = |n: &String| n.contains("kept on some of the cores");
+    assert!(d.notes.iter().any(why), "{:?}", d.notes);
+}
