@@ -15,7 +15,7 @@ use crate::places::Places;
 use crate::scale::Scale;
 use crate::stats;
 use crate::timing::{self, Timing};
-use crate::uneven::{Uneven, in_common, merge};
+use crate::uneven::{Uneven, in_common, merge, most_first};
 use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use rustc_hash::FxHashSet;
@@ -134,7 +134,7 @@ impl Search<'_> {
                 break;
             }
             let from = mean + HALF * (slowest - mean);
-            let late: Vec<bool> = totals.iter().map(|t| *t >= from).collect();
+            let late: Vec<bool> = totals.iter().map(|t| !stats::is_above(from, *t)).collect();
             let holder = Holder::new(pag, &self.places, &busy, &late);
             let compared = holder.count();
             let judge = |part: &Part| {
@@ -190,7 +190,7 @@ impl Search<'_> {
         }
         let (mended, after) = mend(part, &row, totals, &late);
         let gain = stats::max(totals) - stats::max(&after);
-        if gain <= 0.0 {
+        if !stats::is_above(gain, 0.0) {
             return None;
         }
         let usual = usual(totals, &late);
@@ -199,7 +199,7 @@ impl Search<'_> {
         let excess = |v: &VertexIx| busy.row(*v).map_or(0.0, beyond);
         let mut vertices: Vec<(VertexIx, f64)> =
             part.vertices.iter().map(|v| (*v, excess(v))).collect();
-        vertices.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        vertices.sort_by_key(most_first);
         let found = Uneven {
             place: part.place,
             vertices,
