@@ -219,10 +219,13 @@ impl Search<'_> {
     fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
         let after = self.scale.afters(inside);
         let alike = late.alike(row);
-        let share = match late.scatter {
-            Some(scatter) => timing::bounded(scatter / late.high),
-            None => self.timing.noise(&alike, row.len(), &after),
-        };
+        let usual = self.timing.noise(&alike, row.len(), &after);
+        // A line over the ranks that explains the row well shows little noise. What is far from it may be uneven as well,
+        // and with other numbers the same ranks are in no line: they must not be believed less for it.
+        let of_line = late
+            .scatter
+            .map(|scatter| timing::bounded(scatter / late.high));
+        let share = of_line.map_or(usual, |line| line.min(usual));
         let others = row.len() - late.ranks.len();
         let timing = share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt();
         let sampling = self.scale.sampling_noise(self.pag, inside, &late.ranks)
