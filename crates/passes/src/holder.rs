@@ -9,6 +9,7 @@ use crate::inclusive::{Inclusive, is_body};
 use crate::places::{Places, is_named};
 use crate::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Share of the excess that a place must hold to be named for all of it. Samples attribute what is near a loop's ends
@@ -40,6 +41,13 @@ pub struct Part {
     pub excess: f64,
     /// Seconds of the mean rank.
     pub time: f64,
+}
+
+impl Part {
+    /// Whether nearly all of the excess of `whole` is here.
+    fn holds(&self, whole: &Part) -> bool {
+        !stats::is_above(HOLDS * whole.excess, self.excess)
+    }
 }
 
 /// Where the time of late ranks is.
@@ -162,11 +170,10 @@ impl<'a> Holder<'a> {
             let first = p.vertices.first();
             first.map_or(0, |v| self.pag.top.ancestors(*v).count())
         };
-        // Nanoseconds: what rounding leaves is no difference.
-        let time = |p: &Part| (p.time * 1e9).round();
+        let time = |p: &Part| stats::ticks(p.time);
         parts.sort_by(|a, b| {
             time(a)
-                .total_cmp(&time(b))
+                .cmp(&time(b))
                 .then_with(|| depth(b).cmp(&depth(a)))
                 .then(a.place.cmp(&b.place))
         });
@@ -177,12 +184,13 @@ impl<'a> Holder<'a> {
         let row = self.busy.sum(&part.vertices);
         let others = row.iter().zip(self.late).filter(|(_, late)| !**late);
         let others: Vec<f64> = others.map(|(value, _)| *value).collect();
-        stats::quantile(&others, 0.9) - stats::median(&others) <= ALIKE * part.excess
+        let apart = stats::quantile(&others, 0.9) - stats::median(&others);
+        !stats::is_above(apart, ALIKE * part.excess)
     }
 
     /// Whether late ranks do not have less elsewhere for what they have more here.
     fn is_not_compensated(&self, part: &Part, whole: &Part) -> bool {
-        part.excess <= COMPENSATED * whole.excess || self.others_are_alike(part)
+        !stats::is_above(part.excess, COMPENSATED * whole.excess) || self.others_are_alike(part)
     }
 
     /// The smallest of the places inside `whole` that holds its excess and is no noise; `all` are those of the program.
@@ -192,14 +200,13 @@ impl<'a> Holder<'a> {
         all: &[Part],
         judge: &impl Fn(&Part) -> Option<(f64, T)>,
     ) -> Option<(Part, T)> {
-        let least = HOLDS * whole.excess;
         let inside = self.inside(whole);
-        let mut holding: Vec<&Part> = inside.iter().filter(|p| p.excess >= least).collect();
+        let mut holding: Vec<&Part> = inside.iter().filter(|p| p.holds(whole)).collect();
         holding.retain(|p| p.excess > 0.0 && self.is_not_compensated(p, whole));
         self.by_size(&mut holding);
         holding.into_iter().find_map(|part| {
             let part = self.with_copies(part, all);
-            let said = judge(&part).filter(|_| part.excess >= least);
+            let said = judge(&part).filter(|_| part.holds(whole));
             said.map(|(_, said)| (part, said))
         })
     }
@@ -209,16 +216,14 @@ impl<'a> Holder<'a> {
     fn with_copies(&self, part: &Part, all: &[Part]) -> Part {
         let mut own = self.inside(part);
         own.push(part.clone());
-        let mut holding: Vec<&Part> = own
-            .iter()
-            .filter(|p| p.excess >= HOLDS * part.excess)
-            .collect();
+        let mut holding: Vec<&Part> = own.iter().filter(|p| p.holds(part)).collect();
         self.by_size(&mut holding);
         let copies = holding.into_iter().find_map(|own| {
             let whole = all.iter().find(|p| p.place == own.place)?;
             let (excess, time) = (whole.excess - own.excess, whole.time - own.time);
-            let as_uneven = excess.abs() >= AS_UNEVEN * own.excess / own.time * time;
-            let counts = excess.abs() > (1.0 - HOLDS) * ALIKE * own.excess;
+            let usual = AS_UNEVEN * own.excess / own.time * time;
+            let as_uneven = !stats::is_above(usual, excess.abs());
+            let counts = stats::is_above(excess.abs(), (1.0 - HOLDS) * ALIKE * own.excess);
             let is_other = |v: &&VertexIx| !own.vertices.contains(v);
             let elsewhere: Vec<VertexIx> =
                 whole.vertices.iter().filter(is_other).copied().collect();
@@ -242,8 +247,12 @@ impl<'a> Holder<'a> {
         let (late, others) = (pick(true), pick(false));
         let usual = stats::median(&others);
         let much = (ALIKE * excess).max(AS_UNEVEN * usual);
-        late.iter().any(|value| (value - usual).abs() > much)
-            || stats::quantile(&others, 0.9) - stats::quantile(&others, 0.1) > much
+        late.iter()
+            .any(|value| stats::is_above((value - usual).abs(), much))
+            || stats::is_above(
+                stats::quantile(&others, 0.9) - stats::quantile(&others, 0.1),
+                much,
+            )
     }
 
     /// Whether ranks communicate in a part.
@@ -275,12 +284,12 @@ impl<'a> Holder<'a> {
         let mut parts: Vec<&Part> = inside.iter().filter(|p| p.excess >= least).collect();
         parts.retain(|p| {
             p.excess > 0.0
-                && p.excess < HOLDS * whole.excess
+                && !p.holds(whole)
                 && !p.vertices.iter().any(|v| is_body(self.pag, *v))
                 && self.is_not_compensated(p, whole)
         });
         self.by_size(&mut parts);
-        parts.sort_by(|a, b| b.excess.total_cmp(&a.excess));
+        parts.sort_by_key(|p| Reverse(stats::ticks(p.excess)));
         if !self.communicates(whole) {
             let mut apart: Vec<&Part> = Vec::new();
             for part in &parts {
@@ -289,14 +298,14 @@ impl<'a> Holder<'a> {
                 }
             }
             let uneven: f64 = apart.iter().map(|p| p.time).sum();
-            if whole.time <= NOT_MUCH_BIGGER * uneven {
+            if !stats::is_above(whole.time, NOT_MUCH_BIGGER * uneven) {
                 return None;
             }
         }
         parts.into_iter().find_map(|part| {
             let part = self.with_copies(part, all);
             // What holds most of the whole was looked at before.
-            let is_part = part.excess >= least && part.excess < HOLDS * whole.excess;
+            let is_part = part.excess >= least && !part.holds(whole);
             let (gain, said) = judge(&part).filter(|_| is_part)?;
             (gain >= least).then_some((part, said))
         })

@@ -15,7 +15,7 @@ use crate::places::Places;
 use crate::scale::Scale;
 use crate::stats;
 use crate::timing::{self, Timing};
-use crate::uneven::{Uneven, in_common, merge};
+use crate::uneven::{Uneven, in_common, merge, most_first};
 use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use rustc_hash::FxHashSet;
@@ -134,7 +134,7 @@ impl Search<'_> {
                 break;
             }
             let from = mean + HALF * (slowest - mean);
-            let late: Vec<bool> = totals.iter().map(|t| *t >= from).collect();
+            let late: Vec<bool> = totals.iter().map(|t| !stats::is_above(from, *t)).collect();
             let holder = Holder::new(pag, &self.places, &busy, &late);
             let compared = holder.count();
             let judge = |part: &Part| {
@@ -190,7 +190,7 @@ impl Search<'_> {
         }
         let (mended, after) = mend(part, &row, totals, &late);
         let gain = stats::max(totals) - stats::max(&after);
-        if gain <= 0.0 {
+        if !stats::is_above(gain, 0.0) {
             return None;
         }
         let usual = usual(totals, &late);
@@ -199,7 +199,7 @@ impl Search<'_> {
         let excess = |v: &VertexIx| busy.row(*v).map_or(0.0, beyond);
         let mut vertices: Vec<(VertexIx, f64)> =
             part.vertices.iter().map(|v| (*v, excess(v))).collect();
-        vertices.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        vertices.sort_by_key(most_first);
         let found = Uneven {
             place: part.place,
             vertices,
@@ -219,10 +219,13 @@ impl Search<'_> {
     fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
         let after = self.scale.afters(inside);
         let alike = late.alike(row);
-        let share = match late.scatter {
-            Some(scatter) => timing::bounded(scatter / late.high),
-            None => self.timing.noise(&alike, row.len(), &after),
-        };
+        let usual = self.timing.noise(&alike, row.len(), &after);
+        // A line over the ranks that explains the row well shows little noise. What is far from it may be uneven as well,
+        // and with other numbers the same ranks are in no line: they must not be believed less for it.
+        let of_line = late
+            .scatter
+            .map(|scatter| timing::bounded(scatter / late.high));
+        let share = of_line.map_or(usual, |line| line.min(usual));
         let others = row.len() - late.ranks.len();
         let timing = share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt();
         let sampling = self.scale.sampling_noise(self.pag, inside, &late.ranks)

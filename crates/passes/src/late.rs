@@ -1,4 +1,7 @@
 //! Which ranks are late at a place, by how much, and what they would take if they were not.
+//!
+//! Ranks that were mended need as long as each other but for rounding, which must not make one of them late: what is less
+//! than a nanosecond is no difference here.
 
 use crate::stats;
 
@@ -77,10 +80,11 @@ impl Late {
             let level = stats::median(&pick(row, &mask, false));
             let both: Vec<bool> = mask.iter().zip(first).map(|(m, f)| *m && *f).collect();
             excess = stats::median(&pick(row, &both, true)) - level;
-            if excess <= 0.0 || !both.contains(&true) {
+            if !stats::is_above(excess, 0.0) || !both.contains(&true) {
                 return None;
             }
-            let next: Vec<bool> = row.iter().map(|v| v - level >= HALF * excess).collect();
+            let from = level + HALF * excess;
+            let next: Vec<bool> = row.iter().map(|v| !stats::is_above(from, *v)).collect();
             if !next.contains(&true) || !next.contains(&false) {
                 return None;
             }
@@ -94,7 +98,8 @@ impl Late {
         let of = |group: &[f64]| stats::variance(group) * group.len() as f64;
         let within = ((of(&late) + of(&others)) / row.len() as f64).sqrt();
         let gap = stats::mean(&late) - stats::mean(&others);
-        if lowest - stats::max(&others) < STEP * excess || gap < APART * within {
+        let step = lowest - stats::max(&others);
+        if stats::is_above(STEP * excess, step) || gap < APART * within {
             return Self::spread(row);
         }
         let (shape, level) = if 2 * late.len() > row.len() {
@@ -116,7 +121,7 @@ impl Late {
     /// All ranks above the mean.
     fn spread(row: &[f64]) -> Option<Self> {
         let level = stats::mean(row);
-        let mask: Vec<bool> = row.iter().map(|v| *v > level).collect();
+        let mask: Vec<bool> = row.iter().map(|v| stats::is_above(*v, level)).collect();
         let line = line(row);
         mask.contains(&true).then(|| Self {
             ranks: ranks_of(&mask),
@@ -233,6 +238,22 @@ mod tests {
         row[5] = 0.0;
         let most: Vec<u32> = (0..16).filter(|r| *r != 5).collect();
         assert_eq!(late(&row, &most), (most, Shape::Most, 0.9375));
+    }
+
+    #[test]
+    fn equal_ranks_are_alike_whatever_rounding_leaves() {
+        let ulp = f64::EPSILON;
+        for by in [-ulp, 0.0, ulp] {
+            // Rank 3 needs what the median of the others needs: it is not late, whichever of them is first.
+            let row = [0.0, 0.3, 0.5, 0.5 + by, 0.5 - by, 0.7, 0.9];
+            assert_eq!(Late::new(&row, &first(&row, &[3])), None);
+            // Rank 1 is half way from the others to the late one.
+            let row = [0.25, 0.375 + by, 0.25, 0.25 - by, 0.25, 0.5, 0.25];
+            assert_eq!(late(&row, &[5]).0, [1, 5]);
+            // Rank 2 needs the mean.
+            let row = [0.1, 0.2, 0.3 + by, 0.4, 0.5];
+            assert_eq!(late(&row, &[4]).0, [3, 4]);
+        }
     }
 
     #[test]

@@ -21,6 +21,20 @@ pub fn mean_of(row: &[f64], ranks: &[u32]) -> f64 {
     mean(&values)
 }
 
+/// Parts of a second below which times do not differ. They are recorded in nanoseconds, and sums of them differ by less
+/// with the order of what is added. A power of two: no mean of whole nanoseconds is half way between two of them.
+const TICKS: f64 = (1u64 << 30) as f64;
+
+/// Seconds in ticks of about a nanosecond, for an order in which rounding decides nothing.
+pub fn ticks(seconds: f64) -> i64 {
+    (seconds * TICKS).round() as i64
+}
+
+/// Whether `a` seconds are more than `b` by more than rounding.
+pub fn is_above(a: f64, b: f64) -> bool {
+    ticks(a - b) > 0
+}
+
 /// Largest value; 0 for nothing.
 pub fn max(values: &[f64]) -> f64 {
     values.iter().copied().reduce(f64::max).unwrap_or(0.0)
@@ -148,6 +162,16 @@ mod tests {
             !stands_out(&two, 1.3, 0.005),
             "two samples against four are no finding"
         );
+    }
+
+    #[test]
+    fn rounding_is_no_difference() {
+        let sum = 0.1 + 0.2;
+        assert!(sum > 0.3 && !is_above(sum, 0.3) && !is_above(0.3, sum));
+        assert!(is_above(0.300_000_001, 0.3) && !is_above(0.3, 0.300_000_001));
+        assert_eq!(ticks(sum), ticks(0.3));
+        // The mean of two ranks that are a nanosecond apart.
+        assert_eq!(ticks(0.5e-9 + 1.0), ticks(0.5e-9 + 1.0 - 2e-16));
     }
 
     #[test]

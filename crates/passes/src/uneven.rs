@@ -13,6 +13,7 @@ use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 
 /// Part of what the latest ranks need longer that others must need longer to be late as well: cores that two threads
 /// share run at half their speed, and the times of equal work are further apart then.
@@ -113,6 +114,11 @@ impl Uneven {
     }
 }
 
+/// The order of vertices with their seconds: the most first, of equal ones the one with the smaller number.
+pub fn most_first(&(vertex, seconds): &(VertexIx, f64)) -> (Reverse<i64>, VertexIx) {
+    (Reverse(stats::ticks(seconds)), vertex)
+}
+
 /// By which call paths a place is reached, where there are several, with what each adds.
 fn paths(pag: &Pag, vertices: &[(VertexIx, f64)]) -> Option<String> {
     let top = &pag.top;
@@ -129,7 +135,7 @@ fn paths(pag: &Pag, vertices: &[(VertexIx, f64)]) -> Option<String> {
     if callers.len() < 2 || all <= 0.0 {
         return None;
     }
-    callers.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    callers.sort_by_key(most_first);
     let count = callers.len();
     callers.retain(|c| c.1 > 0.0);
     let name = |(caller, excess): &(VertexIx, f64)| {
@@ -163,11 +169,7 @@ pub fn merge(
     one_phase: bool,
     same: impl Fn(&Uneven, &Uneven) -> bool,
 ) -> Vec<Uneven> {
-    found.sort_by(|a, b| {
-        b.gain
-            .total_cmp(&a.gain)
-            .then(a.vertices[0].0.cmp(&b.vertices[0].0))
-    });
+    found.sort_by_key(|u| (Reverse(stats::ticks(u.gain)), u.vertices[0].0));
     let mut out: Vec<Uneven> = Vec::new();
     for mut next in found {
         let known = |kept: &&mut Uneven| kept.place == next.place && same(kept, &next);
@@ -178,7 +180,7 @@ pub fn merge(
         kept.gain += next.gain;
         if one_phase {
             // Once the latest ranks are mended, others are the latest: late at this place as well, only by less.
-            if next.shape.is_none() && next.longer >= ALSO_LATE * kept.longer {
+            if next.shape.is_none() && !stats::is_above(ALSO_LATE * kept.longer, next.longer) {
                 kept.ranks.append(&mut next.ranks);
                 kept.ranks.sort_unstable();
                 kept.ranks.dedup();
@@ -197,8 +199,7 @@ pub fn merge(
             *sums.entry(v).or_default() += excess;
         }
         kept.vertices = sums.into_iter().collect();
-        kept.vertices
-            .sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        kept.vertices.sort_by_key(most_first);
     }
     out
 }
