@@ -95,7 +95,7 @@ def embeddings(held):
                     yield place, (a, b, d, e)
 
 
-def test_listing_6_contention_detection(run, recorded):
+def test_listing_6_contention_detection(recorded):
     contention_detection = loaded(6)["contention_detection"]
     edges = [(0, 2, {}), (1, 2, {}), (2, 3, {}), (2, 4, {})]
     small = hw.make([{"name": n} for n in "abcde"], edges)
@@ -106,8 +106,11 @@ def test_listing_6_contention_detection(run, recorded):
     vertices, edges = contention_detection(bins.parallel)
     found = {(tuple(v), tuple(e)) for v, e in zip(vertices, edges)}
     assert found == set(embeddings(bins.parallel.pag)) and len(found) == len(vertices)
+    # 16 places before one and 16 behind it make 57,600 pairs of pairs.
+    edges = [(i, 32, {}) for i in range(16)] + [(32, i, {}) for i in range(16, 32)]
+    crowded = hw.make([{"name": f"v{n}"} for n in range(33)], edges)
     with pytest.warns(UserWarning, match="more than"):
-        contention_detection(run.parallel)
+        contention_detection(crowded)
 
 
 def test_listing_7_scalability_analysis(program, here, capfd, guilty, monkeypatch):
