@@ -77,7 +77,7 @@ impl OffCore {
             self.since
         };
         let waiting = waited.saturating_sub(self.given).min(off);
-        self.share = (waited * 1024 / self.since).min(1024);
+        self.share = (waited.saturating_mul(1024) / self.since).min(1024);
         (self.asked, self.since, self.given) = (counted, 0, 0);
         waiting
     }

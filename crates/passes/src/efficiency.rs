@@ -28,7 +28,8 @@ fn share(a: f64, b: f64) -> Option<f64> {
 /// Part of the run time that is in event windows, and events in them, mean over ranks.
 fn windows(scale: &Scale) -> Option<(f64, f64)> {
     let header = &scale.run().header;
-    let length: u64 = header.windows.iter().map(|w| w.length_ns).sum();
+    let lengths = header.windows.iter().map(|w| w.length_ns);
+    let length = lengths.fold(0, u64::saturating_add);
     let share = share(length as f64 * 1e-9, scale.wall)?;
     let events = scale.run().events.len() as f64 / f64::from(scale.p.max(1));
     (length > 0).then_some((share, events))

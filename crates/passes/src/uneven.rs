@@ -75,9 +75,11 @@ impl Uneven {
         )];
         evidence.extend(u.shape.clone());
         evidence.extend(paths(pag, &u.vertices));
-        let once = happened_once(scale, &u.ranks, &after, u.longer);
-        let mut class = sleeping::class(asleep, u.longer, once);
-        let times = high / (high - u.longer).max(1e-12);
+        // Ranks that are late by less lower the mean, which what the latest need longer is not of.
+        let longer = u.longer.min(high - low.min(high));
+        let once = happened_once(scale, &u.ranks, &after, longer);
+        let mut class = sleeping::class(asleep, longer, once);
+        let times = high / (high - longer).max(1e-12);
         if class == CauseClass::UnevenWork {
             let compared = counted::compare(scale, &u.inside, &u.ranks, times);
             let faults = counted::faults(scale, &after, &u.ranks);

@@ -34,6 +34,10 @@ const CONCENTRATED: f64 = 0.25;
 /// memory are shared by another number of ranks.
 const MACHINE: f64 = 0.1;
 
+/// The same where the smaller scale left cores idle that the larger one uses: two threads of one core, or all cores of
+/// one memory, each run slower together than alone.
+const FULLER: f64 = 0.3;
+
 /// Part of its time at the largest scale that a place must have at the smallest one to be compared by itself. A place
 /// with less is new: the smaller scale may do the same in another branch.
 const NEW: f64 = 0.1;
@@ -49,6 +53,14 @@ pub fn ideal(scaling: Scaling, seconds: f64, from: u32, to: u32) -> f64 {
     match scaling {
         Scaling::Strong => seconds * f64::from(from) / f64::from(to.max(1)),
         Scaling::Weak | Scaling::Single => seconds,
+    }
+}
+
+/// Part of the cores that ranks use, in hundredths.
+fn occupied(scale: &Scale) -> u32 {
+    match scale.cores {
+        0 => 100,
+        cores => (100 * scale.p.min(cores)) / cores,
     }
 }
 
@@ -308,6 +320,7 @@ impl Search<'_> {
         let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
         let machine = match counts {
             Some(_) => 0.0,
+            None if occupied(last) > occupied(first) => FULLER * should,
             None => MACHINE * should,
         };
         let to_last = ideal(scaling, 1.0, first.p, last.p);
