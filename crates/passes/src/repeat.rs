@@ -5,12 +5,10 @@
 //! recording is used again. A cause is the same in two series if its class is the same, its ranks mostly are, and
 //! its places overlap.
 
+use crate::cause::CONFIDENCE;
 use headwater_model::diagnosis::{Cause, Diagnosis, Evidence, Place, Repeated};
 use headwater_model::run::Run;
 use headwater_model::words::{self, location};
-
-/// Standard deviations on either side of a gain that its range reaches.
-const CONFIDENCE: f64 = 1.96;
 
 /// Part of the ranks of two causes that both have.
 const MOSTLY: f64 = 0.5;
