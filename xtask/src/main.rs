@@ -29,7 +29,8 @@ use std::process::ExitCode;
 const USAGE: &str = "cargo xtask COMMAND
   demo                      install what is missing, build, record a testbed program, print the diagnosis
   readme                    the demonstration, its report put into README.md
-  test                      install what is missing, check, run all tests, diagnose a part of the testbed
+  test                      install what is missing, check, run all tests, diagnose a part of the testbed and of
+                            the real codes
   setup                     install what is missing
   testbed [CASE…]           build testbed programs         [--mpi openmpi|intel|mpich]
   score [CASE…]             diagnose testbed programs and compare with what is known
@@ -46,7 +47,8 @@ const USAGE: &str = "cargo xtask COMMAND
                             --doc                write docs/ACCURACY.md
                             --out DIR, --keep    place of the results; recordings stay there
                             --built              with the release that is built
-                            --ci                 the fixed selection of every CI run, with its floor
+                            --rejudge            diagnose the recordings that were kept again, record none
+                            --ci                 the fixed selection of every CI run
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
   launchers                 record under every launcher that is here, in each way; Slurm is started for it
@@ -235,5 +237,7 @@ fn test() -> shell::Done {
     readers::readers()?;
     python::python(&[])?;
     kills::kills(10, 1)?;
-    score::check_part()
+    score::check_part()?;
+    truth::bench::Request::parse(&["--ci".to_string(), "--built".to_string()])
+        .and_then(|r| truth::bench::truth(&r))
 }

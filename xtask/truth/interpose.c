@@ -1,11 +1,13 @@
 /* What the bench measures by itself, without Headwater: a layer between a program and its MPI library.
  *
  * Per rank, from the end of MPI_Init to the start of MPI_Finalize: CPU time inside and outside MPI, wall time,
- * time asleep outside MPI, number of MPI calls other than polls, voluntary switches. Written as one line of JSON to
- * $HW_BENCH_OUT/rank.N. The wrappers are generated from the table of MPI functions (wrappers.h); each passes
- * its arguments on as 64-bit values. */
+ * time asleep outside MPI, number of MPI calls other than polls, voluntary switches. Planted code calls
+ * hw_bench_enter and hw_bench_leave: its CPU time, its sleep and the number of its executions are measured too, and
+ * what these two calls cost is subtracted. Written as one line of JSON to $HW_BENCH_OUT/rank.N. The wrappers are
+ * generated from the table of MPI functions (wrappers.h); each passes its arguments on as 64-bit values. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -13,9 +15,13 @@
 #include <unistd.h>
 
 static double cpu_inside, wall_inside, asleep, begin_cpu, begin_wall;
-static long calls, begin_switches;
+static double planted_cpu, planted_asleep;
+/* CPU seconds of an empty pair of enter and leave: what the pair itself measures, and all of it. */
+static double pair_measured, pair_whole;
+static long calls, begin_switches, planted_entries;
 static int running;
-static __thread int depth;
+static __thread int depth, planted_depth;
+static __thread double planted_start;
 static __thread double enter_cpu, enter_wall;
 
 static double now(clockid_t clock)
@@ -41,16 +47,52 @@ static long switches(void)
     return getrusage(RUSAGE_SELF, &used) ? 0 : used.ru_nvcsw;
 }
 
+void hw_bench_enter(void)
+{
+    if (planted_depth++ == 0 && running)
+        planted_start = now(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void hw_bench_leave(void)
+{
+    if (--planted_depth > 0 || !running || planted_start == 0)
+        return;
+    add(&planted_cpu, now(CLOCK_THREAD_CPUTIME_ID) - planted_start);
+    planted_start = 0;
+    __atomic_add_fetch(&planted_entries, 1, __ATOMIC_RELAXED);
+}
+
+/* What an empty pair of enter and leave costs. */
+static void measure_pair(void)
+{
+    enum { PAIRS = 2000 };
+    double start = now(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < PAIRS; i++) {
+        hw_bench_enter();
+        hw_bench_leave();
+    }
+    pair_whole = (now(CLOCK_THREAD_CPUTIME_ID) - start) / PAIRS;
+    pair_measured = planted_cpu / PAIRS;
+}
+
 static void begin(void)
 {
     if (running)
         return;
     running = 1;
+    measure_pair();
+    planted_cpu = planted_asleep = 0;
+    planted_entries = 0;
     begin_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
     begin_wall = now(CLOCK_MONOTONIC);
     cpu_inside = wall_inside = asleep = 0;
     calls = 0;
     begin_switches = switches();
+}
+
+static double at_least_0(double value)
+{
+    return value > 0 ? value : 0;
 }
 
 static void end(void)
@@ -62,16 +104,17 @@ static void end(void)
     if (!running || !dir || !rank)
         return;
     running = 0;
-    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu;
+    cpu = now(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu - (double)planted_entries * pair_whole;
     wall = now(CLOCK_MONOTONIC) - begin_wall;
     snprintf(name, sizeof name, "%s/rank.%s", dir, rank);
     if (!(file = fopen(name, "w")))
         return;
     fprintf(file,
         "{\"cpu_outside\":%.9f,\"cpu_inside\":%.9f,\"wall\":%.9f,\"wall_inside\":%.9f,\"asleep\":%.9f,\"calls\":%ld,"
-        "\"switches\":%ld}\n",
+        "\"switches\":%ld,\"planted_cpu\":%.9f,\"planted_asleep\":%.9f,\"planted_entries\":%ld}\n",
         cpu - cpu_inside, cpu_inside, wall, wall_inside, asleep, calls,
-        switches() - begin_switches);
+        switches() - begin_switches, at_least_0(planted_cpu - (double)planted_entries * pair_measured),
+        planted_asleep, planted_entries);
     fclose(file);
 }
 
@@ -106,13 +149,34 @@ static void *next(const char *name, const char *other)
     return found;
 }
 
-/* Sleep outside MPI. */
+/* Seconds that this thread has waited for a core: the second figure of its schedstat. */
+static double queued(void)
+{
+    static __thread int file;
+    char text[96];
+    ssize_t size;
+    char *wait;
+    if (!file)
+        file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (file <= 0 || (size = pread(file, text, sizeof text - 1, 0)) <= 0)
+        return 0;
+    text[size] = 0;
+    strtoull(text, &wait, 10);
+    return 1e-9 * (double)strtoull(wait, NULL, 10);
+}
+
+/* Sleep outside MPI, without the wait for a core after it. */
 #define ASLEEP(call)                                                                               \
     do {                                                                                           \
-        double start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);                   \
+        double wait = queued(), start = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);  \
+        double slept;                                                                              \
         result = call;                                                                             \
+        slept = now(CLOCK_MONOTONIC) - start - (now(CLOCK_THREAD_CPUTIME_ID) - cpu);               \
+        slept = at_least_0(slept - (queued() - wait));                                             \
         if (running && depth == 0)                                                                 \
-            add(&asleep, now(CLOCK_MONOTONIC) - start - (now(CLOCK_THREAD_CPUTIME_ID) - cpu));     \
+            add(&asleep, slept);                                                                   \
+        if (running && planted_depth > 0)                                                          \
+            add(&planted_asleep, slept);                                                           \
     } while (0)
 
 int usleep(useconds_t microseconds)

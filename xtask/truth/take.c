@@ -3,6 +3,7 @@
 #ifdef __cplusplus
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 #define HW_C extern "C"
@@ -16,6 +17,7 @@ extern int fsync(int);
 extern int close(int);
 extern int usleep(unsigned int);
 extern int snprintf(char *, unsigned long, const char *, ...);
+extern void *dlsym(void *, const char *);
 #endif
 #ifdef _OPENMP
 HW_C int omp_get_thread_num(void);
@@ -80,5 +82,23 @@ static __attribute__((unused)) long hw_take(double least)
     n = (long)due;
     due -= (double)n;
     return n;
+}
+static void (*hw_marks[2])(void);
+static int hw_looked;
+static __attribute__((unused, noinline)) void hw_look(void)
+{
+    hw_marks[0] = (void (*)(void))dlsym((void *)0, "hw_bench_enter");
+    hw_marks[1] = (void (*)(void))dlsym((void *)0, "hw_bench_leave");
+    __sync_synchronize();
+    hw_looked = 1;
+}
+static __attribute__((unused)) void hw_enter(void)
+{
+    if (!hw_looked) hw_look();
+    if (hw_marks[0]) hw_marks[0]();
+}
+static __attribute__((unused)) void hw_leave(void)
+{
+    if (hw_marks[1]) hw_marks[1]();
 }
 #endif

@@ -59,8 +59,17 @@ pub fn count(ranks: usize) -> String {
 
 /// `1 of 4 ranks takes 2.00 s`, `3 of 4 ranks take 170 ms`.
 pub fn takers(ranks: usize, of: u32, each: f64) -> String {
-    let take = if ranks == 1 { "takes" } else { "take" };
-    format!("{ranks} of {of} ranks {take} {}", seconds(each))
+    doers(ranks, of, ["takes", "take"], each)
+}
+
+/// `1 of 4 ranks sleeps 2.00 s`, `3 of 4 ranks sleep 170 ms`.
+pub fn sleepers(ranks: usize, of: u32, each: f64) -> String {
+    doers(ranks, of, ["sleeps", "sleep"], each)
+}
+
+fn doers(ranks: usize, of: u32, [one, several]: [&str; 2], each: f64) -> String {
+    let does = if ranks == 1 { one } else { several };
+    format!("{ranks} of {of} ranks {does} {}", seconds(each))
 }
 
 /// `rank 3`, `ranks 0,4,8`, `both ranks`, `all 16 ranks`; a set longer than `width` characters by its

@@ -60,14 +60,19 @@ impl Pools {
         let replayed = last.ideal_seconds().clamp(critical, model);
         let rest = model - replayed;
         let transfer = last.transfer_seconds().min(rest);
-        let growth = ideal(scales, last).map_or(0.0, |ideal| (mean - ideal).max(0.0));
+        let ideal = ideal(scales, last);
+        let grown = ideal.map_or(0.0, |ideal| (mean - ideal).max(0.0));
+        // What is taken for the pace of the machine is explained by no place.
+        let at_pace = ideal.map_or(0.0, |ideal| (scales.pace.factor - 1.0) * ideal);
+        let at_pace = at_pace.min(grown);
+        let growth = grown - at_pace;
         Self {
             growth,
             uneven: critical - mean,
             serial: replayed - critical,
             transfer,
-            unknown: rest - transfer,
-            within: mean - growth,
+            unknown: rest - transfer + at_pace,
+            within: mean - grown,
             excess: 0.0,
         }
     }
@@ -107,7 +112,7 @@ impl Pools {
         }
         let own = match c.class {
             CauseClass::NonShrinkingWork => Pool::Growth,
-            CauseClass::SlowerWork if all => Pool::Growth,
+            CauseClass::SlowerWork | CauseClass::SystemCallOrIo if all => Pool::Growth,
             CauseClass::GrowingCommunication | CauseClass::CollectiveAlgorithm => Pool::Transfer,
             CauseClass::LateSenderChain => Pool::Serial,
             CauseClass::UnevenWork if c.in_turn => Pool::Serial,

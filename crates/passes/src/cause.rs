@@ -30,16 +30,40 @@ pub struct Candidate {
     pub in_turn: bool,
     /// What its threads do, where it is between threads.
     pub team: Option<OfThreads>,
+    /// How its gain is known.
+    pub price: Price,
+}
+
+/// How the gain of a candidate is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Price {
+    /// Measured, with its standard error.
+    #[default]
+    Measured,
+    /// Estimated; so many seconds are certain.
+    AtLeast(f64),
+    /// Estimated, and what is certain of it is too little for a cause. The sentence says it in its stead.
+    Note(String),
 }
 
 /// Standard errors on either side of a gain that its range reaches: 95 of 100 figures of a normal distribution.
 pub const CONFIDENCE: f64 = 1.96;
 
 impl Candidate {
+    /// All vertices of its place: the one that is named, then those by other ways.
+    pub fn vertices(&self) -> impl Iterator<Item = VertexIx> {
+        std::iter::once(self.vertex).chain(self.twins.iter().copied())
+    }
+
     /// The least and the most that mending it is likely to gain, seconds.
     pub fn range(&self) -> (f64, f64) {
         let reach = CONFIDENCE * self.error;
-        ((self.gain - reach).max(0.0), self.gain + reach)
+        let least = match self.price {
+            Price::Measured => self.gain - reach,
+            Price::AtLeast(seconds) => seconds.min(self.gain),
+            Price::Note(_) => 0.0,
+        };
+        (least.max(0.0), self.gain + reach)
     }
 }
 

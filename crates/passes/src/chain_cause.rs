@@ -7,11 +7,10 @@
 //! it is the order of these three that makes the chain.
 
 use crate::backtrack::structured;
-use crate::cause::Candidate;
-use crate::chain::{Jump, Stretch};
+use crate::cause::{Candidate, Price};
+use crate::chain::Jump;
 use crate::chain_cost::{ChainCost, Piece};
-use crate::inclusive::Inclusive;
-use crate::replay::Played;
+use crate::chain_work::{InTurn, calls, work};
 use crate::scale::Scale;
 use crate::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -21,22 +20,26 @@ use headwater_model::run::CtxId;
 use headwater_model::words::seconds as time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of the computation around a receive and a send from which on these calls say what it is for.
+/// Share of the computation in turn before a send that a place around the receive and the send must hold.
 const MOST: f64 = 0.5;
 
-/// Share of the waits on critical paths below which a call is not one of the chain's; and of a rank's computation
-/// below which it does not wait in turn.
+/// Share of what paths compute in a place that must be in turn for the calls in it to say what it is for. Of two ranks
+/// that do nothing else it is a half.
+const FOR_CHAIN: f64 = 0.4;
+
+/// Share of the waits on critical paths below which a call is not one of the chain's; and of the longest wait in such
+/// calls below which a rank does not wait in turn.
 const LITTLE: f64 = 0.05;
 
 /// What passes a chain on.
 #[derive(Default)]
 struct Links {
-    /// Computation on critical paths that another rank waited for, by the call after which it is, seconds.
-    work: BTreeMap<CtxId, f64>,
-    /// The same by the call that waited and the one that was waited for.
+    /// Computation in turn that another rank waited for, seconds, by the call that waited and the one that was waited for.
     ends: BTreeMap<(CtxId, CtxId), f64>,
     /// Seconds waited by call.
     waits: BTreeMap<CtxId, f64>,
+    /// Computation on paths between being let go on and letting the next rank go on, seconds, and how often it is there.
+    passed: (f64, usize),
     /// Jumps.
     hops: usize,
 }
@@ -53,6 +56,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     let gain = (cost.per_busy * busy).min(most);
     let mut found = Candidate {
         in_turn: false,
+        price: Price::default(),
         error: cost.error * busy,
         team: None,
         twins: Vec::new(),
@@ -67,12 +71,13 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     if gain < least || found.range().0 <= 0.0 {
         return Vec::new();
     }
-    let links = links(scale, &cost);
+    let in_turn = InTurn::new(pag, scale, &cost);
+    let links = links(scale, &cost, &in_turn);
     let all: f64 = links.waits.values().sum();
     let waits = |(ctx, seconds): (&CtxId, &f64)| (*seconds >= LITTLE * all).then_some(*ctx);
     found.after = links.waits.iter().filter_map(waits).collect();
-    found.ranks = in_turn(&cost, &found.after);
-    let Some((vertex, twins, work)) = place(pag, scale, &links) else {
+    found.ranks = ranks_in_turn(&cost, &found.after);
+    let Some((vertex, twins, work)) = place(pag, scale, &links, &in_turn) else {
         return Vec::new();
     };
     (found.vertex, found.twins) = (vertex, twins);
@@ -90,23 +95,16 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
             headwater_model::words::location(&what)
         ));
     }
-    let ranks = found.ranks.len().max(1) as f64;
-    let passes: f64 = links.work.values().sum::<f64>() / (chained.len().max(1) as f64 * ranks);
+    let (seconds, times) = links.passed;
     found.evidence.push(format!(
-        "a rank computes for {} in such a stretch before the next one can go on",
-        time(passes)
+        "after each of these messages, a rank computes for {} before the next one can go on",
+        time(seconds / times.max(1) as f64)
     ));
     vec![found]
 }
 
-fn calls<'r>(cost: &'r ChainCost, piece: &Piece, rank: u32) -> &'r [Played] {
-    let window = cost.even.replay.windows.get(piece.epoch.window);
-    let calls = window.and_then(|w| w.get(rank as usize));
-    calls.map_or(&[], |calls| calls)
-}
-
 /// Sums up the critical paths of all stretches with a chain.
-fn links(scale: &Scale, cost: &ChainCost) -> Links {
+fn links(scale: &Scale, cost: &ChainCost, in_turn: &InTurn) -> Links {
     let mut out = Links::default();
     let again = |jump: &Jump| cost.seen.get(jump).is_some_and(|n| *n > 1);
     for piece in cost.pieces.iter().filter(|p| p.chain > 0.0) {
@@ -115,11 +113,14 @@ fn links(scale: &Scale, cost: &ChainCost) -> Links {
             let own = calls(cost, piece, stretch.rank);
             if let Some(jump) = waiting.filter(again) {
                 let sent = stretch.calls.1.checked_sub(1);
-                if let Some(sent) = sent.and_then(|at| own.get(at as usize)) {
-                    *out.ends.entry((jump.at, sent.ctx)).or_default() += stretch.busy;
-                }
-                for (after, seconds) in work(scale, piece, stretch, own) {
-                    *out.work.entry(after).or_default() += seconds;
+                let sent = sent.and_then(|at| own.get(at as usize));
+                if let Some(sent) = sent {
+                    let work = work(scale, cost, piece, stretch.rank, stretch.calls);
+                    out.passed.0 += work.iter().map(|(_, seconds)| seconds).sum::<f64>();
+                    out.passed.1 += 1;
+                    let part = |(after, seconds)| seconds * in_turn.after(after, stretch.rank);
+                    let seconds: f64 = work.into_iter().map(part).sum();
+                    *out.ends.entry((jump.at, sent.ctx)).or_default() += seconds;
                 }
             }
             if let Some(jump) = stretch.jump {
@@ -134,58 +135,43 @@ fn links(scale: &Scale, cost: &ChainCost) -> Links {
     out
 }
 
-/// Computation on a stretch, by the call after which it is.
-fn work(scale: &Scale, piece: &Piece, stretch: &Stretch, own: &[Played]) -> Vec<(CtxId, f64)> {
-    let recorded = scale.replay.windows.get(piece.epoch.window);
-    let recorded = recorded.and_then(|w| w.get(stretch.rank as usize));
-    let one = |at: u32| {
-        let call = own.get(at as usize)?;
-        // Only as it was recorded is the call known that was left before a window.
-        let after = recorded.and_then(|r| r.get(at as usize)).map(|c| c.after);
-        Some((after.unwrap_or(call.after), call.busy))
-    };
-    (stretch.calls.0..stretch.calls.1).filter_map(one).collect()
-}
-
-/// The ranks that wait in these calls for longer than next to nothing, and those that they wait for.
-fn in_turn(cost: &ChainCost, calls_of_chain: &[CtxId]) -> Vec<u32> {
-    let mut ranks: BTreeSet<u32> = BTreeSet::new();
-    for window in &cost.even.replay.windows {
-        for (rank, calls) in (0..).zip(window) {
-            let waits = || {
-                calls
-                    .iter()
-                    .filter(|c| c.waited_for.is_some() && calls_of_chain.contains(&c.ctx))
-            };
-            let waited: f64 = waits().map(|c| c.leave - c.enter).sum();
-            let busy: f64 = calls.iter().map(|c| c.busy).sum();
-            if waited > LITTLE * busy {
-                ranks.insert(rank);
-                ranks.extend(waits().filter_map(|c| c.waited_for).map(|w| w.0));
+/// The ranks that wait in these calls for longer than next to nothing, beside the one that waits longest there, and all
+/// that they wait for by other ranks: the first ones of a chain hardly wait, or not at all.
+fn ranks_in_turn(cost: &ChainCost, calls_of_chain: &[CtxId]) -> Vec<u32> {
+    let mut waited: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut on: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
+    for (rank, calls) in (cost.even.replay.windows.iter()).flat_map(|w| (0..).zip(w)) {
+        for call in calls.iter().filter(|c| calls_of_chain.contains(&c.ctx)) {
+            if let Some((other, _)) = call.waited_for {
+                let seconds = call.leave - call.enter;
+                *waited.entry(rank).or_default() += seconds;
+                *on.entry(rank).or_default().entry(other).or_default() += seconds;
             }
+        }
+    }
+    let most = waited.values().copied().fold(0.0, f64::max);
+    let waits = |(rank, seconds): (&u32, &f64)| (*seconds > LITTLE * most).then_some(*rank);
+    let mut open: Vec<u32> = waited.iter().filter_map(waits).collect();
+    let mut ranks: BTreeSet<u32> = BTreeSet::new();
+    while let Some(rank) = open.pop() {
+        if ranks.insert(rank) {
+            let of_rank = waited.get(&rank).copied().unwrap_or(0.0);
+            let long = on.get(&rank).into_iter().flatten();
+            let long = long.filter(|(_, seconds)| **seconds >= LITTLE * of_rank);
+            open.extend(long.map(|(other, _)| *other));
         }
     }
     ranks.into_iter().collect()
 }
 
 /// The place of the work that passes a chain on, the same place by other ways, and where in it the work is.
-fn place(pag: &Pag, scale: &Scale, links: &Links) -> Option<(VertexIx, Vec<VertexIx>, VertexIx)> {
-    let data = &scale.view().computation;
-    // Samples divide the time after a call over places.
-    let mut weights: Vec<(VertexIx, usize, f64)> = Vec::new();
-    for (after, seconds) in &links.work {
-        let keys = data.keys_where(|k| k.after == *after);
-        let busy = |key: &u32| data.busy.row(*key).map_or(0.0, |row| row.sum());
-        let all: f64 = keys.iter().map(busy).sum();
-        for key in keys.iter().filter(|_| all > 0.0) {
-            if let Some(of) = data.keys.get(*key as usize) {
-                weights.push((of.vertex, 0, seconds * busy(key) / all));
-            }
-        }
-    }
-    let work = Inclusive::of_columns(pag, 1, weights);
-    let weigh = |row: &[f64]| row.first().copied().unwrap_or(0.0);
-    let weight = |v: VertexIx| work.row(v).map_or(0.0, weigh);
+fn place(
+    pag: &Pag,
+    scale: &Scale,
+    links: &Links,
+    in_turn: &InTurn,
+) -> Option<(VertexIx, Vec<VertexIx>, VertexIx)> {
+    let work = in_turn.seconds();
     // The two ends of a message and the work between them have a place around them.
     let mut around: BTreeMap<VertexIx, f64> = BTreeMap::new();
     for ((waits, sends), seconds) in &links.ends {
@@ -195,13 +181,13 @@ fn place(pag: &Pag, scale: &Scale, links: &Links) -> Option<(VertexIx, Vec<Verte
         } else {
             pag.top.common_ancestor(a, b)
         };
-        let holds = |v: &VertexIx| weight(*v) >= MOST * seconds;
+        let holds = |v: &VertexIx| in_turn.of(*v) >= MOST * seconds;
         let both = pag.top.ancestors(both).find(holds);
         *around.entry(both.unwrap_or(TopDown::ROOT)).or_default() += seconds;
     }
     let heavier = |a: (VertexIx, f64), b: (VertexIx, f64)| if b.1 > a.1 { b } else { a };
     let (around, _) = around.into_iter().reduce(heavier)?;
-    let inner = work.descend(pag, around, weigh);
+    let inner = work.descend(pag, around, InTurn::weigh);
     let enters = |v: &VertexIx| {
         matches!(
             pag.top.get(*v).kind,
@@ -213,7 +199,7 @@ fn place(pag: &Pag, scale: &Scale, links: &Links) -> Option<(VertexIx, Vec<Verte
         .collect();
     let calls = path.iter().rposition(enters);
     let at = match calls {
-        Some(entered) if around != TopDown::ROOT && is_for_chain(pag, scale, links, around) => {
+        Some(entered) if around != TopDown::ROOT && in_turn.part(around) >= FOR_CHAIN => {
             path.get(entered + 1).copied().unwrap_or(around)
         }
         _ => inner,
@@ -226,24 +212,7 @@ fn place(pag: &Pag, scale: &Scale, links: &Links) -> Option<(VertexIx, Vec<Verte
         let call = scale.view().vertex(ctx)?;
         return Some((call, Vec::new(), call));
     }
-    let twins = work.same_place(pag, vertex, weigh);
+    let twins = work.same_place(pag, vertex, InTurn::weigh);
     let twins = twins.into_iter().filter(|v| *v != vertex).collect();
     Some((vertex, twins, inner))
-}
-
-/// Whether most of what ranks compute in a place is what passes the chain on.
-fn is_for_chain(pag: &Pag, scale: &Scale, links: &Links, place: VertexIx) -> bool {
-    let data = &scale.view().computation;
-    let (mut chained, mut all) = (0.0, 0.0);
-    for key in scale.keys_inside(pag, place) {
-        let (Some(of), Some(row)) = (data.keys.get(key as usize), data.busy.row(key)) else {
-            continue;
-        };
-        let seconds = row.sum();
-        all += seconds;
-        if links.work.contains_key(&of.after) {
-            chained += seconds;
-        }
-    }
-    chained >= MOST * all
 }

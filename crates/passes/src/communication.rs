@@ -2,18 +2,26 @@
 //! algorithm needs longer for more ranks though nobody is late for it and its data stay as they are.
 //!
 //! Calls and bytes are counted exactly; time is measured only where ranks do not share cores. Where they do, the price
-//! is an estimate whose error is as large as itself, so that it comes behind causes with a measured price.
+//! is an estimate. Of data that grow a part is certain: what the fastest machine takes to move them. If that is less
+//! than a cause must cost, a note is made of it in place of a cause.
 
-use crate::cause::Candidate;
+use crate::cause::{CONFIDENCE, Candidate, Price};
 use crate::scale::{Scale, Transfer};
 use crate::work::ideal;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
-use headwater_model::words::seconds as time;
+use headwater_model::words::{location, seconds as time};
 use headwater_mpi_abi as abi;
 
 /// Growth of bytes or calls per rank, or of a collective's part of the run time, that counts as growing.
 const GROWTH: f64 = 1.3;
+
+/// Seconds per byte that moving data takes at the least: a core copies no more than 10 GB/s through memory.
+const FASTEST: f64 = 1e-10;
+
+/// How many times what a cause must cost a collective that only grows by its algorithm must, where nothing measures it:
+/// which algorithm the library takes is not known.
+const BY_ALGORITHM: f64 = 2.0;
 
 /// Looks for growing communication between the smallest and the largest scale.
 pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
@@ -61,7 +69,7 @@ impl Sums {
 
     fn words(&self, ranks: u32) -> String {
         // Calls that move nothing by themselves have no bytes to speak of.
-        match self.bytes > 0.0 {
+        match self.bytes >= 0.5 {
             true => format!(
                 "{:.0} calls and {} on {ranks} ranks",
                 self.calls,
@@ -114,11 +122,17 @@ fn growing(
         (false, false) => return None,
     };
     let unmeasured = last.shares_cores() && !files;
-    if unmeasured && class == CauseClass::CollectiveAlgorithm {
+    let by_algorithm = unmeasured && class == CauseClass::CollectiveAlgorithm;
+    if by_algorithm {
         // Where cores are shared nothing tells how long a call takes without the scheduler; only its data say something.
         cost = cost.min(grows_by(|s| s.by_bytes));
     }
-    if cost < least {
+    let floor = if by_algorithm {
+        BY_ALGORITHM * least
+    } else {
+        least
+    };
+    if cost < floor {
         return None;
     }
     // As uncertain as it can be where nothing measures it.
@@ -139,8 +153,30 @@ fn growing(
                 .to_string(),
         );
     }
+    let certain = FASTEST * grows_by(|s| s.bytes).max(0.0);
+    let mut price = match unmeasured && !by_algorithm {
+        true => Price::AtLeast(certain),
+        false => Price::Measured,
+    };
+    if price != Price::Measured && certain < least {
+        let most = (cost + CONFIDENCE * error).min(last.model_seconds());
+        price = Price::Note(format!(
+            "{name} at {} {} as ranks are added: per rank {}, {}. Ranks share cores, so what this costs cannot be measured; estimated from calls and data, it is between {} and {} of run time.",
+            location(&pag.place(main.vertex)),
+            if grows_by(|s| s.bytes) > 0.0 {
+                "moves more"
+            } else {
+                "is called more often"
+            },
+            before.words(base_p),
+            now.words(p),
+            time(certain),
+            time(most)
+        ));
+    }
     Some(Candidate {
         in_turn: false,
+        price,
         error,
         team: None,
         twins: (group.iter().map(|t| t.vertex))

@@ -22,12 +22,16 @@ pub struct Options {
     pub least_share: f64,
 }
 
+/// Smallest share of the run time that a cause must cost to be told, if the user says nothing else. Whether it is more than
+/// noise is decided for each by itself; this is what is worth reading.
+pub const LEAST_SHARE: f64 = 0.015;
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             scaling: None,
             abnorm_threshold: 1.3,
-            least_share: 0.03,
+            least_share: LEAST_SHARE,
         }
     }
 }

@@ -58,6 +58,9 @@ fn template(class: CauseClass, case: Case) -> &'static str {
         CauseClass::AllocatorContention => {
             "On {who}, threads wait for one another in the memory allocator, which {what} calls. Allocate once and use it again, reserve what will be needed, or take an allocator with memory of its own for each thread."
         }
+        CauseClass::SystemCallOrIo if case.all => {
+            "All ranks are asleep in {what}, waiting for a file, a device or a timer, and more ranks do not make that shorter. Do it less often, in larger pieces, or beside the computation."
+        }
         CauseClass::SystemCallOrIo => {
             "{who} [are|is] asleep in {what}, waiting for a file, a device or a timer, and the others wait for [them|it]. Let fewer or more ranks do it, do it less often, or beside the computation."
         }

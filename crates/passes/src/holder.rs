@@ -30,6 +30,22 @@ const AS_UNEVEN: f64 = 0.5;
 /// How many times the time of its uneven parts a place may take and still be named for all of them.
 const NOT_MUCH_BIGGER: f64 = 1.5;
 
+/// In the stead of the number of a place: all that is looked at.
+pub const WHOLE: u32 = u32::MAX;
+
+/// Part of the excess that a place must hold by its samples to be the one that holds it, as far as these can tell.
+const MOST: f64 = 0.5;
+
+/// What may be doubted of the excess of a place.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Doubt {
+    /// Whether there is one: it may be chance.
+    IfAtAll,
+    /// Where it is: ranks are late for certain in what is around the place, as time between two calls is measured, and
+    /// only samples say in which place.
+    Where,
+}
+
 /// The vertices of a place, or those of them that one part of the program holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
@@ -44,6 +60,14 @@ pub struct Part {
 }
 
 impl Part {
+    /// The same with so many seconds of excess more.
+    fn and(&self, seconds: f64) -> Part {
+        Part {
+            excess: self.excess + seconds,
+            ..self.clone()
+        }
+    }
+
     /// Whether nearly all of the excess of `whole` is here.
     fn holds(&self, whole: &Part) -> bool {
         !stats::is_above(HOLDS * whole.excess, self.excess)
@@ -102,29 +126,46 @@ impl<'a> Holder<'a> {
 
     /// What `judge` says of the place that holds `excess` seconds of the late ranks, or the largest part of them. It says
     /// nothing of a place that cannot be told from noise, and with what it says how much mending would gain: a part of
-    /// what several places hold is named for itself if that is at least `least` seconds.
+    /// what several places hold is named for itself if that is at least `least` seconds. `doubt` is of the place that
+    /// holds all; `blur` gives by how many seconds samples may attribute too little to a place.
     pub fn find<T>(
         &self,
         excess: f64,
         least: f64,
-        judge: impl Fn(&Part) -> Option<(f64, T)>,
+        doubt: Doubt,
+        blur: impl Fn(&Part) -> f64,
+        judge: impl Fn(&Part, Doubt) -> Option<(f64, T)>,
     ) -> Option<T> {
-        let mut here = Part {
-            place: u32::MAX,
-            vertices: vec![TopDown::ROOT],
-            excess,
-            time: self.time(TopDown::ROOT),
-        };
+        let mut here = self.whole(excess);
         let mut found = None;
         let all = self.inside(&here);
+        let mut doubt = doubt;
         loop {
-            if let Some((part, said)) = self.smallest(&here, &all, &judge) {
+            let holds = |part: &Part, whole: &Part| {
+                let may = || part.excess >= MOST * whole.excess;
+                part.holds(whole)
+                    || doubt == Doubt::Where && may() && part.and(blur(part)).holds(whole)
+            };
+            let judged = |part: &Part| judge(part, doubt);
+            if let Some((part, said)) = self.smallest(&here, &all, holds, judged) {
                 (here, found) = (part, Some(said));
             }
-            match self.part(&here, &all, least, &judge) {
+            // A part of it may be late by chance.
+            doubt = Doubt::IfAtAll;
+            match self.part(&here, &all, least, &|part: &Part| judge(part, doubt)) {
                 Some((part, said)) => (here, found) = (part, Some(said)),
                 None => return found,
             }
+        }
+    }
+
+    /// All that is looked at, in which late ranks have `excess` seconds more.
+    pub fn whole(&self, excess: f64) -> Part {
+        Part {
+            place: WHOLE,
+            vertices: vec![TopDown::ROOT],
+            excess,
+            time: self.time(TopDown::ROOT),
         }
     }
 
@@ -198,15 +239,16 @@ impl<'a> Holder<'a> {
         &self,
         whole: &Part,
         all: &[Part],
-        judge: &impl Fn(&Part) -> Option<(f64, T)>,
+        holds: impl Fn(&Part, &Part) -> bool,
+        judge: impl Fn(&Part) -> Option<(f64, T)>,
     ) -> Option<(Part, T)> {
         let inside = self.inside(whole);
-        let mut holding: Vec<&Part> = inside.iter().filter(|p| p.holds(whole)).collect();
+        let mut holding: Vec<&Part> = inside.iter().filter(|p| holds(p, whole)).collect();
         holding.retain(|p| p.excess > 0.0 && self.is_not_compensated(p, whole));
         self.by_size(&mut holding);
         holding.into_iter().find_map(|part| {
             let part = self.with_copies(part, all);
-            let said = judge(&part).filter(|_| part.holds(whole));
+            let said = judge(&part).filter(|_| holds(&part, whole));
             said.map(|(_, said)| (part, said))
         })
     }

@@ -8,14 +8,14 @@
 
 use crate::cause::Candidate;
 use crate::charge::Charged;
-use crate::holder::{Holder, Part, excess};
+use crate::holder::{Doubt, Holder, Part, WHOLE, excess};
 use crate::inclusive::Inclusive;
-use crate::late::Late;
+use crate::late::{Late, ranks_of};
 use crate::places::Places;
 use crate::scale::Scale;
 use crate::stats;
 use crate::timing::{self, Timing};
-use crate::uneven::{Uneven, in_common, merge, most_first};
+use crate::uneven::{Of, Uneven, in_common, merge, most_first};
 use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use rustc_hash::FxHashSet;
@@ -27,15 +27,20 @@ const MOST: usize = 12;
 /// together, but a tenth of them are not many.
 const PHASE: f64 = 0.1;
 
-/// Part of the way from the mean to the slowest rank of a phase beyond which a rank is late in it.
+/// Part of the way from the mean to the slowest rank of a phase (or to the one that sleeps longest) beyond which a rank
+/// is late in it.
 const HALF: f64 = 0.5;
+
+/// Standard errors of sampling by which late ranks must have more at a place, where it is certain that they are late in
+/// what is around it.
+const PLACED: f64 = 2.0;
 
 /// Share of ranks that what two phases found at a place must have in common to be one cause.
 const SAME_RANKS: f64 = 0.5;
 
 /// What mending changes in a phase.
 struct Mended {
-    /// The vertices of the place, and what share of their time there the ranks keep.
+    /// The vertices of the place, and what share of their time (or sleep) there the ranks keep.
     vertices: Vec<VertexIx>,
     shares: Vec<f64>,
     /// Seconds of work that ranks take over from others.
@@ -49,14 +54,15 @@ pub fn find(pag: &Pag, scale: &Scale, charged: &Charged, least: f64) -> Vec<Cand
         places: Places::new(pag),
         timing: Timing::new(scale),
         charged: charged.rows(),
+        waits: workers::waits(scale),
         pag,
         scale,
         least,
     };
     let mut all = search.phases(None);
-    let worth = |all: &[Uneven]| -> FxHashSet<u32> {
+    let worth = |all: &[Uneven]| -> Allowed {
         let dear = all.iter().filter(|u| u.gain >= least);
-        dear.map(|u| u.place).collect()
+        dear.map(|u| (u.of, u.place)).collect()
     };
     // What is not reported must not lower what is: it is left out, and the rest is priced without it.
     for _ in 0..MOST {
@@ -66,9 +72,52 @@ pub fn find(pag: &Pag, scale: &Scale, charged: &Charged, least: f64) -> Vec<Cand
         let kept = worth(&all);
         all = search.phases(Some(&kept));
     }
-    let waits = workers::waits(scale);
     let dear = all.into_iter().filter(|u| u.gain >= least);
-    dear.map(|u| u.candidate(pag, scale, &waits)).collect()
+    dear.map(|u| u.candidate(pag, scale, &search.waits))
+        .collect()
+}
+
+/// What is looked for, and at which places.
+type Allowed = FxHashSet<(Of, u32)>;
+
+/// What is left of the time of one phase as causes are taken off it.
+struct Left {
+    /// All that ranks need: CPU time and sleep.
+    busy: Inclusive,
+    /// The sleep of it that is for no thread of the rank.
+    asleep: Inclusive,
+    /// Seconds of work that ranks take over where it is evened out.
+    moved: Vec<f64>,
+}
+
+impl Left {
+    fn column(&self, of: Of) -> &Inclusive {
+        match of {
+            Of::Sleep => &self.asleep,
+            Of::All => &self.busy,
+        }
+    }
+
+    /// Seconds of each rank in the whole phase.
+    fn totals(&self) -> Option<Vec<f64>> {
+        let own = self.busy.row(TopDown::ROOT)?.iter().zip(&self.moved);
+        Some(own.map(|(own, more)| own + more).collect())
+    }
+
+    /// Takes off what mending a place changes.
+    fn take(&mut self, pag: &Pag, of: Of, mended: &Mended) {
+        for v in &mended.vertices {
+            match of {
+                Of::All => self.busy.scale(pag, *v, &mended.shares),
+                Of::Sleep => {
+                    self.busy.take_part(pag, *v, &self.asleep, &mended.shares);
+                    self.asleep.scale(pag, *v, &mended.shares);
+                }
+            }
+        }
+        let more = self.moved.iter_mut().zip(&mended.more);
+        more.for_each(|(moved, more)| *moved += more);
+    }
 }
 
 struct Search<'a> {
@@ -77,13 +126,15 @@ struct Search<'a> {
     places: Places,
     timing: Timing,
     charged: Vec<(u32, &'a [f64])>,
+    /// Places where ranks sleep until their threads have done.
+    waits: FxHashSet<VertexIx>,
     least: f64,
 }
 
 impl Search<'_> {
     /// What all phases have, by place; only at `allowed` places where they are given.
-    fn phases(&self, allowed: Option<&FxHashSet<u32>>) -> Vec<Uneven> {
-        if allowed.is_some_and(FxHashSet::is_empty) {
+    fn phases(&self, allowed: Option<&Allowed>) -> Vec<Uneven> {
+        if allowed.is_some_and(Allowed::is_empty) {
             return Vec::new();
         }
         let mut phases: Vec<u32> = self
@@ -104,8 +155,25 @@ impl Search<'_> {
         )
     }
 
-    /// The causes of one phase.
-    fn peel(&self, phase: u32, allowed: Option<&FxHashSet<u32>>) -> Vec<Uneven> {
+    /// The causes of one phase. Sleep comes first: it is known better than work, as no core and no memory that ranks share
+    /// makes it longer, and so less of it is noise.
+    fn peel(&self, phase: u32, allowed: Option<&Allowed>) -> Vec<Uneven> {
+        let mut left = self.left(phase);
+        let mut out = Vec::new();
+        for of in [Of::Sleep, Of::All] {
+            for _ in 0..MOST {
+                let Some((found, mended)) = self.next(phase, of, &left, allowed) else {
+                    break;
+                };
+                left.take(self.pag, of, &mended);
+                out.push(found);
+            }
+        }
+        out
+    }
+
+    /// The time of one phase, beside what causes between threads explain.
+    fn left(&self, phase: u32) -> Left {
         let (pag, scale) = (self.pag, self.scale);
         let data = &scale.view().computation;
         let keys = scale.keys_in(phase);
@@ -117,64 +185,75 @@ impl Search<'_> {
                 busy.take(pag, key.vertex, row);
             }
         }
-        let mut out = Vec::new();
-        // Work that ranks take over where it is evened out.
-        let mut moved = vec![0.0; scale.p as usize];
-        for _ in 0..MOST {
-            let Some(own) = busy.row(TopDown::ROOT) else {
-                break;
-            };
-            let totals: Vec<f64> = own
-                .iter()
-                .zip(&moved)
-                .map(|(own, more)| own + more)
-                .collect();
-            let (slowest, mean) = (stats::max(&totals), stats::mean(&totals));
-            if slowest - mean < PHASE * self.least {
-                break;
-            }
-            let from = mean + HALF * (slowest - mean);
-            let late: Vec<bool> = totals.iter().map(|t| !stats::is_above(from, *t)).collect();
-            let holder = Holder::new(pag, &self.places, &busy, &late);
-            let compared = holder.count();
-            let judge = |part: &Part| {
-                let (found, mended) = self.judge(phase, part, &busy, &totals, &late, compared)?;
-                Some((found.gain, (found, mended)))
-            };
-            let found = holder.find(excess(&totals, &late), self.least, judge);
-            let known = |u: &Uneven| allowed.is_none_or(|a| a.contains(&u.place));
-            let Some((found, mended)) = found.filter(|(u, _)| known(u)) else {
-                break;
-            };
-            for v in &mended.vertices {
-                busy.scale(pag, *v, &mended.shares);
-            }
-            moved
-                .iter_mut()
-                .zip(&mended.more)
-                .for_each(|(m, more)| *m += more);
-            out.push(found);
+        let sleeping = workers::without(scale, &keys, &self.waits);
+        Left {
+            busy,
+            asleep: Inclusive::new(pag, scale.view(), &data.blocked, &sleeping),
+            moved: vec![0.0; scale.p as usize],
         }
-        out
     }
 
-    /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
-    fn judge(
+    /// The dearest cause in what is left of a phase.
+    fn next(
         &self,
         phase: u32,
-        part: &Part,
-        busy: &Inclusive,
-        totals: &[f64],
-        first: &[bool],
-        compared: usize,
+        of: Of,
+        left: &Left,
+        allowed: Option<&Allowed>,
     ) -> Option<(Uneven, Mended)> {
+        let totals = left.totals()?;
+        if stats::max(&totals) - stats::mean(&totals) < PHASE * self.least {
+            return None;
+        }
+        let column = left.column(of);
+        let own = match of {
+            Of::Sleep => column.row(TopDown::ROOT)?,
+            Of::All => &totals,
+        };
+        let (most, mean) = (stats::max(own), stats::mean(own));
+        if most - mean < PHASE * self.least {
+            return None;
+        }
+        let from = mean + HALF * (most - mean);
+        let late: Vec<bool> = own.iter().map(|t| !stats::is_above(from, *t)).collect();
+        let holder = Holder::new(self.pag, &self.places, column, &late);
+        let here = Here {
+            phase,
+            of,
+            column,
+            totals: &totals,
+            first: &late,
+            compared: holder.count(),
+        };
+        // Whether there is something at all, the whole phase tells best: its time is no matter of samples.
+        let all = excess(own, &late);
+        let whole = self.lateness(&here, &holder.whole(all), None);
+        let whole = whole.map(|known| known.late);
+        let doubt = match whole {
+            Some(_) => Doubt::Where,
+            None => Doubt::IfAtAll,
+        };
+        let blur = |part: &Part| match of {
+            Of::All => self.sampling(&self.inside(&here, part), &ranks_of(&late)),
+            Of::Sleep => 0.0,
+        };
+        let judge = |part: &Part, doubt: Doubt| {
+            let whole = whole.as_ref().filter(|_| doubt == Doubt::Where);
+            let (found, mended) = self.judge(&here, part, whole)?;
+            Some((found.gain, (found, mended)))
+        };
+        let found = holder.find(all, self.least, doubt, blur, judge);
+        let known = |u: &Uneven| allowed.is_none_or(|a| a.contains(&(of, u.place)));
+        found.filter(|(u, _)| known(u))
+    }
+
+    /// The keys of a part in its phase, ascending.
+    fn inside(&self, here: &Here<'_>, part: &Part) -> Vec<u32> {
         let (pag, scale) = (self.pag, self.scale);
-        let row = busy.sum(&part.vertices);
-        let late = Late::new(&row, first)?;
         let data = &scale.view().computation;
         let of_phase = |k: &u32| {
             let key = data.keys.get(*k as usize);
-            key.is_some_and(|k| scale.phases.after(k.after) == phase)
+            key.is_some_and(|k| scale.phases.after(k.after) == here.phase)
         };
         let inside = part
             .vertices
@@ -182,13 +261,65 @@ impl Search<'_> {
             .flat_map(|v| scale.keys_inside(pag, *v));
         let mut inside: Vec<u32> = inside.filter(of_phase).collect();
         inside.sort_unstable();
-        // Differences that might have been found instead: each of so many ranks, or groups of them, at each place.
-        let family = late.choices(row.len()) * compared as f64;
-        let noise = self.noise(&inside, &row, &late);
-        if late.excess <= timing::above_chance(family) * noise {
-            return None;
-        }
-        let (mended, after) = mend(part, &row, totals, &late);
+        inside
+    }
+
+    /// Which ranks are late at a place, if that is more than noise. `whole` is how they are late in what is around it, if
+    /// that is certain: then chance has had only the choice of the place, and its ranks are mostly those.
+    fn lateness(&self, here: &Here<'_>, part: &Part, whole: Option<&Late>) -> Option<Known> {
+        let row = here.column.sum(&part.vertices);
+        let inside = self.inside(here, part);
+        let late = match whole {
+            Some(whole) => {
+                let blur = || self.scale.sampling_noise(self.pag, &inside, &whole.ranks);
+                let blur = if here.of == Of::All { blur() } else { 0.0 };
+                Late::within(&row, whole, blur)?
+            }
+            None => Late::new(&row, here.first)?,
+        };
+        let (timing, sampling) = match here.of {
+            Of::All => self.noise(&inside, &row, &late),
+            Of::Sleep => (timing::of_sleep(&late.alike(&row), late.high), 0.0),
+        };
+        // Differences that might have been found instead: each of so many ranks, or groups of them, at each place. What a
+        // whole phase shows was not chosen from places; few ranks hardly show their scatter, though.
+        let choices = late.choices(row.len());
+        let chosen = part.place != WHOLE || row.len() < timing::FEW;
+        let places = if chosen { here.compared } else { 1 };
+        let chance = timing::above_chance(choices * places as f64);
+        let least = match whole {
+            Some(_) => (chance * timing).max(PLACED * sampling),
+            None => chance * timing.hypot(sampling),
+        };
+        (late.excess > least).then(|| Known {
+            row,
+            late,
+            inside,
+            noise: timing.hypot(sampling),
+        })
+    }
+
+    /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
+    fn judge(
+        &self,
+        here: &Here<'_>,
+        part: &Part,
+        whole: Option<&Late>,
+    ) -> Option<(Uneven, Mended)> {
+        let Known {
+            row,
+            late,
+            inside,
+            noise,
+        } = self.lateness(here, part, whole)?;
+        let &Here {
+            of,
+            column,
+            totals,
+            first,
+            ..
+        } = here;
+        let (mended, after) = mend(of, part, &row, totals, &late);
         let gain = stats::max(totals) - stats::max(&after);
         if !stats::is_above(gain, 0.0) {
             return None;
@@ -196,11 +327,12 @@ impl Search<'_> {
         let usual = usual(totals, &late);
         let cost = (late.high - late.level).min(stats::max(totals) - usual);
         let beyond = |row: &[f64]| excess(row, first).max(0.0);
-        let excess = |v: &VertexIx| busy.row(*v).map_or(0.0, beyond);
+        let excess = |v: &VertexIx| column.row(*v).map_or(0.0, beyond);
         let mut vertices: Vec<(VertexIx, f64)> =
             part.vertices.iter().map(|v| (*v, excess(v))).collect();
         vertices.sort_by_key(most_first);
         let found = Uneven {
+            of,
             place: part.place,
             vertices,
             cost: cost.max(gain),
@@ -214,9 +346,9 @@ impl Search<'_> {
         Some((found, mended))
     }
 
-    /// Standard error of what a late rank has beyond the others, seconds: ranks that do equal work scatter, and samples
+    /// Standard errors of what a late rank has beyond the others, seconds: ranks that do equal work scatter, and samples
     /// divide exact times between places.
-    fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
+    fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> (f64, f64) {
         let after = self.scale.afters(inside);
         let alike = late.alike(row);
         let usual = self.timing.noise(&alike, row.len(), &after);
@@ -228,10 +360,39 @@ impl Search<'_> {
         let share = of_line.map_or(usual, |line| line.min(usual));
         let others = row.len() - late.ranks.len();
         let timing = share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt();
-        let sampling = self.scale.sampling_noise(self.pag, inside, &late.ranks)
-            / (late.ranks.len() as f64).sqrt();
-        timing.hypot(sampling)
+        (timing, self.sampling(inside, &late.ranks))
     }
+
+    /// Standard error of the mean time of some ranks in some keys by samples, seconds.
+    fn sampling(&self, inside: &[u32], ranks: &[u32]) -> f64 {
+        let one = self.scale.sampling_noise(self.pag, inside, ranks);
+        one / (ranks.len().max(1) as f64).sqrt()
+    }
+}
+
+/// How ranks are late at a place.
+struct Known {
+    /// Seconds of each rank.
+    row: Vec<f64>,
+    late: Late,
+    /// Keys of the computation there.
+    inside: Vec<u32>,
+    /// Standard error of the excess, seconds.
+    noise: f64,
+}
+
+/// The part of the program in which a place is judged.
+struct Here<'a> {
+    phase: u32,
+    of: Of,
+    /// What is looked at, by vertex and rank.
+    column: &'a Inclusive,
+    /// Seconds of each rank in the phase.
+    totals: &'a [f64],
+    /// By rank whether it is late in the phase.
+    first: &'a [bool],
+    /// Places that it is one of.
+    compared: usize,
 }
 
 /// What ranks that are not late need in a whole phase.
@@ -245,8 +406,9 @@ fn usual(totals: &[f64], late: &Late) -> f64 {
 }
 
 /// What a place and the totals of its phase are if late ranks need no more than the others there. Nobody becomes faster
-/// than ranks usually are: what a rank is late by beyond that is elsewhere.
-fn mend(part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mended, Vec<f64>) {
+/// than ranks usually are: what a rank is late by beyond that is elsewhere. A rank that no longer sleeps may be: its work
+/// may be less than usual by chance.
+fn mend(of: Of, part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mended, Vec<f64>) {
     let usual = usual(totals, late);
     let mut shares = vec![1.0; row.len()];
     let mut after = totals.to_vec();
@@ -255,7 +417,11 @@ fn mend(part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mended, Vec<f
         let (Some(own), Some(total)) = (row.get(rank), totals.get(rank)) else {
             continue;
         };
-        let beyond = (total - usual).clamp(0.0, (own - late.level).max(0.0));
+        let most = (own - late.level).max(0.0);
+        let beyond = match of {
+            Of::All => (total - usual).clamp(0.0, most),
+            Of::Sleep => most,
+        };
         if *own > 0.0 {
             shares[rank] = 1.0 - beyond / own;
         }

@@ -190,6 +190,27 @@ impl Inclusive {
         }
     }
 
+    /// Takes out of `v`, what is inside it and everything around it what ranks do not keep of the `other` seconds there.
+    pub fn take_part(&mut self, pag: &Pag, v: VertexIx, other: &Self, kept: &[f64]) {
+        let less = |v: VertexIx| -> Option<Vec<f64>> {
+            let row = other.row(v)?.iter().zip(kept);
+            Some(row.map(|(value, kept)| value * (1.0 - kept)).collect())
+        };
+        let Some(all) = less(v) else {
+            return;
+        };
+        if let Some(parent) = pag.top.get(v).parent {
+            self.take(pag, parent, &all);
+        }
+        for inside in pag.inside(v) {
+            let row = self.rows.get_mut(inside as usize);
+            let row = row.and_then(|r| r.as_deref_mut());
+            for (slot, less) in row.into_iter().flatten().zip(less(inside).iter().flatten()) {
+                *slot = (*slot - less).max(0.0);
+            }
+        }
+    }
+
     /// Leaves each rank the given share of its time in `v` and inside it, and takes the difference out of everything
     /// around it.
     pub fn scale(&mut self, pag: &Pag, v: VertexIx, shares: &[f64]) {

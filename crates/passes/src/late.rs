@@ -21,6 +21,9 @@ const APART: f64 = 4.0;
 /// Share of the variance over ranks that a straight line must explain for work to rise or fall with the rank.
 const STRAIGHT: f64 = 0.8;
 
+/// Standard errors of sampling by which a rank must differ to be another one than in the whole.
+const CERTAIN: f64 = 3.0;
+
 /// Ranks that it takes to see a line.
 const LINE: usize = 6;
 
@@ -64,7 +67,8 @@ fn pick(row: &[f64], mask: &[bool], wanted: bool) -> Vec<f64> {
     all.map(|(value, _)| *value).collect()
 }
 
-fn ranks_of(mask: &[bool]) -> Vec<u32> {
+/// The ranks for which `mask` holds, ascending.
+pub fn ranks_of(mask: &[bool]) -> Vec<u32> {
     let all = (0..).zip(mask).filter(|(_, m)| **m);
     all.map(|(rank, _)| rank).collect()
 }
@@ -114,6 +118,52 @@ impl Late {
             high: stats::mean(&late),
             low: stats::mean(&others),
             excess,
+            scatter: None,
+        })
+    }
+
+    /// The late ranks at a place that holds most of what ranks have more in `whole`. They are those of the whole but for
+    /// ranks that differ from them for certain: samples that divide time between places leave an error of `blur` seconds
+    /// in the time of each rank, by which others would seem late here, and some of these not. `None` where they have no
+    /// more here.
+    pub fn within(row: &[f64], whole: &Self, blur: f64) -> Option<Self> {
+        if let Shape::Spread { .. } = whole.shape {
+            return Self::spread(row);
+        }
+        let mut mask = whole.mask(row.len());
+        let level = stats::median(&pick(row, &mask, false));
+        let excess = stats::mean(&pick(row, &mask, true)) - level;
+        if !stats::is_above(excess, 0.0) {
+            return None;
+        }
+        let half = level + HALF * excess;
+        for (is_late, value) in mask.iter_mut().zip(row) {
+            let certain = if *is_late {
+                level + excess - value > CERTAIN * blur
+            } else {
+                value - level > CERTAIN * blur
+            };
+            if certain {
+                *is_late = !stats::is_above(half, *value);
+            }
+        }
+        let (late, others) = (pick(row, &mask, true), pick(row, &mask, false));
+        if late.is_empty() || others.is_empty() {
+            return None;
+        }
+        let most = 2 * late.len() > row.len();
+        let level = if most {
+            stats::mean(row)
+        } else {
+            stats::mean(&others)
+        };
+        Some(Self {
+            ranks: ranks_of(&mask),
+            shape: if most { Shape::Most } else { Shape::Few },
+            level,
+            high: stats::mean(&late),
+            low: stats::mean(&others),
+            excess: stats::mean(&late) - stats::mean(&others),
             scatter: None,
         })
     }
@@ -230,6 +280,19 @@ mod tests {
         assert_eq!(late(&row, &[0, 4, 8, 12]), expected);
         assert_eq!(Late::new(&row, &first(&row, &[1, 2])), None);
         assert_eq!(Late::new(&[1.0; 4], &first(&[1.0; 4], &[1])), None);
+    }
+
+    #[test]
+    fn ranks_of_the_whole_are_those_of_its_place() {
+        let whole = Late::new(&[1.0, 1.0, 1.0, 2.0], &first(&[1.0; 4], &[3])).expect("a late rank");
+        let row = [0.1, 0.5, 0.0, 0.6];
+        let here = Late::within(&row, &whole, 0.2).expect("it is late here too");
+        assert_eq!((here.ranks, here.shape), (vec![3], Shape::Few));
+        assert!((here.excess - 0.4).abs() < 1e-9);
+        assert_eq!(Late::within(&[0.1, 0.5, 0.0, 0.0], &whole, 0.2), None);
+        // Another cause makes rank 3 the latest of all, but at this place rank 1 is late for certain too.
+        let here = Late::within(&row, &whole, 0.01).expect("ranks are late here");
+        assert_eq!(here.ranks, [1, 3]);
     }
 
     #[test]

@@ -7,15 +7,16 @@
 //! The steps, each in its file: `scale` derives what one run says by itself (`phases` between
 //! synchronisations, `replay` of event windows in virtual time, `waits` between ranks); `times` sums
 //! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
-//! finder (`imbalance`, `work`, `communication`, `chain_cause`, `preempt`) that returns priced candidates (`chain_cost` prices
-//! chains, by `even_replay` and the critical paths of `chain`). Causes
+//! finder (`imbalance`, `asleep`, `work`, `communication`, `chain_cause`, `preempt`) that returns priced candidates (`chain_cost` prices
+//! chains, by `even_replay` and the critical paths of `chain`, `chain_work` says what is computed in turn; `pace` is the machine's own, which `work` sets aside). Causes
 //! between threads are looked for first (`teams` says what threads of a team did, `same_team` which calls begin one,
 //! `contended` what they waited for; `thread_imbalance`, `lock_contention` with `line` and `held`, `allocator` and
 //! `serial` propose, `charge` prices), so that lateness of a rank which
-//! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core.
+//! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core, and
+//! `stopped` the time in which the machine stopped a core.
 //! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting (`lateness` divides it over places), `teller`
 //! makes causes of candidates, `ranked` puts them in order, `explanation`, `words` and `notes` say them and `apart` tells
-//! those of one place apart; `account` divides the whole loss, `small` what is too small for a cause, and `startup` looks
+//! those of one place apart; `floor` says what a cause must cost, `account` divides the whole loss, `small` what is too small for a cause, and `startup` looks
 //! at the time before `MPI_Init`. Each step is a pass (`pass/marks`, `finders`, `causes`), and `paradigm/scalability` joins them
 //! to the dataflow that `diagnose` runs.
 //! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
@@ -28,12 +29,14 @@ mod account;
 pub mod algorithm;
 mod allocator;
 mod apart;
+mod asleep;
 mod backtrack;
 mod backward;
 mod cause;
 mod chain;
 mod chain_cause;
 mod chain_cost;
+mod chain_work;
 mod charge;
 mod clusters;
 mod communication;
@@ -48,6 +51,7 @@ mod even_replay;
 mod explanation;
 mod files;
 mod fit;
+mod floor;
 pub mod flow;
 mod held;
 mod holder;
@@ -62,6 +66,7 @@ mod moving;
 mod notes;
 mod once;
 mod outside;
+mod pace;
 pub mod paradigm;
 pub mod pass;
 mod path;
@@ -90,6 +95,7 @@ mod small;
 mod source_place;
 mod startup;
 mod stats;
+mod stopped;
 mod teams;
 mod teller;
 mod thread_imbalance;

@@ -5,7 +5,7 @@
 //! The price is how much longer a team takes by its threads' waits (`contended`). Where threads outnumber cores they
 //! seldom meet: what they would stand in line for with a core each comes on top (`line`).
 
-use crate::cause::{Candidate, OfThreads, ThreadStep};
+use crate::cause::{Candidate, OfThreads, Price, ThreadStep};
 use crate::charge::{Loss, Proposal};
 use crate::contended::Contended;
 use crate::held::{self, Site};
@@ -111,6 +111,7 @@ pub fn contention(
                 after: Vec::new(),
                 evidence: evidence(here, &by_rank, worst, class, on_top),
                 in_turn: false,
+                price: Price::default(),
                 error,
                 team: Some(of_threads(pag, teams, here, &ranks, worst)),
                 ranks,

@@ -5,9 +5,10 @@
 //! (delay cost of Böhme et al. 2010 by iteration). Scatter between iterations makes some rank the
 //! slowest too; here ranks must be late by more than the others scatter, and in most iterations.
 
-use crate::cause::Candidate;
+use crate::cause::{CONFIDENCE, Candidate, Price};
 use crate::inclusive::Inclusive;
 use crate::late::{Late, Shape};
+use crate::once::longer_once;
 use crate::phases::Phases;
 use crate::replay::{Epoch, Replay};
 use crate::scale::Scale;
@@ -28,15 +29,11 @@ const LEAST_SEEN: usize = 4;
 /// in half of the iterations.
 const MOST: f64 = 0.75;
 
-/// Share of a phase that it must cost at the least: below, it is hard to tell from the few iterations in which a rank is
-/// interrupted.
-const LEAST_SHARE: f64 = 0.05;
-
 /// Ranks that show by how much they scatter in one iteration.
 const ENOUGH: usize = 4;
 
 /// Scatter of equal work in one iteration, as a share of its time: at the least, and where fewer ranks show it.
-const SCATTER: [f64; 2] = [0.02, 0.1];
+const SCATTER: [f64; 2] = [0.01, 0.1];
 
 /// Seconds by which late ranks must at least be late: computation below 0.1 ms is recorded as wall time,
 /// so that an interruption of that length is in it.
@@ -113,8 +110,7 @@ pub fn of_run(
 /// Windows show some iterations only; the longest time between two calls was kept of all of them.
 fn add_once_late(run: &Run, phases: &Phases, found: &mut Moving) {
     for s in run.segments.iter().filter(|s| s.count > 1) {
-        let usual = s.busy_ns().saturating_sub(s.max_busy_ns) / (s.count - 1);
-        let beyond = s.max_busy_ns.saturating_sub(usual) as f64 * 1e-9;
+        let beyond = longer_once(s) as f64 * 1e-9;
         let here = s.rank < run.header.ranks && phases.after(s.from) == found.phase;
         if here && beyond >= 0.5 * found.beyond {
             found.ranks.push(s.rank);
@@ -179,13 +175,14 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
     // What the totals of these very iterations show is not moving: a few of them are not the whole run.
     let per_mean = stats::mean(totals) / mean;
     let seconds = (slowest - stats::max(&sums)) * per_mean;
-    if seconds < LEAST_SHARE * stats::max(totals) {
+    let error = (stats::variance(&late_by) * rows.len() as f64).sqrt() * per_mean;
+    if seconds <= CONFIDENCE * error {
         return None;
     }
     Some(Moving {
         phase,
         seconds,
-        error: (stats::variance(&late_by) * rows.len() as f64).sqrt() * per_mean,
+        error,
         excess: excess * per_mean,
         beyond: beyond / f64::from(times),
         ranks,
@@ -228,6 +225,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
             after: scale.afters(&inside),
             evidence,
             in_turn: true,
+            price: Price::default(),
             error: m.error,
             team: None,
             twins: Vec::new(),

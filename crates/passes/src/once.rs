@@ -2,11 +2,17 @@
 
 use crate::scale::Scale;
 use crate::stats;
-use headwater_model::run::CtxId;
+use headwater_model::run::{CtxId, Segment};
 use rustc_hash::FxHashMap;
 
 /// A pause counts as happening once if a single repetition holds this share of the excess.
 const ONCE: f64 = 0.6;
+
+/// Nanoseconds by which the longest repetition of a segment is longer than the others are on the mean.
+pub fn longer_once(s: &Segment) -> u64 {
+    let usual = s.busy_ns().saturating_sub(s.max_busy_ns) / s.count.saturating_sub(1).max(1);
+    s.max_busy_ns.saturating_sub(usual)
+}
 
 /// Whether most of the excess of the late ranks is one single repetition of something that repeats.
 /// Segments that leave the same call are repetitions of one, wherever they lead: what is done only

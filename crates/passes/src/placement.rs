@@ -25,13 +25,14 @@ const SLOWEST: f64 = 2.0;
 /// Why a cause is set aside, as a sentence; `None` where it is not: the late ranks are just those that
 /// the scheduler kept on some of the cores.
 pub fn chance(pag: &Pag, scale: &Scale, c: &Candidate) -> Option<String> {
-    let even = matches!(c.class, CauseClass::UnevenWork | CauseClass::SlowerWork) && !c.in_turn;
+    use CauseClass::{OneOff, SlowerWork, UnevenWork};
+    let even = matches!(c.class, UnevenWork | SlowerWork | OneOff) && !c.in_turn;
     let free = |i: &RankInfo| i.cpus_allowed > 1;
     if !even || !scale.is_crowded() || !scale.run().ranks.iter().all(free) {
         return None;
     }
     let mut row = vec![0.0; scale.p as usize];
-    for v in std::iter::once(c.vertex).chain(c.twins.iter().copied()) {
+    for v in c.vertices() {
         let inside = scale.keys_inside(pag, v);
         let own = sum_rows(&scale.view().computation.busy, &inside, scale.p);
         row.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);

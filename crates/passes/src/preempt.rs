@@ -3,7 +3,7 @@
 //! were spread evenly, for the waiting beyond that. Where ranks outnumber cores every rank waits now and
 //! then, some by chance more than others: there only such binding is told.
 
-use crate::cause::Candidate;
+use crate::cause::{Candidate, Price};
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats;
@@ -137,6 +137,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     }
     vec![Candidate {
         in_turn: false,
+        price: Price::default(),
         error: stats::variance(&alike).sqrt(),
         team: None,
         twins: Vec::new(),

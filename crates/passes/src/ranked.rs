@@ -1,7 +1,7 @@
 //! Candidates for causes in the order of what mending them would gain, each told once.
 
-use crate::cause::Candidate;
-use headwater_graph::Pag;
+use crate::cause::{Candidate, Price};
+use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
 
@@ -12,11 +12,70 @@ const REST: f64 = 0.25;
 /// behind what is known to cost something.
 pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
     let known = |c: &Candidate| c.range().0 > 0.0;
+    // Of an estimate only what is certain counts against what is measured.
+    let gain = |c: &Candidate| match c.price {
+        Price::AtLeast(seconds) => seconds.min(c.gain),
+        _ => c.gain,
+    };
     found.sort_by(|a, b| {
-        let price = b.gain.total_cmp(&a.gain).then(a.vertex.cmp(&b.vertex));
+        let price = gain(b).total_cmp(&gain(a)).then(a.vertex.cmp(&b.vertex));
         known(b).cmp(&known(a)).then(price)
     });
     remainders(pag, told_once(pag, found))
+}
+
+/// Takes sleep that all ranks have, which is a cause of its own, out of work that does not shrink around it. What is left
+/// is told if it is `least` seconds or more.
+pub fn without_sleep(pag: &Pag, mut found: Vec<Candidate>, least: f64) -> Vec<Candidate> {
+    use CauseClass::{NonShrinkingWork, SerialRegion, SlowerWork, SystemCallOrIo};
+    let asleep = found.iter().filter(|c| c.class == SystemCallOrIo);
+    let asleep: Vec<Candidate> = asleep.cloned().collect();
+    found.retain_mut(|c| {
+        if !matches!(c.class, NonShrinkingWork | SlowerWork | SerialRegion) {
+            return true;
+        }
+        let inside = |s: &&Candidate| {
+            let is_inside = |v: VertexIx| c.vertices().any(|own| pag.top.contains(own, v));
+            s.ranks == c.ranks && s.vertices().any(is_inside)
+        };
+        let slept: f64 = asleep.iter().filter(inside).map(|s| s.gain).sum();
+        if slept <= 0.0 {
+            return true;
+        }
+        c.gain -= slept;
+        c.cost -= slept;
+        c.evidence.push(format!(
+            "beside {} for which these ranks sleep here, which is a cause of its own",
+            words::seconds(slept)
+        ));
+        c.gain >= least
+    });
+    found
+}
+
+/// Divides candidates into causes, and sentences about those of which too little is certain for a cause: ranks that differ
+/// by no more than their error tells may do the same. `ranks` are those of the scale.
+pub fn divide(pag: &Pag, found: Vec<Candidate>, ranks: u32) -> (Vec<Candidate>, Vec<String>) {
+    use CauseClass::{OneOff, SlowerWork, SystemCallOrIo, UnevenWork};
+    let (mut causes, mut notes) = (Vec::new(), Vec::new());
+    for candidate in found {
+        let differs = matches!(
+            candidate.class,
+            OneOff | SlowerWork | SystemCallOrIo | UnevenWork
+        );
+        match &candidate.price {
+            Price::Note(sentence) => notes.push(sentence.clone()),
+            _ if differs && candidate.range().0 <= 0.0 => notes.push(format!(
+                "{} in {} on {} may cost {}, but the error of this figure is as large as the figure, so it is not called a cause.",
+                candidate.class.words(),
+                words::location(&pag.place(candidate.vertex)),
+                words::ranks(&candidate.ranks.iter().copied().collect(), ranks, 40),
+                words::seconds(candidate.gain)
+            )),
+            _ => causes.push(candidate),
+        }
+    }
+    (causes, notes)
 }
 
 /// Computation that is done by one thread of each rank may be work that does not shrink as well: of two
@@ -96,6 +155,7 @@ mod tests {
             evidence: Vec::new(),
             twins: Vec::new(),
             in_turn: false,
+            price: Price::default(),
             error: 0.0,
             team: None,
         };

@@ -1,7 +1,7 @@
 //! Recorded runs joined on graphs, one for each build of their program: what a dataflow begins with.
 
 use crate::together::{self, RunError};
-use crate::{cores, files, scale, sleeping, threads};
+use crate::{cores, files, scale, sleeping, stopped, threads};
 use headwater_graph::view::{Column, Table, View, parallel, top_down};
 use headwater_graph::{Pag, RunView, Structures};
 use headwater_model::run::Run;
@@ -13,9 +13,26 @@ use std::sync::{Arc, OnceLock};
 /// Makes computation comparable between ranks and scales: calls that concern files are work of their ranks, and
 /// time in which a rank had no core is nobody's.
 fn prepare(run: &mut Run, structures: &Structures) {
-    sleeping::set_aside(run);
     files::as_work(run);
     cores::set_aside(run, structures);
+}
+
+/// Takes out what is neither work nor sleep of a rank. Gives what to say of it.
+fn clean(runs: &mut [Run]) -> Vec<Option<String>> {
+    let one = |run: &mut Run| {
+        sleeping::set_aside(run);
+        stopped::set_aside(run)
+    };
+    runs.iter_mut().map(one).collect()
+}
+
+/// What must be said of each of several runs, in words, if there is something.
+#[derive(Clone, Debug, Default)]
+struct Said {
+    /// What no figure covers of its threads.
+    unseen: Vec<Option<String>>,
+    /// For how long the machine stopped its cores.
+    stopped: Vec<Option<String>>,
 }
 
 /// Runs and the graph that they share.
@@ -24,8 +41,8 @@ struct Joined {
     runs: Vec<Run>,
     pag: Pag,
     digests: Vec<u64>,
-    /// What no figure covers of each run's threads, in words.
-    unseen: Vec<Option<String>>,
+    /// What must be said of each run.
+    said: Said,
     top_down: Vec<OnceLock<Arc<View>>>,
     parallel: Vec<OnceLock<Arc<View>>>,
     /// As they came, where files as work would be something else.
@@ -36,12 +53,7 @@ struct Joined {
 
 impl Joined {
     /// Runs that are prepared on one graph.
-    fn new(
-        mut runs: Vec<Run>,
-        structures: Structures,
-        digests: Vec<u64>,
-        unseen: Vec<Option<String>>,
-    ) -> Self {
+    fn new(mut runs: Vec<Run>, structures: Structures, digests: Vec<u64>, said: Said) -> Self {
         let pag = Pag::build(&mut runs, structures);
         let empty = || runs.iter().map(|_| OnceLock::new()).collect();
         let (top_down, parallel) = (empty(), empty());
@@ -49,7 +61,7 @@ impl Joined {
             runs,
             pag,
             digests,
-            unseen,
+            said,
             top_down,
             parallel,
             plain: None,
@@ -117,13 +129,14 @@ impl Recorded {
         let (places, mut runs) = by_ranks(runs);
         let digests = digests(&runs, &structures);
         let unseen = runs.iter().map(threads::unseen).collect();
+        let stopped = clean(&mut runs);
         let plain = runs.iter().any(files::are_there);
         let plain = plain.then(|| (runs.clone(), copy(&structures)));
         for run in &mut runs {
-            sleeping::set_aside(run);
             cores::set_aside(run, &structures);
         }
-        let joined = Joined::new(runs, structures, digests, unseen);
+        let said = Said { unseen, stopped };
+        let joined = Joined::new(runs, structures, digests, said);
         Self::all_of(Joined { plain, ..joined }, &places)
     }
 
@@ -140,11 +153,12 @@ impl Recorded {
             digests.iter_mut().for_each(|d| *d = digest_computing(*d));
         }
         let unseen = runs.iter().map(threads::unseen).collect();
+        let stopped = clean(&mut runs);
         for run in &mut runs {
             prepare(run, &structures);
         }
         Ok(Self::all_of(
-            Joined::new(runs, structures, digests, unseen),
+            Joined::new(runs, structures, digests, Said { unseen, stopped }),
             &places,
         ))
     }
@@ -174,8 +188,8 @@ impl Recorded {
             }
             let digests = self.joined.digests.iter().copied();
             let digests = digests.map(digest_computing).collect();
-            let unseen = self.joined.unseen.clone();
-            Arc::new(Joined::new(runs, copy(structures), digests, unseen))
+            let said = self.joined.said.clone();
+            Arc::new(Joined::new(runs, copy(structures), digests, said))
         };
         Self {
             joined: self.joined.computing.get_or_init(make).clone(),
@@ -185,7 +199,12 @@ impl Recorded {
 
     /// What no figure covers of its threads, in words, if there is something.
     pub(crate) fn unseen(&self) -> Option<&String> {
-        self.joined.unseen.get(self.index)?.as_ref()
+        self.joined.said.unseen.get(self.index)?.as_ref()
+    }
+
+    /// For how long the machine stopped its cores, in words, if it did.
+    pub(crate) fn stopped(&self) -> Option<&String> {
+        self.joined.said.stopped.get(self.index)?.as_ref()
     }
 
     /// The run; its samples are in the graph.

@@ -159,6 +159,11 @@ impl Scale {
         self.recorded.unseen()
     }
 
+    /// For how long the machine stopped its cores, in words, if it did.
+    pub fn stopped(&self) -> Option<&String> {
+        self.recorded.stopped()
+    }
+
     /// The calls that begin a team, ascending.
     pub fn ways(&self, team: VertexIx) -> &[VertexIx] {
         self.ways.get(&team).map_or(&[], |w| w)

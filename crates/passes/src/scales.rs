@@ -3,6 +3,7 @@
 use crate::algorithm::Interrupted;
 use crate::efficiency;
 use crate::flow::{Found, PassError, Stage};
+use crate::pace::Pace;
 use crate::recorded::Recorded;
 use crate::scale::{self, Scale};
 use crate::scaling::{self, Guess};
@@ -28,6 +29,8 @@ pub struct Scales {
     pub scaling_reason: String,
     /// Whether it is certain.
     pub scaling_certain: bool,
+    /// How much longer the machine takes for the same work at the largest scale.
+    pub pace: Pace,
     /// One of the runs.
     end: Recorded,
 }
@@ -70,7 +73,8 @@ impl Scales {
             reason,
             certain,
         } = scaling::scaling_of(&recorded, said, growth);
-        Ok(Self {
+        let mut this = Self {
+            pace: Pace::NONE,
             times,
             teams: all.par_iter().map(|s| Teams::new(pag, s)).collect(),
             all,
@@ -78,7 +82,9 @@ impl Scales {
             scaling_reason: reason,
             scaling_certain: certain,
             end: (*end).clone(),
-        })
+        };
+        this.pace = Pace::new(pag, this.compared(), scaling);
+        Ok(this)
     }
 
     /// The graph that all runs share.

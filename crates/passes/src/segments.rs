@@ -2,7 +2,7 @@
 //!
 //! Segments between two calls are measured exactly, so that they need no samples and no structure.
 
-use crate::cause::Candidate;
+use crate::cause::{Candidate, Price};
 use crate::late::Late;
 use crate::scale::Scale;
 use crate::stats;
@@ -69,6 +69,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
         )];
         Some(Candidate {
             in_turn: false,
+            price: Price::default(),
             error: noise * (gain / late.excess).min(1.0),
             team: None,
             twins: Vec::new(),

@@ -4,7 +4,7 @@
 //! ranks do alike counts, as what some do beyond that is uneven work between ranks; and what comes before the
 //! first and after the last MPI call is done once.
 
-use crate::cause::{Candidate, OfThreads};
+use crate::cause::{Candidate, OfThreads, Price};
 use crate::charge::{Loss, Proposal};
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
@@ -182,6 +182,7 @@ fn proposal(
             evidence,
             twins: Vec::new(),
             in_turn: false,
+            price: Price::default(),
             error: 0.0,
             team: Some(OfThreads {
                 times: ThreadTimes {

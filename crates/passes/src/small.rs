@@ -76,6 +76,7 @@ impl Contributions {
             for (key, of) in (0..).zip(&data.keys) {
                 let mean = data.busy.row(key).map_or(0.0, |row| row.sum() / p);
                 let should = work::ideal(scales.scaling, mean, first.p, last.p);
+                let should = scales.pace.factor * should;
                 by_vertex.entry(of.vertex).or_default().0 -= should;
             }
         }
@@ -159,8 +160,9 @@ impl Contributions {
 
 /// Vertices of a cause.
 fn places(c: &Candidate) -> BTreeSet<VertexIx> {
-    let own = std::iter::once(c.vertex).chain(c.twins.iter().copied());
-    own.chain(c.team.as_ref().map(|t| t.around)).collect()
+    c.vertices()
+        .chain(c.team.as_ref().map(|t| t.around))
+        .collect()
 }
 
 /// The loop or function that holds `v`.

@@ -3,9 +3,10 @@
 //! It is outside the part of the run that efficiencies cover. Where ranks outnumber cores, processes that start
 //! together wait for a core, so there it is a cause only if CPU time grows as well.
 
+use crate::diagnose::LEAST_SHARE;
 use crate::scale::Scale;
 use crate::scales::Scales;
-use crate::{Options, stats};
+use crate::stats;
 use headwater_model::RankSet;
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence, Place, Step};
 use headwater_model::psg::VertexKind;
@@ -66,7 +67,7 @@ fn growth(scales: &Scales) -> Option<Growth<'_>> {
     let seconds = mean_seconds(last) - mean_seconds(first);
     let whole = last.model_seconds() + mean_seconds(last);
     let cpu = cpu_seconds(last) - cpu_seconds(first);
-    let tells = seconds >= USUAL && seconds >= Options::default().least_share * whole;
+    let tells = seconds >= USUAL && seconds >= LEAST_SHARE * whole;
     tells.then(|| Growth {
         first,
         last,

@@ -57,6 +57,18 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
+/// The value at which half of the weight is reached, of pairs of both, which are sorted; `None` for nothing.
+pub fn weighted_median(values: &mut [(f64, f64)]) -> Option<f64> {
+    values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let half = 0.5 * values.iter().map(|v| v.1).sum::<f64>();
+    let mut so_far = 0.0;
+    let reached = values.iter().find(|v| {
+        so_far += v.1;
+        so_far >= half
+    });
+    reached.map(|v| v.0)
+}
+
 /// The middle value, of two the lower one.
 pub fn lower_median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -172,6 +184,19 @@ mod tests {
         assert_eq!(ticks(sum), ticks(0.3));
         // The mean of two ranks that are a nanosecond apart.
         assert_eq!(ticks(0.5e-9 + 1.0), ticks(0.5e-9 + 1.0 - 2e-16));
+    }
+
+    #[test]
+    fn the_median_is_weighted() {
+        assert_eq!(weighted_median(&mut []), None);
+        assert_eq!(
+            weighted_median(&mut [(4.0, 0.2), (1.0, 0.5), (1.2, 0.4)]),
+            Some(1.2)
+        );
+        assert_eq!(
+            weighted_median(&mut [(4.0, 0.2), (1.0, 0.7), (1.2, 0.4)]),
+            Some(1.0)
+        );
     }
 
     #[test]

@@ -189,9 +189,7 @@ impl Teller<'_> {
         if c.class == CauseClass::LateSenderChain {
             return path::waits_of_chain(self.last, c);
         }
-        std::iter::once(c.vertex)
-            .chain(c.twins.iter().copied())
-            .collect()
+        c.vertices().collect()
     }
 
     /// Seconds in the place by rank at the largest scale, and summed up by scale.

@@ -3,7 +3,7 @@
 //! How long each thread of a team computes from one barrier to the next is measured, so only the place is
 //! sampled. The loss is what the slowest computes beyond the mean, as work divided evenly would take.
 
-use crate::cause::{Candidate, OfThreads, ThreadStep};
+use crate::cause::{Candidate, OfThreads, Price, ThreadStep};
 use crate::charge::{Loss, Proposal};
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
@@ -93,6 +93,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
                 evidence,
                 twins: places,
                 in_turn: false,
+                price: Price::default(),
                 error: errors.get(worst as usize).copied().unwrap_or(0.0),
                 team: Some(OfThreads {
                     times: ThreadTimes {

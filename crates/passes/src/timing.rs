@@ -23,8 +23,16 @@ const USUAL: f64 = 0.02;
 /// takes a third of its speed or more, and nothing tells that from work.
 const UNSEEN: f64 = 0.15;
 
+/// Scatter of sleep, as a share of it: below that it is not believed to be, as timers and devices are no more exact, and
+/// where fewer ranks than that show it.
+const LEAST_OF_SLEEP: f64 = 0.02;
+const UNSEEN_SLEEP: f64 = 0.1;
+
 /// Ranks that it takes to measure a scatter.
 const ENOUGH: usize = 4;
+
+/// Ranks below which no less scatter than usual is believed.
+pub const FEW: usize = 8;
 
 /// Ranks at which the scatter at a place is known well enough without that of other places, and the share of all ranks
 /// that they must be: ranks that are cut in two halves by chance scatter little in each.
@@ -83,13 +91,7 @@ impl Timing {
         if weight < OTHERS * all {
             return None;
         }
-        others.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut below = 0.0;
-        let half = others.into_iter().find(|o| {
-            below += o.1;
-            below >= 0.5 * weight
-        });
-        half.map(|o| o.0)
+        stats::weighted_median(&mut others)
     }
 
     /// Standard deviation of the time of one rank at a place, as a share of that time: by the scatter of `others` of the
@@ -100,7 +102,7 @@ impl Timing {
         let many = others.len() >= MANY.0 && others.len() as f64 >= MANY.1 * ranks as f64;
         // What few ranks show may be too little by chance.
         let seen = if many { others.len() } else { ranks };
-        let by_chance = 1.0 + 1.0 / (seen.max(1) as f64).sqrt();
+        let by_chance = 1.0 + 4.0 / seen.max(1) as f64;
         let noise = match (own, self.elsewhere(here)) {
             (Some(own), _) if many => own,
             (Some(own), Some(elsewhere)) => own.max(elsewhere),
@@ -109,8 +111,22 @@ impl Timing {
             (None, None) if ranks < ENOUGH => return UNSEEN,
             (None, None) => return USUAL,
         };
-        bounded(by_chance * noise)
+        // Few ranks say little of each other.
+        let least = if ranks < FEW { USUAL } else { 0.0 };
+        bounded((by_chance * noise).max(least))
     }
+}
+
+/// Standard deviation of the sleep of one rank at a place, seconds: by the scatter of `others`, which sleep as long as
+/// each other there. Nothing makes a rank sleep longer but what it waits for, so where others do not show it, it is no
+/// more than a part of the longest sleep, `high` seconds.
+pub fn of_sleep(others: &[f64], high: f64) -> f64 {
+    let least = LEAST_OF_SLEEP * high;
+    if others.len() < ENOUGH {
+        return UNSEEN_SLEEP * high;
+    }
+    let by_chance = 1.0 + 4.0 / others.len() as f64;
+    (by_chance * scatter(others)).max(least)
 }
 
 /// A scatter, as a share of the time, within what it can be on a machine that runs equal work.
@@ -119,9 +135,10 @@ pub fn bounded(share: f64) -> f64 {
 }
 
 /// How many standard errors a difference must be above zero that is the largest of `family` differences: the largest of
-/// that many figures of a normal distribution is seldom more than one standard error above √(2 ln n).
+/// that many figures of a normal distribution is seldom more than one standard error above √(2 ln n). Half of one more,
+/// as the scatter of machines has more far figures than a normal distribution.
 pub fn above_chance(family: f64) -> f64 {
-    1.0 + (2.0 * family.max(1.0).ln()).sqrt()
+    1.5 + (2.0 * family.max(1.0).ln()).sqrt()
 }
 
 #[cfg(test)]
@@ -150,16 +167,25 @@ mod tests {
         let timing = Timing {
             after: vec![(CtxId(1), 1.0, 0.03), (CtxId(2), 4.0, 0.01)],
         };
-        assert_eq!(timing.noise(&[], 4, &[]), 0.015);
-        assert_eq!(timing.noise(&[], 4, &[CtxId(2)]), 0.045);
+        assert_eq!(timing.noise(&[], 4, &[]), USUAL);
+        assert_eq!(timing.noise(&[], 16, &[]), 0.0125);
+        assert_eq!(timing.noise(&[], 16, &[CtxId(2)]), 0.0375);
         // Half of the ranks may scatter little by chance.
         assert_eq!(timing.noise(&[1.0; 8], 9, &[]), LEAST);
         assert_eq!(timing.noise(&[1.0; 8], 16, &[]), 0.0125);
     }
 
     #[test]
+    fn sleep_is_known_better_than_work() {
+        assert_eq!(of_sleep(&[0.0; 7], 1.0), LEAST_OF_SLEEP);
+        assert_eq!(of_sleep(&[0.0; 2], 1.0), UNSEEN_SLEEP);
+        let spread: Vec<f64> = (0..8).map(f64::from).collect();
+        assert!(of_sleep(&spread, 1.0) > 1.0);
+    }
+
+    #[test]
     fn more_differences_to_choose_from_need_more() {
         assert!(above_chance(1.0) < above_chance(16.0));
-        assert!((3.3..3.4).contains(&above_chance(16.0)));
+        assert!((3.8..3.9).contains(&above_chance(16.0)));
     }
 }

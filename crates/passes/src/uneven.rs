@@ -1,7 +1,7 @@
 //! Uneven work at a place before it is a candidate: one entry for what phases and rounds found, its class, and its
 //! sentences.
 
-use crate::cause::Candidate;
+use crate::cause::{Candidate, Price};
 use crate::counted;
 use crate::once::happened_once;
 use crate::placement;
@@ -9,6 +9,7 @@ use crate::repetition;
 use crate::scale::Scale;
 use crate::sleeping;
 use crate::stats;
+use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
@@ -22,9 +23,20 @@ const ALSO_LATE: f64 = 0.25;
 /// Call paths that are listed at the most.
 const LISTED: usize = 4;
 
+/// What differs between ranks.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Of {
+    /// How long they sleep.
+    Sleep,
+    /// How long they take, awake or asleep.
+    All,
+}
+
 /// Uneven work at a place in one phase, or in several.
 #[derive(Clone, Debug)]
 pub struct Uneven {
+    /// What is uneven.
+    pub of: Of,
     /// The place.
     pub place: u32,
     /// Its vertices with what each adds to the excess, the most first.
@@ -50,7 +62,13 @@ impl Uneven {
     pub fn candidate(self, pag: &Pag, scale: &Scale, waits: &FxHashSet<VertexIx>) -> Candidate {
         let (u, data) = (self, &scale.view().computation);
         let after = scale.afters(&u.inside);
-        let row = sum_rows(&data.busy, &u.inside, scale.p);
+        // A rank that sleeps until its threads have done waits for no file or device.
+        let sleeping = workers::without(scale, &u.inside, waits);
+        let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
+        let row = match u.of {
+            Of::Sleep => blocked.clone(),
+            Of::All => sum_rows(&data.busy, &u.inside, scale.p),
+        };
         let mut is_late = vec![false; row.len()];
         for rank in &u.ranks {
             if let Some(slot) = is_late.get_mut(*rank as usize) {
@@ -60,19 +78,19 @@ impl Uneven {
         let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
         let others: Vec<f64> = others.map(|(value, _)| *value).collect();
         let (high, low) = (stats::mean_of(&row, &u.ranks), stats::mean(&others));
-        // A rank that sleeps until its threads have done waits for no file or device.
-        let sleeps = |k: &u32| {
-            let key = data.keys.get(*k as usize);
-            key.is_some_and(|k| !waits.contains(&k.vertex))
-        };
-        let sleeping: Vec<u32> = u.inside.iter().copied().filter(sleeps).collect();
-        let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
         let asleep = stats::mean_of(&blocked, &u.ranks);
-        let mut evidence = vec![format!(
-            "{} here, the others {}",
-            words::takers(u.ranks.len(), scale.p, high),
-            words::seconds(low)
-        )];
+        let mut evidence = vec![match u.of {
+            Of::Sleep => format!(
+                "{} here, the others {}",
+                words::sleepers(u.ranks.len(), scale.p, high),
+                words::seconds(low)
+            ),
+            Of::All => format!(
+                "{} here, the others {}",
+                words::takers(u.ranks.len(), scale.p, high),
+                words::seconds(low)
+            ),
+        }];
         evidence.extend(u.shape.clone());
         evidence.extend(paths(pag, &u.vertices));
         // Ranks that are late by less lower the mean, which what the latest need longer is not of.
@@ -102,6 +120,7 @@ impl Uneven {
         let mut vertices = u.vertices.iter().map(|v| v.0);
         Candidate {
             in_turn: false,
+            price: Price::default(),
             error: u.error.hypot(scatter.unwrap_or(0.0) * u.gain),
             team: None,
             vertex: vertices.next().unwrap_or(TopDown::ROOT),
@@ -174,7 +193,9 @@ pub fn merge(
     found.sort_by_key(|u| (Reverse(stats::ticks(u.gain)), u.vertices[0].0));
     let mut out: Vec<Uneven> = Vec::new();
     for mut next in found {
-        let known = |kept: &&mut Uneven| kept.place == next.place && same(kept, &next);
+        let known = |kept: &&mut Uneven| {
+            (kept.of, kept.place) == (next.of, next.place) && same(kept, &next)
+        };
         let Some(kept) = out.iter_mut().find(known) else {
             out.push(next);
             continue;

@@ -4,13 +4,17 @@
 //! some ranks have is left to [`crate::imbalance`]. Under strong scaling the time should fall as 1/p, under weak scaling
 //! it should stay. What is beyond that is lost; it decides with its standard error, not by how steep it grows.
 //!
+//! Where the machine itself is slower at the largest scale ([`crate::pace`]), that is no loss of the program: a place must
+//! lose much beyond it, as the pace is an assumption.
+//!
 //! Places are compared, not call paths: the seconds of all vertices of a place are added up before scales are compared,
 //! as a scale may reach it by other calls, or run another copy that the compiler made.
 
-use crate::cause::Candidate;
+use crate::cause::{Candidate, Price};
 use crate::counted::{self, Counted};
 use crate::fit;
 use crate::inclusive::{is_body, is_most_of_body};
+use crate::pace::Pace;
 use crate::scale::Scale;
 use crate::source_place::SourcePlaces;
 use crate::stats;
@@ -42,6 +46,12 @@ const FULLER: f64 = 0.3;
 /// with less is new: the smaller scale may do the same in another branch.
 const NEW: f64 = 0.1;
 
+/// Part of its time that a place must lose beyond the machine's own pace.
+const REST: f64 = 0.2;
+
+/// Standard error of what the machine's pace adds to the ideal time, as a part of it.
+const SURE: f64 = 0.25;
+
 /// How many times the standard error of a mean that of a median is, for what is spread normally.
 const OF_MEDIAN: f64 = 1.2533;
 
@@ -64,24 +74,28 @@ fn occupied(scale: &Scale) -> u32 {
     }
 }
 
-/// Looks for work that does not shrink. `scales` ascend; `least` is the smallest cost worth telling.
+/// Looks for work that does not shrink. `scales` ascend; `pace` is that of the machine
+/// between them, `least` the smallest cost worth telling, seconds.
 pub fn find(
     pag: &Pag,
     scales: &[Scale],
     times: &Times,
     scaling: Scaling,
+    pace: Pace,
     least: f64,
 ) -> Vec<Candidate> {
     let [first, .., last] = scales else {
         return Vec::new();
     };
+    let places = SourcePlaces::new(pag);
     let mut search = Search {
         pag,
         scales,
         ends: [first, last],
         scaling,
+        pace,
         least,
-        places: SourcePlaces::new(pag),
+        places,
         rows: FxHashMap::default(),
         heavy: Vec::new(),
         above: FxHashMap::default(),
@@ -129,6 +143,7 @@ struct Search<'a> {
     scales: &'a [Scale],
     ends: [&'a Scale; 2],
     scaling: Scaling,
+    pace: Pace,
     least: f64,
     places: SourcePlaces,
     /// Seconds of the usual and of the mean rank in some vertices at each scale.
@@ -183,13 +198,18 @@ impl Search<'_> {
     /// Seconds that the usual rank loses in some vertices; no more than the mean rank, which has had more to do where
     /// ranks differ at the smallest scale.
     fn loss_in(&mut self, vertices: &[VertexIx]) -> f64 {
-        let [first, last] = self.ends;
         let seconds = self.seconds(vertices);
         let (Some(before), Some(now)) = (seconds.first(), seconds.last()) else {
             return 0.0;
         };
-        let lost = |before, now: f64| now - ideal(self.scaling, before, first.p, last.p);
+        let lost = |before, now: f64| now - self.pace.factor * self.ideal(before);
         lost(before.0, now.0).min(lost(before.1, now.1))
+    }
+
+    /// What seconds at the smallest scale should be at the largest one, on a machine that is as fast there.
+    fn ideal(&self, seconds: f64) -> f64 {
+        let [first, last] = self.ends;
+        ideal(self.scaling, seconds, first.p, last.p)
     }
 
     fn at_ends(&mut self, vertices: &[VertexIx]) -> (f64, f64) {
@@ -313,7 +333,8 @@ impl Search<'_> {
         let vertices = self.places.vertices(place).to_vec();
         let usual = self.usual(&vertices);
         let (before, now) = self.at_ends(&vertices);
-        let should = ideal(scaling, before, first.p, last.p);
+        let at_pace = self.ideal(before);
+        let should = self.pace.factor * at_pace;
         let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
         // Scales that do something else in its stead say nothing of it.
         let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
@@ -323,12 +344,13 @@ impl Search<'_> {
             None if occupied(last) > occupied(first) => FULLER * should,
             None => MACHINE * should,
         };
-        let to_last = ideal(scaling, 1.0, first.p, last.p);
+        let to_last = self.ideal(1.0);
         let errors = [
             self.error(last, &vertices),
             self.error(first, &vertices) * to_last,
             fit::scatter(&points) * now.hypot(should),
             machine,
+            SURE * (should - at_pace),
         ];
         let heaviest = self.heaviest(&vertices);
         let seconds: Vec<String> = (self.scales.iter().zip(&usual))
@@ -337,6 +359,15 @@ impl Search<'_> {
         let mut evidence = vec![format!("the usual rank: {} ranks", seconds.join(", "))];
         if vertices.len() > 1 {
             evidence.push(format!("all {} ways to it together", vertices.len()));
+        }
+        if self.pace.is_slower() {
+            evidence.push(format!(
+                "{:.0} % of the computation takes {:.2} times as long on {} ranks as on {} for the same work, which is taken for the speed of the machine; this place takes longer than that",
+                100.0 * self.pace.agrees,
+                self.pace.factor,
+                last.p,
+                first.p
+            ));
         }
         let mut class = CauseClass::NonShrinkingWork;
         if let Some((ratio, words)) = counts {
@@ -347,6 +378,7 @@ impl Search<'_> {
         }
         let found = Candidate {
             in_turn: false,
+            price: Price::default(),
             error: errors.iter().map(|e| e * e).sum::<f64>().sqrt(),
             team: None,
             twins: vertices
@@ -362,7 +394,8 @@ impl Search<'_> {
             after: last.afters(&self.keys(last, &vertices)),
             evidence,
         };
-        let certain = loss >= self.least && found.range().0 > 0.0;
+        let much = !self.pace.is_slower() || loss >= REST * now;
+        let certain = much && loss >= self.least && found.range().0 > 0.0;
         if certain {
             self.out.push(found);
         }

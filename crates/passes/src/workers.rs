@@ -32,6 +32,16 @@ pub fn waits(scale: &Scale) -> FxHashSet<VertexIx> {
     teams.chain(edges).collect()
 }
 
+/// Those of the `keys` of computation that are at none of the `waits`.
+pub fn without(scale: &Scale, keys: &[u32], waits: &FxHashSet<VertexIx>) -> Vec<u32> {
+    let data = &scale.view().computation;
+    let other = |k: &u32| {
+        let key = data.keys.get(*k as usize);
+        key.is_some_and(|k| !waits.contains(&k.vertex))
+    };
+    keys.iter().copied().filter(other).collect()
+}
+
 /// Brings causes in which ranks mostly wait for their threads to where those compute.
 pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<Candidate> {
     let waits = waits(scale);

@@ -124,6 +124,113 @@ fn short_turns_of_many_ranks_are_found() {
     let truth = 2.0 * (15.0 * 0.5) / 100.5;
     let off = (c.gain_seconds - truth).abs() / truth;
     assert!(off < 0.2, "{} for {truth}", c.gain_seconds);
+    // The first ranks hardly wait, but pass it on as the others do.
+    assert_eq!(c.ranks.len(), 16);
+}
+
+#[test]
+fn the_work_that_passes_it_on_is_the_cause_however_much_there_is_beside() {
+    // 10 ms in the first loop, all ranks at the same time, and then 0.5 ms in the second one in turn.
+    let mut run = program(8, 2.0, [0.95, 0.05, 0.0]);
+    let noisy = |rank, epoch| 10_000 + (40.0 * scatter(rank, epoch)) as u64;
+    add_turns(&mut run, 20, noisy, |_| 500);
+    let found = chains(run);
+    let c = found.first().expect("a turn each step");
+    assert_eq!((c.place.kind, c.place.first_line), (VertexKind::Loop, 20));
+}
+
+#[test]
+fn what_follows_the_receive_of_the_last_rank_is_not_passed_on() {
+    // 5 ms before the turn of 0.5 ms and 5 ms behind it, which all ranks compute at the same time.
+    let mut run = program(8, 2.0, [0.48, 0.04, 0.48]);
+    // The last rank does not send, so that the third loop follows its receive; and the first one does not receive.
+    for s in run.segments.iter_mut() {
+        s.from = match (s.rank, s.from) {
+            (7, CtxId(3)) => CtxId(1),
+            (0, CtxId(1)) => CtxId(5),
+            (_, from) => from,
+        };
+    }
+    for s in run.samples.iter_mut() {
+        s.after = match (s.rank, s.after) {
+            (7, CtxId(3)) => CtxId(1),
+            (0, CtxId(1)) => CtxId(5),
+            (_, after) => after,
+        };
+    }
+    run.samples.sort_by_key(|s| (s.rank, s.after, s.ctx));
+    let link = |epoch: u32, from: u32| 1 + epoch * 9 + from;
+    for rank in 0..8u32 {
+        for epoch in 0..20u32 {
+            let mut before = 5_000 + (40.0 * scatter(rank, epoch)) as u64;
+            if rank > 0 {
+                let receive = (1, EventKind::Recv, link(epoch, rank - 1), rank - 1, before);
+                add(&mut run, rank, receive);
+                before = 0;
+            }
+            before += 500;
+            if rank < 7 {
+                let send = (3, EventKind::Send, link(epoch, rank), rank + 1, before);
+                add(&mut run, rank, send);
+                before = 0;
+            }
+            let reduce = (
+                5,
+                EventKind::Collective,
+                link(epoch, 8),
+                u32::MAX,
+                before + 5_000,
+            );
+            add(&mut run, rank, reduce);
+        }
+    }
+    let found = chains(run);
+    let c = found.first().expect("a turn each step");
+    assert_eq!((c.place.kind, c.place.first_line), (VertexKind::Loop, 20));
+}
+
+#[test]
+fn all_ranks_that_take_part_are_named_and_no_others() {
+    // Ranks 2 to 7 compute in turn, 0 and 1 only reduce with them.
+    let mut run = program(8, 2.0, [0.0, 1.0, 0.0]);
+    for rank in 0..8u32 {
+        for epoch in 0..20u32 {
+            let link = |from: u32| 1 + epoch * 9 + from;
+            let mut before = 10_000 + (40.0 * scatter(rank, epoch)) as u64;
+            if rank > 2 {
+                let receive = (1, EventKind::Recv, link(rank - 1), rank - 1, before);
+                add(&mut run, rank, receive);
+                before = 0;
+            }
+            if rank >= 2 {
+                before += 200;
+            }
+            if (2..7).contains(&rank) {
+                let send = (3, EventKind::Send, link(rank), rank + 1, before);
+                add(&mut run, rank, send);
+                before = 0;
+            }
+            let reduce = (5, EventKind::Collective, link(8), u32::MAX, before);
+            add(&mut run, rank, reduce);
+        }
+    }
+    let found = chains(run);
+    let c = found.first().expect("a turn each step");
+    assert_eq!(c.ranks.to_string(), "2-7");
+}
+
+#[test]
+fn a_chain_of_two_hundredths_of_the_run_is_found() {
+    // 8 ranks compute for 100 ms each, and for 0.32 ms in turn.
+    let mut run = program(8, 2.0, [0.0, 1.0, 0.0]);
+    let noisy = |rank, epoch| 99_900 + (200.0 * scatter(rank, epoch)) as u64;
+    add_turns(&mut run, 20, noisy, |_| 320);
+    let found = chains(run);
+    let c = found.first().expect("a turn each step");
+    let truth = 2.0 * (7.0 * 0.32) / 100.32;
+    let off = (c.gain_seconds - truth).abs() / truth;
+    assert!(off < 0.05, "{} for {truth}", c.gain_seconds);
+    assert_eq!(c.ranks.len(), 8);
 }
 
 /// Adds one window in which neighbours exchange messages in each of `steps`, and nobody synchronises all ranks.

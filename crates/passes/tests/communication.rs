@@ -99,28 +99,62 @@ fn another_call_at_the_smaller_scale_is_no_growth() {
     assert_eq!(diagnosed(vec![at(2), at(8)]).causes, vec![]);
 }
 
-#[test]
-fn an_estimate_comes_behind_what_was_measured() {
-    // Where cores are shared, data that grow are priced by their amount; the loop that stays is measured.
+/// Ranks that share one core: they exchange `bytes` for each rank in a collective, and a loop that stays is measured.
+fn crowded(bytes: impl Fn(u32) -> u64) -> Diagnosis {
     let stays = |_: u32, _: u32| 0.2;
     let runs = [2, 8].map(|p| {
         let pieces = [piece("MPI_Alltoall", even), piece("MPI_Barrier", stays)];
         let mut run = run(p, &pieces);
         run.header.cores = vec![1];
-        set(&mut run, "MPI_Alltoall", 40_000_000 * u64::from(p), 2.0);
+        set(&mut run, "MPI_Alltoall", bytes(p), 2.0);
         set(&mut run, "MPI_Barrier", 0, 1e-5);
         run
     });
-    let d = diagnosed(runs.into());
-    let classes: Vec<CauseClass> = d.causes.iter().map(|c| c.class).collect();
-    assert_eq!(
-        classes,
-        [
-            CauseClass::NonShrinkingWork,
-            CauseClass::GrowingCommunication
-        ]
+    diagnosed(runs.into())
+}
+
+fn classes(d: &Diagnosis) -> Vec<CauseClass> {
+    d.causes.iter().map(|c| c.class).collect()
+}
+
+#[test]
+fn an_estimate_that_may_be_next_to_nothing_is_a_note() {
+    // Where cores are shared, data that grow are priced by their amount; the loop that stays is measured.
+    let d = crowded(|p| 40_000_000 * u64::from(p));
+    assert_eq!(classes(&d), [CauseClass::NonShrinkingWork]);
+    let note = d.notes.iter().find(|n| n.contains("MPI_Alltoall"));
+    let note = note.expect("it grows");
+    // 320 MB where it should be 20 MB take 30 ms at 10 GB/s.
+    assert!(
+        note.contains("app.c:17") && note.contains("between 30.0 ms and "),
+        "{note}"
     );
-    let (low, high) = d.causes[1].gain_range_seconds;
-    assert!(low <= 0.0 && high > d.causes[1].gain_seconds);
-    assert!(d.causes[1].gain_seconds > d.causes[0].gain_seconds);
+}
+
+#[test]
+fn data_that_no_machine_moves_in_less_time_are_a_known_cause() {
+    // 3.2 GB instead of 0.2 GB take 0.3 s at least.
+    let d = crowded(|p| 400_000_000 * u64::from(p));
+    assert_eq!(classes(&d)[0], CauseClass::GrowingCommunication);
+    let (low, high) = d.causes[0].gain_range_seconds;
+    assert!((low - 0.3).abs() < 1e-6 && high > d.causes[0].gain_seconds);
+}
+
+#[test]
+fn a_collective_that_may_grow_by_its_algorithm_must_cost_much_to_be_a_cause() {
+    // The same calls and data on 2 and on 8 ranks, which take three stages in place of one.
+    for (bytes, told) in [
+        (4_000_000, vec![]),
+        (60_000_000, vec![CauseClass::CollectiveAlgorithm]),
+    ] {
+        let runs = [2, 8].map(|p| {
+            let pieces = [piece("MPI_Allreduce", even), piece("MPI_Barrier", even)];
+            let mut run = run(p, &pieces);
+            run.header.cores = vec![1];
+            set(&mut run, "MPI_Allreduce", bytes, 2.0);
+            set(&mut run, "MPI_Barrier", 0, 1e-5);
+            run
+        });
+        assert_eq!(classes(&diagnosed(runs.into())), told, "{bytes} bytes");
+    }
 }

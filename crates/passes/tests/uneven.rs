@@ -138,8 +138,17 @@ fn recorded(parts: &[Part], rate: f64) -> Run {
 }
 
 fn of_parts(parts: &[Part]) -> Diagnosis {
+    from(Options::default().least_share, parts)
+}
+
+/// Causes that cost at least this share of the run time.
+fn from(least_share: f64, parts: &[Part]) -> Diagnosis {
     let run = recorded(parts, 2000.0);
-    diagnose(vec![run], structures(), &Options::default()).expect("one run is enough")
+    let options = Options {
+        least_share,
+        ..Options::default()
+    };
+    diagnose(vec![run], structures(), &options).expect("one run is enough")
 }
 
 fn of_pieces(ranks: u32, pieces: &[Piece]) -> Diagnosis {
@@ -473,6 +482,25 @@ fn several_causes_of_one_phase_are_told_apart() {
 }
 
 #[test]
+fn ranks_that_two_causes_make_latest_do_not_hide_the_others() {
+    // Rain on every fourth rank, ice on the upper half: 8 and 12 have both, and all before one reduction.
+    let d = of_parts(&[
+        part(None, STEP, 16, |_| 0.5),
+        part(None, BESIDE, 16, |r| if r % 4 == 0 { 1.0 } else { 0.0 }),
+        part(Some(0), SOLVE, 16, |r| if r >= 8 { 0.2 } else { 0.0 }),
+    ]);
+    let mut all = found(&d);
+    all.sort_by_key(|f| f.1);
+    assert_eq!(
+        all,
+        [
+            (CauseClass::UnevenWork, 50, "0,4,8,12".to_string()),
+            (CauseClass::UnevenWork, 105, "8-15".to_string()),
+        ]
+    );
+}
+
+#[test]
 fn a_cause_that_is_too_small_to_report_does_not_lower_the_others() {
     // Rank 5 is late by less than is worth reporting, and the last to come once rank 3 is not late any more.
     let d = of_parts(&[
@@ -494,10 +522,13 @@ fn ranks_in_no_good_line_are_as_late_with_other_numbers() {
     let step = [0.5, 0.17, 0.5, 0.97, 0.5, 0.5];
     for turn in 0..6 {
         let of = |row: [f64; 6]| move |r: u32| row[(r as usize + turn) % 6];
-        let d = of_parts(&[
-            part(Some(1), SOLVE, 6, of(solve)),
-            part(None, STEP, 6, of(step)),
-        ]);
+        let d = from(
+            0.03,
+            &[
+                part(Some(1), SOLVE, 6, of(solve)),
+                part(None, STEP, 6, of(step)),
+            ],
+        );
         let late = (0..6).filter(|r| only(&d).ranks.contains(*r));
         let mut late: Vec<usize> = late.map(|r| (r as usize + turn) % 6).collect();
         late.sort_unstable();

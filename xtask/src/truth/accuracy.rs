@@ -137,6 +137,11 @@ pub fn measures(rows: &[Row]) -> Vec<Measure> {
         measure("diagnoses with an impossible figure", &all, &|_, s| {
             Some(yes(!s.impossible.is_empty()))
         }),
+        measure(
+            "windows with 30 % of the run time or 4096 events of a rank",
+            &all,
+            &|_, s| windows_cover(s).map(yes),
+        ),
     ];
     for (i, name) in BASELINES.iter().enumerate() {
         out.push(measure(
@@ -193,6 +198,13 @@ pub fn print(rows: &[Row]) {
         println!(
             "smallest dose found in half of the cases: {:.0} %",
             100.0 * dose
+        );
+    }
+    for (code, [share, median, events, _]) in windows_by_code(rows) {
+        println!(
+            "windows of {code}: {:.0} % of the run time (median {:.0} %), {events:.0} events of a rank",
+            100.0 * share,
+            100.0 * median
         );
     }
     let dropped = rows.iter().filter(|r| !r.counts()).count();
@@ -441,22 +453,54 @@ fn misses(out: &mut String, planted: &[&Row], controls: &[&Row], own: &BTreeMap<
     }
 }
 
-/// What the diagnoses say about the events that they have, a line for each code.
-fn windows(out: &mut String, rows: &[Row]) {
-    let mut by_code: BTreeMap<&str, &str> = BTreeMap::new();
+/// Part of a run's time that windows of events must cover, or else the events of a rank that they must have.
+const WINDOWS: (f64, f64) = (0.30, 4096.0);
+
+/// Whether the windows of a diagnosis cover enough; `None` where it has none.
+fn windows_cover(s: &Scored) -> Option<bool> {
+    let (share, events) = (s.window_share?, s.window_events.unwrap_or(0.0));
+    Some(share >= WINDOWS.0 || events >= WINDOWS.1)
+}
+
+/// What the windows of events cover of the largest runs, by code: least and median share, least and median events.
+fn windows_by_code(rows: &[Row]) -> BTreeMap<&str, [f64; 4]> {
+    let mut by_code: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
     for row in rows {
-        if let Some(text) = row.scored.iter().find_map(|s| s.windows.as_deref()) {
-            by_code.entry(&row.code).or_insert(text);
-        }
+        let known = row.scored.iter();
+        let known = known.filter_map(|s| Some((s.window_share?, s.window_events?)));
+        by_code.entry(&row.code).or_default().extend(known);
     }
+    by_code.retain(|_, v| !v.is_empty());
+    let of = |v: Vec<(f64, f64)>| {
+        let (shares, events): (Vec<f64>, Vec<f64>) = v.into_iter().unzip();
+        let least = |v: &[f64]| v.iter().copied().fold(f64::INFINITY, f64::min);
+        [
+            least(&shares),
+            median(&shares),
+            least(&events),
+            median(&events),
+        ]
+    };
+    by_code.into_iter().map(|(code, v)| (code, of(v))).collect()
+}
+
+fn windows(out: &mut String, rows: &[Row]) {
+    let by_code = windows_by_code(rows);
     if by_code.is_empty() {
         return;
     }
     let _ = writeln!(
         out,
-        "\n## Windows of events, as the first diagnosis of each code states them\n"
+        "\n## Windows of events\n\nWhat the windows cover of the run on the most ranks, as the diagnoses state it.\n\n\
+         | code | share of run time, least | median | events of a rank, least | median |\n\
+         | --- | --- | --- | --- | --- |"
     );
-    for (code, text) in by_code {
-        let _ = writeln!(out, "* {code}: {text}");
+    for (code, [share, share_median, events, events_median]) in by_code {
+        let _ = writeln!(
+            out,
+            "| {code} | {:.0} % | {:.0} % | {events:.0} | {events_median:.0} |",
+            100.0 * share,
+            100.0 * share_median
+        );
     }
 }

@@ -3,9 +3,11 @@
 use super::accuracy;
 use super::case::Bench;
 use super::codes::{Code, Language, Trait};
+use super::gate::gate;
 use super::load::Load;
 use super::plan::{Offer, Wish, plan};
-use super::record::record;
+use super::record::{diagnose, record};
+pub use super::request::Request;
 use super::results::{self, Row};
 use super::run::Runner;
 use super::score::score;
@@ -13,88 +15,10 @@ use super::sites;
 use crate::setup;
 use crate::shell::{Done, root};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Instant;
-
-/// What the command line asks for.
-#[derive(Clone, Debug)]
-pub struct Request {
-    seed: u64,
-    cases: u64,
-    /// Codes; all where empty.
-    codes: Vec<String>,
-    /// Beside two busy loops and a disk writer.
-    load: bool,
-    /// Recordings stay there.
-    keep: bool,
-    /// Directory for results.
-    out: PathBuf,
-    /// Writes docs/ACCURACY.md.
-    doc: bool,
-    /// Goes on with the results that are there.
-    resume: bool,
-    /// The fixed selection of every CI run.
-    ci: bool,
-    /// Takes the release that is built.
-    built: bool,
-}
-
-/// Seed and number of cases of every CI run.
-const CI: (u64, u64) = (11, 12);
-
-/// Of the planted cases of a CI run, the share whose first cause must be strictly right.
-const CI_FLOOR: f64 = 0.6;
 
 /// Recordings of each case, each diagnosed alone.
 const RECORDINGS: usize = 2;
-
-impl Request {
-    /// From the command line.
-    pub fn parse(args: &[String]) -> Result<Self, String> {
-        let mut out = Self {
-            seed: 1,
-            cases: 12,
-            codes: Vec::new(),
-            load: false,
-            keep: false,
-            out: setup::target().join("truth/results"),
-            doc: false,
-            resume: false,
-            ci: false,
-            built: false,
-        };
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            let mut value = || args.next().ok_or(format!("{arg} wants a value"));
-            match arg.as_str() {
-                "--seed" => out.seed = seed(value()?)?,
-                "--cases" => {
-                    let text = value()?;
-                    out.cases = text.parse().map_err(|_| format!("{arg} wants a number"))?;
-                }
-                "--code" => out.codes.push(value()?.clone()),
-                "--out" => out.out = value()?.into(),
-                "--load" => out.load = true,
-                "--keep" => out.keep = true,
-                "--doc" => out.doc = true,
-                "--resume" => out.resume = true,
-                "--built" => out.built = true,
-                "--ci" => (out.ci, (out.seed, out.cases)) = (true, CI),
-                other => return Err(format!("{other} is not known")),
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// A seed: a number, or `0x` and hexadecimal digits.
-fn seed(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| format!("--seed wants a number, or 0x and hexadecimal digits, not {text}"))
-}
 
 fn offer(code: &Code) -> Offer {
     let has = |l| code.languages.contains(&l);
@@ -137,14 +61,16 @@ pub fn truth(request: &Request) -> Done {
     if !request.built {
         setup::build()?;
     }
+    if request.rejudge {
+        return rejudge(request);
+    }
     let codes = codes(request)?;
     let offers: Vec<Offer> = codes.iter().map(offer).collect();
     let mut wishes = plan(request.seed, request.cases, &offers);
     // All cases of a code together, so that its tree is made once.
     wishes.sort_by_key(|w| (offers.iter().position(|o| o.name == w.code), w.number));
     std::fs::create_dir_all(&request.out).map_err(|e| format!("{}: {e}", request.out.display()))?;
-    let kind = if request.load { "-load" } else { "" };
-    let file = request.out.join(format!("{:x}{kind}.jsonl", request.seed));
+    let file = request.results();
     if !request.resume {
         let _ = std::fs::remove_file(&file);
     }
@@ -184,9 +110,41 @@ pub fn truth(request: &Request) -> Done {
         let each = start.elapsed().as_secs_f64() / f64::from(done);
         println!("  {left} left, about {:.0} min", each * left as f64 / 60.0);
     }
-    for bench in benches.values().flatten() {
-        let _ = bench.tree.restore();
+    report(request, rows)
+}
+
+/// Diagnoses the kept recordings of a bench again and replaces its results.
+fn rejudge(request: &Request) -> Done {
+    let file = request.results();
+    let mut rows = results::read(&file);
+    if rows.is_empty() {
+        return Err(format!("{} has no results", file.display()));
     }
+    for row in rows.iter_mut().filter(|r| r.counts()) {
+        let place = request.recordings(row.number);
+        let Some(manifest) = row.manifest.as_ref().filter(|_| place.exists()) else {
+            println!("case {}: no recordings were kept", row.number);
+            (row.scored, row.failures) = Default::default();
+            row.dropped = Some("its recordings were not kept".into());
+            continue;
+        };
+        let (mut scored, mut failures) = (Vec::new(), Vec::new());
+        for round in 0..RECORDINGS {
+            match diagnose(manifest, &place.join(round.to_string())) {
+                Ok(diagnosis) => scored.push(score(manifest, &diagnosis)),
+                Err(e) => failures.push(e),
+            }
+        }
+        (row.scored, row.failures) = (scored, failures);
+        announce(row);
+    }
+    results::replace(&file, &rows)?;
+    report(request, rows)
+}
+
+/// Writes the page and prints the figures.
+fn report(request: &Request, mut rows: Vec<Row>) -> Done {
+    let file = request.results();
     rows.sort_by_key(|r| r.number);
     let text = accuracy::page(request.seed, request.load, &commit(), &rows);
     let page = file.with_extension("md");
@@ -197,7 +155,7 @@ pub fn truth(request: &Request) -> Done {
         let doc = root().join("docs/ACCURACY.md");
         std::fs::write(&doc, &text).map_err(|e| format!("{}: {e}", doc.display()))?;
     }
-    if request.ci { verdict(&rows) } else { Ok(()) }
+    if request.ci { gate(&rows) } else { Ok(()) }
 }
 
 fn prepare<'a>(code: &'a Code, request: &Request) -> Result<Bench<'a>, String> {
@@ -256,7 +214,7 @@ fn one(bench: &Bench<'_>, request: &Request, wish: &Wish) -> Result<Row, String>
         (row.hash, row.manifest) = (hash, Some(manifest));
         return Ok(row);
     }
-    let sealed = request.out.join(format!("{:x}-sealed.jsonl", request.seed));
+    let sealed = request.out.join(format!("{}-sealed.jsonl", request.stem()));
     results::append(&sealed, &(wish.number, &hash))?;
     let mut row = Row {
         number: wish.number,
@@ -268,9 +226,7 @@ fn one(bench: &Bench<'_>, request: &Request, wish: &Wish) -> Result<Row, String>
         failures: Vec::new(),
         seconds: 0.0,
     };
-    let place = request
-        .out
-        .join(format!("{:x}-case-{}", request.seed, wish.number));
+    let place = request.recordings(wish.number);
     // Truth was measured without it.
     let load = Load::start(request.load, &request.out)?;
     for round in 0..RECORDINGS {
@@ -322,67 +278,5 @@ fn announce(row: &Row) {
     }
     for failure in &row.failures {
         println!("  FAIL {failure}");
-    }
-}
-
-/// What a CI run must hold.
-fn verdict(rows: &[Row]) -> Done {
-    let counted: Vec<&Row> = rows.iter().filter(|r| r.counts()).collect();
-    let scored = |control: bool| {
-        let of = counted.iter().filter(move |r| r.is_control() == control);
-        of.flat_map(|r| &r.scored).collect::<Vec<_>>()
-    };
-    let mut wrong = Vec::new();
-    for row in &counted {
-        wrong.extend(
-            row.failures
-                .iter()
-                .map(|f| format!("case {}: {f}", row.number)),
-        );
-        let impossible = row.scored.iter().flat_map(|s| &s.impossible);
-        wrong.extend(impossible.map(|i| format!("case {}: {i}", row.number)));
-    }
-    for control in scored(true) {
-        wrong.extend(
-            control
-                .unsupported
-                .iter()
-                .map(|f| format!("false finding: {f}")),
-        );
-    }
-    let planted = scored(false);
-    let hits = planted.iter().filter(|s| s.verdict.strict).count();
-    if (hits as f64) < CI_FLOOR * planted.len() as f64 {
-        wrong.push(format!("{hits} strict hits of {}", planted.len()));
-    }
-    if counted.len() * 2 < rows.len() {
-        wrong.push(format!(
-            "only {} of {} cases could be made",
-            counted.len(),
-            rows.len()
-        ));
-    }
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(wrong.join("\n"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_seed_is_a_number_or_hexadecimal_digits() {
-        assert_eq!(seed("17"), Ok(17));
-        assert_eq!(seed("0xf08cf4c0"), Ok(0xf08c_f4c0));
-        assert!(seed("f08cf4c").is_err());
-    }
-
-    #[test]
-    fn the_selection_for_ci_is_fixed() {
-        let request = Request::parse(&["--ci".to_string()]).expect("a request");
-        assert_eq!((request.seed, request.cases), CI);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::choose;
 use super::codes::{Code, Scaling, Tree};
-use super::cost::{self, Yardstick};
+use super::cost::{self, Measure, Yardstick};
 use super::manifest::{Manifest, Planted, sha256};
-use super::plan::{What, Wish};
+use super::plan::{What, Who, Wish};
 use super::plant::{self, Method, Patched};
 use super::run::{Dose, Measured, Runner, comparable};
 use super::sites::Site;
@@ -15,9 +15,16 @@ use std::collections::BTreeMap;
 /// Sites tried for each method before the case is dropped.
 const TRIES: usize = 6;
 
-/// The dose is set so that the effect is at least this share of the run, and then scaled down, as less than this is
-/// not seen in a single run.
+/// Where wall times are compared, the dose is set so that the effect is at least this share of the run, and then scaled
+/// down, as less than this is not seen in a single run.
 const CLEAR: f64 = 0.10;
+
+/// Executions of the planted code on each rank that is concerned, at least: fewer are no steady cause, and their number
+/// cannot follow the dose.
+const FEWEST_REPEATS: u64 = 4;
+
+/// A dose that has to be multiplied by more than this, or divided, is measured again.
+const NEAR: f64 = 3.0;
 
 /// A dose is not raised above so many times of its first guess.
 const MOST_STEPS: u32 = 7;
@@ -57,9 +64,12 @@ impl Bench<'_> {
         }
     }
 
-    /// A clean run at each scale.
-    fn clean(&self) -> Result<BTreeMap<u32, Measured>, String> {
-        let one = |&ranks: &u32| Ok((ranks, self.runner.run(&self.tree, ranks, &Dose::new())?));
+    /// A clean run at each scale; `known` is not run again.
+    fn clean(&self, known: Option<(u32, &Measured)>) -> Result<BTreeMap<u32, Measured>, String> {
+        let one = |&ranks: &u32| match known {
+            Some((of, run)) if of == ranks => Ok((ranks, run.clone())),
+            _ => Ok((ranks, self.runner.run(&self.tree, ranks, &Dose::new())?)),
+        };
         self.code.scales.iter().map(one).collect()
     }
 
@@ -74,19 +84,11 @@ impl Bench<'_> {
         }
     }
 
-    /// The unpatched program.
-    fn restore(&self) -> Result<(), String> {
-        if self.tree.restore()? {
-            self.tree.rebuild()?;
-        }
-        Ok(())
-    }
-
     /// Makes a case; `Err` says why it cannot be one.
     pub fn make(&self, seed: u64, wish: &Wish) -> Result<Manifest, String> {
         if wish.what == What::Control {
-            self.restore()?;
-            return Ok(self.manifest(seed, wish, &self.clean()?));
+            self.tree.clean()?;
+            return Ok(self.manifest(seed, wish, &self.clean(None)?));
         }
         let mut methods = vec![Method::of(wish.what, wish.own_work)];
         match methods[0] {
@@ -110,7 +112,8 @@ impl Bench<'_> {
                 }
             }
         }
-        let _ = self.tree.restore();
+        // The next case of this code may be a control.
+        self.tree.clean()?;
         Err(reasons.join("; "))
     }
 
@@ -131,15 +134,14 @@ impl Bench<'_> {
             let said: String = e.chars().rev().take(120).collect();
             format!("does not build: {}", said.chars().rev().collect::<String>())
         })?;
-        let clean = self.clean()?;
         let yardstick = Yardstick::of(wish, self.largest(), self.code.threads);
-        let base = match clean.get(&yardstick.ranks) {
-            Some(run) => run.clone(),
-            None => self.runner.run(&self.tree, yardstick.ranks, &Dose::new())?,
-        };
+        let base = self.runner.run(&self.tree, yardstick.ranks, &Dose::new())?;
         let dose = self.calibrate(wish, method, site, yardstick, &base)?;
+        let clean = self.clean(Some((yardstick.ranks, &base)))?;
         self.check(wish, method, &dose, &clean)?;
-        let truth = cost::pairs(&self.runner, &self.tree, &dose, yardstick)?;
+        let truth = cost::measure(&self.runner, &self.tree, &dose, yardstick, &base)?;
+        self.check_repeats(wish, yardstick, &truth)?;
+        check_ranks(wish, yardstick, &truth)?;
         let mut manifest = self.manifest(seed, wish, &clean);
         manifest.planted = Some(self.planted(wish, method, site, &patched, dose, truth));
         Ok(manifest)
@@ -193,34 +195,56 @@ impl Bench<'_> {
     ) -> Result<Dose, String> {
         let model = base.model(self.code.threads).max(1e-3);
         let target = wish.dose * model;
-        let clear = target.max(CLEAR * model);
         let executions = match (wish.what, method) {
             (What::Once, _) => 1.0,
             _ => site.count().max(1) as f64,
         };
+        let by_wall = yardstick.measure == Measure::Wall;
+        let first = if by_wall {
+            target.max(CLEAR * model)
+        } else {
+            target
+        };
         let mut dose = match method {
-            Method::Repeat => 0.25,
-            _ => clear / executions / step_seconds(method),
+            Method::Repeat => (FEWEST_REPEATS as f64 / executions).max(0.25),
+            _ => first / executions / step_seconds(method),
         };
         for _ in 0..MOST_STEPS {
             let environment = yardstick.environment(&self.environment(wish, method, site, dose));
             let run = self.runner.run(&self.tree, yardstick.ranks, &environment)?;
-            let effect = yardstick.figure(&run) - yardstick.figure(base);
-            if effect >= 0.5 * clear {
-                let dose = dose * target / effect;
-                return Ok(self.environment(wish, method, site, dose));
+            let (factor, done) = if by_wall {
+                by_wall_time(run.wall() - base.wall(), target, first, model)
+            } else {
+                by_planted_code(yardstick, &run.planted(), &base.own(), target)?
+            };
+            if done {
+                return Ok(self.environment(wish, method, site, dose * factor));
             }
-            if run.elapsed > 3.0 * base.elapsed + 2.0 {
+            if run.elapsed > 3.0 * base.elapsed + 2.0 && factor > 1.0 {
                 return Err("it takes long, but not between MPI_Init and MPI_Finalize".into());
             }
-            let seen = effect > 0.02 * model;
-            dose *= if seen {
-                (1.2 * clear / effect).min(16.0)
-            } else {
-                8.0
-            };
+            dose *= factor;
         }
-        Err("no dose has an effect".into())
+        Err("no dose has the wanted cost".into())
+    }
+
+    /// Whether every rank that is concerned executes the planted code often enough.
+    fn check_repeats(
+        &self,
+        wish: &Wish,
+        yardstick: Yardstick,
+        truth: &cost::Truth,
+    ) -> Result<(), String> {
+        if wish.what == What::Once || truth.entries.is_empty() {
+            return Ok(());
+        }
+        for rank in wish.who.concerned(yardstick.ranks) {
+            let entries = truth.entries.get(rank as usize).copied().unwrap_or(0);
+            if entries < FEWEST_REPEATS {
+                return Err(format!("rank {rank} executes it only {entries} times"));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the program with the dose is still the same program: as many MPI calls of each rank, output alike.
@@ -245,7 +269,7 @@ impl Bench<'_> {
             }
         }
         // What does not shrink costs no more on few ranks than on many.
-        let few = after.slowest() - before.slowest();
+        let few = after.planted().into_iter().fold(0.0, f64::max);
         let most = wish.dose * after.model(self.code.threads);
         if wish.what == What::NonShrinking && few > 2.0 * most + 0.05 * before.slowest() {
             return Err("the planted work shrinks with more ranks".into());
@@ -296,6 +320,61 @@ impl Bench<'_> {
             truth,
         }
     }
+}
+
+/// What a dose is to be multiplied by, and whether that makes it the wanted one, by an effect on wall time.
+fn by_wall_time(effect: f64, target: f64, clear: f64, model: f64) -> (f64, bool) {
+    if effect >= 0.5 * clear {
+        (target / effect, true)
+    } else if effect > 0.02 * model {
+        ((1.2 * clear / effect).min(16.0), false)
+    } else {
+        (8.0, false)
+    }
+}
+
+/// Part of the longest that each rank that is concerned must spend in the planted code.
+const EVEN: f64 = 0.5;
+
+/// Whether the ranks that are concerned spend about as long in the planted code as each other: a statement that runs longer
+/// on some of them makes another cause than the plan says.
+fn check_ranks(wish: &Wish, yardstick: Yardstick, truth: &cost::Truth) -> Result<(), String> {
+    if truth.planted.is_empty() || matches!(wish.who, Who::Gradient | Who::Turns) {
+        return Ok(());
+    }
+    let seconds = |rank: u32| truth.planted.get(rank as usize).copied().unwrap_or(0.0);
+    let own: Vec<f64> = wish
+        .who
+        .concerned(yardstick.ranks)
+        .into_iter()
+        .map(seconds)
+        .collect();
+    let most = own.iter().copied().fold(0.0, f64::max);
+    let least = own.iter().copied().fold(f64::INFINITY, f64::min);
+    if least < EVEN * most {
+        return Err(format!(
+            "ranks that should have the same spend {least:.4} to {most:.4} s in it"
+        ));
+    }
+    Ok(())
+}
+
+/// The same by the seconds of the planted code.
+fn by_planted_code(
+    yardstick: Yardstick,
+    planted: &[f64],
+    own: &[f64],
+    target: f64,
+) -> Result<(f64, bool), String> {
+    let most = planted.iter().copied().fold(0.0, f64::max);
+    // Too little to be scaled.
+    if most < 1e-4 {
+        return Ok((16.0, false));
+    }
+    let factor = yardstick
+        .factor(own, planted, target)
+        .ok_or("the ranks have too much time to spare")?;
+    Ok((factor, (1.0 / NEAR..=NEAR).contains(&factor)))
 }
 
 /// Largest relative difference between the ranks' numbers.

@@ -26,12 +26,26 @@ pub struct RankFigures {
     pub calls: u64,
     /// Times that it gave its core up to wait for something, inside MPI or outside.
     pub switches: u64,
+    /// CPU seconds of the planted code.
+    #[serde(default)]
+    pub planted_cpu: f64,
+    /// Seconds that the planted code slept, without the wait for a core after it.
+    #[serde(default)]
+    pub planted_asleep: f64,
+    /// Executions of the planted code.
+    #[serde(default)]
+    pub planted_entries: u64,
 }
 
 impl RankFigures {
     /// Seconds that the rank was busy by itself: CPU time outside MPI and time asleep there.
     pub fn own_seconds(&self) -> f64 {
         self.cpu_outside + self.asleep
+    }
+
+    /// Seconds of these that the planted code took.
+    pub fn planted_seconds(&self) -> f64 {
+        self.planted_cpu + self.planted_asleep
     }
 }
 
@@ -93,25 +107,28 @@ pub fn wrappers(table: &str) -> String {
     out
 }
 
-/// Builds the layer where it is older than its sources; gives the library.
+/// Builds the layer; gives the library. Another bench may be using it, so it is replaced as a whole.
 pub fn build() -> Result<PathBuf, String> {
-    let dir = setup::target().join("truth/interposer");
+    let place = setup::target().join("truth/interposer");
+    let dir = place.join(std::process::id().to_string());
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let table = root().join("crates/mpi-abi/functions.txt");
     let text = std::fs::read_to_string(&table).map_err(|e| format!("{}: {e}", table.display()))?;
     let header = dir.join("wrappers.h");
     std::fs::write(&header, wrappers(&text)).map_err(|e| format!("{}: {e}", header.display()))?;
-    let library = dir.join("libinterpose.so");
+    let (made, library) = (dir.join("libinterpose.so"), place.join("libinterpose.so"));
     // Linked with the library, so that it is there too where Python loads it for itself alone.
     output(
         Command::new("mpicc.openmpi")
             .args(["-O2", "-shared", "-fPIC", "-I"])
             .arg(&dir)
             .arg("-o")
-            .arg(&library)
+            .arg(&made)
             .arg(root().join("xtask/truth/interpose.c"))
             .args(["-Wl,--no-as-needed", "-lmpi", "-ldl"]),
     )?;
+    std::fs::rename(&made, &library).map_err(|e| format!("{}: {e}", library.display()))?;
+    let _ = std::fs::remove_dir_all(dir);
     Ok(library)
 }
 

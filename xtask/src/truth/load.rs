@@ -14,9 +14,10 @@ impl Load {
     /// Starts it where it is wanted.
     pub fn start(wanted: bool, place: &Path) -> Result<Self, String> {
         let file = place.join("written");
-        let busy = "while :; do :; done";
-        let write =
-            "while :; do dd if=/dev/zero of=\"$0\" bs=1M count=64 conv=fsync 2>/dev/null; done";
+        // They end by themselves where the bench is killed.
+        let busy = "while kill -0 $PPID 2>/dev/null; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done";
+        let write = "while kill -0 $PPID 2>/dev/null; do \
+                     dd if=/dev/zero of=\"$0\" bs=1M count=64 conv=fsync 2>/dev/null; done";
         let mut out = Self {
             children: Vec::new(),
             file,
@@ -40,5 +41,23 @@ impl Drop for Load {
             let _ = child.wait();
         }
         let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_work_starts_where_it_is_wanted_and_ends_with_its_value() {
+        let place = std::env::temp_dir();
+        let none = Load::start(false, &place).expect("nothing to start");
+        assert!(none.children.is_empty());
+        let load = Load::start(true, &place).expect("three shells");
+        let ids: Vec<u32> = load.children.iter().map(Child::id).collect();
+        assert_eq!(ids.len(), 3);
+        drop(load);
+        let running = |id: &u32| Path::new(&format!("/proc/{id}")).exists();
+        assert!(!ids.iter().any(running));
     }
 }

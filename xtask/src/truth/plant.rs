@@ -2,7 +2,9 @@
 //!
 //! The planted statement asks `hw_take` (`xtask/truth/take.c`, `take.f90`), which reads dose and ranks from the
 //! environment: one binary runs with the cause and without. `hw_take` makes no MPI call. A C source gets it before
-//! its first line, a Fortran source after its last, so that it is part of the file and no line of another.
+//! its first line, a Fortran source after its last, so that it is part of the file and no line of another. What is
+//! planted stands between `hw_enter` and `hw_leave`, by which the bench's own layer measures it; without that layer
+//! they do nothing.
 
 use super::plan::What;
 use super::sites::{Site, is_fortran};
@@ -58,26 +60,28 @@ const TAKE_C: &str = include_str!("../../truth/take.c");
 const TAKE_FORTRAN: &str = include_str!("../../truth/take.f90");
 
 const WORK: [&str; 4] = [
-    "{ volatile double hw_x = 1.0; long hw_i, hw_n = hw_take(1.0);",
+    "{ volatile double hw_x = 1.0; long hw_i, hw_n = hw_take(1.0); if (hw_n > 0) hw_enter();",
     "  for (hw_i = 0; hw_i < hw_n; hw_i++)",
     "    hw_x = hw_x * 0.999999 + 1e-6;",
-    "}",
+    "  if (hw_n > 0) hw_leave(); }",
 ];
 const SLEEP: [&str; 4] = [
-    "{ long hw_n = hw_take(1000.0);",
+    "{ long hw_n = hw_take(1000.0); if (hw_n > 0) hw_enter();",
     "  if (hw_n > 0)",
     "    usleep((unsigned)hw_n);",
-    "}",
+    "  if (hw_n > 0) hw_leave(); }",
 ];
-const IO: [&str; 10] = [
+const IO: [&str; 12] = [
     "{ long hw_n = hw_take(1.0);",
     "  if (hw_n > 0) {",
+    "    hw_enter();",
     "    static char hw_b[65536]; int hw_f = hw_file();",
     "    for (; hw_n > 0; hw_n--) {",
     "      if (write(hw_f, hw_b, sizeof hw_b) < 0) break;",
     "      fsync(hw_f);",
     "    }",
     "    close(hw_f);",
+    "    hw_leave();",
     "  }",
     "}",
 ];
@@ -92,61 +96,81 @@ const MESSAGE: [&str; 9] = [
     "  }",
     "}",
 ];
-const CHAIN: [&str; 11] = [
+const CHAIN: [&str; 13] = [
     "{ static MPI_Comm hw_c; static int hw_on, hw_t; volatile double hw_x = 1.0; long hw_i, hw_n = hw_take(1.0);",
     "  if (hw_n > 0) {",
     "    if (!hw_on) { hw_on = 1; MPI_Comm_dup(MPI_COMM_WORLD, &hw_c); }",
     "    if (hw_rank > 0)",
     "      MPI_Recv(&hw_t, 1, MPI_INT, hw_rank - 1, 7, hw_c, MPI_STATUS_IGNORE);",
+    "    hw_enter();",
     "    for (hw_i = 0; hw_i < hw_n; hw_i++)",
     "      hw_x = hw_x * 0.999999 + 1e-6;",
+    "    hw_leave();",
     "    if (hw_rank + 1 < hw_size)",
     "      MPI_Send(&hw_t, 1, MPI_INT, hw_rank + 1, 7, hw_c);",
     "  }",
     "}",
 ];
-const LOCK: [&str; 6] = [
+const LOCK: [&str; 8] = [
     "{ static pthread_mutex_t hw_l = PTHREAD_MUTEX_INITIALIZER; volatile double hw_x = 1.0; long hw_i, hw_n = hw_take(1.0);",
     "  pthread_mutex_lock(&hw_l);",
+    "  hw_enter();",
     "  for (hw_i = 0; hw_i < hw_n; hw_i++)",
     "    hw_x = hw_x * 0.999999 + 1e-6;",
+    "  hw_leave();",
     "  pthread_mutex_unlock(&hw_l);",
     "}",
 ];
-const WORK_FORTRAN: [&str; 10] = [
+const WORK_FORTRAN: [&str; 13] = [
     "      block",
     "      integer, external :: hw_take",
+    "      external :: hw_enter, hw_leave",
     "      integer :: hw_i, hw_n",
     "      double precision, volatile :: hw_x",
     "      hw_x = 1",
     "      hw_n = hw_take(1)",
+    "      if (hw_n > 0) call hw_enter()",
     "      do hw_i = 1, hw_n",
     "        hw_x = hw_x * 0.999999d0 + 1d-6",
     "      end do",
+    "      if (hw_n > 0) call hw_leave()",
     "      end block",
 ];
-const SLEEP_FORTRAN: [&str; 11] = [
+const SLEEP_FORTRAN: [&str; 16] = [
     "      block",
     "      integer, external :: hw_take",
-    "      integer :: hw_n",
+    "      external :: hw_enter, hw_leave",
+    "      integer :: hw_n, hw_m",
     "      interface",
     "      integer(4) function hw_nap(us) bind(c, name='usleep')",
     "      integer(4), value :: us",
     "      end function",
     "      end interface",
     "      hw_n = hw_take(1000)",
-    "      if (hw_n > 0) hw_n = hw_nap(hw_n)",
+    "      if (hw_n > 0) then",
+    "      call hw_enter()",
+    "      hw_m = hw_nap(hw_n)",
+    "      call hw_leave()",
+    "      end if",
     "      end block",
 ];
 const REPEAT_C: [&str; 1] = [
-    "{ long hw_i, hw_n = 1 + hw_take(1.0); for (hw_i = 0; hw_i < hw_n; hw_i++) { __asm__ volatile(\"\" ::: \"memory\");",
+    "{ long hw_i, hw_n = 1 + hw_take(1.0); for (hw_i = 0; hw_i < hw_n; hw_i++) { if (hw_i == 1) hw_enter(); __asm__ volatile(\"\" ::: \"memory\");",
 ];
-const REPEAT_FORTRAN: [&str; 5] = [
+const REPEAT_FORTRAN: [&str; 7] = [
     "      block",
     "      integer, external :: hw_take",
+    "      external :: hw_enter, hw_leave",
     "      integer :: hw_i, hw_n",
     "      hw_n = 1 + hw_take(1)",
     "      do hw_i = 1, hw_n",
+    "      if (hw_i == 2) call hw_enter()",
+];
+
+const REPEAT_FORTRAN_END: [&str; 3] = [
+    "      end do",
+    "      if (hw_n > 1) call hw_leave()",
+    "      end block",
 ];
 
 /// What goes before and after the statement, and which of the lines before are the cause (from, to; none: all).
@@ -158,14 +182,14 @@ type Insert = (
 
 fn insert(method: Method, in_fortran: bool) -> Option<Insert> {
     Some(match (method, in_fortran) {
-        (Method::Repeat, false) => (&REPEAT_C, &["}}"], None),
+        (Method::Repeat, false) => (&REPEAT_C, &["} if (hw_n > 1) hw_leave(); }"], None),
         (Method::Work, false) => (&WORK, &[], None),
         (Method::Sleep, false) => (&SLEEP, &[], None),
         (Method::Io, false) => (&IO, &[], None),
         (Method::Message, false) => (&MESSAGE, &[], None),
-        (Method::Chain, false) => (&CHAIN, &[], Some((5, 6))),
+        (Method::Chain, false) => (&CHAIN, &[], Some((6, 7))),
         (Method::Lock, false) => (&LOCK, &[], None),
-        (Method::Repeat, true) => (&REPEAT_FORTRAN, &["      end do", "      end block"], None),
+        (Method::Repeat, true) => (&REPEAT_FORTRAN, &REPEAT_FORTRAN_END, None),
         (Method::Work, true) => (&WORK_FORTRAN, &[], None),
         (Method::Sleep, true) => (&SLEEP_FORTRAN, &[], None),
         _ => return None,
@@ -272,7 +296,7 @@ mod tests {
         let [first, last] = planted.lines;
         assert!(line(&planted.text, first).contains("hw_take"));
         assert_eq!(line(&planted.text, first + 1), "  for (i = 0; i < n; i++)");
-        assert_eq!(line(&planted.text, last), "}}");
+        assert!(line(&planted.text, last).starts_with("} if (hw_n > 1) hw_leave()"));
         assert_eq!(line(&planted.text, last + 1), "  g();");
     }
 

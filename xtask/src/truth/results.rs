@@ -60,3 +60,13 @@ pub fn append(file: &Path, value: &impl Serialize) -> Result<(), String> {
         .write_all(text.as_bytes())
         .map_err(|e| format!("{}: {e}", file.display()))
 }
+
+/// Writes all lines anew.
+pub fn replace(file: &Path, rows: &[Row]) -> Result<(), String> {
+    let unfinished = file.with_extension("unfinished");
+    let _ = std::fs::remove_file(&unfinished);
+    for row in rows {
+        append(&unfinished, row)?;
+    }
+    std::fs::rename(&unfinished, file).map_err(|e| format!("{}: {e}", file.display()))
+}

@@ -29,14 +29,22 @@ impl Measured {
             .fold(0.0, f64::max)
     }
 
-    /// The same of all ranks together.
-    pub fn sum(&self) -> f64 {
-        self.ranks.iter().map(RankFigures::own_seconds).sum()
+    /// Seconds that each rank was busy by itself.
+    pub fn own(&self) -> Vec<f64> {
+        self.ranks.iter().map(RankFigures::own_seconds).collect()
     }
 
-    /// Mean over ranks.
-    pub fn mean(&self) -> f64 {
-        self.sum() / self.ranks.len().max(1) as f64
+    /// Seconds of the planted code on each rank.
+    pub fn planted(&self) -> Vec<f64> {
+        self.ranks
+            .iter()
+            .map(RankFigures::planted_seconds)
+            .collect()
+    }
+
+    /// Executions of the planted code on each rank.
+    pub fn entries(&self) -> Vec<u64> {
+        self.ranks.iter().map(|r| r.planted_entries).collect()
     }
 
     /// Wall seconds of the slowest rank.

@@ -3,6 +3,7 @@
 //! The judge of the testbed decides line, class and ranks. Beside it here: the gain against ΔT, symptoms, the
 //! baseline by delay cost, and whether a finding on a control is false.
 
+use super::cost::Truth;
 use super::manifest::Manifest;
 use crate::judge::{Verdict, compare, is_strict};
 use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis};
@@ -26,7 +27,7 @@ pub struct Scored {
     pub none: bool,
     /// Gain of the cause at the planted line, seconds.
     pub stated: Option<f64>,
-    /// Whether ΔT is in its range.
+    /// Whether ΔT is in its range, as far as the noise of ΔT lets one say.
     pub in_range: Option<bool>,
     /// Whether the baseline by delay cost names the planted lines.
     pub delay_cost: bool,
@@ -42,8 +43,12 @@ pub struct Scored {
     pub strict_at: usize,
     /// Class and place of the first cause, by which two recordings are compared.
     pub first: String,
-    /// What the diagnosis says about the events that it has, where it says so.
-    pub windows: Option<String>,
+    /// Part of the largest run's time in which every event was recorded, as the diagnosis states it.
+    #[serde(default)]
+    pub window_share: Option<f64>,
+    /// Events in these windows, mean over ranks.
+    #[serde(default)]
+    pub window_events: Option<f64>,
 }
 
 fn base(file: &Option<String>) -> &str {
@@ -87,7 +92,8 @@ pub fn score(manifest: &Manifest, d: &Diagnosis) -> Scored {
             let at = d.causes.iter().position(|c| is_strict(c, k));
             at.map_or(0, |i| i + 1)
         }),
-        windows: d.notes.iter().find(|n| n.contains("window")).cloned(),
+        window_share: d.scales.last().and_then(|s| s.window_share),
+        window_events: d.scales.last().and_then(|s| s.window_events),
         ..Default::default()
     };
     if let Some(first) = d.causes.first() {
@@ -110,17 +116,21 @@ pub fn score(manifest: &Manifest, d: &Diagnosis) -> Scored {
             let at = out.verdict.position.checked_sub(1);
             let cause = at.and_then(|i| d.causes.get(i));
             out.stated = cause.map(|c| c.gain_seconds);
-            let truth = planted.truth.seconds;
             if planted.truth.yardstick.exact {
-                out.in_range = cause.map(|c| {
-                    let (low, high) = c.gain_range_seconds;
-                    (low..=high).contains(&truth)
-                });
+                out.in_range = cause.map(|c| in_range(&planted.truth, c.gain_range_seconds));
             }
             out.delay_cost = by_delay_cost(d).is_some_and(|i| i + 1 == out.verdict.position);
         }
     }
     out
+}
+
+/// Truth is not exact either: the stated range is widened by so many of its noises.
+const TRUTH_NOISES: f64 = 2.0;
+
+fn in_range(truth: &Truth, (low, high): (f64, f64)) -> bool {
+    let slack = TRUTH_NOISES * truth.noise;
+    (low - slack..=high + slack).contains(&truth.seconds)
 }
 
 /// The cause that most waiting is due to.

@@ -14,6 +14,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Seconds that the run with counters may take: it is not optimised.
+const LONGEST_COUNTED: u32 = 300;
+
 /// An executed statement.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -140,7 +143,7 @@ fn run_counted(tree: &Tree, ranks: u32, store: &Path) -> Result<(), String> {
     .map(OsString::from)
     .chain([store.as_os_str().to_owned()])
     .collect();
-    output(&mut tree.command_under(ranks, &[], &each)?)?;
+    output(&mut tree.command_within(LONGEST_COUNTED, ranks, &[], &each)?)?;
     for rank in 0..ranks {
         let place = store.join(rank.to_string());
         let mut files = Vec::new();

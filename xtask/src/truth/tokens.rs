@@ -279,10 +279,10 @@ pub fn statements(source: &str) -> Vec<Statement> {
     let mut loops: Vec<usize> = Vec::new();
     for (i, token) in all.iter().enumerate() {
         loops.retain(|end| *end > i);
+        let depth = loops.len() as u32;
         if token.text == "for" || token.text == "while" {
             loops.extend(statement_end(&all, i, 0));
         }
-        let depth = loops.len() as u32 - u32::from(token.text == "for" || token.text == "while");
         let follows = i.checked_sub(1).and_then(|j| all.get(j)).map(|t| t.text);
         if !token.starts_line || !matches!(follows, Some(";" | "{" | "}")) {
             continue;
@@ -401,6 +401,12 @@ mod tests {
             let source = format!("void f() {{\n  {call}\n}}\n");
             assert!(at(&source, 2).is_none_or(|s| !s.repeatable), "{call}");
         }
+    }
+
+    #[test]
+    fn a_loop_without_an_end_is_no_loop_around_others() {
+        let source = "void f() {\n  for (i = 0; i < n; i++) case 1: }\n  g(1);\n}\n";
+        assert!(statements(source).iter().all(|s| s.depth == 0));
     }
 
     #[test]

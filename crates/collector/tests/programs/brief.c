@@ -1,4 +1,4 @@
-/* Threads that live for about a millisecond, made and joined in each of many steps by one call. */
+/* Threads that live for a few milliseconds, made and joined in each of many steps by one call. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ __attribute__((noinline)) static double spin(int n) {
     return x;
 }
 static void *body(void *argument) {
-    *(double *)argument += spin(300000);
+    *(double *)argument += spin(600000);
     return NULL;
 }
 int main(int argc, char **argv) {

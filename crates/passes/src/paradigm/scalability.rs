@@ -53,11 +53,14 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
         [scales.into(), charged],
         least(options),
     )?;
+    let sleeping = of_scales(&mut flow, "common-sleep")?;
     let growing = of_scales(&mut flow, "growing-communication")?;
     let chain = of_scales(&mut flow, "late-sender-chain")?;
     let preempted = of_scales(&mut flow, "preempted")?;
 
-    let between_ranks = [scales, uneven, moving, staying, growing, chain, preempted];
+    let between_ranks = [
+        scales, uneven, moving, staying, sleeping, growing, chain, preempted,
+    ];
     let found = flow.pass("to-workers", between_ranks, Parameters::none())?;
     let found = flow.pass("to-program", [scales, found, charge], Parameters::none())?;
     let found = flow.pass("placement", [scales, found], Parameters::none())?;

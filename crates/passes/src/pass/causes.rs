@@ -4,12 +4,15 @@
 use super::found;
 use crate::cause::Candidates;
 use crate::delay;
+use crate::diagnose::LEAST_SHARE;
 use crate::flow::{Call, Found, Gives, Kind, Pass, PassError, Stage, Value};
 use crate::marks::Marks;
+use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::teller::{Teller, Ways};
 use crate::{
-    account, notes, outside, placement, ranked, startup, threads, unnamed, words, workers,
+    account, floor, notes, outside, pace, placement, ranked, startup, threads, unnamed, words,
+    workers,
 };
 use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
 
@@ -59,7 +62,7 @@ const ROWS: [Row; 8] = [
     },
     Row {
         name: "ranked",
-        about: "Causes by what mending them would gain, each told once.",
+        about: "Causes by what mending them would gain, each told once; notes of what is too uncertain for one.",
         takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
         more: false,
         gives: Stage::Candidates,
@@ -164,7 +167,13 @@ fn placement(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
 
 fn ranked(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let (scales, mut all) = (call.found::<Scales>(0)?, together(call)?);
-    all.found = ranked::ranked(scales.pag(), all.found);
+    let last = scales.last().map(|(last, _)| last);
+    let least = last.map_or(0.0, |last| LEAST_SHARE * last.model_seconds());
+    let found_all = ranked::without_sleep(scales.pag(), all.found, least);
+    let ranks = last.map_or(0, |last| last.p);
+    let (causes, notes) = ranked::divide(scales.pag(), found_all, ranks);
+    all.found = ranked::ranked(scales.pag(), causes);
+    all.set_aside.extend(notes);
     found(all)
 }
 
@@ -231,6 +240,14 @@ fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         notes: [
             notes::notes(&scales.all),
             recorded,
+            floor::sentence(last).into_iter().collect(),
+            pace::sentence(scales).into_iter().collect(),
+            scales
+                .all
+                .iter()
+                .filter_map(Scale::stopped)
+                .cloned()
+                .collect(),
             candidates.set_aside.clone(),
         ]
         .concat(),

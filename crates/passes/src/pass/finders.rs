@@ -3,13 +3,14 @@
 
 use crate::cause::{Candidate, Candidates};
 use crate::charge::{self, Charged, Proposal, Proposals};
+use crate::diagnose::LEAST_SHARE;
 use crate::flow::{Call, Finding, Gives, Kind, Pass, PassError, Stage, Value};
 use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::teams::Teams;
 use crate::{
-    allocator, chain_cause, communication, imbalance, lock_contention, moving, preempt, segments,
-    serial, thread_imbalance, unnamed, work,
+    allocator, asleep, chain_cause, communication, floor, imbalance, lock_contention, moving,
+    preempt, segments, serial, thread_imbalance, unnamed, work,
 };
 use headwater_graph::Pag;
 use headwater_model::diagnosis::CauseClass;
@@ -65,7 +66,7 @@ struct Finder {
     find: fn(&Look<'_>) -> Vec<Candidate>,
 }
 
-const BETWEEN_RANKS: [Finder; 6] = [
+const BETWEEN_RANKS: [Finder; 7] = [
     Finder {
         name: "uneven-work",
         about: "Places in which some ranks compute longer than others, by what these wait for it.",
@@ -86,6 +87,13 @@ const BETWEEN_RANKS: [Finder; 6] = [
         alike: false,
         charged: true,
         find: non_shrinking,
+    },
+    Finder {
+        name: "common-sleep",
+        about: "Sleep that all ranks have, as where each waits for a file: what is beyond the ideal of the smallest scale.",
+        alike: false,
+        charged: false,
+        find: |l| asleep::find(l.pag, l.scales.compared(), l.scales.scaling, l.least),
     },
     Finder {
         name: "growing-communication",
@@ -159,7 +167,7 @@ pub(super) fn passes() -> Vec<Pass> {
 fn with_least(pass: Pass) -> Pass {
     pass.with(
         "least",
-        0.03,
+        LEAST_SHARE,
         "what a cause must cost to be told, as a share of the run time",
     )
     .figure_from(0.0)
@@ -174,7 +182,7 @@ fn look<'a>(call: &'a Call<'_>, charged: &'a Charged) -> Result<Option<Look<'a>>
         last,
         teams,
         charged,
-        least: call.number("least") * last.model_seconds(),
+        least: floor::seconds(last, call.number("least")),
     }))
 }
 
@@ -224,7 +232,14 @@ fn non_shrinking(l: &Look<'_>) -> Vec<Candidate> {
         rest.then_some(c)
     };
     let (scales, times) = (l.scales.compared(), &l.scales.times);
-    let found = work::find(l.pag, scales, times, l.scales.scaling, l.least);
+    let found = work::find(
+        l.pag,
+        scales,
+        times,
+        l.scales.scaling,
+        l.scales.pace,
+        l.least,
+    );
     found.into_iter().filter_map(rest).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Threads that wait for locks.
 
 use super::hybrid::*;
-use super::{diagnosis, of_run, told};
+use super::{diagnosis, from, of_run, told};
 use headwater_graph::view::Cell;
 use headwater_model::diagnosis::CauseClass::*;
 use headwater_model::run::{Context, CtxId, Run, Sample};
@@ -145,7 +145,7 @@ fn locks_that_are_taken_at_one_place_have_a_line_each() {
     for w in &mut several.waits {
         w.locks = if w.thread == 0 { 1 << 7 } else { 1 << 9 };
     }
-    assert_eq!(told(&of_run(several.clone())), []);
+    assert_eq!(told(&from(0.03, several.clone())), []);
     // Held by one at a time they would be 1.6 s.
     for w in &mut several.waits {
         w.locks = 1 << 7;

@@ -11,7 +11,16 @@ use headwater_passes::{Options, Recorded, diagnose, impossible};
 use hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
-    let d = diagnose(vec![run], structure(), &Options::default()).expect("one run is enough");
+    from(Options::default().least_share, run)
+}
+
+/// Causes that cost at least this share of the run time.
+fn from(least_share: f64, run: Run) -> Diagnosis {
+    let options = Options {
+        least_share,
+        ..Options::default()
+    };
+    let d = diagnose(vec![run], structure(), &options).expect("one run is enough");
     assert_eq!(impossible(&d), Vec::<String>::new());
     d
 }

@@ -129,6 +129,7 @@ __all__ = [
     "uneven_work",
     "moving_work",
     "non_shrinking_work",
+    "common_sleep",
     "growing_communication",
     "late_sender_chain",
     "preempted",
@@ -882,177 +883,190 @@ def abnormal(scales: Finding, threshold: float = 1.3) -> Finding:
 def abnormal(scales: Node, threshold: float = 1.3) -> Node: ...
 
 @overload
-def thread_imbalance(scales: Finding, least: float = 0.03) -> Finding:
+def thread_imbalance(scales: Finding, least: float = 0.015) -> Finding:
     """Teams of threads that wait for the slowest of them.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives causes without a price.
     """
 
 @overload
-def thread_imbalance(scales: Node, least: float = 0.03) -> Node: ...
+def thread_imbalance(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def lock_contention(scales: Finding, least: float = 0.03) -> Finding:
+def lock_contention(scales: Finding, least: float = 0.015) -> Finding:
     """Locks for which threads wait.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives causes without a price.
     """
 
 @overload
-def lock_contention(scales: Node, least: float = 0.03) -> Node: ...
+def lock_contention(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def allocator_contention(scales: Finding, least: float = 0.03) -> Finding:
+def allocator_contention(scales: Finding, least: float = 0.015) -> Finding:
     """Places where threads wait for one another in the memory allocator.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives causes without a price.
     """
 
 @overload
-def allocator_contention(scales: Node, least: float = 0.03) -> Node: ...
+def allocator_contention(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def serial_region(scales: Finding, least: float = 0.03) -> Finding:
+def serial_region(scales: Finding, least: float = 0.015) -> Finding:
     """What one thread of a rank does while its team idles.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives causes without a price.
     """
 
 @overload
-def serial_region(scales: Node, least: float = 0.03) -> Node: ...
+def serial_region(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = 0.03) -> Tuple[Finding, Finding]:
+def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = 0.015) -> Tuple[Finding, Finding]:
     """Prices causes between threads, the largest first, by what they take off the slowest rank of each phase; and what of the ranks' time they explain.
 
     scales: runs at their scales.
     proposals: causes without a price.
     *more: causes without a price each, as many as there are.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes and what causes between threads explain.
     """
 
 @overload
-def charge(scales: Node, proposals: Union[Finding, Node], *more: Union[Finding, Node], least: float = 0.03) -> Tuple[Node, Node]: ...
+def charge(scales: Node, proposals: Union[Finding, Node], *more: Union[Finding, Node], least: float = 0.015) -> Tuple[Node, Node]: ...
 
 @overload
-def charge(scales: Finding, proposals: Node, *more: Union[Finding, Node], least: float = 0.03) -> Tuple[Node, Node]: ...
+def charge(scales: Finding, proposals: Node, *more: Union[Finding, Node], least: float = 0.015) -> Tuple[Node, Node]: ...
 
 @overload
-def uneven_work(scales: Finding, charged: Finding, least: float = 0.03) -> Finding:
+def uneven_work(scales: Finding, charged: Finding, least: float = 0.015) -> Finding:
     """Places in which some ranks compute longer than others, by what these wait for it.
 
     scales: runs at their scales.
     charged: what causes between threads explain.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes.
     """
 
 @overload
-def uneven_work(scales: Node, charged: Union[Finding, Node], least: float = 0.03) -> Node: ...
+def uneven_work(scales: Node, charged: Union[Finding, Node], least: float = 0.015) -> Node: ...
 
 @overload
-def uneven_work(scales: Finding, charged: Node, least: float = 0.03) -> Node: ...
+def uneven_work(scales: Finding, charged: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def moving_work(scales: Finding, least: float = 0.03) -> Finding:
+def moving_work(scales: Finding, least: float = 0.015) -> Finding:
     """Uneven work that is on other ranks in each iteration.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes.
     """
 
 @overload
-def moving_work(scales: Node, least: float = 0.03) -> Node: ...
+def moving_work(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def non_shrinking_work(scales: Finding, charged: Finding, least: float = 0.03) -> Finding:
+def non_shrinking_work(scales: Finding, charged: Finding, least: float = 0.015) -> Finding:
     """Computation that does not shrink as ranks are added, beside what threads explain.
 
     scales: runs at their scales.
     charged: what causes between threads explain.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes.
     """
 
 @overload
-def non_shrinking_work(scales: Node, charged: Union[Finding, Node], least: float = 0.03) -> Node: ...
+def non_shrinking_work(scales: Node, charged: Union[Finding, Node], least: float = 0.015) -> Node: ...
 
 @overload
-def non_shrinking_work(scales: Finding, charged: Node, least: float = 0.03) -> Node: ...
+def non_shrinking_work(scales: Finding, charged: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def growing_communication(scales: Finding, least: float = 0.03) -> Finding:
+def common_sleep(scales: Finding, least: float = 0.015) -> Finding:
+    """Sleep that all ranks have, as where each waits for a file: what is beyond the ideal of the smallest scale.
+
+    scales: runs at their scales.
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+
+    Gives candidates for causes.
+    """
+
+@overload
+def common_sleep(scales: Node, least: float = 0.015) -> Node: ...
+
+@overload
+def growing_communication(scales: Finding, least: float = 0.015) -> Finding:
     """Messages that grow with the ranks, and collectives that do by their algorithm.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes.
     """
 
 @overload
-def growing_communication(scales: Node, least: float = 0.03) -> Node: ...
+def growing_communication(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def late_sender_chain(scales: Finding, least: float = 0.03) -> Finding:
+def late_sender_chain(scales: Finding, least: float = 0.015) -> Finding:
     """Ranks that can only start when the one before has finished.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes.
     """
 
 @overload
-def late_sender_chain(scales: Node, least: float = 0.03) -> Node: ...
+def late_sender_chain(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def preempted(scales: Finding, least: float = 0.03) -> Finding:
+def preempted(scales: Finding, least: float = 0.015) -> Finding:
     """Ranks that were ready to run and had no core.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes.
     """
 
 @overload
-def preempted(scales: Node, least: float = 0.03) -> Node: ...
+def preempted(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
-def uneven_segments(scales: Finding, uneven: Finding, least: float = 0.03) -> Finding:
+def uneven_segments(scales: Finding, uneven: Finding, least: float = 0.015) -> Finding:
     """Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.
 
     scales: runs at their scales.
     uneven: candidates for causes.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.03).
+    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
 
     Gives candidates for causes.
     """
 
 @overload
-def uneven_segments(scales: Node, uneven: Union[Finding, Node], least: float = 0.03) -> Node: ...
+def uneven_segments(scales: Node, uneven: Union[Finding, Node], least: float = 0.015) -> Node: ...
 
 @overload
-def uneven_segments(scales: Finding, uneven: Node, least: float = 0.03) -> Node: ...
+def uneven_segments(scales: Finding, uneven: Node, least: float = 0.015) -> Node: ...
 
 @overload
 def to_workers(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
@@ -1106,7 +1120,7 @@ def placement(scales: Finding, candidates: Node) -> Node: ...
 
 @overload
 def ranked(scales: Finding, candidates: Finding) -> Finding:
-    """Causes by what mending them would gain, each told once.
+    """Causes by what mending them would gain, each told once; notes of what is too uncertain for one.
 
     scales: runs at their scales.
     candidates: candidates for causes.

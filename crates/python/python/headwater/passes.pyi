@@ -72,6 +72,7 @@ from . import charge as charge
 from . import uneven_work as uneven_work
 from . import moving_work as moving_work
 from . import non_shrinking_work as non_shrinking_work
+from . import common_sleep as common_sleep
 from . import growing_communication as growing_communication
 from . import late_sender_chain as late_sender_chain
 from . import preempted as preempted
