@@ -45,11 +45,27 @@ pub struct Meter {
     off_core: OffCore,
 }
 
+/// Nanoseconds that reading the scheduler's counts takes at the most, if the thread keeps its core meanwhile.
+const AT_ONCE: u64 = 50_000;
+
+/// The scheduler's counts as they were at `now`, when the thread had `cpu` of CPU time. Since kernel 6.13 a thread whose
+/// turn is over loses its core as it returns from a system call, so mostly in asking: it must not count as time before.
+fn counted(now: u64, cpu: u64, file: libc::c_int) -> Counted {
+    let mut counted = Counted::here(file);
+    let since = clock::now().saturating_sub(now);
+    if since > AT_ONCE {
+        let worked = clock::thread_cpu().saturating_sub(cpu);
+        let waited = since.saturating_sub(worked);
+        counted.delay = counted.delay.saturating_sub(waited);
+    }
+    counted
+}
+
 impl Meter {
     /// Begins anew at `now`; `file` is the thread's open `schedstat`.
     pub fn begin(&mut self, now: u64, file: libc::c_int) {
         (self.cpu, self.at) = (clock::thread_cpu(), now);
-        self.off_core.begin(Counted::here(file));
+        self.off_core.begin(counted(now, self.cpu, file));
     }
 
     /// The same without asking the scheduler, which is what takes long.
@@ -72,7 +88,7 @@ impl Meter {
             .saturating_sub(cpu.saturating_sub(self.cpu))
             .min(interval);
         (self.cpu, self.at) = (cpu, now);
-        let runq = self.off_core.waiting(off, || Counted::here(file));
+        let runq = self.off_core.waiting(off, || counted(now, cpu, file));
         Spent {
             cpu: interval - off,
             runq,
@@ -87,7 +103,7 @@ impl Meter {
         let cpu = now_cpu.saturating_sub(self.cpu).min(interval);
         (self.cpu, self.at) = (now_cpu, now);
         let off = interval - cpu;
-        let runq = self.off_core.waiting(off, || Counted::here(file));
+        let runq = self.off_core.waiting(off, || counted(now, now_cpu, file));
         Spent {
             cpu,
             runq,
@@ -105,8 +121,10 @@ impl Meter {
 
     /// How long the thread was asleep in the call that ends now and took `wall`.
     pub fn asleep(&mut self, wall: u64, file: libc::c_int) -> u64 {
-        let cpu = clock::thread_cpu().saturating_sub(self.cpu);
-        let off = clock::now().saturating_sub(self.at).saturating_sub(cpu);
-        self.off_core.asleep(off, wall, Counted::here(file))
+        let (now, cpu) = (clock::now(), clock::thread_cpu());
+        let worked = cpu.saturating_sub(self.cpu);
+        let off = now.saturating_sub(self.at).saturating_sub(worked);
+        let counted = counted(now, cpu, file);
+        self.off_core.asleep(off, wall, counted)
     }
 }

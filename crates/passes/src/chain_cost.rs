@@ -64,7 +64,7 @@ impl ChainCost {
                 .for_each(|j| *seen.entry(j).or_default() += 1);
         }
         for piece in &mut pieces {
-            piece.chain *= comes_back(&even.replay, piece, &seen);
+            piece.chain *= comes_back(&even.replay, piece, &seen) * regular(&even, piece);
         }
         // What is waited for less as recorded than with even work is not lost.
         let lost: f64 = pieces.iter().map(|p| p.chain).sum();
@@ -212,19 +212,43 @@ fn scatter(pieces: &[Piece]) -> f64 {
     alike.into_values().map(variance).sum::<f64>().sqrt()
 }
 
+/// The computation on a critical path: between which calls, and how often.
+fn on_path(even: &EvenReplay, piece: &Piece) -> BTreeMap<(CtxId, CtxId), f64> {
+    let mut times: BTreeMap<(CtxId, CtxId), f64> = BTreeMap::new();
+    for stretch in &piece.path {
+        let own = calls(&even.replay, &piece.epoch, stretch.rank as usize);
+        let (from, to) = (stretch.calls.0 as usize, stretch.calls.1 as usize);
+        let mut before = from.checked_sub(1).and_then(|i| own.get(i)).map(|c| c.ctx);
+        for call in own.get(from..to).unwrap_or(&[]) {
+            let after = before.unwrap_or(call.after);
+            *times.entry((after, call.ctx)).or_default() += 1.0;
+            before = Some(call.ctx);
+        }
+    }
+    times
+}
+
+/// Share of the computation on a critical path that is about the same in each repetition. Of the rest, the replay with
+/// even work says nothing: a rank that does many steps before a message and few before the next would wait there for
+/// ranks that it never waits for.
+fn regular(even: &EvenReplay, piece: &Piece) -> f64 {
+    let (mut regular, mut all) = (0.0, 0.0);
+    for (between, n) in on_path(even, piece) {
+        let mean = even.mean(between);
+        all += n * mean.seconds;
+        if mean.is_regular {
+            regular += n * mean.seconds;
+        }
+    }
+    if all > 0.0 { regular / all } else { 1.0 }
+}
+
 /// Standard error of the length of all critical paths by that of the mean computation on them, seconds.
 fn of_means(even: &EvenReplay, pieces: &[Piece]) -> f64 {
     let mut times: BTreeMap<(CtxId, CtxId), f64> = BTreeMap::new();
     for piece in pieces.iter().filter(|p| p.chain > 0.0) {
-        for stretch in &piece.path {
-            let own = calls(&even.replay, &piece.epoch, stretch.rank as usize);
-            let (from, to) = (stretch.calls.0 as usize, stretch.calls.1 as usize);
-            let mut before = from.checked_sub(1).and_then(|i| own.get(i)).map(|c| c.ctx);
-            for call in own.get(from..to).unwrap_or(&[]) {
-                let after = before.unwrap_or(call.after);
-                *times.entry((after, call.ctx)).or_default() += 1.0;
-                before = Some(call.ctx);
-            }
+        for (between, n) in on_path(even, piece) {
+            *times.entry(between).or_default() += n;
         }
     }
     let variance = |(between, n): (&(CtxId, CtxId), &f64)| n * n * even.mean(*between).variance;

@@ -6,6 +6,7 @@
 use crate::algorithm::NEVER;
 use crate::replay::{Replay, play};
 use crate::stats;
+use crate::timing::scatter;
 use headwater_model::run::{CtxId, Event, Run};
 use rustc_hash::FxHashMap;
 
@@ -19,6 +20,23 @@ pub struct Mean {
     pub seconds: f64,
     /// Variance of this mean, seconds squared.
     pub variance: f64,
+    /// Whether one repetition takes about as long as the next on a rank, so that a mean stands for each of them.
+    pub is_regular: bool,
+}
+
+/// Scatter over the repetitions of a rank, as a share of the usual one, from which on a mean does not stand for them: a
+/// rank may do another number of steps each time.
+const IRREGULAR: f64 = 0.5;
+
+/// Repetitions of a rank that it takes to see their scatter.
+const SEVERAL: usize = 4;
+
+/// Whether the repetitions of most ranks take about as long as each other, given each rank's.
+fn is_regular(of_ranks: &FxHashMap<u32, Vec<f64>>) -> bool {
+    let many = of_ranks.values().filter(|own| own.len() >= SEVERAL);
+    let share = |own: &Vec<f64>| scatter(own) / stats::median(own).max(f64::MIN_POSITIVE);
+    let shares: Vec<f64> = many.map(share).collect();
+    stats::median(&shares) < IRREGULAR
 }
 
 /// The windows played again with even work.
@@ -38,20 +56,25 @@ impl EvenReplay {
             .cloned()
             .collect();
         let between = between(&events);
-        let mut all: FxHashMap<Between, Vec<f64>> = FxHashMap::default();
+        let mut all: FxHashMap<Between, (Vec<f64>, FxHashMap<u32, Vec<f64>>)> =
+            FxHashMap::default();
         for (event, pair) in events.iter().zip(&between) {
             if let Some(pair) = pair {
                 let seconds = event.busy_ns as f64 * 1e-9;
-                all.entry(*pair).or_default().push(seconds);
+                let (every, of_ranks) = all.entry(*pair).or_default();
+                every.push(seconds);
+                of_ranks.entry(event.rank).or_default().push(seconds);
             }
         }
-        let mean = |(pair, seconds): (Between, Vec<f64>)| {
-            let mean = Mean {
-                seconds: stats::mean(&seconds),
-                variance: stats::variance(&seconds) / (seconds.len() as f64 - 1.0).max(1.0),
+        let mean =
+            |(pair, (seconds, of_ranks)): (Between, (Vec<f64>, FxHashMap<u32, Vec<f64>>))| {
+                let mean = Mean {
+                    seconds: stats::mean(&seconds),
+                    variance: stats::variance(&seconds) / (seconds.len() as f64 - 1.0).max(1.0),
+                    is_regular: is_regular(&of_ranks),
+                };
+                (pair, mean)
             };
-            (pair, mean)
-        };
         let means: FxHashMap<Between, Mean> = all.into_iter().map(mean).collect();
         for (event, pair) in events.iter_mut().zip(&between) {
             let mean = pair.and_then(|pair| means.get(&pair));

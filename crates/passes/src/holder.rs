@@ -34,7 +34,14 @@ const NOT_MUCH_BIGGER: f64 = 1.5;
 pub const WHOLE: u32 = u32::MAX;
 
 /// Part of the excess that a place must hold by its samples to be the one that holds it, as far as these can tell.
-const MOST: f64 = 0.5;
+const MUCH: f64 = 0.35;
+
+/// Standard errors by which samples may attribute too little to the place that holds all.
+const BLURRED: f64 = 2.0;
+
+/// Power of its time by which a place is the less likely to be the one that holds all: a place with all the time holds
+/// all that there is, so that it says little.
+const SIZE: f64 = 2.0;
 
 /// What may be doubted of the excess of a place.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,14 +67,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// The same with so many seconds of excess more.
-    fn and(&self, seconds: f64) -> Part {
-        Part {
-            excess: self.excess + seconds,
-            ..self.clone()
-        }
-    }
-
     /// Whether nearly all of the excess of `whole` is here.
     fn holds(&self, whole: &Part) -> bool {
         !stats::is_above(HOLDS * whole.excess, self.excess)
@@ -127,7 +126,7 @@ impl<'a> Holder<'a> {
     /// What `judge` says of the place that holds `excess` seconds of the late ranks, or the largest part of them. It says
     /// nothing of a place that cannot be told from noise, and with what it says how much mending would gain: a part of
     /// what several places hold is named for itself if that is at least `least` seconds. `doubt` is of the place that
-    /// holds all; `blur` gives by how many seconds samples may attribute too little to a place.
+    /// holds all; `blur` gives the standard error of what samples attribute to a place, seconds.
     pub fn find<T>(
         &self,
         excess: f64,
@@ -141,13 +140,20 @@ impl<'a> Holder<'a> {
         let all = self.inside(&here);
         let mut doubt = doubt;
         loop {
-            let holds = |part: &Part, whole: &Part| {
-                let may = || part.excess >= MOST * whole.excess;
-                part.holds(whole)
-                    || doubt == Doubt::Where && may() && part.and(blur(part)).holds(whole)
+            // Standard errors by which the samples of a place are too few to hold the excess; `None` where they are far
+            // too few.
+            let misses = |part: &Part, whole: &Part| -> Option<f64> {
+                if part.holds(whole) {
+                    return Some(0.0);
+                }
+                if doubt != Doubt::Where || part.excess < MUCH * whole.excess {
+                    return None;
+                }
+                let missed = (HOLDS * whole.excess - part.excess) / blur(part);
+                (missed <= BLURRED).then_some(missed)
             };
             let judged = |part: &Part| judge(part, doubt);
-            if let Some((part, said)) = self.smallest(&here, &all, holds, judged) {
+            if let Some((part, said)) = self.smallest(&here, &all, misses, judged) {
                 (here, found) = (part, Some(said));
             }
             // A part of it may be late by chance.
@@ -235,20 +241,31 @@ impl<'a> Holder<'a> {
     }
 
     /// The smallest of the places inside `whole` that holds its excess and is no noise; `all` are those of the program.
+    /// `misses` says by how many standard errors one may have too few samples for that. The smaller a place is, the less
+    /// likely it has them by chance, so a much smaller one may have fewer: the two are weighed as logarithms of chances.
     fn smallest<T>(
         &self,
         whole: &Part,
         all: &[Part],
-        holds: impl Fn(&Part, &Part) -> bool,
+        misses: impl Fn(&Part, &Part) -> Option<f64>,
         judge: impl Fn(&Part) -> Option<(f64, T)>,
     ) -> Option<(Part, T)> {
+        let mut holding: Vec<(f64, Part)> = Vec::new();
         let inside = self.inside(whole);
-        let mut holding: Vec<&Part> = inside.iter().filter(|p| holds(p, whole)).collect();
-        holding.retain(|p| p.excess > 0.0 && self.is_not_compensated(p, whole));
-        self.by_size(&mut holding);
-        holding.into_iter().find_map(|part| {
-            let part = self.with_copies(part, all);
-            let said = judge(&part).filter(|_| holds(&part, whole));
+        let mut by_size: Vec<&Part> = inside.iter().collect();
+        self.by_size(&mut by_size);
+        for part in by_size {
+            let missed = misses(part, whole).filter(|_| part.excess > 0.0);
+            if let Some(missed) = missed.filter(|_| self.is_not_compensated(part, whole)) {
+                let size = part.time.max(f64::MIN_POSITIVE).ln();
+                holding.push((0.5 * missed * missed + SIZE * size, part.clone()));
+            }
+        }
+        // Of equal ones the smaller stays first.
+        holding.sort_by(|a, b| stats::ticks(a.0).cmp(&stats::ticks(b.0)));
+        holding.into_iter().find_map(|(_, part)| {
+            let part = self.with_copies(&part, all);
+            let said = judge(&part).filter(|_| misses(&part, whole).is_some());
             said.map(|(_, said)| (part, said))
         })
     }

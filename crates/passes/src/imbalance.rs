@@ -6,7 +6,7 @@
 //! so that two of them do not claim the same second, and one that is not reported takes nothing off: the gains of a
 //! phase are together no more than its slowest rank is above the usual one.
 
-use crate::cause::Candidate;
+use crate::cause::{CONFIDENCE, Candidate};
 use crate::charge::Charged;
 use crate::holder::{Doubt, Holder, Part, WHOLE, excess};
 use crate::inclusive::Inclusive;
@@ -35,6 +35,15 @@ const HALF: f64 = 0.5;
 /// what is around it.
 const PLACED: f64 = 2.0;
 
+/// Standard errors of sampling by which a place may hold more than its samples say.
+const BLURRED: f64 = 2.0;
+
+/// Standard error of what samples missed of a place, as a part of it.
+const MISSED: f64 = 0.25;
+
+/// Samples that late ranks must have more at a place.
+const SAMPLES: f64 = 2.0;
+
 /// Share of ranks that what two phases found at a place must have in common to be one cause.
 const SAME_RANKS: f64 = 0.5;
 
@@ -43,6 +52,8 @@ struct Mended {
     /// The vertices of the place, and what share of their time (or sleep) there the ranks keep.
     vertices: Vec<VertexIx>,
     shares: Vec<f64>,
+    /// Seconds of the place that samples attribute to what is around it, by rank.
+    around: Vec<f64>,
     /// Seconds of work that ranks take over from others.
     more: Vec<f64>,
 }
@@ -114,6 +125,10 @@ impl Left {
                     self.asleep.scale(pag, *v, &mended.shares);
                 }
             }
+        }
+        let first = mended.vertices.first().copied();
+        if let Some(v) = first.and_then(|v| pag.top.get(v).parent) {
+            self.busy.take(pag, v, &mended.around);
         }
         let more = self.moved.iter_mut().zip(&mended.more);
         more.for_each(|(moved, more)| *moved += more);
@@ -228,7 +243,6 @@ impl Search<'_> {
         // Whether there is something at all, the whole phase tells best: its time is no matter of samples.
         let all = excess(own, &late);
         let whole = self.lateness(&here, &holder.whole(all), None);
-        let whole = whole.map(|known| known.late);
         let doubt = match whole {
             Some(_) => Doubt::Where,
             None => Doubt::IfAtAll,
@@ -237,14 +251,14 @@ impl Search<'_> {
             Of::All => self.sampling(&self.inside(&here, part), &ranks_of(&late)),
             Of::Sleep => 0.0,
         };
+        // A place that is not reported must not hide one that is.
+        let known = |u: &Uneven| allowed.is_none_or(|a| a.contains(&(of, u.place)));
         let judge = |part: &Part, doubt: Doubt| {
             let whole = whole.as_ref().filter(|_| doubt == Doubt::Where);
             let (found, mended) = self.judge(&here, part, whole)?;
-            Some((found.gain, (found, mended)))
+            known(&found).then_some((found.gain, (found, mended)))
         };
-        let found = holder.find(all, self.least, doubt, blur, judge);
-        let known = |u: &Uneven| allowed.is_none_or(|a| a.contains(&(of, u.place)));
-        found.filter(|(u, _)| known(u))
+        holder.find(all, self.least, doubt, blur, judge)
     }
 
     /// The keys of a part in its phase, ascending.
@@ -266,15 +280,15 @@ impl Search<'_> {
 
     /// Which ranks are late at a place, if that is more than noise. `whole` is how they are late in what is around it, if
     /// that is certain: then chance has had only the choice of the place, and its ranks are mostly those.
-    fn lateness(&self, here: &Here<'_>, part: &Part, whole: Option<&Late>) -> Option<Known> {
+    fn lateness(&self, here: &Here<'_>, part: &Part, whole: Option<&Known>) -> Option<Known> {
         let row = here.column.sum(&part.vertices);
         let inside = self.inside(here, part);
+        let one = |ranks: &[u32]| match here.of {
+            Of::All => self.scale.sampling_noise(self.pag, &inside, ranks),
+            Of::Sleep => 0.0,
+        };
         let late = match whole {
-            Some(whole) => {
-                let blur = || self.scale.sampling_noise(self.pag, &inside, &whole.ranks);
-                let blur = if here.of == Of::All { blur() } else { 0.0 };
-                Late::within(&row, whole, blur)?
-            }
+            Some(whole) => Late::within(&row, &whole.late, one(&whole.late.ranks))?,
             None => Late::new(&row, here.first)?,
         };
         let (timing, sampling) = match here.of {
@@ -288,10 +302,12 @@ impl Search<'_> {
         let places = if chosen { here.compared } else { 1 };
         let chance = timing::above_chance(choices * places as f64);
         let least = match whole {
-            Some(_) => (chance * timing).max(PLACED * sampling),
+            Some(_) => (chance * timing).max(self.by_chance(here.of, &late, row.len(), one)),
             None => chance * timing.hypot(sampling),
         };
-        (late.excess > least).then(|| Known {
+        let blur = BLURRED * one(&late.ranks);
+        (late.excess > least).then_some(Known {
+            blur,
             row,
             late,
             inside,
@@ -299,18 +315,32 @@ impl Search<'_> {
         })
     }
 
+    /// What samples may by chance show late ranks to have more at a place where they do the same as the others; `one` is
+    /// the standard error of the time of one of some ranks there.
+    fn by_chance(&self, of: Of, late: &Late, ranks: usize, one: impl Fn(&[u32]) -> f64) -> f64 {
+        if of == Of::Sleep {
+            return 0.0;
+        }
+        let mask = late.mask(ranks);
+        let others = ranks_of(&mask.iter().map(|late| !late).collect::<Vec<bool>>());
+        let (n, rest) = (late.ranks.len() as f64, others.len().max(1) as f64);
+        let few = SAMPLES * self.scale.period / n.max(1.0);
+        few.max(PLACED * one(&others) * (1.0 / n.max(1.0) + 1.0 / rest).sqrt())
+    }
+
     /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
     fn judge(
         &self,
         here: &Here<'_>,
         part: &Part,
-        whole: Option<&Late>,
+        whole: Option<&Known>,
     ) -> Option<(Uneven, Mended)> {
         let Known {
             row,
             late,
             inside,
             noise,
+            blur,
         } = self.lateness(here, part, whole)?;
         let &Here {
             of,
@@ -319,13 +349,26 @@ impl Search<'_> {
             first,
             ..
         } = here;
-        let (mended, after) = mend(of, part, &row, totals, &late);
+        // Where the place holds all that ranks are late by, that is known better than what samples give it.
+        let alone = whole.is_some() && !late.evens_out();
+        let slack = if alone { blur } else { 0.0 };
+        let (mended, after) = mend(of, part, &row, totals, &late, slack);
         let gain = stats::max(totals) - stats::max(&after);
         if !stats::is_above(gain, 0.0) {
             return None;
         }
+        let around = stats::mean_of(&mended.around, &late.ranks);
+        let noise = match whole {
+            Some(whole) if around > 0.0 => {
+                // What is beyond all that samples may have missed is elsewhere, or here as well.
+                let rest = stats::mean_of(&after, &late.ranks) - usual(totals, &late);
+                whole.noise.hypot(MISSED * around).hypot(rest / CONFIDENCE)
+            }
+            _ => noise,
+        };
         let usual = usual(totals, &late);
-        let cost = (late.high - late.level).min(stats::max(totals) - usual);
+        let longer = late.high - late.level + around;
+        let cost = longer.min(stats::max(totals) - usual);
         let beyond = |row: &[f64]| excess(row, first).max(0.0);
         let excess = |v: &VertexIx| column.row(*v).map_or(0.0, beyond);
         let mut vertices: Vec<(VertexIx, f64)> =
@@ -337,8 +380,8 @@ impl Search<'_> {
             vertices,
             cost: cost.max(gain),
             gain,
-            longer: late.high - late.level,
-            error: noise * (gain / late.excess).min(1.0),
+            longer,
+            error: noise * (gain / (late.excess + around)).min(1.0),
             inside,
             shape: late.words(),
             ranks: late.ranks,
@@ -379,6 +422,8 @@ struct Known {
     inside: Vec<u32>,
     /// Standard error of the excess, seconds.
     noise: f64,
+    /// Seconds of a rank that samples may at the most attribute to other places.
+    blur: f64,
 }
 
 /// The part of the program in which a place is judged.
@@ -408,9 +453,18 @@ fn usual(totals: &[f64], late: &Late) -> f64 {
 /// What a place and the totals of its phase are if late ranks need no more than the others there. Nobody becomes faster
 /// than ranks usually are: what a rank is late by beyond that is elsewhere. A rank that no longer sleeps may be: its work
 /// may be less than usual by chance.
-fn mend(of: Of, part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mended, Vec<f64>) {
+/// `slack` is by how many seconds of a rank samples may attribute too little to the place.
+fn mend(
+    of: Of,
+    part: &Part,
+    row: &[f64],
+    totals: &[f64],
+    late: &Late,
+    slack: f64,
+) -> (Mended, Vec<f64>) {
     let usual = usual(totals, late);
     let mut shares = vec![1.0; row.len()];
+    let mut around = vec![0.0; row.len()];
     let mut after = totals.to_vec();
     let mut taken = 0.0;
     for rank in late.ranks.iter().map(|r| *r as usize) {
@@ -419,11 +473,13 @@ fn mend(of: Of, part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mende
         };
         let most = (own - late.level).max(0.0);
         let beyond = match of {
-            Of::All => (total - usual).clamp(0.0, most),
+            Of::All => (total - usual).clamp(0.0, most + slack),
             Of::Sleep => most,
         };
+        let here = beyond.min(most);
+        around[rank] = beyond - here;
         if *own > 0.0 {
-            shares[rank] = 1.0 - beyond / own;
+            shares[rank] = 1.0 - here / own;
         }
         after[rank] -= beyond;
         taken += beyond;
@@ -443,6 +499,7 @@ fn mend(of: Of, part: &Part, row: &[f64], totals: &[f64], late: &Late) -> (Mende
         Mended {
             vertices,
             shares,
+            around,
             more,
         },
         after,

@@ -93,6 +93,7 @@ pub mod set;
 mod sleeping;
 mod small;
 mod source_place;
+mod stall;
 mod startup;
 mod stats;
 mod stopped;

@@ -8,14 +8,14 @@ use headwater_model::words;
 /// Part of a cause's gain up to which more of the same around it is told with it.
 const REST: f64 = 0.25;
 
-/// The dearest first; equal prices in the order of the graph. What may cost nothing, as far as its error tells, comes
-/// behind what is known to cost something.
+/// The dearest first; equal prices in the order of the graph. What counts is the middle between the gain and what is
+/// certain of it, so that a vague figure does not stand before one that is known; of an estimate, only what is certain.
+/// What may cost nothing, as far as its error tells, comes behind what is known to cost something.
 pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
     let known = |c: &Candidate| c.range().0 > 0.0;
-    // Of an estimate only what is certain counts against what is measured.
     let gain = |c: &Candidate| match c.price {
         Price::AtLeast(seconds) => seconds.min(c.gain),
-        _ => c.gain,
+        _ => 0.5 * (c.gain + c.range().0),
     };
     found.sort_by(|a, b| {
         let price = gain(b).total_cmp(&gain(a)).then(a.vertex.cmp(&b.vertex));

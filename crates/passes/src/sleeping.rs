@@ -6,6 +6,7 @@
 //! have slept. Time off the core beyond that is waiting for a core, as where a hypervisor took it.
 
 use crate::cores::{self, Cut, Thread};
+use crate::stats;
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::{CtxId, Run, Segment};
 use rustc_hash::FxHashMap;
@@ -14,15 +15,35 @@ use rustc_hash::FxHashMap;
 const MOST: f64 = 0.5;
 
 /// The class of computation that takes some ranks `excess` seconds longer, `asleep` seconds of which they sleep: a
-/// stall that `happened_once` is that, be it asleep or not.
-pub fn class(asleep: f64, excess: f64, happened_once: bool) -> CauseClass {
-    if happened_once {
+/// stall that `happened_once` is that, be it asleep or not, unless they slept `often` in that time.
+pub fn class(asleep: f64, excess: f64, happened_once: bool, often: bool) -> CauseClass {
+    let is_sleep = asleep > MOST * excess;
+    if happened_once && !(is_sleep && often) {
         CauseClass::OneOff
-    } else if asleep > MOST * excess {
+    } else if is_sleep {
         CauseClass::SystemCallOrIo
     } else {
         CauseClass::UnevenWork
     }
+}
+
+/// Voluntary context switches that sleeping once does not make.
+const MANY: f64 = 16.0;
+
+/// Whether ranks gave their cores up so much more often than the others that their sleep is no single one, even if all of
+/// it lies between the same two calls.
+pub fn is_often(run: &Run, late: &[u32]) -> bool {
+    let switches = |is_late: bool| -> Vec<f64> {
+        let of = run
+            .ranks
+            .iter()
+            .filter(|r| late.contains(&r.rank) == is_late);
+        of.filter_map(|r| Some(r.voluntary_switches? as f64))
+            .collect()
+    };
+    let (own, others) = (switches(true), switches(false));
+    let least = own.iter().copied().fold(f64::INFINITY, f64::min);
+    !own.is_empty() && !others.is_empty() && least >= stats::median(&others) + MANY
 }
 
 /// Takes time off the core that cannot be sleep out of what the ranks of a run were busy.
@@ -124,9 +145,28 @@ mod tests {
     }
 
     #[test]
+    fn ranks_sleep_often_that_switch_much_more_than_the_others() {
+        let mut run = Run::default();
+        for (rank, switches) in [(0, 40), (1, 620), (2, 44), (3, 30)] {
+            run.ranks.push(headwater_model::run::RankInfo {
+                rank,
+                voluntary_switches: Some(switches),
+                ..Default::default()
+            });
+        }
+        assert!(is_often(&run, &[1]));
+        assert!(!is_often(&run, &[2]));
+        assert!(!is_often(&run, &[1, 2]));
+        run.ranks[1].voluntary_switches = None;
+        assert!(!is_often(&run, &[1]));
+    }
+
+    #[test]
     fn what_happens_once_is_a_one_off_also_asleep() {
-        assert_eq!(class(0.9, 1.0, true), CauseClass::OneOff);
-        assert_eq!(class(0.9, 1.0, false), CauseClass::SystemCallOrIo);
-        assert_eq!(class(0.4, 1.0, false), CauseClass::UnevenWork);
+        assert_eq!(class(0.9, 1.0, true, false), CauseClass::OneOff);
+        assert_eq!(class(0.9, 1.0, true, true), CauseClass::SystemCallOrIo);
+        assert_eq!(class(0.4, 1.0, true, true), CauseClass::OneOff);
+        assert_eq!(class(0.9, 1.0, false, false), CauseClass::SystemCallOrIo);
+        assert_eq!(class(0.4, 1.0, false, false), CauseClass::UnevenWork);
     }
 }

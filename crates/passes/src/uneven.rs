@@ -95,8 +95,10 @@ impl Uneven {
         evidence.extend(paths(pag, &u.vertices));
         // Ranks that are late by less lower the mean, which what the latest need longer is not of.
         let longer = u.longer.min(high - low.min(high));
-        let once = happened_once(scale, &u.ranks, &after, longer);
-        let mut class = sleeping::class(asleep, longer, once);
+        // Where all ranks differ, or most do more than a few, no single stall of some is the reason.
+        let once = u.shape.is_none() && happened_once(scale, &u.ranks, &after, longer);
+        let often = sleeping::is_often(scale.run(), &u.ranks);
+        let mut class = sleeping::class(asleep, longer, once, often);
         let times = high / (high - longer).max(1e-12);
         if class == CauseClass::UnevenWork {
             let compared = counted::compare(scale, &u.inside, &u.ranks, times);

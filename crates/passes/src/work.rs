@@ -8,9 +8,10 @@
 //! lose much beyond it, as the pace is an assumption.
 //!
 //! Places are compared, not call paths: the seconds of all vertices of a place are added up before scales are compared,
-//! as a scale may reach it by other calls, or run another copy that the compiler made.
+//! as a scale may reach it by other calls, or run another copy that the compiler made. A scale may also do at one place
+//! what another scale does at its neighbour, by another branch. So a place loses no more than what is around it loses.
 
-use crate::cause::{Candidate, Price};
+use crate::cause::{CONFIDENCE, Candidate, Price};
 use crate::counted::{self, Counted};
 use crate::fit;
 use crate::inclusive::{is_body, is_most_of_body};
@@ -37,6 +38,10 @@ const CONCENTRATED: f64 = 0.25;
 /// Standard error of the ideal time, as a part of it: the same work takes a little more or less time where caches and
 /// memory are shared by another number of ranks.
 const MACHINE: f64 = 0.1;
+
+/// The same where the larger scale has more ranks for each core: they take turns, and find little of their data in the
+/// caches when they come back.
+const TURNS: f64 = 0.25;
 
 /// The same where the smaller scale left cores idle that the larger one uses: two threads of one core, or all cores of
 /// one memory, each run slower together than alone.
@@ -72,6 +77,11 @@ fn occupied(scale: &Scale) -> u32 {
         0 => 100,
         cores => (100 * scale.p.min(cores)) / cores,
     }
+}
+
+/// Whether ranks share cores at the larger scale with more others than at the smaller one.
+fn takes_turns(first: &Scale, last: &Scale) -> bool {
+    last.outnumbers() && last.threads * first.cores > first.threads * last.cores
 }
 
 /// Looks for work that does not shrink. `scales` ascend; `pace` is that of the machine
@@ -241,6 +251,28 @@ impl Search<'_> {
         0.0
     }
 
+    /// The most that can be lost in some vertices, by what is lost in each place around all of them, the whole program
+    /// included, and by how exactly that is known.
+    fn most_around(&mut self, own: &[VertexIx]) -> f64 {
+        let top = &self.pag.top;
+        let around = own
+            .first()
+            .into_iter()
+            .flat_map(|v| top.ancestors(*v).skip(1));
+        let around: Vec<VertexIx> = around.chain([TopDown::ROOT]).collect();
+        let mut most = f64::INFINITY;
+        for v in around {
+            let vertices = self.places.vertices(self.places.of(v)).to_vec();
+            let holds = |own: &VertexIx| vertices.iter().any(|v| top.contains(*v, *own));
+            if own.iter().all(holds) {
+                let before = self.at_ends(&vertices).0;
+                let should = self.ideal(before);
+                most = most.min(self.loss_in(&vertices) + MACHINE * should);
+            }
+        }
+        most.max(0.0)
+    }
+
     /// The vertex with the most time at the largest scale.
     fn heaviest(&self, vertices: &[VertexIx]) -> VertexIx {
         let seconds = |v: VertexIx| stats::mean(&self.row(self.ends[1], &[v]));
@@ -342,8 +374,11 @@ impl Search<'_> {
         let machine = match counts {
             Some(_) => 0.0,
             None if occupied(last) > occupied(first) => FULLER * should,
+            None if takes_turns(first, last) => TURNS * should,
             None => MACHINE * should,
         };
+        let heaviest = self.heaviest(&vertices);
+        let possible = self.most_around(&vertices).min(loss);
         let to_last = self.ideal(1.0);
         let errors = [
             self.error(last, &vertices),
@@ -352,7 +387,6 @@ impl Search<'_> {
             machine,
             SURE * (should - at_pace),
         ];
-        let heaviest = self.heaviest(&vertices);
         let seconds: Vec<String> = (self.scales.iter().zip(&usual))
             .map(|(s, u)| format!("{} on {}", time(*u), s.p))
             .collect();
@@ -376,10 +410,19 @@ impl Search<'_> {
                 class = CauseClass::SlowerWork;
             }
         }
+        let error = errors.iter().map(|e| e * e).sum::<f64>().sqrt();
+        if possible < loss {
+            evidence.push(format!(
+                "alone it takes {} more than it should, but the places around it do not: they may do elsewhere on {} ranks what is done here on {}",
+                time(loss),
+                first.p,
+                last.p
+            ));
+        }
         let found = Candidate {
             in_turn: false,
             price: Price::default(),
-            error: errors.iter().map(|e| e * e).sum::<f64>().sqrt(),
+            error: error.max((loss - possible) / CONFIDENCE),
             team: None,
             twins: vertices
                 .iter()
@@ -389,13 +432,13 @@ impl Search<'_> {
             class,
             vertex: heaviest,
             ranks: (0..last.p).collect(),
-            cost: loss,
-            gain: loss,
+            cost: possible,
+            gain: possible,
             after: last.afters(&self.keys(last, &vertices)),
             evidence,
         };
         let much = !self.pace.is_slower() || loss >= REST * now;
-        let certain = much && loss >= self.least && found.range().0 > 0.0;
+        let certain = much && possible >= self.least && found.range().0 > 0.0;
         if certain {
             self.out.push(found);
         }

@@ -318,3 +318,40 @@ fn a_pipeline_that_nothing_synchronises_is_found() {
     let c = found.first().expect("nobody computes beside another one");
     assert_eq!((c.place.first_line, c.ranks.len()), (20, 6));
 }
+
+#[test]
+fn ranks_that_meet_after_different_numbers_of_steps_are_no_chain() {
+    // In each step two ranks exchange messages, drawn anew, and the others go on; after each 20 steps all reduce. Between
+    // two messages, a rank has done one step or many, and all ranks as many in the end.
+    let (ranks, steps) = (8u32, 300u32);
+    let pair = |step: u32| {
+        let one = (scatter(1, step) * f64::from(ranks)) as u32;
+        let other = (scatter(2, step) * f64::from(ranks - 1)) as u32;
+        (one, if other < one { other } else { other + 1 })
+    };
+    let mut run = program(ranks, 4.0, [0.0, 1.0, 0.0]);
+    for rank in 0..ranks {
+        let mut before = 0;
+        for step in 0..steps {
+            before += 1_000;
+            let (one, other) = pair(step);
+            let link = |from: u32| 1 + step * (ranks + 1) + from;
+            if rank == one || rank == other {
+                let with = if rank == one { other } else { one };
+                add(
+                    &mut run,
+                    rank,
+                    (3, EventKind::Send, link(rank), with, before),
+                );
+                add(&mut run, rank, (1, EventKind::Recv, link(with), with, 0));
+                before = 0;
+            }
+            if step % 20 == 19 {
+                let all = (5, EventKind::Collective, link(ranks), u32::MAX, before);
+                add(&mut run, rank, all);
+                before = 0;
+            }
+        }
+    }
+    assert_eq!(chains(run), vec![]);
+}

@@ -167,12 +167,15 @@ fn prepare<'a>(code: &'a Code, request: &Request) -> Result<Bench<'a>, String> {
         Vec::new()
     };
     println!("{}: {} executed statements", code.name, sites.len());
-    let runner = Runner::new(&request.out.join("run"))?;
+    let mut runner = Runner::new(&request.out.join("run"))?;
+    tree.clean()?;
+    let usual = runner.usual(&tree, code.scales.last().copied().unwrap_or(2))?;
     Ok(Bench {
         code,
         tree,
         sites,
         runner,
+        usual,
     })
 }
 

@@ -29,6 +29,9 @@ const NEAR: f64 = 3.0;
 /// A dose is not raised above so many times of its first guess.
 const MOST_STEPS: u32 = 7;
 
+/// Why a case is dropped whose ranks would hardly be the slowest.
+const TO_SPARE: &str = "the ranks have too much time to spare";
+
 /// What a code needs for its cases.
 pub struct Bench<'a> {
     /// Recipe.
@@ -39,6 +42,8 @@ pub struct Bench<'a> {
     pub sites: Vec<Site>,
     /// Runs it.
     pub runner: Runner,
+    /// A clean run at the largest scale.
+    pub usual: Measured,
 }
 
 /// Seconds that one step of a method takes, about: the first guess of a dose.
@@ -90,6 +95,7 @@ impl Bench<'_> {
             self.tree.clean()?;
             return Ok(self.manifest(seed, wish, &self.clean(None)?));
         }
+        self.check_room(wish)?;
         let mut methods = vec![Method::of(wish.what, wish.own_work)];
         match methods[0] {
             Method::Repeat => methods.push(Method::Work),
@@ -117,6 +123,28 @@ impl Bench<'_> {
         Err(reasons.join("; "))
     }
 
+    /// MPI calls of the rank with the fewest, in a clean run.
+    fn fewest_calls(&self) -> u64 {
+        self.usual.calls().into_iter().min().unwrap_or(0)
+    }
+
+    /// Whether the ranks that are concerned have little enough time to spare for the wanted cost, wherever it is planted.
+    fn check_room(&self, wish: &Wish) -> Result<(), String> {
+        let yardstick = Yardstick::of(wish, self.largest(), self.code.threads);
+        if yardstick.ranks != self.largest() || wish.who == Who::Gradient {
+            return Ok(());
+        }
+        let mut planted = vec![0.0; yardstick.ranks as usize];
+        for rank in wish.who.concerned(yardstick.ranks) {
+            if let Some(slot) = planted.get_mut(rank as usize) {
+                *slot = 1.0;
+            }
+        }
+        let target = wish.dose * self.usual.model(self.code.threads);
+        let factor = yardstick.factor(&self.usual.own(), &planted, target);
+        factor.map(|_| ()).ok_or(TO_SPARE.into())
+    }
+
     fn try_site(
         &self,
         seed: u64,
@@ -124,6 +152,9 @@ impl Bench<'_> {
         method: Method,
         site: &Site,
     ) -> Result<Manifest, String> {
+        if wish.who == Who::Turns && site.count() > self.fewest_calls() {
+            return Err("ranks do not wait for one another between its executions".into());
+        }
         self.tree.restore()?;
         let path = self.tree.root().join(&site.file);
         let source = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
@@ -159,6 +190,8 @@ impl Bench<'_> {
         let grows = match wish.what {
             What::Message => true,
             What::NonShrinking => method == Method::Repeat || self.code.scaling == Scaling::Weak,
+            // What stays the same on all ranks is no loss under weak scaling.
+            What::Sleep | What::Io if wish.who == Who::All => self.code.scaling == Scaling::Weak,
             _ => false,
         };
         if grows {
@@ -371,9 +404,7 @@ fn by_planted_code(
     if most < 1e-4 {
         return Ok((16.0, false));
     }
-    let factor = yardstick
-        .factor(own, planted, target)
-        .ok_or("the ranks have too much time to spare")?;
+    let factor = yardstick.factor(own, planted, target).ok_or(TO_SPARE)?;
     Ok((factor, (1.0 / NEAR..=NEAR).contains(&factor)))
 }
 

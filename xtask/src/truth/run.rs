@@ -1,6 +1,6 @@
 //! Bare runs of a code under the bench's own layer.
 
-use super::codes::Tree;
+use super::codes::{LONGEST_RUN, Tree};
 use super::interposer::{self, RankFigures};
 use crate::shell::output;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,12 @@ pub fn cores() -> u32 {
 pub struct Runner {
     layer: PathBuf,
     figures: PathBuf,
+    /// Seconds that a run may take.
+    longest: u32,
 }
+
+/// How many times as long as usual a run may take, and seconds on top: planted code may make a program endless.
+const PATIENCE: (f64, f64) = (8.0, 10.0);
 
 impl Runner {
     /// Builds the layer; `place` is made anew for each run.
@@ -84,7 +89,16 @@ impl Runner {
         Ok(Self {
             layer: interposer::build()?,
             figures: place.join("figures"),
+            longest: LONGEST_RUN,
         })
+    }
+
+    /// A clean run, by whose time others are limited.
+    pub fn usual(&mut self, tree: &Tree, ranks: u32) -> Result<Measured, String> {
+        let run = self.run(tree, ranks, &Dose::new())?;
+        let longest = PATIENCE.0 * run.elapsed + PATIENCE.1;
+        self.longest = LONGEST_RUN.min(longest.ceil() as u32);
+        Ok(run)
     }
 
     /// One run.
@@ -101,7 +115,7 @@ impl Runner {
             format!("LD_PRELOAD={}", text(&self.layer)).into(),
         ];
         let start = Instant::now();
-        let said = output(&mut tree.command_under(ranks, &environment, &each)?)?;
+        let said = output(&mut tree.command_within(self.longest, ranks, &environment, &each)?)?;
         Ok(Measured {
             ranks: interposer::read(&self.figures, ranks)?,
             output: said,

@@ -1,5 +1,5 @@
 /* Uses MPI by a session, with a communicator of all and one with the ranks the other way round. With "again"
-   another one follows, with "world" MPI_Init is called while it is open, and with "inside" before. */
+   another one follows when both ranks have left the first, with "world" MPI_Init is called while it is open, and with "inside" before. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,12 +40,25 @@ static int exchange(MPI_Comm all) {
     MPI_Comm_free(&reversed);
     return sum;
 }
+
+/* Returns when the other rank has left its session as well, told by a file that its reader removes. Without it
+   the memory that MPICH's ranks share mixes what belongs to one session with the next, and some runs abort. */
+static void both_left(int rank) {
+    char mine[] = "left-0", other[] = "left-0";
+    mine[5] += rank;
+    other[5] += 1 - rank;
+    FILE *file = fopen(mine, "w");
+    if (file)
+        fclose(file);
+    for (int i = 0; i < 20000 && remove(other) != 0; i++)
+        usleep(1000);
+}
 #endif
 
 int main(int argc, char **argv) {
 #ifdef HAS_SESSIONS
     const char *more = argc > 1 ? argv[1] : "";
-    int sum = 0, size, began;
+    int sum = 0, size, rank, began;
     char line[64];
     int inside = !strcmp(more, "inside");
     if (inside)
@@ -55,6 +68,7 @@ int main(int argc, char **argv) {
         MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
         MPI_Comm all = all_of(session, "all");
         MPI_Comm_size(all, &size);
+        MPI_Comm_rank(all, &rank);
         sum += exchange(all);
         MPI_Comm_free(&all);
         MPI_Initialized(&began);
@@ -66,6 +80,8 @@ int main(int argc, char **argv) {
         if (inside)
             sum += exchange(MPI_COMM_WORLD);
         MPI_Session_finalize(&session);
+        if (!strcmp(more, "again"))
+            both_left(rank);
     }
     if (inside)
         MPI_Finalize();

@@ -11,8 +11,8 @@ use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::teller::{Teller, Ways};
 use crate::{
-    account, floor, notes, outside, pace, placement, ranked, startup, threads, unnamed, words,
-    workers,
+    account, floor, notes, outside, pace, placement, ranked, stall, startup, threads, unnamed,
+    words, workers,
 };
 use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
 
@@ -54,7 +54,7 @@ const ROWS: [Row; 8] = [
     },
     Row {
         name: "placement",
-        about: "Sets causes aside that are just the ranks which the scheduler kept on some of the cores.",
+        about: "Sets causes aside that may be the machine: slow cores, and one stall at the largest scale alone.",
         takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
         more: false,
         gives: Stage::Candidates,
@@ -157,7 +157,7 @@ fn placement(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     if let Some((last, _)) = scales.last() {
         let set_aside = &mut all.set_aside;
         all.found.retain(|c| {
-            let why = placement::chance(scales.pag(), last, c);
+            let why = placement::chance(scales.pag(), last, c).or_else(|| stall::chance(scales, c));
             set_aside.extend(why.clone());
             why.is_none()
         });
