@@ -318,7 +318,8 @@ impl Search<'_> {
     /// What samples may by chance show late ranks to have more at a place where they do the same as the others; `one` is
     /// the standard error of the time of one of some ranks there.
     fn by_chance(&self, of: Of, late: &Late, ranks: usize, one: impl Fn(&[u32]) -> f64) -> f64 {
-        if of == Of::Sleep {
+        // What lies between two calls is measured where all of it is at one place.
+        if of == Of::Sleep || !stats::is_above(one(&late.ranks), 0.0) {
             return 0.0;
         }
         let mask = late.mask(ranks);
