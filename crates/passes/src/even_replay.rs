@@ -9,9 +9,13 @@ use crate::stats;
 use crate::timing::scatter;
 use headwater_model::run::{CtxId, Event, Run};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Two calls of one thread that follow each other.
 pub type Between = (CtxId, CtxId);
+
+/// Seconds of each repetition, by rank.
+type OfRanks = BTreeMap<u32, Vec<f64>>;
 
 /// Computation between two calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,7 +36,7 @@ const IRREGULAR: f64 = 0.5;
 const SEVERAL: usize = 4;
 
 /// Whether the repetitions of most ranks take about as long as each other, given each rank's.
-fn is_regular(of_ranks: &FxHashMap<u32, Vec<f64>>) -> bool {
+fn is_regular(of_ranks: &OfRanks) -> bool {
     let many = of_ranks.values().filter(|own| own.len() >= SEVERAL);
     let share = |own: &Vec<f64>| scatter(own) / stats::median(own).max(f64::MIN_POSITIVE);
     let shares: Vec<f64> = many.map(share).collect();
@@ -56,25 +60,22 @@ impl EvenReplay {
             .cloned()
             .collect();
         let between = between(&events);
-        let mut all: FxHashMap<Between, (Vec<f64>, FxHashMap<u32, Vec<f64>>)> =
-            FxHashMap::default();
+        let mut all: FxHashMap<Between, OfRanks> = FxHashMap::default();
         for (event, pair) in events.iter().zip(&between) {
             if let Some(pair) = pair {
-                let seconds = event.busy_ns as f64 * 1e-9;
-                let (every, of_ranks) = all.entry(*pair).or_default();
-                every.push(seconds);
-                of_ranks.entry(event.rank).or_default().push(seconds);
+                let of_rank = all.entry(*pair).or_default().entry(event.rank);
+                of_rank.or_default().push(event.busy_ns as f64 * 1e-9);
             }
         }
-        let mean =
-            |(pair, (seconds, of_ranks)): (Between, (Vec<f64>, FxHashMap<u32, Vec<f64>>))| {
-                let mean = Mean {
-                    seconds: stats::mean(&seconds),
-                    variance: stats::variance(&seconds) / (seconds.len() as f64 - 1.0).max(1.0),
-                    is_regular: is_regular(&of_ranks),
-                };
-                (pair, mean)
+        let mean = |(pair, of_ranks): (Between, OfRanks)| {
+            let seconds: Vec<f64> = of_ranks.values().flatten().copied().collect();
+            let mean = Mean {
+                seconds: stats::mean(&seconds),
+                variance: stats::variance(&seconds) / (seconds.len() as f64 - 1.0).max(1.0),
+                is_regular: is_regular(&of_ranks),
             };
+            (pair, mean)
+        };
         let means: FxHashMap<Between, Mean> = all.into_iter().map(mean).collect();
         for (event, pair) in events.iter_mut().zip(&between) {
             let mean = pair.and_then(|pair| means.get(&pair));

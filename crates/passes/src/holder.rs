@@ -262,7 +262,7 @@ impl<'a> Holder<'a> {
             }
         }
         // Of equal ones the smaller stays first.
-        holding.sort_by(|a, b| stats::ticks(a.0).cmp(&stats::ticks(b.0)));
+        holding.sort_by_key(|h| stats::ticks(h.0));
         holding.into_iter().find_map(|(_, part)| {
             let part = self.with_copies(&part, all);
             let said = judge(&part).filter(|_| misses(&part, whole).is_some());

@@ -57,6 +57,10 @@ const REST: f64 = 0.2;
 /// Standard error of what the machine's pace adds to the ideal time, as a part of it.
 const SURE: f64 = 0.25;
 
+/// Samples of a rank below which they are few, and standard deviations of their number that ranks are apart which do the
+/// same.
+const FEW: (f64, f64) = (10.0, 4.0);
+
 /// How many times the standard error of a mean that of a median is, for what is spread normally.
 const OF_MEDIAN: f64 = 1.2533;
 
@@ -193,7 +197,7 @@ impl Search<'_> {
         }
         let of_scale = |s: &Scale| {
             let row = self.row(s, vertices);
-            (stats::lower_median(&row), stats::mean(&row))
+            (usual(&row, s.period), stats::mean(&row))
         };
         let seconds: Vec<(f64, f64)> = self.scales.iter().map(of_scale).collect();
         self.rows.insert(vertices.to_vec(), seconds.clone());
@@ -459,6 +463,19 @@ impl Search<'_> {
     }
 }
 
+/// Seconds of the usual rank, where a sample stands for `period` seconds. Of ranks with few samples each, which differ by
+/// no more than these scatter, the mean tells more than the one in the middle.
+fn usual(row: &[f64], period: f64) -> f64 {
+    let mean = stats::mean(row);
+    let least = row.iter().copied().fold(f64::INFINITY, f64::min);
+    let alike = stats::max(row) - least <= FEW.1 * (mean * period).sqrt();
+    if mean < FEW.0 * period && alike {
+        mean
+    } else {
+        stats::lower_median(row)
+    }
+}
+
 /// Vertices without those inside others.
 fn outermost(pag: &Pag, vertices: impl Iterator<Item = VertexIx>) -> Vec<VertexIx> {
     let mut all: Vec<VertexIx> = vertices.collect();
@@ -493,4 +510,18 @@ fn instructions(
         last.p, first.p, last.p
     );
     Some((ratio, words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_few_samples_the_mean_is_usual() {
+        // Three samples each, but for chance.
+        assert_eq!(usual(&[2.0, 4.0, 1.0, 5.0], 1.0), 3.0);
+        // One of four ranks has work of its own, or there are samples enough.
+        assert_eq!(usual(&[0.0, 0.0, 0.0, 9.0], 1.0), 0.0);
+        assert_eq!(usual(&[20.0, 22.0, 24.0, 30.0], 1.0), 22.0);
+    }
 }
