@@ -1104,7 +1104,7 @@ def to_program(scales: Finding, candidates: Node, *more: Union[Finding, Node]) -
 
 @overload
 def placement(scales: Finding, candidates: Finding) -> Finding:
-    """Sets causes aside that are just the ranks which the scheduler kept on some of the cores.
+    """Sets causes aside that may be the machine: slow cores, and one stall at the largest scale alone.
 
     scales: runs at their scales.
     candidates: candidates for causes.
