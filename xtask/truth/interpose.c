@@ -1,7 +1,8 @@
 /* What the bench measures by itself, without Headwater: a layer between a program and its MPI library.
  *
  * Per rank, from the end of MPI_Init to the start of MPI_Finalize: CPU time inside and outside MPI, wall time,
- * time asleep outside MPI, number of MPI calls other than polls, voluntary switches. Planted code calls
+ * time asleep outside MPI, number of MPI calls other than polls, of these such as make all ranks wait for one another,
+ * voluntary switches. Planted code calls
  * hw_bench_enter and hw_bench_leave: its CPU time, its sleep and the number of its executions are measured too, and
  * what these two calls cost is subtracted. Written as one line of JSON to $HW_BENCH_OUT/rank.N. The wrappers are
  * generated from the table of MPI functions (wrappers.h); each passes its arguments on as 64-bit values. */
@@ -18,7 +19,7 @@ static double cpu_inside, wall_inside, asleep, begin_cpu, begin_wall;
 static double planted_cpu, planted_asleep;
 /* CPU seconds of an empty pair of enter and leave: what the pair itself measures, and all of it. */
 static double pair_measured, pair_whole;
-static long calls, begin_switches, planted_entries;
+static long calls, meetings, begin_switches, planted_entries;
 static int running;
 static __thread int depth, planted_depth;
 static __thread double planted_start;
@@ -86,7 +87,7 @@ static void begin(void)
     begin_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
     begin_wall = now(CLOCK_MONOTONIC);
     cpu_inside = wall_inside = asleep = 0;
-    calls = 0;
+    calls = meetings = 0;
     begin_switches = switches();
 }
 
@@ -111,19 +112,25 @@ static void end(void)
         return;
     fprintf(file,
         "{\"cpu_outside\":%.9f,\"cpu_inside\":%.9f,\"wall\":%.9f,\"wall_inside\":%.9f,\"asleep\":%.9f,\"calls\":%ld,"
+        "\"meetings\":%ld,"
         "\"switches\":%ld,\"planted_cpu\":%.9f,\"planted_asleep\":%.9f,\"planted_entries\":%ld}\n",
-        cpu - cpu_inside, cpu_inside, wall, wall_inside, asleep, calls,
+        cpu - cpu_inside, cpu_inside, wall, wall_inside, asleep, calls, meetings,
         switches() - begin_switches, at_least_0(planted_cpu - (double)planted_entries * pair_measured),
         planted_asleep, planted_entries);
     fclose(file);
 }
 
-static void enter(int counted)
+/* What a call is: a poll, which is not counted; another one; one in which all ranks wait for one another. */
+enum { POLL, CALL, MEETING };
+
+static void enter(int kind)
 {
     if (depth++ > 0 || !running)
         return;
-    if (counted)
+    if (kind != POLL)
         __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+    if (kind == MEETING)
+        __atomic_add_fetch(&meetings, 1, __ATOMIC_RELAXED);
     enter_cpu = now(CLOCK_THREAD_CPUTIME_ID);
     enter_wall = now(CLOCK_MONOTONIC);
 }

@@ -48,15 +48,26 @@ pub struct Meter {
 /// Nanoseconds that reading the scheduler's counts takes at the most, if the thread keeps its core meanwhile.
 const AT_ONCE: u64 = 50_000;
 
+/// Readings of the counts before one is taken that took longer.
+const READINGS: usize = 3;
+
 /// The scheduler's counts as they were at `now`, when the thread had `cpu` of CPU time. Since kernel 6.13 a thread whose
 /// turn is over loses its core as it returns from a system call, so mostly in asking: it must not count as time before.
 fn counted(now: u64, cpu: u64, file: libc::c_int) -> Counted {
-    let mut counted = Counted::here(file);
-    let since = clock::now().saturating_sub(now);
+    let (mut counted, mut at) = (Counted::default(), now);
+    for _ in 0..READINGS {
+        counted = Counted::here(file);
+        let read = clock::now();
+        let took = read.saturating_sub(at);
+        at = read;
+        if took <= AT_ONCE {
+            break;
+        }
+    }
+    let since = at.saturating_sub(now);
     if since > AT_ONCE {
         let worked = clock::thread_cpu().saturating_sub(cpu);
-        let waited = since.saturating_sub(worked);
-        counted.delay = counted.delay.saturating_sub(waited);
+        counted.delay = counted.delay.saturating_sub(since.saturating_sub(worked));
     }
     counted
 }

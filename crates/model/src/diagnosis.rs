@@ -424,7 +424,7 @@ pub struct Diagnosis {
     pub notes: Vec<String>,
     /// By scale, ascending.
     pub scales: Vec<ScaleSummary>,
-    /// Causes, the dearest first.
+    /// Causes, the dearest first: by the middle between the gain and what is certain of it.
     pub causes: Vec<Cause>,
     /// Where the loss of the largest scale goes.
     pub account: Account,

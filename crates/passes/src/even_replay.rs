@@ -30,7 +30,7 @@ pub struct Mean {
 
 /// Scatter over the repetitions of a rank, as a share of the usual one, from which on a mean does not stand for them: a
 /// rank may do another number of steps each time.
-const IRREGULAR: f64 = 0.5;
+const IRREGULAR: f64 = 0.6;
 
 /// Repetitions of a rank that it takes to see their scatter.
 const SEVERAL: usize = 4;

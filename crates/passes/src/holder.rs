@@ -33,14 +33,14 @@ const NOT_MUCH_BIGGER: f64 = 1.5;
 /// In the stead of the number of a place: all that is looked at.
 pub const WHOLE: u32 = u32::MAX;
 
-/// Part of the excess that a place must hold by its samples to be the one that holds it, as far as these can tell.
+/// Part of the excess that a place must hold by its samples at the least, however many these may miss.
 const MUCH: f64 = 0.35;
 
 /// Standard errors by which samples may attribute too little to the place that holds all.
 const BLURRED: f64 = 2.0;
 
-/// Power of its time by which a place is the less likely to be the one that holds all: a place with all the time holds
-/// all that there is, so that it says little.
+/// A place is less likely to be the one, the larger it is: by this power of its time. To say that the whole program holds
+/// all of the excess says nothing.
 const SIZE: f64 = 2.0;
 
 /// What may be doubted of the excess of a place.

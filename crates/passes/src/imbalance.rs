@@ -10,7 +10,7 @@ use crate::cause::{CONFIDENCE, Candidate};
 use crate::charge::Charged;
 use crate::holder::{Doubt, Holder, Part, WHOLE, excess};
 use crate::inclusive::Inclusive;
-use crate::late::{Late, ranks_of};
+use crate::late::{Late, Shape, ranks_of};
 use crate::places::Places;
 use crate::scale::Scale;
 use crate::stats;
@@ -126,8 +126,10 @@ impl Left {
                 }
             }
         }
-        let first = mended.vertices.first().copied();
-        if let Some(v) = first.and_then(|v| pag.top.get(v).parent) {
+        // Around the call path with the most of it.
+        let time = |v: &&VertexIx| stats::ticks(self.busy.row(**v).map_or(0.0, stats::mean));
+        let heaviest = mended.vertices.iter().max_by_key(time);
+        if let Some(v) = heaviest.and_then(|v| pag.top.get(*v).parent) {
             self.busy.take(pag, v, &mended.around);
         }
         let more = self.moved.iter_mut().zip(&mended.more);
@@ -305,7 +307,7 @@ impl Search<'_> {
             Some(_) => (chance * timing).max(self.by_chance(here.of, &late, row.len(), one)),
             None => chance * timing.hypot(sampling),
         };
-        let blur = BLURRED * one(&late.ranks);
+        let blur = BLURRED * one(&late.ranks) / (late.ranks.len() as f64).sqrt();
         (late.excess > least).then_some(Known {
             blur,
             row,
@@ -318,15 +320,19 @@ impl Search<'_> {
     /// What samples may by chance show late ranks to have more at a place where they do the same as the others; `one` is
     /// the standard error of the time of one of some ranks there.
     fn by_chance(&self, of: Of, late: &Late, ranks: usize, one: impl Fn(&[u32]) -> f64) -> f64 {
-        // What lies between two calls is measured where all of it is at one place.
+        // Time between two calls is measured, so where all of it is at one place samples decide nothing.
         if of == Of::Sleep || !stats::is_above(one(&late.ranks), 0.0) {
             return 0.0;
         }
         let mask = late.mask(ranks);
         let others = ranks_of(&mask.iter().map(|late| !late).collect::<Vec<bool>>());
-        let (n, rest) = (late.ranks.len() as f64, others.len().max(1) as f64);
-        let few = SAMPLES * self.scale.period / n.max(1.0);
-        few.max(PLACED * one(&others) * (1.0 / n.max(1.0) + 1.0 / rest).sqrt())
+        // Where all differ, the excess is that of the latest rank alone.
+        let n = match late.shape {
+            Shape::Spread { .. } => 1.0,
+            Shape::Few | Shape::Most => late.ranks.len().max(1) as f64,
+        };
+        let few = SAMPLES * self.scale.period / n;
+        few.max(PLACED * one(&others) * (1.0 / n + 1.0 / others.len().max(1) as f64).sqrt())
     }
 
     /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
@@ -423,7 +429,7 @@ struct Known {
     inside: Vec<u32>,
     /// Standard error of the excess, seconds.
     noise: f64,
-    /// Seconds of a rank that samples may at the most attribute to other places.
+    /// Seconds of the mean late rank that samples may at the most attribute to other places.
     blur: f64,
 }
 
@@ -453,8 +459,8 @@ fn usual(totals: &[f64], late: &Late) -> f64 {
 
 /// What a place and the totals of its phase are if late ranks need no more than the others there. Nobody becomes faster
 /// than ranks usually are: what a rank is late by beyond that is elsewhere. A rank that no longer sleeps may be: its work
-/// may be less than usual by chance.
-/// `slack` is by how many seconds of a rank samples may attribute too little to the place.
+/// may be less than usual by chance. `slack` is by how many seconds of a rank samples may attribute too little to the
+/// place.
 fn mend(
     of: Of,
     part: &Part,

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 /// A pause counts as happening once if a single repetition holds this share of the excess.
 const ONCE: f64 = 0.6;
 
-/// How many times as long as the others one repetition is, on most ranks, if it is a stage of the program such as a level
-/// of a grid, and its share of all of them. Ranks that take longer in it do more of what all do then.
+/// A repetition is a stage of the program, such as a level of a grid, if it is so many times as long as the others and at
+/// least such a share of all of them. Ranks that take longer in a stage that most ranks have do more of what all do then.
 const STAGE: (f64, f64) = (3.0, 0.2);
 
 /// Nanoseconds by which the longest repetition of a segment is longer than the others are on the mean.
@@ -43,56 +43,87 @@ fn sums(scale: &Scale, after: &[CtxId]) -> FxHashMap<CtxId, Vec<Sums>> {
     totals
 }
 
-/// Seconds of each late rank that `once` says are of one repetition, given the sums of the rank and of the others; of
-/// several calls the most.
-fn worst(
-    totals: &FxHashMap<CtxId, Vec<Sums>>,
-    ranks: &[u32],
-    once: impl Fn(&Sums, &[Sums]) -> Option<f64>,
-) -> Vec<f64> {
-    let mut worst = vec![0.0f64; ranks.len()];
-    for row in totals.values() {
-        let others = (0..).zip(row).filter(|(rank, _)| !ranks.contains(rank));
-        let others: Vec<Sums> = others.map(|(_, sum)| *sum).collect();
-        for (worst, rank) in worst.iter_mut().zip(ranks) {
-            let own = row.get(*rank as usize).and_then(|own| once(own, &others));
-            *worst = worst.max(own.unwrap_or(0.0));
-        }
-    }
-    worst
+/// What ranks that are not late do after a call, nanoseconds of the median one.
+struct Others {
+    busy: f64,
+    longest: f64,
+    /// Whether most of them have a stage there.
+    have_stage: bool,
 }
 
-fn median(sums: &[Sums], of: fn(&Sums) -> u64) -> f64 {
-    stats::median(&sums.iter().map(|s| of(s) as f64).collect::<Vec<f64>>())
+impl Others {
+    fn new(sums: &[Sums]) -> Self {
+        let median = |of: fn(&Sums) -> u64| {
+            stats::median(&sums.iter().map(|s| of(s) as f64).collect::<Vec<f64>>())
+        };
+        let stages = sums.iter().filter(|sum| is_stage(sum)).count();
+        Self {
+            busy: median(|s| s.1),
+            longest: median(|s| s.2),
+            have_stage: 2 * stages > sums.len(),
+        }
+    }
+}
+
+/// Mean over late ranks of the nanoseconds that `once` says are of one repetition, given the sums of the rank and what
+/// the others do; of several calls the most counts. In seconds.
+fn in_one(
+    scale: &Scale,
+    ranks: &[u32],
+    after: &[CtxId],
+    once: impl Fn(&Sums, &Others) -> f64,
+) -> f64 {
+    let mut is_late = vec![false; scale.p as usize];
+    for rank in ranks {
+        if let Some(slot) = is_late.get_mut(*rank as usize) {
+            *slot = true;
+        }
+    }
+    let mut worst = vec![0.0f64; ranks.len()];
+    for row in sums(scale, after).values() {
+        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
+        let others = Others::new(&others.map(|(sum, _)| *sum).collect::<Vec<Sums>>());
+        for (worst, rank) in worst.iter_mut().zip(ranks) {
+            let own = row.get(*rank as usize).map_or(0.0, |own| {
+                // A rank that is late without its longest repetition too is so every time.
+                let once = once(own, &others);
+                let is_once = once >= ONCE * (own.1 as f64 - others.busy);
+                if is_once { once } else { 0.0 }
+            });
+            *worst = worst.max(own);
+        }
+    }
+    stats::mean(&worst) * 1e-9
 }
 
 /// Whether most of the excess of the late ranks is one single repetition of something that repeats, and of which no
 /// repetition is longer on the other ranks.
 pub fn happened_once(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    let once = |&(count, busy, longest): &Sums, others: &[Sums]| {
+    let once = |&(count, busy, longest): &Sums, others: &Others| {
         // A stage that comes once on every rank is no stall of some.
-        let stages = others.iter().filter(|sum| is_stage(sum)).count();
-        if count < 5 || 2 * stages > others.len() {
-            return None;
+        if count < 5 || others.have_stage {
+            return 0.0;
         }
-        let usual = busy.saturating_sub(longest) as f64 / (count - 1) as f64;
-        let once = longest as f64 - usual;
-        // A rank that is late without its longest repetition too is so every time.
-        let is_once = once >= ONCE * (busy as f64 - median(others, |s| s.1));
-        is_once.then_some(once * 1e-9)
+        longest as f64 - busy.saturating_sub(longest) as f64 / (count - 1) as f64
     };
-    stats::mean(&worst(&sums(scale, after), ranks, once)) >= ONCE * excess
+    in_one(scale, ranks, after, once) >= ONCE * excess
 }
 
 /// Whether most of the excess of the late ranks is in one repetition, be it a stall or a stage that comes once on every
 /// rank: by how much their longest repetition is longer than that of the others.
 pub fn in_one_repetition(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    let once = |&(_, busy, longest): &Sums, others: &[Sums]| {
-        let once = longest as f64 - median(others, |s| s.2);
-        let is_once = once >= ONCE * (busy as f64 - median(others, |s| s.1));
-        is_once.then_some(once * 1e-9)
+    let once = |sums: &Sums, others: &Others| sums.2 as f64 - others.longest;
+    in_one(scale, ranks, after, once) >= ONCE * excess
+}
+
+/// Seconds by which the longest repetition of some rank after these calls is longer than that of the usual rank.
+pub fn longest_beyond(scale: &Scale, after: &[CtxId]) -> f64 {
+    let beyond = |row: &Vec<Sums>| {
+        let longest: Vec<f64> = row.iter().map(|s| s.2 as f64).collect();
+        stats::max(&longest) - stats::lower_median(&longest)
     };
-    stats::mean(&worst(&sums(scale, after), ranks, once)) >= ONCE * excess
+    let each = sums(scale, after);
+    each.values().map(beyond).fold(0.0, f64::max) * 1e-9
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use crate::cores::{self, Cut, Thread};
 use crate::stats;
+use crate::timing::scatter;
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::{CtxId, Run, Segment};
 use rustc_hash::FxHashMap;
@@ -15,7 +16,7 @@ use rustc_hash::FxHashMap;
 const MOST: f64 = 0.5;
 
 /// The class of computation that takes some ranks `excess` seconds longer, `asleep` seconds of which they sleep: a
-/// stall that `happened_once` is that, be it asleep or not, unless they slept `often` in that time.
+/// stall that `happened_once` is that, be it asleep or not, unless they sleep `often`.
 pub fn class(asleep: f64, excess: f64, happened_once: bool, often: bool) -> CauseClass {
     let is_sleep = asleep > MOST * excess;
     if happened_once && !(is_sleep && often) {
@@ -27,11 +28,11 @@ pub fn class(asleep: f64, excess: f64, happened_once: bool, often: bool) -> Caus
     }
 }
 
-/// Voluntary context switches that sleeping once does not make.
-const MANY: f64 = 16.0;
+/// Voluntary context switches that sleeping once does not make, and times the scatter of those of the other ranks.
+const MANY: (f64, f64) = (16.0, 4.0);
 
-/// Whether ranks gave their cores up so much more often than the others that their sleep is no single one, even if all of
-/// it lies between the same two calls.
+/// Whether ranks gave their cores up so much more often in the whole run than the others that their sleep is no single
+/// one, even if all of it lies between the same two calls.
 pub fn is_often(run: &Run, late: &[u32]) -> bool {
     let switches = |is_late: bool| -> Vec<f64> {
         let of = run
@@ -43,7 +44,8 @@ pub fn is_often(run: &Run, late: &[u32]) -> bool {
     };
     let (own, others) = (switches(true), switches(false));
     let least = own.iter().copied().fold(f64::INFINITY, f64::min);
-    !own.is_empty() && !others.is_empty() && least >= stats::median(&others) + MANY
+    let many = stats::median(&others) + MANY.0 + MANY.1 * scatter(&others);
+    !own.is_empty() && !others.is_empty() && least >= many
 }
 
 /// Takes time off the core that cannot be sleep out of what the ranks of a run were busy.

@@ -13,11 +13,12 @@ use crate::stats;
 use headwater_graph::{Pag, RankRows, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::rank::RankSet;
+use headwater_model::run::CtxId;
 use headwater_model::words;
 use rustc_hash::FxHashSet;
 
-/// Part of what the ranks lose at the largest scale that one must lose at a smaller scale for it to be the same, or must
-/// sleep of it for it to be sleep.
+/// Part of what the ranks lose at the largest scale that one must lose at a smaller scale for it to be the same, and part
+/// of it that the ranks must sleep for it to be sleep.
 const HALF: f64 = 0.5;
 
 /// Part of the time of the late ranks below which the others do not do the same.
@@ -33,8 +34,8 @@ fn row(pag: &Pag, scale: &Scale, rows: &RankRows, c: &Candidate) -> Vec<f64> {
     out
 }
 
-/// Whether some rank loses `seconds` at a scale too: in one repetition of what it does after the same calls, or beyond
-/// what ranks usually take at the place.
+/// Whether some rank loses `seconds` more than the usual one at a scale too: in its longest repetition after the same
+/// calls, or at the place in all.
 fn loses(
     pag: &Pag,
     scale: &Scale,
@@ -42,13 +43,17 @@ fn loses(
     after: &FxHashSet<VertexIx>,
     seconds: f64,
 ) -> bool {
-    let run = scale.run();
-    let here = |ctx| scale.view().vertex(ctx).is_some_and(|v| after.contains(&v));
-    let own = run.segments.iter().filter(|s| here(s.from));
-    let longest = own.map(once::longer_once).max().unwrap_or(0) as f64 * 1e-9;
+    let calls = (0..scale.run().contexts.len() as u32).map(CtxId);
+    let here = |ctx: &CtxId| {
+        scale
+            .view()
+            .vertex(*ctx)
+            .is_some_and(|v| after.contains(&v))
+    };
+    let calls: Vec<CtxId> = calls.filter(here).collect();
     let busy = row(pag, scale, &scale.view().computation.busy, c);
-    let beyond = stats::max(&busy) - stats::median(&busy);
-    longest.max(beyond) >= seconds
+    let beyond = stats::max(&busy) - stats::lower_median(&busy);
+    once::longest_beyond(scale, &calls).max(beyond) >= seconds
 }
 
 /// Why a cause is set aside, as a sentence; `None` where it is not, or where there is no other scale to look at.
@@ -64,11 +69,20 @@ pub fn chance(scales: &Scales, c: &Candidate) -> Option<String> {
         row(pag, last, &data.busy, c),
         row(pag, last, &data.blocked, c),
     );
-    let others = (0..).zip(&busy).filter(|(r, _)| !c.ranks.contains(r));
-    let others = stats::median(&others.map(|(_, t)| *t).collect::<Vec<f64>>());
-    let late = stats::mean_of(&busy, &c.ranks);
+    let mut is_late = vec![false; busy.len()];
+    for rank in &c.ranks {
+        if let Some(slot) = is_late.get_mut(*rank as usize) {
+            *slot = true;
+        }
+    }
+    let of_others = |row: &[f64]| {
+        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
+        stats::median(&others.map(|(t, _)| *t).collect::<Vec<f64>>())
+    };
+    let (late, others) = (stats::mean_of(&busy, &c.ranks), of_others(&busy));
     let longer = late - others;
-    if stats::mean_of(&asleep, &c.ranks) > HALF * longer || others <= OTHER_CODE * late {
+    let slept = stats::mean_of(&asleep, &c.ranks) - of_others(&asleep);
+    if slept > HALF * longer || others <= OTHER_CODE * late {
         return None;
     }
     if !once::in_one_repetition(last, &c.ranks, &c.after, longer) {
@@ -85,7 +99,7 @@ pub fn chance(scales: &Scales, c: &Candidate) -> Option<String> {
     }
     let ranks: RankSet = c.ranks.iter().copied().collect();
     Some(format!(
-        "At {} ranks, {} took {} longer at {}, nearly all of it in a single repetition. No smaller scale shows it, so it may as well be the machine, and is not called a cause; record this scale again to be sure.",
+        "At {} ranks, {} took {} longer at {}, most of it in a single repetition. No smaller scale shows it. The machine may have caused it, so it is not reported as a cause; record this scale again to check.",
         last.p,
         words::ranks(&ranks, last.p, 40),
         words::seconds(longer),

@@ -9,7 +9,8 @@
 //!
 //! Places are compared, not call paths: the seconds of all vertices of a place are added up before scales are compared,
 //! as a scale may reach it by other calls, or run another copy that the compiler made. A scale may also do at one place
-//! what another scale does at its neighbour, by another branch. So a place loses no more than what is around it loses.
+//! what another scale does at another one, by another branch. So a place that spends most of its time in one function
+//! loses no more than this function loses in all places that call it.
 
 use crate::cause::{CONFIDENCE, Candidate, Price};
 use crate::counted::{self, Counted};
@@ -25,9 +26,13 @@ use headwater_model::diagnosis::{CauseClass, Scaling};
 use headwater_model::psg::VertexKind;
 use headwater_model::words::seconds as time;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Causes looked for at the most.
 const MOST: usize = 6;
+
+/// Part of the time of a place that must be in a function for the loss of this function to be a bound.
+const MOSTLY: f64 = 0.5;
 
 /// Share of the loss of a place that places in it must hold to be looked at in its stead.
 const COVERED: f64 = 0.4;
@@ -85,7 +90,8 @@ fn occupied(scale: &Scale) -> u32 {
 
 /// Whether ranks share cores at the larger scale with more others than at the smaller one.
 fn takes_turns(first: &Scale, last: &Scale) -> bool {
-    last.outnumbers() && last.threads * first.cores > first.threads * last.cores
+    let product = |a: u32, b: u32| u64::from(a) * u64::from(b);
+    last.outnumbers() && product(last.threads, first.cores) > product(first.threads, last.cores)
 }
 
 /// Looks for work that does not shrink. `scales` ascend; `pace` is that of the machine
@@ -255,23 +261,27 @@ impl Search<'_> {
         0.0
     }
 
-    /// The most that can be lost in some vertices, by what is lost in each place around all of them, the whole program
-    /// included, and by how exactly that is known.
-    fn most_around(&mut self, own: &[VertexIx]) -> f64 {
-        let top = &self.pag.top;
-        let around = own
-            .first()
-            .into_iter()
-            .flat_map(|v| top.ancestors(*v).skip(1));
-        let around: Vec<VertexIx> = around.chain([TopDown::ROOT]).collect();
+    /// The most that can be lost in some vertices, by what the functions lose in which most of their time is, wherever
+    /// these are called, and by how exactly that is known.
+    fn most_in_functions(&mut self, own: &[VertexIx]) -> f64 {
+        let now = self.at_ends(own).1;
+        let mut inside: BTreeMap<u32, Vec<VertexIx>> = BTreeMap::new();
+        for v in own.iter().flat_map(|v| self.pag.inside(*v)) {
+            let kind = self.pag.top.get(v).kind;
+            if matches!(kind, VertexKind::Function | VertexKind::Inlined) {
+                inside.entry(self.places.of(v)).or_default().push(v);
+            }
+        }
         let mut most = f64::INFINITY;
-        for v in around {
-            let vertices = self.places.vertices(self.places.of(v)).to_vec();
-            let holds = |own: &VertexIx| vertices.iter().any(|v| top.contains(*v, *own));
-            if own.iter().all(holds) {
-                let before = self.at_ends(&vertices).0;
+        for (place, here) in inside {
+            let all = self.places.vertices(place).to_vec();
+            let is_elsewhere = all.iter().any(|v| !here.contains(v));
+            let here = outermost(self.pag, here.into_iter());
+            if is_elsewhere && self.at_ends(&here).1 >= MOSTLY * now {
+                let all = outermost(self.pag, all.into_iter());
+                let before = self.at_ends(&all).0;
                 let should = self.ideal(before);
-                most = most.min(self.loss_in(&vertices) + MACHINE * should);
+                most = most.min(self.loss_in(&all) + MACHINE * should);
             }
         }
         most.max(0.0)
@@ -382,7 +392,7 @@ impl Search<'_> {
             None => MACHINE * should,
         };
         let heaviest = self.heaviest(&vertices);
-        let possible = self.most_around(&vertices).min(loss);
+        let possible = self.most_in_functions(&vertices).min(loss);
         let to_last = self.ideal(1.0);
         let errors = [
             self.error(last, &vertices),
@@ -415,12 +425,12 @@ impl Search<'_> {
             }
         }
         let error = errors.iter().map(|e| e * e).sum::<f64>().sqrt();
-        if possible < loss {
+        if stats::is_above(loss, possible) {
             evidence.push(format!(
-                "alone it takes {} more than it should, but the places around it do not: they may do elsewhere on {} ranks what is done here on {}",
+                "this place takes {} more than ideal, but the function in which most of this time is takes only {} more in all places that call it. On {} ranks it does the same work for another place, so only that is counted",
                 time(loss),
-                first.p,
-                last.p
+                time(possible),
+                first.p
             ));
         }
         let found = Candidate {

@@ -41,3 +41,60 @@ fn places_that_few_samples_tell_apart_are_not_called_different() {
     assert!(abnormal(0.001) > 0, "what many samples say is believed");
     assert_eq!(abnormal(0.04), 0, "what a few of a long run say is not");
 }
+
+/// A run of 16 ranks with two loops in one segment, 1.6 s, of which the second takes 0.1 s. Rank 3 takes 0.2 s more in the
+/// segment; `seen` samples of 40 ms are in the second loop there.
+fn late_in_the_second(seen: u32) -> headwater_model::run::Run {
+    const EACH: u64 = 40_000_000;
+    let pieces = [
+        piece("MPI_Allreduce", |r, _| if r == 3 { 1.8 } else { 1.6 }),
+        piece("MPI_Allreduce", |_, _| 0.0),
+    ];
+    let mut run = run(16, &pieces);
+    let mut made = Vec::new();
+    for s in &run.samples {
+        let (all, second) = if s.rank == 3 {
+            (45, seen)
+        } else {
+            (40, 2 + s.rank % 2)
+        };
+        for (ctx, count) in [(s.ctx, all - second), (CtxId(2), second)] {
+            made.push(Sample {
+                ctx,
+                count,
+                cpu_ns: u64::from(count) * EACH,
+                ..s.clone()
+            });
+        }
+    }
+    run.samples = made;
+    run
+}
+
+#[test]
+fn a_place_with_too_few_samples_is_found_and_priced_by_the_phase() {
+    let told = |seen: u32| {
+        let d = diagnose(
+            vec![late_in_the_second(seen)],
+            structure(2),
+            &Options::default(),
+        );
+        let d = d.expect("one run is enough");
+        let of = |c: &headwater_model::diagnosis::Cause| {
+            let (low, high) = c.gain_range_seconds;
+            assert!(low <= 0.2 && high >= 0.19, "{low} to {high}");
+            (c.place.first_line, c.ranks.to_string(), c.gain_seconds)
+        };
+        d.causes.iter().map(of).collect::<Vec<_>>()
+    };
+    // Seven or eight are to be expected, six are few.
+    for seen in [6, 7, 8] {
+        let [(line, ranks, gain)] = &told(seen)[..] else {
+            panic!("{seen}: {:?}", told(seen));
+        };
+        assert_eq!((*line, ranks.as_str()), (20, "3"), "{seen}");
+        assert!((gain - 0.2).abs() < 0.02, "{seen}: {gain}");
+    }
+    // Of as many samples as the other ranks have there, nobody can say that.
+    assert!(told(3).iter().all(|(line, ..)| *line != 20));
+}

@@ -48,7 +48,7 @@ fn one_offs(d: &Diagnosis) -> usize {
 fn a_stall_at_the_largest_scale_alone_is_a_note() {
     let d = of_runs(runs(|p| p == 16));
     assert_eq!(one_offs(&d), 0, "{:?}", d.causes);
-    let said = "No smaller scale shows it";
+    let said = "No smaller scale shows it.";
     assert!(d.notes.iter().any(|n| n.contains(said)), "{:?}", d.notes);
 }
 

@@ -24,6 +24,9 @@ pub struct RankFigures {
     pub asleep: f64,
     /// MPI calls other than tests and probes.
     pub calls: u64,
+    /// Those of them in which all ranks wait for one another.
+    #[serde(default)]
+    pub meetings: u64,
     /// Times that it gave its core up to wait for something, inside MPI or outside.
     pub switches: u64,
     /// CPU seconds of the planted code.
@@ -58,14 +61,18 @@ pub fn wrappers(table: &str) -> String {
     let lines = table.lines().filter(|l| !l.starts_with('#'));
     for line in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [name, class, _mode, roles @ ..] = words.as_slice() else {
+        let [name, class, mode, roles @ ..] = words.as_slice() else {
             continue;
         };
         // A variadic call has no fixed registers to pass on.
         if *name == "MPI_Pcontrol" {
             continue;
         }
-        let counted = u8::from(!matches!(*class, "test" | "probe"));
+        let kind = match (*class, *mode) {
+            ("test" | "probe", _) => "POLL",
+            ("barrier" | "n-to-n", "blocking") => "MEETING",
+            _ => "CALL",
+        };
         let lower = name.to_lowercase();
         let symbols = [
             (name.to_string(), format!("P{name}"), roles.len()),
@@ -98,7 +105,7 @@ pub fn wrappers(table: &str) -> String {
             let _ = writeln!(
                 out,
                 "long {symbol}({types}) {{ static long (*real)({types}); long r; \
-                 if (!real) real = next(\"{real}\", \"{symbol}\"); {before}enter({counted}); \
+                 if (!real) real = next(\"{real}\", \"{symbol}\"); {before}enter({kind}); \
                  r = real({}); leave(); {after}return r; }}",
                 numbered("a")
             );
@@ -155,12 +162,13 @@ mod tests {
             text.contains("long MPI_Send(long a0, long a1, long a2, long a3, long a4, long a5)")
         );
         assert!(text.contains("long mpi_send_(") && text.contains("long mpi_send_f08_("));
-        assert!(text.contains("enter(1)"));
+        assert!(text.contains("enter(CALL)"));
     }
 
     #[test]
     fn polls_are_not_counted_and_variadic_calls_left_alone() {
-        assert!(wrappers("MPI_Test test nonblocking req flag status").contains("enter(0)"));
+        assert!(wrappers("MPI_Test test nonblocking req flag status").contains("enter(POLL)"));
+        assert!(wrappers("MPI_Barrier barrier blocking comm").contains("enter(MEETING)"));
         assert_eq!(wrappers("MPI_Pcontrol other blocking x"), "");
     }
 }
