@@ -1,8 +1,8 @@
 //! Sleep that all ranks have: waits for files and devices, and pauses, which no further rank makes shorter.
 //!
-//! Uneven sleep is found with uneven work ([`crate::imbalance`]); this is what the middle rank (of two the one that
-//! sleeps less) sleeps at the largest scale beyond the ideal that the smallest scale sets. It is told apart from work that
-//! does not shrink ([`crate::work`]) as another thing mends it.
+//! Sleep that differs between ranks is found with uneven work ([`crate::imbalance`]). Here the middle rank counts (of two
+//! the one that sleeps less): how much longer it sleeps at the largest scale than the smallest scale lets one expect. This
+//! is not work that does not shrink ([`crate::work`]), because it is mended in another way.
 
 use crate::cause::{Candidate, Price};
 use crate::holder::{Doubt, Holder, Part};

@@ -1,7 +1,8 @@
 //! A cause before it is put into words: where, who, what kind, and what it costs.
 
 use crate::flow::{Found, Stage};
-use headwater_graph::VertexIx;
+use crate::scale::Scale;
+use headwater_graph::{Pag, RankRows, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::run::CtxId;
 
@@ -53,6 +54,16 @@ impl Candidate {
     /// All vertices of its place: the one that is named, then those by other ways.
     pub fn vertices(&self) -> impl Iterator<Item = VertexIx> {
         std::iter::once(self.vertex).chain(self.twins.iter().copied())
+    }
+
+    /// Seconds of each rank at its place, by a column of the computation at a scale.
+    pub fn row(&self, pag: &Pag, scale: &Scale, column: &RankRows) -> Vec<f64> {
+        let mut out = vec![0.0; scale.p as usize];
+        for v in self.vertices() {
+            let own = sum_rows(column, &scale.keys_inside(pag, v), scale.p);
+            out.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        }
+        out
     }
 
     /// The least and the most that mending it is likely to gain, seconds.

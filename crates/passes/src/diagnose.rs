@@ -22,8 +22,8 @@ pub struct Options {
     pub least_share: f64,
 }
 
-/// Smallest share of the run time that a cause must cost to be told, if the user says nothing else. Whether it is more than
-/// noise is decided for each by itself; this is what is worth reading.
+/// A cause is reported if it costs at least this share of the run time, unless the user gives another share. It is only
+/// about what is worth reading: whether a cause is more than noise is decided for each cause by itself.
 pub const LEAST_SHARE: f64 = 0.015;
 
 impl Default for Options {

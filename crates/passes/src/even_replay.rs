@@ -24,12 +24,12 @@ pub struct Mean {
     pub seconds: f64,
     /// Variance of this mean, seconds squared.
     pub variance: f64,
-    /// Whether one repetition takes about as long as the next on a rank, so that a mean stands for each of them.
+    /// Whether all repetitions of a rank take about as long as each other. Only then may the mean stand in their place.
     pub is_regular: bool,
 }
 
-/// Scatter over the repetitions of a rank, as a share of the usual one, from which on a mean does not stand for them: a
-/// rank may do another number of steps each time.
+/// If the repetitions of a rank scatter by this share of the usual one, the mean may not stand in their place. The rank
+/// may, for instance, do another number of steps each time.
 const IRREGULAR: f64 = 0.6;
 
 /// Repetitions of a rank that it takes to see their scatter.

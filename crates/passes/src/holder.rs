@@ -37,7 +37,7 @@ pub const WHOLE: u32 = u32::MAX;
 const MUCH: f64 = 0.35;
 
 /// Standard errors by which samples may attribute too little to the place that holds all.
-const BLURRED: f64 = 2.0;
+pub const BLURRED: f64 = 2.0;
 
 /// A place is less likely to be the one, the larger it is: by this power of its time. To say that the whole program holds
 /// all of the excess says nothing.

@@ -8,7 +8,7 @@
 
 use crate::cause::{CONFIDENCE, Candidate};
 use crate::charge::Charged;
-use crate::holder::{Doubt, Holder, Part, WHOLE, excess};
+use crate::holder::{BLURRED, Doubt, Holder, Part, WHOLE, excess};
 use crate::inclusive::Inclusive;
 use crate::late::{Late, Shape, ranks_of};
 use crate::places::Places;
@@ -34,9 +34,6 @@ const HALF: f64 = 0.5;
 /// Standard errors of sampling by which late ranks must have more at a place, where it is certain that they are late in
 /// what is around it.
 const PLACED: f64 = 2.0;
-
-/// Standard errors of sampling by which a place may hold more than its samples say.
-const BLURRED: f64 = 2.0;
 
 /// Standard error of what samples missed of a place, as a part of it.
 const MISSED: f64 = 0.25;
@@ -293,9 +290,10 @@ impl Search<'_> {
             Some(whole) => Late::within(&row, &whole.late, one(&whole.late.ranks))?,
             None => Late::new(&row, here.first)?,
         };
-        let (timing, sampling) = match here.of {
+        let sampling = one(&late.ranks) / (late.ranks.len().max(1) as f64).sqrt();
+        let timing = match here.of {
             Of::All => self.noise(&inside, &row, &late),
-            Of::Sleep => (timing::of_sleep(&late.alike(&row), late.high), 0.0),
+            Of::Sleep => timing::of_sleep(&late.alike(&row), late.high),
         };
         // Differences that might have been found instead: each of so many ranks, or groups of them, at each place. What a
         // whole phase shows was not chosen from places; few ranks hardly show their scatter, though.
@@ -304,26 +302,25 @@ impl Search<'_> {
         let places = if chosen { here.compared } else { 1 };
         let chance = timing::above_chance(choices * places as f64);
         let least = match whole {
-            Some(_) => (chance * timing).max(self.by_chance(here.of, &late, row.len(), one)),
+            // Time between two calls is measured, so where all of it is at one place samples decide nothing.
+            Some(_) if stats::is_above(sampling, 0.0) => {
+                (chance * timing).max(self.by_chance(&late, row.len(), one))
+            }
+            Some(_) => chance * timing,
             None => chance * timing.hypot(sampling),
         };
-        let blur = BLURRED * one(&late.ranks) / (late.ranks.len() as f64).sqrt();
         (late.excess > least).then_some(Known {
-            blur,
             row,
             late,
             inside,
             noise: timing.hypot(sampling),
+            sampling,
         })
     }
 
     /// What samples may by chance show late ranks to have more at a place where they do the same as the others; `one` is
     /// the standard error of the time of one of some ranks there.
-    fn by_chance(&self, of: Of, late: &Late, ranks: usize, one: impl Fn(&[u32]) -> f64) -> f64 {
-        // Time between two calls is measured, so where all of it is at one place samples decide nothing.
-        if of == Of::Sleep || !stats::is_above(one(&late.ranks), 0.0) {
-            return 0.0;
-        }
+    fn by_chance(&self, late: &Late, ranks: usize, one: impl Fn(&[u32]) -> f64) -> f64 {
         let mask = late.mask(ranks);
         let others = ranks_of(&mask.iter().map(|late| !late).collect::<Vec<bool>>());
         // Where all differ, the excess is that of the latest rank alone.
@@ -347,7 +344,7 @@ impl Search<'_> {
             late,
             inside,
             noise,
-            blur,
+            sampling,
         } = self.lateness(here, part, whole)?;
         let &Here {
             of,
@@ -358,7 +355,7 @@ impl Search<'_> {
         } = here;
         // Where the place holds all that ranks are late by, that is known better than what samples give it.
         let alone = whole.is_some() && !late.evens_out();
-        let slack = if alone { blur } else { 0.0 };
+        let slack = if alone { BLURRED * sampling } else { 0.0 };
         let (mended, after) = mend(of, part, &row, totals, &late, slack);
         let gain = stats::max(totals) - stats::max(&after);
         if !stats::is_above(gain, 0.0) {
@@ -396,9 +393,8 @@ impl Search<'_> {
         Some((found, mended))
     }
 
-    /// Standard errors of what a late rank has beyond the others, seconds: ranks that do equal work scatter, and samples
-    /// divide exact times between places.
-    fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> (f64, f64) {
+    /// Standard error of what a late rank has beyond the others, seconds, as ranks that do equal work scatter.
+    fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
         let after = self.scale.afters(inside);
         let alike = late.alike(row);
         let usual = self.timing.noise(&alike, row.len(), &after);
@@ -409,8 +405,7 @@ impl Search<'_> {
             .map(|scatter| timing::bounded(scatter / late.high));
         let share = of_line.map_or(usual, |line| line.min(usual));
         let others = row.len() - late.ranks.len();
-        let timing = share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt();
-        (timing, self.sampling(inside, &late.ranks))
+        share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt()
     }
 
     /// Standard error of the mean time of some ranks in some keys by samples, seconds.
@@ -429,8 +424,8 @@ struct Known {
     inside: Vec<u32>,
     /// Standard error of the excess, seconds.
     noise: f64,
-    /// Seconds of the mean late rank that samples may at the most attribute to other places.
-    blur: f64,
+    /// The part of that by samples, which may attribute time to other places, seconds.
+    sampling: f64,
 }
 
 /// The part of the program in which a place is judged.

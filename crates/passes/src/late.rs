@@ -62,9 +62,20 @@ pub struct Late {
 }
 
 /// The values of the ranks for which `mask` is `wanted`.
-fn pick(row: &[f64], mask: &[bool], wanted: bool) -> Vec<f64> {
+pub fn pick(row: &[f64], mask: &[bool], wanted: bool) -> Vec<f64> {
     let all = row.iter().zip(mask).filter(|(_, m)| **m == wanted);
     all.map(|(value, _)| *value).collect()
+}
+
+/// For each of `count` ranks whether it is one of `ranks`.
+pub fn mask_of(ranks: &[u32], count: usize) -> Vec<bool> {
+    let mut mask = vec![false; count];
+    for rank in ranks {
+        if let Some(slot) = mask.get_mut(*rank as usize) {
+            *slot = true;
+        }
+    }
+    mask
 }
 
 /// The ranks for which `mask` holds, ascending.
@@ -193,13 +204,7 @@ impl Late {
 
     /// By rank whether it is late.
     pub fn mask(&self, ranks: usize) -> Vec<bool> {
-        let mut mask = vec![false; ranks];
-        for rank in &self.ranks {
-            if let Some(slot) = mask.get_mut(*rank as usize) {
-                *slot = true;
-            }
-        }
-        mask
+        mask_of(&self.ranks, ranks)
     }
 
     /// Groups of as many of `ranks` that might have been late instead: so many differences the largest was chosen from.

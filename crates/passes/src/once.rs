@@ -1,5 +1,6 @@
 //! Whether ranks are late by one single repetition of what they do again and again.
 
+use crate::late::mask_of;
 use crate::scale::Scale;
 use crate::stats;
 use headwater_model::run::{CtxId, Segment};
@@ -73,12 +74,7 @@ fn in_one(
     after: &[CtxId],
     once: impl Fn(&Sums, &Others) -> f64,
 ) -> f64 {
-    let mut is_late = vec![false; scale.p as usize];
-    for rank in ranks {
-        if let Some(slot) = is_late.get_mut(*rank as usize) {
-            *slot = true;
-        }
-    }
+    let is_late = mask_of(ranks, scale.p as usize);
     let mut worst = vec![0.0f64; ranks.len()];
     for row in sums(scale, after).values() {
         let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);

@@ -8,7 +8,7 @@
 use crate::cause::Candidate;
 use crate::scale::Scale;
 use crate::stats;
-use headwater_graph::{Pag, sum_rows};
+use headwater_graph::Pag;
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::rank::RankSet;
 use headwater_model::run::{RankInfo, Run};
@@ -31,12 +31,7 @@ pub fn chance(pag: &Pag, scale: &Scale, c: &Candidate) -> Option<String> {
     if !even || !scale.is_crowded() || !scale.run().ranks.iter().all(free) {
         return None;
     }
-    let mut row = vec![0.0; scale.p as usize];
-    for v in c.vertices() {
-        let inside = scale.keys_inside(pag, v);
-        let own = sum_rows(&scale.view().computation.busy, &inside, scale.p);
-        row.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
-    }
+    let row = c.row(pag, scale, &scale.view().computation.busy);
     // A rank that ran on several cores says nothing of any of them.
     let ranks = scale.run().ranks.iter();
     let on_one: Vec<u32> = ranks.filter(|i| i.core.is_some()).map(|i| i.rank).collect();

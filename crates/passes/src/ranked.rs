@@ -24,8 +24,8 @@ pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
     remainders(pag, told_once(pag, found))
 }
 
-/// Takes sleep that all ranks have, which is a cause of its own, out of work that does not shrink around it. What is left
-/// is told if it is `least` seconds or more.
+/// Sleep that all ranks have is a cause of its own. So it is subtracted from work that does not shrink around it, and that
+/// work stays a cause only if `least` seconds or more are left.
 pub fn without_sleep(pag: &Pag, mut found: Vec<Candidate>, least: f64) -> Vec<Candidate> {
     use CauseClass::{NonShrinkingWork, SerialRegion, SlowerWork, SystemCallOrIo};
     let asleep = found.iter().filter(|c| c.class == SystemCallOrIo);

@@ -6,11 +6,12 @@
 //! there what others do not, or sleep, which no machine does for them.
 
 use crate::cause::Candidate;
+use crate::late::{mask_of, pick};
 use crate::once;
 use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::stats;
-use headwater_graph::{Pag, RankRows, VertexIx, sum_rows};
+use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::rank::RankSet;
 use headwater_model::run::CtxId;
@@ -23,16 +24,6 @@ const HALF: f64 = 0.5;
 
 /// Part of the time of the late ranks below which the others do not do the same.
 const OTHER_CODE: f64 = 0.1;
-
-/// Seconds of each rank at the places of a candidate.
-fn row(pag: &Pag, scale: &Scale, rows: &RankRows, c: &Candidate) -> Vec<f64> {
-    let mut out = vec![0.0; scale.p as usize];
-    for v in c.vertices() {
-        let own = sum_rows(rows, &scale.keys_inside(pag, v), scale.p);
-        out.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
-    }
-    out
-}
 
 /// Whether some rank loses `seconds` more than the usual one at a scale too: in its longest repetition after the same
 /// calls, or at the place in all.
@@ -51,7 +42,7 @@ fn loses(
             .is_some_and(|v| after.contains(&v))
     };
     let calls: Vec<CtxId> = calls.filter(here).collect();
-    let busy = row(pag, scale, &scale.view().computation.busy, c);
+    let busy = c.row(pag, scale, &scale.view().computation.busy);
     let beyond = stats::max(&busy) - stats::lower_median(&busy);
     once::longest_beyond(scale, &calls).max(beyond) >= seconds
 }
@@ -66,19 +57,11 @@ pub fn chance(scales: &Scales, c: &Candidate) -> Option<String> {
     let pag = scales.pag();
     let data = &last.view().computation;
     let (busy, asleep) = (
-        row(pag, last, &data.busy, c),
-        row(pag, last, &data.blocked, c),
+        c.row(pag, last, &data.busy),
+        c.row(pag, last, &data.blocked),
     );
-    let mut is_late = vec![false; busy.len()];
-    for rank in &c.ranks {
-        if let Some(slot) = is_late.get_mut(*rank as usize) {
-            *slot = true;
-        }
-    }
-    let of_others = |row: &[f64]| {
-        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
-        stats::median(&others.map(|(t, _)| *t).collect::<Vec<f64>>())
-    };
+    let is_late = mask_of(&c.ranks, busy.len());
+    let of_others = |row: &[f64]| stats::median(&pick(row, &is_late, false));
     let (late, others) = (stats::mean_of(&busy, &c.ranks), of_others(&busy));
     let longer = late - others;
     let slept = stats::mean_of(&asleep, &c.ranks) - of_others(&asleep);

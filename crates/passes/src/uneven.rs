@@ -3,6 +3,7 @@
 
 use crate::cause::{Candidate, Price};
 use crate::counted;
+use crate::late::{mask_of, pick};
 use crate::once::happened_once;
 use crate::placement;
 use crate::repetition;
@@ -69,14 +70,8 @@ impl Uneven {
             Of::Sleep => blocked.clone(),
             Of::All => sum_rows(&data.busy, &u.inside, scale.p),
         };
-        let mut is_late = vec![false; row.len()];
-        for rank in &u.ranks {
-            if let Some(slot) = is_late.get_mut(*rank as usize) {
-                *slot = true;
-            }
-        }
-        let others = row.iter().zip(&is_late).filter(|(_, late)| !**late);
-        let others: Vec<f64> = others.map(|(value, _)| *value).collect();
+        let is_late = mask_of(&u.ranks, row.len());
+        let others = pick(&row, &is_late, false);
         let (high, low) = (stats::mean_of(&row, &u.ranks), stats::mean(&others));
         let asleep = stats::mean_of(&blocked, &u.ranks);
         let mut evidence = vec![match u.of {

@@ -473,8 +473,8 @@ impl Search<'_> {
     }
 }
 
-/// Seconds of the usual rank, where a sample stands for `period` seconds. Of ranks with few samples each, which differ by
-/// no more than these scatter, the mean tells more than the one in the middle.
+/// Seconds of the usual rank, where a sample stands for `period` seconds: those of the middle rank. If ranks have few
+/// samples and differ by no more than chance, it is the mean, which uses the samples of all of them.
 fn usual(row: &[f64], period: f64) -> f64 {
     let mean = stats::mean(row);
     let least = row.iter().copied().fold(f64::INFINITY, f64::min);

@@ -1,5 +1,6 @@
 /* Uses MPI by a session, with a communicator of all and one with the ranks the other way round. With "again"
-   another one follows when both ranks have left the first, with "world" MPI_Init is called while it is open, and with "inside" before. */
+   another one follows when both ranks have left the first, with "world" MPI_Init is called while it is open, and
+   with "inside" before. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
