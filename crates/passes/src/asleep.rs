@@ -4,7 +4,7 @@
 //! the one that sleeps less): how much longer it sleeps at the largest scale than the smallest scale lets one expect. This
 //! is not work that does not shrink ([`crate::work`]), because it is mended in another way.
 
-use crate::cause::{Candidate, Price};
+use crate::cause::{Candidate, Price, is_certain};
 use crate::holder::{Doubt, Holder, Part};
 use crate::inclusive::Inclusive;
 use crate::once::longer_once;
@@ -61,7 +61,7 @@ pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Ca
                 };
                 (ideal(scaling, base, first.p, last.p), stats::max(&row))
             })?;
-            let certain = found.gain >= least && found.range().0 > 0.0;
+            let certain = found.gain >= least && is_certain(found.gain, found.error);
             certain.then_some((found.gain, found))
         };
         let found = Holder::new(pag, &places, &now, &all).find(

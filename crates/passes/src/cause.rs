@@ -50,6 +50,15 @@ pub enum Price {
 /// Standard errors on either side of a gain that its range reaches: 95 of 100 figures of a normal distribution.
 pub const CONFIDENCE: f64 = 1.96;
 
+/// Part of a gain that chance must leave for it to be a cause. A place is the largest of many, so it must be further from
+/// chance than the ends of a range are. A third makes it three standard errors.
+const CERTAIN: f64 = 1.0 / 3.0;
+
+/// Whether a gain with this standard error is none by chance.
+pub fn is_certain(gain: f64, error: f64) -> bool {
+    gain > 0.0 && gain - CONFIDENCE * error >= CERTAIN * gain
+}
+
 impl Candidate {
     /// All vertices of its place: the one that is named, then those by other ways.
     pub fn vertices(&self) -> impl Iterator<Item = VertexIx> {

@@ -7,7 +7,7 @@
 //! it is the order of these three that makes the chain.
 
 use crate::backtrack::structured;
-use crate::cause::{Candidate, Price};
+use crate::cause::{Candidate, Price, is_certain};
 use crate::chain::Jump;
 use crate::chain_cost::{ChainCost, Piece};
 use crate::chain_work::{InTurn, calls, work};
@@ -68,7 +68,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
         after: Vec::new(),
         evidence: Vec::new(),
     };
-    if gain < least || found.range().0 <= 0.0 {
+    if gain < least || !is_certain(gain, found.error) {
         return Vec::new();
     }
     let in_turn = InTurn::new(pag, scale, &cost);

@@ -211,11 +211,12 @@ impl<'a> Holder<'a> {
         of_place.into_iter().map(part).collect()
     }
 
-    /// The smaller first; of those of one time the inner one.
+    /// The smaller first; of those of one time the inner one, by the depth at which most of their time is.
     fn by_size(&self, parts: &mut [&Part]) {
         let depth = |p: &Part| {
-            let first = p.vertices.first();
-            first.map_or(0, |v| self.pag.top.ancestors(*v).count())
+            let weight = |v: &VertexIx| (stats::ticks(self.time(*v)), Reverse(*v));
+            let heaviest = p.vertices.iter().copied().max_by_key(weight);
+            heaviest.map_or(0, |v| self.pag.top.ancestors(v).count())
         };
         let time = |p: &Part| stats::ticks(p.time);
         parts.sort_by(|a, b| {

@@ -7,15 +7,16 @@
 //! phase are together no more than its slowest rank is above the usual one.
 
 use crate::cause::{CONFIDENCE, Candidate};
+use crate::chance::{Noise, Smaller};
 use crate::charge::Charged;
 use crate::holder::{BLURRED, Doubt, Holder, Part, WHOLE, excess};
 use crate::inclusive::Inclusive;
-use crate::late::{Late, Shape, ranks_of};
+use crate::late::{Late, ranks_of};
 use crate::places::Places;
 use crate::scale::Scale;
 use crate::stats;
-use crate::timing::{self, Timing};
-use crate::uneven::{Of, Uneven, in_common, merge, most_first};
+use crate::timing;
+use crate::uneven::{Of, SAME_RANKS, Uneven, in_common, join, merge, most_first};
 use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use rustc_hash::FxHashSet;
@@ -31,18 +32,11 @@ const PHASE: f64 = 0.1;
 /// is late in it.
 const HALF: f64 = 0.5;
 
-/// Standard errors of sampling by which late ranks must have more at a place, where it is certain that they are late in
-/// what is around it.
-const PLACED: f64 = 2.0;
+/// Part of a gain that its range reaches down at the most: that ranks are late here by more than chance was tested before.
+const TESTED: f64 = 0.9;
 
 /// Standard error of what samples missed of a place, as a part of it.
 const MISSED: f64 = 0.25;
-
-/// Samples that late ranks must have more at a place.
-const SAMPLES: f64 = 2.0;
-
-/// Share of ranks that what two phases found at a place must have in common to be one cause.
-const SAME_RANKS: f64 = 0.5;
 
 /// What mending changes in a phase.
 struct Mended {
@@ -55,12 +49,16 @@ struct Mended {
     more: Vec<f64>,
 }
 
-/// Looks for uneven computation at one scale, beside what causes between threads explain. `least` is the
-/// smallest gain worth reporting, seconds.
-pub fn find(pag: &Pag, scale: &Scale, charged: &Charged, least: f64) -> Vec<Candidate> {
+/// Looks for uneven computation at the largest of `scales`, which ascend, beside what causes between threads explain.
+/// `least` is the smallest gain worth reporting, seconds.
+pub fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candidate> {
+    let Some(scale) = scales.last() else {
+        return Vec::new();
+    };
     let search = Search {
         places: Places::new(pag),
-        timing: Timing::new(scale),
+        noise: Noise::new(pag, scale),
+        smaller: Smaller::new(pag, scales),
         charged: charged.rows(),
         waits: workers::waits(scale),
         pag,
@@ -81,6 +79,7 @@ pub fn find(pag: &Pag, scale: &Scale, charged: &Charged, least: f64) -> Vec<Cand
         all = search.phases(Some(&kept));
     }
     let dear = all.into_iter().filter(|u| u.gain >= least);
+    let dear = join(pag, dear.collect()).into_iter();
     dear.map(|u| u.candidate(pag, scale, &search.waits))
         .collect()
 }
@@ -138,7 +137,8 @@ struct Search<'a> {
     pag: &'a Pag,
     scale: &'a Scale,
     places: Places,
-    timing: Timing,
+    noise: Noise<'a>,
+    smaller: Smaller<'a>,
     charged: Vec<(u32, &'a [f64])>,
     /// Places where ranks sleep until their threads have done.
     waits: FxHashSet<VertexIx>,
@@ -247,7 +247,9 @@ impl Search<'_> {
             None => Doubt::IfAtAll,
         };
         let blur = |part: &Part| match of {
-            Of::All => self.sampling(&self.inside(&here, part), &ranks_of(&late)),
+            Of::All => self
+                .noise
+                .of_mean(&self.inside(&here, part), &ranks_of(&late)),
             Of::Sleep => 0.0,
         };
         // A place that is not reported must not hide one that is.
@@ -282,17 +284,17 @@ impl Search<'_> {
     fn lateness(&self, here: &Here<'_>, part: &Part, whole: Option<&Known>) -> Option<Known> {
         let row = here.column.sum(&part.vertices);
         let inside = self.inside(here, part);
-        let one = |ranks: &[u32]| match here.of {
-            Of::All => self.scale.sampling_noise(self.pag, &inside, ranks),
+        let of_samples = |ranks: &[u32]| match here.of {
+            Of::All => self.noise.of_samples(&inside, ranks),
             Of::Sleep => 0.0,
         };
         let late = match whole {
-            Some(whole) => Late::within(&row, &whole.late, one(&whole.late.ranks))?,
+            Some(whole) => Late::within(&row, &whole.late, of_samples(&whole.late.ranks))?,
             None => Late::new(&row, here.first)?,
         };
-        let sampling = one(&late.ranks) / (late.ranks.len().max(1) as f64).sqrt();
+        let sampling = of_samples(&late.ranks) / (late.ranks.len().max(1) as f64).sqrt();
         let timing = match here.of {
-            Of::All => self.noise(&inside, &row, &late),
+            Of::All => self.noise.of_timing(&inside, &row, &late),
             Of::Sleep => timing::of_sleep(&late.alike(&row), late.high),
         };
         // Differences that might have been found instead: each of so many ranks, or groups of them, at each place. What a
@@ -300,36 +302,31 @@ impl Search<'_> {
         let choices = late.choices(row.len());
         let chosen = part.place != WHOLE || row.len() < timing::FEW;
         let places = if chosen { here.compared } else { 1 };
-        let chance = timing::above_chance(choices * places as f64);
-        let least = match whole {
+        let family = choices * places as f64;
+        let chance = timing::above_chance(family);
+        let is_late = match (whole, here.of) {
             // Time between two calls is measured, so where all of it is at one place samples decide nothing.
-            Some(_) if stats::is_above(sampling, 0.0) => {
-                (chance * timing).max(self.by_chance(&late, row.len(), one))
+            (Some(_), Of::All) if stats::is_above(sampling, 0.0) => {
+                let misplaced = self.noise.misplaced(&inside, &late, row.len());
+                late.excess > (chance * timing).max(misplaced)
             }
-            Some(_) => chance * timing,
-            None => chance * timing.hypot(sampling),
+            (Some(_), _) | (None, Of::Sleep) => late.excess > chance * timing,
+            (None, Of::All) => {
+                let errors = self.noise.errors(&inside, &row, &late);
+                errors > chance
+                    || part.place != WHOLE && errors > timing::above_chance(1.0) && {
+                        let evidence = self.smaller.evidence(&part.vertices);
+                        errors > timing::above_chance(family / evidence)
+                    }
+            }
         };
-        (late.excess > least).then_some(Known {
+        is_late.then_some(Known {
             row,
             late,
             inside,
             noise: timing.hypot(sampling),
             sampling,
         })
-    }
-
-    /// What samples may by chance show late ranks to have more at a place where they do the same as the others; `one` is
-    /// the standard error of the time of one of some ranks there.
-    fn by_chance(&self, late: &Late, ranks: usize, one: impl Fn(&[u32]) -> f64) -> f64 {
-        let mask = late.mask(ranks);
-        let others = ranks_of(&mask.iter().map(|late| !late).collect::<Vec<bool>>());
-        // Where all differ, the excess is that of the latest rank alone.
-        let n = match late.shape {
-            Shape::Spread { .. } => 1.0,
-            Shape::Few | Shape::Most => late.ranks.len().max(1) as f64,
-        };
-        let few = SAMPLES * self.scale.period / n;
-        few.max(PLACED * one(&others) * (1.0 / n + 1.0 / others.len().max(1) as f64).sqrt())
     }
 
     /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
@@ -385,33 +382,13 @@ impl Search<'_> {
             cost: cost.max(gain),
             gain,
             longer,
-            error: noise * (gain / (late.excess + around)).min(1.0),
+            error: (noise * (gain / (late.excess + around)).min(1.0))
+                .min(TESTED * gain / CONFIDENCE),
             inside,
             shape: late.words(),
             ranks: late.ranks,
         };
         Some((found, mended))
-    }
-
-    /// Standard error of what a late rank has beyond the others, seconds, as ranks that do equal work scatter.
-    fn noise(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
-        let after = self.scale.afters(inside);
-        let alike = late.alike(row);
-        let usual = self.timing.noise(&alike, row.len(), &after);
-        // A line over the ranks that explains the row well shows little noise. What is far from it may be uneven as well,
-        // and with other numbers the same ranks are in no line: they must not be believed less for it.
-        let of_line = late
-            .scatter
-            .map(|scatter| timing::bounded(scatter / late.high));
-        let share = of_line.map_or(usual, |line| line.min(usual));
-        let others = row.len() - late.ranks.len();
-        share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt()
-    }
-
-    /// Standard error of the mean time of some ranks in some keys by samples, seconds.
-    fn sampling(&self, inside: &[u32], ranks: &[u32]) -> f64 {
-        let one = self.scale.sampling_noise(self.pag, inside, ranks);
-        one / (ranks.len().max(1) as f64).sqrt()
     }
 }
 

@@ -37,6 +37,7 @@ mod chain;
 mod chain_cause;
 mod chain_cost;
 mod chain_work;
+mod chance;
 mod charge;
 mod clusters;
 mod communication;

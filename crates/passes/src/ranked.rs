@@ -6,7 +6,7 @@ use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
 
 /// Part of a cause's gain up to which more of the same around it is told with it.
-const REST: f64 = 0.25;
+pub const REST: f64 = 0.25;
 
 /// The dearest first; equal prices in the order of the graph. What counts is the middle between the gain and what is
 /// certain of it, so that a vague figure does not stand before one that is known; of an estimate, only what is certain.

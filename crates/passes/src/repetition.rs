@@ -12,9 +12,9 @@ use rustc_hash::FxHashSet;
 /// Iterations that must have been seen for their scatter to be known.
 const LEAST_SEEN: usize = 4;
 
-/// Standard error of the seconds by which `late` ranks are late after the calls `after`, as a share of these seconds;
-/// `None` where too few repetitions were seen.
-pub fn error(scale: &Scale, after: &[CtxId], late: &[bool]) -> Option<f64> {
+/// Standard error of the `seconds` by which `late` ranks are late after the calls `after` in the whole run, as a share of
+/// these; `None` where too few repetitions were seen.
+pub fn error(scale: &Scale, after: &[CtxId], late: &[bool], seconds: f64) -> Option<f64> {
     let phases: FxHashSet<u32> = after.iter().map(|a| scale.phases.after(*a)).collect();
     let mut each: Vec<f64> = Vec::new();
     for epoch in scale.replay.epochs.iter().filter(|e| e.closed) {
@@ -31,18 +31,20 @@ pub fn error(scale: &Scale, after: &[CtxId], late: &[bool]) -> Option<f64> {
     let from: FxHashSet<CtxId> = after.iter().copied().collect();
     let segments = scale.run().segments.iter();
     let counts = segments.filter(|s| from.contains(&s.from)).map(|s| s.count);
-    relative(&each, counts.max().unwrap_or(1) as f64)
+    relative(&each, counts.max().unwrap_or(1) as f64, seconds)
 }
 
-/// The same of excesses that were seen in some of `count` repetitions.
-fn relative(seen: &[f64], count: f64) -> Option<f64> {
-    let mean = stats::mean(seen);
-    if seen.len() < LEAST_SEEN || mean <= 0.0 {
+/// The same of excesses that were seen in some of `count` repetitions. Those that were seen may be less late than others:
+/// how late ranks are in all is measured.
+fn relative(seen: &[f64], count: f64, seconds: f64) -> Option<f64> {
+    let n = seen.len() as f64;
+    let count = count.max(n);
+    let sum = seconds.max(stats::mean(seen) * count);
+    if seen.len() < LEAST_SEEN || sum <= 0.0 {
         return None;
     }
-    let n = seen.len() as f64;
     let deviation = (stats::variance(seen) * n / (n - 1.0)).sqrt();
-    Some(deviation / (mean * count.max(n).sqrt()))
+    Some(deviation * count.sqrt() / sum)
 }
 
 #[cfg(test)]
@@ -51,13 +53,19 @@ mod tests {
 
     #[test]
     fn what_is_as_late_every_time_is_certain() {
-        assert_eq!(relative(&[1.0; 8], 100.0), Some(0.0));
-        assert_eq!(relative(&[1.0; 3], 100.0), None);
-        assert_eq!(relative(&[-1.0; 8], 100.0), None);
-        let scattered = relative(&[0.5, 1.5, 0.5, 1.5, 0.5, 1.5], 100.0);
+        assert_eq!(relative(&[1.0; 8], 100.0, 100.0), Some(0.0));
+        assert_eq!(relative(&[1.0; 3], 100.0, 100.0), None);
+        let seen = [0.5, 1.5, 0.5, 1.5, 0.5, 1.5];
+        let scattered = relative(&seen, 100.0, 100.0);
         assert!(scattered.is_some_and(|e| (0.05..0.06).contains(&e)));
         // More repetitions than were counted were not.
-        let few = relative(&[0.5, 1.5, 0.5, 1.5, 0.5, 1.5], 1.0);
+        let few = relative(&seen, 1.0, 6.0);
         assert!(few.is_some_and(|e| e < 0.25));
+        // Ranks were hardly late when they were seen, or later than usual.
+        let rarely = relative(&seen.map(|s| s - 0.99), 100.0, 100.0);
+        let mostly = relative(&seen, 100.0, 10.0);
+        for other in [rarely, mostly] {
+            assert!((other.unwrap_or(0.0) - scattered.unwrap_or(1.0)).abs() < 1e-9);
+        }
     }
 }

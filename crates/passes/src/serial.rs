@@ -12,10 +12,13 @@ use crate::stats;
 use crate::teams::Teams;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, ThreadTimes};
+use headwater_model::psg::VertexKind;
 use headwater_model::words;
+use std::cmp::Reverse;
 
-/// Share of a rank's computation that one place must take to be told: some part is serial in any program.
-const NOTABLE: f64 = 0.1;
+/// Part of the serial computation in a place that must be its own, and not that of places inside it, for the place to be
+/// told: a function around many small ones is none to mend.
+const OWN: f64 = 0.25;
 
 /// Share of a rank's computation that its teams must have: who hardly uses threads does not lack them.
 const IN_TEAMS: f64 = 0.1;
@@ -64,19 +67,10 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
         row.map(move |(rank, seconds)| (vertex, rank, seconds.max(0.0)))
             .collect::<Vec<_>>()
     });
-    let mut times = Inclusive::of_columns(pag, scale.p as usize, entries.filter(|e| e.2 > 0.0));
+    let times = Inclusive::of_columns(pag, scale.p as usize, entries.filter(|e| e.2 > 0.0));
     let usual = |row: &[f64]| stats::mean_of(row, &ranks);
-    let whole = stats::mean_of(&busy, &ranks);
     let mut out = Vec::new();
-    for _ in 0..MOST {
-        let vertex = times.descend(pag, TopDown::ROOT, usual);
-        let Some(row) = times.row(vertex).map(<[f64]>::to_vec) else {
-            break;
-        };
-        if vertex == TopDown::ROOT || usual(&row) < NOTABLE * whole {
-            break;
-        }
-        times.scale(pag, vertex, &vec![0.0; row.len()]);
+    for (vertex, row) in places(pag, &times, usual, least) {
         let of_ranks: Vec<f64> = ranks.iter().map(|r| row[*r as usize]).collect();
         let level = stats::lower_median(&of_ranks);
         let mut loss = vec![0.0; row.len()];
@@ -87,7 +81,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
         let mut inside = scale.keys_inside(pag, vertex);
         inside.retain(|k| keys.binary_search(k).is_ok());
         let slept = sum_rows(&data.blocked, &inside, scale.p);
-        if loss.iter().sum::<f64>() < least || usual(&slept) > usual(&row) {
+        if stats::max(&loss) < least || usual(&slept) > usual(&row) {
             continue;
         }
         let noise = scale.sampling_noise(pag, &inside, &ranks);
@@ -98,6 +92,35 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
         out.push(found);
     }
     out
+}
+
+/// The places that hold `least` seconds or more of the usual rank, the smallest around each, those with most first.
+fn places(
+    pag: &Pag,
+    times: &Inclusive,
+    usual: impl Fn(&[f64]) -> f64 + Copy,
+    least: f64,
+) -> Vec<(VertexIx, Vec<f64>)> {
+    let seconds = |v: VertexIx| times.row(v).map_or(0.0, usual);
+    let mut found: Vec<VertexIx> = Vec::new();
+    let mut open = vec![TopDown::ROOT];
+    while let Some(around) = open.pop() {
+        let here = times.descend(pag, around, usual);
+        let parts = pag.children[here as usize].iter().copied();
+        let parts: Vec<VertexIx> = parts
+            .filter(|v| pag.top.get(*v).kind != VertexKind::Comp)
+            .collect();
+        let inside: f64 = parts.iter().map(|v| seconds(*v)).sum();
+        let own = seconds(here) - inside;
+        if here != TopDown::ROOT && own >= OWN * seconds(here) {
+            found.push(here);
+        } else {
+            open.extend(parts.into_iter().filter(|v| seconds(*v) >= least));
+        }
+    }
+    found.sort_by_key(|v| (Reverse(stats::ticks(seconds(*v))), *v));
+    let row = |v: VertexIx| Some((v, times.row(v)?.to_vec()));
+    found.into_iter().take(MOST).filter_map(row).collect()
 }
 
 /// Seconds of each rank that its teams were at work.
@@ -150,7 +173,7 @@ fn proposal(
     let largest = teams
         .teams
         .iter()
-        .max_by_key(|t| (t.positions(worst).names.len(), std::cmp::Reverse(t.vertex)));
+        .max_by_key(|t| (t.positions(worst).names.len(), Reverse(t.vertex)));
     let mut threads = largest
         .map(|t| t.positions(worst).names)
         .unwrap_or_default();

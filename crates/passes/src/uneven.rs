@@ -6,6 +6,7 @@ use crate::counted;
 use crate::late::{mask_of, pick};
 use crate::once::happened_once;
 use crate::placement;
+use crate::ranked::REST;
 use crate::repetition;
 use crate::scale::Scale;
 use crate::sleeping;
@@ -16,6 +17,9 @@ use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
+
+/// Share of ranks that what two phases found at a place must have in common to be one cause.
+pub const SAME_RANKS: f64 = 0.5;
 
 /// Part of what the latest ranks need longer that others must need longer to be late as well: cores that two threads
 /// share run at half their speed, and the times of equal work are further apart then.
@@ -113,7 +117,7 @@ impl Uneven {
         }
         // What happens once does not scatter.
         let repeats = class != CauseClass::OneOff;
-        let scatter = repetition::error(scale, &after, &is_late).filter(|_| repeats);
+        let scatter = repetition::error(scale, &after, &is_late, u.longer).filter(|_| repeats);
         let mut vertices = u.vertices.iter().map(|v| v.0);
         Candidate {
             in_turn: false,
@@ -130,6 +134,54 @@ impl Uneven {
             evidence,
         }
     }
+}
+
+impl Uneven {
+    /// Adds what another one costs, in other phases or once this one is mended.
+    fn add(&mut self, next: &mut Self) {
+        self.gain += next.gain;
+        self.cost = (self.cost + next.cost).max(self.gain);
+        self.longer += next.longer;
+        self.error = self.error.hypot(next.error);
+        self.inside.append(&mut next.inside);
+        self.inside.sort_unstable();
+        self.inside.dedup();
+    }
+
+    /// Whether a part of the computation is that of another one.
+    fn shares(&self, other: &Self) -> bool {
+        self.inside.iter().any(|k| other.inside.contains(k))
+    }
+
+    /// Whether the place of another one is inside this one, and all of that is one piece of work: where ranks communicate,
+    /// it would be a step of the program with causes of their own.
+    fn holds(&self, pag: &Pag, other: &Self) -> bool {
+        let inside = |v: &VertexIx| pag.inside(*v).any(|i| pag.top.get(i).mpi.is_some());
+        let own = || self.vertices.iter().map(|v| v.0);
+        let mut others = other.vertices.iter().map(|v| v.0);
+        others.any(|o| own().any(|v| pag.top.contains(v, o))) && !own().any(|v| inside(&v))
+    }
+}
+
+/// One cause of several at places that are inside each other, with mostly the same ranks: one phase showed the outer one and
+/// another phase the inner one, or one that was mended left much around it. It has the place of the dearest. A little that
+/// is left around in the same phase is told with it in words ([`crate::ranked`]).
+pub fn join(pag: &Pag, mut found: Vec<Uneven>) -> Vec<Uneven> {
+    found.sort_by_key(|u| (Reverse(stats::ticks(u.gain)), u.vertices[0].0));
+    let mut out: Vec<Uneven> = Vec::new();
+    for mut next in found {
+        let known = |kept: &&mut Uneven| {
+            kept.of == next.of
+                && in_common(&kept.ranks, &next.ranks) >= SAME_RANKS
+                && (kept.holds(pag, &next) || next.holds(pag, kept))
+                && !(next.gain <= REST * kept.gain && next.shares(kept))
+        };
+        match out.iter_mut().find(known) {
+            Some(kept) => kept.add(&mut next),
+            None => out.push(next),
+        }
+    }
+    out
 }
 
 /// The order of vertices with their seconds: the most first, of equal ones the one with the smaller number.
@@ -197,7 +249,6 @@ pub fn merge(
             out.push(next);
             continue;
         };
-        kept.gain += next.gain;
         if one_phase {
             // Once the latest ranks are mended, others are the latest: late at this place as well, only by less.
             if next.shape.is_none() && !stats::is_above(ALSO_LATE * kept.longer, next.longer) {
@@ -205,15 +256,9 @@ pub fn merge(
                 kept.ranks.sort_unstable();
                 kept.ranks.dedup();
             }
-            kept.cost = kept.cost.max(kept.gain);
-        } else {
-            kept.cost += next.cost;
-            kept.longer += next.longer;
+            (next.cost, next.longer) = (0.0, 0.0);
         }
-        kept.error = kept.error.hypot(next.error);
-        kept.inside.append(&mut next.inside);
-        kept.inside.sort_unstable();
-        kept.inside.dedup();
+        kept.add(&mut next);
         let mut sums: FxHashMap<VertexIx, f64> = FxHashMap::default();
         for (v, excess) in kept.vertices.drain(..).chain(next.vertices) {
             *sums.entry(v).or_default() += excess;

@@ -12,7 +12,7 @@
 //! what another scale does at another one, by another branch. So a place that spends most of its time in one function
 //! loses no more than this function loses in all places that call it.
 
-use crate::cause::{CONFIDENCE, Candidate, Price};
+use crate::cause::{CONFIDENCE, Candidate, Price, is_certain};
 use crate::counted::{self, Counted};
 use crate::fit;
 use crate::inclusive::{is_body, is_most_of_body};
@@ -385,22 +385,24 @@ impl Search<'_> {
         // Scales that do something else in its stead say nothing of it.
         let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
         let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
-        let machine = match counts {
-            Some(_) => 0.0,
-            None if occupied(last) > occupied(first) => FULLER * should,
-            None if takes_turns(first, last) => TURNS * should,
-            None => MACHINE * should,
+        // How busy the cores are differs from recording to recording, but a machine stays the same.
+        let (crowded, machine) = match counts {
+            Some(_) => (0.0, 0.0),
+            None if occupied(last) > occupied(first) => (FULLER * should, 0.0),
+            None if takes_turns(first, last) => (TURNS * should, 0.0),
+            None => (0.0, MACHINE * should),
         };
         let heaviest = self.heaviest(&vertices);
         let possible = self.most_in_functions(&vertices).min(loss);
         let to_last = self.ideal(1.0);
-        let errors = [
+        let together = |errors: &[f64]| errors.iter().map(|e| e * e).sum::<f64>().sqrt();
+        let by_chance = together(&[
             self.error(last, &vertices),
             self.error(first, &vertices) * to_last,
             fit::scatter(&points) * now.hypot(should),
-            machine,
-            SURE * (should - at_pace),
-        ];
+            crowded,
+        ]);
+        let error = together(&[by_chance, machine, SURE * (should - at_pace)]);
         let seconds: Vec<String> = (self.scales.iter().zip(&usual))
             .map(|(s, u)| format!("{} on {}", time(*u), s.p))
             .collect();
@@ -424,7 +426,6 @@ impl Search<'_> {
                 class = CauseClass::SlowerWork;
             }
         }
-        let error = errors.iter().map(|e| e * e).sum::<f64>().sqrt();
         if stats::is_above(loss, possible) {
             evidence.push(format!(
                 "this place takes {} more than ideal, but the function in which most of this time is takes only {} more in all places that call it. On {} ranks it does the same work for another place, so only that is counted",
@@ -452,7 +453,8 @@ impl Search<'_> {
             evidence,
         };
         let much = !self.pace.is_slower() || loss >= REST * now;
-        let certain = much && possible >= self.least && found.range().0 > 0.0;
+        let known = is_certain(possible, by_chance) && found.range().0 > 0.0;
+        let certain = much && possible >= self.least && known;
         if certain {
             self.out.push(found);
         }

@@ -5,6 +5,8 @@
 //! slowest rank, or what evening the ranks out would gain. Of what ranks do one after the other (turns, chains) it is
 //! the sum over ranks. The noise is a jackknife over the runs.
 //!
+//! Of what does not shrink as it should, the part is taken off that it would have if it did.
+//!
 //! Messages that grow, and causes between threads, cost more than the planted code itself takes. For these ΔT comes
 //! from interleaved pairs of runs with the dose and without: wall time on as many ranks as fit the cores.
 
@@ -159,6 +161,14 @@ pub struct Truth {
 }
 
 impl Truth {
+    /// Takes seconds off that mending the cause would not gain.
+    pub fn lessen(&mut self, seconds: f64) {
+        let left = (self.seconds - seconds).max(0.0);
+        self.share *= left / self.seconds.max(f64::MIN_POSITIVE);
+        self.each.iter_mut().for_each(|e| *e -= seconds);
+        self.seconds = left;
+    }
+
     /// Whether it is out of the noise.
     pub fn is_case(&self) -> bool {
         self.seconds > 0.0 && self.seconds >= NOISES * self.noise

@@ -72,7 +72,7 @@ const BETWEEN_RANKS: [Finder; 7] = [
         about: "Places in which some ranks compute longer than others, by what these wait for it.",
         alike: true,
         charged: true,
-        find: |l| imbalance::find(l.pag, l.last, l.charged, l.least),
+        find: |l| imbalance::find(l.pag, l.scales.compared(), l.charged, l.least),
     },
     Finder {
         name: "moving-work",

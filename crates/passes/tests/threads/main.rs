@@ -57,7 +57,7 @@ fn threads_that_do_the_same_are_no_finding() {
         threads: 16,
         busy: |r, t| 1.0 + 0.02 * f64::from((u32::from(t) * 7 + r) % 5),
         locked: |_, t| 0.005 * f64::from(t % 2),
-        serial: |_| 0.05,
+        serial: |_| 0.005,
         ..Default::default()
     };
     assert_eq!(told(&diagnosis(4, scatter)), []);
@@ -337,6 +337,16 @@ fn what_one_thread_does_alone_is_a_serial_region() {
         (&times.concerned[..], &times.seconds[..]),
         (&[0][..], &[1.0, 0.0, 0.0, 0.0][..])
     );
+    // A small part of the computation as well.
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |_| 0.08,
+            threads: 4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(SerialRegion, "0-3".into(), 20, 0.06)]);
     // What one rank does alone is uneven work between ranks.
     let d = diagnosis(
         4,

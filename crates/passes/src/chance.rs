@@ -1,0 +1,174 @@
+//! Whether ranks are late at a place by more than chance: equal work scatters, and samples may fall on few ranks.
+//!
+//! What samples show is tested by the likelihood ratio of two binomial proportions (Wilks 1938): that all ranks do the
+//! same at the place against that late ranks do more. The time divided by how much a sample stands for takes the place of
+//! the counts. Standard errors of the time itself would let few samples hardly count, as the error of n of them is √n even
+//! if no other rank has one.
+
+use crate::late::{Late, Shape, ranks_of};
+use crate::scale::Scale;
+use crate::stats;
+use crate::timing::{self, Timing};
+use headwater_graph::{Pag, VertexIx, sum_rows};
+
+/// Standard errors of sampling by which late ranks must have more at a place, where it is certain that they are late in
+/// what is around it.
+const PLACED: f64 = 2.0;
+
+/// Samples that late ranks must have more at a place.
+const SAMPLES: f64 = 2.0;
+
+/// Part of the way from the mean to the slowest rank beyond which a rank is late.
+const HALF: f64 = 0.5;
+
+/// By how much the times of one scale may differ by chance.
+pub struct Noise<'a> {
+    pag: &'a Pag,
+    scale: &'a Scale,
+    timing: Timing,
+}
+
+impl<'a> Noise<'a> {
+    /// Measures how ranks scatter at a scale.
+    pub fn new(pag: &'a Pag, scale: &'a Scale) -> Self {
+        Self {
+            pag,
+            scale,
+            timing: Timing::new(scale),
+        }
+    }
+
+    /// Standard error of what a late rank has beyond the others, seconds, as ranks that do equal work scatter.
+    pub fn of_timing(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
+        let after = self.scale.afters(inside);
+        let alike = late.alike(row);
+        let usual = self.timing.noise(&alike, row.len(), &after);
+        // A line over the ranks that explains the row well shows little noise. What is far from it may be uneven as well,
+        // and with other numbers the same ranks are in no line: they must not be believed less for it.
+        let of_line = late
+            .scatter
+            .map(|scatter| timing::bounded(scatter / late.high));
+        let share = of_line.map_or(usual, |line| line.min(usual));
+        let others = row.len() - late.ranks.len();
+        share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt()
+    }
+
+    /// Standard error of the time of one of some ranks in some keys by samples, seconds.
+    pub fn of_samples(&self, inside: &[u32], ranks: &[u32]) -> f64 {
+        self.scale.sampling_noise(self.pag, inside, ranks)
+    }
+
+    /// The same of the mean of these ranks.
+    pub fn of_mean(&self, inside: &[u32], ranks: &[u32]) -> f64 {
+        self.of_samples(inside, ranks) / (ranks.len().max(1) as f64).sqrt()
+    }
+
+    /// What samples may by chance show late ranks to have more at a place where they do the same as the others.
+    pub fn misplaced(&self, inside: &[u32], late: &Late, ranks: usize) -> f64 {
+        let mask = late.mask(ranks);
+        let others = ranks_of(&mask.iter().map(|late| !late).collect::<Vec<bool>>());
+        // Where all differ, the excess is that of the latest rank alone.
+        let n = match late.shape {
+            Shape::Spread { .. } => 1.0,
+            Shape::Few | Shape::Most => late.ranks.len().max(1) as f64,
+        };
+        let few = SAMPLES * self.scale.period / n;
+        let one = self.of_samples(inside, &others);
+        few.max(PLACED * one * (1.0 / n + 1.0 / others.len().max(1) as f64).sqrt())
+    }
+
+    /// How many standard errors the excess of late ranks is above what equal work and samples show by chance.
+    pub fn errors(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
+        let timing = self.of_timing(inside, row, late);
+        let one = self.of_samples(inside, &late.ranks);
+        let sampling = match late.shape {
+            Shape::Spread { .. } => one / (late.ranks.len().max(1) as f64).sqrt(),
+            Shape::Few | Shape::Most => {
+                let late_ranks = (late.ranks.len() as f64, late.high);
+                let others = (row.len() as f64 - late_ranks.0, late.low);
+                late.excess / deviation(late_ranks, others, one * one / late.high)
+            }
+        };
+        late.excess / timing.hypot(sampling)
+    }
+
+    /// By how much less likely it is than of any one place that chance alone makes ranks differ at this one, as this scale
+    /// shows it; 1 where it shows nothing.
+    fn evidence(&self, vertices: &[VertexIx]) -> f64 {
+        let mut inside: Vec<u32> = vertices
+            .iter()
+            .flat_map(|v| self.scale.keys_inside(self.pag, *v))
+            .collect();
+        inside.sort_unstable();
+        inside.dedup();
+        let row = sum_rows(&self.scale.view().computation.busy, &inside, self.scale.p);
+        let (most, mean) = (stats::max(&row), stats::mean(&row));
+        let from = mean + HALF * (most - mean);
+        let first: Vec<bool> = row.iter().map(|t| !stats::is_above(from, *t)).collect();
+        let Some(late) = Late::new(&row, &first) else {
+            return 1.0;
+        };
+        let errors = self.errors(&inside, &row, &late);
+        ((0.5 * errors * errors).min(MOST_EVIDENCE).exp() / late.choices(row.len())).max(1.0)
+    }
+}
+
+/// Logarithm of the evidence beyond which more of it changes nothing.
+const MOST_EVIDENCE: f64 = 50.0;
+
+/// Standard deviations by which `late` ranks have more samples than `others`, each a number of ranks and the seconds of
+/// one of them, where a sample stands for `unit` seconds. Without limit where the time is measured and not sampled.
+fn deviation(late: (f64, f64), others: (f64, f64), unit: f64) -> f64 {
+    let (a, b) = (late.0 * late.1 / unit, others.0 * others.1 / unit);
+    if !(a + b).is_finite() {
+        return f64::INFINITY;
+    }
+    let part = late.0 / (late.0 + others.0);
+    let term = |n: f64, expected: f64| {
+        if n > 0.0 {
+            n * (n / expected).ln()
+        } else {
+            0.0
+        }
+    };
+    let ratio = term(a, (a + b) * part) + term(b, (a + b) * (1.0 - part));
+    (2.0 * ratio.max(0.0)).sqrt()
+}
+
+/// The scales below the largest one.
+pub struct Smaller<'a>(Vec<Noise<'a>>);
+
+impl<'a> Smaller<'a> {
+    /// Measures how ranks scatter at each of `scales`, which ascend, but at the last one.
+    pub fn new(pag: &'a Pag, scales: &'a [Scale]) -> Self {
+        let (_, smaller) = scales
+            .split_last()
+            .map_or((None, &[][..]), |s| (Some(s.0), s.1));
+        Self(smaller.iter().map(|s| Noise::new(pag, s)).collect())
+    }
+
+    /// By how much less likely chance makes ranks differ at a place that was chosen from many, as smaller scales show
+    /// them to differ there as well. Scales are recorded apart, so their chances multiply.
+    pub fn evidence(&self, vertices: &[VertexIx]) -> f64 {
+        let all = self.0.iter().filter(|n| n.scale.p > 1);
+        all.map(|n| n.evidence(vertices)).product()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_samples_on_one_rank_alone_count_more_than_their_root() {
+        // Four samples on one of eight ranks: chance does that once in 8⁴ times for a given rank.
+        let alone = deviation((1.0, 4.0), (7.0, 0.0), 1.0);
+        assert!((0.5 * alone * alone - 4.0 * 8f64.ln()).abs() < 1e-9);
+        // As many more beside many say little.
+        let beside = deviation((1.0, 44.0), (7.0, 40.0), 1.0);
+        assert!(beside < 0.7, "{beside}");
+        assert_eq!(deviation((1.0, 3.0), (3.0, 3.0), 1.0), 0.0);
+        // What is measured is certain.
+        assert_eq!(deviation((1.0, 4.0), (7.0, 3.0), 0.0), f64::INFINITY);
+    }
+}
