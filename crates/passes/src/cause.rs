@@ -50,8 +50,8 @@ pub enum Price {
 /// Standard errors on either side of a gain that its range reaches: 95 of 100 figures of a normal distribution.
 pub const CONFIDENCE: f64 = 1.96;
 
-/// Part of a gain that chance must leave for it to be a cause. A place is the largest of many, so it must be further from
-/// chance than the ends of a range are. A third makes it three standard errors.
+/// A gain is certain if its lower bound is at least this part of it: three standard errors. A cause is the largest of many
+/// places, so it must be further from chance than the ends of a range are.
 const CERTAIN: f64 = 1.0 / 3.0;
 
 /// Whether a gain with this standard error is none by chance.

@@ -1,8 +1,7 @@
 //! Whether ranks are late at a place by more than chance: equal work scatters, and samples may fall on few ranks.
 //!
-//! What samples show is tested by the likelihood ratio of two binomial proportions (Wilks 1938): that all ranks do the
-//! same at the place against that late ranks do more. The time divided by how much a sample stands for takes the place of
-//! the counts. Standard errors of the time itself would let few samples hardly count, as the error of n of them is √n even
+//! What samples show is tested by the likelihood ratio of two rates (Wilks 1938): that all ranks do the same at the place
+//! against that late ranks do more. The time divided by how much a sample stands for takes the place of the counts. Standard errors of the time itself would let few samples hardly count, as the error of n of them is √n even
 //! if no other rank has one.
 
 use crate::late::{Late, Shape, ranks_of};
@@ -80,20 +79,22 @@ impl<'a> Noise<'a> {
     /// How many standard errors the excess of late ranks is above what equal work and samples show by chance.
     pub fn errors(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
         let timing = self.of_timing(inside, row, late);
-        let one = self.of_samples(inside, &late.ranks);
         let sampling = match late.shape {
-            Shape::Spread { .. } => one / (late.ranks.len().max(1) as f64).sqrt(),
+            // The excess is that of the latest rank alone.
+            Shape::Spread { .. } => self.of_samples(inside, &late.ranks),
             Shape::Few | Shape::Most => {
-                let late_ranks = (late.ranks.len() as f64, late.high);
-                let others = (row.len() as f64 - late_ranks.0, late.low);
-                late.excess / deviation(late_ranks, others, one * one / late.high)
+                // How much time a sample stands for, if all ranks do the same.
+                let all: Vec<u32> = (0..self.scale.p).collect();
+                let unit = self.of_samples(inside, &all).powi(2) / stats::mean(row);
+                let own = late.ranks.len() as f64;
+                let others = (row.len() as f64 - own, late.low);
+                late.excess / deviation((own, late.high), others, unit)
             }
         };
         late.excess / timing.hypot(sampling)
     }
 
-    /// By how much less likely it is than of any one place that chance alone makes ranks differ at this one, as this scale
-    /// shows it; 1 where it shows nothing.
+    /// Likelihood ratio, at least 1: ranks differ at this place, against chance alone, as this scale shows it.
     fn evidence(&self, vertices: &[VertexIx]) -> f64 {
         let mut inside: Vec<u32> = vertices
             .iter()
@@ -147,8 +148,7 @@ impl<'a> Smaller<'a> {
         Self(smaller.iter().map(|s| Noise::new(pag, s)).collect())
     }
 
-    /// By how much less likely chance makes ranks differ at a place that was chosen from many, as smaller scales show
-    /// them to differ there as well. Scales are recorded apart, so their chances multiply.
+    /// Product of the likelihood ratios of a place over the smaller scales, which are recorded independently.
     pub fn evidence(&self, vertices: &[VertexIx]) -> f64 {
         let all = self.0.iter().filter(|n| n.scale.p > 1);
         all.map(|n| n.evidence(vertices)).product()

@@ -32,7 +32,8 @@ const PHASE: f64 = 0.1;
 /// is late in it.
 const HALF: f64 = 0.5;
 
-/// Part of a gain that its range reaches down at the most: that ranks are late here by more than chance was tested before.
+/// Part of an excess that its range reaches down at the most: that there is one was tested, and few samples only leave open
+/// how large it is.
 const TESTED: f64 = 0.9;
 
 /// Standard error of what samples missed of a place, as a part of it.
@@ -95,6 +96,8 @@ struct Left {
     asleep: Inclusive,
     /// Seconds of work that ranks take over where it is evened out.
     moved: Vec<f64>,
+    /// Vertices of the causes that were taken off.
+    taken: Vec<VertexIx>,
 }
 
 impl Left {
@@ -122,6 +125,7 @@ impl Left {
                 }
             }
         }
+        self.taken.extend(&mended.vertices);
         // Around the call path with the most of it.
         let time = |v: &&VertexIx| stats::ticks(self.busy.row(**v).map_or(0.0, stats::mean));
         let heaviest = mended.vertices.iter().max_by_key(time);
@@ -204,6 +208,7 @@ impl Search<'_> {
             busy,
             asleep: Inclusive::new(pag, scale.view(), &data.blocked, &sleeping),
             moved: vec![0.0; scale.p as usize],
+            taken: Vec::new(),
         }
     }
 
@@ -237,6 +242,7 @@ impl Search<'_> {
             column,
             totals: &totals,
             first: &late,
+            taken: &left.taken,
             compared: holder.count(),
         };
         // Whether there is something at all, the whole phase tells best: its time is no matter of samples.
@@ -301,9 +307,8 @@ impl Search<'_> {
         // whole phase shows was not chosen from places; few ranks hardly show their scatter, though.
         let choices = late.choices(row.len());
         let chosen = part.place != WHOLE || row.len() < timing::FEW;
-        let places = if chosen { here.compared } else { 1 };
-        let family = choices * places as f64;
-        let chance = timing::above_chance(family);
+        let places = if chosen { here.compared as f64 } else { 1.0 };
+        let chance = timing::above_chance(choices * places);
         let is_late = match (whole, here.of) {
             // Time between two calls is measured, so where all of it is at one place samples decide nothing.
             (Some(_), Of::All) if stats::is_above(sampling, 0.0) => {
@@ -314,9 +319,10 @@ impl Search<'_> {
             (None, Of::All) => {
                 let errors = self.noise.errors(&inside, &row, &late);
                 errors > chance
-                    || part.place != WHOLE && errors > timing::above_chance(1.0) && {
-                        let evidence = self.smaller.evidence(&part.vertices);
-                        errors > timing::above_chance(family / evidence)
+                    || errors > timing::above_chance(choices) && {
+                        // A place that smaller scales show as well was not chosen from all.
+                        let evidence = self.evidence(here, part);
+                        errors > timing::above_chance(choices * (places / evidence).max(1.0))
                     }
             }
         };
@@ -327,6 +333,20 @@ impl Search<'_> {
             noise: timing.hypot(sampling),
             sampling,
         })
+    }
+
+    /// What smaller scales say of a place. Causes are not taken off there, so they say nothing of a place in which one was
+    /// found, nor of what is around or inside it.
+    fn evidence(&self, here: &Here<'_>, part: &Part) -> f64 {
+        let top = &self.pag.top;
+        let related = |v: &VertexIx| {
+            let mut taken = here.taken.iter();
+            taken.any(|t| top.contains(*t, *v) || top.contains(*v, *t))
+        };
+        if part.place == WHOLE || part.vertices.iter().any(related) {
+            return 1.0;
+        }
+        self.smaller.evidence(&part.vertices)
     }
 
     /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
@@ -365,7 +385,7 @@ impl Search<'_> {
                 let rest = stats::mean_of(&after, &late.ranks) - usual(totals, &late);
                 whole.noise.hypot(MISSED * around).hypot(rest / CONFIDENCE)
             }
-            _ => noise,
+            _ => noise.min(TESTED * (late.excess + around) / CONFIDENCE),
         };
         let usual = usual(totals, &late);
         let longer = late.high - late.level + around;
@@ -382,8 +402,7 @@ impl Search<'_> {
             cost: cost.max(gain),
             gain,
             longer,
-            error: (noise * (gain / (late.excess + around)).min(1.0))
-                .min(TESTED * gain / CONFIDENCE),
+            error: noise * (gain / (late.excess + around)).min(1.0),
             inside,
             shape: late.words(),
             ranks: late.ranks,
@@ -415,6 +434,8 @@ struct Here<'a> {
     totals: &'a [f64],
     /// By rank whether it is late in the phase.
     first: &'a [bool],
+    /// Vertices of the causes that were found in it before.
+    taken: &'a [VertexIx],
     /// Places that it is one of.
     compared: usize,
 }

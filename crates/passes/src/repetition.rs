@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 const LEAST_SEEN: usize = 4;
 
 /// Standard error of the `seconds` by which `late` ranks are late after the calls `after` in the whole run, as a share of
-/// these; `None` where too few repetitions were seen.
+/// these, or of what the repetitions that were seen add up to if that is more; `None` where too few repetitions were seen.
 pub fn error(scale: &Scale, after: &[CtxId], late: &[bool], seconds: f64) -> Option<f64> {
     let phases: FxHashSet<u32> = after.iter().map(|a| scale.phases.after(*a)).collect();
     let mut each: Vec<f64> = Vec::new();

@@ -17,8 +17,11 @@ use headwater_model::words;
 use std::cmp::Reverse;
 
 /// Part of the serial computation in a place that must be its own, and not that of places inside it, for the place to be
-/// told: a function around many small ones is none to mend.
+/// told: nobody can mend a function that only calls many small ones.
 const OWN: f64 = 0.25;
+
+/// Part of the serial computation of a loop that one place inside it must hold to be told in its stead.
+const MOSTLY: f64 = 0.8;
 
 /// Share of a rank's computation that its teams must have: who hardly uses threads does not lack them.
 const IN_TEAMS: f64 = 0.1;
@@ -69,8 +72,21 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
     });
     let times = Inclusive::of_columns(pag, scale.p as usize, entries.filter(|e| e.2 > 0.0));
     let usual = |row: &[f64]| stats::mean_of(row, &ranks);
+    let mut walk = Walk {
+        pag,
+        times: &times,
+        usual,
+        least,
+        found: Vec::new(),
+    };
+    walk.walk(TopDown::ROOT);
+    let mut places = std::mem::take(&mut walk.found);
+    places.sort_by_key(|v| (Reverse(stats::ticks(walk.seconds(*v))), *v));
     let mut out = Vec::new();
-    for (vertex, row) in places(pag, &times, usual, least) {
+    for vertex in places.into_iter().take(MOST) {
+        let Some(row) = times.row(vertex).map(<[f64]>::to_vec) else {
+            continue;
+        };
         let of_ranks: Vec<f64> = ranks.iter().map(|r| row[*r as usize]).collect();
         let level = stats::lower_median(&of_ranks);
         let mut loss = vec![0.0; row.len()];
@@ -94,33 +110,58 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
     out
 }
 
-/// The places that hold `least` seconds or more of the usual rank, the smallest around each, those with most first.
-fn places(
-    pag: &Pag,
-    times: &Inclusive,
-    usual: impl Fn(&[f64]) -> f64 + Copy,
+/// The way down to the smallest places that hold enough serial computation.
+struct Walk<'a, F> {
+    pag: &'a Pag,
+    times: &'a Inclusive,
+    usual: F,
     least: f64,
-) -> Vec<(VertexIx, Vec<f64>)> {
-    let seconds = |v: VertexIx| times.row(v).map_or(0.0, usual);
-    let mut found: Vec<VertexIx> = Vec::new();
-    let mut open = vec![TopDown::ROOT];
-    while let Some(around) = open.pop() {
-        let here = times.descend(pag, around, usual);
-        let parts = pag.children[here as usize].iter().copied();
-        let parts: Vec<VertexIx> = parts
-            .filter(|v| pag.top.get(*v).kind != VertexKind::Comp)
-            .collect();
-        let inside: f64 = parts.iter().map(|v| seconds(*v)).sum();
-        let own = seconds(here) - inside;
-        if here != TopDown::ROOT && own >= OWN * seconds(here) {
-            found.push(here);
-        } else {
-            open.extend(parts.into_iter().filter(|v| seconds(*v) >= least));
-        }
+    found: Vec<VertexIx>,
+}
+
+impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
+    /// Seconds of the usual rank.
+    fn seconds(&self, v: VertexIx) -> f64 {
+        self.times.row(v).map_or(0.0, &self.usual)
     }
-    found.sort_by_key(|v| (Reverse(stats::ticks(seconds(*v))), *v));
-    let row = |v: VertexIx| Some((v, times.row(v)?.to_vec()));
-    found.into_iter().take(MOST).filter_map(row).collect()
+
+    /// The next places inside a vertex: a branch and lines without structure are a part of what is around them.
+    fn parts(&self, v: VertexIx) -> Vec<VertexIx> {
+        let children = self.pag.children[v as usize].iter();
+        let part = |c: &VertexIx| match self.pag.top.get(*c).kind {
+            VertexKind::Comp => Vec::new(),
+            VertexKind::Branch => self.parts(*c),
+            _ => vec![*c],
+        };
+        children.flat_map(part).collect()
+    }
+
+    /// Whether a vertex is a loop in which ranks do not communicate: one piece of work.
+    fn is_one_piece(&self, v: VertexIx) -> bool {
+        let communicates = |v: VertexIx| self.pag.top.get(v).mpi.is_some();
+        self.pag.top.get(v).kind.is_loop() && !self.pag.inside(v).any(communicates)
+    }
+
+    /// Notes the places in `v`, or `v` itself.
+    fn walk(&mut self, v: VertexIx) {
+        let all = self.seconds(v);
+        let parts = self.parts(v);
+        let inside: f64 = parts.iter().map(|p| self.seconds(*p)).sum();
+        let enough = if self.is_one_piece(v) {
+            self.least.max(MOSTLY * all)
+        } else {
+            self.least
+        };
+        let large: Vec<VertexIx> = parts
+            .into_iter()
+            .filter(|p| self.seconds(*p) >= enough)
+            .collect();
+        let own = self.is_one_piece(v) || all - inside >= OWN * all;
+        if v != TopDown::ROOT && own && large.is_empty() {
+            self.found.push(v);
+        }
+        large.into_iter().for_each(|p| self.walk(p));
+    }
 }
 
 /// Seconds of each rank that its teams were at work.

@@ -163,9 +163,12 @@ impl Uneven {
     }
 }
 
-/// One cause of several at places that are inside each other, with mostly the same ranks: one phase showed the outer one and
-/// another phase the inner one, or one that was mended left much around it. It has the place of the dearest. A little that
-/// is left around in the same phase is told with it in words ([`crate::ranked`]).
+/// Share of the gains of two places of which one is inside the other that the inner one must have to be named for both.
+const INNER: f64 = 0.8;
+
+/// One cause of two at places that are inside each other, with mostly the same ranks: one phase showed the outer one and
+/// another phase the inner one, or one that was mended left much around it. A little that is left around in the same phase
+/// is told with it in words ([`crate::ranked`]).
 pub fn join(pag: &Pag, mut found: Vec<Uneven>) -> Vec<Uneven> {
     found.sort_by_key(|u| (Reverse(stats::ticks(u.gain)), u.vertices[0].0));
     let mut out: Vec<Uneven> = Vec::new();
@@ -176,10 +179,14 @@ pub fn join(pag: &Pag, mut found: Vec<Uneven>) -> Vec<Uneven> {
                 && (kept.holds(pag, &next) || next.holds(pag, kept))
                 && !(next.gain <= REST * kept.gain && next.shares(kept))
         };
-        match out.iter_mut().find(known) {
-            Some(kept) => kept.add(&mut next),
-            None => out.push(next),
+        let Some(kept) = out.iter_mut().find(known) else {
+            out.push(next);
+            continue;
+        };
+        if next.holds(pag, kept) && kept.gain < INNER * (kept.gain + next.gain) {
+            (kept.place, kept.vertices) = (next.place, std::mem::take(&mut next.vertices));
         }
+        kept.add(&mut next);
     }
     out
 }

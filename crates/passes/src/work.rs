@@ -385,7 +385,7 @@ impl Search<'_> {
         // Scales that do something else in its stead say nothing of it.
         let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
         let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
-        // How busy the cores are differs from recording to recording, but a machine stays the same.
+        // Crowding differs between recordings, so it counts as chance; the machine's effect does not.
         let (crowded, machine) = match counts {
             Some(_) => (0.0, 0.0),
             None if occupied(last) > occupied(first) => (FULLER * should, 0.0),

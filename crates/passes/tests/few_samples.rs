@@ -98,3 +98,56 @@ fn a_place_with_too_few_samples_is_found_and_priced_by_the_phase() {
     // Of as many samples as the other ranks have there, nobody can say that.
     assert!(told(3).iter().all(|(line, ..)| *line != 20));
 }
+
+/// Eight loops in one segment, of which all ranks have samples but in the second one: there a rank in the middle alone has
+/// four. It is the latest, but ranks scatter in the segment by nearly as much.
+fn few_on_one_rank(ranks: u32) -> headwater_model::run::Run {
+    const EACH: u64 = 20_000_000;
+    let late = ranks / 2 - 1;
+    let all = piece("MPI_Allreduce", move |r, _| {
+        if r == late {
+            1.7
+        } else {
+            1.58 + 0.02 * f64::from((r * 7 + 3) % 4)
+        }
+    });
+    let mut pieces = vec![all];
+    pieces.extend((1..8).map(|_| piece("MPI_Allreduce", |_, _| 0.0)));
+    let mut run = run(ranks, &pieces);
+    let mut made = Vec::new();
+    for s in &run.samples {
+        let of = |i: u32| match i {
+            0 => (s.cpu_ns / EACH) as u32 - 12 - if s.rank == late { 4 } else { 0 },
+            1 if s.rank == late => 4,
+            1 => 0,
+            _ => 2,
+        };
+        for (i, count) in (0..8).map(|i| (i, of(i))).filter(|(_, count)| *count > 0) {
+            made.push(Sample {
+                ctx: CtxId(2 * i),
+                count,
+                cpu_ns: u64::from(count) * EACH,
+                ..s.clone()
+            });
+        }
+    }
+    made.sort_by_key(|s| (s.rank, s.ctx));
+    run.samples = made;
+    run
+}
+
+#[test]
+fn smaller_scales_are_evidence_for_a_place_with_few_samples() {
+    let told = |scales: &[u32]| {
+        let runs = scales.iter().map(|p| few_on_one_rank(*p)).collect();
+        let options = Options {
+            scaling: Some(headwater_model::diagnosis::Scaling::Weak),
+            ..Options::default()
+        };
+        let d = diagnose(runs, structure(8), &options).expect("they belong together");
+        let of = |c: &headwater_model::diagnosis::Cause| (c.place.first_line, c.ranks.to_string());
+        d.causes.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[8]), []);
+    assert_eq!(told(&[2, 4, 8]), [(20, "3".to_string())]);
+}

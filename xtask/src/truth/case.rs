@@ -71,6 +71,10 @@ impl Bench<'_> {
         self.code.scales.last().copied().unwrap_or(2)
     }
 
+    fn smallest(&self) -> u32 {
+        self.code.scales.first().copied().unwrap_or(1)
+    }
+
     fn scaling(&self) -> String {
         match self.code.scaling {
             Scaling::Strong => "strong".into(),
@@ -163,7 +167,7 @@ impl Bench<'_> {
         method: Method,
         site: &Site,
     ) -> Result<Manifest, String> {
-        // Otherwise a rank that goes first is ahead at the next execution, and waits are not paid again.
+        // Otherwise the rank that goes first stays ahead, and later executions cause no new waits.
         let in_turn = wish.who == Who::Turns || wish.what == What::Chain;
         if in_turn && site.count() > self.fewest_meetings() {
             return Err("ranks do not wait for one another between its executions".into());
@@ -186,6 +190,10 @@ impl Bench<'_> {
         let mut truth = cost::measure(&self.runner, &self.tree, &dose, yardstick, &base)?;
         if grows(wish) && yardstick.measure != Measure::Wall {
             truth.lessen(self.ideal(&dose)?);
+        }
+        if wish.what.is_of_threads() {
+            let (factor, model) = self.at_largest(&dose, yardstick)?;
+            truth.scale(factor, model);
         }
         self.check_repeats(wish, yardstick, &truth)?;
         check_ranks(wish, yardstick, &truth)?;
@@ -241,7 +249,14 @@ impl Bench<'_> {
         base: &Measured,
     ) -> Result<Dose, String> {
         let model = base.model(self.code.threads).max(1e-3);
-        let target = wish.dose * model;
+        // What the smallest scale has of it too is no loss.
+        let (smallest, largest) = (self.smallest(), self.largest());
+        let lost = if grows(wish) {
+            1.0 - f64::from(smallest) / f64::from(largest)
+        } else {
+            1.0
+        };
+        let target = wish.dose * model / lost.max(0.5);
         let executions = match (wish.what, method) {
             (What::Once, _) => 1.0,
             _ => site.count().max(1) as f64,
@@ -275,10 +290,27 @@ impl Bench<'_> {
         Err("no dose has the wanted cost".into())
     }
 
+    /// By what the planted code of the slowest rank is longer on all ranks than on those of a yardstick: under strong scaling
+    /// each rank executes a statement less often, the more there are. Beside it the seconds of the run on all ranks.
+    fn at_largest(&self, dose: &Dose, yardstick: Yardstick) -> Result<(f64, f64), String> {
+        let planted = |run: &Measured| run.planted().into_iter().fold(0.0, f64::max);
+        let few = planted(&self.runner.run(
+            &self.tree,
+            yardstick.ranks,
+            &yardstick.environment(dose),
+        )?);
+        let all = self.runner.run(&self.tree, self.largest(), dose)?;
+        if few > 0.0 {
+            Ok((planted(&all) / few, all.model(self.code.threads)))
+        } else {
+            Err("the planted code was not measured".into())
+        }
+    }
+
     /// Seconds that the planted code of the slowest rank would take at the largest scale if it grew as it should from the
     /// smallest one.
     fn ideal(&self, dose: &Dose) -> Result<f64, String> {
-        let smallest = self.code.scales.first().copied().unwrap_or(1);
+        let smallest = self.smallest();
         let run = self.runner.run(&self.tree, smallest, dose)?;
         let planted = run.planted().into_iter().fold(0.0, f64::max);
         Ok(match self.code.scaling {

@@ -161,9 +161,20 @@ pub struct Truth {
 }
 
 impl Truth {
+    /// Makes all seconds so many times as long, in a run of `model` seconds.
+    pub fn scale(&mut self, factor: f64, model: f64) {
+        self.seconds *= factor;
+        self.noise *= factor;
+        self.share = self.seconds / model.max(1e-9);
+        self.each.iter_mut().for_each(|e| *e *= factor);
+    }
+
     /// Takes seconds off that mending the cause would not gain.
     pub fn lessen(&mut self, seconds: f64) {
         let left = (self.seconds - seconds).max(0.0);
+        // They are one more measurement, as exact as this one.
+        let part = seconds / self.seconds.max(f64::MIN_POSITIVE);
+        self.noise = self.noise.hypot(self.noise * part);
         self.share *= left / self.seconds.max(f64::MIN_POSITIVE);
         self.each.iter_mut().for_each(|e| *e -= seconds);
         self.seconds = left;
