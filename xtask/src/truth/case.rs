@@ -191,8 +191,9 @@ impl Bench<'_> {
         if grows(wish) && yardstick.measure != Measure::Wall {
             truth.lessen(self.ideal(&dose)?);
         }
-        if wish.what.is_of_threads() {
-            let (factor, model) = self.at_largest(&dose, yardstick)?;
+        if wish.what.is_of_threads()
+            && let Some((factor, model)) = self.at_largest(&dose, yardstick)?
+        {
             truth.scale(factor, model);
         }
         self.check_repeats(wish, yardstick, &truth)?;
@@ -291,20 +292,17 @@ impl Bench<'_> {
     }
 
     /// By what the planted code of the slowest rank is longer on all ranks than on those of a yardstick: under strong scaling
-    /// each rank executes a statement less often, the more there are. Beside it the seconds of the run on all ranks.
-    fn at_largest(&self, dose: &Dose, yardstick: Yardstick) -> Result<(f64, f64), String> {
+    /// each rank executes a statement less often, the more there are. Beside it the seconds of the run on all ranks. `None`
+    /// where the code is not measured, as under a lock.
+    fn at_largest(&self, dose: &Dose, yardstick: Yardstick) -> Result<Option<(f64, f64)>, String> {
         let planted = |run: &Measured| run.planted().into_iter().fold(0.0, f64::max);
-        let few = planted(&self.runner.run(
-            &self.tree,
-            yardstick.ranks,
-            &yardstick.environment(dose),
-        )?);
-        let all = self.runner.run(&self.tree, self.largest(), dose)?;
-        if few > 0.0 {
-            Ok((planted(&all) / few, all.model(self.code.threads)))
-        } else {
-            Err("the planted code was not measured".into())
+        let environment = yardstick.environment(dose);
+        let few = planted(&self.runner.run(&self.tree, yardstick.ranks, &environment)?);
+        if few <= 0.0 {
+            return Ok(None);
         }
+        let all = self.runner.run(&self.tree, self.largest(), dose)?;
+        Ok(Some((planted(&all) / few, all.model(self.code.threads))))
     }
 
     /// Seconds that the planted code of the slowest rank would take at the largest scale if it grew as it should from the
