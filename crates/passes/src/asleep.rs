@@ -136,8 +136,7 @@ fn judge(
         return None;
     }
     let own = scatter(&row) / f64::from(last.p.max(1)).sqrt();
-    let inside = part.vertices.iter().flat_map(|v| last.keys_inside(pag, *v));
-    let after = last.afters(&inside.collect::<Vec<u32>>());
+    let after = last.afters(&last.keys_inside_all(pag, &part.vertices));
     let ranks: Vec<u32> = (0..last.p).collect();
     if fits_in_one(last, &after) >= ONCE * lost {
         return None;

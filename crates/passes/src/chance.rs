@@ -1,10 +1,10 @@
 //! Whether ranks are late at a place by more than chance: equal work scatters, and samples may fall on few ranks.
 //!
-//! What samples show is tested by the likelihood ratio of two rates (Wilks 1938): that all ranks do the same at the place
-//! against that late ranks do more. The time divided by how much a sample stands for takes the place of the counts. Standard errors of the time itself would let few samples hardly count, as the error of n of them is √n even
-//! if no other rank has one.
+//! Samples are tested by the likelihood ratio of two rates (Wilks 1938): either all ranks do the same at the place, or late
+//! ranks do more. Times are divided by the seconds for each sample, and the quotients are used as counts. The standard error
+//! of a time would not do: of n samples it is √n, even if no other rank has one, so that few samples would hardly count.
 
-use crate::late::{Late, Shape, ranks_of};
+use crate::late::{Late, Shape, ranks_of, slowest};
 use crate::scale::Scale;
 use crate::stats;
 use crate::timing::{self, Timing};
@@ -17,8 +17,8 @@ const PLACED: f64 = 2.0;
 /// Samples that late ranks must have more at a place.
 const SAMPLES: f64 = 2.0;
 
-/// Part of the way from the mean to the slowest rank beyond which a rank is late.
-const HALF: f64 = 0.5;
+/// Logarithm of the evidence beyond which more of it changes nothing.
+const MOST_EVIDENCE: f64 = 50.0;
 
 /// By how much the times of one scale may differ by chance.
 pub struct Noise<'a> {
@@ -76,14 +76,14 @@ impl<'a> Noise<'a> {
         few.max(PLACED * one * (1.0 / n + 1.0 / others.len().max(1) as f64).sqrt())
     }
 
-    /// How many standard errors the excess of late ranks is above what equal work and samples show by chance.
-    pub fn errors(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
-        let timing = self.of_timing(inside, row, late);
+    /// How many standard errors the excess of late ranks is above what equal work and samples show by chance; `timing` is
+    /// that of equal work, seconds.
+    pub fn errors(&self, inside: &[u32], row: &[f64], late: &Late, timing: f64) -> f64 {
         let sampling = match late.shape {
             // The excess is that of the latest rank alone.
             Shape::Spread { .. } => self.of_samples(inside, &late.ranks),
             Shape::Few | Shape::Most => {
-                // How much time a sample stands for, if all ranks do the same.
+                // Seconds for each sample, if all ranks do the same.
                 let all: Vec<u32> = (0..self.scale.p).collect();
                 let unit = self.of_samples(inside, &all).powi(2) / stats::mean(row);
                 let own = late.ranks.len() as f64;
@@ -96,29 +96,19 @@ impl<'a> Noise<'a> {
 
     /// Likelihood ratio, at least 1: ranks differ at this place, against chance alone, as this scale shows it.
     fn evidence(&self, vertices: &[VertexIx]) -> f64 {
-        let mut inside: Vec<u32> = vertices
-            .iter()
-            .flat_map(|v| self.scale.keys_inside(self.pag, *v))
-            .collect();
-        inside.sort_unstable();
-        inside.dedup();
+        let inside = self.scale.keys_inside_all(self.pag, vertices);
         let row = sum_rows(&self.scale.view().computation.busy, &inside, self.scale.p);
-        let (most, mean) = (stats::max(&row), stats::mean(&row));
-        let from = mean + HALF * (most - mean);
-        let first: Vec<bool> = row.iter().map(|t| !stats::is_above(from, *t)).collect();
-        let Some(late) = Late::new(&row, &first) else {
+        let Some(late) = Late::new(&row, &slowest(&row)) else {
             return 1.0;
         };
-        let errors = self.errors(&inside, &row, &late);
+        let timing = self.of_timing(&inside, &row, &late);
+        let errors = self.errors(&inside, &row, &late, timing);
         ((0.5 * errors * errors).min(MOST_EVIDENCE).exp() / late.choices(row.len())).max(1.0)
     }
 }
 
-/// Logarithm of the evidence beyond which more of it changes nothing.
-const MOST_EVIDENCE: f64 = 50.0;
-
-/// Standard deviations by which `late` ranks have more samples than `others`, each a number of ranks and the seconds of
-/// one of them, where a sample stands for `unit` seconds. Without limit where the time is measured and not sampled.
+/// Standard deviations by which `late` ranks have more samples than `others`. Of both the number of ranks is given, and the
+/// seconds of one of them; `unit` is the seconds for each sample. Infinite where `unit` is 0: the time is measured then.
 fn deviation(late: (f64, f64), others: (f64, f64), unit: f64) -> f64 {
     let (a, b) = (late.0 * late.1 / unit, others.0 * others.1 / unit);
     if !(a + b).is_finite() {
@@ -142,9 +132,7 @@ pub struct Smaller<'a>(Vec<Noise<'a>>);
 impl<'a> Smaller<'a> {
     /// Measures how ranks scatter at each of `scales`, which ascend, but at the last one.
     pub fn new(pag: &'a Pag, scales: &'a [Scale]) -> Self {
-        let (_, smaller) = scales
-            .split_last()
-            .map_or((None, &[][..]), |s| (Some(s.0), s.1));
+        let smaller = scales.split_last().map_or(&[][..], |s| s.1);
         Self(smaller.iter().map(|s| Noise::new(pag, s)).collect())
     }
 

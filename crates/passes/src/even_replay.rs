@@ -24,11 +24,11 @@ pub struct Mean {
     pub seconds: f64,
     /// Variance of this mean, seconds squared.
     pub variance: f64,
-    /// Whether all repetitions of a rank take about as long as each other. Only then may the mean stand in their place.
+    /// Whether all repetitions of a rank take about as long as each other. Only then can the mean be used for each of them.
     pub is_regular: bool,
 }
 
-/// If the repetitions of a rank scatter by this share of the usual one, the mean may not stand in their place. The rank
+/// If the repetitions of a rank scatter by this share of the usual one, the mean cannot be used for each of them. The rank
 /// may, for instance, do another number of steps each time.
 const IRREGULAR: f64 = 0.6;
 

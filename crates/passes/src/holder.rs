@@ -5,7 +5,7 @@
 //! mean rank spends the least time. So a loop that five call paths reach is smaller than what is around all of them, and
 //! the one call by which a shared function is uneven is smaller than that function.
 
-use crate::inclusive::{Inclusive, is_body};
+use crate::inclusive::{Inclusive, communicates, is_body};
 use crate::places::{Places, is_named};
 use crate::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -317,8 +317,7 @@ impl<'a> Holder<'a> {
 
     /// Whether ranks communicate in a part.
     fn communicates(&self, part: &Part) -> bool {
-        let mut all = part.vertices.iter().flat_map(|v| self.pag.inside(*v));
-        all.any(|v| self.pag.top.get(v).mpi.is_some())
+        part.vertices.iter().any(|v| communicates(self.pag, *v))
     }
 
     fn is_apart(&self, a: &Part, b: &Part) -> bool {

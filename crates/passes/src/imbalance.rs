@@ -11,7 +11,7 @@ use crate::chance::{Noise, Smaller};
 use crate::charge::Charged;
 use crate::holder::{BLURRED, Doubt, Holder, Part, WHOLE, excess};
 use crate::inclusive::Inclusive;
-use crate::late::{Late, ranks_of};
+use crate::late::{Late, ranks_of, slowest};
 use crate::places::Places;
 use crate::scale::Scale;
 use crate::stats;
@@ -27,10 +27,6 @@ const MOST: usize = 12;
 /// Share of the smallest gain worth reporting that a phase must lose to be looked at: a place is priced in all phases
 /// together, but a tenth of them are not many.
 const PHASE: f64 = 0.1;
-
-/// Part of the way from the mean to the slowest rank of a phase (or to the one that sleeps longest) beyond which a rank
-/// is late in it.
-const HALF: f64 = 0.5;
 
 /// Part of an excess that its range reaches down at the most: that there is one was tested, and few samples only leave open
 /// how large it is.
@@ -229,12 +225,10 @@ impl Search<'_> {
             Of::Sleep => column.row(TopDown::ROOT)?,
             Of::All => &totals,
         };
-        let (most, mean) = (stats::max(own), stats::mean(own));
-        if most - mean < PHASE * self.least {
+        if stats::max(own) - stats::mean(own) < PHASE * self.least {
             return None;
         }
-        let from = mean + HALF * (most - mean);
-        let late: Vec<bool> = own.iter().map(|t| !stats::is_above(from, *t)).collect();
+        let late = slowest(own);
         let holder = Holder::new(self.pag, &self.places, column, &late);
         let here = Here {
             phase,
@@ -276,12 +270,8 @@ impl Search<'_> {
             let key = data.keys.get(*k as usize);
             key.is_some_and(|k| scale.phases.after(k.after) == here.phase)
         };
-        let inside = part
-            .vertices
-            .iter()
-            .flat_map(|v| scale.keys_inside(pag, *v));
-        let mut inside: Vec<u32> = inside.filter(of_phase).collect();
-        inside.sort_unstable();
+        let mut inside = scale.keys_inside_all(pag, &part.vertices);
+        inside.retain(of_phase);
         inside
     }
 
@@ -317,7 +307,7 @@ impl Search<'_> {
             }
             (Some(_), _) | (None, Of::Sleep) => late.excess > chance * timing,
             (None, Of::All) => {
-                let errors = self.noise.errors(&inside, &row, &late);
+                let errors = self.noise.errors(&inside, &row, &late, timing);
                 errors > chance
                     || errors > timing::above_chance(choices) && {
                         // A place that smaller scales show as well was not chosen from all.

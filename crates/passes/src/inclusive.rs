@@ -26,10 +26,12 @@ pub fn is_body(pag: &Pag, v: VertexIx) -> bool {
     let kind = |v: VertexIx| pag.top.get(v).kind;
     let own = |c: &VertexIx| kind(*c) != VertexKind::Function;
     let around = loop_around(pag, v).filter(|_| kind(v) == VertexKind::Inlined);
-    around.is_some_and(|l| {
-        !holds(pag, v, |c| kind(c).is_loop(), own)
-            && !holds(pag, l, |c| pag.top.get(c).mpi.is_some(), |_| true)
-    })
+    around.is_some_and(|l| !holds(pag, v, |c| kind(c).is_loop(), own) && !communicates(pag, l))
+}
+
+/// Whether ranks communicate in `v`: then it is a step of the program, and no one piece of work.
+pub fn communicates(pag: &Pag, v: VertexIx) -> bool {
+    pag.inside(v).any(|v| pag.top.get(v).mpi.is_some())
 }
 
 /// Whether `v` or something inside it, as far as `enters`, is `wanted`.

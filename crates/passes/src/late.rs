@@ -9,6 +9,10 @@ use crate::stats;
 /// than to the others.
 const HALF: f64 = 0.5;
 
+/// Part of the way from the mean to the slowest rank (or to the one that sleeps longest) beyond which a rank is one of the
+/// slowest.
+const HALF_WAY: f64 = 0.5;
+
 /// Part of what late ranks have more by which they must at least be apart from the next rank to be a group. Where they
 /// are not, the work rises over the ranks without a step.
 const STEP: f64 = 0.25;
@@ -65,6 +69,13 @@ pub struct Late {
 pub fn pick(row: &[f64], mask: &[bool], wanted: bool) -> Vec<f64> {
     let all = row.iter().zip(mask).filter(|(_, m)| **m == wanted);
     all.map(|(value, _)| *value).collect()
+}
+
+/// By rank whether it is one of the slowest: in the upper half of the way from the mean to the slowest rank.
+pub fn slowest(row: &[f64]) -> Vec<bool> {
+    let (most, mean) = (stats::max(row), stats::mean(row));
+    let from = mean + HALF_WAY * (most - mean);
+    row.iter().map(|t| !stats::is_above(from, *t)).collect()
 }
 
 /// For each of `count` ranks whether it is one of `ranks`.

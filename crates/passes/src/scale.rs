@@ -328,6 +328,15 @@ impl Scale {
         keys
     }
 
+    /// The same of several vertices, ascending and each once.
+    pub fn keys_inside_all(&self, pag: &Pag, vertices: &[VertexIx]) -> Vec<u32> {
+        let inside = vertices.iter().flat_map(|v| self.keys_inside(pag, *v));
+        let mut keys: Vec<u32> = inside.collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
     /// Contexts of the MPI calls of some keys, ascending and each once.
     pub fn afters(&self, keys: &[u32]) -> Vec<CtxId> {
         let key = |k: &u32| self.view().computation.keys.get(*k as usize);

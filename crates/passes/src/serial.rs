@@ -6,7 +6,7 @@
 
 use crate::cause::{Candidate, OfThreads, Price};
 use crate::charge::{Loss, Proposal};
-use crate::inclusive::Inclusive;
+use crate::inclusive::{Inclusive, communicates};
 use crate::scale::Scale;
 use crate::stats;
 use crate::teams::Teams;
@@ -20,7 +20,7 @@ use std::cmp::Reverse;
 /// told: nobody can mend a function that only calls many small ones.
 const OWN: f64 = 0.25;
 
-/// Part of the serial computation of a loop that one place inside it must hold to be told in its stead.
+/// Part of the serial computation of a loop that a place inside it must hold to be named instead of the loop.
 const MOSTLY: f64 = 0.8;
 
 /// Share of a rank's computation that its teams must have: who hardly uses threads does not lack them.
@@ -136,18 +136,14 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
         children.flat_map(part).collect()
     }
 
-    /// Whether a vertex is a loop in which ranks do not communicate: one piece of work.
-    fn is_one_piece(&self, v: VertexIx) -> bool {
-        let communicates = |v: VertexIx| self.pag.top.get(v).mpi.is_some();
-        self.pag.top.get(v).kind.is_loop() && !self.pag.inside(v).any(communicates)
-    }
-
     /// Notes the places in `v`, or `v` itself.
     fn walk(&mut self, v: VertexIx) {
         let all = self.seconds(v);
         let parts = self.parts(v);
         let inside: f64 = parts.iter().map(|p| self.seconds(*p)).sum();
-        let enough = if self.is_one_piece(v) {
+        // A loop in which ranks do not communicate is one piece of work.
+        let is_one_piece = self.pag.top.get(v).kind.is_loop() && !communicates(self.pag, v);
+        let enough = if is_one_piece {
             self.least.max(MOSTLY * all)
         } else {
             self.least
@@ -156,7 +152,7 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
             .into_iter()
             .filter(|p| self.seconds(*p) >= enough)
             .collect();
-        let own = self.is_one_piece(v) || all - inside >= OWN * all;
+        let own = is_one_piece || all - inside >= OWN * all;
         if v != TopDown::ROOT && own && large.is_empty() {
             self.found.push(v);
         }

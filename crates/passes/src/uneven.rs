@@ -3,6 +3,7 @@
 
 use crate::cause::{Candidate, Price};
 use crate::counted;
+use crate::inclusive::communicates;
 use crate::late::{mask_of, pick};
 use crate::once::happened_once;
 use crate::placement;
@@ -134,9 +135,7 @@ impl Uneven {
             evidence,
         }
     }
-}
 
-impl Uneven {
     /// Adds what another one costs, in other phases or once this one is mended.
     fn add(&mut self, next: &mut Self) {
         self.gain += next.gain;
@@ -156,10 +155,10 @@ impl Uneven {
     /// Whether the place of another one is inside this one, and all of that is one piece of work: where ranks communicate,
     /// it would be a step of the program with causes of their own.
     fn holds(&self, pag: &Pag, other: &Self) -> bool {
-        let inside = |v: &VertexIx| pag.inside(*v).any(|i| pag.top.get(i).mpi.is_some());
         let own = || self.vertices.iter().map(|v| v.0);
         let mut others = other.vertices.iter().map(|v| v.0);
-        others.any(|o| own().any(|v| pag.top.contains(v, o))) && !own().any(|v| inside(&v))
+        others.any(|o| own().any(|v| pag.top.contains(v, o)))
+            && !own().any(|v| communicates(pag, v))
     }
 }
 

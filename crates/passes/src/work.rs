@@ -187,13 +187,7 @@ impl Search<'_> {
     }
 
     fn keys(&self, scale: &Scale, vertices: &[VertexIx]) -> Vec<u32> {
-        let inside = vertices
-            .iter()
-            .flat_map(|v| scale.keys_inside(self.pag, *v));
-        let mut keys: Vec<u32> = inside.collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
+        scale.keys_inside_all(self.pag, vertices)
     }
 
     /// Seconds of the usual and of the mean rank in some vertices, by scale.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use headwater_model::run::{CtxId, Sample};
+use headwater_model::run::{CtxId, Run, Sample};
 use headwater_passes::Options;
 use support::{diagnose, piece, run, structure};
 
@@ -42,33 +42,38 @@ fn places_that_few_samples_tell_apart_are_not_called_different() {
     assert_eq!(abnormal(0.04), 0, "what a few of a long run say is not");
 }
 
+/// A run with the samples of each rank's first loop divided: `counts` gives how many of `each` nanoseconds are in each loop.
+fn divided(mut run: Run, each: u64, counts: impl Fn(&Sample) -> Vec<u32>) -> Run {
+    let parts = |s: &Sample| -> Vec<Sample> {
+        let of_loops = (0..).zip(counts(s)).filter(|(_, count)| *count > 0);
+        let part = |(i, count): (u32, u32)| Sample {
+            ctx: CtxId(2 * i),
+            count,
+            cpu_ns: u64::from(count) * each,
+            ..s.clone()
+        };
+        of_loops.map(part).collect()
+    };
+    run.samples = run.samples.iter().flat_map(parts).collect();
+    run
+}
+
 /// A run of 16 ranks with two loops in one segment, 1.6 s, of which the second takes 0.1 s. Rank 3 takes 0.2 s more in the
 /// segment; `seen` samples of 40 ms are in the second loop there.
-fn late_in_the_second(seen: u32) -> headwater_model::run::Run {
+fn late_in_the_second(seen: u32) -> Run {
     const EACH: u64 = 40_000_000;
     let pieces = [
         piece("MPI_Allreduce", |r, _| if r == 3 { 1.8 } else { 1.6 }),
         piece("MPI_Allreduce", |_, _| 0.0),
     ];
-    let mut run = run(16, &pieces);
-    let mut made = Vec::new();
-    for s in &run.samples {
+    divided(run(16, &pieces), EACH, |s| {
         let (all, second) = if s.rank == 3 {
             (45, seen)
         } else {
             (40, 2 + s.rank % 2)
         };
-        for (ctx, count) in [(s.ctx, all - second), (CtxId(2), second)] {
-            made.push(Sample {
-                ctx,
-                count,
-                cpu_ns: u64::from(count) * EACH,
-                ..s.clone()
-            });
-        }
-    }
-    run.samples = made;
-    run
+        vec![all - second, second]
+    })
 }
 
 #[test]
@@ -101,7 +106,7 @@ fn a_place_with_too_few_samples_is_found_and_priced_by_the_phase() {
 
 /// Eight loops in one segment, of which all ranks have samples but in the second one: there a rank in the middle alone has
 /// four. It is the latest, but ranks scatter in the segment by nearly as much.
-fn few_on_one_rank(ranks: u32) -> headwater_model::run::Run {
+fn few_on_one_rank(ranks: u32) -> Run {
     const EACH: u64 = 20_000_000;
     let late = ranks / 2 - 1;
     let all = piece("MPI_Allreduce", move |r, _| {
@@ -113,27 +118,11 @@ fn few_on_one_rank(ranks: u32) -> headwater_model::run::Run {
     });
     let mut pieces = vec![all];
     pieces.extend((1..8).map(|_| piece("MPI_Allreduce", |_, _| 0.0)));
-    let mut run = run(ranks, &pieces);
-    let mut made = Vec::new();
-    for s in &run.samples {
-        let of = |i: u32| match i {
-            0 => (s.cpu_ns / EACH) as u32 - 12 - if s.rank == late { 4 } else { 0 },
-            1 if s.rank == late => 4,
-            1 => 0,
-            _ => 2,
-        };
-        for (i, count) in (0..8).map(|i| (i, of(i))).filter(|(_, count)| *count > 0) {
-            made.push(Sample {
-                ctx: CtxId(2 * i),
-                count,
-                cpu_ns: u64::from(count) * EACH,
-                ..s.clone()
-            });
-        }
-    }
-    made.sort_by_key(|s| (s.rank, s.ctx));
-    run.samples = made;
-    run
+    divided(run(ranks, &pieces), EACH, |s| {
+        let second = if s.rank == late { 4 } else { 0 };
+        let all = (s.cpu_ns / EACH) as u32;
+        vec![all - 12 - second, second, 2, 2, 2, 2, 2, 2]
+    })
 }
 
 #[test]

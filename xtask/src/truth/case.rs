@@ -186,10 +186,10 @@ impl Bench<'_> {
         let base = self.runner.run(&self.tree, yardstick.ranks, &Dose::new())?;
         let dose = self.calibrate(wish, method, site, yardstick, &base)?;
         let clean = self.clean(Some((yardstick.ranks, &base)))?;
-        self.check(wish, method, &dose, &clean)?;
+        let smallest = self.check(wish, method, &dose, &clean)?;
         let mut truth = cost::measure(&self.runner, &self.tree, &dose, yardstick, &base)?;
         if grows(wish) && yardstick.measure != Measure::Wall {
-            truth.lessen(self.ideal(&dose)?);
+            truth.lessen(self.ideal(&smallest));
         }
         if wish.what.is_of_threads()
             && let Some((factor, model)) = self.at_largest(&dose, yardstick)?
@@ -295,26 +295,27 @@ impl Bench<'_> {
     /// each rank executes a statement less often, the more there are. Beside it the seconds of the run on all ranks. `None`
     /// where the code is not measured, as under a lock.
     fn at_largest(&self, dose: &Dose, yardstick: Yardstick) -> Result<Option<(f64, f64)>, String> {
-        let planted = |run: &Measured| run.planted().into_iter().fold(0.0, f64::max);
         let environment = yardstick.environment(dose);
-        let few = planted(&self.runner.run(&self.tree, yardstick.ranks, &environment)?);
+        let few = self.runner.run(&self.tree, yardstick.ranks, &environment)?;
+        let few = few.most_planted();
         if few <= 0.0 {
             return Ok(None);
         }
         let all = self.runner.run(&self.tree, self.largest(), dose)?;
-        Ok(Some((planted(&all) / few, all.model(self.code.threads))))
+        Ok(Some((
+            all.most_planted() / few,
+            all.model(self.code.threads),
+        )))
     }
 
-    /// Seconds that the planted code of the slowest rank would take at the largest scale if it grew as it should from the
-    /// smallest one.
-    fn ideal(&self, dose: &Dose) -> Result<f64, String> {
-        let smallest = self.smallest();
-        let run = self.runner.run(&self.tree, smallest, dose)?;
-        let planted = run.planted().into_iter().fold(0.0, f64::max);
-        Ok(match self.code.scaling {
-            Scaling::Strong => planted * f64::from(smallest) / f64::from(self.largest()),
+    /// Seconds that the planted code of the slowest rank would take at the largest scale if it grew as it should from a run
+    /// with the dose at the smallest one.
+    fn ideal(&self, smallest: &Measured) -> f64 {
+        let planted = smallest.most_planted();
+        match self.code.scaling {
+            Scaling::Strong => planted * f64::from(self.smallest()) / f64::from(self.largest()),
             Scaling::Weak => planted,
-        })
+        }
     }
 
     /// Whether every rank that is concerned executes the planted code often enough.
@@ -336,14 +337,15 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Whether the program with the dose is still the same program: as many MPI calls of each rank, output alike.
+    /// Whether the program with the dose is still the same program: as many MPI calls of each rank, output alike. Gives the
+    /// run with the dose at the smallest scale.
     fn check(
         &self,
         wish: &Wish,
         method: Method,
         dose: &Dose,
         clean: &BTreeMap<u32, Measured>,
-    ) -> Result<(), String> {
+    ) -> Result<Measured, String> {
         let Some((&ranks, before)) = clean.iter().next() else {
             return Err("the code has no scales".into());
         };
@@ -358,7 +360,7 @@ impl Bench<'_> {
             }
         }
         // What does not shrink costs no more on few ranks than on many.
-        let few = after.planted().into_iter().fold(0.0, f64::max);
+        let few = after.most_planted();
         let most = wish.dose * after.model(self.code.threads);
         if wish.what == What::NonShrinking && few > 2.0 * most + 0.05 * before.slowest() {
             return Err("the planted work shrinks with more ranks".into());
@@ -366,7 +368,7 @@ impl Bench<'_> {
         if !comparable(&before.output, &after.output) {
             return Err("the program prints other figures".into());
         }
-        Ok(())
+        Ok(after)
     }
 
     fn planted(

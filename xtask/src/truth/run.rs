@@ -42,6 +42,11 @@ impl Measured {
             .collect()
     }
 
+    /// The same of the rank that is longest in it.
+    pub fn most_planted(&self) -> f64 {
+        self.planted().into_iter().fold(0.0, f64::max)
+    }
+
     /// Executions of the planted code on each rank.
     pub fn entries(&self) -> Vec<u64> {
         self.ranks.iter().map(|r| r.planted_entries).collect()
