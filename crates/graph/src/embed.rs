@@ -3,8 +3,8 @@
 //! Two measurements are joined: a *segment* says exactly how long a rank computed between two MPI
 //! calls, *samples* say in which vertices. The time of the segments that follow an MPI call is
 //! distributed over vertices as the rank's samples after that call are. A rank with few samples
-//! leans on those of all ranks, with the weight of [`PRIOR`] samples; where nobody has a sample, the
-//! time goes to the vertex around both calls. Time asleep goes to the system calls that slept; what
+//! leans on those of the ranks that go on to the same call, and these on those of all ranks; where nobody
+//! has a sample, the time goes to the vertex around both calls. Time asleep goes to the system calls that slept; what
 //! none of them explains (joining a thread, waiting for memory) goes to the vertex around both calls.
 //!
 //! Ranks are taken in tiles of a fixed number, so that the result does not depend on how many
@@ -12,38 +12,19 @@
 
 use crate::columns::RankRows;
 use crate::computation::{Computation, Key};
-use crate::keys::{After, Mapped, Plan, Pooled, plan};
+use crate::keys::{After, Mapped, Plan, Pooled, divide, next_calls, plan};
+use crate::stretches::{Stretch, stretches, within};
 use crate::topdown::TopDown;
 use headwater_model::run::{CtxId, Run, Sample, Segment};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Weight of all ranks' samples in the distribution of one rank's time, in samples.
-const PRIOR: f64 = 1.0;
-
 /// Seconds in a nanosecond.
 const NANO: f64 = 1e-9;
 
 /// Ranks that one task takes: few enough for their times to stay in a core's cache.
 const TILE: usize = 64;
-
-/// Rows of one table, a slice of consecutive ones for each rank and stretch.
-fn stretches<T: Sync>(items: &[T], rank: impl Fn(&T) -> u32) -> Vec<(u32, &[T])> {
-    let mut all: Vec<(u32, &[T])> = items
-        .chunk_by(|a, b| rank(a) == rank(b))
-        .map(|chunk| (rank(&chunk[0]), chunk))
-        .collect();
-    all.sort_by_key(|s| s.0);
-    all
-}
-
-/// The stretches of ranks in `range`.
-fn within<'s, T>(all: &'s [(u32, &'s [T])], range: &Range<u32>) -> &'s [(u32, &'s [T])] {
-    let begin = all.partition_point(|s| s.0 < range.start);
-    let end = all.partition_point(|s| s.0 < range.end);
-    all.get(begin..end).unwrap_or(&[])
-}
 
 /// Columns of one tile of ranks, by key and then rank.
 struct Tile {
@@ -90,8 +71,8 @@ struct Amount {
 fn tile(
     plan: &Plan<'_>,
     ranks: Range<u32>,
-    samples: &[(u32, &[Sample])],
-    segments: &[(u32, &[Segment])],
+    samples: &[Stretch<Sample>],
+    segments: &[Stretch<Segment>],
     counters: usize,
 ) -> Tile {
     let columns = if counters > 0 {
@@ -109,7 +90,7 @@ fn tile(
         own.resize(plan.keys.len(), Pooled::default());
         // Rows are sorted as keys are, mostly, so that the next key is the likely one.
         let mut guess = 0;
-        for s in within(samples, &only).iter().flat_map(|s| s.1) {
+        for s in within(samples, &only) {
             let Some(key) = plan.mapped.key(s.after, s.ctx) else {
                 continue;
             };
@@ -129,7 +110,7 @@ fn tile(
             guess += 1;
         }
         amounts.clear();
-        for s in within(segments, &only).iter().flat_map(|s| s.1) {
+        for s in within(segments, &only) {
             if plan.mapped.ends_alone(s) {
                 let key = Key {
                     after: s.from,
@@ -148,9 +129,12 @@ fn tile(
             sum.blocked += s.blocked_ns as f64 * NANO;
             sum.runq += s.runq_ns as f64 * NANO;
         }
-        for (after, amount) in &amounts {
-            if let Some(after) = plan.afters.get(after) {
-                distribute(plan, after, *amount, &own, |c, key, value| {
+        let next = next_calls(within(segments, &only));
+        for (from, amount) in &amounts {
+            if let Some(after) = plan.afters.get(from) {
+                let alike = next.get(from).and_then(|to| after.of_alike.get(to));
+                let others = alike.unwrap_or(&after.of_all);
+                distribute(after, *amount, &own, others, |c, key, value| {
                     out.add(plan, c, key, column, value);
                 });
             }
@@ -162,10 +146,10 @@ fn tile(
 /// Distributes what a rank did after one call over the keys of that call; `add` takes the column
 /// (0 busy, 1 blocked, 2 run queue), the key and seconds.
 fn distribute(
-    plan: &Plan<'_>,
     after: &After,
     amount: Amount,
     own: &[Pooled],
+    others: &[f64],
     mut add: impl FnMut(usize, usize, f64),
 ) {
     let mine = &own[after.keys.clone()];
@@ -180,22 +164,12 @@ fn distribute(
         add(0, key, seconds);
         add(1, key, seconds);
     }
-    if after.cpu == 0 {
+    if others.is_empty() {
         add(0, after.around, amount.cpu);
         add(2, after.around, amount.runq);
         return;
     }
-    // Samples stand for different times: how many they are says what to believe them, their time how
-    // they divide.
-    let samples: u64 = mine.iter().map(|o| o.count).sum();
-    let cpu: u64 = mine.iter().map(|o| o.cpu).sum();
-    let weight = samples as f64 / (samples as f64 + PRIOR);
-    let (of_own, of_all) = (
-        weight / cpu.max(1) as f64,
-        (1.0 - weight) / after.cpu as f64,
-    );
-    for (key, o) in after.keys.clone().zip(mine) {
-        let share = of_own * o.cpu as f64 + of_all * plan.pooled[key].cpu as f64;
+    for (key, share) in after.keys.clone().zip(divide(mine, others)) {
         if share > 0.0 {
             add(0, key, amount.cpu * share);
             add(2, key, amount.runq * share);
@@ -207,7 +181,7 @@ fn distribute(
 pub(crate) fn place(run: &Run, mapped: &Mapped, top: &TopDown) -> Computation {
     let samples = stretches(&run.samples, |s| s.rank);
     let segments = stretches(&run.segments, |s| s.rank);
-    let plan = plan(mapped, top, &samples, &run.segments);
+    let plan = plan(mapped, top, &samples, &segments);
     let counters = run.header.counters.len();
     let tiles: Vec<Tile> = (0..run.header.ranks)
         .step_by(TILE)

@@ -2,6 +2,7 @@
 
 use crate::computation::Key;
 use crate::stages::Stages;
+use crate::stretches::{Stretch, within};
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::run::{CtxId, Sample, Segment};
 use rayon::prelude::*;
@@ -10,6 +11,9 @@ use std::ops::Range;
 
 /// Ranks that one task takes.
 const CHUNK: usize = 64;
+
+/// Weight of what other ranks' samples say about one rank's time, in samples.
+const PRIOR: f64 = 1.0;
 
 /// What ranks did in a key.
 #[derive(Clone, Copy, Default)]
@@ -29,13 +33,22 @@ impl Pooled {
         self.cpu += row.cpu_ns;
         self.blocked += row.blocked_ns;
     }
+
+    fn join(&mut self, other: &Self) {
+        self.count += other.count;
+        self.cpu += other.cpu;
+        self.blocked += other.blocked;
+    }
 }
 
 /// The keys that follow one MPI call.
 pub(crate) struct After {
     pub(crate) keys: Range<usize>,
-    /// CPU time of all samples, nanoseconds.
-    pub(crate) cpu: u64,
+    /// How the samples of all ranks divide over the keys, in shares of one; empty where nobody has a sample.
+    pub(crate) of_all: Vec<f64>,
+    /// The same of the ranks that mostly go on to the same call: who goes on to another one may have computed
+    /// something else.
+    pub(crate) of_alike: FxHashMap<CtxId, Vec<f64>>,
     /// Key of the vertex around the calls, for time that no sample tells about.
     pub(crate) around: usize,
 }
@@ -44,7 +57,6 @@ pub(crate) struct After {
 pub(crate) struct Plan<'a> {
     pub(crate) mapped: &'a Mapped,
     pub(crate) keys: Vec<Key>,
-    pub(crate) pooled: Vec<Pooled>,
     pub(crate) afters: FxHashMap<CtxId, After>,
 }
 
@@ -88,44 +100,80 @@ impl Mapped {
     }
 }
 
+/// The call that each call of a rank is mostly followed by, as far as computation tells; the first in order of two.
+pub(crate) fn next_calls<'s>(
+    segments: impl Iterator<Item = &'s Segment>,
+) -> FxHashMap<CtxId, CtxId> {
+    let mut most: FxHashMap<CtxId, &Segment> = FxHashMap::default();
+    for s in segments {
+        let known = most.entry(s.from).or_insert(s);
+        if (s.cpu_ns, known.to) > (known.cpu_ns, s.to) {
+            *known = s;
+        }
+    }
+    most.into_iter().map(|(from, s)| (from, s.to)).collect()
+}
+
+/// How `own` samples divide the time of a call over its keys, in shares of one. Few of them lean on what is known of
+/// others, with the weight of [`PRIOR`] samples. Each sample covers another amount of CPU time: their number says how far
+/// to trust them, and that time says how to divide.
+pub(crate) fn divide<'s>(own: &'s [Pooled], others: &'s [f64]) -> impl Iterator<Item = f64> + 's {
+    let samples: u64 = own.iter().map(|o| o.count).sum();
+    let cpu: u64 = own.iter().map(|o| o.cpu).sum();
+    let weight = match cpu {
+        0 => 0.0,
+        _ => samples as f64 / (samples as f64 + PRIOR),
+    };
+    let share = move |(o, others): (&Pooled, &f64)| {
+        weight * o.cpu as f64 / cpu.max(1) as f64 + (1.0 - weight) * others
+    };
+    own.iter().zip(others).map(share)
+}
+
+/// Samples of all ranks: in which key, and which call the rank mostly goes on to from there.
+type Rows = FxHashMap<(Key, CtxId), Pooled>;
+
+/// Sums up the samples of all ranks.
+fn pooled(mapped: &Mapped, samples: &[Stretch<Sample>], segments: &[Stretch<Segment>]) -> Rows {
+    let merge = |mut a: Rows, b: Rows| {
+        for (key, p) in b {
+            a.entry(key).or_default().join(&p);
+        }
+        a
+    };
+    let of_tile = |tile: &[Stretch<Sample>]| {
+        let mut mine = Rows::default();
+        for &(rank, rows) in tile {
+            let next = next_calls(within(segments, &(rank..rank + 1)));
+            for s in rows {
+                if let Some(key) = mapped.key(s.after, s.ctx) {
+                    let to = next.get(&s.after).copied().unwrap_or(CtxId::NONE);
+                    mine.entry((key, to)).or_default().add(s);
+                }
+            }
+        }
+        mine
+    };
+    (samples.par_chunks(CHUNK).map(of_tile)).reduce(Rows::default, merge)
+}
+
 /// Finds all keys of a run.
 pub(crate) fn plan<'a>(
     mapped: &'a Mapped,
     top: &TopDown,
-    samples: &[(u32, &[Sample])],
-    segments: &[Segment],
+    samples: &[Stretch<Sample>],
+    segments: &[Stretch<Segment>],
 ) -> Plan<'a> {
-    let merge = |mut a: FxHashMap<Key, Pooled>, b: FxHashMap<Key, Pooled>| {
-        for (key, p) in b {
-            let sum = a.entry(key).or_default();
-            sum.count += p.count;
-            sum.cpu += p.cpu;
-            sum.blocked += p.blocked;
-        }
-        a
+    let mut rows = pooled(mapped, samples, segments);
+    let mut also = |after, vertex| {
+        rows.entry((Key { after, vertex }, CtxId::NONE))
+            .or_default();
     };
-    let mut pooled = samples
-        .par_chunks(CHUNK)
-        .map(|tile| {
-            let mut mine: FxHashMap<Key, Pooled> = FxHashMap::default();
-            for s in tile.iter().flat_map(|t| t.1) {
-                let Some(key) = mapped.key(s.after, s.ctx) else {
-                    continue;
-                };
-                mine.entry(key).or_default().add(s);
-            }
-            mine
-        })
-        .reduce(FxHashMap::default, merge);
     // The vertex around all segments that follow a call: it is the same for all ranks.
     let mut around: FxHashMap<CtxId, VertexIx> = FxHashMap::default();
-    for segment in segments {
+    for segment in segments.iter().flat_map(|s| s.1) {
         if mapped.ends_alone(segment) {
-            let key = Key {
-                after: segment.from,
-                vertex: TopDown::WINDDOWN,
-            };
-            pooled.entry(key).or_default();
+            also(segment.from, TopDown::WINDDOWN);
             continue;
         }
         let here = mapped.around(top, segment);
@@ -134,33 +182,59 @@ pub(crate) fn plan<'a>(
             *known = top.common_ancestor(*known, here);
         }
     }
-    for (&after, &vertex) in &around {
-        pooled.entry(Key { after, vertex }).or_default();
-    }
-    let mut sorted: Vec<(Key, Pooled)> = pooled.into_iter().collect();
-    sorted.sort_unstable_by_key(|p| p.0);
-    let (keys, pooled): (Vec<Key>, Vec<Pooled>) = sorted.into_iter().unzip();
+    around
+        .iter()
+        .for_each(|(&after, &vertex)| also(after, vertex));
+    let mut sorted: Vec<((Key, CtxId), Pooled)> = rows.into_iter().collect();
+    sorted.sort_unstable_by_key(|row| row.0);
+    let mut keys: Vec<Key> = sorted.iter().map(|row| row.0.0).collect();
+    keys.dedup();
     let mut afters = FxHashMap::default();
-    let mut begin = 0;
+    let (mut begin, mut rest) = (0, sorted.as_slice());
     for of_call in keys.chunk_by(|a, b| a.after == b.after) {
-        let range = begin..begin + of_call.len();
-        begin = range.end;
         let after = of_call[0].after;
+        let (rows, others) = rest.split_at(rest.partition_point(|row| row.0.0.after <= after));
         let place = around.get(&after).copied().unwrap_or(TopDown::ROOT);
         let at = of_call.partition_point(|k| k.vertex < place);
+        let (of_all, of_alike) = shares(of_call, rows);
         afters.insert(
             after,
             After {
-                cpu: pooled[range.clone()].iter().map(|p| p.cpu).sum(),
-                around: range.start + at.min(of_call.len() - 1),
-                keys: range,
+                keys: begin..begin + of_call.len(),
+                of_all,
+                of_alike,
+                around: begin + at.min(of_call.len() - 1),
             },
         );
+        (begin, rest) = (begin + of_call.len(), others);
     }
     Plan {
         mapped,
         keys,
-        pooled,
         afters,
     }
+}
+
+/// How the samples of all ranks, and of those that mostly go on to the same call, divide over the keys of a call.
+fn shares(keys: &[Key], rows: &[((Key, CtxId), Pooled)]) -> (Vec<f64>, FxHashMap<CtxId, Vec<f64>>) {
+    let mut all = vec![Pooled::default(); keys.len()];
+    let mut alike: FxHashMap<CtxId, Vec<Pooled>> = FxHashMap::default();
+    for ((key, to), row) in rows {
+        let Ok(at) = keys.binary_search(key) else {
+            continue;
+        };
+        all[at].join(row);
+        let alike = alike
+            .entry(*to)
+            .or_insert_with(|| vec![Pooled::default(); keys.len()]);
+        alike[at].join(row);
+    }
+    let cpu: u64 = all.iter().map(|o| o.cpu).sum();
+    if cpu == 0 {
+        return (Vec::new(), FxHashMap::default());
+    }
+    let all: Vec<f64> = all.iter().map(|o| o.cpu as f64 / cpu as f64).collect();
+    let alike = (alike.into_iter()).map(|(to, own)| (to, divide(&own, &all).collect()));
+    let alike = alike.collect();
+    (all, alike)
 }

@@ -26,6 +26,7 @@ mod pag;
 mod parallel;
 mod scaffold;
 mod stages;
+mod stretches;
 mod structures;
 mod threads;
 mod topdown;

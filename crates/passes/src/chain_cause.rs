@@ -49,8 +49,8 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     if scale.chain() < least {
         return Vec::new();
     }
-    let cost = ChainCost::new(scale.run(), &scale.replay);
     let busy = stats::mean(&scale.busy());
+    let cost = ChainCost::new(scale.run(), &scale.replay, busy);
     // A run does not wait for longer than it has time beside its computation.
     let most = scale.model_seconds() - stats::max(&scale.busy());
     let gain = (cost.per_busy * busy).min(most);

@@ -5,7 +5,7 @@
 //! epochs between synchronisations of all ranks, or parts of long ones, so that there are several to compare. Each
 //! counts as far as the waits on its critical path come back in other stretches, by their seconds. The standard
 //! error is that of a ratio estimate over stretches that end at the same call (Cochran 1977, "Sampling Techniques",
-//! chapter 6), with that of the mean computation on the path.
+//! chapter 6, with section 2.6 for windows that hold much of the run), with that of the mean computation on the path.
 
 use crate::chain::{Jump, Stretch, critical_path, last_rank};
 use crate::even_replay::EvenReplay;
@@ -50,8 +50,9 @@ pub struct ChainCost {
 }
 
 impl ChainCost {
-    /// Looks at all windows of a run that were played as recorded.
-    pub fn new(run: &Run, recorded: &Replay) -> Self {
+    /// Looks at all windows of a run that were played as recorded; in the whole run a rank computes for `whole`
+    /// seconds on the average.
+    pub fn new(run: &Run, recorded: &Replay, whole: f64) -> Self {
         let even = EvenReplay::new(run);
         let mut pieces = pieces(&even.replay);
         let mut seen: FxHashMap<Jump, usize> = FxHashMap::default();
@@ -74,7 +75,7 @@ impl ChainCost {
             pieces.iter_mut().for_each(|p| p.chain *= part);
         }
         let busy: f64 = pieces.iter().map(|p| p.busy).sum();
-        let scatter = scatter(&pieces);
+        let scatter = scatter(&pieces) * not_seen(busy, whole).sqrt();
         let of_means = of_means(&even, &pieces);
         let (per_busy, error) = match busy > 0.0 {
             true => (lost.min(as_recorded) / busy, scatter.hypot(of_means) / busy),
@@ -190,6 +191,16 @@ fn for_few(values: usize) -> f64 {
     let free = values.saturating_sub(1).max(1);
     let known = FIRST.get(free - 1).copied();
     known.unwrap_or(1.0 + 1.3 / free as f64)
+}
+
+/// Share of a run that no stretch was seen of; that it may differ from the others is what scatter says. `seen` and
+/// `whole` are mean seconds of computation of a rank.
+fn not_seen(seen: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        (1.0 - seen / whole).clamp(0.0, 1.0)
+    } else {
+        1.0
+    }
 }
 
 /// Standard error of the chain of all stretches together, seconds. A stretch that ends as no other one does may

@@ -4,7 +4,7 @@
 //! scatter nor uneven work makes a rank wait, and what is left are ranks that can only compute in turn.
 
 use crate::algorithm::NEVER;
-use crate::replay::{Replay, play};
+use crate::replay::{Replay, play_from};
 use crate::stats;
 use crate::timing::scatter;
 use headwater_model::run::{CtxId, Event, Run};
@@ -88,7 +88,7 @@ impl EvenReplay {
             ..Run::default()
         };
         Self {
-            replay: play(&even, NEVER),
+            replay: play_from(&even, false, NEVER),
             means,
         }
     }

@@ -3,6 +3,7 @@
 use crate::late::mask_of;
 use crate::scale::Scale;
 use crate::stats;
+use headwater_graph::{Pag, VertexIx};
 use headwater_model::run::{CtxId, Segment};
 use rustc_hash::FxHashMap;
 
@@ -66,13 +67,13 @@ impl Others {
     }
 }
 
-/// Mean over late ranks of the nanoseconds that `once` says are of one repetition, given the sums of the rank and what
+/// Mean over late ranks of the nanoseconds that `once` says are of one repetition, given the rank, its sums and what
 /// the others do; of several calls the most counts. In seconds.
 fn in_one(
     scale: &Scale,
     ranks: &[u32],
     after: &[CtxId],
-    once: impl Fn(&Sums, &Others) -> f64,
+    once: impl Fn(u32, &Sums, &Others) -> f64,
 ) -> f64 {
     let is_late = mask_of(ranks, scale.p as usize);
     let mut worst = vec![0.0f64; ranks.len()];
@@ -82,7 +83,7 @@ fn in_one(
         for (worst, rank) in worst.iter_mut().zip(ranks) {
             let own = row.get(*rank as usize).map_or(0.0, |own| {
                 // A rank that is late without its longest repetition too is so every time.
-                let once = once(own, &others);
+                let once = once(*rank, own, &others);
                 let is_once = once >= ONCE * (own.1 as f64 - others.busy);
                 if is_once { once } else { 0.0 }
             });
@@ -92,15 +93,60 @@ fn in_one(
     stats::mean(&worst) * 1e-9
 }
 
-/// Whether most of the excess of the late ranks is one single repetition of something that repeats, and of which no
-/// repetition is longer on the other ranks.
-pub fn happened_once(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    let once = |&(count, busy, longest): &Sums, others: &Others| {
+/// Repetitions from which on one of them is an exception.
+const SEVERAL: u64 = 5;
+
+/// How often each rank comes by the innermost loop around `v` in which it calls MPI: as often as it makes a call that is in
+/// no other loop inside it. None where there is no such loop.
+fn steps(pag: &Pag, scale: &Scale, v: VertexIx) -> Vec<u64> {
+    let loops_around = |v: VertexIx| {
+        let around = pag.top.ancestors(v).skip(1);
+        around.filter(|a| pag.top.get(*a).kind.is_loop())
+    };
+    let around: Vec<VertexIx> = loops_around(v).collect();
+    let mut innermost: FxHashMap<CtxId, Option<VertexIx>> = FxHashMap::default();
+    let mut made: FxHashMap<(VertexIx, CtxId), Vec<u64>> = FxHashMap::default();
+    for c in &scale.run().calls {
+        let of_call = innermost.entry(c.ctx).or_insert_with(|| {
+            let call = scale.view().vertex(c.ctx);
+            call.and_then(|call| loops_around(call).next())
+        });
+        if let Some(at) = of_call.filter(|at| around.contains(at)) {
+            let row = made.entry((at, c.ctx));
+            let row = row.or_insert_with(|| vec![0; scale.p as usize]);
+            if let Some(sum) = row.get_mut(c.rank as usize) {
+                *sum += c.count;
+            }
+        }
+    }
+    let most = |at: &VertexIx| {
+        let of_loop = made.iter().filter(|(key, _)| key.0 == *at);
+        let rows = of_loop.map(|(_, row)| row.clone());
+        rows.reduce(|a, b| a.iter().zip(b).map(|(a, b)| b.max(*a)).collect())
+    };
+    around.iter().find_map(most).unwrap_or_default()
+}
+
+/// Whether most of the excess of the late ranks at `v` is one single repetition of something that repeats, and of which no
+/// repetition is longer on the other ranks. It repeats if ranks leave the same calls several times, or if the loop around
+/// it does.
+pub fn happened_once(
+    pag: &Pag,
+    scale: &Scale,
+    v: VertexIx,
+    ranks: &[u32],
+    after: &[CtxId],
+    excess: f64,
+) -> bool {
+    let steps = steps(pag, scale, v);
+    let once = |rank: u32, &(count, busy, longest): &Sums, others: &Others| {
+        let repeats = steps.get(rank as usize).is_some_and(|n| *n >= SEVERAL);
         // A stage that comes once on every rank is no stall of some.
-        if count < 5 || others.have_stage {
+        if count < SEVERAL && !repeats || others.have_stage {
             return 0.0;
         }
-        longest as f64 - busy.saturating_sub(longest) as f64 / (count - 1) as f64
+        let others = count.saturating_sub(1).max(1);
+        longest as f64 - busy.saturating_sub(longest) as f64 / others as f64
     };
     in_one(scale, ranks, after, once) >= ONCE * excess
 }
@@ -108,7 +154,7 @@ pub fn happened_once(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64)
 /// Whether most of the excess of the late ranks is in one repetition, be it a stall or a stage that comes once on every
 /// rank: by how much their longest repetition is longer than that of the others.
 pub fn in_one_repetition(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
-    let once = |sums: &Sums, others: &Others| sums.2 as f64 - others.longest;
+    let once = |_, sums: &Sums, others: &Others| sums.2 as f64 - others.longest;
     in_one(scale, ranks, after, once) >= ONCE * excess
 }
 

@@ -16,8 +16,12 @@
 //! unknown and nobody's. Waits between ranks of one origin are the program's. Epochs begin when the last rank has changed
 //! its origin: in a bulk-synchronous program with the first synchronisation of all, in a pipeline when each rank has
 //! waited for the one before. They end when the first rank has no event left. What is outside of epochs is not covered.
+//!
+//! Where each rank had a core of its own and clocks agree, no scheduler let any rank run ahead: the moments at which ranks
+//! begin are the program's, so all have one origin from the first call on.
 
 use crate::algorithm::{Ask, Interrupted};
+use crate::threads;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -156,6 +160,8 @@ struct Clock {
 struct Ends {
     /// All ranks begin together.
     together: bool,
+    /// When they begin is known of each.
+    apart: bool,
     /// The ranks call nothing more.
     of_run: bool,
 }
@@ -215,8 +221,21 @@ pub fn comes_to_collective(e: &Event, function: Option<&abi::Function>) -> bool 
     }
 }
 
-/// Plays all windows of `run`; where it is interrupted, what it gives is of no use.
+/// Uncertainty of the clocks, in parts of a window, up to which ranks begin when they say.
+const CLOCKS: f64 = 0.01;
+
+/// Plays all windows of `run` as they were recorded; where it is interrupted, what it gives is of no use.
 pub fn play(run: &Run, interrupted: Interrupted<'_>) -> Replay {
+    let cores: u32 = run.header.cores.iter().sum();
+    let crowded = cores == 0 || threads::is_crowded(run);
+    // Clocks of several nodes that nobody compared have no uncertainty either.
+    let compared = run.header.nodes.len() < 2 || run.header.clock_error_seconds > 0.0;
+    play_from(run, !crowded && compared, interrupted)
+}
+
+/// Plays all windows of `run`; `on_clocks`, a rank begins when it did as recorded, which says nothing of other work than
+/// was recorded.
+pub fn play_from(run: &Run, on_clocks: bool, interrupted: Interrupted<'_>) -> Replay {
     let mut replay = Replay::default();
     let mut ask = Ask::new(interrupted);
     let before = usually_before(run);
@@ -224,8 +243,11 @@ pub fn play(run: &Run, interrupted: Interrupted<'_>) -> Replay {
         let number = window.first().map_or(0, |e| e.window as usize);
         // Where nothing is said of a window, it begins behind a collective of all ranks.
         let said = run.header.windows.get(number);
+        let together = said.is_none_or(|w| w.from_start);
+        let length = said.map_or(0.0, |w| w.length_ns as f64 * 1e-9);
         let ends = Ends {
-            together: said.is_none_or(|w| w.from_start),
+            together,
+            apart: on_clocks && !together && run.header.clock_error_seconds <= CLOCKS * length,
             of_run: said.is_none_or(|w| w.to_end),
         };
         play_window(run, window, ends, &before, &mut replay, &mut ask);
@@ -285,7 +307,7 @@ fn play_window(
     }
     let mut played: Vec<Vec<Played>> = calls.iter().map(|c| Vec::with_capacity(c.len())).collect();
     let of_rank = |rank: u32| Clock {
-        origin: if ends.together { 0 } else { rank },
+        origin: if ends.together || ends.apart { 0 } else { rank },
         ..Clock::default()
     };
     let mut clocks: Vec<Clock> = (0..run.header.ranks).map(of_rank).collect();
@@ -306,6 +328,9 @@ fn play_window(
                 if index == 0 && !ends.together {
                     // The rest of it was computed before the window.
                     busy = busy.min(rows[0].enter_ns);
+                }
+                if index == 0 && ends.apart && !clocks[rank].arrived {
+                    clocks[rank].now = rows[0].enter_ns.saturating_sub(busy) as f64 * 1e-9;
                 }
                 let busy = busy as f64 * 1e-9;
                 if !clocks[rank].arrived {

@@ -96,7 +96,8 @@ impl Uneven {
         // Ranks that are late by less lower the mean, which what the latest need longer is not of.
         let longer = u.longer.min(high - low.min(high));
         // Where all ranks differ, or most do more than a few, no single stall of some is the reason.
-        let once = u.shape.is_none() && happened_once(scale, &u.ranks, &after, longer);
+        let at = u.vertices.first().map_or(TopDown::ROOT, |v| v.0);
+        let once = u.shape.is_none() && happened_once(pag, scale, at, &u.ranks, &after, longer);
         let often = sleeping::is_often(scale.run(), &u.ranks);
         let mut class = sleeping::class(asleep, longer, once, often);
         let times = high / (high - longer).max(1e-12);

@@ -139,9 +139,8 @@ fn the_work_that_passes_it_on_is_the_cause_however_much_there_is_beside() {
     assert_eq!((c.place.kind, c.place.first_line), (VertexKind::Loop, 20));
 }
 
-#[test]
-fn what_follows_the_receive_of_the_last_rank_is_not_passed_on() {
-    // 5 ms before the turn of 0.5 ms and 5 ms behind it, which all ranks compute at the same time.
+/// 5 ms before the turn of 0.5 ms and 5 ms behind it, which all ranks compute at the same time.
+fn work_behind_the_turn() -> Run {
     let mut run = program(8, 2.0, [0.48, 0.04, 0.48]);
     // The last rank does not send, so that the third loop follows its receive; and the first one does not receive.
     for s in run.segments.iter_mut() {
@@ -184,6 +183,21 @@ fn what_follows_the_receive_of_the_last_rank_is_not_passed_on() {
             add(&mut run, rank, reduce);
         }
     }
+    run
+}
+
+#[test]
+fn what_follows_the_receive_of_the_last_rank_is_not_passed_on() {
+    let found = chains(work_behind_the_turn());
+    let c = found.first().expect("a turn each step");
+    assert_eq!((c.place.kind, c.place.first_line), (VertexKind::Loop, 20));
+}
+
+#[test]
+fn nor_is_it_on_ranks_without_a_sample_there() {
+    let mut run = work_behind_the_turn();
+    run.samples
+        .retain(|s| s.after != CtxId(1) || [3, 7].contains(&s.rank));
     let found = chains(run);
     let c = found.first().expect("a turn each step");
     assert_eq!((c.place.kind, c.place.first_line), (VertexKind::Loop, 20));
@@ -286,6 +300,25 @@ fn one_turn_alone_is_no_chain() {
     let mut run = program(8, 4.0, [0.0, 1.0, 0.0]);
     add_turns(&mut run, 1, |_, _| 0, |_| 10_000);
     assert_eq!(chains(run), vec![]);
+}
+
+#[test]
+fn a_chain_of_few_steps_is_found_where_all_of_them_were_seen() {
+    // Two steps of five are in turn, in a run of as many: nothing is extrapolated.
+    let seconds = (5 * 40_000 + 2 * 10_000) as f64 * 1e-6;
+    let make = |seconds: f64| {
+        let mut run = program(8, seconds, [0.0, 1.0, 0.0]);
+        let turn = |step| if step % 3 == 0 { 10_000 } else { 0 };
+        add_turns(&mut run, 5, |_, _| 40_000, turn);
+        chains(run)
+    };
+    let found = make(seconds);
+    let c = found.first().expect("two turns");
+    let truth = 7.0 * 2.0 * 10e-3;
+    let off = (c.gain_seconds - truth).abs() / truth;
+    assert!(off < 0.2, "{} for {truth}", c.gain_seconds);
+    // Five steps of five hundred say little about the others.
+    assert_eq!(make(100.0 * seconds), vec![]);
 }
 
 #[test]

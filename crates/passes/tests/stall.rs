@@ -3,7 +3,7 @@
 mod support;
 
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
-use headwater_model::run::Run;
+use headwater_model::run::{Run, Segment};
 use headwater_passes::{Options, diagnose};
 use support::{piece, run, structure};
 
@@ -60,8 +60,9 @@ fn a_stall_that_a_smaller_scale_shows_too_is_a_cause() {
     }
 }
 
-#[test]
-fn a_stall_in_code_that_only_this_rank_runs_is_a_cause() {
+/// What is said of runs in which rank 3 of 16 has code of its own, with all of its time in one repetition. `change` is
+/// told whether a segment is of that code.
+fn of_own_code(change: impl Fn(&mut Run, &dyn Fn(&Segment) -> bool)) -> Diagnosis {
     let made = |p: &u32| {
         let own = |r: u32, p: u32| if r == 3 && p == 16 { LOST } else { 0.0 };
         let mut made = run(
@@ -73,18 +74,37 @@ fn a_stall_in_code_that_only_this_rank_runs_is_a_cause() {
         );
         // What comes after the first call is the second piece.
         let first = made.segments[0].to;
-        for s in made
-            .segments
-            .iter_mut()
-            .filter(|s| s.rank == 3 && s.from == first)
-        {
+        let is_own = |s: &Segment| s.rank == 3 && s.from == first;
+        for s in made.segments.iter_mut().filter(|s| is_own(s)) {
             s.max_busy_ns = s.busy_ns();
         }
+        change(&mut made, &is_own);
         made
     };
     let runs = SCALES.iter().map(made).collect();
-    let d = diagnose(runs, structure(2), &Options::default()).expect("the runs belong together");
+    diagnose(runs, structure(2), &Options::default()).expect("the runs belong together")
+}
+
+#[test]
+fn a_stall_in_code_that_only_this_rank_runs_is_a_cause() {
+    let d = of_own_code(|_, _| ());
     assert_eq!(one_offs(&d), 1, "{:?} {:?}", d.causes, d.notes);
+}
+
+/// The class of such code that is run once, in a loop that ranks come by so many times.
+fn class_of_own_code(steps: u64) -> Option<CauseClass> {
+    let d = of_own_code(|run, is_own| {
+        let segments = run.segments.iter_mut();
+        segments.filter(|s| is_own(s)).for_each(|s| s.count = 1);
+        run.calls.iter_mut().for_each(|c| c.count = steps);
+    });
+    d.causes.first().map(|c| c.class)
+}
+
+#[test]
+fn what_is_left_of_a_loop_only_once_is_a_stall_if_the_loop_repeats() {
+    assert_eq!(class_of_own_code(100), Some(CauseClass::OneOff));
+    assert_eq!(class_of_own_code(2), Some(CauseClass::UnevenWork));
 }
 
 /// Classes of causes at 8 ranks, where each rank computes `more` seconds longer in one of its 100 repetitions, which

@@ -119,10 +119,21 @@ fn a_nonblocking_collective_is_come_to_where_it_is_posted() {
 
 /// A run of `ranks` ranks with a window that is cut out of it. Each rank has calls: kind, link, computation before the
 /// call and its start in the window, both in milliseconds.
+/// They share one core.
 fn cut(ranks: u32, calls: impl Fn(u32) -> Vec<(EventKind, u32, u64, u64)>) -> Replay {
+    cut_on(1, ranks, calls)
+}
+
+/// The same on so many cores.
+fn cut_on(
+    cores: u32,
+    ranks: u32,
+    calls: impl Fn(u32) -> Vec<(EventKind, u32, u64, u64)>,
+) -> Replay {
     let mut run = Run {
         header: Header {
             ranks,
+            cores: vec![cores],
             windows: vec![headwater_model::run::Window {
                 length_ns: 1000 * MS,
                 ..Default::default()
@@ -226,4 +237,43 @@ fn of_a_cut_window_what_follows_the_first_synchronisation_is_known() {
         "{}",
         replay.waited()
     );
+}
+
+#[test]
+fn ranks_on_cores_of_their_own_are_in_step_at_once() {
+    // Forty ranks pass items on, the first one a little more slowly, and a window holds ten steps: it ends before the last
+    // rank has waited for the one before.
+    let link = |from: u32, item: u32| 1 + from * 1000 + item;
+    let calls = |rank: u32| {
+        let of_step = move |n: u32| {
+            let item = 100 + n - rank;
+            let at = u64::from(10 * (n + 1));
+            let receive = (
+                EventKind::Recv,
+                link(rank.saturating_sub(1), item),
+                0,
+                at - 10,
+            );
+            let busy = if rank == 0 { 12 } else { 10 };
+            let send = (EventKind::Send, link(rank, item), busy, at.max(busy));
+            let both = [(rank > 0).then_some(receive), (rank < 39).then_some(send)];
+            both.into_iter().flatten()
+        };
+        (0..10).flat_map(of_step).collect()
+    };
+    let crowded = cut_on(1, 40, calls);
+    assert!(crowded.mean_busy() < 0.03, "{}", crowded.mean_busy());
+    let replay = cut_on(40, 40, calls);
+    assert!(replay.mean_busy() > 0.08, "{}", replay.mean_busy());
+    let chain: f64 = replay.epochs.iter().map(Epoch::chain).sum();
+    assert!(chain < 0.03, "two steps at most: {chain}");
+    // A rank that begins late because it computes is waited for.
+    let late = |rank: u32| {
+        let enter = if rank == 1 { 30 } else { 10 };
+        vec![
+            (EventKind::Collective, 1, enter, enter),
+            (EventKind::Collective, 2, 10, 40),
+        ]
+    };
+    assert!((cut_on(3, 3, late).waited() - 0.04).abs() < 1e-9);
 }
