@@ -44,6 +44,7 @@ const USAGE: &str = "cargo xtask COMMAND
                             --code NAME          of these codes only
                             --load               beside two busy loops and a disk writer
                             --resume             go on after an interruption
+                            --minutes M          begin no round of 32 cases after that
                             --doc                write docs/ACCURACY.md
                             --out DIR, --keep    place of the results; recordings stay there
                             --built              with the release that is built

@@ -11,6 +11,7 @@ use headwater_format::spool::merge::{Merge, Piece, Source, Wire};
 use headwater_format::spool::read_spool;
 use headwater_model::run::Run;
 use std::collections::{HashMap, VecDeque};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -133,6 +134,10 @@ impl Source for Generated<'_> {
             .get(offset as usize..)
             .and_then(|r| r.get(..bytes.len()));
         from.map(|from| bytes.copy_from_slice(from)).is_some()
+    }
+
+    fn owner(&self) -> Option<u32> {
+        std::fs::metadata(&self.directory).ok().map(|m| m.uid())
     }
 
     fn may_be_as_long(&self, _: u64) -> bool {

@@ -17,6 +17,10 @@ use crate::shell::{Done, root};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+/// Cases of which those of one code follow each other, as a patched tree is put right again for the next code. Of a bench
+/// that is ended between two rounds, each code has had about as many cases as the others.
+const ROUND: u64 = 32;
+
 /// Recordings of each case, each diagnosed alone.
 const RECORDINGS: usize = 2;
 
@@ -67,8 +71,13 @@ pub fn truth(request: &Request) -> Done {
     let codes = codes(request)?;
     let offers: Vec<Offer> = codes.iter().map(offer).collect();
     let mut wishes = plan(request.seed, request.cases, &offers);
-    // All cases of a code together, so that its tree is made once.
-    wishes.sort_by_key(|w| (offers.iter().position(|o| o.name == w.code), w.number));
+    wishes.sort_by_key(|w| {
+        (
+            w.number / ROUND,
+            offers.iter().position(|o| o.name == w.code),
+            w.number,
+        )
+    });
     std::fs::create_dir_all(&request.out).map_err(|e| format!("{}: {e}", request.out.display()))?;
     let file = request.results();
     if !request.resume {
@@ -89,9 +98,23 @@ pub fn truth(request: &Request) -> Done {
     );
     let (start, mut done, all) = (Instant::now(), 0u32, wishes.len());
     let mut benches: BTreeMap<String, Result<Bench<'_>, String>> = BTreeMap::new();
+    let mut last: Option<&Wish> = None;
     for wish in &wishes {
         if rows.iter().any(|r| r.number == wish.number) {
             continue;
+        }
+        let begins = last.is_none_or(|l| l.number / ROUND != wish.number / ROUND);
+        let over = |minutes: f64| start.elapsed().as_secs_f64() > 60.0 * minutes;
+        if begins && request.minutes.is_some_and(over) {
+            println!(
+                "the time is over; --resume goes on with case {}",
+                wish.number
+            );
+            break;
+        }
+        let before = last.replace(wish).filter(|l| l.code != wish.code);
+        if let Some(Ok(bench)) = before.and_then(|l| benches.get(&l.code)) {
+            bench.tree.clean()?;
         }
         let Some(code) = codes.iter().find(|c| c.name == wish.code) else {
             continue;
@@ -169,12 +192,14 @@ fn prepare<'a>(code: &'a Code, request: &Request) -> Result<Bench<'a>, String> {
     println!("{}: {} executed statements", code.name, sites.len());
     let mut runner = Runner::new(&request.out.join("run"))?;
     tree.clean()?;
-    let usual = runner.usual(&tree, code.scales.last().copied().unwrap_or(2))?;
+    let usual = runner.usual(&tree, &code.scales)?;
+    let (_, largest) = usual.last_key_value().ok_or("the code has no scales")?;
     Ok(Bench {
         code,
         tree,
         sites,
         runner,
+        largest_run: largest.clone(),
         usual,
     })
 }

@@ -11,9 +11,13 @@ use super::sites::Site;
 use super::tokens::Kind;
 use headwater_model::RankSet;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// Sites tried for each method before the case is dropped.
 const TRIES: usize = 6;
+
+/// Seconds after which no further site is tried: a bench of many cases has to end.
+const LONGEST_SEARCH: f64 = 120.0;
 
 /// Where wall times are compared, the dose is set so that the effect is at least this share of the run, and then scaled
 /// down, as less than this is not seen in a single run.
@@ -42,8 +46,10 @@ pub struct Bench<'a> {
     pub sites: Vec<Site>,
     /// Runs it.
     pub runner: Runner,
-    /// A clean run at the largest scale.
-    pub usual: Measured,
+    /// A clean run at each scale.
+    pub usual: BTreeMap<u32, Measured>,
+    /// The one at the largest scale.
+    pub largest_run: Measured,
 }
 
 /// Seconds that one step of a method takes, about: the first guess of a dose.
@@ -82,23 +88,18 @@ impl Bench<'_> {
         }
     }
 
-    /// A clean run at each scale; `known` is not run again.
-    fn clean(&self, known: Option<(u32, &Measured)>) -> Result<BTreeMap<u32, Measured>, String> {
-        let one = |&ranks: &u32| match known {
-            Some((of, run)) if of == ranks => Ok((ranks, run.clone())),
-            _ => Ok((ranks, self.runner.run(&self.tree, ranks, &Dose::new())?)),
-        };
-        self.code.scales.iter().map(one).collect()
-    }
-
-    fn manifest(&self, seed: u64, wish: &Wish, clean: &BTreeMap<u32, Measured>) -> Manifest {
+    fn manifest(&self, seed: u64, wish: &Wish) -> Manifest {
         Manifest {
             seed,
             wish: wish.clone(),
             scales: self.code.scales.clone(),
             scaling: self.scaling(),
             planted: None,
-            clean: clean.iter().map(|(n, m)| (*n, m.ranks.clone())).collect(),
+            clean: self
+                .usual
+                .iter()
+                .map(|(n, m)| (*n, m.ranks.clone()))
+                .collect(),
         }
     }
 
@@ -106,7 +107,7 @@ impl Bench<'_> {
     pub fn make(&self, seed: u64, wish: &Wish) -> Result<Manifest, String> {
         if wish.what == What::Control {
             self.tree.clean()?;
-            return Ok(self.manifest(seed, wish, &self.clean(None)?));
+            return Ok(self.manifest(seed, wish));
         }
         self.check_room(wish)?;
         let mut methods = vec![Method::of(wish.what, wish.own_work)];
@@ -116,12 +117,17 @@ impl Bench<'_> {
             _ => {}
         }
         let mut reasons: Vec<String> = Vec::new();
+        let start = Instant::now();
         for method in methods {
             let order = choose::order(&self.sites, wish, method);
             if order.is_empty() {
                 reasons.push(format!("no executed statement suits {method:?}"));
             }
             for site in order.into_iter().take(TRIES) {
+                if start.elapsed().as_secs_f64() > LONGEST_SEARCH {
+                    reasons.push("no time is left for further sites".into());
+                    break;
+                }
                 match self.try_site(seed, wish, method, site) {
                     Ok(manifest) => return Ok(manifest),
                     Err(e) => {
@@ -138,7 +144,7 @@ impl Bench<'_> {
 
     /// Calls in which all ranks wait for one another, in a clean run.
     fn fewest_meetings(&self) -> u64 {
-        let meetings = self.usual.ranks.iter().map(|r| r.meetings);
+        let meetings = self.largest_run.ranks.iter().map(|r| r.meetings);
         meetings.min().unwrap_or(0)
     }
 
@@ -155,8 +161,8 @@ impl Bench<'_> {
                 *slot = 1.0;
             }
         }
-        let target = wish.dose * self.usual.model(self.code.threads);
-        let factor = yardstick.factor(&self.usual.own(), &planted, target);
+        let target = wish.dose * self.largest_run.model(self.code.threads);
+        let factor = yardstick.factor(&self.largest_run.own(), &planted, target);
         factor.map(|_| ()).ok_or(TO_SPARE.into())
     }
 
@@ -185,8 +191,7 @@ impl Bench<'_> {
         let yardstick = Yardstick::of(wish, self.largest(), self.code.threads);
         let base = self.runner.run(&self.tree, yardstick.ranks, &Dose::new())?;
         let dose = self.calibrate(wish, method, site, yardstick, &base)?;
-        let clean = self.clean(Some((yardstick.ranks, &base)))?;
-        let smallest = self.check(wish, method, &dose, &clean)?;
+        let smallest = self.check(wish, method, &dose)?;
         let mut truth = cost::measure(&self.runner, &self.tree, &dose, yardstick, &base)?;
         if grows(wish) && yardstick.measure != Measure::Wall {
             truth.lessen(self.ideal(&smallest));
@@ -198,7 +203,7 @@ impl Bench<'_> {
         }
         self.check_repeats(wish, yardstick, &truth)?;
         check_ranks(wish, yardstick, &truth)?;
-        let mut manifest = self.manifest(seed, wish, &clean);
+        let mut manifest = self.manifest(seed, wish);
         manifest.planted = Some(self.planted(wish, method, site, &patched, dose, truth));
         Ok(manifest)
     }
@@ -339,14 +344,8 @@ impl Bench<'_> {
 
     /// Whether the program with the dose is still the same program: as many MPI calls of each rank, output alike. Gives the
     /// run with the dose at the smallest scale.
-    fn check(
-        &self,
-        wish: &Wish,
-        method: Method,
-        dose: &Dose,
-        clean: &BTreeMap<u32, Measured>,
-    ) -> Result<Measured, String> {
-        let Some((&ranks, before)) = clean.iter().next() else {
+    fn check(&self, wish: &Wish, method: Method, dose: &Dose) -> Result<Measured, String> {
+        let Some((&ranks, before)) = self.usual.iter().next() else {
             return Err("the code has no scales".into());
         };
         let after = self.runner.run(&self.tree, ranks, dose)?;

@@ -16,7 +16,8 @@ pub use recipe::{Code, Language, Scaling, Source, Trait};
 pub use tree::{Flavor, LONGEST_RUN, Tree};
 
 use crate::needs;
-use crate::shell::root;
+use crate::shell::{output, root};
+use std::process::Command;
 
 /// What every build needs, as Debian packages.
 const TOOLS: [&str; 9] = [
@@ -84,7 +85,25 @@ impl Code {
         needs::install_packages(&packages.chain(own).collect::<Vec<_>>())?;
         let tree = Tree::new(self, flavor);
         tree.prepare()
+            .and_then(|()| self.check_threads(&tree))
             .map_err(|e| format!("code {}: {e}", self.name))?;
         Ok(tree)
+    }
+
+    /// Holds that a program starts threads if its recipe says so: without them, causes between threads cost nothing.
+    fn check_threads(&self, tree: &Tree) -> Result<(), String> {
+        const STARTS: [&str; 2] = ["GOMP_parallel", "pthread_create"];
+        let program = tree.root().join(&self.program);
+        if self.threads < 2 || !program.is_file() {
+            return Ok(());
+        }
+        let symbols = output(Command::new("nm").arg("-D").arg(&program))?;
+        match STARTS.iter().any(|s| symbols.contains(s)) {
+            true => Ok(()),
+            false => Err(format!(
+                "its recipe has {} threads, and the program was built so that it starts none",
+                self.threads
+            )),
+        }
     }
 }

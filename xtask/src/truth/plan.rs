@@ -250,10 +250,7 @@ pub fn plan(seed: u64, cases: u64, offers: &[Offer]) -> Vec<Wish> {
 fn wish(seed: u64, number: u64, cases: u64, offers: &[Offer]) -> Option<Wish> {
     let mut random = Random::new(seed, number + 1);
     let offer = turn(seed, number, offers)?;
-    let block = number / CONTROLS;
-    let within = (cases - block * CONTROLS).min(CONTROLS) as usize;
-    let control = Random::new(seed ^ 0xC0, block).below(within) as u64 == number % CONTROLS;
-    let what = if control || !offer.plants {
+    let what = if is_control(seed, number, cases, offers) || !offer.plants {
         What::Control
     } else {
         draw_what(&mut random, offer)
@@ -281,6 +278,16 @@ fn wish(seed: u64, number: u64, cases: u64, offers: &[Offer]) -> Option<Wish> {
         scaling_given: random.unit() < 0.5,
         stream: random.next(),
     })
+}
+
+/// Whether a case is its block's control: a case of a code in which nothing can be planted, or the one that is drawn.
+fn is_control(seed: u64, number: u64, cases: u64, offers: &[Offer]) -> bool {
+    let block = number / CONTROLS;
+    let first = block * CONTROLS;
+    let within = (cases - first).min(CONTROLS);
+    let bare = |n: &u64| turn(seed, *n, offers).is_some_and(|o| !o.plants);
+    let drawn = || first + Random::new(seed ^ 0xC0, block).below(within as usize) as u64;
+    (first..first + within).find(bare).unwrap_or_else(drawn) == number
 }
 
 /// The code whose turn it is: a new order for each round over all codes.
@@ -373,6 +380,22 @@ mod tests {
             let controls = plan.iter().filter(|w| w.what == What::Control).count() as u64;
             assert_eq!(controls, cases.div_ceil(4), "{cases} cases");
         }
+    }
+
+    #[test]
+    fn codes_in_which_nothing_can_be_planted_are_the_controls_of_their_blocks() {
+        let mut offers = offers();
+        offers.extend(["d", "e", "f", "g"].map(|name| Offer {
+            name: name.into(),
+            plants: name != "g",
+            ..offers[0].clone()
+        }));
+        let plan = plan(5, 700, &offers);
+        let controls = |w: &&Wish| w.what == What::Control;
+        let bare = plan.iter().filter(|w| w.code == "g");
+        assert_eq!(bare.clone().filter(controls).count(), 100);
+        // A block has a second one only where it holds two cases of such a code.
+        assert!(plan.iter().filter(controls).count() < 185);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct Request {
     pub(super) out: PathBuf,
     /// Writes docs/ACCURACY.md.
     pub(super) doc: bool,
+    /// Begins no further round of cases after so many minutes.
+    pub(super) minutes: Option<f64>,
     /// Goes on with the results that are there.
     pub(super) resume: bool,
     /// The fixed selection of every CI run.
@@ -42,6 +44,7 @@ impl Request {
             keep: false,
             out: setup::target().join("truth/results"),
             doc: false,
+            minutes: None,
             resume: false,
             ci: false,
             built: false,
@@ -57,6 +60,10 @@ impl Request {
                     out.cases = text.parse().map_err(|_| format!("{arg} wants a number"))?;
                 }
                 "--code" => out.codes.push(value()?.clone()),
+                "--minutes" => {
+                    let minutes = value()?.parse().ok().filter(|m: &f64| *m > 0.0);
+                    out.minutes = Some(minutes.ok_or(format!("{arg} wants a number above 0"))?);
+                }
                 "--out" => out.out = value()?.into(),
                 "--load" => out.load = true,
                 "--keep" => out.keep = true,

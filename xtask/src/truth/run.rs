@@ -3,6 +3,7 @@
 use super::codes::{LONGEST_RUN, Tree};
 use super::interposer::{self, RankFigures};
 use crate::shell::output;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -98,12 +99,19 @@ impl Runner {
         })
     }
 
-    /// A clean run, by whose time others are limited.
-    pub fn usual(&mut self, tree: &Tree, ranks: u32) -> Result<Measured, String> {
-        let run = self.run(tree, ranks, &Dose::new())?;
-        let longest = PATIENCE.0 * run.elapsed + PATIENCE.1;
+    /// A clean run at each scale, by the longest of which others are limited.
+    pub fn usual(
+        &mut self,
+        tree: &Tree,
+        scales: &[u32],
+    ) -> Result<BTreeMap<u32, Measured>, String> {
+        let one = |&ranks: &u32| Ok((ranks, self.run(tree, ranks, &Dose::new())?));
+        let runs: BTreeMap<u32, Measured> =
+            scales.iter().map(one).collect::<Result<_, String>>()?;
+        let elapsed = runs.values().map(|r| r.elapsed).fold(0.0, f64::max);
+        let longest = PATIENCE.0 * elapsed + PATIENCE.1;
         self.longest = LONGEST_RUN.min(longest.ceil() as u32);
-        Ok(run)
+        Ok(runs)
     }
 
     /// One run.
