@@ -70,6 +70,26 @@ fn set_signals(now: Signals) -> Option<Signals> {
     (result == 0).then_some(before)
 }
 
+/// The stack that the calling thread has for handlers of signals.
+fn alternate() -> Option<libc::stack_t> {
+    // SAFETY: a zeroed structure is filled by the call.
+    unsafe {
+        let mut now: libc::stack_t = std::mem::zeroed();
+        (libc::sigaltstack(std::ptr::null(), &mut now) == 0).then_some(now)
+    }
+}
+
+/// Makes the stack of ours that begins at `low` the one that the calling thread has for them, or with `SS_DISABLE` none.
+fn set_alternate(low: u64, flags: libc::c_int) {
+    let stack = libc::stack_t {
+        ss_sp: low as *mut c_void,
+        ss_flags: flags,
+        ss_size: BYTES,
+    };
+    // SAFETY: a stack that is mapped for good and nobody else's; the kernel refuses to change the one in use.
+    unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
+}
+
 /// What runs there, and what it comes to.
 struct Work<F, T> {
     run: Option<F>,
@@ -108,6 +128,22 @@ impl Apart {
                 low,
                 top: low + BYTES as u64,
             }
+        }
+    }
+
+    /// Gives the calling thread this stack for handlers of signals, where it has none: what the kernel keeps of an
+    /// interrupted processor may be more than a fiber's stack has room for. A handler of the program's that wants such
+    /// a stack and was never given one runs there too.
+    pub fn lend(&self) {
+        if self.top != 0 && alternate().is_some_and(|now| now.ss_flags & libc::SS_DISABLE != 0) {
+            set_alternate(self.low, 0);
+        }
+    }
+
+    /// The thread ends: it has no stack of ours any more.
+    pub fn take_back(&self) {
+        if self.top != 0 && alternate().is_some_and(|now| now.ss_sp as u64 == self.low) {
+            set_alternate(self.low, libc::SS_DISABLE);
         }
     }
 
@@ -219,6 +255,26 @@ mod tests {
             // SAFETY: the lowest word of a stack that nobody uses.
             unsafe { (apart.low as *mut u64).write_volatile(1) };
         }
+    }
+
+    #[test]
+    fn a_thread_has_it_for_signals_until_it_ends() {
+        std::thread::spawn(|| {
+            let at = || alternate().map(|s| (s.ss_sp as u64, s.ss_flags));
+            // The standard library gives each thread one, which stays.
+            let before = alternate().expect("a stack, or none");
+            let apart = Apart::new();
+            apart.lend();
+            apart.take_back();
+            assert_eq!(at(), Some((before.ss_sp as u64, before.ss_flags)));
+            set_alternate(apart.low, libc::SS_DISABLE);
+            apart.lend();
+            assert_eq!(at(), Some((apart.low, 0)));
+            apart.take_back();
+            assert_eq!(at().map(|s| s.1), Some(libc::SS_DISABLE));
+        })
+        .join()
+        .expect("a thread that ends");
     }
 
     #[test]

@@ -6,66 +6,20 @@
 //! another one, paths hang under a root (`root`), and hits are of the same root.
 
 use crate::apart::{self, Apart};
+use crate::known::Known;
 use crate::openmp;
 use crate::root::{Origin, Root};
-use crate::stack::{AT_ONCE, Stack, ask};
+use crate::stack::Stack;
 use crate::table::{Table, mix2};
 use crate::thread::Caller;
 use crate::unwind::{Cache, DEEPEST, Path, Start, Tables};
 use headwater_format::spool::layout::ContextRow;
-use std::alloc::Layout;
 
 /// No context.
 pub const NONE: u32 = u32::MAX;
 
-/// Entries of the cache; a power of two.
-const ENTRIES: usize = 1024;
-/// Return addresses that an entry can hold; deeper paths are unwound each time.
-const KEPT: usize = AT_ONCE;
-
-/// A place on the stack and its context; free where all is zero.
-#[derive(Clone, Copy)]
-struct Entry {
-    return_address: u64,
-    stack_pointer: u64,
-    cut: u64,
-    root: u32,
-    ctx: u32,
-    len: u64,
-    slots: [(u64, u64); KEPT],
-}
-
 /// Contexts of other threads that are remembered; a power of two.
 const ADOPTED: usize = 64;
-
-/// Memory that is not written to costs nothing, so it comes from the system as it is.
-fn free_entries() -> Box<[Entry; ENTRIES]> {
-    let layout = Layout::new::<[Entry; ENTRIES]>();
-    // SAFETY: numbers only, which may all be zero, in memory of the layout that the box gives back.
-    unsafe {
-        let at = std::alloc::alloc_zeroed(layout);
-        if at.is_null() {
-            std::alloc::handle_alloc_error(layout);
-        }
-        Box::from_raw(at.cast())
-    }
-}
-
-/// Whether the values still stand in slots of a stack that the program has made for itself.
-#[cold]
-fn elsewhere(slots: &[(u64, u64)]) -> bool {
-    let (mut addresses, mut words) = ([0; KEPT], [0; KEPT]);
-    for (to, (slot, _)) in addresses.iter_mut().zip(slots) {
-        *to = *slot;
-    }
-    let (Some(addresses), Some(words)) =
-        (addresses.get(..slots.len()), words.get_mut(..slots.len()))
-    else {
-        return false;
-    };
-    slots.is_empty()
-        || ask(addresses, words) && words.iter().zip(slots).all(|(w, (_, value))| w == value)
-}
 
 /// Where the path of a call begins.
 fn start_of(from: Caller) -> Start {
@@ -81,7 +35,7 @@ fn start_of(from: Caller) -> Start {
 /// Contexts of one thread.
 pub struct Contexts {
     table: Table<ContextRow>,
-    entries: Box<[Entry; ENTRIES]>,
+    known: Known,
     cache: Cache,
     path: Box<Path>,
     stack: Stack,
@@ -100,7 +54,7 @@ impl Contexts {
     pub fn new(table: Table<ContextRow>, stack: Stack) -> Self {
         Self {
             table,
-            entries: free_entries(),
+            known: Known::new(),
             cache: Cache::new_in(),
             path: Box::new(Path::new()),
             stack,
@@ -114,9 +68,9 @@ impl Contexts {
     /// The context of a call: its return address and everything above.
     #[inline]
     pub fn of_call(&mut self, tables: &Tables, from: Caller) -> u32 {
-        match self.known(from) {
-            Ok(ctx) => ctx,
-            Err(at) => self.unwind_call(tables, at, from),
+        match self.known.find(from, &self.root, self.stack) {
+            Some(ctx) => ctx,
+            None => self.unwind_call(tables, from),
         }
     }
 
@@ -124,40 +78,11 @@ impl Contexts {
     /// address alone.
     #[inline]
     pub fn of_call_by(&mut self, tables: Option<&Tables>, from: Caller) -> u32 {
-        match (self.known(from), tables) {
-            (Ok(ctx), _) => ctx,
-            (Err(at), Some(tables)) => self.unwind_call(tables, at, from),
-            (Err(_), None) => self.place(from.return_address),
+        match (self.known.find(from, &self.root, self.stack), tables) {
+            (Some(ctx), _) => ctx,
+            (None, Some(tables)) => self.unwind_call(tables, from),
+            (None, None) => self.place(from.return_address),
         }
-    }
-
-    /// The context of a call that came from here before, or else the entry that is to have it.
-    #[inline]
-    fn known(&self, from: Caller) -> Result<u32, usize> {
-        let (return_address, stack_pointer) = (from.return_address, from.stack_pointer);
-        let at = mix2(return_address, stack_pointer) as usize % ENTRIES;
-        if let Some(entry) = self.entries.get(at)
-            && entry.return_address == return_address
-            && entry.stack_pointer == stack_pointer
-            && (entry.root, entry.cut) == (self.root.ctx, self.root.cut)
-            && self.still_there(entry)
-        {
-            return Ok(entry.ctx);
-        }
-        Err(at)
-    }
-
-    /// Whether every return address of an entry still stands in its slot.
-    #[inline]
-    fn still_there(&self, entry: &Entry) -> bool {
-        let slots = entry.slots.get(..entry.len as usize).unwrap_or(&[]);
-        if !self.stack.holds(entry.stack_pointer) {
-            return elsewhere(slots);
-        }
-        slots.iter().all(|(slot, value)| {
-            // SAFETY: the slot lies between this call's stack pointer and the end of the thread's own stack.
-            unsafe { (*slot as *const u64).read_volatile() == *value }
-        })
     }
 
     /// Runs `f`, which may take much of a stack, on the thread's own where that has room, and otherwise apart.
@@ -170,34 +95,16 @@ impl Contexts {
         }
     }
 
-    /// Forgets all entries: addresses may stand for other code now.
+    /// Forgets all known paths, as when a library has come or gone: the same address may be other code now.
     pub fn forget(&mut self) {
-        self.entries.iter_mut().for_each(|e| e.return_address = 0);
+        self.known.forget();
     }
 
     #[cold]
-    fn unwind_call(&mut self, tables: &Tables, at: usize, from: Caller) -> u32 {
+    fn unwind_call(&mut self, tables: &Tables, from: Caller) -> u32 {
         self.unwound += 1;
         let ctx = self.of_path(tables, start_of(from), 0);
-        let len = self.path.len.min(DEEPEST);
-        let above = len.saturating_sub(1);
-        if above <= KEPT
-            && let Some(entry) = self.entries.get_mut(at)
-        {
-            *entry = Entry {
-                return_address: from.return_address,
-                stack_pointer: from.stack_pointer,
-                cut: self.root.cut,
-                root: self.root.ctx,
-                ctx,
-                len: above as u64,
-                slots: [(0, 0); KEPT],
-            };
-            for (kept, i) in entry.slots.iter_mut().zip(1..len) {
-                let slot = self.path.slot.get(i).copied().unwrap_or(0);
-                *kept = (slot, self.path.ip.get(i).copied().unwrap_or(0));
-            }
-        }
+        self.known.keep(from, &self.root, ctx, &self.path);
         ctx
     }
 
@@ -253,6 +160,8 @@ impl Contexts {
 
     /// The stack of the thread, where another one has made this.
     pub fn set_stack(&mut self, stack: Stack) {
+        // Slots of another one may not be there any more.
+        self.known.forget();
         self.stack = stack;
     }
 

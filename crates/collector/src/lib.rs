@@ -38,6 +38,7 @@ mod finalize;
 mod futex;
 mod guarded;
 mod in_force;
+mod known;
 mod links;
 #[cfg_attr(feature = "linked", path = "linked.rs")]
 mod loader;

@@ -4,9 +4,10 @@ use crate::in_force;
 pub use crate::in_force::{are_away, look_at_modules, tables, while_modules_change};
 use crate::memory;
 use crate::modules::copy_text;
-use crate::spool::Spool;
+use crate::spool::{self, Spool};
 use crate::{clock, pause};
 use headwater_format::spool::layout::{self, UNKNOWN_NAME};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -129,8 +130,14 @@ fn directory() -> Option<PathBuf> {
 pub fn unknown_library(name: &str) {
     let Some(dir) = directory() else { return };
     // Who reads it says that nothing was recorded, which it also does where this cannot be written.
-    let _ =
-        std::fs::create_dir_all(&dir).and_then(|()| std::fs::write(dir.join(UNKNOWN_NAME), name));
+    let new = || {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        options.open(dir.join(UNKNOWN_NAME))
+    };
+    let _ = spool::make(&dir)
+        .and_then(|()| new())
+        .and_then(|mut file| file.write_all(name.as_bytes()));
 }
 
 /// Bytes of memory without which nothing is recorded: what is left is the program's.

@@ -15,6 +15,7 @@ use headwater_format::spool::merge::Source;
 use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of memory that more room for what is recorded leaves to the program, or there is none.
@@ -74,13 +75,27 @@ impl Opened {
     }
 }
 
-/// Device and number of a file.
-fn identity(file: RawFd) -> Option<(u64, u64)> {
+/// What the system knows of an open file.
+fn status(file: RawFd) -> Option<libc::stat> {
     // SAFETY: a zeroed structure is filled by the call.
     unsafe {
         let mut now: libc::stat = std::mem::zeroed();
-        (libc::fstat(file, &mut now) == 0).then_some((now.st_dev, now.st_ino))
+        (libc::fstat(file, &mut now) == 0).then_some(now)
     }
+}
+
+/// Device and number of a file.
+fn identity(file: RawFd) -> Option<(u64, u64)> {
+    status(file).map(|s| (s.st_dev, s.st_ino))
+}
+
+/// Makes a directory for what is recorded, and those around it that are not there, for this user alone: who could write
+/// to it could have ranks write where he may not.
+pub fn make(directory: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
 }
 
 /// Whether a file may have so many bytes.
@@ -96,17 +111,14 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
     let end = offset + bytes;
     // A file beyond its limit would cost the program a signal.
     may_be_as_long(end).then_some(())?;
-    // SAFETY: our own file and plain numbers; zeroed structures are filled by the calls.
+    // SAFETY: our own file and plain numbers.
     unsafe {
         if uncancelled::allocate(file, offset, bytes) {
             return Some(());
         }
         // A full disk says so; some network file systems only do not know the call.
         let unknown = [libc::EOPNOTSUPP, libc::ENOSYS].contains(&*libc::__errno_location());
-        let mut now: libc::stat = std::mem::zeroed();
-        if !unknown || libc::fstat(file, &mut now) != 0 {
-            return None;
-        }
+        let now = unknown.then(|| status(file)).flatten()?;
         let long_enough = now.st_size as u64 >= end;
         (long_enough || libc::ftruncate(file, end as libc::off_t) == 0).then_some(())
     }
@@ -115,10 +127,11 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
 impl Spool {
     /// Makes `<host>.<rank>.<pid>.spool` in `dir`, anew: in containers, process numbers repeat.
     pub fn create(dir: &Path, host: &str, rank: u32, pid: u32) -> Option<Self> {
-        std::fs::create_dir_all(dir).ok()?;
+        make(dir).ok()?;
         let path = dir.join(format!("{host}.{rank}.{pid}{PROCESS_ENDING}"));
         let path = CString::new(path.into_os_string().into_encoded_bytes()).ok()?;
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+        let new = libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+        let flags = libc::O_RDWR | new | libc::O_CLOEXEC;
         // SAFETY: a C string and plain flags.
         let fd = unsafe { libc::open(path.as_ptr(), flags, 0o644) };
         if fd < 0 {
@@ -302,10 +315,18 @@ impl Spool {
 }
 
 /// A process file at its end, to be read again.
-#[derive(Default)]
 pub struct Written {
     file: RawFd,
     directory: PathBuf,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self {
+            file: Opened::NONE.fd,
+            directory: PathBuf::new(),
+        }
+    }
 }
 
 impl Source for Written {
@@ -325,6 +346,10 @@ impl Source for Written {
             done += n as usize;
         }
         true
+    }
+
+    fn owner(&self) -> Option<u32> {
+        status(self.file).map(|s| s.st_uid)
     }
 
     fn may_be_as_long(&self, bytes: u64) -> bool {

@@ -14,6 +14,7 @@ mod unsampled;
 pub use life::{begin, leave_to_parent, settle, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
 
+use crate::apart::Apart;
 use crate::context::{Contexts, NONE};
 use crate::futex::Slept;
 use crate::meter::{Meter, Spent};
@@ -157,6 +158,8 @@ pub struct Thread {
     /// What the call in progress needs.
     pub scratch: Scratch,
     stack: Stack,
+    /// What it has for handlers of signals, if the program gave it nothing.
+    for_signals: Apart,
     /// Stack pointer of the call in progress.
     call_sp: u64,
     /// Its return address.

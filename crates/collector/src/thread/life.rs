@@ -5,6 +5,7 @@ use super::pauses::Pauses;
 use super::totals::Base;
 use super::unsampled::Unsampled;
 use super::{CALLS, CHECKED, MESSAGES, SEGMENTS, THREADS, Thread, Waiting};
+use crate::apart::Apart;
 use crate::context::{Contexts, NONE};
 use crate::descriptors::{self, For};
 use crate::futex::Slept;
@@ -69,6 +70,7 @@ pub(super) fn make() -> Option<&'static mut Thread> {
         if let Some(t) = unsafe { at.as_mut() } {
             t.contexts.set_stack(Stack::own());
             t.stack = Stack::own();
+            t.for_signals.lend();
             t.begin_here();
         }
     }
@@ -189,6 +191,7 @@ impl Thread {
             links: Vec::with_capacity(if whole { 256 } else { 0 }),
             scratch: Scratch::new(),
             stack: Stack::NONE,
+            for_signals: Apart::new(),
             call_sp: 0,
             call_return: 0,
             mpi_cpu: 0,
@@ -278,6 +281,7 @@ impl Thread {
         let (tid, stack) = (tid(), Stack::own());
         self.contexts.set_stack(stack);
         self.stack = stack;
+        self.for_signals.lend();
         self.open_schedstat(tid);
         // SAFETY: a plain query.
         let handle = unsafe { libc::pthread_self() };
@@ -289,8 +293,10 @@ impl Thread {
         }
         self.handle.store(handle, Ordering::Relaxed);
         self.tid.store(tid, Ordering::Release);
-        self.begin_totals(clock::thread_cpu());
+        self.in_mpi.store(true, Ordering::Relaxed);
         self.sampler.start(tid, self.unsampled.carried());
+        // Behind the start of the sampler: that costs a short thread a part of its life, which is ours and not its.
+        self.begin_totals(clock::thread_cpu());
         self.begin_here();
     }
 
@@ -354,6 +360,7 @@ impl Thread {
         }
         // Signals on the way come before this returns, and are told by what the recording has.
         self.sampler.stop();
+        self.for_signals.take_back();
         local().recording.set(std::ptr::null_mut());
         local().refused.set(true);
         self.end_from_afar();

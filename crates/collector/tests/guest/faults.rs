@@ -30,7 +30,7 @@ use Kept::{All, Any, Nothing, Told, Until};
 /// the other programs and the tools.
 type Fault = (&'static str, &'static str, Kept);
 
-const FAULTS: [Fault; 101] = [
+const FAULTS: [Fault; 102] = [
     // Children, which are not recorded.
     ("", "children fork", All),
     ("", "children work", All),
@@ -169,6 +169,8 @@ const FAULTS: [Fault; 101] = [
     ),
     // The loader preloads nothing into a program that runs as another user.
     ("", "changes_user", Nothing),
+    // Fibers of 4 KiB.
+    ("", "small_stacks tiny", All),
 ];
 
 /// One who may start hardly a process more, and who may not write where it is recorded.

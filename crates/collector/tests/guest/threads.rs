@@ -66,9 +66,6 @@ fn threads_are_recorded_from_their_birth_below_the_call_that_made_them() {
     }
 }
 
-/// Threads that each rank of `brief.c` makes.
-const BRIEF: u64 = 240;
-
 /// Threads that live for less than a period of the sampler, made anew in each step.
 #[test]
 fn threads_that_end_before_their_first_sample_lose_no_time() {
@@ -89,11 +86,7 @@ fn threads_that_end_before_their_first_sample_lose_no_time() {
                 assert!(all <= thread.cpu_ns, "{all} of {thread:?}");
                 below += own;
             }
-            // All but what the system takes for a thread before our first and after our last look at its clock: on some
-            // virtual machines 0.2 ms each, whatever the thread does.
-            let unseen = 250_000 * BRIEF;
-            assert!(below + unseen > exact, "{below} of {exact}");
-            assert!(below > exact / 4 * 3, "{below} of {exact}");
+            assert!(below > exact / 10 * 9, "{below} of {exact}");
             // Samples divide it: little is left to the start routine alone.
             let left = run
                 .samples

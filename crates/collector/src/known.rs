@@ -1,0 +1,277 @@
+//! Call paths that were unwound before, found again by where a call stands on the stack.
+//!
+//! A call comes from a known path if it has the path's return address and stack pointer, and every return address above
+//! is still in its stack slot. As all of them are compared, a match is certain. Paths with the same return address and
+//! stack pointer, as those of a function with two callers at one depth, are kept beside each other. The slots of all paths lie one behind the other, so that a short path
+//! costs little memory and a deep one is kept as well; where they are full all is forgotten.
+
+use crate::root::Root;
+use crate::stack::{AT_ONCE, Stack, ask};
+use crate::table::mix2;
+use crate::thread::Caller;
+use crate::unwind::{DEEPEST, Path};
+use std::alloc::Layout;
+
+/// Paths that stand side by side.
+const WAYS: usize = 4;
+/// Sets of so many paths; a power of two.
+const SETS: usize = 256;
+/// Slots of all paths.
+const SLOTS: usize = 1 << 15;
+
+/// A place on the stack and its context; free where it is of before all was forgotten, as all of them are at first.
+#[derive(Clone, Copy)]
+struct Place {
+    return_address: u64,
+    stack_pointer: u64,
+    cut: u64,
+    root: u32,
+    ctx: u32,
+    /// Its slots.
+    first: u32,
+    len: u32,
+    /// How often all had been forgotten when it was kept.
+    forgotten: u32,
+}
+
+/// Where a return address stands, and which.
+#[derive(Clone, Copy)]
+struct Slot {
+    at: u64,
+    value: u64,
+}
+
+/// Known paths of one thread.
+pub struct Known {
+    places: Box<[Place; SETS * WAYS]>,
+    slots: Box<[Slot; SLOTS]>,
+    /// Slots in use.
+    used: usize,
+    /// Whose turn it is to go.
+    turn: usize,
+    /// How often all was forgotten, from 1 on.
+    forgotten: u32,
+}
+
+/// Memory that is not written to costs nothing, so it comes from the system as it is.
+///
+/// # Safety
+/// A value of zeros is one of `T`.
+unsafe fn zeros<T>() -> Box<T> {
+    let layout = Layout::new::<T>();
+    // SAFETY: of the layout that the box gives back, and filled as the caller promises.
+    unsafe {
+        let at = std::alloc::alloc_zeroed(layout);
+        if at.is_null() {
+            std::alloc::handle_alloc_error(layout);
+        }
+        Box::from_raw(at.cast())
+    }
+}
+
+/// Where the set begins that a call is looked for in.
+#[inline]
+fn set_of(from: Caller) -> usize {
+    mix2(from.return_address, from.stack_pointer) as usize % SETS * WAYS
+}
+
+impl Known {
+    /// None yet.
+    pub fn new() -> Self {
+        // SAFETY: both hold numbers alone.
+        unsafe {
+            Self {
+                places: zeros(),
+                slots: zeros(),
+                used: 0,
+                turn: 0,
+                forgotten: 1,
+            }
+        }
+    }
+
+    /// The context of a call that came from here before, on this stack and below this root.
+    #[inline]
+    pub fn find(&self, from: Caller, root: &Root, stack: Stack) -> Option<u32> {
+        let set = set_of(from);
+        let mut places = self.places.get(set..set + WAYS)?.iter();
+        let place = places.find(|p| {
+            self.is_taken(p)
+                && p.return_address == from.return_address
+                && p.stack_pointer == from.stack_pointer
+                && (p.root, p.cut) == (root.ctx, root.cut)
+                && self.still_there(p, stack)
+        })?;
+        Some(place.ctx)
+    }
+
+    fn is_taken(&self, place: &Place) -> bool {
+        place.forgotten == self.forgotten
+    }
+
+    /// Whether every return address of a path is still in its stack slot.
+    #[inline]
+    fn still_there(&self, place: &Place, stack: Stack) -> bool {
+        let first = place.first as usize;
+        let slots = self.slots.get(first..first + place.len as usize);
+        let slots = slots.unwrap_or(&[]);
+        if !stack.holds(place.stack_pointer) {
+            return elsewhere(slots);
+        }
+        slots.iter().all(|slot| {
+            // SAFETY: the slot lies between this call's stack pointer and the end of the thread's own stack.
+            unsafe { (slot.at as *const u64).read_volatile() == slot.value }
+        })
+    }
+
+    /// Remembers that a call from here is in `ctx`, whose path this is.
+    pub fn keep(&mut self, from: Caller, root: &Root, ctx: u32, path: &Path) {
+        let len = path.len.min(DEEPEST);
+        let above = len.saturating_sub(1);
+        self.turn = self.turn.wrapping_add(1);
+        let set = set_of(from);
+        let free = |p: &Place| !self.is_taken(p);
+        let places = self.places.get(set..set + WAYS).unwrap_or(&[]);
+        let way = places.iter().position(free);
+        let way = set + way.unwrap_or(self.turn % WAYS);
+        // Whoever goes leaves its slots, if they are enough: paths that come and go take no others'.
+        let left = self
+            .places
+            .get(way)
+            .filter(|p| !free(p) && p.len as usize >= above);
+        let first = match left.map(|p| p.first as usize) {
+            Some(first) => first,
+            None => {
+                if self.used + above > SLOTS {
+                    self.forget();
+                }
+                self.used += above;
+                self.used - above
+            }
+        };
+        let slots = self.slots.get_mut(first..first + above);
+        for (slot, i) in slots.into_iter().flatten().zip(1..len) {
+            let at = path.slot.get(i).copied().unwrap_or(0);
+            let value = path.ip.get(i).copied().unwrap_or(0);
+            *slot = Slot { at, value };
+        }
+        if let Some(place) = self.places.get_mut(way) {
+            *place = Place {
+                return_address: from.return_address,
+                stack_pointer: from.stack_pointer,
+                cut: root.cut,
+                root: root.ctx,
+                ctx,
+                first: first as u32,
+                len: above as u32,
+                forgotten: self.forgotten,
+            };
+        }
+    }
+
+    /// Forgets all, as when a library has come or gone: the same address may be other code now.
+    pub fn forget(&mut self) {
+        self.forgotten = self.forgotten.wrapping_add(1);
+        self.used = 0;
+    }
+}
+
+/// Whether the values are still in the slots of a stack that the program has made for itself.
+#[cold]
+fn elsewhere(slots: &[Slot]) -> bool {
+    slots.chunks(AT_ONCE).all(|slots| {
+        let (mut addresses, mut words) = ([0; AT_ONCE], [0; AT_ONCE]);
+        for (to, slot) in addresses.iter_mut().zip(slots) {
+            *to = slot.at;
+        }
+        let (Some(addresses), Some(words)) =
+            (addresses.get(..slots.len()), words.get_mut(..slots.len()))
+        else {
+            return false;
+        };
+        ask(addresses, words)
+            && words
+                .iter()
+                .zip(slots)
+                .all(|(word, slot)| *word == slot.value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A path of these slots, whose own address comes first.
+    fn path(slots: &[u64]) -> Box<Path> {
+        let mut path = Box::new(Path::new());
+        for (i, slot) in slots.iter().enumerate() {
+            path.slot[i + 1] = std::ptr::from_ref(slot) as u64;
+            path.ip[i + 1] = *slot;
+        }
+        path.len = slots.len() + 1;
+        path
+    }
+
+    /// A call below slots on this thread's stack.
+    fn below(slots: &[u64]) -> Caller {
+        Caller {
+            return_address: 0x4711,
+            stack_pointer: slots.as_ptr() as u64 - 8,
+            frame_pointer: 0,
+        }
+    }
+
+    #[test]
+    fn paths_at_one_depth_stand_side_by_side() {
+        let mut known = Known::new();
+        let mut slots = [0u64; 3];
+        for way in 1..=WAYS as u64 {
+            slots[1] = way;
+            let from = below(&slots);
+            assert_eq!(known.find(from, &Root::NONE, Stack::own()), None, "{way}");
+            known.keep(from, &Root::NONE, way as u32, &path(&slots));
+        }
+        for way in 1..=WAYS as u64 {
+            slots[1] = way;
+            let found = known.find(below(&slots), &Root::NONE, Stack::own());
+            assert_eq!(found, Some(way as u32));
+        }
+        slots[2] = 1;
+        assert_eq!(known.find(below(&slots), &Root::NONE, Stack::own()), None);
+    }
+
+    #[test]
+    fn deep_paths_are_kept_on_any_stack() {
+        let mut known = Known::new();
+        let mut slots = [0u64; DEEPEST - 1];
+        slots.iter_mut().zip(1..).for_each(|(s, i)| *s = i);
+        known.keep(below(&slots), &Root::NONE, 5, &path(&slots));
+        for stack in [Stack::own(), Stack::NONE] {
+            assert_eq!(known.find(below(&slots), &Root::NONE, stack), Some(5));
+        }
+        slots[DEEPEST - 2] = 0;
+        for stack in [Stack::own(), Stack::NONE] {
+            assert_eq!(known.find(below(&slots), &Root::NONE, stack), None);
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_more_room_paths_are_learnt_anew() {
+        let mut known = Known::new();
+        let slots = [7u64; 100];
+        for ctx in 0..1000u32 {
+            let from = Caller {
+                return_address: 1 + u64::from(ctx),
+                ..below(&slots)
+            };
+            known.keep(from, &Root::NONE, ctx, &path(&slots));
+            assert_eq!(known.find(from, &Root::NONE, Stack::own()), Some(ctx));
+        }
+        known.forget();
+        let last = Caller {
+            return_address: 1000,
+            ..below(&slots)
+        };
+        assert_eq!(known.find(last, &Root::NONE, Stack::own()), None);
+    }
+}
