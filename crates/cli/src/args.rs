@@ -162,7 +162,7 @@ pub struct Recording {
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
     /// Numbers of ranks, separated by commas.
-    #[arg(short = 'n', long = "ranks", value_delimiter = ',', required = true, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'n', long = "ranks", value_delimiter = ',', required = true, value_parser = ranks)]
     pub ranks: Vec<u32>,
     /// How often each scale is recorded; repetitions say how much to rely on the diagnosis.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
@@ -177,7 +177,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub analysis: Analysis,
     /// The program, or a launcher with {np} for the number of ranks.
-    #[arg(last = true, required = true)]
+    #[arg(required = true, trailing_var_arg = true)]
     pub program: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub json: Json,
     /// The launcher and the program.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(required = true, trailing_var_arg = true)]
     pub command: Vec<String>,
 }
 
@@ -211,7 +211,7 @@ pub struct ExecArgs {
     #[command(flatten)]
     pub recording: Recording,
     /// The program.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(required = true, trailing_var_arg = true)]
     pub program: Vec<String>,
 }
 
@@ -252,6 +252,13 @@ pub struct Analysis {
     /// Causes told in full.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = count)]
     pub top: usize,
+    /// Show source lines of files below this directory, in place of those that lie with the program, below the current
+    /// directory or in /usr.
+    #[arg(long, value_name = "DIR")]
+    pub source: Vec<PathBuf>,
+    /// Show no source lines.
+    #[arg(long, conflicts_with = "source")]
+    pub no_source: bool,
     /// Exit with 1 if a cause's gain is at least this share of the run time (0 to 1).
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_on: Option<f64>,
@@ -421,6 +428,15 @@ fn share(word: &str) -> Result<f64, String> {
 fn number(word: &str, within: RangeInclusive<f64>, advice: &str) -> Result<f64, String> {
     let number = word.parse().ok().filter(|n| within.contains(n));
     number.ok_or_else(|| advice.to_string())
+}
+
+/// A number of ranks: at least one.
+fn ranks(word: &str) -> Result<u32, String> {
+    let number = word.parse().ok().filter(|n| *n > 0);
+    number.ok_or_else(|| match word {
+        "p" => "write -n, not -np".to_string(),
+        _ => "give each number of ranks, from 1 on, as 2,4,8".to_string(),
+    })
 }
 
 /// How many: at least one.

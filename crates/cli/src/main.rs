@@ -9,6 +9,8 @@ mod source;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use headwater_model::printable::printable;
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -16,7 +18,7 @@ fn main() -> ExitCode {
     match commands::run(args) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("headwater: {}", failure.message);
+            output::tell(&failure.message);
             ExitCode::from(failure.code)
         }
     }
@@ -27,8 +29,16 @@ fn refuse(error: &clap::Error) -> ! {
     if error.kind() == ErrorKind::ValueValidation {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
-        eprintln!("headwater: {}", line.trim_start_matches("error: "));
+        output::tell(line.trim_start_matches("error: "));
         std::process::exit(i32::from(exit::BAD_USE));
     }
-    error.exit()
+    // What it says is clap's own and the arguments; it has taken out some of what would drive a terminal, but prints all.
+    let mut given = std::env::args_os();
+    let harmless = given.all(|a| matches!(printable(&a.to_string_lossy()), Cow::Borrowed(_)));
+    if harmless || !error.use_stderr() {
+        error.exit()
+    }
+    let shown = printable(&error.to_string()).into_owned();
+    eprint!("{shown}");
+    std::process::exit(i32::from(exit::BAD_USE))
 }

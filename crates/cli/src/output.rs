@@ -3,6 +3,7 @@
 use crate::args::{Color, Json};
 use crate::commands::{Failure, Outcome};
 use crate::exit;
+use headwater_model::printable::{on_one_line, printable};
 use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
@@ -11,8 +12,9 @@ use std::process::Command;
 /// Version of the JSON of `record`, `structure`, `doctor` and `link-flags`; that of a diagnosis is its own.
 pub const SCHEMA: u32 = 1;
 
-/// Writes to standard output; a reader that has closed its end is content.
-pub fn print(text: &str) -> Outcome {
+/// Writes to standard output what holds no words from outside, or has been made harmless; a reader that has closed its
+/// end is content.
+pub fn print_screened(text: &str) -> Outcome {
     let mut out = std::io::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -20,6 +22,17 @@ pub fn print(text: &str) -> Outcome {
         }
         _ => Ok(exit::DONE),
     }
+}
+
+/// The same of text, or JSON, that holds words from outside.
+pub fn print(text: &str) -> Outcome {
+    print_screened(&printable(text))
+}
+
+/// Tells one line on standard error.
+pub fn tell(line: &str) {
+    // Where standard error is closed, there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "headwater: {}", on_one_line(line));
 }
 
 /// Columns that text may fill: what `COLUMNS` says, those of the terminal, or what pages have.

@@ -4,9 +4,10 @@
 //! with `--quiet` or `--json` there is neither. While the measured program runs nothing moves: the
 //! terminal is the program's, and a bar would tear its output. Warnings are told always.
 
+use crate::output::tell;
 use headwater_passes::flow::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -40,7 +41,7 @@ impl Progress {
     /// Tells one line.
     pub fn say(self, line: &str) {
         if self != Self::Silent {
-            let _ = writeln!(std::io::stderr(), "headwater: {line}");
+            tell(line);
         }
     }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates in the order of the data; each may use only those before it.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "model",
     "mpi-abi",
+    "files",
     "format",
     "structure",
     "collector",

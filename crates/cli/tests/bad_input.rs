@@ -102,7 +102,7 @@ fn programs_that_cannot_be_recorded() {
         ),
         (
             &["run", "-n", "2", "--", "/bin/true"],
-            &["does not use MPI"],
+            &["does not use MPI", "mpirun -n {np} /bin/true"],
         ),
         (
             &["run", "-n", "2", "--", "no-mpirun", "-n", "{np}", "./a"],
@@ -256,7 +256,7 @@ fn runs_that_are_damaged_or_do_not_belong_together() {
     case(&["r2", "other3"], &["different programs"]);
     case(&["r2", "built3"], &["different builds"]);
     case(&["newer"], &["run.json", "newer headwater", "update"]);
-    case(&["nowhere"], &["nowhere holds no recorded run"]);
+    case(&["nowhere"], &["nowhere is not there"]);
     case(&["app"], &["app holds no recorded run"]);
     case(&["cut"], &["cut"]);
     for path in files(&at.join("r2")).into_keys() {
@@ -298,10 +298,7 @@ fn runs_that_are_damaged_or_do_not_belong_together() {
             &["differential takes two runs, and 1"],
         ),
         (&["differential", "r2", "other3"], &["different programs"]),
-        (
-            &["communication", "nowhere"],
-            &["nowhere holds no recorded run"],
-        ),
+        (&["communication", "nowhere"], &["nowhere is not there"]),
         (&["efficiencies", "cut"], &["cut"]),
     ] {
         assert_refused(at, &[&["analyse"], args].concat(), words);
@@ -381,6 +378,48 @@ fn a_spool_may_lie_in_a_directory_of_the_users() {
     let spooled = |p: &PathBuf| p.extension().is_some_and(|e| e == "spool");
     assert!(!left.keys().any(spooled) && left.contains_key(&at.join("mine/notes")));
     assert!(command(at, &["diagnose", "mine"]).status.success());
+}
+
+#[test]
+fn what_newcomers_type_gets_what_helps() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    std::fs::write(at.join("here"), "#!/bin/sh\n").expect("a file");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(at.join("here"), mode).expect("a mode");
+    for (line, words) in [
+        ("run -np 2 ./a", &["write -n, not -np"][..]),
+        ("run -n 2-8 ./a", &["2,4,8"]),
+        ("run -n 2 ./none", &["there is no program ./none"]),
+        ("run -n 2 here", &["type ./here"]),
+        (
+            "run -n 2,4 mpirun -n 2 ./a -x",
+            &["write {np}", "mpirun -n {np} ./a -x"],
+        ),
+        ("diagnose gone", &["gone is not there"]),
+    ] {
+        if line.contains("mpirun") && Command::new("mpirun").arg("--version").output().is_err() {
+            continue;
+        }
+        assert_refused(at, &line.split(' ').collect::<Vec<_>>(), words);
+    }
+}
+
+#[test]
+fn a_rank_behind_a_launcher_says_that_it_cannot_record() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .env("OMPI_COMM_WORLD_RANK", "3")
+        .args(["record", "-o", "/dev/null/none/run", "--", "/bin/true"])
+        .output()
+        .expect("runs");
+    let text = said(&out);
+    assert_eq!(out.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("rank 3 cannot record into /dev/null"),
+        "{text}"
+    );
 }
 
 #[test]

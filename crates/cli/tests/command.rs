@@ -211,6 +211,27 @@ fn a_failing_program_keeps_its_code_and_its_data() {
 }
 
 #[test]
+fn ranks_that_could_not_record_are_named_and_the_command_fails() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = app(dir.path(), "openmpi") else {
+        return;
+    };
+    const WITHOUT_RANK_1: &str =
+        r#"[ $OMPI_COMM_WORLD_RANK = 1 ] && export HEADWATER_SPOOL=/dev/null/none; exec "$0""#;
+    let mut command = headwater(dir.path());
+    command.env("HEADWATER_COLLECTOR", collector());
+    let launcher = ["mpirun.openmpi", "--oversubscribe", "-n", "2"];
+    command.args(["record", "-o", "run", "--"]).args(launcher);
+    command.args(["sh", "-c", WITHOUT_RANK_1]).arg(&program);
+    let out = command.output().expect("runs");
+    let text = said(&out);
+    assert_eq!(out.status.code(), Some(2), "{text}");
+    assert!(text.contains("nothing was recorded of rank 1"), "{text}");
+    let run = headwater_format::read_run(&dir.path().join("run")).expect("the other one's data");
+    assert_eq!(run.header.incomplete, [1]);
+}
+
+#[test]
 fn a_program_without_mpi_runs_on_and_the_user_is_told() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let out = headwater(dir.path())

@@ -66,6 +66,21 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_directory_of_runs_stands_for_those_in_it() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    headwater_format::write_run(&at.join("all/one"), &run()).expect("writes a run");
+    std::fs::create_dir(at.join("all/none")).expect("a directory");
+    let out = export(at, &["folded", "all", "-o", "-"]);
+    assert_eq!(out.status.code(), Some(0), "{}", said(&out));
+    headwater_format::write_run(&at.join("all/two"), &run()).expect("writes a run");
+    let out = export(at, &["folded", "all", "-o", "-"]);
+    assert!(said(&out).contains("one run"), "{}", said(&out));
+    let out = export(at, &["folded", "all/none", "-o", "-"]);
+    assert!(said(&out).contains("no recorded run"), "{}", said(&out));
+}
+
+#[test]
 fn a_file_is_there_whole_or_not_at_all() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let at = dir.path();

@@ -7,6 +7,7 @@ use crate::error::ExportError;
 use crate::formats::Wanted;
 use crate::selection::Selection;
 use headwater_graph::view::{Cell, Table};
+use headwater_model::printable::printable;
 use headwater_model::words;
 use headwater_passes::Recorded;
 use std::io::{self, Write};
@@ -147,7 +148,7 @@ fn line(edges: &Table, edge: u32, most: f64) -> String {
 
 /// Text as a quoted word of the language; lines stay lines.
 fn quoted(text: &str) -> String {
-    let inside: String = text
+    let inside: String = printable(text)
         .chars()
         .map(|c| match c {
             '"' => "\\\"".to_string(),

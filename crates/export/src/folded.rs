@@ -6,6 +6,7 @@
 use crate::error::ExportError;
 use crate::formats::Wanted;
 use crate::stacks::{FrameIx, Stacks};
+use headwater_model::printable::on_one_line;
 use headwater_passes::Recorded;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -47,7 +48,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// A name without what has a meaning in the format.
+/// A name without what has a meaning in the format, or to a terminal.
 fn folded(name: &str) -> String {
-    name.replace(';', ":").replace(['\n', '\r'], " ")
+    on_one_line(&name.replace(';', ":"))
 }

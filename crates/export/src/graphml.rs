@@ -6,6 +6,7 @@ use crate::error::ExportError;
 use crate::formats::Wanted;
 use crate::selection::Selection;
 use headwater_graph::view::{Cell, Column, Table};
+use headwater_model::printable::printable;
 use headwater_passes::Recorded;
 use std::io::{self, Write};
 
@@ -74,14 +75,14 @@ fn data(table: &Table, letter: char, row: u32, out: &mut dyn Write) -> io::Resul
 /// Text as XML has it; what no XML can hold is left out.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            c if (c as u32) < 0x20 || matches!(c as u32, 0xFFFE | 0xFFFF) => {}
+            '\t' | '\n' => out.push(' '),
+            c if matches!(c as u32, 0xFFFE | 0xFFFF) => {}
             c => out.push(c),
         }
     }
@@ -96,7 +97,7 @@ mod tests {
     fn names_of_cpp_are_xml() {
         assert_eq!(
             escaped("f<\"a\" && b>\u{1}\n"),
-            "f&lt;&quot;a&quot; &amp;&amp; b&gt; "
+            "f&lt;&quot;a&quot; &amp;&amp; b&gt;\\u0001 "
         );
     }
 }

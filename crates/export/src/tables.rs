@@ -9,6 +9,7 @@ use crate::sheet::Sheet;
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
 use headwater_graph::view::Cell;
+use headwater_model::printable::{on_one_line, printable};
 use headwater_passes::Recorded;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -28,12 +29,13 @@ pub(crate) fn csv(
         csv::ErrorKind::Io(e) => ExportError::Write(e),
         other => ExportError::Table(format!("{other:?}")),
     };
-    csv.write_record(table.names()).map_err(failed)?;
+    let names = table.names().into_iter().map(on_one_line);
+    csv.write_record(names).map_err(failed)?;
     for row in 0..table.len() {
         let cells = table.columns().map(|(_, column)| match column.cell(row) {
             Cell::Missing => String::new(),
             Cell::Number(x) => x.to_string(),
-            Cell::Text(text) => text.to_string(),
+            Cell::Text(text) => printable(text).into_owned(),
         });
         csv.write_record(cells).map_err(failed)?;
     }

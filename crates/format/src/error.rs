@@ -18,6 +18,9 @@ pub enum FormatError {
     /// There is nothing recorded.
     #[error("{path} holds no recorded run; give a directory that `headwater record` made", path = .0.display())]
     NotARun(PathBuf),
+    /// There is nothing at all.
+    #[error("{path} is not there, so it holds no recorded run; check the name", path = .0.display())]
+    Gone(PathBuf),
     /// The spool is empty.
     #[error("nothing was recorded in {path}: the program made no MPI call that could be seen", path = .0.display())]
     NothingRecorded(PathBuf),
@@ -41,6 +44,16 @@ pub enum FormatError {
         path: PathBuf,
         /// What does not fit.
         why: String,
+    },
+    /// Data of several runs in one place.
+    #[error("{path} is of a run of {own} ranks, and others beside it are of one of {others}; take it out of the directory, and give each launch a directory of its own", path = .path.display())]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+        /// Ranks of its run.
+        own: u32,
+        /// Ranks of the others'.
+        others: u32,
     },
     /// A newer format.
     #[error("{path} was written by a newer headwater (format {found}, this one reads up to {known}); update headwater", path = .path.display())]

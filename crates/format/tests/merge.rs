@@ -3,10 +3,18 @@
 use headwater_format::spool::layout::*;
 use headwater_format::spool::merge::{BUFFER, Merge, Piece, Source, Wire};
 use headwater_format::spool::read_spool;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 const RANKS: u32 = 11;
+
+/// Number of the merged file.
+const NUMBER: u64 = 4711;
+
+/// What somebody else does when a rank has learnt where its data go.
+type Put = Arc<dyn Fn(u32) + Send + Sync>;
 
 /// A rank whose process file is in memory.
 struct Kept {
@@ -24,6 +32,10 @@ impl Source for Kept {
         let from = &self.bytes[offset as usize..][..bytes.len()];
         bytes.copy_from_slice(from);
         self.readable
+    }
+
+    fn owner(&self) -> Option<u32> {
+        std::fs::metadata(&self.directory).ok().map(|m| m.uid())
     }
 
     fn may_be_as_long(&self, _: u64) -> bool {
@@ -127,12 +139,23 @@ fn process(rank: u32) -> (FileHeader, Vec<u8>) {
 /// Merges; `node` gives the directory of a rank, and one rank may not be readable. Who sends waits until that
 /// is taken. Gives what ranks hear and the most that one held.
 fn merge(base: &Path, node: impl Fn(u32) -> u32, unreadable: Option<u32>) -> (Vec<bool>, usize) {
+    merge_beside(base, node, unreadable, None)
+}
+
+/// The same beside somebody who may write to the directory.
+fn merge_beside(
+    base: &Path,
+    node: impl Fn(u32) -> u32,
+    unreadable: Option<u32>,
+    put: Option<Put>,
+) -> (Vec<bool>, usize) {
     let (to, own): (Vec<_>, Vec<_>) = (0..RANKS).map(|_| sync_channel(0)).unzip();
     let ranks = own.into_iter().zip(0..).map(|(own, rank)| {
         let to = to.clone();
         let directory = base.join(node(rank).to_string());
         std::fs::create_dir_all(&directory).expect("a directory");
         let readable = unreadable != Some(rank);
+        let put = put.clone();
         std::thread::spawn(move || {
             let mut wire = Threads {
                 rank,
@@ -151,7 +174,8 @@ fn merge(base: &Path, node: impl Fn(u32) -> u32, unreadable: Option<u32>) -> (Ve
             );
             let mut piece = Box::new([0; size_of::<Piece>()]);
             merge.gather(&mut wire);
-            merge.place(&mut wire, 4711);
+            merge.place(&mut wire, NUMBER);
+            put.as_ref().inspect(|put| put(rank));
             merge.write(&mut wire, &mut piece);
             (merge.agree(&mut wire), merge.figures.held)
         })
@@ -199,5 +223,34 @@ fn a_rank_that_fails_leaves_all_process_files() {
             let left = std::fs::read_dir(base.path().join("0")).expect("a directory");
             assert_eq!(left.count(), 0, "nothing half done stays");
         }
+    }
+}
+
+#[test]
+fn a_file_put_in_place_of_ours_is_not_written_to() {
+    const PRECIOUS: &[u8] = b"precious";
+    type Lay = fn(&Path, &Path) -> std::io::Result<()>;
+    let by_link: Lay = |precious, part| std::os::unix::fs::symlink(precious, part);
+    let by_name: Lay = |precious, part| std::fs::hard_link(precious, part);
+    let of_another: Lay = |_, part| std::fs::write(part, PRECIOUS);
+    for lay in [by_link, by_name, of_another] {
+        let base = tempfile::tempdir().expect("a temporary directory");
+        let precious = base.path().join("precious");
+        std::fs::write(&precious, PRECIOUS).expect("a file");
+        let part = base
+            .path()
+            .join("0")
+            .join(format!("merged.{NUMBER:016x}.part"));
+        let target = precious.clone();
+        let put: Put = Arc::new(move |rank| {
+            // The root is the last to go on, when all others have learnt their places.
+            if rank == 0 {
+                let _ = std::fs::remove_file(&part);
+                lay(&target, &part).expect("a file of the same name");
+            }
+        });
+        let (heard, _) = merge_beside(base.path(), |_| 0, None, Some(put));
+        assert!(heard.into_iter().all(|h| !h));
+        assert_eq!(std::fs::read(&precious).expect("a file"), PRECIOUS);
     }
 }

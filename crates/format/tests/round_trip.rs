@@ -200,6 +200,18 @@ fn tables_cut_anywhere_are_damage_not_a_panic() {
     assert!(matches!(read_run(&run_dir), Err(FormatError::Io { .. })));
 }
 
+#[test]
+fn ranks_that_left_nothing_are_not_believed_in_any_number() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut run = sample_run();
+    run.header.ranks = 1 << 24;
+    write_run(dir.path(), &run).expect("writes");
+    match read_run(dir.path()) {
+        Err(FormatError::Damaged { why, .. }) => assert!(why.contains("16777216 ranks"), "{why}"),
+        other => panic!("{:?}", other.map(|run| run.header.ranks)),
+    }
+}
+
 /// A process's data without rows.
 fn blob(rank: u32, finished: bool) -> Vec<u8> {
     use headwater_format::spool::layout::*;
@@ -244,6 +256,38 @@ fn what_a_rank_did_not_live_to_measure_is_missing() {
     assert_eq!(cpu, [Some(5), None]);
     assert!(run.ranks[1].minor_faults.is_none());
     assert!(run.header.missing[0].contains("rank 1"));
+}
+
+#[test]
+fn what_one_header_says_is_held_against_the_others() {
+    use headwater_format::spool::layout::*;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let put = |name: u32, rank: u32, size: u32| {
+        let mut bytes = blob(rank, true);
+        let mut header = read_header(&bytes).expect("a header");
+        (header.rank, header.size) = (rank, size);
+        bytes = header_bytes(&header).to_vec();
+        std::fs::write(dir.path().join(format!("host.{name}.spool")), bytes).expect("writes");
+    };
+    let why = || match read_spool(dir.path()) {
+        Err(FormatError::Damaged { why, .. }) => why,
+        Err(e) => e.to_string(),
+        Ok(run) => format!("{} ranks", run.header.ranks),
+    };
+    (0..4).for_each(|rank| put(rank, rank, 4));
+    assert_eq!(why(), "4 ranks");
+    put(3, 3, 100_000);
+    assert!(why().contains("is of a run of 100000 ranks, and others beside it are of one of 4"));
+    put(3, 7, 4);
+    assert!(why().contains("it holds rank 7 of 4 ranks"));
+    // A rank that was killed before it knew its number, and one that never was.
+    put(3, 0, 0);
+    assert_eq!(why(), "4 ranks");
+    (0..4).for_each(|rank| put(rank, rank, 1 << 24));
+    assert!(why().contains("it says that there were 16777216 ranks, and only 4 left data"));
+    // Nodes that kept theirs to themselves.
+    (0..4).for_each(|rank| put(rank, rank, 4096));
+    assert_eq!(why(), "4096 ranks");
 }
 
 #[test]

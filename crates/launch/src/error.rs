@@ -11,6 +11,9 @@ pub enum LaunchError {
     /// The program is not there.
     #[error("there is no program {0}; check the path")]
     NotFound(String),
+    /// A program that is here, but not where a shell looks.
+    #[error("there is no program {0} on the PATH, but one here: type ./{0}")]
+    Here(String),
     /// The program may not be run.
     #[error("{0} is not executable; make it so with chmod +x, or put its interpreter before it")]
     NotExecutable(String),
@@ -74,6 +77,9 @@ pub enum LaunchError {
     /// The collector is not where the user says.
     #[error("{path}, which HEADWATER_COLLECTOR or --collector names, is not there; correct it, or leave it out to use the collector beside headwater", path = .0.display())]
     CollectorGone(PathBuf),
+    /// The loader cannot be told of the collector.
+    #[error("the loader takes a space or a colon in LD_PRELOAD for the end of a name, so it cannot load {path}; make a link to its directory whose name has neither, and name the collector there in HEADWATER_COLLECTOR", path = .0.display())]
+    Unloadable(PathBuf),
     /// The operating system refused.
     #[error("cannot start {program}: {source}")]
     Start {

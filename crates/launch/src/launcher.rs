@@ -84,6 +84,8 @@ fn program(word: &str) -> Result<PathBuf, LaunchError> {
             LaunchError::Directory(word.to_string())
         } else if word.contains('/') && Path::new(word).exists() {
             LaunchError::NotExecutable(word.to_string())
+        } else if may_run(Path::new(word)) {
+            LaunchError::Here(word.to_string())
         } else {
             LaunchError::NotFound(word.to_string())
         }
@@ -192,6 +194,61 @@ fn program_at(launcher: &Launcher, name: &str, words: &[String]) -> Result<usize
     } else {
         Err(LaunchError::NoProgramBehind(name.to_string()))
     }
+}
+
+/// Options for the number of ranks, without dashes.
+const RANKS: &str = "n np ntasks";
+
+/// One more of Open MPI's.
+const OPEN_MPIS: &str = "c";
+
+/// Where a launcher's command line says how many ranks it starts: words and numbers, for each of its programs.
+fn asked_at(command: &[String]) -> Vec<(usize, u32)> {
+    let Some(launcher) = command.first().and_then(|w| recognise(w)) else {
+        return Vec::new();
+    };
+    let name = command.first().map_or("", String::as_str);
+    let verb = (command.get(1)).is_some_and(|w| launcher.verbs.contains(&w.as_str()));
+    let mut found = Vec::new();
+    let mut begin = 1 + usize::from(verb);
+    let rest = command.get(begin..).unwrap_or(&[]);
+    for part in rest.split(|w| launcher.parts && w == ":") {
+        let behind = program_at(launcher, name, part).unwrap_or(part.len());
+        let options = part.get(..behind).unwrap_or(&[]).iter().enumerate();
+        for (at, word) in options.filter(|(_, w)| w.starts_with('-')) {
+            let (option, value) = match word.split_once('=') {
+                Some((option, value)) => (option, Some((at, value))),
+                None => (
+                    word.as_str(),
+                    part.get(at + 1).map(|v| (at + 1, v.as_str())),
+                ),
+            };
+            let number = value.and_then(|(at, v)| Some((begin + at, v.parse().ok()?)));
+            let bare = option.trim_start_matches('-');
+            let own = launcher.kind == Some(MpiKind::OpenMpi) && lists(OPEN_MPIS, bare);
+            found.extend(number.filter(|_| own || lists(RANKS, bare)));
+        }
+        begin += part.len() + 1;
+    }
+    found
+}
+
+/// How many ranks a launcher's command line asks for; `None` where it does not say, or is none.
+pub fn asked(command: &[String]) -> Option<u32> {
+    let all = asked_at(command);
+    let sum = all.iter().try_fold(0u32, |sum, (_, n)| sum.checked_add(*n));
+    sum.filter(|_| !all.is_empty())
+}
+
+/// A launcher's command line with `{np}` where it says how many ranks it starts; `None` where it does not say.
+pub fn with_place_for_ranks(command: &[String]) -> Option<Vec<String>> {
+    let mut out = command.to_vec();
+    let all = asked_at(command);
+    for (at, number) in &all {
+        let word = out.get_mut(*at)?;
+        *word = word.replace(&number.to_string(), "{np}");
+    }
+    (!all.is_empty()).then_some(out)
 }
 
 /// Whether `command` starts its ranks itself: its first word is a launcher, or nothing that loads MPI,
@@ -311,6 +368,32 @@ mod tests {
             "srun -n 1 | ./a : --ntasks 2 | ./b",
         ] {
             assert_eq!(put(&line.replace("| ", "")).0, line.replace('|', "WE"));
+        }
+    }
+
+    #[test]
+    fn ranks_that_are_asked_for_are_found() {
+        // Whatever launcher goes by that name here, or none.
+        if recognise("mpirun").is_none() {
+            return;
+        }
+        for (line, ranks, with_place) in [
+            (
+                "mpirun -n 4 ./a -n 7",
+                Some(4),
+                Some("mpirun -n {np} ./a -n 7"),
+            ),
+            (
+                "mpirun -np 2 ./a : -n 3 ./b",
+                Some(5),
+                Some("mpirun -np {np} ./a : -n {np} ./b"),
+            ),
+            ("mpirun ./a -n 3", None, None),
+            ("./a -n 3", None, None),
+        ] {
+            assert_eq!(asked(&words(line)), ranks, "{line}");
+            let found = with_place_for_ranks(&words(line)).map(|w| w.join(" "));
+            assert_eq!(found.as_deref(), with_place, "{line}");
         }
     }
 

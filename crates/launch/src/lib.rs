@@ -15,8 +15,8 @@ mod table;
 
 pub use error::LaunchError;
 pub use launcher::{
-    Plan, brings_launcher, command_for, installed, launcher_library, may_be_recorded,
-    place_before_program, rank, recognise,
+    Plan, asked, brings_launcher, command_for, installed, launcher_library, may_be_recorded,
+    place_before_program, rank, recognise, with_place_for_ranks,
 };
 pub use library::{MpiKind, mpi_library};
 pub use link::{LinkFlags, link_flags};

@@ -21,10 +21,17 @@ pub fn collector_named() -> Result<Option<PathBuf>, LaunchError> {
 }
 
 fn existing(path: &Path) -> Result<PathBuf, LaunchError> {
-    match path.canonicalize() {
-        Ok(real) if real.is_file() => Ok(real),
+    // Links stay: one may be there because the loader cannot read the name behind it.
+    match std::path::absolute(path) {
+        Ok(whole) if whole.is_file() => Ok(whole),
         _ => Err(LaunchError::CollectorGone(path.to_path_buf())),
     }
+}
+
+/// Whether the loader reads a path in `LD_PRELOAD` as one.
+fn is_one_name(path: &Path) -> bool {
+    let ends = |b: &u8| b.is_ascii_whitespace() || *b == b':';
+    !path.as_os_str().as_encoded_bytes().iter().any(ends)
 }
 
 /// Where the collector is: said by `HEADWATER_COLLECTOR`, beside this program, or in `../lib`.
@@ -66,6 +73,9 @@ pub fn with_collector(
     command.args(arguments).env(ASKED, "1");
     if !find_program(name).is_some_and(|p| is_linked(&p)) {
         let collector = collector.map_or_else(collector_path, existing)?;
+        if !is_one_name(&collector) {
+            return Err(LaunchError::Unloadable(collector));
+        }
         let mut preload = collector.into_os_string();
         if let Some(before) = std::env::var_os("LD_PRELOAD").filter(|v| !v.is_empty()) {
             preload.push(":");
@@ -88,5 +98,36 @@ pub fn exec(mut command: Command) -> LaunchError {
     LaunchError::Start {
         program: command.get_program().to_string_lossy().into_owned(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collector_that_the_loader_cannot_be_told_of_is_refused() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let line = ["/bin/true".to_string()];
+        for folder in ["a b", "a:b"] {
+            let folder = dir.path().join(folder);
+            std::fs::create_dir(&folder).expect("a directory");
+            let collector = folder.join(NAME);
+            std::fs::write(&collector, "").expect("a file");
+            let refused = with_collector(&line, None, None, Some(&collector));
+            assert!(matches!(refused, Err(LaunchError::Unloadable(_))));
+        }
+        // A link without one helps.
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(dir.path().join("a b"), &link).expect("a link");
+        let taken = with_collector(&line, None, None, Some(&link.join(NAME)));
+        let taken = taken.expect("a command");
+        let preload = taken.get_envs().find(|e| e.0 == "LD_PRELOAD");
+        let preload = preload.and_then(|e| e.1).expect("a preload");
+        assert!(
+            preload
+                .to_string_lossy()
+                .starts_with(&*link.to_string_lossy())
+        );
     }
 }

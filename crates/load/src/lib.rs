@@ -7,9 +7,9 @@
 
 mod source;
 
-pub use source::source_lines;
+pub use source::Sources;
 
-use headwater_format::{FormatError, open_run};
+use headwater_format::{FormatError, is_run, open_run};
 use headwater_graph::{Structures, brought, is_runtime_library};
 use headwater_model::psg::ModuleStructure;
 use headwater_model::run::{Module, Run};
@@ -22,6 +22,30 @@ pub const MAX_LOOP_DEPTH: usize = 10;
 
 /// Told whenever one run, or one module, is done.
 pub type Step<'a> = &'a (dyn Fn() + Sync);
+
+/// The runs that are meant by `dirs`: a directory that is none stands for those in it, by their names.
+pub fn meant(dirs: &[PathBuf]) -> Vec<PathBuf> {
+    let inside = |dir: &PathBuf| -> Vec<PathBuf> {
+        let entries = match is_run(dir) {
+            true => None,
+            false => std::fs::read_dir(dir).ok(),
+        };
+        let entries = entries.into_iter().flatten();
+        let mut runs: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+        // Hidden ones are still being recorded.
+        let hidden = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default();
+            name.as_encoded_bytes().starts_with(b".")
+        };
+        runs.retain(|path| !hidden(path) && is_run(path));
+        runs.sort();
+        match runs.is_empty() {
+            true => vec![dir.clone()],
+            false => runs,
+        }
+    };
+    dirs.iter().flat_map(inside).collect()
+}
 
 /// Reads recorded runs, in the order given.
 ///

@@ -15,6 +15,8 @@
 
 mod account;
 pub mod diagnosis;
+pub mod excerpt;
+pub mod printable;
 pub mod psg;
 pub mod rank;
 pub mod report;

@@ -3,7 +3,7 @@
 use crate::error::OrRaise;
 use crate::paradigm::{Wanted, set};
 use crate::work::work;
-use headwater_load::source_lines;
+use headwater_load::Sources;
 use headwater_model::diagnosis;
 use headwater_report::{Excerpt, SourceLines, TextOptions};
 use pyo3::prelude::*;
@@ -14,10 +14,7 @@ struct Files;
 
 impl SourceLines for Files {
     fn lines(&self, module: &str, file: &str, first: u32, last: u32) -> Excerpt {
-        match source_lines(module, file, first, last) {
-            Some((lines, newer)) => Excerpt::Lines { lines, newer },
-            None => Excerpt::Gone,
-        }
+        Sources::Usual.lines(module, file, first, last)
     }
 }
 

@@ -14,9 +14,12 @@ mod tables;
 mod text;
 
 pub use sections::{ReportOptions, report_text};
-pub use text::{Excerpt, SourceLines, TextOptions, text};
+pub use text::{SourceLines, TextOptions, text};
+
+pub use headwater_model::excerpt::Excerpt;
 
 use headwater_model::diagnosis::Diagnosis;
+use headwater_model::printable::printable;
 use headwater_model::report::Report;
 use serde::Serialize;
 
@@ -31,6 +34,7 @@ pub fn report_json(report: &Report) -> String {
 }
 
 fn pretty(value: &impl Serialize) -> String {
-    serde_json::to_string_pretty(value)
-        .map_or_else(|e| format!("{{\"error\": \"{e}\"}}\n"), |t| t + "\n")
+    let text = serde_json::to_string_pretty(value)
+        .map_or_else(|e| format!("{{\"error\": \"{e}\"}}\n"), |t| t + "\n");
+    printable(&text).into_owned()
 }

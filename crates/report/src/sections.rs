@@ -1,6 +1,6 @@
 //! A report of tables as text: each under its heading, as wide as the terminal, the first rows of each.
 
-use crate::style::{Tone, UNKNOWN, harmless, paint, percent, seconds, shorten, wrap};
+use crate::style::{Tone, UNKNOWN, harmless, paint, percent, screened, seconds, shorten, wrap};
 use headwater_model::report::{Heading, Item, Report, Section, Unit};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub fn report_text(report: &Report, options: &ReportOptions) -> String {
         out += "\n";
         out += &section_text(section, options);
     }
-    out
+    screened(&out, options.color)
 }
 
 fn section_text(section: &Section, options: &ReportOptions) -> String {
@@ -143,7 +143,7 @@ fn widths(cells: &[Vec<String>], words: &[bool], room: usize) -> Vec<usize> {
 fn cell(heading: &Heading, item: &Item) -> String {
     match item {
         Item::Missing => UNKNOWN.to_string(),
-        Item::Text(text) => harmless(text, text.len()),
+        Item::Text(text) => harmless(text, usize::MAX),
         Item::Number(x) if !x.is_finite() => UNKNOWN.to_string(),
         Item::Number(x) => match heading.unit {
             Unit::Seconds if *x < 0.0 => format!("-{}", seconds(-x)),

@@ -4,8 +4,9 @@
 //! shown as those of the program without that word.
 
 use crate::style::{Tone, harmless, paint, shorten, wrap};
-use crate::text::{Excerpt, TextOptions};
+use crate::text::TextOptions;
 use headwater_model::diagnosis::Place;
+use headwater_model::excerpt::Excerpt;
 
 /// Source lines shown at the most.
 const LINES: u32 = 8;
@@ -39,14 +40,30 @@ pub fn source(place: &Place, options: &TextOptions<'_>) -> String {
     };
     let dim = |text: &str| paint(text, Tone::Dim, options.color);
     let (first, last) = window(place);
-    let (lines, newer) = match options.source.lines(&place.module, file, first, last) {
-        Excerpt::Gone => (Vec::new(), false),
-        Excerpt::Lines { lines, newer } => (lines, newer),
+    let why_not = match options.source.lines(&place.module, file, first, last) {
+        Excerpt::Unwanted => return String::new(),
+        Excerpt::Withheld => {
+            "are not shown: they lie neither with the program nor in the current directory; --source DIR shows what lies in DIR"
+        }
+        Excerpt::Lines { lines, newer } if !lines.is_empty() => {
+            return excerpt(place, file, &lines, newer, options);
+        }
+        Excerpt::Gone | Excerpt::Lines { .. } => "are not there to show",
     };
-    if lines.is_empty() {
-        let note = format!("(lines {first}-{last} of {file} are not there to show)");
-        return dim(wrap(&note, options.width, "   ").trim_end()) + "\n";
-    }
+    let note = format!("(lines {first}-{last} of {file} {why_not})");
+    dim(wrap(&note, options.width, "   ").trim_end()) + "\n"
+}
+
+/// The file, a warning where it is `newer`, and its lines.
+fn excerpt(
+    place: &Place,
+    file: &str,
+    lines: &[String],
+    newer: bool,
+    options: &TextOptions<'_>,
+) -> String {
+    let dim = |text: &str| paint(text, Tone::Dim, options.color);
+    let (first, last) = window(place);
     let mut out = dim(&format!(
         "   {}",
         shorten(file, options.width.saturating_sub(3))

@@ -3,6 +3,7 @@
 //! A figure that is not known is written as a dash, never as zero.
 
 use anstyle::{AnsiColor, Style};
+use headwater_model::printable::{printable, printable_beside};
 
 /// What a piece of text is.
 #[derive(Clone, Copy)]
@@ -19,19 +20,41 @@ pub enum Tone {
     Plain,
 }
 
+impl Tone {
+    /// All that is coloured.
+    const COLOURED: [Self; 4] = [Self::Head, Self::Strong, Self::Bad, Self::Dim];
+
+    fn style(self) -> Style {
+        match self {
+            Self::Head => Style::new().bold().underline(),
+            Self::Strong => Style::new().bold(),
+            Self::Bad => Style::new().fg_color(Some(AnsiColor::Red.into())).bold(),
+            Self::Dim => Style::new().dimmed(),
+            Self::Plain => Style::new(),
+        }
+    }
+}
+
 /// Colours a text, or not.
 pub fn paint(text: &str, tone: Tone, colour: bool) -> String {
-    if !colour {
+    if !colour || matches!(tone, Tone::Plain) {
         return text.to_string();
     }
-    let style = match tone {
-        Tone::Head => Style::new().bold().underline(),
-        Tone::Strong => Style::new().bold(),
-        Tone::Bad => Style::new().fg_color(Some(AnsiColor::Red.into())).bold(),
-        Tone::Dim => Style::new().dimmed(),
-        Tone::Plain => return text.to_string(),
-    };
+    let style = tone.style();
     format!("{style}{text}{style:#}")
+}
+
+/// A whole report as a terminal may get it, with the colours that [`paint`] gave it and nothing else that drives one.
+pub fn screened(report: &str, colour: bool) -> String {
+    let own = |tone: &Tone| {
+        let style = tone.style();
+        [format!("{style}"), format!("{style:#}")]
+    };
+    let marks: Vec<String> = match colour {
+        true => Tone::COLOURED.iter().flat_map(own).collect(),
+        false => Vec::new(),
+    };
+    printable_beside(report, &marks).into_owned()
 }
 
 /// Breaks a sentence into lines of `width` characters, each after `indent`.
@@ -82,14 +105,11 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Text from a file as a terminal may get it: tabs widened, control characters left out (a source
-/// line must not be able to send escape sequences), at most `width` characters.
+/// A line of a file as a terminal may get it: tabs widened, control characters by their numbers, at most `width`
+/// characters.
 pub fn harmless(line: &str, width: usize) -> String {
-    line.replace('\t', "    ")
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(width)
-        .collect()
+    let line = line.replace('\t', "    ").replace('\n', " ");
+    printable(&line).chars().take(width).collect()
 }
 
 /// A path cut from the left to `width` characters.
@@ -136,7 +156,18 @@ mod tests {
 
     #[test]
     fn source_cannot_drive_the_terminal() {
-        assert_eq!(harmless("\tx\u{1b}[2J", 80), "    x[2J");
+        assert_eq!(harmless("\tx\u{1b}[2J", 80), "    x\\u001b[2J");
         assert_eq!(harmless("abcdef", 3), "abc");
+    }
+
+    #[test]
+    fn a_report_keeps_its_own_colours_alone() {
+        for tone in Tone::COLOURED {
+            let painted = paint("x", tone, true);
+            assert_eq!(screened(&painted, true), painted);
+            assert!(!screened(&painted, false).contains('\u{1b}'));
+        }
+        let named = paint("a\u{1b}]0;title\u{7}", Tone::Bad, true);
+        assert!(screened(&named, true).contains("a\\u001b]0;title\\u0007"));
     }
 }

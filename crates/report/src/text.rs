@@ -4,23 +4,10 @@
 
 use crate::cause::cause;
 use crate::loss::loss;
-use crate::style::{Tone, hang, paint, wrap};
+use crate::style::{Tone, hang, paint, screened, wrap};
 use crate::tables;
 use headwater_model::diagnosis::{Cause, Diagnosis, Scaling};
-
-/// Lines of a source file.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Excerpt {
-    /// The file is not there.
-    Gone,
-    /// The lines asked for, as far as there are any.
-    Lines {
-        /// Without line ends.
-        lines: Vec<String>,
-        /// Whether the file was changed after the module was built.
-        newer: bool,
-    },
-}
+use headwater_model::excerpt::Excerpt;
 
 /// Gives source lines; the caller decides where from.
 pub trait SourceLines {
@@ -111,7 +98,7 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
     for sentence in &d.missing {
         out += &hang(sentence, options.width, "  · ", "    ");
     }
-    out
+    screened(&out, colour)
 }
 
 fn scaling_words(d: &Diagnosis) -> String {

@@ -8,6 +8,7 @@ use object::{
 };
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Processors whose code is understood.
@@ -65,17 +66,16 @@ pub fn map(path: &Path) -> Result<memmap2::Mmap, StructureError> {
         path: path.to_path_buf(),
         source,
     };
-    let file = std::fs::File::open(path).map_err(io)?;
-    let meta = file.metadata().map_err(io)?;
-    let wrong = [
-        (meta.is_dir(), "it is a directory"),
-        (meta.len() == 0, "it is empty"),
-    ];
-    if let Some((_, why)) = wrong.iter().find(|w| w.0) {
-        return Err(StructureError::NotElf {
-            path: path.to_path_buf(),
-            why: why.to_string(),
-        });
+    let not_elf = |why: String| StructureError::NotElf {
+        path: path.to_path_buf(),
+        why,
+    };
+    let (file, length) = headwater_files::open(path).map_err(|e| match e.kind() {
+        ErrorKind::IsADirectory | ErrorKind::InvalidInput => not_elf(e.to_string()),
+        _ => io(e),
+    })?;
+    if length == 0 {
+        return Err(not_elf("it is empty".to_string()));
     }
     // SAFETY: the map is only read; a file that is changed meanwhile gives wrong bytes, which every
     // reader here checks, or a signal if it is cut, as for every program that maps executables.

@@ -2,7 +2,7 @@
 
 use super::{Outcome, diagnose};
 use crate::args::{AnalyseArgs, FlowFormat, Kind};
-use crate::output::{self, print};
+use crate::output::{self, print, print_screened};
 use crate::progress::Progress;
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm::{self, Paradigm, Setting};
@@ -43,7 +43,7 @@ pub fn command(args: &AnalyseArgs, quiet: bool) -> Outcome {
         width: output::width().clamp(60, 200),
         rows: args.rows,
     };
-    print(&report_text(&report, &shown))
+    print_screened(&report_text(&report, &shown))
 }
 
 /// What the user sets, if the paradigm heeds it.

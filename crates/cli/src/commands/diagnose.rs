@@ -3,7 +3,7 @@
 use super::Outcome;
 use crate::args::{Analysis, DiagnoseArgs, Kind};
 use crate::exit;
-use crate::output::{self, print};
+use crate::output::{self, print_screened};
 use crate::progress::Progress;
 use crate::source::Files;
 use headwater_graph::Structures;
@@ -18,10 +18,15 @@ pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
     report(runs, &args.analysis, progress)
 }
 
-/// Reads recorded runs, in the order given.
+/// Reads recorded runs, in the order given; those of a directory that holds several by their ranks.
 pub fn open(dirs: &[PathBuf], progress: Progress) -> Result<Vec<Run>, String> {
-    let stage = progress.stage("reading the runs", dirs.len());
-    headwater_load::runs(dirs, &|| stage.step()).map_err(|e| e.to_string())
+    let meant = headwater_load::meant(dirs);
+    let stage = progress.stage("reading the runs", meant.len());
+    let mut runs = headwater_load::runs(&meant, &|| stage.step()).map_err(|e| e.to_string())?;
+    if meant != dirs {
+        runs.sort_by_key(|r| r.header.ranks);
+    }
+    Ok(runs)
 }
 
 /// Structures of the modules that the runs touched, without those of language runtimes.
@@ -48,13 +53,13 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
     } else {
         let color = analysis.color.wanted();
         let width = output::width().clamp(60, 200);
-        print(&text(
+        print_screened(&text(
             &diagnosis,
             &TextOptions {
                 color,
                 width,
                 top: analysis.top,
-                source: &Files,
+                source: &Files::allowed(analysis),
             },
         ))?;
     }

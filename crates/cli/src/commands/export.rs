@@ -3,6 +3,7 @@
 use super::{Failure, Outcome, diagnose};
 use crate::args::{ExportArgs, ExportedView};
 use crate::exit;
+use crate::output::print;
 use crate::progress::Progress;
 use headwater_export::{ExportError, Format, Recorded, Wanted, Which, by_name};
 use std::fs::{File, Permissions};
@@ -27,7 +28,7 @@ pub fn command(args: &ExportArgs, quiet: bool) -> Outcome {
     };
     // What cannot be is said before anything long begins.
     format
-        .check(args.runs.len(), &wanted)
+        .check(headwater_load::meant(&args.runs).len(), &wanted)
         .map_err(|e| e.to_string())?;
     let progress = Progress::new(quiet, false);
     let runs = diagnose::open(&args.runs, progress)?;
@@ -90,7 +91,12 @@ impl Target {
     /// Writes all or nothing, but to what takes bytes as they come.
     fn write(self, format: &Format, runs: &[Recorded], wanted: &Wanted) -> Outcome {
         match self {
-            Self::Output => give(format, runs, wanted, io::stdout()),
+            Self::Output => {
+                // What goes to a terminal is looked at as a whole.
+                let mut bytes = Vec::new();
+                give(format, runs, wanted, &mut bytes)?;
+                print(&String::from_utf8_lossy(&bytes))
+            }
             Self::Stream(path) => {
                 let stream = File::options().write(true).open(&path);
                 let failed = |e| format!("cannot write {}: {e}", path.display());

@@ -3,7 +3,7 @@
 use super::Outcome;
 use crate::args::{ManArgs, definition};
 use crate::exit;
-use crate::output::print;
+use crate::output::print_screened;
 use clap_complete::Shell;
 
 const NAME: &str = "headwater";
@@ -12,7 +12,7 @@ const NAME: &str = "headwater";
 pub fn completions(shell: Shell) -> Outcome {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut definition(), NAME, &mut text);
-    print(&String::from_utf8_lossy(&text))
+    print_screened(&String::from_utf8_lossy(&text))
 }
 
 /// `headwater man`.
@@ -42,5 +42,5 @@ pub fn man(args: &ManArgs) -> Outcome {
     clap_mangen::Man::new(page.clone())
         .render(&mut text)
         .map_err(|e| format!("cannot make the man page: {e}"))?;
-    print(&String::from_utf8_lossy(&text))
+    print_screened(&String::from_utf8_lossy(&text))
 }

@@ -3,15 +3,17 @@
 use super::{Failure, Outcome};
 use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
-use crate::output::{SCHEMA, print, shell_line};
+use crate::output::{SCHEMA, print, shell_line, tell};
 use crate::progress::Progress;
 use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
 use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
 use headwater_launch::{
-    Ended, collector_named, collector_path, may_be_recorded, place_before_program, recognise,
-    supervise, with_collector,
+    Ended, asked, collector_named, collector_path, may_be_recorded, place_before_program,
+    recognise, supervise, with_collector,
 };
 use headwater_model::run::{Header, Run};
+use headwater_model::{RankSet, words};
+use rustix::fs::{Access, access};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -50,7 +52,7 @@ pub struct Told<'a> {
     wall_seconds: f64,
     /// Bytes on disk.
     bytes: u64,
-    /// Exit code of the launcher, which is that of this command.
+    /// Exit code of the launcher. It is that of this command, but for a run that ended well of which something is missing: then that is 2.
     exit_code: u8,
     /// Ranks that did not reach `MPI_Finalize`.
     incomplete: &'a [u32],
@@ -92,11 +94,38 @@ fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
     if args.recording.dry_run {
         return print(&shell_line(&command));
     }
+    may_write(spool.as_deref(), rank)?;
     if rank == 0 && !quiet {
         let place = named.map_or("headwater-PROGRAM-JOB".into(), |d| d.display().to_string());
-        eprintln!("headwater: every rank records into {place}, which headwater diagnose takes");
+        tell(&format!(
+            "every rank records into {place}, which headwater diagnose takes"
+        ));
     }
     Err(headwater_launch::exec(command).to_string().into())
+}
+
+/// Holds that this rank can record into `spool`, or below the current directory: once it is the program, nobody would
+/// hear that it cannot.
+fn may_write(spool: Option<&Path>, rank: u32) -> Result<(), String> {
+    let wanted = spool.unwrap_or(Path::new("."));
+    let there = wanted.ancestors().find(|d| d.exists());
+    let there = there
+        .filter(|d| !d.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let rights = Access::WRITE_OK | Access::EXEC_OK;
+    let refused = if there.is_dir() {
+        access(there, rights)
+            .err()
+            .map(|e| std::io::Error::from(e).to_string())
+    } else {
+        Some("it is no directory".to_string())
+    };
+    refused.map_or(Ok(()), |why| {
+        Err(format!(
+            "rank {rank} cannot record into {}: {why}; give another place with -o",
+            there.display()
+        ))
+    })
 }
 
 /// `headwater record`.
@@ -130,18 +159,67 @@ pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
             incomplete: &h.incomplete,
         })?;
     }
-    Ok(recorded.ended.code)
+    match not_all(&recorded, asked(&args.command)) {
+        Some(why) => Err(why.into()),
+        None => Ok(recorded.ended.code),
+    }
+}
+
+/// Characters in which ranks are named.
+const WHO: usize = 40;
+
+/// Ranks of which there are no data at all.
+fn gone(run: &Run) -> RankSet {
+    let known: RankSet = run.ranks.iter().map(|r| r.rank).collect();
+    let gone = run
+        .header
+        .incomplete
+        .iter()
+        .filter(|r| !known.contains(**r));
+    gone.copied().collect()
+}
+
+/// Why a run that ended well is not all there; `None` where it is. `asked` is the number of ranks that the launcher was
+/// asked for, if that is known.
+pub fn not_all(recorded: &Recorded, asked: Option<u32>) -> Option<String> {
+    if recorded.ended.code != 0 {
+        return None;
+    }
+    if let Some(asked) = asked.filter(|n| *n > 1 && recorded.run.header.ranks == 1) {
+        return Some(format!(
+            "{asked} ranks were asked for, and each process ran by itself, as under the launcher of another MPI library: this program's is {}; one of these processes is in {}",
+            recorded.run.header.mpi_library,
+            recorded.dir.display()
+        ));
+    }
+    let gone = gone(&recorded.run);
+    if gone.is_empty() {
+        return None;
+    }
+    let who = words::ranks(&gone, recorded.run.header.ranks, WHO);
+    Some(format!(
+        "the program ended well, but nothing was recorded of {who}: on their nodes there was no room, or no right to write, in {}; what there is of the others is kept",
+        recorded.dir.display()
+    ))
 }
 
 /// One line about a recorded run.
 pub fn summary(recorded: &Recorded) -> String {
     let h = &recorded.run.header;
     let mut line = format!("recorded {}", figures(&recorded.dir, h));
-    if !h.incomplete.is_empty() {
-        let set: headwater_model::RankSet = h.incomplete.iter().copied().collect();
-        line += &format!("; ranks {set} did not reach MPI_Finalize, their data stop early");
+    let gone = gone(&recorded.run);
+    let cut_off = h.incomplete.iter().filter(|r| !gone.contains(**r));
+    let cut_off: RankSet = cut_off.copied().collect();
+    if !cut_off.is_empty() {
+        let who = words::ranks(&cut_off, h.ranks, WHO);
+        line +=
+            &format!("; {who} did not reach MPI_Finalize, so what is known of them stops early");
     }
-    if recorded.ended.code != 0 {
+    if !gone.is_empty() {
+        let who = words::ranks(&gone, h.ranks, WHO);
+        line += &format!("; nothing was recorded of {who}");
+    }
+    if recorded.ended.code != 0 && recorded.ended.asked_to_end.is_none() {
         line += &format!("; the program ended with exit code {}", recorded.ended.code);
     }
     line
@@ -150,9 +228,9 @@ pub fn summary(recorded: &Recorded) -> String {
 /// What people want to know first of a run that has come into being: where, on how many ranks, how long, how large.
 pub fn figures(dir: &Path, header: &Header) -> String {
     format!(
-        "{}: {} ranks, {:.2} s, {:.1} KiB",
+        "{}: {}, {:.2} s, {:.1} KiB",
         dir.display(),
-        header.ranks,
+        words::count(header.ranks as usize),
         header.wall_seconds,
         run_bytes(dir) as f64 / 1024.0
     )
@@ -264,11 +342,11 @@ pub fn record(
     let dir = match named {
         Some(wanted) => {
             if temporary != here.join(wanted) {
-                eprintln!(
-                    "headwater: {} exists already; the run is called {}",
+                tell(&format!(
+                    "{} exists already; the run is called {}",
                     wanted.display(),
                     temporary.display()
-                );
+                ));
             }
             temporary
         }

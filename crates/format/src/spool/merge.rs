@@ -17,7 +17,7 @@
 
 use super::layout::{FileHeader, MERGED_MAGIC, MERGED_NAME, Stretch, pack};
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Bytes of rows that a rank holds at once.
@@ -45,6 +45,8 @@ pub trait Source {
     fn directory(&self) -> &Path;
     /// Fills `bytes` from the file; `false` where it cannot.
     fn read(&self, offset: u64, bytes: &mut [u8]) -> bool;
+    /// Number of the user who owns the process file.
+    fn owner(&self) -> Option<u32>;
     /// Whether a file may have so many bytes.
     fn may_be_as_long(&self, bytes: u64) -> bool;
     /// Closes a file; `false` where what was written to it was lost.
@@ -62,6 +64,9 @@ pub struct Figures {
 
 /// In place of the file's number where there is none.
 const NO_FILE: u64 = 0;
+
+/// Rights of the file: only its owner writes to it.
+const MODE: u32 = 0o644;
 
 /// A rank in the merge.
 pub struct Merge<S> {
@@ -212,9 +217,29 @@ impl<S: Source> Merge<S> {
             && OpenOptions::new()
                 .write(true)
                 .create_new(true)
+                .mode(MODE)
                 .open(self.path())
                 .and_then(|f| f.write_all_at(&MERGED_MAGIC.to_le_bytes(), 0))
                 .is_ok()
+    }
+
+    /// The file that the root has made; `None` where this rank does not see it. Whoever may write to the directory can
+    /// have put another one in its place, a link or a file of this user's: it is not written to.
+    fn open(&self) -> Option<File> {
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW);
+        let file = options.open(self.path()).ok()?;
+        let found = file.metadata().ok()?;
+        let alone = found.is_file() && found.nlink() == 1 && found.mode() & 0o022 == 0;
+        let mut mark = [0; size_of_val(&MERGED_MAGIC)];
+        let is_the_one = alone
+            && Some(found.uid()) == self.source.owner()
+            && file.read_exact_at(&mut mark, 0).is_ok()
+            && mark == MERGED_MAGIC.to_le_bytes();
+        is_the_one.then_some(file)
     }
 
     /// Writes this rank's data, and those from below that cannot be written there; what cannot be written
@@ -223,7 +248,7 @@ impl<S: Source> Merge<S> {
         if self.number == NO_FILE {
             return;
         }
-        let file = OpenOptions::new().write(true).open(self.path()).ok();
+        let file = self.open();
         if !self.whole_written(wire, file.as_ref(), piece) {
             self.whole = false;
         }

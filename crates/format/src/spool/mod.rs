@@ -13,6 +13,8 @@ mod windows;
 #[cfg(feature = "tables")]
 mod write;
 
+#[cfg(feature = "tables")]
+pub(crate) use parts::doubt;
 pub use parts::spool_files;
 pub use read::read_spool;
 #[cfg(feature = "tables")]

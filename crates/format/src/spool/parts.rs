@@ -16,8 +16,24 @@ struct Place {
     at: u64,
     bytes: u64,
     rank: u32,
+    /// Ranks of the run, as this one has it.
+    size: u32,
     finished: u32,
     pid: u32,
+}
+
+/// How many times more ranks a run may have had than have left data: of a job that was killed, those on other nodes may
+/// have theirs there.
+const MOST_GONE: u32 = 1024;
+
+/// Ranks up to which a header is believed whatever the others say.
+const BELIEVED: u32 = 1 << 16;
+
+/// What is wrong with `size` ranks of which so many left data; `None` where nothing is.
+pub(crate) fn doubt(size: u32, known: usize) -> Option<String> {
+    let doubtful = size > BELIEVED && (size / MOST_GONE) as usize > known;
+    let why = || format!("it says that there were {size} ranks, and only {known} left data");
+    doubtful.then(why)
 }
 
 /// All ranks of which there are data, in their order.
@@ -91,8 +107,7 @@ pub fn spool_files(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn open(path: &Path) -> Result<(File, u64), FormatError> {
-    let opened = File::open(path).and_then(|f| f.metadata().map(|m| (f, m.len())));
-    opened.map_err(FormatError::io("read", path))
+    headwater_files::open(path).map_err(FormatError::io("read", path))
 }
 
 /// The header at `at`, of which there are so many bytes. A process file that was made but never written
@@ -109,6 +124,8 @@ fn header(
     };
     match header.magic {
         0 => Ok(None),
+        // It died before it could say which rank it is.
+        MAGIC if header.version == VERSION && header.size == 0 => Ok(None),
         MAGIC if header.version > VERSION => Err(FormatError::Newer {
             path: path.to_path_buf(),
             found: header.version,
@@ -144,7 +161,34 @@ impl Parts {
         this.places
             .sort_by_key(|p| (p.rank, std::cmp::Reverse(p.finished), p.pid));
         this.places.dedup_by_key(|p| p.rank);
+        this.agree()?;
         Ok(this)
+    }
+
+    /// Sees that all data are of one run, so that no number in a damaged header is taken for its ranks.
+    fn agree(&self) -> Result<(), FormatError> {
+        let Some(size) = self.places.first().map(|p| p.size) else {
+            return Ok(());
+        };
+        for place in &self.places {
+            let path = self.files.get(place.file).map_or(Path::new(""), |p| p);
+            let (own, rank) = (place.size, place.rank);
+            if own != size {
+                return Err(FormatError::Mixed {
+                    path: path.to_path_buf(),
+                    own,
+                    others: size,
+                });
+            }
+            let why = match rank >= size {
+                true => Some(format!("it holds rank {rank} of {size} ranks")),
+                false => doubt(size, self.places.len()),
+            };
+            if let Some(why) = why {
+                return Err(FormatError::damaged(path, why));
+            }
+        }
+        Ok(())
     }
 
     fn add(
@@ -160,6 +204,7 @@ impl Parts {
                 at,
                 bytes,
                 rank: header.rank,
+                size: header.size,
                 finished: header.finished,
                 pid: header.pid,
             });

@@ -17,6 +17,9 @@ use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
+/// Bytes of the name of an MPI library at the most.
+const LONGEST_NAME: u64 = 1 << 16;
+
 /// Ranks that are looked for at the most, whatever a damaged header says.
 pub(super) const MOST_RANKS: u32 = 1 << 24;
 
@@ -50,7 +53,7 @@ impl Renumber {
 pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
     let parts = Parts::find(dir)?;
     if parts.len() == 0 {
-        if let Ok(name) = std::fs::read(dir.join(UNKNOWN_NAME)) {
+        if let Ok(name) = headwater_files::read(&dir.join(UNKNOWN_NAME), LONGEST_NAME) {
             return Err(FormatError::UnknownLibrary(
                 String::from_utf8_lossy(&name).into_owned(),
             ));

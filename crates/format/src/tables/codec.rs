@@ -128,7 +128,7 @@ fn read_columns<R: Default + Clone>(
     path: &Path,
     columns: &[Column<R>],
 ) -> Result<Vec<R>, FormatError> {
-    let file = std::fs::File::open(path).map_err(FormatError::io("read", path))?;
+    let (file, _) = headwater_files::open(path).map_err(FormatError::io("read", path))?;
     let damaged = |e: parquet::errors::ParquetError| FormatError::damaged(path, e.to_string());
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(damaged)?

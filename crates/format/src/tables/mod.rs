@@ -11,4 +11,4 @@ mod run;
 
 pub use claim::Claim;
 pub use document::format_document;
-pub use run::{HEADER_NAME, VERSION, finish_run, open_run, read_run, run_bytes, write_run};
+pub use run::{HEADER_NAME, VERSION, finish_run, is_run, open_run, read_run, run_bytes, write_run};

@@ -5,7 +5,7 @@ use super::codec;
 use super::columns::{Column, Name, StoredEvent, Table, sample_columns};
 use crate::FormatError;
 use crate::spool::layout::UNKNOWN_NAME;
-use crate::spool::{read_spool, spool_files};
+use crate::spool::{doubt, read_spool, spool_files};
 use headwater_model::run::*;
 use serde_json::{Map, Value, json};
 use std::io::ErrorKind;
@@ -157,20 +157,26 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     std::fs::rename(&header_file, &target).map_err(FormatError::io("write", &target))
 }
 
+/// Bytes of a header at the most: that of a run of a million ranks has less.
+const LONGEST_HEADER: u64 = 1 << 28;
+
 /// Reads the run in `dir`.
 ///
 /// # Errors
 /// A directory that is no run, a newer format, a table that is missing or damaged.
 pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
     let path = dir.join(HEADER_NAME);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match headwater_files::read(&path, LONGEST_HEADER) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Err(FormatError::NotARun(dir.to_path_buf()));
+            return Err(match dir.exists() {
+                true => FormatError::NotARun(dir.to_path_buf()),
+                false => FormatError::Gone(dir.to_path_buf()),
+            });
         }
         other => other.map_err(FormatError::io("read", &path))?,
     };
     let value: Value =
-        serde_json::from_str(&text).map_err(|e| FormatError::damaged(&path, e.to_string()))?;
+        serde_json::from_slice(&text).map_err(|e| FormatError::damaged(&path, e.to_string()))?;
     let found = value.get("format").and_then(Value::as_u64).unwrap_or(0);
     if found > u64::from(VERSION) {
         return Err(FormatError::Newer {
@@ -190,6 +196,10 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
         }
         codec::read(&file(dir, R::NAME), &R::columns())
     }
+    let ranks: Vec<RankInfo> = get(dir, written)?;
+    if let Some(why) = doubt(header.ranks, ranks.len()) {
+        return Err(FormatError::damaged(&path, why));
+    }
     let samples = codec::read(&file(dir, "samples"), &sample_columns(&header.counters))?;
     Ok(Run {
         modules: get(dir, written)?,
@@ -200,7 +210,7 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
             .map(|n| n.name)
             .collect(),
         comms: get(dir, written)?,
-        ranks: get(dir, written)?,
+        ranks,
         threads: get(dir, written)?,
         segments: get(dir, written)?,
         teams: get(dir, written)?,
@@ -253,6 +263,11 @@ pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run,
         let _ = std::fs::remove_dir_all(&spool);
     }
     Ok(run)
+}
+
+/// Whether `dir` is a recorded run, finished or not.
+pub fn is_run(dir: &Path) -> bool {
+    dir.join(HEADER_NAME).exists() || spool_in(dir).is_some()
 }
 
 /// Where the spool of the run in `dir` is: in a directory of its own, or, where that was asked for, in

@@ -28,7 +28,7 @@ impl Chunks {
     /// # Errors
     /// It is not there, or cannot be read.
     pub fn open(path: &Path, size: usize, what: &str) -> Result<Self, ImportError> {
-        let file = File::open(path).map_err(|e| match e.kind() {
+        let (file, _) = headwater_files::open(path).map_err(|e| match e.kind() {
             ErrorKind::NotFound => ImportError::Missing {
                 what: what.to_string(),
                 path: path.to_path_buf(),

@@ -52,13 +52,16 @@ pub struct Numbers {
     pub counters: FxHashMap<u32, Vec<Option<usize>>>,
 }
 
+/// Bytes of an anchor file at the most: it holds a few numbers and names.
+const LONGEST_ANCHOR: u64 = 1 << 20;
+
 impl Archive {
     /// Opens the archive with the anchor file `path`.
     ///
     /// # Errors
     /// Files that are missing, damaged, or of a kind that is not read.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
-        let bytes = std::fs::read(path).map_err(|e| match e.kind() {
+        let bytes = headwater_files::read(path, LONGEST_ANCHOR).map_err(|e| match e.kind() {
             ErrorKind::NotFound => ImportError::NotATrace(path.to_path_buf()),
             _ => ImportError::io(path)(e),
         })?;

@@ -40,9 +40,12 @@ pub struct Trace {
     nodes: Vec<String>,
 }
 
+/// Bytes of the names of a trace at the most.
+const LONGEST_LABELS: u64 = 1 << 30;
+
 /// The text of a file beside a trace.
 fn beside(path: &Path, ending: &str) -> std::io::Result<String> {
-    let bytes = std::fs::read(path.with_extension(ending))?;
+    let bytes = headwater_files::read(&path.with_extension(ending), LONGEST_LABELS)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

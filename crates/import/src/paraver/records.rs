@@ -149,7 +149,7 @@ impl Records {
     /// # Errors
     /// A file that is not there or is none.
     pub fn open(path: &Path) -> Result<(Self, Header), ImportError> {
-        let file = File::open(path).map_err(ImportError::io(path))?;
+        let (file, _) = headwater_files::open(path).map_err(ImportError::io(path))?;
         let mut this = Self {
             path: path.to_path_buf(),
             file: BufReader::with_capacity(1 << 20, file),
