@@ -21,7 +21,7 @@ const LONGEST_SEARCH: f64 = 120.0;
 
 /// Where wall times are compared, the dose is set so that the effect is at least this share of the run, and then scaled
 /// down, as less than this is not seen in a single run.
-const CLEAR: f64 = 0.10;
+const CLEAR: f64 = 0.30;
 
 /// Executions of the planted code on each rank that is concerned, at least: fewer are no steady cause, and their number
 /// cannot follow the dose.

@@ -67,7 +67,9 @@ impl Code {
     /// # Errors
     /// A package is missing and may not be installed, or fetch or build fail: one line says which.
     pub fn prepare(&self) -> Result<Tree, String> {
-        self.prepare_as(Flavor::Optimised)
+        let tree = self.prepare_as(Flavor::Optimised)?;
+        self.check_threads(&tree)?;
+        Ok(tree)
     }
 
     /// The same in a second tree with gcov's counters. Each run adds to the `.gcda` files in the tree; several
@@ -85,7 +87,6 @@ impl Code {
         needs::install_packages(&packages.chain(own).collect::<Vec<_>>())?;
         let tree = Tree::new(self, flavor);
         tree.prepare()
-            .and_then(|()| self.check_threads(&tree))
             .map_err(|e| format!("code {}: {e}", self.name))?;
         Ok(tree)
     }
@@ -101,8 +102,8 @@ impl Code {
         match STARTS.iter().any(|s| symbols.contains(s)) {
             true => Ok(()),
             false => Err(format!(
-                "its recipe has {} threads, and the program was built so that it starts none",
-                self.threads
+                "code {}: its recipe has {} threads, and the program was built so that it starts none",
+                self.name, self.threads
             )),
         }
     }

@@ -38,8 +38,9 @@ impl Flavor {
     fn flags(self) -> &'static str {
         match self {
             Self::Optimised => "-g -O2",
-            // Threads count at the same time.
-            Self::Coverage => "-g -O0 --coverage -fprofile-update=atomic",
+            // Threads count at the same time. The functions that a compiler makes of parallel loops gcov leaves out, so
+            // their loops are counted where they stand, in one thread.
+            Self::Coverage => "-g -O0 --coverage -fprofile-update=atomic -fno-openmp",
         }
     }
 }
@@ -283,6 +284,14 @@ impl Tree {
         self.command_within(LONGEST_RUN, ranks, environment, before)
     }
 
+    /// Threads of each rank where the compiler makes them.
+    fn openmp_threads(&self) -> u32 {
+        match self.flavor {
+            Flavor::Optimised => self.code.threads,
+            Flavor::Coverage => 1,
+        }
+    }
+
     /// The same, with a time limit in seconds of the caller's own.
     ///
     /// # Errors
@@ -298,7 +307,7 @@ impl Tree {
         Mpi::Open.unbind(&mut launch);
         launch.args(before).arg(self.program());
         launch.args(self.arguments(ranks));
-        launch.env("OMP_NUM_THREADS", self.code.threads.to_string());
+        launch.env("OMP_NUM_THREADS", self.openmp_threads().to_string());
         launch.envs(&self.code.environment);
         launch.envs(environment.iter().map(|(n, v)| (n, v)));
         let mut command = within(seconds, &launch);
