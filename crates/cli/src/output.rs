@@ -35,15 +35,19 @@ pub fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "headwater: {}", on_one_line(line));
 }
 
-/// Columns that text may fill: what `COLUMNS` says, those of the terminal, or what pages have.
+/// Columns that text may fill: what `COLUMNS` says, those of the terminal, or what pages have. Longer lines are hard to read,
+/// and shorter ones hold no table.
 pub fn width() -> usize {
     const PAGE: usize = 96;
+    const WIDEST: usize = 100;
+    const NARROWEST: usize = 60;
     let said = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let terminal = || {
         let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
         Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
     };
-    said.or_else(terminal).unwrap_or(PAGE)
+    let columns = said.or_else(terminal).unwrap_or(PAGE);
+    columns.clamp(NARROWEST, WIDEST)
 }
 
 /// The line that a shell takes for `command`: what it sets in the environment, the program, its arguments.

@@ -2,20 +2,24 @@
 //!
 //! Work that takes longer than a moment shows a moving bar on a terminal and one plain line elsewhere;
 //! with `--quiet` or `--json` there is neither. While the measured program runs nothing moves: the
-//! terminal is the program's, and a bar would tear its output. Warnings are told always.
+//! terminal is the program's, and a bar would tear its output. A long run is told of by a line now and then. Warnings are told
+//! always.
 
 use crate::output::tell;
 use headwater_passes::flow::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Work shorter than this is not worth a word.
 const MOMENT: Duration = Duration::from_millis(500);
 /// Time between two pictures of a moving bar.
 const TICK: Duration = Duration::from_millis(100);
+
+/// A program that runs for so long is told of for the first time.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// How progress is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,26 @@ impl Progress {
         if self != Self::Silent {
             tell(line);
         }
+    }
+
+    /// Does `work`, in which `what` runs and has the terminal: a line says that it goes on after a minute, and each time that
+    /// its time has doubled.
+    pub fn during<T>(self, what: &str, work: impl FnOnce() -> T) -> T {
+        if self == Self::Silent {
+            return work();
+        }
+        let (running, ended) = channel::<()>();
+        let what = what.to_string();
+        let teller = std::thread::spawn(move || {
+            tell_while(&ended, MINUTE, |time| {
+                let minutes = time.as_secs() / MINUTE.as_secs();
+                tell(&format!("{what} has been running for {minutes} min"));
+            });
+        });
+        let result = work();
+        drop(running);
+        let _ = teller.join();
+        result
     }
 
     /// Begins work that consists of `steps`, or of an unknown number if that is 0.
@@ -86,6 +110,17 @@ impl Progress {
     }
 }
 
+/// Tells the time when it reaches `first` and whenever it has doubled, until the other end of `ended` is gone.
+fn tell_while(ended: &Receiver<()>, first: Duration, tell: impl Fn(Duration)) {
+    let start = Instant::now();
+    let mut next = first;
+    while ended.recv_timeout(next.saturating_sub(start.elapsed())) == Err(RecvTimeoutError::Timeout)
+    {
+        tell(next);
+        next *= 2;
+    }
+}
+
 /// Work going on; it is over when this is dropped.
 #[derive(Debug)]
 pub struct Stage {
@@ -113,5 +148,26 @@ impl Drop for Stage {
             let _ = teller.join();
         }
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::{Cell, RefCell};
+
+    #[test]
+    fn a_long_run_is_told_of_ever_more_seldom_until_it_ends() {
+        let (running, ended) = channel::<()>();
+        let running = Cell::new(Some(running));
+        let told = RefCell::new(Vec::new());
+        let first = Duration::from_millis(1);
+        tell_while(&ended, first, |time| {
+            told.borrow_mut().push(time);
+            if told.borrow().len() == 3 {
+                running.set(None);
+            }
+        });
+        assert_eq!(told.into_inner(), [first, 2 * first, 4 * first]);
     }
 }

@@ -161,7 +161,7 @@ fn exec_shows_what_it_becomes() {
         .expect("runs");
     assert_eq!(
         String::from_utf8_lossy(&out.stdout),
-        "HEADWATER_HZ=50 HEADWATER_RECORD_LINKED=1 HEADWATER_SPOOL=S LD_PRELOAD=/etc/passwd app 'a b' 'it'\\''s'\n"
+        "ASAN_OPTIONS=verify_asan_link_order=0 HEADWATER_HZ=50 HEADWATER_RECORD_LINKED=1 HEADWATER_SPOOL=S LD_PRELOAD=/etc/passwd app 'a b' 'it'\\''s'\n"
     );
 }
 
@@ -229,6 +229,51 @@ fn ranks_that_could_not_record_are_named_and_the_command_fails() {
     assert!(text.contains("nothing was recorded of rank 1"), "{text}");
     let run = headwater_format::read_run(&dir.path().join("run")).expect("the other one's data");
     assert_eq!(run.header.incomplete, [1]);
+}
+
+#[test]
+fn a_program_with_address_sanitizer_is_recorded_and_one_with_thread_sanitizer_is_refused() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let build =
+        |name: &str, option: &str| built("mpicc.openmpi", dir.path(), name, PROGRAM, &[option]);
+    let (Some(address), Some(thread)) = (
+        build("address", "-fsanitize=address"),
+        build("thread", "-fsanitize=thread"),
+    ) else {
+        return;
+    };
+    let ours = || {
+        let mut command = headwater(dir.path());
+        command.env("HEADWATER_COLLECTOR", collector());
+        // What the MPI library leaves behind is not of interest.
+        command.env("ASAN_OPTIONS", "detect_leaks=0");
+        command
+    };
+    let launcher = ["mpirun.openmpi", "--oversubscribe", "-n", "2"];
+    let out = ours()
+        .args(["record", "-o", "run", "--"])
+        .args(launcher)
+        .arg(&address)
+        .output()
+        .expect("runs");
+    assert!(out.status.success(), "{}", said(&out));
+    let run = headwater_format::read_run(&dir.path().join("run")).expect("a run");
+    assert!(run.header.ranks == 2 && run.header.incomplete.is_empty());
+    let out = ours()
+        .args(["record", "-o", "other", "--"])
+        .args(launcher)
+        .arg(&thread)
+        .output()
+        .expect("runs");
+    assert_eq!(out.status.code(), Some(2));
+    assert!(said(&out).contains("ThreadSanitizer"), "{}", said(&out));
+    // Where it is started without being looked at, it runs as without us.
+    let out = ours()
+        .args(["exec", "--dry-run", "--"])
+        .arg(&thread)
+        .output();
+    let shown = String::from_utf8_lossy(&out.expect("runs").stdout).into_owned();
+    assert!(!shown.contains("LD_PRELOAD"), "{shown}");
 }
 
 #[test]

@@ -55,6 +55,11 @@ pub enum LaunchError {
         "{0} does not use MPI: no MPI library is linked to it; if it opens MPI itself, name the launcher: headwater record -- mpirun -n 4 {0}"
     )]
     NoMpi(String),
+    /// A program that was built with ThreadSanitizer.
+    #[error(
+        "{0} was built with ThreadSanitizer, which takes the collector's part in locks for faults of the program, so it is not recorded; record a build without -fsanitize=thread"
+    )]
+    ThreadSanitizer(String),
     /// MPI is part of the program.
     #[error(
         "{0} holds MPI within itself (statically linked), where calls cannot be seen from outside; link it anew with what `headwater link-flags` prints, or to the shared MPI library"

@@ -2,8 +2,10 @@
 
 use crate::LaunchError;
 use crate::library::{MpiKind, mpi_library};
+use crate::sanitizer::has_thread_sanitizer;
 use crate::table::{LAUNCHERS, Launcher, RANK, lists};
 use rustix::fs::{Access, access};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn base(word: &str) -> &str {
@@ -118,11 +120,25 @@ pub fn place_before_program(
 /// Refuses a program that cannot be run, or not be recorded.
 ///
 /// # Errors
-/// One that is not there, that holds its MPI library within itself or that changes its user.
+/// One that is not there, that holds its MPI library within itself, that changes its user, or that was built with
+/// ThreadSanitizer.
 pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
-    match mpi_library(&program(word)?) {
+    let path = program(word)?;
+    not_sanitized(&path)?;
+    match mpi_library(&path) {
         Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),
         _ => Ok(()),
+    }
+}
+
+/// Refuses a program that runs, but not with the collector in it.
+///
+/// # Errors
+/// One that was built with ThreadSanitizer.
+pub fn not_sanitized(program: &Path) -> Result<(), LaunchError> {
+    match has_thread_sanitizer(program) {
+        true => Err(LaunchError::ThreadSanitizer(program.display().to_string())),
+        false => Ok(()),
     }
 }
 
@@ -315,6 +331,9 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
     }
     if ranks > cores {
         command.extend(launcher.crowded.iter().map(|w| w.to_string()));
+    } else if kind == MpiKind::OpenMpi && !BOUND.iter().any(|v| std::env::var_os(v).is_some()) {
+        let threads = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
+        command.extend(binding(&threads, ranks, cores.min(whole_cores())));
     }
     command.extend([launcher.ranks.to_string(), ranks.to_string()]);
     command.extend_from_slice(program);
@@ -324,9 +343,66 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
     Ok((command, environment))
 }
 
+/// Cores that this process may use, those that the processor shows several times counted once: Open MPI binds to whole
+/// ones. As many as can be where the system does not tell.
+fn whole_cores() -> u32 {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else {
+        return u32::MAX;
+    };
+    let cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    let siblings = cpus.filter_map(|cpu| {
+        let place = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        std::fs::read_to_string(place).ok()
+    });
+    let cores: BTreeSet<String> = siblings.collect();
+    match u32::try_from(cores.len()) {
+        Ok(n) if n > 0 => n,
+        _ => u32::MAX,
+    }
+}
+
+/// Variables by which a user tells Open MPI how to bind: then nothing is added.
+const BOUND: [&str; 3] = [
+    "OMPI_MCA_hwloc_base_binding_policy",
+    "OMPI_MCA_rmaps_base_mapping_policy",
+    "PRTE_MCA_prte_bind_to",
+];
+
+/// How Open MPI is told that each rank has several threads, which it would bind to one core otherwise. `threads` is what
+/// `OMP_NUM_THREADS` says: a number, or one for each level.
+fn binding(threads: &str, ranks: u32, cores: u32) -> Vec<String> {
+    let outermost = threads.split(',').next().unwrap_or("").trim();
+    let words = match outermost.parse::<u32>() {
+        Ok(n) if n > 1 && ranks.saturating_mul(n) <= cores => {
+            ["--map-by".to_string(), format!("slot:PE={n}")]
+        }
+        Ok(n) if n > 1 => ["--bind-to".to_string(), "none".to_string()],
+        _ => return Vec::new(),
+    };
+    words.to_vec()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_have_cores_of_their_own_where_there_are_enough() {
+        for (threads, ranks, cores, wanted) in [
+            ("2", 4, 8, "--map-by slot:PE=2"),
+            ("4,2", 2, 8, "--map-by slot:PE=4"),
+            ("4", 4, 8, "--bind-to none"),
+            ("1", 4, 8, ""),
+            ("", 4, 8, ""),
+            ("many", 4, 8, ""),
+        ] {
+            assert_eq!(
+                binding(threads, ranks, cores).join(" "),
+                wanted,
+                "{threads}"
+            );
+        }
+    }
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_string).collect()

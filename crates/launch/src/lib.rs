@@ -10,13 +10,14 @@ mod launcher;
 mod library;
 mod link;
 mod preload;
+mod sanitizer;
 mod supervise;
 mod table;
 
 pub use error::LaunchError;
 pub use launcher::{
     Plan, asked, brings_launcher, command_for, installed, launcher_library, may_be_recorded,
-    place_before_program, rank, recognise, with_place_for_ranks,
+    not_sanitized, place_before_program, rank, recognise, with_place_for_ranks,
 };
 pub use library::{MpiKind, mpi_library};
 pub use link::{LinkFlags, link_flags};

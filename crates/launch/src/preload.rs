@@ -3,6 +3,7 @@
 use crate::LaunchError;
 use crate::launcher::find_program;
 use crate::link::{ASKED, is_linked};
+use crate::sanitizer::{address_sanitizer_behind_others, has_thread_sanitizer};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +58,8 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
         .ok_or(LaunchError::NoCollector(own))
 }
 
-/// The command that is `program` with the collector loaded, `collector` if that is given: for [`exec`].
+/// The command that is `program` with the collector loaded, `collector` if that is given: for [`exec`]. A program that was
+/// built with ThreadSanitizer runs without; see [`crate::may_be_recorded`].
 ///
 /// # Errors
 /// No program; no collector.
@@ -71,7 +73,11 @@ pub fn with_collector(
     let mut command = Command::new(name);
     // Also where a script starts such a program.
     command.args(arguments).env(ASKED, "1");
-    if !find_program(name).is_some_and(|p| is_linked(&p)) {
+    // A script may start a program that was built with it.
+    let (variable, options) = address_sanitizer_behind_others();
+    command.env(variable, options);
+    let without = |p: PathBuf| has_thread_sanitizer(&p) || is_linked(&p);
+    if !find_program(name).is_some_and(without) {
         let collector = collector.map_or_else(collector_path, existing)?;
         if !is_one_name(&collector) {
             return Err(LaunchError::Unloadable(collector));

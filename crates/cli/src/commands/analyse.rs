@@ -40,7 +40,7 @@ pub fn command(args: &AnalyseArgs, quiet: bool) -> Outcome {
     }
     let shown = ReportOptions {
         color: args.color.wanted(),
-        width: output::width().clamp(60, 200),
+        width: output::width(),
         rows: args.rows,
     };
     print_screened(&report_text(&report, &shown))

@@ -52,7 +52,7 @@ pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcom
         analysis.json.give(&json(&diagnosis))?;
     } else {
         let color = analysis.color.wanted();
-        let width = output::width().clamp(60, 200);
+        let width = output::width();
         print_screened(&text(
             &diagnosis,
             &TextOptions {

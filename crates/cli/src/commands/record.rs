@@ -8,8 +8,8 @@ use crate::progress::Progress;
 use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
 use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
 use headwater_launch::{
-    Ended, asked, collector_named, collector_path, may_be_recorded, place_before_program,
-    recognise, supervise, with_collector,
+    Ended, asked, collector_named, collector_path, may_be_recorded, not_sanitized,
+    place_before_program, recognise, supervise, with_collector,
 };
 use headwater_model::run::{Header, Run};
 use headwater_model::{RankSet, words};
@@ -66,6 +66,12 @@ pub fn exec(args: &ExecArgs) -> Outcome {
         with_collector(&args.program, spool, recording.hz, collector).map_err(|e| e.to_string())?;
     if recording.dry_run {
         return print(&shell_line(&command));
+    }
+    // On another machine nobody could look at the program before: it runs, and one rank says what is missing.
+    if headwater_launch::rank().unwrap_or(0) == 0
+        && let Some(Err(e)) = args.program.first().map(|p| not_sanitized(Path::new(p)))
+    {
+        tell(&e.to_string());
     }
     Err(headwater_launch::exec(command).to_string().into())
 }
@@ -313,7 +319,7 @@ pub fn record(
     })?;
     let ours = Claim::begin(&temporary).map_err(|e| e.to_string())?;
     let name = launcher.get_program().to_string_lossy().into_owned();
-    let ended = match supervise(&mut launcher) {
+    let ended = match progress.during(&name, || supervise(&mut launcher)) {
         Ok(ended) => ended,
         Err(e) => {
             clear(&temporary, ours);

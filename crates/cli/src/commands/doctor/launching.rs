@@ -1,7 +1,7 @@
 //! Whether programs can be started with the collector: the collector itself, launchers, a program.
 
 use super::Finding;
-use headwater_launch::{collector_path, installed, launcher_library, mpi_library};
+use headwater_launch::{collector_path, installed, launcher_library, mpi_library, not_sanitized};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -77,7 +77,8 @@ pub fn launchers() -> Vec<Finding> {
 /// Whether `program` can be recorded.
 pub fn program(program: &Path) -> Finding {
     let shown = program.display();
-    match mpi_library(program) {
+    let recorded = not_sanitized(program).and_then(|()| mpi_library(program));
+    match recorded {
         Ok((kind, library)) => Finding::good(
             "program",
             format!("{shown}: {} from {}", kind.name(), library.display()),

@@ -1,0 +1,49 @@
+//! Programs that were built with a sanitizer, whose own library wants to stand before all others.
+//!
+//! AddressSanitizer ends a program in which another preloaded object comes first, unless it is told not to look; it
+//! works behind the collector as well. ThreadSanitizer sees locks through functions that the collector stands before too,
+//! and reports faults that the program does not have: such a program is not recorded.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// What ThreadSanitizer's function for its own start is called: it is in every program that was built with it.
+const THREAD: &[u8] = b"__tsan_init";
+
+/// Whether a program was built with ThreadSanitizer.
+pub(crate) fn has_thread_sanitizer(program: &Path) -> bool {
+    std::fs::read(program).is_ok_and(|bytes| {
+        bytes.starts_with(b"\x7fELF") && bytes.windows(THREAD.len()).any(|w| w == THREAD)
+    })
+}
+
+/// The variable that AddressSanitizer reads, and its value: what the user says there, and that others may come first.
+pub(crate) fn address_sanitizer_behind_others() -> (&'static str, OsString) {
+    const NAME: &str = "ASAN_OPTIONS";
+    let mut options = std::env::var_os(NAME).unwrap_or_default();
+    if !options.is_empty() {
+        options.push(":");
+    }
+    options.push("verify_asan_link_order=0");
+    (NAME, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_programs_are_looked_into() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let file = dir.path().join("file");
+        for (bytes, wanted) in [
+            (&b"\x7fELF .. __tsan_init .."[..], true),
+            (b"\x7fELF .. __asan_init ..", false),
+            (b"#!/bin/sh\n# __tsan_init", false),
+        ] {
+            std::fs::write(&file, bytes).expect("writes");
+            assert_eq!(has_thread_sanitizer(&file), wanted);
+        }
+        assert!(!has_thread_sanitizer(&dir.path().join("none")));
+    }
+}
