@@ -241,7 +241,8 @@ fn runs_that_are_damaged_or_do_not_belong_together() {
     copy(&at.join("r2"), &at.join("again2"));
     copy(&at.join("r2"), &at.join("newer"));
     let header = std::fs::read_to_string(at.join("r2/run.json")).expect("a header");
-    let newer = header.replacen("\"format\": 1", "\"format\": 999", 1);
+    let own = format!("\"format\": {}", headwater_format::VERSION);
+    let newer = header.replacen(&own, "\"format\": 999", 1);
     assert_ne!(newer, header);
     std::fs::write(at.join("newer/run.json"), newer).expect("writes");
     std::fs::create_dir_all(at.join("cut/spool")).expect("a directory");

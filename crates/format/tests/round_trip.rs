@@ -155,12 +155,32 @@ fn a_run_from_before_threads_were_recorded_can_be_read() {
         std::fs::remove_file(dir.path().join(format!("{table}.parquet"))).expect("removes");
         assert!(read_run(dir.path()).is_err(), "{table} was written");
         told["tables"]
-            .as_object_mut()
+            .as_array_mut()
             .expect("tables")
-            .remove(table);
+            .retain(|name| name != table);
         std::fs::write(&header, told.to_string()).expect("writes");
     }
     (run.threads, run.teams, run.waits) = Default::default();
+    assert_eq!(read_run(dir.path()).expect("reads"), run);
+    // Earlier headers described each table.
+    let names = told["tables"].as_array().expect("tables").clone();
+    let described = names
+        .iter()
+        .filter_map(|n| Some((n.as_str()?.to_string(), serde_json::json!({}))));
+    told["tables"] = serde_json::Value::Object(described.collect());
+    std::fs::write(&header, told.to_string()).expect("writes");
+    assert_eq!(read_run(dir.path()).expect("reads"), run);
+}
+
+#[test]
+fn a_table_without_rows_is_no_file() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut run = sample_run();
+    run.waits.clear();
+    run.samples.clear();
+    write_run(dir.path(), &run).expect("writes");
+    assert!(!dir.path().join("waits.parquet").exists());
+    assert!(!dir.path().join("samples.parquet").exists());
     assert_eq!(read_run(dir.path()).expect("reads"), run);
 }
 

@@ -7,31 +7,23 @@ use crate::FormatError;
 use crate::spool::layout::UNKNOWN_NAME;
 use crate::spool::{doubt, read_spool, spool_files};
 use headwater_model::run::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Name of the file that says what a run is.
 pub const HEADER_NAME: &str = "run.json";
 /// Version of the directory's format; readers refuse newer ones.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
-/// Tables that runs of this format may lack, because they were recorded before there were any.
-const LATER: [&str; 4] = ["threads", "teams", "waits", "symbols"];
+/// Name of the table whose columns depend on what was counted.
+const SAMPLES: &str = "samples";
 
 /// Name of the directory that the collector spools into, inside the run's.
 const SPOOL: &str = "spool";
 
 fn file(dir: &Path, table: &str) -> PathBuf {
     dir.join(format!("{table}.parquet"))
-}
-
-fn describe<R>(columns: &[Column<R>]) -> Value {
-    columns
-        .iter()
-        .map(|c| (c.name.clone(), json!(c.meaning)))
-        .collect::<Map<_, _>>()
-        .into()
 }
 
 /// Starts of events relative to the row before of the same thread and window, and back.
@@ -106,15 +98,23 @@ pub fn write_run(dir: &Path, run: &Run) -> Result<(), FormatError> {
 }
 
 fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError> {
-    let mut tables = Map::new();
-    fn put<R: Table>(
+    let mut tables: Vec<&str> = Vec::new();
+    // A table without rows is no file of headings.
+    fn put<R: Table>(dir: &Path, rows: &[R], tables: &mut Vec<&str>) -> Result<(), FormatError> {
+        put_columns(dir, R::NAME, &R::columns(), rows, tables)
+    }
+    fn put_columns<R>(
         dir: &Path,
+        name: &'static str,
+        columns: &[Column<R>],
         rows: &[R],
-        tables: &mut Map<String, Value>,
+        tables: &mut Vec<&str>,
     ) -> Result<(), FormatError> {
-        let columns = R::columns();
-        tables.insert(R::NAME.to_string(), describe(&columns));
-        codec::write(&file(dir, R::NAME), &columns, rows)
+        if rows.is_empty() {
+            return Ok(());
+        }
+        tables.push(name);
+        codec::write(&file(dir, name), columns, rows)
     }
     let functions: Vec<Name> = run
         .functions
@@ -122,10 +122,7 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
         .map(|name| Name { name: name.clone() })
         .collect();
     put(temporary, &run.modules, &mut tables)?;
-    // What few runs have is no file of all the others.
-    if !run.symbols.is_empty() {
-        put(temporary, &run.symbols, &mut tables)?;
-    }
+    put(temporary, &run.symbols, &mut tables)?;
     put(temporary, &run.contexts, &mut tables)?;
     put(temporary, &functions, &mut tables)?;
     put(temporary, &run.comms, &mut tables)?;
@@ -139,22 +136,29 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     put(temporary, &run.collectives, &mut tables)?;
     put(temporary, &store(&run.events), &mut tables)?;
     let columns = sample_columns(&run.header.counters);
-    tables.insert("samples".to_string(), describe(&columns));
-    codec::write(&file(temporary, "samples"), &columns, &run.samples)?;
+    put_columns(temporary, SAMPLES, &columns, &run.samples, &mut tables)?;
 
-    let names: Vec<String> = tables.keys().cloned().collect();
     let header = json!({ "format": VERSION, "header": run.header, "tables": tables });
     let text = serde_json::to_string_pretty(&header)
         .map_err(|e| FormatError::damaged(dir, e.to_string()))?;
     let header_file = temporary.join(HEADER_NAME);
     std::fs::write(&header_file, text + "\n").map_err(FormatError::io("write", &header_file))?;
-    for name in names {
-        let target = file(dir, &name);
-        std::fs::rename(file(temporary, &name), &target)
+    for name in tables {
+        let target = file(dir, name);
+        std::fs::rename(file(temporary, name), &target)
             .map_err(FormatError::io("write", &target))?;
     }
     let target = dir.join(HEADER_NAME);
     std::fs::rename(&header_file, &target).map_err(FormatError::io("write", &target))
+}
+
+/// Whether a run has the table, by the list in its header. Earlier runs have an object there, whose keys are the names.
+fn is_written(written: Option<&Value>, name: &str) -> bool {
+    match written {
+        Some(Value::Array(names)) => names.iter().any(|n| n == name),
+        Some(Value::Object(tables)) => tables.contains_key(name),
+        _ => true,
+    }
 }
 
 /// Bytes of a header at the most: that of a run of a million ranks has less.
@@ -188,10 +192,10 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
     let header = value.get("header").cloned().unwrap_or(Value::Null);
     let header: Header =
         serde_json::from_value(header).map_err(|e| FormatError::damaged(&path, e.to_string()))?;
-    // A table that this run's writer did not know yet is empty; one that it wrote has to be there.
+    // A table that this run's writer did not know yet, or that had no rows, is empty; one that it wrote has to be there.
     let written = value.get("tables");
     fn get<R: Table>(dir: &Path, written: Option<&Value>) -> Result<Vec<R>, FormatError> {
-        if LATER.contains(&R::NAME) && written.is_some_and(|w| w.get(R::NAME).is_none()) {
+        if !is_written(written, R::NAME) {
             return Ok(Vec::new());
         }
         codec::read(&file(dir, R::NAME), &R::columns())
@@ -200,7 +204,10 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
     if let Some(why) = doubt(header.ranks, ranks.len()) {
         return Err(FormatError::damaged(&path, why));
     }
-    let samples = codec::read(&file(dir, "samples"), &sample_columns(&header.counters))?;
+    let samples = match is_written(written, SAMPLES) {
+        true => codec::read(&file(dir, SAMPLES), &sample_columns(&header.counters))?,
+        false => Vec::new(),
+    };
     Ok(Run {
         modules: get(dir, written)?,
         symbols: get(dir, written)?,
