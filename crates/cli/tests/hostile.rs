@@ -56,6 +56,7 @@ fn names_from_outside_cannot_drive_a_terminal() {
     run("import app.prv -o run");
     let mut told = 0;
     for paradigm in [
+        "profile",
         "scalability",
         "mpi-profile",
         "communication",

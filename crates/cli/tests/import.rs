@@ -66,6 +66,7 @@ fn a_trace_is_imported_diagnosed_and_analysed() {
     let rows = &efficiencies["sections"][0]["rows"];
     assert_eq!(rows.as_array().map(Vec::len), Some(2), "{efficiencies}");
     for paradigm in [
+        "profile",
         "wait-states",
         "mpi-profile",
         "critical-path",

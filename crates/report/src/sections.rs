@@ -21,6 +21,9 @@ const GAP: usize = 2;
 /// A column that is shown only where rows cannot be told apart without it: it is wide, and mostly says nothing new.
 const CALLED_FROM: &str = "called_from";
 
+/// A column that is not shown: the next one is indented by it.
+const LEVEL: &str = "level";
+
 /// No column of words is cut below this.
 const NARROWEST: usize = 14;
 
@@ -62,11 +65,22 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
     }
     let shown = &section.rows[..options.rows.min(section.rows.len())];
     let told_apart = !look_alike(section, shown);
+    let is_shown =
+        |heading: &Heading| heading.name != LEVEL && (heading.name != CALLED_FROM || !told_apart);
+    let indent = |i: usize, row: &[Item]| {
+        let before = i.checked_sub(1);
+        match before.and_then(|b| Some((section.columns.get(b)?, row.get(b)?))) {
+            Some((heading, Item::Number(level))) if heading.name == LEVEL => *level as usize,
+            _ => 0,
+        }
+    };
     let cells: Vec<Vec<String>> = (section.columns.iter().enumerate())
-        .filter(|(_, heading)| heading.name != CALLED_FROM || !told_apart)
+        .filter(|(_, heading)| is_shown(heading))
         .map(|(i, heading)| {
-            let values = shown.iter().map(|row| row.get(i).unwrap_or(&Item::Missing));
-            let values = values.map(|item| cell(heading, item));
+            let values = shown.iter().map(|row| {
+                let text = cell(heading, row.get(i).unwrap_or(&Item::Missing));
+                format!("{}{text}", " ".repeat(indent(i, row)))
+            });
             std::iter::once(heading.title.clone())
                 .chain(values)
                 .collect()
@@ -77,7 +91,7 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
         held.any(|item| matches!(item, Item::Text(_)))
     };
     let words: Vec<bool> = (0..section.columns.len())
-        .filter(|i| section.columns[*i].name != CALLED_FROM || !told_apart)
+        .filter(|i| is_shown(&section.columns[*i]))
         .map(is_words)
         .collect();
     let widths = widths(&cells, &words, options.width.saturating_sub(2));

@@ -10,6 +10,7 @@ mod critical_path;
 mod differential;
 mod efficiencies;
 mod mpi_profile;
+mod profile;
 pub(crate) mod scalability;
 mod wait_states;
 
@@ -63,7 +64,8 @@ pub struct Paradigm {
 }
 
 /// All paradigms.
-pub const ALL: [Paradigm; 9] = [
+pub const ALL: [Paradigm; 10] = [
+    profile::PARADIGM,
     scalability::PARADIGM,
     mpi_profile::PARADIGM,
     communication::PARADIGM,

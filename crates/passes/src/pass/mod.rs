@@ -8,6 +8,7 @@ mod answer;
 mod attribution;
 mod backtracking;
 mod breakdown;
+mod call_tree;
 mod called_from;
 mod causal;
 mod causes;
@@ -20,6 +21,7 @@ mod differential;
 mod edge_differential;
 mod efficiencies;
 mod finders;
+mod flat_profile;
 mod graph;
 mod groups;
 mod hotspot;
@@ -28,6 +30,7 @@ mod marks;
 mod matching;
 mod matrix;
 mod models;
+mod owners;
 mod pattern;
 mod profile;
 mod ratios;
@@ -76,6 +79,8 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
         attribution::passes(),
         ratios::passes(),
         breakdown::passes(),
+        flat_profile::passes(),
+        call_tree::passes(),
         matrix::passes(),
         profile::passes(),
         causal::passes(),

@@ -122,6 +122,32 @@ fn scales_that_do_not_belong_together_are_refused_by_the_pass_that_needs_them() 
 }
 
 #[test]
+fn a_profile_has_all_time_once() {
+    let report = report("profile", &[4]);
+    let flat = section(&report, "flat_profile");
+    let own: f64 = figures(flat, "time_seconds").iter().sum();
+    let tree = section(&report, "call_tree");
+    let levels = figures(tree, "level");
+    let totals = figures(tree, "total_seconds");
+    let outermost: f64 = (levels.iter().zip(&totals))
+        .filter(|(level, _)| **level == 0.0)
+        .map(|(_, total)| total)
+        .sum();
+    // Three ranks wait a second for the fourth, which computes for it.
+    assert!(own > 4.0, "{own}");
+    assert!((own - outermost).abs() < 0.02 * own, "{own} {outermost}");
+    assert!(words(flat, "function").contains(&"MPI_Barrier".to_string()));
+    let shares: f64 = figures(flat, "time_share").iter().sum();
+    assert!((shares - 1.0).abs() < 0.01, "{shares}");
+    // Nothing is longer than what it is in.
+    for (at, level) in levels.iter().enumerate().filter(|l| *l.1 > 0.0) {
+        let around = (0..at).rev().find(|i| levels[*i] == level - 1.0);
+        let around = around.expect("a place is below another");
+        assert!(totals[at] <= totals[around] + 1e-3, "{at}");
+    }
+}
+
+#[test]
 fn an_mpi_profile_has_the_sections_of_mpip() {
     let report = report("mpi-profile", &[4]);
     let tasks = section(&report, "time_by_task");

@@ -91,6 +91,8 @@ __all__ = [
     "attribution",
     "counter_ratios",
     "breakdown",
+    "flat_profile",
+    "call_tree",
     "communication_matrix",
     "time_by_task",
     "call_sites",
@@ -479,6 +481,31 @@ def breakdown(V: _Elements) -> Set:
 
 @overload
 def breakdown(V: Node) -> Node: ...
+
+@overload
+def flat_profile(V: _Elements) -> Table:
+    """Time by function, the longest first, all ranks together.
+
+    V: a set of a top-down view.
+
+    Gives a table.
+    """
+
+@overload
+def flat_profile(V: Node) -> Node: ...
+
+@overload
+def call_tree(V: _Elements, least: float = 0.01) -> Table:
+    """Time by call path, what is inside each place below it.
+
+    V: a set of a top-down view.
+    least: share of the whole time below which a place is left out (if not given, 0.01).
+
+    Gives a table.
+    """
+
+@overload
+def call_tree(V: Node, least: float = 0.01) -> Node: ...
 
 @overload
 def communication_matrix(run: Run) -> Set:

@@ -12,6 +12,14 @@ def __dir__() -> List[str]: ...
 def document(row: Tuple[str, str, str, List[str]]) -> str: ...
 def arguments(row: Tuple[str, str, str, List[str]]) -> Tuple[List[str], List[str]]: ...
 
+def profile(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
+    """Where the time goes: by function, and by call path.
+
+    Takes one run; gives a ``Report``, whose JSON is that of ``headwater analyse profile --json``.
+
+    max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
+    """
+
 def scalability(*runs: Union[Run, _Path], scaling: Optional[str] = None, abnorm_threshold: Optional[float] = None, max_loop_depth: Optional[int] = None) -> Report:
     """What holds the program back as ranks are added, where, and how ranks come to wait for it: the diagnosis as tables.
 

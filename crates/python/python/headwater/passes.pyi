@@ -34,6 +34,8 @@ from . import scaling_models as scaling_models
 from . import attribution as attribution
 from . import counter_ratios as counter_ratios
 from . import breakdown as breakdown
+from . import flat_profile as flat_profile
+from . import call_tree as call_tree
 from . import communication_matrix as communication_matrix
 from . import time_by_task as time_by_task
 from . import call_sites as call_sites
