@@ -1,6 +1,8 @@
-//! The figures that the project is held to, measured here and now.
+//! The figures that the project is held to, measured here and now. What recording costs has a table of its own (`cost.rs`).
 //!
 //! Ratios come from interleaved pairs, as the machine's speed drifts; medians are printed.
+
+mod cost;
 
 use crate::figures::median;
 use crate::mpi::Mpi;
@@ -15,18 +17,24 @@ use std::time::{Duration, Instant};
 /// Interleaved pairs.
 const PAIRS: usize = 11;
 
-/// Measures and prints all figures.
-pub fn bench() -> Done {
-    call_cost()?;
-    start_and_end()?;
-    // Long enough that starting and ending, which has a figure of its own, does not decide.
-    for (case, ranks, arguments) in [
-        ("even_weak", 2, &["0", "262144"][..]),
-        ("msgbound", 2, &["300000"]),
-        ("locks", 1, &["150000"]),
-    ] {
-        overhead(case, &built(case)?, ranks, arguments, PAIRS)?;
+/// Reads the command line: rows of the table of what recording costs, or everything; `--baseline` writes the rows down.
+pub fn command(arguments: &[String]) -> Done {
+    let keep = arguments.iter().any(|a| a == "--baseline");
+    let rows: Vec<String> = (arguments.iter().filter(|a| *a != "--baseline").cloned()).collect();
+    setup::build()?;
+    if keep || !rows.is_empty() {
+        return cost::cost(PAIRS, &rows, keep);
     }
+    // What became worse is said at the end, behind everything else.
+    let cost = cost::cost(PAIRS, &[], false);
+    figures()?;
+    cost
+}
+
+/// Measures and prints all other figures.
+fn figures() -> Done {
+    cost::sizes()?;
+    overhead("locks", &built("locks")?, 1, &["150000"], PAIRS)?;
     hpcc()?;
     size()?;
     structure()?;
@@ -50,7 +58,7 @@ pub fn bench() -> Done {
 
 /// A program of the benchmarks or the testbed, built for Open MPI.
 pub fn built(name: &str) -> Result<std::path::PathBuf, String> {
-    if !["callcost", "contexts", "locks", "msgbound", "startend"].contains(&name) {
+    if !["contexts", "kernels", "locks", "startend"].contains(&name) {
         let request = Request {
             cases: vec![name.into()],
             ..Default::default()
@@ -69,30 +77,6 @@ pub fn built(name: &str) -> Result<std::path::PathBuf, String> {
             .arg(root().join(format!("testbed/bench/{name}.c"))),
     )?;
     Ok(out)
-}
-
-/// Nanoseconds that a wrapped call costs over the bare one, its context known.
-fn call_cost() -> Done {
-    let program = built("callcost")?;
-    let spool = setup::target().join("bench-spool");
-    let mut over = Vec::new();
-    for _ in 0..PAIRS {
-        let figure = |command: &mut Command| -> Result<f64, String> {
-            output(command)?
-                .trim()
-                .parse()
-                .map_err(|_| "no figure".to_string())
-        };
-        let bare = figure(Mpi::Open.mpirun(1)?.arg(&program))?;
-        let mut with = Mpi::Open.mpirun(1)?;
-        setup::recorded(&mut with, &spool);
-        over.push(figure(with.arg(&program))? - bare);
-    }
-    println!(
-        "wrapped call, context known: {:.0} ns over the bare call (median of {PAIRS})",
-        median(&over)
-    );
-    Ok(())
 }
 
 /// Seconds that a program takes, bare and recorded, in a directory of its own.
@@ -143,18 +127,6 @@ fn overhead(name: &str, program: &Path, ranks: u32, arguments: &[&str], count: u
     Ok(())
 }
 
-/// What a program that only begins and ends takes longer.
-fn start_and_end() -> Done {
-    let pairs = pairs(&built("startend")?, 2, &[], 2 * PAIRS)?;
-    let more: Vec<f64> = pairs.iter().map(|(bare, with)| with - bare).collect();
-    println!(
-        "start and end: {:.0} ms more (median of {} pairs, 2 ranks)",
-        median(&more) * 1e3,
-        2 * PAIRS
-    );
-    Ok(())
-}
-
 /// The same of HPC Challenge, where it is named or installed. With an `hpccinf.txt` beside the program
 /// it does what that says.
 fn hpcc() -> Done {
@@ -192,15 +164,18 @@ fn size() -> Done {
             .arg(&program),
     )?;
     let run = out.join("cg_delay.16");
-    let files = std::fs::read_dir(&run)
-        .map_err(|e| e.to_string())?
-        .flatten();
-    let bytes: u64 = files
-        .filter_map(|f| f.metadata().ok())
-        .map(|m| m.len())
-        .sum();
+    let bytes = bytes_of(&run);
     println!("16-rank conjugate gradient run: {bytes} bytes on disk");
     Ok(())
+}
+
+/// Bytes of the files of a run.
+fn bytes_of(run: &Path) -> u64 {
+    let files = std::fs::read_dir(run).into_iter().flatten().flatten();
+    files
+        .filter_map(|f| f.metadata().ok())
+        .map(|m| m.len())
+        .sum()
 }
 
 /// Time and memory of the analysis of the largest ELF file of the distribution's lammps.

@@ -3,6 +3,7 @@
 mod bench;
 mod dose;
 mod figures;
+mod fuzz;
 mod imb;
 mod judge;
 mod kills;
@@ -52,6 +53,8 @@ const USAGE: &str = "cargo xtask COMMAND
                             --ci                 the fixed selection of every CI run
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
+  fuzz [READER…]            each reader of files that others make, on files changed at random
+                            --minutes M          for all of them together (10)
   launchers                 record under every launcher that is here, in each way; Slurm is started for it
   suites [SUITE]            other people's tests, bare and recorded: the verdicts must be the same
                             mpi4py               its own tests, under Open MPI and Intel MPI
@@ -68,7 +71,9 @@ const USAGE: &str = "cargo xtask COMMAND
   guide                     docs/GUIDE.md, its analyses run and what they say put in
   python-figures            what an import and Python's part of a dataflow take
   python [ARGUMENT…]        install the wheel and run the tests of the module; arguments are pytest's
-  bench                     print the figures that the project is held to";
+  bench [ROW…]              print the figures that the project is held to, or rows of what recording costs;
+                            one that became worse than testbed/bench/baseline.json is an error
+                            --baseline           write the rows there";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -87,6 +92,7 @@ fn main() -> ExitCode {
         Some("codes") => truth::codes::check(rest),
         Some("truth") => truth::bench::Request::parse(rest).and_then(|r| truth::bench::truth(&r)),
         Some("kills") => kills(rest),
+        Some("fuzz") => fuzz::command(rest),
         Some("launchers") => shell::run(
             "cargo",
             &[
@@ -109,7 +115,7 @@ fn main() -> ExitCode {
         Some("api") => python::api(),
         Some("guide") => python::guide(),
         Some("python") => python::python(rest),
-        Some("bench") => setup::build().and_then(|()| bench::bench()),
+        Some("bench") => bench::command(rest),
         None | Some("help" | "--help" | "-h") => {
             println!("{USAGE}");
             Ok(())

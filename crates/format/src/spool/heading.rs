@@ -57,7 +57,8 @@ impl Heading {
         };
         list.push(h.rank);
         let counted = h.in_use().filter(|d| d.kind != Kind::Messages as u32);
-        self.lost += counted.map(|d| u64::from(d.dropped)).sum::<u64>();
+        let dropped = counted.map(|d| u64::from(d.dropped)).sum::<u64>();
+        self.lost = self.lost.saturating_add(dropped);
         self.clocks.push(Compared {
             rank: h.rank,
             unix_ns: h.unix_ns,
@@ -182,13 +183,18 @@ fn pauses(by_times: BTreeMap<u64, Vec<(u32, f64)>>, out: &mut Header) {
 
 /// The core of two thirds of the time of all threads or more.
 fn main_core(threads: &[ThreadRow]) -> Option<u64> {
-    let mut all = 0;
-    let mut by_core: FxHashMap<u64, u64> = FxHashMap::default();
+    // What a damaged file says may be more than any time is.
+    let mut all = 0u128;
+    let mut by_core: FxHashMap<u64, u128> = FxHashMap::default();
     for thread in threads {
-        all += thread.on_cores.iter().map(|c| c.cpu_ns).sum::<u64>();
+        all += thread
+            .on_cores
+            .iter()
+            .map(|c| u128::from(c.cpu_ns))
+            .sum::<u128>();
         let (_, told_apart) = thread.on_cores.split_last()?;
         for on in told_apart {
-            *by_core.entry(on.core).or_default() += on.cpu_ns;
+            *by_core.entry(on.core).or_default() += u128::from(on.cpu_ns);
         }
     }
     let main = by_core.into_iter().find(|(_, ns)| 3 * ns >= 2 * all);

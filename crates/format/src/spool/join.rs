@@ -164,7 +164,7 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
             ..Default::default()
         });
         edge.sampled += 1;
-        edge.bytes += send.row.bytes;
+        edge.bytes = edge.bytes.saturating_add(send.row.bytes);
         let (enter, leave) = (at(recv, recv.row.enter_ns), at(recv, recv.row.leave_ns));
         let wait = at(send, send.row.enter_ns).min(leave).saturating_sub(enter);
         if wait > 0 {
@@ -185,18 +185,18 @@ pub(super) fn messages(run: &mut Run, Messages { ends, .. }: Messages, clocks: &
         match of {
             For::Sender(key) => {
                 if let Some(edge) = edges.get_mut(&key) {
-                    edge.late_sender_ns += wait;
+                    edge.late_sender_ns = edge.late_sender_ns.saturating_add(wait);
                 }
             }
             For::Receiver(key) => {
                 if let Some(edge) = edges.get_mut(&key) {
-                    edge.late_receiver_ns += wait;
+                    edge.late_receiver_ns = edge.late_receiver_ns.saturating_add(wait);
                 }
             }
             For::Collective(key, until_first) => {
                 if let Some(site) = sites.get_mut(&key) {
-                    site.wait_ns += wait;
-                    site.first_ns = site.first_ns.map(|ns| ns + until_first);
+                    site.wait_ns = site.wait_ns.saturating_add(wait);
+                    site.first_ns = site.first_ns.map(|ns| ns.saturating_add(until_first));
                 }
             }
         }
@@ -273,7 +273,8 @@ fn collective_waits(
             let of = For::Collective(key, until_first.unwrap_or(0));
             waits.take(e.call(), since_enter(until), of);
             row.last += u64::from(arrival(e) == latest);
-            row.after_last_ns += leave.saturating_sub(latest.max(enter(e)));
+            let after = leave.saturating_sub(latest.max(enter(e)));
+            row.after_last_ns = row.after_last_ns.saturating_add(after);
         }
     }
     sites
@@ -323,7 +324,7 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
             });
             edge.sampled += 1;
             edge.late_senders += 1;
-            edge.late_sender_ns += wait;
+            edge.late_sender_ns = edge.late_sender_ns.saturating_add(wait);
         }
         let mut last = None;
         for (i, s) in rows.iter().enumerate() {

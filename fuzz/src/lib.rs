@@ -1,0 +1,115 @@
+//! Readers of files that somebody else made, each given any bytes: what comes of them is a value or an error, never a
+//! panic, nor memory or time without end.
+//!
+//! Where what is read is a directory, one of its files is changed and the others stay as they are: the first byte says
+//! which one, and the rest is what is in it.
+
+use headwater_import::import;
+use headwater_passes::flow::Flow;
+use headwater_passes::set::Expr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// The variable that names the directory whose files are changed.
+const WHOLE: &str = "HEADWATER_FUZZ_WHOLE";
+
+/// Files by their names in the directory, sorted.
+type Files = Vec<(PathBuf, Vec<u8>)>;
+
+/// All files below `at`, a place within `root`.
+fn collect(root: &Path, at: &Path, out: &mut Files) {
+    for entry in std::fs::read_dir(root.join(at)).into_iter().flatten().flatten() {
+        let name = at.join(entry.file_name());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect(root, &name, out),
+            Ok(_) => {
+                let bytes = std::fs::read(root.join(&name)).unwrap_or_default();
+                out.push((name, bytes));
+            }
+            Err(_) => {}
+        }
+    }
+    out.sort();
+}
+
+fn whole() -> &'static Files {
+    static FILES: OnceLock<Files> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let root = std::env::var_os(WHOLE).expect("HEADWATER_FUZZ_WHOLE names a directory");
+        let mut files = Files::new();
+        collect(Path::new(&root), Path::new(""), &mut files);
+        assert!(!files.is_empty(), "{root:?} has files");
+        files
+    })
+}
+
+/// A directory in memory, where there is one.
+fn place() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let dir = match memory.is_dir() {
+        true => tempfile::tempdir_in(memory),
+        false => tempfile::tempdir(),
+    };
+    dir.expect("a temporary directory")
+}
+
+/// The whole directory with one file changed, inside another one that is empty else.
+fn changed(data: &[u8]) -> Option<(TempDir, PathBuf)> {
+    let (which, bytes) = data.split_first()?;
+    let dir = place();
+    let root = dir.path().join("whole");
+    let which = usize::from(*which) % whole().len();
+    for (i, (name, own)) in whole().iter().enumerate() {
+        let path = root.join(name);
+        std::fs::create_dir_all(path.parent()?).expect("makes a directory");
+        std::fs::write(&path, if i == which { bytes } else { own }).expect("writes");
+    }
+    Some((dir, root))
+}
+
+/// What the collector wrote.
+pub fn spool(data: &[u8]) {
+    if let Some((_dir, root)) = changed(data) {
+        let _ = headwater_format::spool::read_spool(&root);
+    }
+}
+
+/// A recorded run.
+pub fn run(data: &[u8]) {
+    if let Some((_dir, root)) = changed(data) {
+        let _ = headwater_format::read_run(&root);
+    }
+}
+
+/// An OTF2 archive.
+pub fn otf2(data: &[u8]) {
+    if let Some((dir, root)) = changed(data) {
+        let _ = import(&root, &dir.path().join("run"), None, |_, _| ());
+    }
+}
+
+/// A Paraver trace.
+pub fn paraver(data: &[u8]) {
+    if let Some((dir, root)) = changed(data) {
+        let trace = root.join("app.prv");
+        let _ = import(&trace, &dir.path().join("run"), None, |_, _| ());
+    }
+}
+
+/// A program: its structure, and the MPI library that it would load.
+pub fn structure(data: &[u8]) {
+    let dir = place();
+    let file = dir.path().join("program");
+    std::fs::write(&file, data).expect("writes");
+    let _ = headwater_structure::analyse(&file, &headwater_structure::Options::default());
+    let _ = headwater_launch::mpi_library(&file);
+}
+
+/// A saved dataflow, and an expression that chooses vertices.
+pub fn flow(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data) {
+        let _ = Flow::from_json(text, &[]);
+        let _ = Expr::parse(text);
+    }
+}

@@ -1,0 +1,350 @@
+//! What recording costs the program: a row for each kind of program, held against what it was before.
+//!
+//! Each figure comes from pairs of runs, one bare and one recorded, in turn, as the machine's speed drifts. What programs
+//! print is the time of their loop, so starting and ending, which has rows of its own, does not decide.
+
+use super::{built, bytes_of};
+use crate::figures::{median, scatter};
+use crate::mpi::Mpi;
+use crate::setup;
+use crate::shell::{Done, HANGING, output, root, within};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+/// How a pair becomes a figure.
+#[derive(Clone, Copy, PartialEq)]
+enum Unit {
+    /// What the recorded run prints over what the bare one does.
+    Ratio,
+    /// What it prints more, in nanoseconds a call.
+    Nanoseconds,
+    /// What it prints more, in milliseconds.
+    Milliseconds,
+    /// How much longer the launcher runs, in milliseconds.
+    Whole,
+}
+
+/// A row of the table.
+struct Row {
+    name: &'static str,
+    program: &'static str,
+    arguments: &'static [&'static str],
+    ranks: u32,
+    unit: Unit,
+    /// What it is to be at most.
+    bar: f64,
+    /// A difference below this is none, whatever the noise says.
+    least: f64,
+}
+
+const fn row(
+    name: &'static str,
+    ranks: u32,
+    unit: Unit,
+    bar: f64,
+    arguments: &'static [&'static str],
+) -> Row {
+    Row {
+        name,
+        program: "kernels",
+        arguments,
+        ranks,
+        unit,
+        bar,
+        least: match unit {
+            Unit::Ratio => 0.003,
+            Unit::Nanoseconds => 4.0,
+            Unit::Milliseconds | Unit::Whole => 1.0,
+        },
+    }
+}
+
+const START: Row = Row {
+    program: "startend",
+    ..row("MPI_Init", 2, Unit::Milliseconds, 5.0, &[])
+};
+
+/// Kernels with their steps and points: seconds of the loop as in what is said beside them, on a machine of 2020.
+const ROWS: [Row; 13] = [
+    // 5 s, 2,500 calls a second and rank.
+    row(
+        "stencil",
+        2,
+        Unit::Ratio,
+        1.005,
+        &["stencil", "6000", "1200000"],
+    ),
+    // 1.6 s, 0.6 s and 0.3 s.
+    row(
+        "wavefront",
+        2,
+        Unit::Ratio,
+        1.01,
+        &["wavefront", "300", "50000"],
+    ),
+    row(
+        "multigrid",
+        2,
+        Unit::Ratio,
+        1.01,
+        &["multigrid", "4000", "65536"],
+    ),
+    row(
+        "conjugate gradient",
+        2,
+        Unit::Ratio,
+        1.03,
+        &["cg", "16000", "20000"],
+    ),
+    // About 150,000, 450,000 and 11 million calls a second and rank.
+    row(
+        "halo, larger",
+        2,
+        Unit::Ratio,
+        1.005,
+        &["halo", "100000", "24000"],
+    ),
+    row(
+        "halo, small",
+        2,
+        Unit::Ratio,
+        1.02,
+        &["halo", "300000", "6000"],
+    ),
+    row(
+        "messages to itself",
+        2,
+        Unit::Ratio,
+        1.7,
+        &["itself", "3000000"],
+    ),
+    row(
+        "call, path known",
+        1,
+        Unit::Nanoseconds,
+        60.0,
+        &["known", "3000000"],
+    ),
+    row(
+        "call, two paths at a depth",
+        1,
+        Unit::Nanoseconds,
+        70.0,
+        &["two-paths", "3000000"],
+    ),
+    row(
+        "call, 48 frames deep",
+        1,
+        Unit::Nanoseconds,
+        90.0,
+        &["deep", "3000000"],
+    ),
+    row(
+        "local call",
+        1,
+        Unit::Nanoseconds,
+        10.0,
+        &["local", "10000000"],
+    ),
+    START,
+    Row {
+        name: "empty program",
+        unit: Unit::Whole,
+        bar: 10.0,
+        ..START
+    },
+];
+
+/// A figure with its noise.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+struct Figure {
+    median: f64,
+    /// Standard error of the median.
+    noise: f64,
+}
+
+impl Figure {
+    fn of(values: &[f64]) -> Self {
+        // Of normal values, the median's error is by so much larger than the mean's.
+        let wider = (std::f64::consts::PI / 2.0).sqrt();
+        Self {
+            median: median(values),
+            noise: wider * scatter(values) / (values.len().max(1) as f64).sqrt(),
+        }
+    }
+
+    /// Whether this is worse than `before` by more than the noise of both.
+    fn is_worse(self, before: Self, least: f64) -> bool {
+        self.median - before.median > (3.0 * self.noise.hypot(before.noise)).max(least)
+    }
+}
+
+/// What the figures were when they were last written down, by row.
+fn baseline() -> PathBuf {
+    root().join("testbed/bench/baseline.json")
+}
+
+/// Measures the rows whose names have one of these words in them, or all, from so many pairs each. With `keep`, writes the
+/// figures down for later runs.
+///
+/// # Errors
+/// A row has become worse than it was by more than its noise.
+pub fn cost(pairs: usize, wanted: &[String], keep: bool) -> Done {
+    let file = baseline();
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|_| "{}".into());
+    let mut before: BTreeMap<String, Figure> =
+        serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+    let is_wanted =
+        |r: &&Row| wanted.is_empty() || wanted.iter().any(|w| r.name.contains(w.as_str()));
+    if let Some(unknown) = wanted
+        .iter()
+        .find(|w| !ROWS.iter().any(|r| r.name.contains(w.as_str())))
+    {
+        let names: Vec<&str> = ROWS.iter().map(|r| r.name).collect();
+        return Err(format!(
+            "there is no row {unknown}; there are {}",
+            names.join(", ")
+        ));
+    }
+    let rows = ROWS.iter().filter(is_wanted);
+    println!("what recording costs (median of {pairs} interleaved pairs, and its standard error):");
+    let mut worse = Vec::new();
+    for row in rows {
+        let figure = Figure::of(&measure(row, pairs)?);
+        let then = before.get(row.name).copied();
+        println!("  {}", line(row, figure, then));
+        if then.is_some_and(|then| figure.is_worse(then, row.least)) {
+            worse.push(row.name);
+        }
+        if keep {
+            before.insert(row.name.to_string(), figure);
+        }
+    }
+    if keep {
+        let text = serde_json::to_string_pretty(&before).map_err(|e| e.to_string())?;
+        std::fs::write(&file, text + "\n").map_err(|e| format!("{}: {e}", file.display()))?;
+        return Ok(());
+    }
+    match worse.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "became worse than {}: {}",
+            file.display(),
+            worse.join(", ")
+        )),
+    }
+}
+
+fn line(row: &Row, figure: Figure, then: Option<Figure>) -> String {
+    let shown = |v: f64| match row.unit {
+        Unit::Ratio => format!("{v:.4}"),
+        Unit::Nanoseconds => format!("{v:.0} ns"),
+        Unit::Milliseconds | Unit::Whole => format!("{v:.1} ms"),
+    };
+    let then = then.map_or("-".into(), |t| shown(t.median));
+    let mark = if figure.median <= row.bar {
+        "ok  "
+    } else {
+        "over"
+    };
+    format!(
+        "{mark} {:<28} {:>9} ± {:<8} bar {:>9}, before {then}",
+        row.name,
+        shown(figure.median),
+        shown(figure.noise),
+        shown(row.bar)
+    )
+}
+
+fn measure(row: &Row, pairs: usize) -> Result<Vec<f64>, String> {
+    let program = built(row.program)?;
+    let spool = setup::target().join("bench-spool");
+    let run = |recorded: bool| -> Result<f64, String> {
+        let mut command = Mpi::Open.mpirun(row.ranks)?;
+        if recorded {
+            setup::recorded(&mut command, &spool);
+        }
+        command.arg(&program).args(row.arguments);
+        let start = Instant::now();
+        let said = output(&mut within(HANGING, &command))?;
+        let whole = start.elapsed().as_secs_f64() * 1e3;
+        match row.unit {
+            Unit::Whole => Ok(whole),
+            _ => said
+                .trim()
+                .parse()
+                .map_err(|_| format!("{} printed no figure: {said}", row.name)),
+        }
+    };
+    let pair = |i: usize| {
+        // Which of the two goes first changes, so that drift falls on both.
+        let (bare, recorded) = match i % 2 {
+            0 => (run(false)?, run(true)?),
+            _ => {
+                let recorded = run(true)?;
+                (run(false)?, recorded)
+            }
+        };
+        Ok(match row.unit {
+            Unit::Ratio => recorded / bare,
+            _ => recorded - bare,
+        })
+    };
+    (0..pairs).map(pair).collect()
+}
+
+/// Kernels whose runs are looked at on the disk, with their steps, and the most bytes that they may take at 16 ranks.
+const ON_DISK: [(&str, &str, u64); 3] = [
+    ("cg", "1000", 30_000),
+    ("wavefront", "30", 30_000),
+    ("multigrid", "100", 50_000),
+];
+
+/// Bytes on disk of runs on 16 ranks, and of one on 128.
+pub fn sizes() -> Done {
+    let program = built("kernels")?;
+    let bytes = |kernel: &str, steps: &str, ranks: u32| -> Result<u64, String> {
+        let out = setup::target().join("bench-run");
+        let _ = std::fs::remove_dir_all(&out);
+        let mut command = Command::new(setup::headwater());
+        command
+            .args(["record", "--quiet", "-o"])
+            .arg(&out)
+            .arg("--");
+        let launch = Mpi::Open.mpirun(ranks)?;
+        command.arg(launch.get_program()).args(launch.get_args());
+        for (name, value) in launch.get_envs().filter_map(|(n, v)| Some((n, v?))) {
+            command.env(name, value);
+        }
+        command.arg(&program).args([kernel, steps, "2000"]);
+        output(&mut within(HANGING, &command))?;
+        Ok(bytes_of(&out))
+    };
+    for (kernel, steps, bar) in ON_DISK {
+        let found = bytes(kernel, steps, 16)?;
+        println!("on disk, 16 ranks, {kernel}: {found} bytes (bar {bar})");
+    }
+    println!(
+        "on disk, 128 ranks, cg: {} bytes (bar 64000)",
+        bytes("cg", "20", 128)?
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_worse_only_beyond_its_noise() {
+        let figure = |median, noise| Figure { median, noise };
+        assert!(!figure(1.02, 0.01).is_worse(figure(1.01, 0.001), 0.003));
+        assert!(figure(1.05, 0.01).is_worse(figure(1.01, 0.001), 0.003));
+        assert!(!figure(1.012, 0.0).is_worse(figure(1.01, 0.0), 0.003));
+        let steady = Figure::of(&[1.0, 1.1, 0.9, 1.0, 50.0]);
+        assert!(steady.median == 1.0 && steady.noise < 0.1);
+    }
+}

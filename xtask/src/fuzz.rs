@@ -1,0 +1,218 @@
+//! `cargo xtask fuzz`: each reader of files that others make, given files that are changed at random. libFuzzer keeps those
+//! changes that reach new code, so it finds its way behind what a reader checks first.
+
+use crate::mpi::Mpi;
+use crate::request::Request;
+use crate::setup;
+use crate::shell::{Done, output, root, within};
+use crate::testbed::build_all;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The readers (`fuzz/targets`).
+const TARGETS: [&str; 6] = ["spool", "run", "structure", "otf2", "paraver", "flow"];
+
+/// Minutes for all of them together, where nothing else is said.
+const MINUTES: f64 = 10.0;
+
+/// A file takes at most so many seconds, and the reader so much memory, MiB.
+const LONGEST: u32 = 20;
+const MOST_MEMORY: u32 = 2048;
+
+/// Counters of the compiler that libFuzzer goes by; its own part of the program is without.
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares";
+
+/// Reads the command line: minutes for all, and which readers.
+pub fn command(arguments: &[String]) -> Done {
+    let (mut minutes, mut targets) = (MINUTES, Vec::new());
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--minutes" => {
+                let given = rest.next().and_then(|v| v.parse().ok());
+                minutes = given
+                    .filter(|m: &f64| *m > 0.0)
+                    .ok_or("--minutes wants a number above 0")?;
+            }
+            name => match TARGETS.iter().find(|t| **t == name) {
+                Some(target) => targets.push(*target),
+                None => {
+                    return Err(format!(
+                        "there is no reader {name} here; there are {}",
+                        TARGETS.join(", ")
+                    ));
+                }
+            },
+        }
+    }
+    if targets.is_empty() {
+        targets = TARGETS.to_vec();
+    }
+    setup::build()?;
+    fuzz(minutes, &targets)
+}
+
+/// Gives each of the readers its part of so many minutes. The command is built.
+///
+/// # Errors
+/// A reader panics, or takes too long or too much memory: the file that it was given is named.
+fn fuzz(minutes: f64, targets: &[&str]) -> Done {
+    let place = setup::target().join("fuzz");
+    let programs = build(&place)?;
+    let seconds = (60.0 * minutes / targets.len() as f64).ceil() as u32;
+    for target in targets {
+        println!("fuzzing {target} for {seconds} s");
+        let own = place.join(target);
+        let whole = seeds(target, &own)?;
+        let found = own.join("found");
+        std::fs::create_dir_all(&found).map_err(|e| e.to_string())?;
+        let mut command = Command::new(programs.join(target));
+        command
+            .env("HEADWATER_FUZZ_WHOLE", whole)
+            .arg(own.join("corpus"))
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-timeout={LONGEST}"))
+            .arg(format!("-rss_limit_mb={MOST_MEMORY}"))
+            .arg(format!("-artifact_prefix={}/", found.display()))
+            .args(["-verbosity=0", "-print_final_stats=0"]);
+        output(&mut within(seconds + 2 * LONGEST, &command)).map_err(|e| {
+            format!(
+                "{target}: {e}\nthe file that it was given is in {}",
+                found.display()
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Builds the readers; gives where their programs are.
+fn build(place: &Path) -> Result<PathBuf, String> {
+    println!("building the readers with counters");
+    let version = output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|l| l.strip_prefix("host: "));
+    let host = host.ok_or("rustc -vV does not name its host")?;
+    let built = place.join("build");
+    // With a target, the flags are not those of what runs in the build.
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "--target",
+            host,
+            "--manifest-path",
+        ])
+        .arg(root().join("fuzz/Cargo.toml"))
+        .env("CARGO_TARGET_DIR", &built)
+        .env("RUSTFLAGS", FLAGS);
+    output(&mut cargo)?;
+    Ok(built.join(host).join("release"))
+}
+
+/// Makes the files that a reader begins with: a whole directory, and in `corpus` each of its files behind its number in it.
+/// What was found in earlier runs stays. Gives the directory.
+fn seeds(target: &str, own: &Path) -> Result<PathBuf, String> {
+    let (whole, corpus) = (own.join("whole"), own.join("corpus"));
+    std::fs::create_dir_all(&corpus).map_err(|e| e.to_string())?;
+    // Made anew, as formats change.
+    let _ = std::fs::remove_dir_all(&whole);
+    make(target, &whole)?;
+    let numbered = !matches!(target, "structure" | "flow");
+    for (i, file) in files(&whole).iter().enumerate() {
+        let mut bytes = Vec::new();
+        if numbered {
+            bytes.push(u8::try_from(i).map_err(|_| "there are too many files")?);
+        }
+        bytes.extend(std::fs::read(file).map_err(|e| e.to_string())?);
+        std::fs::write(corpus.join(format!("seed-{i}")), bytes).map_err(|e| e.to_string())?;
+    }
+    Ok(whole)
+}
+
+/// Files of a directory and those in it, in the order in which the readers count them.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => out.extend(files(&path)),
+            path => out.push(path),
+        }
+    }
+    out.sort();
+    out
+}
+
+/// Lays what a reader reads into `whole`, which is not there.
+fn make(target: &str, whole: &Path) -> Done {
+    match target {
+        "otf2" => {
+            let mut python = Command::new(setup::target().join("otf2/bin/python"));
+            python.arg(root().join("crates/import/tests/archives.py"));
+            return output(python.arg("patterns").arg(whole)).map(|_| ());
+        }
+        "spool" | "run" => return recorded(target, whole),
+        _ => std::fs::create_dir_all(whole).map_err(|e| e.to_string())?,
+    }
+    match target {
+        "paraver" => paraver(whole),
+        "structure" => programs(whole),
+        _ => flows(whole),
+    }
+}
+
+fn paraver(whole: &Path) -> Done {
+    for file in files(&root().join("fuzz/seeds/paraver")) {
+        let name = file.file_name().unwrap_or_default();
+        std::fs::copy(&file, whole.join(name)).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(())
+}
+
+fn programs(whole: &Path) -> Done {
+    const SOURCE: &str = "int f(int n) { int s = 0; for (int i = 0; i < n; i++) if (i & s) s += i; return s; }\nint main(int c, char **v) { return f(c) + (v != 0); }\n";
+    let file = whole.with_file_name("program.c");
+    std::fs::write(&file, SOURCE).map_err(|e| e.to_string())?;
+    for (name, flags) in [("dwarf-5", "-g"), ("dwarf-4", "-gdwarf-4"), ("bare", "-s")] {
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-O2", flags, "-o"]).arg(whole.join(name));
+        output(gcc.arg(&file))?;
+    }
+    Ok(())
+}
+
+fn flows(whole: &Path) -> Done {
+    for name in ["profile", "scalability", "contention"] {
+        let mut flow = Command::new(setup::headwater());
+        let text = output(flow.args(["analyse", name, "--flow=json"]))?;
+        std::fs::write(whole.join(name), text).map_err(|e| e.to_string())?;
+    }
+    Ok(())
+}
+
+/// Records a testbed program on two ranks: the collector's files, or the run that is made of them.
+fn recorded(target: &str, whole: &Path) -> Done {
+    let built = build_all(&Request {
+        cases: vec!["zeus".into()],
+        ..Default::default()
+    })?;
+    let case = built.first().ok_or("the testbed program is missing")?;
+    let mut launch = Mpi::Open.mpirun(2)?;
+    if target == "spool" {
+        setup::recorded(&mut launch, whole);
+        return output(launch.arg(&case.program)).map(|_| ());
+    }
+    let mut record = Command::new(setup::headwater());
+    record
+        .args(["record", "--quiet", "-o"])
+        .arg(whole)
+        .arg("--");
+    record.arg(launch.get_program()).args(launch.get_args());
+    let set = launch
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    record.envs(set).arg(&case.program);
+    output(&mut record).map(|_| ())
+}
