@@ -2,8 +2,9 @@
 //!
 //! A call comes from a known path if it has the path's return address and stack pointer, and every return address above
 //! is still in its stack slot. As all of them are compared, a match is certain. Paths with the same return address and
-//! stack pointer, as those of a function with two callers at one depth, are kept beside each other. The slots of all paths lie one behind the other, so that a short path
-//! costs little memory and a deep one is kept as well; where they are full all is forgotten.
+//! stack pointer, as those of a function that another one calls from many lines, are kept beside each other. The slots of all
+//! paths lie one behind the other, so that a short path costs little memory and a deep one is kept as well; where they are
+//! full all is forgotten.
 
 use crate::root::Root;
 use crate::stack::{AT_ONCE, Stack, ask};
@@ -13,9 +14,9 @@ use crate::unwind::{DEEPEST, Path};
 use std::alloc::Layout;
 
 /// Paths that stand side by side.
-const WAYS: usize = 4;
+const WAYS: usize = 16;
 /// Sets of so many paths; a power of two.
-const SETS: usize = 256;
+const SETS: usize = 128;
 /// Slots of all paths.
 const SLOTS: usize = 1 << 15;
 
