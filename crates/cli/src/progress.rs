@@ -57,15 +57,17 @@ impl Progress {
         }
         let (running, ended) = channel::<()>();
         let what = what.to_string();
-        let teller = std::thread::spawn(move || {
+        let telling = move || {
             tell_while(&ended, MINUTE, |time| {
                 let minutes = time.as_secs() / MINUTE.as_secs();
                 tell(&format!("{what} has been running for {minutes} min"));
             });
-        });
+        };
+        // Without it the program runs as well.
+        let teller = std::thread::Builder::new().spawn(telling);
         let result = work();
         drop(running);
-        let _ = teller.join();
+        let _ = teller.map(JoinHandle::join);
         result
     }
 

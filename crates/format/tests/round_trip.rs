@@ -169,6 +169,12 @@ fn a_run_from_before_threads_were_recorded_can_be_read() {
         .filter_map(|n| Some((n.as_str()?.to_string(), serde_json::json!({}))));
     told["tables"] = serde_json::Value::Object(described.collect());
     std::fs::write(&header, told.to_string()).expect("writes");
+    assert!(
+        read_run(dir.path()).is_err(),
+        "this format has a list there"
+    );
+    told["format"] = 1.into();
+    std::fs::write(&header, told.to_string()).expect("writes");
     assert_eq!(read_run(dir.path()).expect("reads"), run);
 }
 

@@ -57,7 +57,7 @@ pub enum LaunchError {
     NoMpi(String),
     /// A program that was built with ThreadSanitizer.
     #[error(
-        "{0} was built with ThreadSanitizer, which takes the collector's part in locks for faults of the program, so it is not recorded; record a build without -fsanitize=thread"
+        "{0} was built with ThreadSanitizer, which would report the collector's own use of locks as faults of the program, so it is not recorded; record a build without -fsanitize=thread"
     )]
     ThreadSanitizer(String),
     /// MPI is part of the program.

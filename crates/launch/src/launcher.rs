@@ -124,20 +124,20 @@ pub fn place_before_program(
 /// ThreadSanitizer.
 pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
     let path = program(word)?;
-    not_sanitized(&path)?;
+    not_sanitized(word)?;
     match mpi_library(&path) {
         Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),
         _ => Ok(()),
     }
 }
 
-/// Refuses a program that runs, but not with the collector in it.
+/// Refuses a program, as a shell finds it, that runs, but not with the collector in it.
 ///
 /// # Errors
 /// One that was built with ThreadSanitizer.
-pub fn not_sanitized(program: &Path) -> Result<(), LaunchError> {
-    match has_thread_sanitizer(program) {
-        true => Err(LaunchError::ThreadSanitizer(program.display().to_string())),
+pub fn not_sanitized(word: &str) -> Result<(), LaunchError> {
+    match find_program(word).is_some_and(|p| has_thread_sanitizer(&p)) {
+        true => Err(LaunchError::ThreadSanitizer(word.to_string())),
         false => Ok(()),
     }
 }
@@ -362,10 +362,11 @@ fn whole_cores() -> u32 {
 }
 
 /// Variables by which a user tells Open MPI how to bind: then nothing is added.
-const BOUND: [&str; 3] = [
+const BOUND: [&str; 4] = [
     "OMPI_MCA_hwloc_base_binding_policy",
     "OMPI_MCA_rmaps_base_mapping_policy",
-    "PRTE_MCA_prte_bind_to",
+    "PRTE_MCA_hwloc_default_binding_policy",
+    "PRTE_MCA_rmaps_default_mapping_policy",
 ];
 
 /// How Open MPI is told that each rank has several threads, which it would bind to one core otherwise. `threads` is what

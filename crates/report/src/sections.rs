@@ -24,6 +24,9 @@ const CALLED_FROM: &str = "called_from";
 /// A column that is not shown: the next one is indented by it.
 const LEVEL: &str = "level";
 
+/// Nothing is indented by more than this: what is deeper stands below it.
+const DEEPEST: f64 = 24.0;
+
 /// No column of words is cut below this.
 const NARROWEST: usize = 14;
 
@@ -70,7 +73,9 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
     let indent = |i: usize, row: &[Item]| {
         let before = i.checked_sub(1);
         match before.and_then(|b| Some((section.columns.get(b)?, row.get(b)?))) {
-            Some((heading, Item::Number(level))) if heading.name == LEVEL => *level as usize,
+            Some((heading, Item::Number(level))) if heading.name == LEVEL => {
+                level.clamp(0.0, DEEPEST) as usize
+            }
             _ => 0,
         }
     };

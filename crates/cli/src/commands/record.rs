@@ -69,7 +69,7 @@ pub fn exec(args: &ExecArgs) -> Outcome {
     }
     // On another machine nobody could look at the program before: it runs, and one rank says what is missing.
     if headwater_launch::rank().unwrap_or(0) == 0
-        && let Some(Err(e)) = args.program.first().map(|p| not_sanitized(Path::new(p)))
+        && let Some(Err(e)) = args.program.first().map(|p| not_sanitized(p))
     {
         tell(&e.to_string());
     }

@@ -295,9 +295,11 @@ impl Thread {
         self.tid.store(tid, Ordering::Release);
         self.in_mpi.store(true, Ordering::Relaxed);
         self.sampler.start(tid, self.unsampled.carried());
-        // Behind the start of the sampler: that costs a short thread a part of its life, which is ours and not its.
-        self.begin_totals(clock::thread_cpu());
-        self.begin_here();
+        // Behind the start of the sampler and of the meters: that costs a short thread a part of its life, which is ours and
+        // not its. What it computes and what is placed begin with one look at the clock.
+        self.begin_counting();
+        self.begin_totals(self.sampled_at.0);
+        self.in_mpi.store(false, Ordering::Relaxed);
     }
 
     /// The thread goes on elsewhere, and is sampled from now on.
@@ -313,8 +315,14 @@ impl Thread {
 
     /// Everything begins now, and the calling thread is the one recorded. Also for the handler.
     pub fn begin_here(&mut self) {
-        let now = clock::now();
         self.in_mpi.store(true, Ordering::Relaxed);
+        self.begin_counting();
+        self.in_mpi.store(false, Ordering::Relaxed);
+    }
+
+    /// The same, for who keeps samples away.
+    fn begin_counting(&mut self) {
+        let now = clock::now();
         local().recording.set(self);
         local().refused.set(true);
         (self.left_ns, self.last_ctx) = (now, NONE);
@@ -323,7 +331,6 @@ impl Thread {
         self.meter.begin(now, self.schedstat);
         self.team_meter.begin(now, self.schedstat);
         self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
-        self.in_mpi.store(false, Ordering::Relaxed);
     }
 
     fn open_schedstat(&mut self, tid: libc::pid_t) {

@@ -15,7 +15,8 @@ pub fn format_document(header: &Value) -> String {
          `HEADWATER_REMAKE=1 cargo test -p headwater-format --test document`.\n\n\
          A run is one directory. `{HEADER_NAME}` is written last: a directory that has it is whole. Its `format` is the\n\
          version, and a reader refuses a newer one; `header` says what was run and how it was measured; `tables` names\n\
-         the tables that have rows. Each of these is a Parquet file, `TABLE.parquet`. A \"row in TABLE\" counts from 0.\n\
+         the tables that have rows (in format 1 it is an object whose keys are the tables, and those without rows are files\n\
+         too). Each of these is a Parquet file, `TABLE.parquet`. A \"row in TABLE\" counts from 0.\n\
          Columns that end in `_ns` are nanoseconds. What does not apply is null; flags are 0 or 1.\n"
     );
     fields(&mut out, header);

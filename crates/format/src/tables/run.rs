@@ -152,11 +152,15 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     std::fs::rename(&header_file, &target).map_err(FormatError::io("write", &target))
 }
 
-/// Whether a run has the table, by the list in its header. Earlier runs have an object there, whose keys are the names.
+/// Tables that runs of format 1 may lack, because they were recorded before there were any.
+const LATER: [&str; 4] = ["threads", "teams", "waits", "symbols"];
+
+/// Whether a run has the table, by the list in its header. Format 1 has an object there, whose keys are the names, and a
+/// file for each table that there was, also without rows.
 fn is_written(written: Option<&Value>, name: &str) -> bool {
     match written {
         Some(Value::Array(names)) => names.iter().any(|n| n == name),
-        Some(Value::Object(tables)) => tables.contains_key(name),
+        Some(Value::Object(tables)) => !LATER.contains(&name) || tables.contains_key(name),
         _ => true,
     }
 }
@@ -194,6 +198,13 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
         serde_json::from_value(header).map_err(|e| FormatError::damaged(&path, e.to_string()))?;
     // A table that this run's writer did not know yet, or that had no rows, is empty; one that it wrote has to be there.
     let written = value.get("tables");
+    let is_list = |v: &Value| {
+        v.as_array()
+            .is_some_and(|all| all.iter().all(Value::is_string))
+    };
+    if found >= 2 && !written.is_some_and(is_list) {
+        return Err(FormatError::damaged(&path, "tables is no list of names"));
+    }
     fn get<R: Table>(dir: &Path, written: Option<&Value>) -> Result<Vec<R>, FormatError> {
         if !is_written(written, R::NAME) {
             return Ok(Vec::new());

@@ -118,6 +118,19 @@ mod tests {
     use crate::set::Set;
 
     #[test]
+    fn a_parent_that_is_none_ends_the_way_outwards() {
+        use headwater_graph::view::{Column, Table, View};
+        let vertices = Table::new(2)
+            .with("type", Column::texts([Some("function"), Some("function")]))
+            .with("parent", Column::known(vec![-1.0, 0.0]))
+            .with("time", Column::known(vec![1.0, 1.0]));
+        let view = View::made(vertices, vec![], vec![], Table::new(0)).expect("a graph");
+        let set = Set::vertices_of(&std::sync::Arc::new(view));
+        let told = call_tree(&Tree::new(&set), 0.01);
+        assert_eq!(told.rows.len(), 1);
+    }
+
+    #[test]
     fn the_tree_has_what_is_inside_below_each_place_the_longest_first() {
         let set = Set::vertices_of(&view());
         let told = call_tree(&Tree::new(&set), 0.01);

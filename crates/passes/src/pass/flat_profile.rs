@@ -55,7 +55,7 @@ fn flat_profile(tree: &Tree<'_>) -> Section {
     ];
     let mut section = Section::new("flat_profile", "Time by function", &columns);
     section.note = Some(format!(
-        "{} of all ranks and threads. \"time\" is spent in the function itself, \"with callees\" also in what it calls; \"longest\" is the time of the rank that spends most in the function itself.",
+        "All ranks and threads together take {}. \"time\" is spent in the function itself, \"with callees\" also in what it calls; \"longest\" is the time of the rank that spends most in the function itself.",
         headwater_model::words::seconds(tree.whole)
     ));
     let mut functions: Vec<(Key, Function)> = functions(tree).into_iter().collect();

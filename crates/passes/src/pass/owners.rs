@@ -42,7 +42,7 @@ impl<'a> Tree<'a> {
         let all = || 0..set.view().vertices.len() as u32;
         let parent = |v: u32| match set.cell("parent", v) {
             // Parents stand before their children; one that does not is none.
-            Cell::Number(p) if p < f64::from(v) => Some(p as usize),
+            Cell::Number(p) if (0.0..f64::from(v)).contains(&p) => Some(p as usize),
             _ => None,
         };
         let role = |v| match set.cell("type", v) {

@@ -77,7 +77,8 @@ pub fn launchers() -> Vec<Finding> {
 /// Whether `program` can be recorded.
 pub fn program(program: &Path) -> Finding {
     let shown = program.display();
-    let recorded = not_sanitized(program).and_then(|()| mpi_library(program));
+    let path = std::path::absolute(program).unwrap_or_else(|_| program.to_path_buf());
+    let recorded = not_sanitized(&path.display().to_string()).and_then(|()| mpi_library(program));
     match recorded {
         Ok((kind, library)) => Finding::good(
             "program",
