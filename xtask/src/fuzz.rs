@@ -204,15 +204,5 @@ fn recorded(target: &str, whole: &Path) -> Done {
         setup::recorded(&mut launch, whole);
         return output(launch.arg(&case.program)).map(|_| ());
     }
-    let mut record = Command::new(setup::headwater());
-    record
-        .args(["record", "--quiet", "-o"])
-        .arg(whole)
-        .arg("--");
-    record.arg(launch.get_program()).args(launch.get_args());
-    let set = launch
-        .get_envs()
-        .filter_map(|(name, value)| Some((name, value?)));
-    record.envs(set).arg(&case.program);
-    output(&mut record).map(|_| ())
+    output(setup::record(&launch, whole).arg(&case.program)).map(|_| ())
 }

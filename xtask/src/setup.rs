@@ -18,6 +18,19 @@ pub fn recorded(command: &mut Command, spool: &Path) {
     command.arg(spool).arg("--");
 }
 
+/// The command that records what `launch` starts as the run `out`, as a user would; the program is to be added.
+pub fn record(launch: &Command, out: &Path) -> Command {
+    let mut record = Command::new(headwater());
+    record.args(["record", "--quiet", "-o"]).arg(out).arg("--");
+    record.arg(launch.get_program()).args(launch.get_args());
+    record.envs(
+        launch
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    record
+}
+
 /// How cargo builds the command and the collector as users have them (`.cargo/config.toml`).
 pub const RELEASE: [&str; 1] = ["toolset"];
 

@@ -2,8 +2,8 @@
 //!
 //! Work that takes longer than a moment shows a moving bar on a terminal and one plain line elsewhere;
 //! with `--quiet` or `--json` there is neither. While the measured program runs nothing moves: the
-//! terminal is the program's, and a bar would tear its output. A long run is told of by a line now and then. Warnings are told
-//! always.
+//! terminal is the program's, and a bar would tear its output. While a program runs for long, a line says
+//! so now and then. Warnings are always shown.
 
 use crate::output::tell;
 use headwater_passes::flow::Event;
@@ -18,7 +18,7 @@ const MOMENT: Duration = Duration::from_millis(500);
 /// Time between two pictures of a moving bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A program that runs for so long is told of for the first time.
+/// After so long, a line says for the first time that the program still runs.
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// How progress is told.

@@ -82,7 +82,7 @@ pub enum LaunchError {
     /// The collector is not where the user says.
     #[error("{path}, which HEADWATER_COLLECTOR or --collector names, is not there; correct it, or leave it out to use the collector beside headwater", path = .0.display())]
     CollectorGone(PathBuf),
-    /// The loader cannot be told of the collector.
+    /// The loader would not understand the path of the collector.
     #[error("the loader takes a space or a colon in LD_PRELOAD for the end of a name, so it cannot load {path}; make a link to its directory whose name has neither, and name the collector there in HEADWATER_COLLECTOR", path = .0.display())]
     Unloadable(PathBuf),
     /// The operating system refused.

@@ -369,7 +369,7 @@ const BOUND: [&str; 4] = [
     "PRTE_MCA_rmaps_default_mapping_policy",
 ];
 
-/// How Open MPI is told that each rank has several threads, which it would bind to one core otherwise. `threads` is what
+/// Options that tell Open MPI to give the threads of a rank more than one core. `threads` is what
 /// `OMP_NUM_THREADS` says: a number, or one for each level.
 fn binding(threads: &str, ranks: u32, cores: u32) -> Vec<String> {
     let outermost = threads.split(',').next().unwrap_or("").trim();

@@ -3,6 +3,7 @@
 
 use crate::LaunchError;
 use crate::preload::collector_path;
+use crate::sanitizer::THREAD_SANITIZER;
 use object::read::archive::ArchiveFile;
 use std::path::{Path, PathBuf};
 
@@ -63,13 +64,20 @@ fn wrapped(bytes: &[u8]) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// Whether a program has the collector in it.
-pub(crate) fn has_collector(program: &[u8]) -> bool {
-    let mark = ASKED.as_bytes();
-    program.windows(mark.len()).any(|w| w == mark)
+/// Whether a program has these letters in it.
+pub(crate) fn holds(program: &[u8], letters: &str) -> bool {
+    let letters = letters.as_bytes();
+    program.windows(letters.len()).any(|w| w == letters)
 }
 
-/// The same of the file that a word names.
-pub(crate) fn is_linked(program: &Path) -> bool {
-    std::fs::read(program).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF") && has_collector(&bytes))
+/// Whether a program has the collector in it.
+pub(crate) fn has_collector(program: &[u8]) -> bool {
+    holds(program, ASKED)
+}
+
+/// Whether the collector need not, or must not, be loaded into a program: it has it, or ThreadSanitizer.
+pub(crate) fn goes_without(program: &Path) -> bool {
+    std::fs::read(program).is_ok_and(|bytes| {
+        bytes.starts_with(b"\x7fELF") && (has_collector(&bytes) || holds(&bytes, THREAD_SANITIZER))
+    })
 }

@@ -2,8 +2,8 @@
 
 use crate::LaunchError;
 use crate::launcher::find_program;
-use crate::link::{ASKED, is_linked};
-use crate::sanitizer::{address_sanitizer_behind_others, has_thread_sanitizer};
+use crate::link::{ASKED, goes_without};
+use crate::sanitizer::address_sanitizer_behind_others;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -76,8 +76,7 @@ pub fn with_collector(
     // A script may start a program that was built with it.
     let (variable, options) = address_sanitizer_behind_others();
     command.env(variable, options);
-    let without = |p: PathBuf| has_thread_sanitizer(&p) || is_linked(&p);
-    if !find_program(name).is_some_and(without) {
+    if !find_program(name).is_some_and(|p| goes_without(&p)) {
         let collector = collector.map_or_else(collector_path, existing)?;
         if !is_one_name(&collector) {
             return Err(LaunchError::Unloadable(collector));

@@ -1,20 +1,20 @@
 //! Programs that were built with a sanitizer, whose own library wants to stand before all others.
 //!
-//! AddressSanitizer ends a program in which another preloaded object comes first, unless it is told not to look; it
-//! works behind the collector as well. ThreadSanitizer sees locks through functions that the collector stands before too,
+//! AddressSanitizer ends a program if another preloaded object comes first. It works behind the collector as well, so it is
+//! told not to check the order. ThreadSanitizer sees locks through functions that the collector stands before too,
 //! and reports faults that the program does not have: such a program is not recorded.
 
+use crate::link::holds;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// What ThreadSanitizer's function for its own start is called: it is in every program that was built with it.
-const THREAD: &[u8] = b"__tsan_init";
+pub(crate) const THREAD_SANITIZER: &str = "__tsan_init";
 
 /// Whether a program was built with ThreadSanitizer.
 pub(crate) fn has_thread_sanitizer(program: &Path) -> bool {
-    std::fs::read(program).is_ok_and(|bytes| {
-        bytes.starts_with(b"\x7fELF") && bytes.windows(THREAD.len()).any(|w| w == THREAD)
-    })
+    std::fs::read(program)
+        .is_ok_and(|bytes| bytes.starts_with(b"\x7fELF") && holds(&bytes, THREAD_SANITIZER))
 }
 
 /// The variable that AddressSanitizer reads, and its value: what the user says there, and that others may come first.

@@ -23,7 +23,7 @@ pub const MAX_LOOP_DEPTH: usize = 10;
 /// Told whenever one run, or one module, is done.
 pub type Step<'a> = &'a (dyn Fn() + Sync);
 
-/// The runs that are meant by `dirs`: a directory that is none stands for those in it, by their names.
+/// The runs that `dirs` mean. A directory that is no run stands for the runs in it, in the order of their names.
 pub fn meant(dirs: &[PathBuf]) -> Vec<PathBuf> {
     let inside = |dir: &PathBuf| -> Vec<PathBuf> {
         let entries = match is_run(dir) {

@@ -11,7 +11,6 @@ use crate::shell::{Done, HANGING, output, root, within};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Instant;
 
 /// How a pair becomes a figure.
@@ -309,16 +308,7 @@ pub fn sizes() -> Done {
     let bytes = |kernel: &str, steps: &str, ranks: u32| -> Result<u64, String> {
         let out = setup::target().join("bench-run");
         let _ = std::fs::remove_dir_all(&out);
-        let mut command = Command::new(setup::headwater());
-        command
-            .args(["record", "--quiet", "-o"])
-            .arg(&out)
-            .arg("--");
-        let launch = Mpi::Open.mpirun(ranks)?;
-        command.arg(launch.get_program()).args(launch.get_args());
-        for (name, value) in launch.get_envs().filter_map(|(n, v)| Some((n, v?))) {
-            command.env(name, value);
-        }
+        let mut command = setup::record(&Mpi::Open.mpirun(ranks)?, &out);
         command.arg(&program).args([kernel, steps, "2000"]);
         output(&mut within(HANGING, &command))?;
         Ok(bytes_of(&out))
