@@ -1,7 +1,12 @@
 //! A run written and read back is the run it was; damaged ones are told, never a panic.
 
+use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use headwater_format::{FormatError, open_run, read_run, spool::read_spool, write_run};
 use headwater_model::run::*;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::path::Path;
+use std::sync::Arc;
 
 fn sample_run() -> Run {
     let context = |parent, offset, exact| Context {
@@ -175,7 +180,41 @@ fn a_run_from_before_threads_were_recorded_can_be_read() {
     );
     told["format"] = 1.into();
     std::fs::write(&header, told.to_string()).expect("writes");
+    count_events_from_the_row_before(dir.path());
     assert_eq!(read_run(dir.path()).expect("reads"), run);
+}
+
+/// Makes the events of [`sample_run`] what formats 1 and 2 had: links as numbers, starts from the start of the row before.
+fn count_events_from_the_row_before(dir: &Path) {
+    let path = dir.join("events.parquet");
+    let file = std::fs::File::open(&path).expect("opens");
+    let mut reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .and_then(|r| r.build())
+        .expect("a reader");
+    let batch = reader.next().expect("a batch").expect("reads");
+    let schema = batch.schema();
+    let columns = schema
+        .fields()
+        .iter()
+        .zip(batch.columns())
+        .map(|(field, column)| {
+            let older = |name, values: [u64; 5]| -> (String, ArrayRef) {
+                (
+                    String::from(name),
+                    Arc::new(UInt64Array::from_iter_values(values)),
+                )
+            };
+            match field.name().as_str() {
+                "link_step" => older("link", [0, 1, 2, 3, 0]),
+                "idle_ns" => older("enter_ns", [10, 1, 12, 1, 5]),
+                name => (name.to_string(), Arc::clone(column)),
+            }
+        });
+    let batch = RecordBatch::try_from_iter(columns.collect::<Vec<_>>()).expect("a batch");
+    let file = std::fs::File::create(&path).expect("makes");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    writer.write(&batch).expect("writes");
+    writer.close().expect("closes");
 }
 
 #[test]

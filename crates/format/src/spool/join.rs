@@ -331,7 +331,8 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
             let enter_ns = clocks.common(s.rank, s.row.enter_ns).saturating_sub(base);
             let (mut busy_ns, mut mpi_ns, mut enter_ns) = (s.row.busy_ns, s.row.mpi_ns, enter_ns);
             if !windows.exact {
-                (busy_ns, mpi_ns) = (rounded(busy_ns, 8), rounded(mpi_ns, 4));
+                busy_ns = rounded(busy_ns, digits(busy_ns, &OF_BUSY));
+                mpi_ns = rounded(mpi_ns, digits(mpi_ns, &OF_MPI));
                 let of = (s.rank, s.thread);
                 enter_ns = match last.filter(|(before, _)| *before == of) {
                     Some((_, end)) if s.row.first != 0 => {
@@ -391,6 +392,17 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
         run.messages.extend(locked.into_values());
         sort(&mut run.messages);
     }
+}
+
+/// Significant bits of times below so many nanoseconds, and of longer ones. Short times matter only as sums over many
+/// iterations, in which what rounding adds and takes away evens out.
+type Digits = ([(u64, u32); 2], u32);
+const OF_BUSY: Digits = ([(1 << 14, 5), (1 << 17, 6)], 8);
+const OF_MPI: Digits = ([(1 << 11, 2), (1 << 13, 3)], 4);
+
+fn digits(ns: u64, of: &Digits) -> u32 {
+    let shorter = of.0.iter().find(|(below, _)| ns < *below);
+    shorter.map_or(of.1, |(_, bits)| *bits)
 }
 
 /// A time with so many significant bits: digits that are noise are most of what a run's file would hold.

@@ -28,8 +28,8 @@ fn schema<R>(columns: &[Column<R>]) -> Arc<Schema> {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// Small files: no statistics, repeated values by dictionary, times by their differences. In windows, whose times are
-/// rounded, durations repeat and links are counted up.
+/// Small files: no statistics, repeated values by dictionary, times by their differences. In windows times are rounded, so
+/// that they repeat.
 fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
     let mut builder = WriterProperties::builder()
         .set_compression(Compression::ZSTD(
@@ -38,11 +38,7 @@ fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::None)
         .set_created_by("headwater".to_string());
     let windows = columns.iter().any(|c| c.name == "first_of_call");
-    let by_difference = |name: &str| match name {
-        "busy_ns" | "mpi_ns" if windows => false,
-        "link" => true,
-        _ => name.ends_with("_ns"),
-    };
+    let by_difference = |name: &str| name.ends_with("_ns") && !windows;
     for c in columns.iter().filter(|c| by_difference(&c.name)) {
         let path = ColumnPath::from(c.name.as_str());
         builder = builder

@@ -104,6 +104,16 @@ macro_rules! column {
             ),
         }
     };
+    ($row:ty, $field:ident step, $meaning:expr) => {
+        Column {
+            name: stringify!($field).to_string(),
+            meaning: $meaning,
+            values: Values::Signed(
+                Box::new(|r: &$row| r.$field),
+                Box::new(|r: &mut $row, v| r.$field = v),
+            ),
+        }
+    };
     ($row:ty, $field:ident text, $meaning:expr) => {
         Column {
             name: stringify!($field).to_string(),
@@ -277,16 +287,16 @@ tables! {
         func u u16: "row in functions",
         kind u u8: "0 no partner, 1 send, 2 receive completed, 3 collective or its completion, 5 receive posted, 6 nonblocking collective posted",
         first_of_call flag: "1 for the first row of a call",
-        link u u32: "message or collective within the window; 0 for none",
+        link_step step: "message or collective within the window: its number, less that of the row before with the same window, rank, thread, kind, context and peer, or less 0 for the first one; null for none",
         peer none u32: "partner or root; null for none",
         bytes u u64: "bytes",
         busy_ns u u64: "CPU time and time asleep since the previous call, ns",
-        enter_ns u u64: "start, from the row before where that is of the same window, rank and thread, else from the window's begin, ns",
+        idle_ns step: "start, from the end of the call before and busy_ns, ns; of a later row of the same call from the row before; of the first row of a window, rank and thread from the window's begin; never before the start of the row before",
         mpi_ns u u64: "duration, ns",
     }
 }
 
-/// An event with its start stored relative to the row before, which is a smaller number.
+/// An event whose start and link are stored as what the rows before do not tell: mostly the same few numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoredEvent {
     pub window: u32,
@@ -296,11 +306,11 @@ pub(super) struct StoredEvent {
     pub func: u16,
     pub kind: u8,
     pub first_of_call: bool,
-    pub link: u32,
+    pub link_step: Option<i64>,
     pub peer: u32,
     pub bytes: u64,
     pub busy_ns: u64,
-    pub enter_ns: u64,
+    pub idle_ns: Option<i64>,
     pub mpi_ns: u64,
 }
 

@@ -7,6 +7,7 @@ mod claim;
 mod codec;
 mod columns;
 mod document;
+mod events;
 mod run;
 
 pub use claim::Claim;

@@ -2,7 +2,8 @@
 
 use super::claim::Claim;
 use super::codec;
-use super::columns::{Column, Name, StoredEvent, Table, sample_columns};
+use super::columns::{Column, Name, Table, sample_columns};
+use super::events;
 use crate::FormatError;
 use crate::spool::layout::UNKNOWN_NAME;
 use crate::spool::{doubt, read_spool, spool_files};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Name of the file that says what a run is.
 pub const HEADER_NAME: &str = "run.json";
 /// Version of the directory's format; readers refuse newer ones.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Name of the table whose columns depend on what was counted.
 const SAMPLES: &str = "samples";
@@ -24,60 +25,6 @@ const SPOOL: &str = "spool";
 
 fn file(dir: &Path, table: &str) -> PathBuf {
     dir.join(format!("{table}.parquet"))
-}
-
-/// Starts of events relative to the row before of the same thread and window, and back.
-fn store(events: &[Event]) -> Vec<StoredEvent> {
-    let mut last = (None, 0);
-    let mut out = Vec::with_capacity(events.len());
-    for e in events {
-        let of = Some((e.window, e.rank, e.thread));
-        let base = if of == last.0 { last.1 } else { 0 };
-        last = (of, e.enter_ns.max(base));
-        out.push(StoredEvent {
-            window: e.window,
-            rank: e.rank,
-            thread: e.thread,
-            ctx: e.ctx,
-            func: e.func,
-            kind: e.kind as u8,
-            first_of_call: e.first_of_call,
-            link: e.link,
-            peer: e.peer,
-            bytes: e.bytes,
-            busy_ns: e.busy_ns,
-            enter_ns: e.enter_ns.saturating_sub(base),
-            mpi_ns: e.mpi_ns,
-        });
-    }
-    out
-}
-
-fn restore(stored: &[StoredEvent]) -> Vec<Event> {
-    let mut last = (None, 0u64);
-    let mut out = Vec::with_capacity(stored.len());
-    for s in stored {
-        let of = Some((s.window, s.rank, s.thread));
-        let base = if of == last.0 { last.1 } else { 0 };
-        let enter_ns = base.saturating_add(s.enter_ns);
-        last = (of, enter_ns);
-        out.push(Event {
-            window: s.window,
-            rank: s.rank,
-            thread: s.thread,
-            ctx: s.ctx,
-            func: s.func,
-            kind: EventKind::from_code(s.kind).unwrap_or_default(),
-            first_of_call: s.first_of_call,
-            link: s.link,
-            peer: s.peer,
-            bytes: s.bytes,
-            busy_ns: s.busy_ns,
-            enter_ns,
-            mpi_ns: s.mpi_ns,
-        });
-    }
-    out
 }
 
 /// Writes `run` as the directory `dir`, which may exist but must not hold a run yet.
@@ -134,7 +81,7 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     put(temporary, &run.calls, &mut tables)?;
     put(temporary, &run.messages, &mut tables)?;
     put(temporary, &run.collectives, &mut tables)?;
-    put(temporary, &store(&run.events), &mut tables)?;
+    put(temporary, &events::store(&run.events), &mut tables)?;
     let columns = sample_columns(&run.header.counters);
     put_columns(temporary, SAMPLES, &columns, &run.samples, &mut tables)?;
 
@@ -219,6 +166,13 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
         true => codec::read(&file(dir, SAMPLES), &sample_columns(&header.counters))?,
         false => Vec::new(),
     };
+    let events = match found {
+        0..=2 if is_written(written, events::NAME) => events::restore_old(&codec::read(
+            &file(dir, events::NAME),
+            &events::old_columns(),
+        )?),
+        _ => events::restore(&get(dir, written)?),
+    };
     Ok(Run {
         modules: get(dir, written)?,
         symbols: get(dir, written)?,
@@ -236,7 +190,7 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
         calls: get(dir, written)?,
         messages: get(dir, written)?,
         collectives: get(dir, written)?,
-        events: restore(&get::<StoredEvent>(dir, written)?),
+        events,
         samples,
         header,
     })
