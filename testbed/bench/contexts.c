@@ -1,5 +1,5 @@
-/* Sends from a thousand calling contexts, to as many as 64 peers, and leaves word of its memory.
- * First argument: where rank 0 puts its maps. It ends without MPI_Finalize, so that its tables stay. */
+/* Sends from many call paths, to as many as 64 peers, and leaves word of its memory. Arguments: where rank 0 puts its
+ * maps, and how many digits a path's number has. It ends without MPI_Finalize, so that its tables stay. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,11 @@ static int deeper(int number, int digits, int level);
 static __attribute__((noinline)) int deeper(int number, int digits, int level) {
     int got = 0;
     if (level == 0) {
-        int peer = 1 + number % 64, sent = number;
-        if (size > 1 && peer % size)
-            MPI_Sendrecv(&sent, 1, MPI_INT, (rank + peer) % size, 0, &got, 1, MPI_INT,
-                         (rank - peer % size + size) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (size > 1) {
+            int peer = 1 + number % 64 % (size - 1), sent = number;
+            MPI_Sendrecv(&sent, 1, MPI_INT, (rank + peer) % size, 0, &got, 1, MPI_INT, (rank - peer + size) % size, 0,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
         return got;
     }
     switch (digits % 10) {
@@ -53,9 +54,11 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int round = 0; round < 2; round++)
-        for (int number = 0; number < 1000; number++)
-            sum += deeper(number, number, 3);
+    int digits = argc > 2 ? atoi(argv[2]) : 3, paths = 1;
+    for (int i = 0; i < digits; i++)
+        paths *= 10;
+    for (int i = 0; i < 2 * paths; i++)
+        sum += deeper(i % paths, i % paths, digits);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         copy("/proc/self/smaps", argv[1]);

@@ -64,7 +64,7 @@ const USAGE: &str = "cargo xtask COMMAND
                             rust                 a program in Rust: its functions are named
   readers                   recorded tables and exported formats, each read by its own tool
   races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
-  memory                    what recording adds to the memory of a rank with 1,000 contexts and 64 peers
+  memory                    what recording adds to the memory of a rank with 1,000 and 10,000 call paths
   merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
   wheel                     the wheel for Python, with the command and the collector in it
   api                       docs/API.md and the stubs, made from the docstrings

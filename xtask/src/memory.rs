@@ -1,5 +1,5 @@
-//! What recording adds to the memory of a rank that sends from a thousand contexts to 64 peers: its maps
-//! in the kernel's words, bare and recorded, and the difference by what it is for.
+//! What recording adds to the memory of a rank that sends from many call paths: its maps in the kernel's words, bare and
+//! recorded, and the difference by what it is for.
 
 use crate::bench::built;
 use crate::mpi::Mpi;
@@ -10,14 +10,30 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
 
-/// Ranks: one and its 64 peers.
-const RANKS: u32 = 65;
+/// A program whose memory is looked at.
+struct Case {
+    what: &'static str,
+    ranks: u32,
+    /// Digits of the number of call paths.
+    digits: u32,
+    /// The most that may be added, kB.
+    most: i64,
+}
 
-/// Contexts that the program calls from.
-const CONTEXTS: u32 = 1000;
-
-/// The most that may be added, kB.
-const MOST: i64 = 8192;
+const CASES: [Case; 2] = [
+    Case {
+        what: "1,000 call paths, 64 peers",
+        ranks: 65,
+        digits: 3,
+        most: 4096,
+    },
+    Case {
+        what: "10,000 call paths",
+        ranks: 2,
+        digits: 4,
+        most: 6144,
+    },
+];
 
 /// Memory by which ranks of one node talk to each other. How much of it a rank has seen hangs on when
 /// messages came; it is not counted.
@@ -26,22 +42,27 @@ const LIBRARYS: &str = "(shared memory of the MPI library)";
 /// Resident memory by what it is mapped from, kB.
 type Maps = BTreeMap<String, i64>;
 
-/// Prints the difference; an error where it is more than [`MOST`].
+/// Prints the differences; an error where one is more than it may be.
 pub fn memory() -> Done {
     let program = built("contexts")?;
+    CASES.iter().try_for_each(|case| added(case, &program))
+}
+
+fn added(case: &Case, program: &Path) -> Done {
     let place = setup::target().join("memory");
     let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
     let spool = place.join("spool");
     let run = |recorded: bool, maps: &Path| {
-        let mut command = within(HANGING, &Mpi::Open.mpirun(RANKS)?);
+        let mut command = within(HANGING, &Mpi::Open.mpirun(case.ranks)?);
         if recorded {
             setup::recorded(&mut command, &spool);
         }
         // The program ends without MPI_Finalize, of which the launcher has something to say.
         let ended = command
-            .arg(&program)
+            .arg(program)
             .arg(maps)
+            .arg(case.digits.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -56,11 +77,9 @@ pub fn memory() -> Done {
         let of = header.in_use().filter(|d| d.kind == kind as u32);
         of.map(|d| d.count).sum::<u32>()
     };
-    if rows(Kind::Contexts) < CONTEXTS || rows(Kind::Calls) < CONTEXTS {
-        return Err(format!(
-            "only {} contexts were recorded",
-            rows(Kind::Contexts)
-        ));
+    let paths = 10_u32.pow(case.digits);
+    if rows(Kind::Contexts) < paths || rows(Kind::Calls) < paths {
+        return Err(format!("only {} calls were recorded", rows(Kind::Calls)));
     }
     let recorded = resident(&maps, Some(&header));
     let names: Vec<&String> = recorded.keys().chain(bare.keys()).collect();
@@ -74,16 +93,18 @@ pub fn memory() -> Done {
     let ours = more.iter().filter(|(name, _)| *name != LIBRARYS);
     let sum: i64 = ours.map(|(_, kb)| kb).sum();
     println!(
-        "memory of a rank with {} contexts, {} rows of calls and 64 peers: {sum} kB more are resident",
+        "memory of a rank with {}, {} contexts, {} rows of calls: {sum} kB more are resident",
+        case.what,
         rows(Kind::Contexts),
         rows(Kind::Calls)
     );
     for (name, kb) in more.iter().filter(|(_, kb)| kb.abs() >= 32) {
         println!("  {kb:6} kB  {name}");
     }
-    if sum > MOST {
+    if sum > case.most {
         return Err(format!(
-            "recording adds {sum} kB to a rank, more than {MOST}"
+            "recording adds {sum} kB to a rank, more than {}",
+            case.most
         ));
     }
     Ok(())

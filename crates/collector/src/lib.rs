@@ -38,6 +38,7 @@ mod finalize;
 mod futex;
 mod guarded;
 mod in_force;
+mod index;
 mod known;
 mod links;
 #[cfg_attr(feature = "linked", path = "linked.rs")]
@@ -67,7 +68,6 @@ mod spool;
 mod stack;
 mod status;
 mod table;
-#[allow(dead_code)] // Its callers follow.
 mod team;
 mod thread;
 mod trampoline;

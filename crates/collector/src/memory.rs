@@ -109,13 +109,76 @@ pub fn page() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
+/// Words of memory of our own, zeros at first, straight from the system: none costs anything until it is written to.
+pub struct Pages {
+    at: *mut u64,
+    len: usize,
+}
+
+impl Pages {
+    /// None.
+    pub const NONE: Self = Self {
+        at: std::ptr::NonNull::dangling().as_ptr(),
+        len: 0,
+    };
+
+    /// So many words, if the system has them.
+    pub fn new(len: usize) -> Option<Self> {
+        let (protection, flags) = PRIVATE;
+        let bytes = len.checked_mul(size_of::<u64>())?;
+        // SAFETY: a fresh mapping at an address that the kernel chooses.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0) };
+        (at != libc::MAP_FAILED).then(|| Self { at: at.cast(), len })
+    }
+
+    /// All of them.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        // SAFETY: mapped as long as this lives, or none.
+        unsafe { std::slice::from_raw_parts(self.at, self.len) }
+    }
+
+    /// The same for writing.
+    #[inline]
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as above, and borrowed from nobody else.
+        unsafe { std::slice::from_raw_parts_mut(self.at, self.len) }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: our own mapping, whole.
+            unsafe { libc::munmap(self.at.cast(), self.len * size_of::<u64>()) };
+        }
+    }
+}
+
+/// Gives the pages back that these words fill; they are zeros then, or stay. One system call, also for the handler.
+pub fn give_back(pages: &mut Pages, words: std::ops::Range<usize>) {
+    let page = page() / size_of::<u64>();
+    let (first, last) = (words.start.next_multiple_of(page), words.end / page * page);
+    if first >= last || last > pages.len {
+        return;
+    }
+    // SAFETY: whole pages of our own mapping, which nobody else has at the moment.
+    unsafe {
+        let bytes = (last - first) * size_of::<u64>();
+        libc::madvise(pages.at.add(first).cast(), bytes, libc::MADV_DONTNEED);
+    }
+}
+
+/// Protection and flags of memory that is nobody else's.
+const PRIVATE: (i32, i32) = (
+    libc::PROT_READ | libc::PROT_WRITE,
+    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+);
+
 /// Whether the system has `bytes` of memory at the moment. Where the program has next to none left, that
 /// is the program's.
 pub fn room(bytes: usize) -> bool {
-    let (protection, flags) = (
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-    );
+    let (protection, flags) = PRIVATE;
     // SAFETY: a fresh mapping at an address that the kernel chooses, which is given back at once.
     unsafe {
         let at = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);

@@ -5,6 +5,7 @@
 //! would end the program with a bus error.
 
 use crate::descriptors;
+use crate::index::Index;
 use crate::memory;
 use crate::table::Table;
 use crate::uncancelled;
@@ -204,9 +205,14 @@ impl Spool {
         indexed: bool,
         first: u64,
     ) -> Option<Table<R>> {
+        let index = if indexed {
+            Index::new(capacity)?
+        } else {
+            Index::none()
+        };
         let (rows, desc) = self.rows(thread, capacity, first)?;
         // SAFETY: fresh room in the file that nobody else is given.
-        Some(unsafe { Table::new(self.file, rows, desc, indexed, first) })
+        Some(unsafe { Table::new(self.file, rows, desc, index, first) })
     }
 
     fn rows<R: Row>(
@@ -366,6 +372,7 @@ impl Source for Written {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::mix;
 
     #[test]
     fn modules_are_those_of_the_last_look_that_had_room() {
@@ -417,14 +424,12 @@ mod tests {
             .table::<CommRow>(0, ROWS as u32, true)
             .expect("a table");
         let before = bytes();
-        for hash in 0..ROWS {
-            let row = CommRow {
-                hash,
-                size: 2 * hash,
-            };
+        for at in 0..ROWS {
+            let (hash, size) = (mix(at), 2 * at);
+            let row = CommRow { hash, size };
             assert_eq!(
                 table.find_or_push(hash, |r| r.hash == hash, || row),
-                Some(hash as u32)
+                Some(at as u32)
             );
         }
         assert!(bytes() > before + (ROWS - 5000) * size_of::<CommRow>() as u64 - FIRST_BYTES);

@@ -1,9 +1,10 @@
 //! Tables of rows in mapped memory: fixed room, open addressing, no allocation after making.
 //!
 //! Rows stay where they are written, so a reader of the file sees each at any moment. The index that
-//! finds a row by its key is ordinary memory beside it. Room on the disk is taken piece by piece: a job
+//! finds a row by its key is memory beside it. Room on the disk is taken piece by piece: a job
 //! of many ranks must not ask for what it will not need.
 
+use crate::index::Index;
 use crate::process;
 use crate::spool::{FEW_BYTES, Opened};
 pub use headwater_format::spool::layout::mix;
@@ -13,7 +14,7 @@ use headwater_format::spool::layout::{Desc, Row};
 pub struct Table<R: Row> {
     rows: *mut R,
     desc: *mut Desc,
-    index: Box<[u32]>,
+    index: Index,
     file: Opened,
     /// Rows that have room on the disk.
     ready: u32,
@@ -58,7 +59,7 @@ impl<R: Row> Later<R> {
 }
 
 impl<R: Row> Table<R> {
-    /// Takes a table at `rows` in `file`, described by `desc`; `indexed` tables can be searched.
+    /// Takes a table at `rows` in `file`, described by `desc`, that can be searched by `index`.
     ///
     /// # Safety
     /// Addresses for `capacity` rows are mapped to the file, whose `first` bytes there have room, and both pointers stay valid and unshared with other writers as long as the table lives.
@@ -66,22 +67,17 @@ impl<R: Row> Table<R> {
         file: Opened,
         rows: *mut R,
         desc: *mut Desc,
-        indexed: bool,
+        index: Index,
         first: u64,
     ) -> Self {
         // SAFETY: promised by the caller.
-        let capacity = unsafe { (*desc).capacity } as usize;
-        let slots = if indexed {
-            (capacity * 2).next_power_of_two()
-        } else {
-            0
-        };
+        let capacity = unsafe { (*desc).capacity };
         Self {
             rows,
             desc,
-            index: vec![0; slots].into_boxed_slice(),
+            index,
             file,
-            ready: (first / size_of::<R>() as u64).min(capacity as u64) as u32,
+            ready: (first / size_of::<R>() as u64).min(u64::from(capacity)) as u32,
         }
     }
 
@@ -90,7 +86,7 @@ impl<R: Row> Table<R> {
         Self {
             rows: std::ptr::NonNull::dangling().as_ptr(),
             desc: Box::into_raw(Box::default()),
-            index: Box::default(),
+            index: Index::none(),
             file: Opened::NONE,
             ready: 0,
         }
@@ -163,20 +159,17 @@ impl<R: Row> Table<R> {
         desc.count = desc.count.min(count);
     }
 
+    /// The row for which `same` holds among those with `hash`, or the free slot of the index for it.
+    #[inline]
+    fn find(&self, hash: u64, same: impl Fn(&R) -> bool) -> Option<Result<u32, usize>> {
+        // SAFETY: the index holds rows that were pushed.
+        self.index
+            .find(hash, |row| same(unsafe { &*self.rows.add(row as usize) }))
+    }
+
     /// Whether there is a row for which `same` holds among those with `hash`.
     pub fn has(&self, hash: u64, same: impl Fn(&R) -> bool) -> bool {
-        let Some(mask) = self.index.len().checked_sub(1) else {
-            return false;
-        };
-        let mut slot = hash as usize & mask;
-        while let Some(row) = self.index.get(slot).and_then(|e| e.checked_sub(1)) {
-            // SAFETY: the index holds rows that were pushed.
-            if same(unsafe { &*self.rows.add(row as usize) }) {
-                return true;
-            }
-            slot = (slot + 1) & mask;
-        }
-        false
+        matches!(self.find(hash, same), Some(Ok(_)))
     }
 
     /// The row for which `same` holds among those with `hash`, or a new one.
@@ -187,24 +180,13 @@ impl<R: Row> Table<R> {
         same: impl Fn(&R) -> bool,
         new: impl FnOnce() -> R,
     ) -> Option<u32> {
-        let mask = self.index.len().checked_sub(1)?;
-        let mut slot = hash as usize & mask;
-        loop {
-            let entry = *self.index.get(slot)?;
-            let Some(row) = entry.checked_sub(1) else {
-                break;
-            };
-            // SAFETY: the index holds rows that were pushed.
-            if same(unsafe { &*self.rows.add(row as usize) }) {
-                return Some(row);
+        match self.find(hash, same)? {
+            Ok(row) => Some(row),
+            Err(at) => {
+                let row = self.push(new())?;
+                self.index.put(at, hash, row);
+                Some(row)
             }
-            // The index is at most half full, so a free slot ends every search.
-            slot = (slot + 1) & mask;
         }
-        let row = self.push(new())?;
-        if let Some(entry) = self.index.get_mut(slot) {
-            *entry = row + 1;
-        }
-        Some(row)
     }
 }

@@ -294,11 +294,6 @@ impl Thread {
             .spent(interval, now, LONG_STRETCH, self.schedstat)
     }
 
-    /// The team that the thread is in, [`NONE`] for none.
-    pub fn team(&self) -> u32 {
-        self.teams.now.team
-    }
-
     /// Time that the thread has waited for another one belongs to its stretch.
     pub(crate) fn locked(&mut self, wall: u64) {
         self.teams.locked += wall;

@@ -45,10 +45,8 @@ const LONG_SEGMENT: u64 = 100_000;
 /// Sleeps longer than this are noted, nanoseconds.
 pub const WORTH_NOTING: u64 = 50_000;
 
-const SEGMENTS: u32 = 1 << 13;
-const CALLS: u32 = 1 << 15;
-/// From here on new tags are counted together.
-const MANY_CALLS: u32 = CALLS / 4 * 3;
+/// Rows of calls from which on new tags are counted together.
+const MANY_CALLS: u32 = 3 << 13;
 /// Messages sampled; when they are full, half of them go (see [`Thread::sample_message`]).
 const MESSAGES: u32 = 1 << 12;
 

@@ -4,7 +4,7 @@
 use super::pauses::Pauses;
 use super::totals::Base;
 use super::unsampled::Unsampled;
-use super::{CALLS, CHECKED, MESSAGES, SEGMENTS, THREADS, Thread, Waiting};
+use super::{CHECKED, MESSAGES, THREADS, Thread, Waiting};
 use crate::apart::Apart;
 use crate::context::{Contexts, NONE};
 use crate::descriptors::{self, For};
@@ -14,7 +14,7 @@ use crate::meter::Meter;
 use crate::polls::Polls;
 use crate::process::{self, RECORDING};
 use crate::roles::Scratch;
-use crate::spool::{FEW_BYTES, FIRST_BYTES, Spool};
+use crate::spool::{FEW_BYTES, FIRST_BYTES, Spool, may_be_as_long};
 use crate::stack::Stack;
 use crate::table::Table;
 use crate::team::{Stretch, Teams};
@@ -24,26 +24,41 @@ use crate::{birth, clock, memory, off_core, openmp, roster, sampler, uncancelled
 use headwater_format::spool::slots;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
-/// Rows, and the room that they have from the start, of a recording's first tables.
+/// Rows that a recording's tables have addresses for, and the room that the first tables have from the start.
 struct Size {
     contexts: u32,
     samples: u32,
+    /// Of a thread that calls MPI, as calls.
+    segments: u32,
+    calls: u32,
     first: u64,
-    /// Bytes of memory that it is asked for at once: a few more than it takes.
+    /// Bytes of memory that must be left.
     memory: usize,
 }
 
-/// Of a thread that calls MPI.
+/// Of the thread that `MPI_Init` is called by, where addresses are plenty: for a hundred thousand call paths.
+const AMPLE: Size = Size {
+    contexts: 1 << 18,
+    samples: 1 << 14,
+    segments: 1 << 17,
+    calls: 1 << 17,
+    first: FIRST_BYTES,
+    memory: 256 << 20,
+};
+/// Of another thread that calls MPI.
 const WHOLE: Size = Size {
     contexts: 1 << 16,
-    samples: 1 << 14,
-    first: FIRST_BYTES,
+    segments: 1 << 15,
+    calls: 1 << 15,
     memory: 16 << 20,
+    ..AMPLE
 };
 /// Of others.
 const LIGHT: Size = Size {
     contexts: 1 << 13,
     samples: 1 << 12,
+    segments: 0,
+    calls: 0,
     first: FEW_BYTES,
     memory: 2 << 20,
 };
@@ -78,7 +93,9 @@ pub(super) fn make() -> Option<&'static mut Thread> {
     if let Some(t) = unsafe { at.as_mut() } {
         return Some(t);
     }
-    let this = Thread::made(&WHOLE)?;
+    let is_first = THREADS.load(Ordering::Relaxed) == 0;
+    let plenty = is_first && memory::room(AMPLE.memory) && may_be_as_long(AMPLE.memory as u64);
+    let this = Thread::made(if plenty { &AMPLE } else { &WHOLE })?;
     this.in_mpi.store(true, Ordering::Relaxed);
     this.begin_born();
     this.in_mpi.store(true, Ordering::Relaxed);
@@ -171,7 +188,7 @@ impl Thread {
 
     /// In a box from the start: it is some KiB, and the stack that this runs on may be small.
     fn new(number: u32, size: &Size, spool: &mut Spool) -> Option<Box<Self>> {
-        let whole = std::ptr::eq(size, &WHOLE);
+        let whole = size.calls > 0;
         let contexts = spool.table_from(number, size.contexts, true, size.first)?;
         Some(Box::new(Self {
             number,
@@ -182,8 +199,8 @@ impl Thread {
             in_mpi: AtomicBool::new(true),
             contexts: Contexts::new(contexts, Stack::NONE),
             calls_mpi: whole,
-            segments: later(spool, number, SEGMENTS, true, whole)?,
-            calls: later(spool, number, CALLS, true, whole)?,
+            segments: later(spool, number, size.segments, true, whole)?,
+            calls: later(spool, number, size.calls, true, whole)?,
             samples: spool.table_from(number, size.samples, true, size.first)?,
             messages: later(spool, number, MESSAGES, false, whole)?,
             message_limit: u64::MAX,
@@ -230,8 +247,8 @@ impl Thread {
         let number = self.number;
         let tables = process::with_spool(|spool| {
             Some((
-                spool.table(number, SEGMENTS, true)?,
-                spool.table(number, CALLS, true)?,
+                spool.table(number, WHOLE.segments, true)?,
+                spool.table(number, WHOLE.calls, true)?,
                 spool.table(number, MESSAGES, false)?,
                 spool.table(number, Windows::ROWS, false)?,
             ))

@@ -369,6 +369,22 @@ fn communicators_may_come_and_go() {
     }
 }
 
+/// The tables of a rank have room for a hundred thousand call paths.
+#[test]
+fn a_hundred_thousand_call_paths_are_all_kept() {
+    const PATHS: usize = 100_000;
+    let _alone = alone();
+    for case in cases("many_paths.c") {
+        case.unchanged("", &[]);
+        let run = case.recorded();
+        let missing = &run.header.missing;
+        assert_eq!(said(&run, "were lost"), 0, "{}: {missing:?}", case.library);
+        let paths = calls(&run, "MPI_Send").filter(|c| c.rank == 0);
+        assert_eq!(paths.count(), PATHS, "{}", case.library);
+        assert_eq!(calls_of(&run, "MPI_Send"), 4 * PATHS as u64);
+    }
+}
+
 /// Both ends agree on a communicator, in whatever order it is made among others with the same members.
 #[test]
 fn communicators_may_be_made_in_any_order() {
