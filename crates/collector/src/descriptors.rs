@@ -92,6 +92,17 @@ pub fn give_back(descriptor: libc::c_int, is_ours: impl FnOnce() -> bool) {
     }
 }
 
+/// Makes the kernel's table of this process as long as our numbers need. Alone in its process a thread does not wait for
+/// that; beside others it waits some milliseconds until no core reads the old one any more. So this comes before
+/// `MPI_Init` makes threads.
+pub fn make_room() {
+    // SAFETY: plain numbers.
+    let low = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
+    if low >= 0 {
+        uncancelled::close(out_of_the_way(low));
+    }
+}
+
 /// The same file under a high number, where one is free; otherwise as it was. It is not one of those of a share.
 pub fn out_of_the_way(descriptor: libc::c_int) -> libc::c_int {
     moved_up(descriptor, floor(limit())).unwrap_or(descriptor)

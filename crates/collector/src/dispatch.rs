@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::comms;
+use crate::descriptors;
 use crate::finalize;
 use crate::guarded;
 use crate::links;
@@ -262,6 +263,7 @@ fn record(
 /// `MPI_Init` and its Fortran and threaded twins: recording begins when it has returned.
 fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
     undo_weak_references();
+    descriptors::make_room();
     // A Fortran `mpi_init` may come by here twice, through its C twin.
     let call = if sessions::joining_world() {
         sessions::wake();
@@ -300,6 +302,7 @@ fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
 /// `MPI_Session_init` before anything else of MPI: recording begins when it has returned.
 fn first_session(real: usize, args: &Args) -> i32 {
     undo_weak_references();
+    descriptors::make_room();
     // SAFETY: the library's own function for these arguments.
     let (result, threads) = birth::while_init(|| unsafe { args.call(real) });
     let _turn = sessions::turn();

@@ -180,9 +180,13 @@ impl Spool {
             return None;
         }
         self.length = offset + bytes;
-        // The first write to a page of a file may wait for the disk: do that now, not in a call.
-        // SAFETY: within the fresh mapping; a kernel without this advice refuses it.
-        unsafe { libc::madvise(at, ready as usize, libc::MADV_POPULATE_WRITE) };
+        // SAFETY: within the fresh mapping; a kernel without such advice refuses it.
+        unsafe {
+            // Otherwise it reads ahead: many pages of zeros for each that is wanted.
+            libc::madvise(at, bytes as usize, libc::MADV_RANDOM);
+            // The first write to a page of a file may wait for the disk: do that now, not in a call.
+            libc::madvise(at, ready as usize, libc::MADV_POPULATE_WRITE);
+        }
         Some((offset, at.cast()))
     }
 
