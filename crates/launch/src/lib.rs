@@ -6,6 +6,7 @@
 //! no business in. While a launcher runs, signals for it are passed on ([`supervise`]).
 
 mod error;
+mod events;
 mod launcher;
 mod library;
 mod link;

@@ -6,6 +6,7 @@
 //! alone, and is passed on. One that was ignored when we were started (`nohup`) stays ignored, by us
 //! and by the launcher.
 
+use crate::events;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -43,6 +44,7 @@ pub fn supervise(command: &mut Command) -> io::Result<Ended> {
     let mut signals = SignalsInfo::<WithOrigin>::new(&caught)?;
     let idle = idle(&caught)?;
     idle.store(false, Ordering::SeqCst);
+    let _held = events::hold();
     let ended = wait(command, &mut signals);
     idle.store(true, Ordering::SeqCst);
     ended
