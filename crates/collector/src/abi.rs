@@ -3,7 +3,7 @@
 use crate::loader::{first, found, next, object_of, symbol};
 use crate::process;
 use crate::trampoline::C_NAMES;
-use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, id_of, recognise};
+use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, FuncId, id_of, recognise};
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -185,6 +185,13 @@ pub fn pmpi(name: &str) -> usize {
             .find(|found| *found != 0)
             .unwrap_or(0),
     }
+}
+
+/// Whether `address` is that of the library's own function, which was found before. Asks nobody.
+pub fn is_librarys(id: FuncId, address: u64) -> bool {
+    let place = REAL.get(OWN * COUNT + id.0 as usize);
+    let known = place.map_or(0, |place| place.load(Relaxed));
+    known != 0 && known as u64 == address
 }
 
 /// PMPI functions by their C names; `None` where the library lacks any.

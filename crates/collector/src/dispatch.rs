@@ -11,7 +11,7 @@ use crate::locks;
 use crate::roles::Decoder;
 use crate::shape::Shape;
 use crate::thread::Caller;
-use crate::{abi, birth, openmp, pause, process, sessions, shared, thread, tree, weak};
+use crate::{abi, birth, openmp, past, pause, process, sessions, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS, Role};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,7 @@ static START: extern "C" fn() = start;
 /// program may first call from a handler of a signal.
 extern "C" fn start() {
     crate::clock::start();
+    past::start();
     guarded::find();
     locks::find();
 }
@@ -80,6 +81,10 @@ pub unsafe extern "C-unwind" fn dispatch(
     }
     if linked != 0 {
         abi::is_linked_to(code, linked);
+    }
+    // SAFETY: passed on as they came.
+    if let Some(answer) = unsafe { answer(code, registers, return_address) } {
+        return i64::from(answer);
     }
     // SAFETY: passed on as they came.
     i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
@@ -186,6 +191,24 @@ unsafe fn mpi(
         }
     }
     record(id, function, real, &mut args, caller)
+}
+
+/// A call that the library answers at once: it takes a few nanoseconds, and is part of the computation around it. The
+/// first call of a thread is recorded whichever it is, as computation before it is that of the start.
+///
+/// # Safety
+/// As [`dispatch`].
+unsafe fn answer(code: u32, registers: *const u64, caller: u64) -> Option<i32> {
+    let function = FUNCTIONS.get((code & 0xffff) as usize)?;
+    if function.class != Class::Local {
+        return None;
+    }
+    // SAFETY: null or this thread's own recording, which is never freed.
+    let t = unsafe { thread::current().as_ref() }.filter(|t| t.has_called())?;
+    let real = Some(abi::real(code, caller)).filter(|real| *real != 0)?;
+    let _until_it_returns = t.keep_samples_away();
+    // SAFETY: the library's own function; those of this class have no arguments but in registers.
+    Some(unsafe { Args::read(registers, registers, 0, false).call(real) })
 }
 
 /// A call of MPI where there is none: programs ask whether they run under MPI.

@@ -5,7 +5,7 @@ pub use crate::in_force::{are_away, look_at_modules, tables, while_modules_chang
 use crate::memory;
 use crate::modules::copy_text;
 use crate::spool::{self, Spool};
-use crate::{clock, pause};
+use crate::{clock, past, pause};
 use headwater_format::spool::layout::{self, UNKNOWN_NAME};
 use std::io::Write;
 use std::path::PathBuf;
@@ -353,6 +353,7 @@ pub fn end() {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");
     }
     in_force::note_modules();
+    past::tell();
     // MPI closes its own libraries, one by one.
     in_force::end();
     let (allowed, cores) = affinity();

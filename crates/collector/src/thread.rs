@@ -126,6 +126,15 @@ pub struct Waiting {
     pub stack_pointer: u64,
 }
 
+/// Samples that are kept away by this word, which is put back as it was.
+struct KeptAway<'t>(&'t AtomicBool, bool);
+
+impl Drop for KeptAway<'_> {
+    fn drop(&mut self) {
+        self.0.store(self.1, Ordering::Relaxed);
+    }
+}
+
 /// The recording of one thread.
 pub struct Thread {
     /// Its number, in the order of first sight.
@@ -282,6 +291,20 @@ impl Thread {
     /// The same of who is at this place of a stack: nothing is asked where that is the thread's own.
     pub fn is_at(&self, stack_pointer: u64) -> bool {
         self.stands_on(stack_pointer) || self.is_here()
+    }
+
+    /// Whether a call of this thread was recorded since it began, or since the last pause.
+    #[inline]
+    pub fn has_called(&self) -> bool {
+        self.last_ctx != NONE
+    }
+
+    /// Keeps samples away until what this gives is dropped.
+    #[inline]
+    pub fn keep_samples_away(&self) -> impl Drop + '_ {
+        let before = self.in_mpi.load(Ordering::Relaxed);
+        self.in_mpi.store(true, Ordering::Relaxed);
+        KeptAway(&self.in_mpi, before)
     }
 
     /// Whether a stack pointer is in the stack that the system gave this thread.

@@ -87,6 +87,8 @@ pub enum Class {
     Arrived,
     /// Switches recording; variadic in C, where only the first argument is known.
     Control,
+    /// Answers at once from what the process knows, and calls nothing of the program's.
+    Local,
     /// Anything else: timed and counted only.
     Other,
 }
@@ -304,6 +306,16 @@ mod tests {
             by_name("MPI_Iallreduce").is_some_and(|f| f.is_collective() && !f.is_synchronising())
         );
         assert!(by_name("MPI_Nothing").is_none());
+    }
+
+    /// With the error code and the length of a string that Fortran adds.
+    #[test]
+    fn what_answers_at_once_takes_its_arguments_in_registers() {
+        let local = FUNCTIONS.iter().filter(|f| f.class == Class::Local);
+        for f in local {
+            let text = usize::from(f.name.ends_with("_name"));
+            assert!(f.roles.len() + 1 + text <= 6, "{}", f.name);
+        }
     }
 
     #[test]

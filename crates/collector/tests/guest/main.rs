@@ -17,7 +17,7 @@ mod sessions;
 mod threads;
 mod windows;
 
-use case::{PLAIN, RECORDED, alone, cases};
+use case::{PLAIN, RECORDED, alone, cases, everywhere};
 use counts::{calls, calls_of, joined, said, samples};
 use headwater_model::run::CtxId;
 
@@ -241,6 +241,21 @@ fn an_exception_may_leave_a_call() {
     }
 }
 
+/// A library that finds MPI before it finds the collector is named.
+#[test]
+fn a_library_whose_calls_go_past_us_is_named() {
+    let _alone = alone();
+    for case in everywhere("deepbind.c", &["-fPIC"]) {
+        case.with_library("plugin.c", "plugin.so");
+        case.unchanged("", &[]);
+        let run = case.recorded();
+        let missing = &run.header.missing;
+        assert_eq!(said(&run, "plugin.so"), 1, "{}: {missing:?}", case.library);
+        // The program's own, and none that nobody saw.
+        assert_eq!(calls_of(&run, "MPI_Barrier"), 2, "{}", case.library);
+    }
+}
+
 #[test]
 fn libraries_may_come_and_go() {
     let _alone = alone();
@@ -382,6 +397,22 @@ fn a_hundred_thousand_call_paths_are_all_kept() {
         let paths = calls(&run, "MPI_Send").filter(|c| c.rank == 0);
         assert_eq!(paths.count(), PATHS, "{}", case.library);
         assert_eq!(calls_of(&run, "MPI_Send"), 4 * PATHS as u64);
+    }
+}
+
+/// What the library answers at once costs no row, but for a thread's first call, which ends its start.
+#[test]
+fn of_calls_that_only_ask_the_first_is_recorded() {
+    let _alone = alone();
+    for case in everywhere("asks.c", &[]) {
+        case.unchanged("", &[]);
+        let run = case.recorded();
+        let counts = ["MPI_Comm_rank", "MPI_Comm_size", "MPI_Get_count"];
+        let counts = counts.map(|name| calls_of(&run, name));
+        assert_eq!(counts, [2, 0, 0], "{}", case.library);
+        assert_eq!(calls_of(&run, "MPI_Sendrecv"), 20, "{}", case.library);
+        let begins = run.segments.iter().filter(|s| s.from == CtxId::NONE);
+        assert_eq!(begins.map(|s| s.count).sum::<u64>(), 2, "{}", case.library);
     }
 }
 

@@ -1,0 +1,52 @@
+//! Libraries whose calls of MPI go past us.
+//!
+//! A library that is opened with `RTLD_DEEPBIND` finds symbols in what it brings before it looks at what was loaded first, as
+//! we were. Its calls are not recorded, which is said. Only what such a library has called, or what the loader had to find
+//! at once, can be seen.
+
+use crate::abi;
+use crate::process;
+use crate::references::modules;
+use headwater_mpi_abi::id_of;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Modules that were there when we came: those were not opened by anybody.
+static FIRST: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts what is loaded with us.
+pub fn start() {
+    let mut count = 0;
+    modules(|_| count += 1);
+    FIRST.store(count, Ordering::Relaxed);
+}
+
+/// Says which libraries hold the MPI library's own functions.
+pub fn tell() {
+    if process::IS_LINKED {
+        return;
+    }
+    let mut found: Vec<String> = Vec::new();
+    let mut at = 0;
+    modules(|module| {
+        at += 1;
+        if at <= FIRST.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut is_past_us = false;
+        module.references(|reference| {
+            let name = reference.name();
+            if !is_past_us && name.to_bytes().starts_with(b"MPI_") {
+                let function = name.to_str().ok().and_then(id_of);
+                is_past_us = function.is_some_and(|id| abi::is_librarys(id, reference.holds()));
+            }
+        });
+        if is_past_us {
+            found.push(module.path().to_string_lossy().into_owned());
+        }
+    });
+    for path in found {
+        process::say(&format!(
+            "Calls of MPI in {path} were not recorded: it was opened so that it finds the MPI library before Headwater (RTLD_DEEPBIND)."
+        ));
+    }
+}
