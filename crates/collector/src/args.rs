@@ -35,9 +35,10 @@ impl Args {
         let count = count.max(REGISTERS);
         for (i, value) in values.iter_mut().enumerate().take(count) {
             // SAFETY: promised by the caller.
+            // Registers one by one, as they were put there: the processor waits where one load takes two stores' bytes.
             *value = unsafe {
                 if i < REGISTERS {
-                    *registers.add(i)
+                    registers.add(i).read_volatile()
                 } else {
                     *stack.add(i - REGISTERS)
                 }

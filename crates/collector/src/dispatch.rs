@@ -8,9 +8,9 @@ use crate::guarded;
 use crate::links;
 use crate::local::{Fortran, local};
 use crate::locks;
-use crate::roles::Decoder;
+use crate::roles::{Before, Decoder};
 use crate::shape::Shape;
-use crate::thread::Caller;
+use crate::thread::{Call, Caller};
 use crate::{abi, birth, openmp, past, pause, process, sessions, shared, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS, Role};
 use std::sync::OnceLock;
@@ -266,20 +266,22 @@ fn record(
         // SAFETY: the library's own function for these arguments.
         return unsafe { args.call(real) };
     };
-    let Some((t, call)) = thread::enter(at, from, id) else {
+    let mut call = Call::of(from, id);
+    let Some(t) = thread::enter(at, &mut call) else {
         if process::RECORDING.load(Ordering::Relaxed) {
             links::uncounted_from_now_on();
         }
         // SAFETY: as above.
         return unsafe { decoder.call(real) };
     };
-    let before = decoder.before(t, &call);
+    let mut before = Before::new();
+    decoder.before(t, &call, &mut before);
     let left = Left(t);
     // SAFETY: as above.
     let result = unsafe { decoder.call(real) };
     std::mem::forget(left);
-    let (params, idle) = decoder.after(t, &call, before, result);
-    thread::leave(t, call, &params, idle);
+    let idle = decoder.after(t, &call, &mut before, result);
+    thread::leave(t, &call, &before.params, idle);
     result
 }
 
@@ -288,9 +290,10 @@ fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
     undo_weak_references();
     descriptors::make_room();
     // A Fortran `mpi_init` may come by here twice, through its C twin.
-    let call = if sessions::joining_world() {
+    let mut call = Call::of(from, id);
+    let recorded = if sessions::joining_world() {
         sessions::wake();
-        thread::enter(thread::current(), from, id)
+        thread::enter(thread::current(), &mut call)
     } else {
         None
     };
@@ -316,8 +319,8 @@ fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
     } else if !BEGUN.swap(true, Ordering::AcqRel) {
         begin_or_not(|| begin(&threads));
     }
-    if let Some((t, call)) = call {
-        thread::leave(t, call, &finalize::PARAMS, false);
+    if let Some(t) = recorded {
+        thread::leave(t, &call, &finalize::PARAMS, false);
     }
     result
 }
@@ -460,10 +463,11 @@ fn finalize_recording(id: u16, from: Caller) {
     }
     // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective. A thread
     // without a recording of its own meets the others all the same.
-    match thread::enter(thread::current(), from, id) {
-        Some((t, call)) => {
+    let mut call = Call::of(from, id);
+    match thread::enter(thread::current(), &mut call) {
+        Some(t) => {
             finalize::meet(Some(t));
-            thread::leave(t, call, &finalize::PARAMS, false);
+            thread::leave(t, &call, &finalize::PARAMS, false);
         }
         None => finalize::meet(None),
     }
@@ -478,8 +482,9 @@ fn last_session(id: u16, from: Caller) {
     if !process::to_be_ended() {
         return;
     }
-    if let Some((t, call)) = thread::enter(thread::current(), from, id) {
-        thread::leave(t, call, &finalize::PARAMS, false);
+    let mut call = Call::of(from, id);
+    if let Some(t) = thread::enter(thread::current(), &mut call) {
+        thread::leave(t, &call, &finalize::PARAMS, false);
     }
     let _ = std::panic::catch_unwind(process::end);
     if goes_on {

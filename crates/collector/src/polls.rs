@@ -62,10 +62,10 @@ impl Polls {
 
     /// A call has been counted by itself; if it was an idle poll, a row may begin with the next one.
     #[inline]
-    pub fn arm(&mut self, idle: bool, call: Call, params: &Params) {
+    pub fn arm(&mut self, idle: bool, call: &Call, params: &Params) {
         self.armed = idle;
         if idle {
-            (self.call, self.params) = (call, *params);
+            (self.call, self.params) = (*call, *params);
         }
     }
 }

@@ -90,9 +90,9 @@ pub struct Decoder<'a> {
 }
 
 /// What is known before the call and needed after it.
-#[derive(Default)]
 pub struct Before {
-    params: Option<Params>,
+    /// What the call is counted by.
+    pub params: Params,
     pub(crate) comm: Option<&'static Comm>,
     pub(crate) comm_handle: u64,
     origin: Origin,
@@ -101,6 +101,24 @@ pub struct Before {
     send_id: u64,
     recv_id: u64,
     recv_bytes: u64,
+}
+
+impl Before {
+    /// Nothing yet.
+    #[inline]
+    pub fn new() -> Self {
+        Self {
+            params: NO_PARAMS,
+            comm: None,
+            comm_handle: 0,
+            origin: Origin::default(),
+            source: 0,
+            recv_tag: 0,
+            send_id: 0,
+            recv_id: 0,
+            recv_bytes: 0,
+        }
+    }
 }
 
 /// Parameters of a call that has none to be counted by.
@@ -168,26 +186,24 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Before the call.
+    /// Before the call. What is known is put where it stands, as copies of it would take longer.
     #[inline]
-    pub fn before(&mut self, t: &mut Thread, call: &Call) -> Before {
-        match shared::messages() {
-            Some(mut m) => self.look(t, call, &mut m),
-            None => Before::default(),
+    pub fn before(&mut self, t: &mut Thread, call: &Call, out: &mut Before) {
+        if let Some(mut m) = shared::messages() {
+            self.look(t, call, &mut m, out);
         }
     }
 
-    fn look(&mut self, t: &mut Thread, call: &Call, m: &mut Messages) -> Before {
-        let mut out = Before::default();
+    fn look(&mut self, t: &mut Thread, call: &Call, m: &mut Messages, out: &mut Before) {
         match self.function.class {
             Class::Send | Class::Recv | Class::SendRecv => {
                 (out.comm_handle, out.comm) = self.comm();
-                self.look_at_message(t, m, &mut out);
+                self.look_at_message(t, m, out);
             }
             Class::Wait | Class::Test => self.look_at_requests(t, m),
             Class::Start => {
                 self.gather_handles(t);
-                out.params = Some(self.start(t, call, m));
+                out.params = self.start(t, call, m);
             }
             // Before the call: after it the handle may be another thread's.
             Class::CommFree => {
@@ -216,41 +232,40 @@ impl<'a> Decoder<'a> {
             Class::WinFree => self.window_given_up(m),
             Class::WinPost | Class::WinStart | Class::WinComplete | Class::WinWait => {
                 (out.comm_handle, out.comm) = self.comm();
-                out.params = Some(Params {
+                out.params = Params {
                     comm: out.comm.map_or(u16::MAX, |c| c.index),
                     ..NO_PARAMS
-                });
+                };
                 self.tell(t, m);
             }
-            Class::Channel => out.params = Some(self.channel_params(m)),
-            Class::Ready => out.params = Some(self.ready(t, m)),
-            Class::Arrived => out.params = Some(self.arrived(m)),
+            Class::Channel => out.params = self.channel_params(m),
+            Class::Ready => out.params = self.ready(t, m),
+            Class::Arrived => out.params = self.arrived(m),
             Class::WinLock | Class::WinFlush | Class::WinUnlock => {
                 (out.comm_handle, out.comm) = self.comm();
-                out.params = Some(self.reach(t, out.comm));
+                out.params = self.reach(t, out.comm);
             }
             Class::Barrier if self.lets_pass() => {}
             Class::Probe => {
                 (out.comm_handle, out.comm) = self.comm();
                 (out.source, out.recv_tag) = (self.int(Role::Source), self.int(Role::Tag));
-                out.params = Some(self.params(out.comm, out.source, out.recv_tag, 0));
-                if self.shape.at(Role::Message).is_some() && !self.known(&out) {
+                out.params = self.params(out.comm, out.source, out.recv_tag, 0);
+                if self.shape.at(Role::Message).is_some() && !self.known(out) {
                     self.own_status(t);
                 }
             }
-            Class::FileAll | Class::FileClose => self.look_at_file(t, m, &mut out),
-            Class::File => out.params = Some(self.file_params(m)),
+            Class::FileAll | Class::FileClose => self.look_at_file(t, m, out),
+            Class::File => out.params = self.file_params(m),
             Class::CommCreate | Class::WinCreate => out.origin = self.origin(),
             _ if self.function.is_collective() => {
                 (out.comm_handle, out.comm) = self.comm();
-                self.collective(t, m, &mut out);
+                self.collective(t, m, out);
                 if self.function.class == Class::FileOpen {
                     out.origin = self.origin();
                 }
             }
             _ => {}
         }
-        out
     }
 
     /// A collective on the communicator that was found.
@@ -263,12 +278,12 @@ impl<'a> Decoder<'a> {
             .at(Role::Root)
             .and_then(|at| comm.world(self.args.int(at)));
         let offset = root.map_or(peer::NONE, |r| r as i32 - me() as i32);
-        out.params = Some(Params {
+        out.params = Params {
             comm: comm.index,
             peer: offset,
             tag: i32::MIN,
             bytes,
-        });
+        };
         if self.function.mode != Mode::Persistent {
             out.recv_id = mix2(comm.hash ^ 0x5bd1_e995, comm.next_collective()) | 1;
         }
@@ -292,7 +307,7 @@ impl<'a> Decoder<'a> {
         if self.shape.at(Role::Dest).is_some() {
             let (dest, tag) = (self.int(Role::Dest), self.int(Role::Tag));
             let bytes = self.bytes(m, Role::Count, Role::Type);
-            out.params = Some(self.params(out.comm, dest, tag, bytes));
+            out.params = self.params(out.comm, dest, tag, bytes);
             if blocking_or_now {
                 out.send_id = send_link(t, m, out.comm, dest, tag, bytes);
             }
@@ -308,8 +323,8 @@ impl<'a> Decoder<'a> {
                 Some(_) => self.bytes(m, Role::Rcount, Role::Rtype),
                 None => self.bytes(m, Role::Count, Role::Type),
             };
-            if out.params.is_none() {
-                out.params = Some(self.params(out.comm, out.source, out.recv_tag, out.recv_bytes));
+            if self.shape.at(Role::Dest).is_none() {
+                out.params = self.params(out.comm, out.source, out.recv_tag, out.recv_bytes);
             }
             let known = self.known(out);
             if known && blocking_or_now {
@@ -322,7 +337,7 @@ impl<'a> Decoder<'a> {
             let bytes = self.bytes(m, Role::Count, Role::Type);
             if let Some(matched) = self.matched(m) {
                 let comm = comms::find(matched.comm);
-                out.params = Some(self.params(comm, matched.peer, matched.tag, bytes));
+                out.params = self.params(comm, matched.peer, matched.tag, bytes);
             }
         }
     }
@@ -417,22 +432,15 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// After the call: what it is counted by, and whether it found nothing to do.
+    /// After the call: puts right what it is counted by, and gives whether it found nothing to do.
     #[inline]
-    pub fn after(
-        &mut self,
-        t: &mut Thread,
-        call: &Call,
-        before: Before,
-        result: i32,
-    ) -> (Params, bool) {
-        let mut params = before.params.unwrap_or(NO_PARAMS);
+    pub fn after(&mut self, t: &mut Thread, call: &Call, before: &mut Before, result: i32) -> bool {
         if result != 0 {
-            return (params, false);
+            return false;
         }
         let flag = self.shape.at(Role::Flag);
         if self.polls() && flag.is_some_and(|at| self.args.int_at(at, 0) == 0) {
-            return (params, true);
+            return true;
         }
         if self.function.class == Class::CommCreate
             && let Some(at) = self.shape.at(Role::Newcomm)
@@ -443,13 +451,13 @@ impl<'a> Decoder<'a> {
             self.window_made(before.origin);
         }
         if let Some(mut m) = shared::messages() {
-            self.conclude(t, call, &before, &params, &mut m);
+            self.conclude(t, call, before, &before.params, &mut m);
         }
         if self.function.mode == Mode::Persistent {
             // Bytes move when the request is started.
-            params.bytes = 0;
+            before.params.bytes = 0;
         }
-        (params, false)
+        false
     }
 
     /// Whether the call asks without waiting.

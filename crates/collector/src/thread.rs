@@ -414,9 +414,26 @@ impl Thread {
     }
 }
 
-/// A call of the thread `at` begins; `None` where it is not recorded.
+impl Call {
+    /// A call of the function `func`, which is yet to begin.
+    #[inline]
+    pub fn of(from: Caller, func: u16) -> Self {
+        Self {
+            ctx: NONE,
+            enter_ns: 0,
+            func,
+            from,
+            busy_ns: 0,
+            pending: true,
+            counted: true,
+        }
+    }
+}
+
+/// A call of the thread `at` begins; `None` where it is not recorded. What is found out is put into `call` where it
+/// stands: on the way of a call, copies of it cost as much as a reading of the clock.
 #[inline]
-pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut Thread, Call)> {
+pub fn enter(at: *mut Thread, call: &mut Call) -> Option<&'static mut Thread> {
     if !RECORDING.load(Ordering::Relaxed) {
         return None;
     }
@@ -431,7 +448,7 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
         return None;
     }
     t.in_mpi.store(true, Ordering::Relaxed);
-    let now = clock::now();
+    let (from, now) = (call.from, clock::now());
     let unwound = t.contexts.unwound;
     let ctx = t.contexts.of_call_by(tables, from);
     if t.contexts.unwound > unwound || tables.is_none() {
@@ -443,18 +460,11 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
     }
     t.links.clear();
     (t.call_sp, t.call_return) = (from.stack_pointer, from.return_address);
-    let mut call = Call {
-        ctx,
-        enter_ns: now,
-        func,
-        from,
-        busy_ns: now.saturating_sub(t.left_ns),
-        pending: true,
-        counted: true,
-    };
+    (call.ctx, call.enter_ns) = (ctx, now);
+    call.busy_ns = now.saturating_sub(t.left_ns);
     if t.pauses.any() {
-        t.enter_behind_a_pause(&mut call);
-    } else if !t.polls.goes_on(&call) {
+        t.enter_behind_a_pause(call);
+    } else if !t.polls.goes_on(call) {
         if t.polls.times.count > 0 {
             t.count_polls();
         }
@@ -462,7 +472,7 @@ pub fn enter(at: *mut Thread, from: Caller, func: u16) -> Option<(&'static mut T
         call.busy_ns = t.close_segment(ctx, now);
         call.pending = false;
     }
-    Some((t, call))
+    Some(t)
 }
 
 /// Whether a link of a call that took `wall` says when its message began or ended: what is posted is
@@ -479,10 +489,10 @@ fn says_when(link: &Link, wall: u64) -> bool {
 
 /// A call ends; `idle` says that it asked for something and found nothing.
 #[inline]
-pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
+pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
     let now = clock::now();
     if !call.counted {
-        t.leave_uncounted(&call, now);
+        t.leave_uncounted(call, now);
         look_for_modules(t);
         t.in_mpi.store(false, Ordering::Relaxed);
         return;
@@ -491,7 +501,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
     let wall = wall.saturating_sub(t.paused_inside(now));
     if call.pending {
         if idle && wall < WORTH_READING && *params == t.polls.params {
-            t.polls.add(&call, wall);
+            t.polls.add(call, wall);
             t.mpi_cpu += wall;
             t.locked(wall);
             if t.polls.times.wall + t.polls.between > LONGEST_ROW {
@@ -517,7 +527,7 @@ pub fn leave(t: &mut Thread, call: Call, params: &Params, idle: bool) {
         wall,
         longest: wall,
     };
-    t.count_calls(&call, params, once, spent);
+    t.count_calls(call, params, once, spent);
     t.mpi_cpu += spent.cpu;
     t.locked(wall);
     t.totals.end_ns = now;

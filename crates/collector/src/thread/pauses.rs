@@ -148,11 +148,12 @@ pub fn count_what_is_held_back() {
 
 /// The calling thread pauses recording by function `id`, which is the last call counted.
 pub fn pause(from: Caller, id: u16) {
-    let Some((t, call)) = enter(current(), from, id) else {
+    let mut call = Call::of(from, id);
+    let Some(t) = enter(current(), &mut call) else {
         return;
     };
     let ctx = call.ctx;
-    leave(t, call, &NO_PARAMS, false);
+    leave(t, &call, &NO_PARAMS, false);
     t.in_mpi.store(true, Ordering::Relaxed);
     let (paused, now) = pause::switch(false);
     if paused {
@@ -168,7 +169,8 @@ pub fn pause(from: Caller, id: u16) {
 /// Where the ranks came together meanwhile, what is late before the pause and after it are two things.
 /// Where they did not, they are one, and a segment of no time from one end of the pause to the other says so.
 pub fn go_on(from: Caller, id: u16) {
-    let Some((t, call)) = enter(current(), from, id) else {
+    let mut call = Call::of(from, id);
+    let Some(t) = enter(current(), &mut call) else {
         return;
     };
     let (gone_on, now) = pause::switch(true);

@@ -13,7 +13,11 @@ impl Thread {
     pub(super) fn count_segment(&mut self, ctx: u32, count: u64, wall: u64, spent: Spent) {
         let (from, to) = (self.last_ctx, ctx);
         let hash = mix(u64::from(from) << 32 | u64::from(to));
-        let busy = (spent.cpu + spent.blocked) / count.max(1);
+        // A division takes longer than all else here.
+        let busy = match count {
+            0 | 1 => spent.cpu + spent.blocked,
+            _ => (spent.cpu + spent.blocked) / count,
+        };
         let row = self.segments.find_or_push(
             hash,
             |r| r.from == from && r.to == to,
