@@ -17,7 +17,7 @@ mod sessions;
 mod threads;
 mod windows;
 
-use case::{PLAIN, RECORDED, alone, cases, everywhere};
+use case::{PLAIN, RECORDED, alone, cases, everywhere, under};
 use counts::{calls, calls_of, joined, said, samples};
 use headwater_model::run::CtxId;
 
@@ -117,6 +117,19 @@ fn stacks_of_the_programs_own_are_read_to_their_end_at_most() {
     for case in cases("fiber.c") {
         case.unchanged("", &[]);
         assert_eq!(calls_of(&case.recorded(), "MPI_Barrier"), 40);
+    }
+}
+
+/// The handler has a stack of its own, as theirs has room for a few calls only.
+#[test]
+fn threads_with_split_stacks_are_sampled() {
+    let _alone = alone();
+    let options = ["-fsplit-stack", "-fuse-ld=gold", "-pthread"];
+    for library in ["openmpi", "mpich"] {
+        let case = under(library, "split.c", &options).expect("the library is there");
+        case.unchanged("export HEADWATER_HZ=2000;", &[]);
+        let run = case.recorded();
+        assert!(samples(&run) > 100, "{library}: {}", samples(&run));
     }
 }
 
