@@ -37,6 +37,14 @@ pub enum FormatError {
         /// Number of the recording process.
         process: String,
     },
+    /// What another user's processes recorded, and nobody has finished yet.
+    #[error("{path} is an unfinished run of another user's (number {owner}), who could have put anything there; let that user run `headwater diagnose` on it once, or set HEADWATER_ANY_OWNER=1 to finish it all the same", path = .path.display())]
+    AnotherOwner {
+        /// The run.
+        path: PathBuf,
+        /// Number of the user.
+        owner: u32,
+    },
     /// A file is damaged.
     #[error("{path} is damaged ({why}); record the run again", path = .path.display())]
     Damaged {

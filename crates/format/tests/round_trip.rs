@@ -380,3 +380,24 @@ fn spool_bytes_of_any_kind_are_no_panic() {
         Err(FormatError::Damaged { .. })
     ));
 }
+
+/// Only who may give files away can tell, which the tests' own machine allows.
+#[test]
+fn what_another_user_has_not_finished_is_left_alone() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let spool = dir.path().join("spool");
+    std::fs::create_dir(&spool).expect("a directory");
+    let file = spool.join("node.0.1.spool");
+    std::fs::write(&file, [0; 4096]).expect("a file");
+    for path in [&file, &spool] {
+        if std::os::unix::fs::chown(path, Some(4711), None).is_err() {
+            return;
+        }
+        let told = open_run(dir.path()).expect_err("it is not ours");
+        assert!(
+            matches!(told, FormatError::AnotherOwner { owner: 4711, .. }),
+            "{told}"
+        );
+        std::os::unix::fs::chown(path, Some(0), None).expect("as before");
+    }
+}

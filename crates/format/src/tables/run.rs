@@ -10,6 +10,7 @@ use crate::spool::{doubt, read_spool, spool_files};
 use headwater_model::run::*;
 use serde_json::{Value, json};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Name of the file that says what a run is.
@@ -200,17 +201,38 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
 /// launcher of ours, or was cut off. The spool goes when the tables stand.
 ///
 /// # Errors
-/// As [`read_run`] and [`read_spool`]; a run that is still being recorded, which is left alone.
+/// As [`read_run`] and [`read_spool`]; a run that is still being recorded, or that another user has not finished, which
+/// is left alone.
 pub fn open_run(dir: &Path) -> Result<Run, FormatError> {
     if dir.join(HEADER_NAME).exists() || spool_in(dir).is_none() {
         return read_run(dir);
     }
+    check_owner(dir)?;
     let _ours = Claim::take_over(dir)?;
     // It may have been finished since we looked.
     if dir.join(HEADER_NAME).exists() {
         return read_run(dir);
     }
     finish_run(dir, |_| ())
+}
+
+/// Refuses a run that is to be finished where somebody else may write: files would be made and removed there with the
+/// rights of this user. `HEADWATER_ANY_OWNER` in the environment allows it.
+fn check_owner(dir: &Path) -> Result<(), FormatError> {
+    if std::env::var_os("HEADWATER_ANY_OWNER").is_some() {
+        return Ok(());
+    }
+    let ours = rustix::process::geteuid().as_raw();
+    let spool = spool_in(dir).into_iter();
+    let files = spool.flat_map(|spool| spool_files(&spool).into_iter().chain([spool]));
+    for path in files.chain([dir.to_path_buf()]) {
+        let found = std::fs::symlink_metadata(&path).map_err(FormatError::io("read", &path))?;
+        if found.uid() != ours {
+            let (path, owner) = (dir.to_path_buf(), found.uid());
+            return Err(FormatError::AnotherOwner { path, owner });
+        }
+    }
+    Ok(())
 }
 
 /// Makes the tables of the run in `dir` from its spool, which goes when they stand. `complete` adds to
