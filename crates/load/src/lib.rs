@@ -23,45 +23,79 @@ pub const MAX_LOOP_DEPTH: usize = 10;
 /// Told whenever one run, or one module, is done.
 pub type Step<'a> = &'a (dyn Fn() + Sync);
 
-/// The runs that `dirs` mean. A directory that is no run stands for the runs in it, in the order of their names.
-pub fn meant(dirs: &[PathBuf]) -> Vec<PathBuf> {
-    let inside = |dir: &PathBuf| -> Vec<PathBuf> {
-        let entries = match is_run(dir) {
-            true => None,
-            false => std::fs::read_dir(dir).ok(),
-        };
-        let entries = entries.into_iter().flatten();
-        let mut runs: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
-        // Hidden ones are still being recorded.
-        let hidden = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default();
-            name.as_encoded_bytes().starts_with(b".")
-        };
-        runs.retain(|path| !hidden(path) && is_run(path));
-        runs.sort();
-        match runs.is_empty() {
-            true => vec![dir.clone()],
-            false => runs,
-        }
-    };
-    dirs.iter().flat_map(inside).collect()
+/// The runs that directories mean which a user gives.
+pub struct Meant {
+    dirs: Vec<PathBuf>,
+    /// Whether one of them stands for runs in it.
+    found: bool,
 }
 
-/// Reads recorded runs, in the order given.
-///
-/// # Errors
-/// A directory that holds no run, or one that cannot be read.
-pub fn runs(dirs: &[PathBuf], step: Step<'_>) -> Result<Vec<Run>, FormatError> {
-    let all: Vec<Result<Run, FormatError>> = dirs
-        .par_iter()
-        .map(|dir| {
-            let run = open_run(dir);
-            step();
-            run
-        })
-        .collect();
-    // Of several that cannot be read the first one is told.
-    all.into_iter().collect()
+/// Runs that were read, and their directories.
+#[derive(Debug)]
+pub struct Opened {
+    /// Where each is.
+    pub dirs: Vec<PathBuf>,
+    /// What was recorded.
+    pub runs: Vec<Run>,
+}
+
+impl Meant {
+    /// A directory that is no run stands for the runs in it.
+    pub fn by(dirs: &[PathBuf]) -> Self {
+        let inside = |dir: &PathBuf| -> Vec<PathBuf> {
+            let entries = match is_run(dir) {
+                true => None,
+                false => std::fs::read_dir(dir).ok(),
+            };
+            let entries = entries.into_iter().flatten();
+            let mut runs: Vec<PathBuf> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+            // Hidden ones are still being recorded.
+            let hidden = |path: &PathBuf| {
+                let name = path.file_name().unwrap_or_default();
+                name.as_encoded_bytes().starts_with(b".")
+            };
+            runs.retain(|path| !hidden(path) && is_run(path));
+            runs.sort();
+            match runs.is_empty() {
+                true => vec![dir.clone()],
+                false => runs,
+            }
+        };
+        let meant: Vec<PathBuf> = dirs.iter().flat_map(inside).collect();
+        Self {
+            found: meant != dirs,
+            dirs: meant,
+        }
+    }
+
+    /// How many runs.
+    pub fn count(&self) -> usize {
+        self.dirs.len()
+    }
+
+    /// Reads them, in the order given; where a directory stands for its runs, by their ranks.
+    ///
+    /// # Errors
+    /// A directory that holds no run, or one that cannot be read.
+    pub fn open(self, step: Step<'_>) -> Result<Opened, FormatError> {
+        let all: Vec<Result<Run, FormatError>> = self
+            .dirs
+            .par_iter()
+            .map(|dir| {
+                let run = open_run(dir);
+                step();
+                run
+            })
+            .collect();
+        // Of several that cannot be read the first one is told.
+        let runs: Result<Vec<Run>, FormatError> = all.into_iter().collect();
+        let mut both: Vec<(PathBuf, Run)> = self.dirs.into_iter().zip(runs?).collect();
+        if self.found {
+            both.sort_by_key(|(_, run)| run.header.ranks);
+        }
+        let (dirs, runs) = both.into_iter().unzip();
+        Ok(Opened { dirs, runs })
+    }
 }
 
 /// Where analysed modules are kept.

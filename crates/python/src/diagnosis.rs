@@ -3,7 +3,7 @@
 use crate::error::OrRaise;
 use crate::paradigm::{Wanted, set};
 use crate::work::work;
-use headwater_load::Sources;
+use headwater_load::{Meant, Sources};
 use headwater_model::diagnosis;
 use headwater_report::{Excerpt, SourceLines, TextOptions};
 use pyo3::prelude::*;
@@ -70,7 +70,8 @@ pub fn diagnose(
     let options = set(scaling, abnorm_threshold)?;
     let (dirs, max_loop_depth) = Wanted::of(runs, max_loop_depth)?.directories();
     let found = work(py, move |_| {
-        let runs = headwater_load::runs(&dirs, &|| ()).map_err(|e| e.to_string())?;
+        let opened = Meant::by(&dirs).open(&|| ()).map_err(|e| e.to_string())?;
+        let runs = opened.runs;
         let touched = headwater_load::touched(&runs);
         let structures = headwater_load::structures(&runs, touched, max_loop_depth, &|| ());
         headwater_passes::diagnose(runs, structures, &options).map_err(|e| e.to_string())

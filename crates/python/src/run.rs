@@ -4,6 +4,7 @@ use crate::error::OrRaise;
 use crate::set::Set;
 use crate::work::work;
 use headwater_graph::view::View;
+use headwater_load::Meant;
 use headwater_passes::{Recorded, set};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -50,33 +51,31 @@ pub fn lasting(dirs: &[PathBuf]) -> Vec<PathBuf> {
     dirs.iter().map(lasting).collect()
 }
 
-/// Opens recorded runs together.
+/// Opens the runs that directories mean together.
 pub fn open(py: Python<'_>, dirs: Vec<PathBuf>, max_loop_depth: usize) -> PyResult<Vec<Origin>> {
+    let (dirs, recorded) = work(py, move |_| {
+        // Messages name directories as they were given.
+        let opened = Meant::by(&dirs).open(&|| ()).map_err(|e| e.to_string())?;
+        let touched = headwater_load::touched(&opened.runs);
+        let structures = headwater_load::structures(&opened.runs, touched, max_loop_depth, &|| ());
+        let recorded = Recorded::join(opened.runs, structures).map_err(|e| e.to_string())?;
+        Ok::<_, String>((opened.dirs, recorded))
+    })?
+    .or_raise()?;
     let group = Arc::new(Group {
         dirs: lasting(&dirs),
         max_loop_depth,
     });
-    let recorded = work(py, move |_| {
-        // Messages name directories as they were given.
-        let runs = headwater_load::runs(&dirs, &|| ()).map_err(|e| e.to_string())?;
-        let touched = headwater_load::touched(&runs);
-        let structures = headwater_load::structures(&runs, touched, max_loop_depth, &|| ());
-        Recorded::join(runs, structures).map_err(|e| e.to_string())
-    })?;
     let origin = |(index, recorded)| Origin {
         recorded,
         group: group.clone(),
         index,
     };
-    Ok(recorded
-        .or_raise()?
-        .into_iter()
-        .enumerate()
-        .map(origin)
-        .collect())
+    Ok(recorded.into_iter().enumerate().map(origin).collect())
 }
 
-/// Runs that were recorded, opened together, so that those of one build share their places.
+/// Runs that were recorded, opened together, so that those of one build share their places. A directory that holds runs stands
+/// for all of them, by their ranks.
 #[pyfunction]
 pub fn open_runs(py: Python<'_>, dirs: Vec<PathBuf>, max_loop_depth: usize) -> PyResult<Vec<Run>> {
     Ok(open(py, dirs, max_loop_depth)?

@@ -43,6 +43,14 @@ def test_a_diagnosis_is_that_of_the_command(program, opened, recorded):
     assert diagnosis.data["causes"] and f"{len(diagnosis.data['causes'])} causes" in repr(diagnosis)
 
 
+def test_a_directory_of_runs_means_all_of_them_by_their_ranks(directories, tmp_path):
+    for ranks, path in directories.items():
+        (tmp_path / f"{9 - ranks}").symlink_to(path)
+    opened = hw.open(tmp_path)
+    assert [run.ranks for run in opened] == sorted(directories)
+    assert hw.diagnose(tmp_path).json() == hw.diagnose(*directories.values()).json() == hw.diagnose(*opened).json()
+
+
 def test_a_diagnosis_shows_lines_of_source(directories):
     assert "x[i] = 0.3 * x[i + 1] + 0.7 * x[i];" in str(hw.diagnose(directories[2], directories[4]))
 

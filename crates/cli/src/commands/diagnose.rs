@@ -7,6 +7,7 @@ use crate::output::{self, print_screened};
 use crate::progress::Progress;
 use crate::source::Files;
 use headwater_graph::Structures;
+use headwater_load::Meant;
 use headwater_model::run::Run;
 use headwater_report::{TextOptions, json, text};
 use std::path::PathBuf;
@@ -18,15 +19,16 @@ pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
     report(runs, &args.analysis, progress)
 }
 
-/// Reads recorded runs, in the order given; those of a directory that holds several by their ranks.
+/// Reads the runs that the directories mean.
 pub fn open(dirs: &[PathBuf], progress: Progress) -> Result<Vec<Run>, String> {
-    let meant = headwater_load::meant(dirs);
-    let stage = progress.stage("reading the runs", meant.len());
-    let mut runs = headwater_load::runs(&meant, &|| stage.step()).map_err(|e| e.to_string())?;
-    if meant != dirs {
-        runs.sort_by_key(|r| r.header.ranks);
-    }
-    Ok(runs)
+    open_those(Meant::by(dirs), progress)
+}
+
+/// Reads runs.
+pub fn open_those(meant: Meant, progress: Progress) -> Result<Vec<Run>, String> {
+    let stage = progress.stage("reading the runs", meant.count());
+    let opened = meant.open(&|| stage.step()).map_err(|e| e.to_string())?;
+    Ok(opened.runs)
 }
 
 /// Structures of the modules that the runs touched, without those of language runtimes.

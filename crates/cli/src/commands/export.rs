@@ -6,6 +6,7 @@ use crate::exit;
 use crate::output::print;
 use crate::progress::Progress;
 use headwater_export::{ExportError, Format, Recorded, Wanted, Which, by_name};
+use headwater_load::Meant;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -27,11 +28,12 @@ pub fn command(args: &ExportArgs, quiet: bool) -> Outcome {
         analysis: args.analysis.clone(),
     };
     // What cannot be is said before anything long begins.
+    let meant = Meant::by(&args.runs);
     format
-        .check(headwater_load::meant(&args.runs).len(), &wanted)
+        .check(meant.count(), &wanted)
         .map_err(|e| e.to_string())?;
     let progress = Progress::new(quiet, false);
-    let runs = diagnose::open(&args.runs, progress)?;
+    let runs = diagnose::open_those(meant, progress)?;
     let structures = diagnose::structures(&runs, args.max_loop_depth, progress);
     let what = args
         .analysis
