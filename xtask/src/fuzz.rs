@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The readers (`fuzz/targets`).
-const TARGETS: [&str; 6] = ["spool", "run", "structure", "otf2", "paraver", "flow"];
+pub const TARGETS: [&str; 6] = ["spool", "run", "structure", "otf2", "paraver", "flow"];
 
 /// Minutes for all of them together, where nothing else is said.
 const MINUTES: f64 = 10.0;
@@ -51,14 +51,15 @@ pub fn command(arguments: &[String]) -> Done {
         targets = TARGETS.to_vec();
     }
     setup::build()?;
-    fuzz(minutes, &targets)
+    fuzz(minutes, &targets, 0)
 }
 
-/// Gives each of the readers its part of so many minutes. The command is built.
+/// Gives each of the readers its part of so many minutes. The command is built. What is changed hangs on `seed`, which is
+/// drawn where it is 0.
 ///
 /// # Errors
 /// A reader panics, or takes too long or too much memory: the file that it was given is named.
-fn fuzz(minutes: f64, targets: &[&str]) -> Done {
+pub fn fuzz(minutes: f64, targets: &[&str], seed: u32) -> Done {
     let place = setup::target().join("fuzz");
     let programs = build(&place)?;
     let seconds = (60.0 * minutes / targets.len() as f64).ceil() as u32;
@@ -76,6 +77,7 @@ fn fuzz(minutes: f64, targets: &[&str]) -> Done {
             .arg(format!("-timeout={LONGEST}"))
             .arg(format!("-rss_limit_mb={MOST_MEMORY}"))
             .arg(format!("-artifact_prefix={}/", found.display()))
+            .arg(format!("-seed={seed}"))
             .args(["-verbosity=0", "-print_final_stats=0"]);
         output(&mut within(seconds + 2 * LONGEST, &command)).map_err(|e| {
             format!(

@@ -244,6 +244,7 @@ fn test() -> shell::Done {
     readers::readers()?;
     python::python(&[])?;
     kills::kills(10, 1)?;
+    fuzz::fuzz(1.0, &fuzz::TARGETS, 1)?;
     score::check_part()?;
     truth::bench::Request::parse(&["--ci".to_string(), "--built".to_string()])
         .and_then(|r| truth::bench::truth(&r))

@@ -146,7 +146,7 @@ fn the_programs_own_arguments_may_grow_with_the_ranks() {
     let out = run(&[&["run", "-q", "-n", "2", "--"], &launch[..], &["0", "{np}"]].concat());
     assert_eq!(out.status.code(), Some(2));
     let told = said(&out);
-    assert!(told.contains("2 ranks were asked for and 3 recorded") && told.lines().count() == 1);
+    assert!(told.contains("asked for 2 ranks and got 3") && told.lines().count() == 1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::scale::{Scale, Transfer};
 use crate::work::ideal;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
-use headwater_model::words::{location, seconds as time};
+use headwater_model::words::{self, location, seconds as time};
 use headwater_mpi_abi as abi;
 
 /// Growth of bytes or calls per rank, or of a collective's part of the run time, that counts as growing.
@@ -71,11 +71,16 @@ impl Sums {
         // Calls that move nothing by themselves have no bytes to speak of.
         match self.bytes >= 0.5 {
             true => format!(
-                "{:.0} calls and {} on {ranks} ranks",
+                "{:.0} calls and {} on {}",
                 self.calls,
-                bytes_words(self.bytes)
+                bytes_words(self.bytes),
+                words::count(ranks as usize)
             ),
-            false => format!("{:.0} calls on {ranks} ranks", self.calls),
+            false => format!(
+                "{:.0} calls on {}",
+                self.calls,
+                words::count(ranks as usize)
+            ),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::diagnose::LEAST_SHARE;
 use crate::scale::Scale;
 use crate::stats;
-use headwater_model::words::seconds as time;
+use headwater_model::words::{self, seconds as time};
 
 /// Computation of the slowest rank below which a run is short, seconds.
 const SHORT: f64 = 0.2;
@@ -32,8 +32,8 @@ pub fn sentence(last: &Scale) -> Option<String> {
     let asked = LEAST_SHARE * last.model_seconds();
     (is_short(last) && asked < NOISE).then(|| {
         format!(
-            "On {} ranks the slowest one computes for only {}. In so short a run, less than {} may be noise of the machine, and no cause is reported that gains less. Record a longer run.",
-            last.p,
+            "On {} the slowest one computes for only {}. In so short a run, less than {} may be noise of the machine, and no cause is reported that gains less. Record a longer run.",
+            words::count(last.p as usize),
             time(stats::max(&last.busy())),
             time(NOISE)
         )

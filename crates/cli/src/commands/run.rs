@@ -35,7 +35,8 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     let progress = Progress::new(quiet, args.analysis.json.wanted());
     for (i, (command, environment, n, repetition)) in plans.iter().enumerate() {
         progress.say(&format!(
-            "recording on {n} ranks ({} of {}): {}",
+            "recording on {} ({} of {}): {}",
+            words::count(*n as usize),
             i + 1,
             plans.len(),
             command.join(" ")
@@ -77,7 +78,8 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         let got = recorded.run.header.ranks;
         if got != *n {
             return Err(format!(
-                "{n} ranks were asked for and {got} recorded, in {}; see that the launcher is given the number of ranks ({{np}}), and that it is the one of the program's MPI library",
+                "asked for {} and got {got}, in {}; see that the launcher is given the number of ranks ({{np}}), and that it is the one of the program's MPI library",
+                words::count(*n as usize),
                 recorded.dir.display()
             )
             .into());
