@@ -83,7 +83,7 @@ pub unsafe extern "C-unwind" fn dispatch(
         abi::is_linked_to(code, linked);
     }
     // SAFETY: passed on as they came.
-    if let Some(answer) = unsafe { answer(code, registers, return_address) } {
+    if let Some(answer) = unsafe { answer(code, registers, stack, return_address) } {
         return i64::from(answer);
     }
     // SAFETY: passed on as they came.
@@ -198,15 +198,20 @@ unsafe fn mpi(
 ///
 /// # Safety
 /// As [`dispatch`].
-unsafe fn answer(code: u32, registers: *const u64, caller: u64) -> Option<i32> {
+unsafe fn answer(
+    code: u32,
+    registers: *const u64,
+    stack: *const u64,
+    return_address: u64,
+) -> Option<i32> {
     let function = FUNCTIONS.get((code & 0xffff) as usize)?;
     if function.class != Class::Local {
         return None;
     }
     // SAFETY: null or this thread's own recording, which is never freed.
-    let t = unsafe { thread::current().as_ref() }.filter(|t| t.has_called())?;
-    let real = Some(abi::real(code, caller)).filter(|real| *real != 0)?;
-    let _until_it_returns = t.keep_samples_away();
+    let t = unsafe { thread::current().as_mut() }.filter(|t| t.has_called())?;
+    let real = Some(abi::real(code, return_address)).filter(|real| *real != 0)?;
+    let _until_it_returns = t.keep_samples_away(stack as u64, return_address);
     // SAFETY: the library's own function; those of this class have no arguments but in registers.
     Some(unsafe { Args::read(registers, registers, 0, false).call(real) })
 }

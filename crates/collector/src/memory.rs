@@ -155,7 +155,7 @@ impl Drop for Pages {
     }
 }
 
-/// Gives the pages back that these words fill; they are zeros then, or stay. One system call, also for the handler.
+/// Gives the pages back that these words fill and nobody reads any more. One system call, also for the handler.
 pub fn give_back(pages: &mut Pages, words: std::ops::Range<usize>) {
     let page = page() / size_of::<u64>();
     let (first, last) = (words.start.next_multiple_of(page), words.end / page * page);
@@ -174,6 +174,21 @@ const PRIVATE: (i32, i32) = (
     libc::PROT_READ | libc::PROT_WRITE,
     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
 );
+
+/// Whether new memory is locked as it is made, as `mlockall` asks for: then each byte of addresses costs one of memory.
+pub fn is_locked() -> bool {
+    let (protection, flags) = PRIVATE;
+    // SAFETY: a fresh page at an address that the kernel chooses, which nobody writes to, and which is given back.
+    unsafe {
+        let at = libc::mmap(std::ptr::null_mut(), page(), protection, flags, -1, 0);
+        let mut resident = 0u8;
+        let known = at != libc::MAP_FAILED && libc::mincore(at, page(), &mut resident) == 0;
+        if at != libc::MAP_FAILED {
+            libc::munmap(at, page());
+        }
+        known && resident & 1 != 0
+    }
+}
 
 /// Whether the system has `bytes` of memory at the moment. Where the program has next to none left, that
 /// is the program's.
@@ -205,6 +220,11 @@ mod tests {
             given += 1;
         }
         assert!((400..1049).contains(&given), "{given}");
+    }
+
+    #[test]
+    fn memory_that_nobody_locks_is_not_there_before_it_is_used() {
+        assert!(!is_locked());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A library that is opened with `RTLD_DEEPBIND` finds symbols in what it brings before it looks at what was loaded first, as
 //! we were. Its calls are not recorded, which is said. Only what such a library has called, or what the loader had to find
-//! at once, can be seen.
+//! at once, can be seen; not what a library of Fortran calls, nor one that is closed before the end.
 
 use crate::abi;
 use crate::process;
@@ -34,9 +34,8 @@ pub fn tell() {
         }
         let mut is_past_us = false;
         module.references(|reference| {
-            let name = reference.name();
-            if !is_past_us && name.to_bytes().starts_with(b"MPI_") {
-                let function = name.to_str().ok().and_then(id_of);
+            if !is_past_us {
+                let function = reference.name().to_str().ok().and_then(id_of);
                 is_past_us = function.is_some_and(|id| abi::is_librarys(id, reference.holds()));
             }
         });

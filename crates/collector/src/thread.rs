@@ -299,11 +299,14 @@ impl Thread {
         self.last_ctx != NONE
     }
 
-    /// Keeps samples away until what this gives is dropped.
+    /// Keeps samples away until what this gives is dropped. An error handler may leave the call by `longjmp`, which the
+    /// next call sees by where this one stood (see [`Thread::inside`]).
     #[inline]
-    pub fn keep_samples_away(&self) -> impl Drop + '_ {
-        let before = self.in_mpi.load(Ordering::Relaxed);
-        self.in_mpi.store(true, Ordering::Relaxed);
+    pub fn keep_samples_away(&mut self, stack_pointer: u64, return_address: u64) -> impl Drop + '_ {
+        let before = self.in_mpi.swap(true, Ordering::Relaxed);
+        if !before {
+            (self.call_sp, self.call_return) = (stack_pointer, return_address);
+        }
         KeptAway(&self.in_mpi, before)
     }
 

@@ -44,7 +44,6 @@ pub fn supervise(command: &mut Command) -> io::Result<Ended> {
     let mut signals = SignalsInfo::<WithOrigin>::new(&caught)?;
     let idle = idle(&caught)?;
     idle.store(false, Ordering::SeqCst);
-    let _held = events::hold();
     let ended = wait(command, &mut signals);
     idle.store(true, Ordering::SeqCst);
     ended
@@ -52,6 +51,8 @@ pub fn supervise(command: &mut Command) -> io::Result<Ended> {
 
 fn wait(command: &mut Command, signals: &mut SignalsInfo<WithOrigin>) -> io::Result<Ended> {
     let mut child = command.spawn()?;
+    // Behind the launcher's start, so that it does not have the event open as well.
+    let _held = events::hold();
     let pid = Pid::from_child(&child);
     let mut asked_to_end = None;
     let handle = signals.handle();

@@ -1,7 +1,8 @@
 //! From directories on disk to what every analysis begins with: the runs, and the structures of the modules that
 //! they touched.
 //!
-//! *Comes in*: directories of recorded runs. *Goes out*: [`Run`]s in the order given, and [`Structures`], kept
+//! *Comes in*: directories of recorded runs, or of several. *Goes out*: [`Run`]s in the order given (all of them by their
+//! ranks, if a directory of several is among them), and [`Structures`], kept
 //! between two analyses in the user's cache. All front doors begin here, so that they answer alike. A module that
 //! cannot be taken apart is no error: its structure says why, and the report shows it.
 
@@ -73,7 +74,7 @@ impl Meant {
         self.dirs.len()
     }
 
-    /// Reads them, in the order given; where a directory stands for its runs, by their ranks.
+    /// Reads them, in the order given; all of them by their ranks, if a directory stands for its runs.
     ///
     /// # Errors
     /// A directory that holds no run, or one that cannot be read.

@@ -87,7 +87,7 @@ pub enum Class {
     Arrived,
     /// Switches recording; variadic in C, where only the first argument is known.
     Control,
-    /// Answers at once from what the process knows, and calls nothing of the program's.
+    /// Answers at once from what the process knows, and calls nothing of the program's but error handlers.
     Local,
     /// Anything else: timed and counted only.
     Other,

@@ -26,6 +26,17 @@ enum Unit {
     Whole,
 }
 
+impl Unit {
+    /// Noise beyond which a figure would let later ones become worse unnoticed.
+    const fn most_noise(self) -> f64 {
+        match self {
+            Self::Ratio => 0.02,
+            Self::Nanoseconds => 10.0,
+            Self::Milliseconds | Self::Whole => 5.0,
+        }
+    }
+}
+
 /// A row of the table.
 struct Row {
     name: &'static str,
@@ -197,7 +208,7 @@ fn baseline() -> PathBuf {
 }
 
 /// Measures the rows whose names have one of these words in them, or all, from so many pairs each. With `keep`, writes the
-/// figures down for later runs.
+/// figures down for later runs, but for those that are too noisy.
 ///
 /// # Errors
 /// A row has become worse than it was by more than its noise.
@@ -228,7 +239,9 @@ pub fn cost(pairs: usize, wanted: &[String], keep: bool) -> Done {
         if then.is_some_and(|then| figure.is_worse(then, row.least)) {
             worse.push(row.name);
         }
-        if keep {
+        if keep && figure.noise > row.unit.most_noise() {
+            println!("       too noisy to be written down: what it was stays");
+        } else if keep {
             before.insert(row.name.to_string(), figure);
         }
     }

@@ -94,7 +94,10 @@ pub(super) fn make() -> Option<&'static mut Thread> {
         return Some(t);
     }
     let is_first = THREADS.load(Ordering::Relaxed) == 0;
-    let plenty = is_first && memory::room(AMPLE.memory) && may_be_as_long(AMPLE.memory as u64);
+    let plenty = is_first
+        && !memory::is_locked()
+        && memory::room(AMPLE.memory)
+        && may_be_as_long(AMPLE.memory as u64);
     let this = Thread::made(if plenty { &AMPLE } else { &WHOLE })?;
     this.in_mpi.store(true, Ordering::Relaxed);
     this.begin_born();

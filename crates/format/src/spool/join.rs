@@ -16,9 +16,11 @@ use super::windows::Windows;
 use headwater_model::run::*;
 use headwater_mpi_abi::{self as abi, Class, Needs};
 use once::{Call, For, SiteKey, Waits};
+use rounding::{OF_BUSY, OF_MPI, Rounding, follows, rounded};
 use rustc_hash::FxHashMap;
 
 mod once;
+mod rounding;
 
 /// Ends of messages that are looked at together, at the most.
 const MOST_ENDS: usize = 1 << 20;
@@ -327,18 +329,23 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
             edge.late_sender_ns = edge.late_sender_ns.saturating_add(wait);
         }
         let mut last = None;
+        let mut times = (Rounding::to(OF_BUSY), Rounding::to(OF_MPI));
         for (i, s) in rows.iter().enumerate() {
             let enter_ns = clocks.common(s.rank, s.row.enter_ns).saturating_sub(base);
             let (mut busy_ns, mut mpi_ns, mut enter_ns) = (s.row.busy_ns, s.row.mpi_ns, enter_ns);
             if !windows.exact {
-                busy_ns = rounded(busy_ns, digits(busy_ns, &OF_BUSY));
-                mpi_ns = rounded(mpi_ns, digits(mpi_ns, &OF_MPI));
                 let of = (s.rank, s.thread);
-                enter_ns = match last.filter(|(before, _)| *before == of) {
+                let before = last.filter(|(before, _)| *before == of);
+                if before.is_none() {
+                    times = (Rounding::to(OF_BUSY), Rounding::to(OF_MPI));
+                }
+                (busy_ns, mpi_ns) = (times.0.next(busy_ns), times.1.next(mpi_ns));
+                let start = run.events.last().map_or(enter_ns, |e| e.enter_ns);
+                enter_ns = match before {
                     Some((_, end)) if s.row.first != 0 => {
-                        follows(u64::saturating_add(end, busy_ns), enter_ns)
+                        follows(u64::saturating_add(end, busy_ns), enter_ns).max(start)
                     }
-                    Some(_) => run.events.last().map_or(enter_ns, |e| e.enter_ns),
+                    Some(_) => start,
                     None => rounded(enter_ns, 8),
                 };
                 if s.row.first != 0 {
@@ -391,35 +398,6 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
     if !locked.is_empty() {
         run.messages.extend(locked.into_values());
         sort(&mut run.messages);
-    }
-}
-
-/// Significant bits of times below so many nanoseconds, and of longer ones. Short times matter only as sums over many
-/// iterations, in which what rounding adds and takes away evens out.
-type Digits = ([(u64, u32); 2], u32);
-const OF_BUSY: Digits = ([(1 << 14, 5), (1 << 17, 6)], 8);
-const OF_MPI: Digits = ([(1 << 11, 2), (1 << 13, 3)], 4);
-
-fn digits(ns: u64, of: &Digits) -> u32 {
-    let shorter = of.0.iter().find(|(below, _)| ns < *below);
-    shorter.map_or(of.1, |(_, bits)| *bits)
-}
-
-/// A time with so many significant bits: digits that are noise are most of what a run's file would hold.
-fn rounded(ns: u64, bits: u32) -> u64 {
-    let step = (u64::BITS - ns.leading_zeros()).saturating_sub(bits).max(5);
-    let up = (ns >> (step - 1) & 1) << step;
-    (ns >> step << step).saturating_add(up)
-}
-
-/// The start of a call that comes at `expected`, by its computation and the calls before, and was recorded at `at`: the
-/// latter only where it is so much later that the rank was without a core.
-fn follows(expected: u64, at: u64) -> u64 {
-    /// What calls and rounding take, nanoseconds.
-    const USUAL: u64 = 10_000;
-    match at.checked_sub(expected) {
-        Some(gap) if gap > USUAL => expected.saturating_add(rounded(gap, 5)),
-        _ => expected,
     }
 }
 

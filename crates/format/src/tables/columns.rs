@@ -291,7 +291,7 @@ tables! {
         peer none u32: "partner or root; null for none",
         bytes u u64: "bytes",
         busy_ns u u64: "CPU time and time asleep since the previous call, ns",
-        idle_ns step: "start, from the end of the call before and busy_ns, ns; of a later row of the same call from the row before; of the first row of a window, rank and thread from the window's begin; never before the start of the row before",
+        idle_ns step: "how much later the row starts than expected, ns. The first row of a window, rank and thread is expected at the window's begin; a further row of the same call at the start of the row before; any other at start + mpi_ns of the call before (of its first row) + busy_ns. A row never starts before the row before it",
         mpi_ns u u64: "duration, ns",
     }
 }

@@ -216,8 +216,8 @@ pub fn open_run(dir: &Path) -> Result<Run, FormatError> {
     finish_run(dir, |_| ())
 }
 
-/// Refuses a run that is to be finished where somebody else may write: files would be made and removed there with the
-/// rights of this user. `HEADWATER_ANY_OWNER` in the environment allows it.
+/// Refuses a run of somebody else's that is to be finished: files would be made and removed in that user's directories with
+/// the rights of this one. `HEADWATER_ANY_OWNER` in the environment allows it.
 fn check_owner(dir: &Path) -> Result<(), FormatError> {
     if std::env::var_os("HEADWATER_ANY_OWNER").is_some() {
         return Ok(());
@@ -226,7 +226,7 @@ fn check_owner(dir: &Path) -> Result<(), FormatError> {
     let spool = spool_in(dir).into_iter();
     let files = spool.flat_map(|spool| spool_files(&spool).into_iter().chain([spool]));
     for path in files.chain([dir.to_path_buf()]) {
-        let found = std::fs::symlink_metadata(&path).map_err(FormatError::io("read", &path))?;
+        let found = std::fs::metadata(&path).map_err(FormatError::io("read", &path))?;
         if found.uid() != ours {
             let (path, owner) = (dir.to_path_buf(), found.uid());
             return Err(FormatError::AnotherOwner { path, owner });

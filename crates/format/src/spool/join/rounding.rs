@@ -1,0 +1,105 @@
+//! Rounds the times of event windows: digits that are noise are most of what a run's file would hold.
+//!
+//! Equal times would all be rounded the same way, so ranks that differ by little would seem to differ by much. So what
+//! rounding takes from one time the next time of about the same length gets: sums over iterations stay right.
+
+/// Significant bits of times below so many nanoseconds, and of longer ones.
+pub struct Digits([(u64, u32); 2], u32);
+
+/// Of the computation before a call.
+pub const OF_BUSY: Digits = Digits([(1 << 14, 5), (1 << 17, 6)], 8);
+/// Of calls.
+pub const OF_MPI: Digits = Digits([(1 << 11, 2), (1 << 13, 3)], 4);
+
+/// Times of one rank and thread, one after the other.
+pub struct Rounding {
+    digits: Digits,
+    /// What times of each length in bits have lost so far, nanoseconds.
+    lost: [i64; 65],
+}
+
+impl Rounding {
+    /// No time yet.
+    pub fn to(digits: Digits) -> Self {
+        Self {
+            digits,
+            lost: [0; 65],
+        }
+    }
+
+    /// The next time, rounded.
+    pub fn next(&mut self, ns: u64) -> u64 {
+        let Digits(shorter, otherwise) = &self.digits;
+        let shorter = shorter.iter().find(|(below, _)| ns < *below);
+        let bits = shorter.map_or(*otherwise, |(_, bits)| *bits);
+        let Some(lost) = self.lost.get_mut((u64::BITS - ns.leading_zeros()) as usize) else {
+            return ns;
+        };
+        let wanted = ns.saturating_add_signed(*lost);
+        let given = rounded(wanted, bits);
+        *lost = i64::try_from(i128::from(wanted) - i128::from(given)).unwrap_or(0);
+        given
+    }
+}
+
+/// A time with so many significant bits.
+pub fn rounded(ns: u64, bits: u32) -> u64 {
+    let step = (u64::BITS - ns.leading_zeros()).saturating_sub(bits).max(5);
+    let up = (ns >> (step - 1) & 1) << step;
+    (ns >> step << step).saturating_add(up)
+}
+
+/// The start of a call that comes at `expected`, by its computation and the calls before, and was recorded at `at`: the
+/// latter only where they are so far apart that the rank was without a core, or rounding has added up.
+pub fn follows(expected: u64, at: u64) -> u64 {
+    /// What calls and rounding take, nanoseconds.
+    const USUAL: u64 = 10_000;
+    let gap = expected.abs_diff(at);
+    match at > expected {
+        _ if gap <= USUAL => expected,
+        true => expected.saturating_add(rounded(gap, 5)),
+        false => expected.saturating_sub(rounded(gap, 5)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ranks_that_differ_by_little_do_so_in_sum() {
+        for (digits, times) in [
+            (OF_BUSY, [10_490, 10_500]),
+            (OF_BUSY, [131_000, 131_080]),
+            (OF_MPI, [1_270, 1_290]),
+        ] {
+            let Digits(shorter, otherwise) = digits;
+            for ns in times {
+                let mut rounding = Rounding::to(Digits(shorter, otherwise));
+                let sum: u64 = (0..1000).map(|_| rounding.next(ns)).sum();
+                let (sum, exact) = (sum as f64, 1000.0 * ns as f64);
+                assert!((sum / exact - 1.0).abs() < 0.002, "{ns}: {sum}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_stays_what_it_is_but_for_its_last_digits(times in prop::collection::vec(0..1u64 << 40, 1..50)) {
+            let mut rounding = Rounding::to(OF_BUSY);
+            for ns in times {
+                // A step to each side, and what was lost before.
+                let most = (ns / 8).max(64);
+                prop_assert!(rounding.next(ns).abs_diff(ns) <= most);
+            }
+        }
+    }
+
+    #[test]
+    fn a_start_goes_back_as_it_goes_on() {
+        assert_eq!(follows(50_000, 55_000), 50_000);
+        assert!(follows(50_000, 80_000).abs_diff(80_000) < 1_000);
+        assert!(follows(80_000, 50_000).abs_diff(50_000) < 1_000);
+    }
+}
