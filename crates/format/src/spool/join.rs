@@ -16,7 +16,7 @@ use super::windows::Windows;
 use headwater_model::run::*;
 use headwater_mpi_abi::{self as abi, Class, Needs};
 use once::{Call, For, SiteKey, Waits};
-use rounding::{OF_BUSY, OF_MPI, Rounding, follows, rounded};
+use rounding::{Times, Track};
 use rustc_hash::FxHashMap;
 
 mod once;
@@ -328,30 +328,22 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
             edge.late_senders += 1;
             edge.late_sender_ns = edge.late_sender_ns.saturating_add(wait);
         }
-        let mut last = None;
-        let mut times = (Rounding::to(OF_BUSY), Rounding::to(OF_MPI));
+        let mut track: Option<((u32, u16), Track)> = None;
         for (i, s) in rows.iter().enumerate() {
-            let enter_ns = clocks.common(s.rank, s.row.enter_ns).saturating_sub(base);
-            let (mut busy_ns, mut mpi_ns, mut enter_ns) = (s.row.busy_ns, s.row.mpi_ns, enter_ns);
-            if !windows.exact {
-                let of = (s.rank, s.thread);
-                let before = last.filter(|(before, _)| *before == of);
-                if before.is_none() {
-                    times = (Rounding::to(OF_BUSY), Rounding::to(OF_MPI));
+            let exact = Times {
+                enter: clocks.common(s.rank, s.row.enter_ns).saturating_sub(base),
+                busy: s.row.busy_ns,
+                mpi: s.row.mpi_ns,
+            };
+            let of = (s.rank, s.thread);
+            let times = match &mut track {
+                _ if windows.exact => exact,
+                Some((its, track)) if *its == of => track.next(s.row.first != 0, exact),
+                _ => {
+                    let (_, first) = track.insert((of, Track::new()));
+                    first.next(s.row.first != 0, exact)
                 }
-                (busy_ns, mpi_ns) = (times.0.next(busy_ns), times.1.next(mpi_ns));
-                let start = run.events.last().map_or(enter_ns, |e| e.enter_ns);
-                enter_ns = match before {
-                    Some((_, end)) if s.row.first != 0 => {
-                        follows(u64::saturating_add(end, busy_ns), enter_ns).max(start)
-                    }
-                    Some(_) => start,
-                    None => rounded(enter_ns, 8),
-                };
-                if s.row.first != 0 {
-                    last = Some((of, enter_ns.saturating_add(mpi_ns)));
-                }
-            }
+            };
             let one = Event {
                 window: s.window,
                 rank: s.rank,
@@ -363,9 +355,9 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
                 link: links.of(s.row.id),
                 peer: s.row.peer,
                 bytes: s.row.bytes,
-                busy_ns,
-                enter_ns,
-                mpi_ns,
+                busy_ns: times.busy,
+                enter_ns: times.enter,
+                mpi_ns: times.mpi,
             };
             if !access::is_one(s.row.kind) {
                 run.events.push(one);

@@ -2,17 +2,60 @@
 //!
 //! Equal times would all be rounded the same way, so ranks that differ by little would seem to differ by much. So what
 //! rounding takes from one time the next time of about the same length gets: sums over iterations stay right.
+//!
+//! Calls of a thread follow each other: none starts before the one before it has ended.
 
 /// Significant bits of times below so many nanoseconds, and of longer ones.
-pub struct Digits([(u64, u32); 2], u32);
+struct Digits([(u64, u32); 2], u32);
 
 /// Of the computation before a call.
-pub const OF_BUSY: Digits = Digits([(1 << 14, 5), (1 << 17, 6)], 8);
+const OF_BUSY: Digits = Digits([(1 << 14, 5), (1 << 17, 6)], 8);
 /// Of calls.
-pub const OF_MPI: Digits = Digits([(1 << 11, 2), (1 << 13, 3)], 4);
+const OF_MPI: Digits = Digits([(1 << 11, 2), (1 << 13, 3)], 4);
 
-/// Times of one rank and thread, one after the other.
-pub struct Rounding {
+/// When a call starts, and how long it and the computation before it take, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    pub enter: u64,
+    pub busy: u64,
+    pub mpi: u64,
+}
+
+/// The rows of one rank and thread in a window, one after the other.
+pub struct Track {
+    busy: Rounding,
+    mpi: Rounding,
+    /// Start and end of the last call.
+    last: Option<(u64, u64)>,
+}
+
+impl Track {
+    /// No row yet.
+    pub fn new() -> Self {
+        Self {
+            busy: Rounding::to(OF_BUSY),
+            mpi: Rounding::to(OF_MPI),
+            last: None,
+        }
+    }
+
+    /// The next row, rounded: the first of a call, or another one of the same call.
+    pub fn next(&mut self, is_first: bool, at: Times) -> Times {
+        let (busy, mpi) = (self.busy.next(at.busy), self.mpi.next(at.mpi));
+        let enter = match self.last {
+            Some((_, end)) if is_first => follows(end, busy, at.enter),
+            Some((start, _)) => start,
+            None => rounded(at.enter, 8),
+        };
+        if is_first {
+            self.last = Some((enter, enter.saturating_add(mpi)));
+        }
+        Times { enter, busy, mpi }
+    }
+}
+
+/// Times of one kind, one after the other.
+struct Rounding {
     digits: Digits,
     /// What times of each length in bits have lost so far, nanoseconds.
     lost: [i64; 65],
@@ -20,7 +63,7 @@ pub struct Rounding {
 
 impl Rounding {
     /// No time yet.
-    pub fn to(digits: Digits) -> Self {
+    fn to(digits: Digits) -> Self {
         Self {
             digits,
             lost: [0; 65],
@@ -28,7 +71,7 @@ impl Rounding {
     }
 
     /// The next time, rounded.
-    pub fn next(&mut self, ns: u64) -> u64 {
+    fn next(&mut self, ns: u64) -> u64 {
         let Digits(shorter, otherwise) = &self.digits;
         let shorter = shorter.iter().find(|(below, _)| ns < *below);
         let bits = shorter.map_or(*otherwise, |(_, bits)| *bits);
@@ -43,22 +86,23 @@ impl Rounding {
 }
 
 /// A time with so many significant bits.
-pub fn rounded(ns: u64, bits: u32) -> u64 {
+fn rounded(ns: u64, bits: u32) -> u64 {
     let step = (u64::BITS - ns.leading_zeros()).saturating_sub(bits).max(5);
     let up = (ns >> (step - 1) & 1) << step;
     (ns >> step << step).saturating_add(up)
 }
 
-/// The start of a call that comes at `expected`, by its computation and the calls before, and was recorded at `at`: the
-/// latter only where they are so far apart that the rank was without a core, or rounding has added up.
-pub fn follows(expected: u64, at: u64) -> u64 {
+/// The start of a call recorded at `at`, after a call that ended at `end` and computation of `busy`: when this says, unless
+/// they are so far apart that the rank was without a core, or rounding has added up.
+fn follows(end: u64, busy: u64, at: u64) -> u64 {
     /// What calls and rounding take, nanoseconds.
     const USUAL: u64 = 10_000;
+    let expected = end.saturating_add(busy);
     let gap = expected.abs_diff(at);
     match at > expected {
         _ if gap <= USUAL => expected,
         true => expected.saturating_add(rounded(gap, 5)),
-        false => expected.saturating_sub(rounded(gap, 5)),
+        false => expected.saturating_sub(rounded(gap, 5)).max(end),
     }
 }
 
@@ -98,8 +142,23 @@ mod tests {
 
     #[test]
     fn a_start_goes_back_as_it_goes_on() {
-        assert_eq!(follows(50_000, 55_000), 50_000);
-        assert!(follows(50_000, 80_000).abs_diff(80_000) < 1_000);
-        assert!(follows(80_000, 50_000).abs_diff(50_000) < 1_000);
+        assert_eq!(follows(20_000, 30_000, 55_000), 50_000);
+        assert!(follows(20_000, 30_000, 80_000).abs_diff(80_000) < 1_000);
+        assert!(follows(20_000, 60_000, 50_000).abs_diff(50_000) < 1_000);
+    }
+
+    proptest! {
+        /// A long call is rounded up by more than passes until the next one.
+        #[test]
+        fn no_call_starts_before_the_last_has_ended(calls in prop::collection::vec((0..1u64 << 30, 0..1u64 << 14), 1..50)) {
+            let mut track = Track::new();
+            let (mut now, mut end) = (0, 0);
+            for (mpi, busy) in calls {
+                let given = track.next(true, Times { enter: now + busy, busy, mpi });
+                prop_assert!(given.enter >= end, "{} before {end}", given.enter);
+                end = given.enter + given.mpi;
+                now += busy + mpi;
+            }
+        }
     }
 }
