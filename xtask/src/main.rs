@@ -42,6 +42,7 @@ const USAGE: &str = "cargo xtask COMMAND
   codes [NAME…]             fetch, build and run the real codes of the bench [--coverage] [--list]
   truth                     plant causes into real codes, diagnose them and compare with the true costs
                             --seed S --cases N   what is drawn (1, 12)
+                            --repeat K           each scale is recorded so often for a diagnosis (1)
                             --code NAME          of these codes only
                             --load               beside two busy loops and a disk writer
                             --resume             go on after an interruption

@@ -115,18 +115,18 @@ impl Account {
     }
 }
 
-/// In how many recordings of the same scales a cause was found.
+/// In how many diagnoses a cause was found that each leave out one of several recordings of the same scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeated {
-    /// Recordings that show it.
+    /// Diagnoses that show it.
     pub found: u32,
-    /// All recordings.
+    /// All of these diagnoses: as many as a scale has recordings.
     pub of: u32,
 }
 
 impl Repeated {
-    /// Whether more than half of the recordings show it.
+    /// Whether more than half of them show it.
     pub fn survives(self) -> bool {
         2 * self.found > self.of
     }

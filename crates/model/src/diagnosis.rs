@@ -245,7 +245,7 @@ pub struct Cause {
     pub evidence: Vec<Evidence>,
     /// The only kind of scaling under which it is a cause; `None` where it is one either way.
     pub only_if: Option<Scaling>,
-    /// In how many recordings of the same scales it was found; `None` where each scale was recorded once.
+    /// How often it is found if one of several recordings is left out; `None` where each scale was recorded once.
     pub repeated: Option<Repeated>,
 }
 

@@ -4,8 +4,9 @@
 use crate::flow::{Cache, FlowError, Inputs, Runner, Value};
 use crate::paradigm::scalability;
 use crate::recorded::{self, Recorded};
+use crate::repeat::{self, Recordings};
 use crate::together::{self, RunError};
-use crate::{reading, repeat, unnamed, words};
+use crate::{reading, unnamed, words};
 use headwater_graph::Structures;
 use headwater_model::diagnosis::{Diagnosis, Scaling};
 use headwater_model::run::Run;
@@ -51,7 +52,7 @@ pub enum DiagnoseError {
 }
 
 /// Finds the root causes of scaling loss in runs of one program at different scales. A scale may be recorded several
-/// times: then one recording of it is diagnosed, and the others say how much to rely on that.
+/// times: then all recordings of it are diagnosed as one, and again without each of them, which says how much to rely on that.
 ///
 /// # Errors
 /// Runs that do not belong together; see [`RunError`]. What is odd *in* a run is told in the diagnosis instead.
@@ -65,31 +66,30 @@ pub fn diagnose(
     }
     runs.iter().try_for_each(together::whole)?;
     together::recordings(&runs.iter().collect::<Vec<_>>())?;
-    let mut series = repeat::series(runs).into_iter();
-    let first = series.next().ok_or(DiagnoseError::NoRuns)?;
-    let others: Vec<Vec<Run>> = series.collect();
-    // Structures are large: they are copied only for further series.
-    let kept = (!others.is_empty()).then(|| recorded::copy(&structures));
+    let recordings = Recordings::new(runs);
+    let (first, most) = (recordings.all(), recordings.most());
+    // Structures are large: they are copied only for further diagnoses.
+    let kept = (most > 1).then(|| recorded::copy(&structures));
     let recorded = Recorded::join_computing(first, structures)?;
     let runs: Vec<&Run> = recorded.iter().map(Recorded::run).collect();
     let graph = recorded.first().map(|r| &r.pag().structures);
     let unnamed = graph.and_then(|structures| unnamed::main(&runs, structures));
     let compared = runs.len() > 1 && same_pauses(&runs);
     let mut d = by_flow(&recorded, options)?;
-    if !others.is_empty() {
+    if let Some(structures) = kept {
         let told = compared.then_some(d.scaling);
         let before = words::verdict(&d, told, unnamed.is_some());
         let same = Options {
             scaling: Some(d.scaling).filter(|s| *s != Scaling::Single),
             ..options.clone()
         };
-        let mut diagnosed = Vec::new();
-        for runs in others {
-            let structures = kept.as_ref().map(recorded::copy).unwrap_or_default();
-            let recorded = Recorded::join_computing(runs, structures)?;
-            diagnosed.push(by_flow(&recorded, &same)?);
+        let mut without = Vec::new();
+        for one in 0..most {
+            let runs = recordings.without(one);
+            let recorded = Recorded::join_computing(runs, recorded::copy(&structures))?;
+            without.push(by_flow(&recorded, &same)?);
         }
-        repeat::judge(&mut d, &diagnosed);
+        repeat::judge(&mut d, &without, most);
         let now = words::verdict(&d, told, unnamed.is_some());
         words::replace(&mut d.headline, &before, now);
     }

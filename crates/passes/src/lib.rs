@@ -74,6 +74,7 @@ mod path;
 mod phases;
 mod placement;
 mod places;
+mod pool;
 mod possible;
 mod preempt;
 mod program_place;

@@ -1,11 +1,12 @@
-//! Several recordings of the same scales: one of each scale is diagnosed, the others say how much to rely on it.
+//! Several recordings of the same scales: all of them are diagnosed as one, and again without each of them in turn.
 //!
-//! The recording with the median run time of its scale is diagnosed (of two the shorter one, of equal ones the first
-//! by name). The others make further series, in the order of their names; where a scale has fewer, its median
-//! recording is used again. A cause is the same in two series if its class is the same, its ranks mostly are, and
-//! its places overlap.
+//! Of each scale the recording with the median run time comes first (of two the shorter one, of equal ones the first by name):
+//! what cannot be pooled ([`crate::pool`]) is taken from it. What is found whichever recording is left out survives a
+//! repetition, and the gains without each give the scatter of the gain (the jackknife of Quenouille 1956 and Tukey 1958). A
+//! cause is the same in two diagnoses if its class is the same, its ranks mostly are, and its places overlap.
 
 use crate::cause::CONFIDENCE;
+use crate::pool::pool;
 use headwater_model::diagnosis::{Cause, Diagnosis, Evidence, Place, Repeated};
 use headwater_model::run::Run;
 use headwater_model::words::{self, location};
@@ -18,35 +19,53 @@ fn wall(run: &Run) -> u64 {
     run.ranks.iter().map(|r| r.wall_ns).max().unwrap_or(0)
 }
 
-/// Series of one run for each scale: the one to diagnose, then the others.
-pub fn series(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
-    let key = |r: &Run| (r.header.ranks, wall(r), r.header.name.clone());
-    runs.sort_by_cached_key(key);
-    let mut scales: Vec<Vec<Run>> = Vec::new();
-    for run in runs {
-        match scales.last_mut() {
-            Some(scale) if scale.iter().all(|r| r.header.ranks == run.header.ranks) => {
-                scale.push(run);
+/// Recordings by scale.
+pub struct Recordings(Vec<Vec<Run>>);
+
+impl Recordings {
+    /// Sorts recordings by scale.
+    pub fn new(mut runs: Vec<Run>) -> Self {
+        runs.sort_by_cached_key(|r| (r.header.ranks, wall(r), r.header.name.clone()));
+        let mut scales: Vec<Vec<Run>> = Vec::new();
+        for run in runs {
+            match scales.last_mut() {
+                Some(scale) if scale.iter().all(|r| r.header.ranks == run.header.ranks) => {
+                    scale.push(run);
+                }
+                _ => scales.push(vec![run]),
             }
-            _ => scales.push(vec![run]),
         }
+        for scale in &mut scales {
+            let median = scale.remove((scale.len() - 1) / 2);
+            scale.sort_by(|a, b| a.header.name.cmp(&b.header.name));
+            scale.insert(0, median);
+        }
+        Self(scales)
     }
-    let most = scales.iter().map(Vec::len).max().unwrap_or(0);
-    let mut out: Vec<Vec<Run>> = (0..most).map(|_| Vec::new()).collect();
-    for mut scale in scales {
-        let median = scale.remove((scale.len() - 1) / 2);
-        scale.sort_by(|a, b| a.header.name.cmp(&b.header.name));
-        let others = scale.into_iter().map(Some).chain(std::iter::repeat(None));
-        let (first, rest) = match out.split_first_mut() {
-            Some(split) => split,
-            None => continue,
+
+    /// The most recordings of a scale.
+    pub fn most(&self) -> usize {
+        self.0.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// A run for each scale, of all its recordings.
+    pub fn all(&self) -> Vec<Run> {
+        self.pooled(usize::MAX)
+    }
+
+    /// A run for each scale, of all its recordings but one; the only one of a scale is in each.
+    pub fn without(&self, one: usize) -> Vec<Run> {
+        self.pooled(one)
+    }
+
+    fn pooled(&self, left_out: usize) -> Vec<Run> {
+        let of_scale = |scale: &Vec<Run>| {
+            let used = scale.iter().enumerate();
+            let used = used.filter(|(i, _)| *i != left_out || scale.len() == 1);
+            pool(&used.map(|(_, run)| run).collect::<Vec<_>>())
         };
-        for (series, other) in rest.iter_mut().zip(others) {
-            series.push(other.unwrap_or_else(|| median.clone()));
-        }
-        first.push(median);
+        self.0.iter().filter_map(of_scale).collect()
     }
-    out
 }
 
 /// Whether two causes, of two diagnoses of one program, are the same.
@@ -70,31 +89,35 @@ fn is_same_place(a: &Place, b: &Place) -> bool {
     a.first_line <= end(b) && b.first_line <= end(a)
 }
 
-/// Judges the causes of `d` by diagnoses of other recordings of the same scales.
-pub fn judge(d: &mut Diagnosis, others: &[Diagnosis]) {
-    let of = others.len() as u32 + 1;
-    let losses = others.iter().chain([&*d]).map(|d| d.account.loss_seconds);
+/// Judges the causes of `d` by the diagnoses without one recording each; `recorded` is how often scales were recorded.
+pub fn judge(d: &mut Diagnosis, without: &[Diagnosis], recorded: usize) {
+    let of = without.len() as u32;
+    let losses = without.iter().chain([&*d]).map(|d| d.account.loss_seconds);
     let loss = losses.fold(0.0, f64::max);
     for cause in &mut d.causes {
         let same = |other: &Diagnosis| {
             let same = other.causes.iter().find(|c| is_same(cause, c));
             same.map(|c| c.gain_seconds)
         };
-        let gains: Vec<f64> = others.iter().filter_map(same).collect();
-        let found = gains.len() as u32 + 1;
-        let all: Vec<f64> = gains.into_iter().chain([cause.gain_seconds]).collect();
-        let mean = all.iter().sum::<f64>() / f64::from(found);
-        let squares: f64 = all.iter().map(|g| (g - mean).powi(2)).sum();
-        let reach = CONFIDENCE * (squares / f64::from(found.max(2) - 1)).sqrt();
+        let gains: Vec<f64> = without.iter().filter_map(same).collect();
+        let found = gains.len() as u32;
+        let reach = CONFIDENCE * jackknife(&gains);
         let gain = cause.gain_seconds;
         let (least, most) = &mut cause.gain_range_seconds;
         *least = least.min(gain - reach).max(0.0);
         *most = most.max((gain + reach).min(loss.max(gain)));
         let repeated = Repeated { found, of };
-        let text = if repeated.survives() {
-            format!("found in {found} of {of} recordings")
+        let text = if found == of {
+            format!("found whichever of the {of} recordings is left out")
         } else {
-            format!("would not survive a repetition: found in {found} of {of} recordings")
+            let doubt = if repeated.survives() {
+                ""
+            } else {
+                "would not survive a repetition: "
+            };
+            format!(
+                "{doubt}found in {found} of {of} cases if one of the {of} recordings is left out"
+            )
         };
         cause.evidence.push(Evidence { text });
         cause.repeated = Some(repeated);
@@ -104,13 +127,21 @@ pub fn judge(d: &mut Diagnosis, others: &[Diagnosis]) {
         .sort_by_key(|c| c.repeated.is_some_and(|r| !r.survives()));
     let names: Vec<&str> = d.scales.iter().map(|s| s.run.as_str()).collect();
     d.notes.push(format!(
-        "Scales were recorded up to {of} times. Figures are of the recording with the median run time of each scale ({}); ranges of gains contain the scatter of the others.",
+        "Scales were recorded up to {recorded} times. Computation is the median over the recordings of a scale, with the samples of all; waits, messages and windows of events are those of the recording with the median run time ({}). Ranges of gains contain the scatter of the recordings.",
         names.join(", ")
     ));
-    d.notes.extend(absent(d, others, of));
+    d.notes.extend(absent(d, without, of));
 }
 
-/// Causes that most recordings show and the diagnosed ones do not.
+/// Standard error of a figure by its values without one recording each.
+fn jackknife(without: &[f64]) -> f64 {
+    let n = without.len() as f64;
+    let mean = without.iter().sum::<f64>() / n.max(1.0);
+    let squares: f64 = without.iter().map(|g| (g - mean).powi(2)).sum();
+    ((n - 1.0).max(0.0) / n.max(1.0) * squares).sqrt()
+}
+
+/// Causes that are found without most of the recordings and not with all.
 fn absent(d: &Diagnosis, others: &[Diagnosis], of: u32) -> Vec<String> {
     let mut seen: Vec<&Cause> = d.causes.iter().collect();
     let mut out = Vec::new();
@@ -123,7 +154,7 @@ fn absent(d: &Diagnosis, others: &[Diagnosis], of: u32) -> Vec<String> {
         let found = others.iter().filter(has).count() as u32;
         if (Repeated { found, of }).survives() {
             out.push(format!(
-                "{found} of {of} recordings show {} at {} on {}, which the one with the median run time does not.",
+                "In {found} of {of} cases there is {} at {} on {} if one of the {of} recordings is left out, but not with all of them.",
                 cause.class.words(),
                 location(&cause.place),
                 words::ranks(&cause.ranks, cause.scale, 40)

@@ -99,7 +99,7 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
     let doubt = main.repeated.filter(|r| !r.survives());
     let doubt = doubt.map_or_else(String::new, |r| {
         format!(
-            " A repetition may not show it: {} of {} recordings do.",
+            " A repetition may not show it: with one recording left out, {} of {} diagnoses do.",
             r.found, r.of
         )
     });

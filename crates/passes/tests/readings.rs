@@ -116,34 +116,74 @@ fn several_recordings_of_a_scale_give_the_scatter_of_a_gain() {
     assert_eq!((repeated.found, repeated.of), (3, 3));
     let (least, most) = c.gain_range_seconds;
     assert!(
-        least < 0.9 * c.gain_seconds && most > 1.05 * c.gain_seconds,
+        least < 0.9 * c.gain_seconds && most > 1.02 * c.gain_seconds,
         "{c:?}"
     );
     let said = |text: &str| c.evidence.iter().any(|e| e.text == text);
-    assert!(said("found in 3 of 3 recordings"), "{:?}", c.evidence);
+    let text = "found whichever of the 3 recordings is left out";
+    assert!(said(text), "{:?}", c.evidence);
     assert!(d.headline.join(" ").contains('–'), "{:?}", d.headline);
 }
 
 #[test]
-fn a_verdict_that_a_repetition_would_not_show_says_so() {
-    // The one in the middle by run time is the only one in which rank 1 is late: another one is longer throughout.
+fn what_one_of_three_recordings_shows_is_no_cause() {
+    // Also if it is the one in the middle by run time.
     let mut slow = recording(8, 2, 0.0);
     for info in &mut slow.ranks {
         info.wall_ns += 2_000_000_000;
     }
     let runs = vec![recording(8, 0, 0.0), recording(8, 1, 0.5), slow];
     let d = of_runs(runs, 2);
+    assert!(d.causes.is_empty(), "{:?}", d.causes);
+}
+
+#[test]
+fn a_verdict_that_a_repetition_would_not_show_says_so() {
+    let d = of_runs(vec![recording(8, 0, 0.0), recording(8, 1, 0.8)], 2);
     let c = d.causes.iter().find(|c| c.class == CauseClass::UnevenWork);
-    let c = c.expect("it is shown all the same");
+    let c = c.expect("it is half of it on the mean");
     let said = |text: &str| c.evidence.iter().any(|e| e.text == text);
-    assert!(
-        said("would not survive a repetition: found in 1 of 3 recordings"),
-        "{:?}",
-        c.evidence
-    );
+    let text = "would not survive a repetition: found in 1 of 2 cases if one of the 2 recordings is left out";
+    assert!(said(text), "{:?}", c.evidence);
     let said = d.headline.join(" ");
-    assert!(
-        said.contains("A repetition may not show it: 1 of 3"),
-        "{said}"
-    );
+    let text = "A repetition may not show it: with one recording left out, 1 of 2 diagnoses do.";
+    assert!(said.contains(text), "{said}");
+}
+
+/// A recording in which times scatter by 1.5 %, and rank 1 besides takes 5 % more than the others.
+fn scattering(number: u32) -> Run {
+    let chance = move |rank: u32| {
+        let mut mixed = u64::from(rank) << 32 | u64::from(number + 1);
+        let mut next = || {
+            mixed = (mixed ^ mixed >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            (mixed >> 40) as f64 / (1u64 << 24) as f64
+        };
+        (next(), next());
+        // The sum of four of them is about normal, with a variance of a third.
+        let sum: f64 = (0..4).map(|_| next()).sum();
+        (sum - 2.0) * 3f64.sqrt()
+    };
+    let pieces = [
+        piece("MPI_Allreduce", |_, _| 0.2),
+        piece("MPI_Barrier", move |r, _| {
+            let late = if r == 1 { 0.05 } else { 0.0 };
+            1.0 + 0.015 * chance(r) + late
+        }),
+    ];
+    let mut run = run(16, &pieces);
+    run.header.name = format!("app.16.{number}");
+    run
+}
+
+#[test]
+fn what_scatter_hides_in_each_recording_several_show() {
+    let late = |numbers: std::ops::Range<u32>| {
+        let d = of_runs(numbers.map(scattering).collect(), 2);
+        let uneven = d.causes.into_iter();
+        let uneven = uneven.filter(|c| c.class == CauseClass::UnevenWork);
+        uneven.map(|c| c.ranks.to_string()).collect::<Vec<_>>()
+    };
+    let alone = (0..9).filter(|n| late(*n..n + 1) == ["1"]).count();
+    assert!(alone < 5, "{alone} of 9 recordings");
+    assert_eq!(late(0..9), ["1"]);
 }

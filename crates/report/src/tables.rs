@@ -187,10 +187,12 @@ fn remarks(c: &Cause) -> String {
         Scaling::Weak => "only under weak scaling".to_string(),
         Scaling::Strong | Scaling::Single => "only under strong scaling".to_string(),
     }));
-    parts.extend(
-        c.repeated
-            .map(|r| format!("found in {} of {} recordings", r.found, r.of)),
-    );
+    parts.extend(c.repeated.map(|r| {
+        format!(
+            "found in {} of {} diagnoses with one recording left out",
+            r.found, r.of
+        )
+    }));
     parts.join("; ")
 }
 

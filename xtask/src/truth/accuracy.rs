@@ -1,5 +1,6 @@
 //! The page `docs/ACCURACY.md`: what the bench measured, with every miss and every dropped case.
 
+use super::request::Request;
 use super::results::Row;
 use super::score::Scored;
 use crate::figures::{Measure, median};
@@ -262,7 +263,7 @@ fn word(value: &impl serde::Serialize) -> String {
 }
 
 /// The whole page.
-pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
+pub fn page(request: &Request, commit: &str, rows: &[Row]) -> String {
     let planted: Vec<&Row> = rows
         .iter()
         .filter(|r| r.counts() && !r.is_control())
@@ -273,14 +274,15 @@ pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
         .collect();
     let dropped: Vec<&Row> = rows.iter().filter(|r| !r.counts()).collect();
     let mut out = HEAD.trim_end().to_string();
-    let beside = if load {
+    let beside = if request.load {
         ", beside two busy loops and a disk writer"
     } else {
         ""
     };
     let _ = writeln!(
         out,
-        "\n\n## Figures\n\nSeed `{seed:#x}`, commit `{commit}`{beside}: {} cases, of which {} planted, {} controls, {} dropped.",
+        "\n\n## Figures\n\nSeed `{:#x}`, commit `{commit}`{beside}: {} cases, of which {} planted, {} controls, {} dropped.",
+        request.seed,
         rows.len(),
         planted.len(),
         controls.len(),
@@ -290,7 +292,18 @@ pub fn page(seed: u64, load: bool, commit: &str, rows: &[Row]) -> String {
         out,
         "Hits count recordings, two of each case; intervals are Wilson's, with cases as trials."
     );
+    if request.repeat > 1 {
+        let _ = writeln!(
+            out,
+            "Each scale is recorded {} times for a recording, as `headwater run --repeat {}` does. The second table has the same with each scale recorded once.",
+            request.repeat, request.repeat
+        );
+    }
     table(&mut out, "what", &measures(rows));
+    if request.repeat > 1 {
+        let once: Vec<Row> = rows.iter().map(Row::recorded_once).collect();
+        table(&mut out, "each scale recorded once", &measures(&once));
+    }
     let errors = gain_errors(&planted);
     let within = errors.iter().filter(|e| **e <= 0.15).count();
     if !errors.is_empty() {

@@ -5,6 +5,7 @@ use super::case::Bench;
 use super::codes::{Code, Language, Trait};
 use super::gate::gate;
 use super::load::Load;
+use super::manifest::Manifest;
 use super::plan::{Offer, Wish, plan};
 use super::record::{diagnose, record};
 pub use super::request::Request;
@@ -15,6 +16,7 @@ use super::sites;
 use crate::setup;
 use crate::shell::{Done, root};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 /// Cases of which those of one code follow each other, as a patched tree is put right again for the next code. Of a bench
@@ -147,32 +149,46 @@ fn rejudge(request: &Request) -> Done {
         let place = request.recordings(row.number);
         let Some(manifest) = row.manifest.as_ref().filter(|_| place.exists()) else {
             println!("case {}: no recordings were kept", row.number);
-            (row.scored, row.failures) = Default::default();
+            (row.scored, row.once, row.failures) = Default::default();
             row.dropped = Some("its recordings were not kept".into());
             continue;
         };
-        let (mut scored, mut failures) = (Vec::new(), Vec::new());
+        let manifest = manifest.clone();
+        (row.scored, row.once, row.failures) = Default::default();
         for round in 0..RECORDINGS {
-            match diagnose(manifest, &place.join(round.to_string())) {
-                Ok(diagnosis) => scored.push(score(manifest, &diagnosis)),
-                Err(e) => failures.push(e),
-            }
+            judge(row, &manifest, &place.join(round.to_string()), request);
         }
-        (row.scored, row.failures) = (scored, failures);
         announce(row);
     }
     results::replace(&file, &rows)?;
     report(request, rows)
 }
 
+/// Adds the scores of a recording to a row.
+fn judge(row: &mut Row, manifest: &Manifest, place: &Path, request: &Request) {
+    let mut of = |repeat: usize| {
+        let diagnosis = diagnose(manifest, place, repeat);
+        let scored = diagnosis.map(|d| score(manifest, &d));
+        scored.map_err(|e| row.failures.push(e)).ok()
+    };
+    let once = (request.repeat > 1).then(|| of(1)).flatten();
+    let all = of(request.repeat);
+    row.once.extend(once);
+    row.scored.extend(all);
+}
+
 /// Writes the page and prints the figures.
 fn report(request: &Request, mut rows: Vec<Row>) -> Done {
     let file = request.results();
     rows.sort_by_key(|r| r.number);
-    let text = accuracy::page(request.seed, request.load, &commit(), &rows);
+    let text = accuracy::page(request, &commit(), &rows);
     let page = file.with_extension("md");
     std::fs::write(&page, &text).map_err(|e| format!("{}: {e}", page.display()))?;
     accuracy::print(&rows);
+    if request.repeat > 1 {
+        println!("each scale recorded once:");
+        accuracy::print(&rows.iter().map(Row::recorded_once).collect::<Vec<_>>());
+    }
     println!("the whole table with all misses: {}", page.display());
     if request.doc {
         let doc = root().join("docs/ACCURACY.md");
@@ -216,6 +232,7 @@ fn dropped(wish: &Wish, why: String, seconds: f64) -> Row {
         manifest: None,
         hash: String::new(),
         scored: Vec::new(),
+        once: Vec::new(),
         failures: Vec::new(),
         seconds,
     }
@@ -251,6 +268,7 @@ fn one(bench: &Bench<'_>, request: &Request, wish: &Wish) -> Result<Row, String>
         manifest: None,
         hash,
         scored: Vec::new(),
+        once: Vec::new(),
         failures: Vec::new(),
         seconds: 0.0,
     };
@@ -258,8 +276,9 @@ fn one(bench: &Bench<'_>, request: &Request, wish: &Wish) -> Result<Row, String>
     // Truth was measured without it.
     let load = Load::start(request.load, &request.out)?;
     for round in 0..RECORDINGS {
-        match record(&bench.tree, &manifest, &place.join(round.to_string())) {
-            Ok(diagnosis) => row.scored.push(score(&manifest, &diagnosis)),
+        let place = place.join(round.to_string());
+        match record(&bench.tree, &manifest, &place, request.repeat) {
+            Ok(()) => judge(&mut row, &manifest, &place, request),
             Err(e) => row.failures.push(e),
         }
     }

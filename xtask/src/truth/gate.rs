@@ -50,6 +50,7 @@ mod tests {
             manifest: serde_json::from_value(manifest).expect("a manifest"),
             hash: String::new(),
             scored: Vec::new(),
+            once: Vec::new(),
             failures: Vec::new(),
             seconds: 1.0,
         }

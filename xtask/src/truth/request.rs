@@ -12,6 +12,8 @@ pub struct Request {
     pub(super) codes: Vec<String>,
     /// Beside two busy loops and a disk writer.
     pub(super) load: bool,
+    /// How often each scale is recorded for one diagnosis.
+    pub(super) repeat: usize,
     /// Recordings stay there.
     pub(super) keep: bool,
     /// Directory for results.
@@ -41,6 +43,7 @@ impl Request {
             cases: 12,
             codes: Vec::new(),
             load: false,
+            repeat: 1,
             keep: false,
             out: setup::target().join("truth/results"),
             doc: false,
@@ -58,6 +61,11 @@ impl Request {
                 "--cases" => {
                     let text = value()?;
                     out.cases = text.parse().map_err(|_| format!("{arg} wants a number"))?;
+                }
+                "--repeat" => {
+                    let text = value()?;
+                    let repeat = text.parse().ok().filter(|n| *n > 0);
+                    out.repeat = repeat.ok_or(format!("{arg} wants a number above 0"))?;
                 }
                 "--code" => out.codes.push(value()?.clone()),
                 "--minutes" => {

@@ -21,6 +21,9 @@ pub struct Row {
     pub hash: String,
     /// Scores of the recordings, each diagnosed alone.
     pub scored: Vec<Scored>,
+    /// The same of the first repetition of each recording alone, if scales were recorded several times.
+    #[serde(default)]
+    pub once: Vec<Scored>,
     /// Recordings or diagnoses that failed.
     pub failures: Vec<String>,
     /// Seconds that the case took.
@@ -28,6 +31,15 @@ pub struct Row {
 }
 
 impl Row {
+    /// The case as it is if each scale had been recorded once.
+    pub fn recorded_once(&self) -> Self {
+        Self {
+            scored: self.once.clone(),
+            once: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// Whether it counts.
     pub fn counts(&self) -> bool {
         self.dropped.is_none() && self.manifest.is_some()
