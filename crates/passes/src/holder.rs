@@ -264,11 +264,33 @@ impl<'a> Holder<'a> {
         }
         // Of equal ones the smaller stays first.
         holding.sort_by_key(|h| stats::ticks(h.0));
-        holding.into_iter().find_map(|(_, part)| {
+        let judged = |part: Part| {
             let part = self.with_copies(&part, all);
             let said = judge(&part).filter(|_| misses(&part, whole).is_some());
             said.map(|(_, said)| (part, said))
+        };
+        holding.into_iter().find_map(|(_, part)| {
+            let inner = self.innermost(&part, whole, all);
+            inner.and_then(judged).or_else(|| judged(part))
         })
+    }
+
+    /// The smallest place within `part` that holds the excess of `whole` there; `None` where that is the part itself. In
+    /// all of the program it may be larger, if other call paths lead to it as well. Where these take much of its time, it
+    /// is shared, and it is the call within `part` that makes the difference.
+    fn innermost(&self, part: &Part, whole: &Part, all: &[Part]) -> Option<Part> {
+        let inside = self.inside(part);
+        let is_shared = |p: &Part| {
+            let everywhere = all.iter().find(|own| own.place == p.place);
+            everywhere.is_some_and(|own| stats::is_above(HOLDS * own.time, p.time))
+        };
+        let mut holding: Vec<&Part> = inside
+            .iter()
+            .filter(|p| p.excess > 0.0 && p.holds(whole) && self.is_not_compensated(p, whole))
+            .filter(|p| !is_shared(p))
+            .collect();
+        self.by_size(&mut holding);
+        holding.first().map(|p| (*p).clone())
     }
 
     /// The place in `part` that holds its excess, with its vertices elsewhere, if late ranks differ from the others

@@ -148,6 +148,17 @@ fn a_loop_called_from_two_places_is_one_cause() {
 }
 
 #[test]
+fn a_loop_that_another_call_hardly_reaches_is_the_place_not_the_call_around_it() {
+    let d = diagnosed(recorded(&[
+        ((0, 0), &|_| 0.1),
+        ((0x150, 0x10000), &|r| late(r, 0.1, 0.0)),
+        ((0x250, 0x10000), &|r| late(r, 0.002, 0.001)),
+    ]));
+    let loop_in_solve = (CauseClass::UnevenWork, 105, "12-15".to_string());
+    assert_eq!(found(&d), [loop_in_solve]);
+}
+
+#[test]
 fn a_loop_whose_body_is_inlined_functions_is_the_place_not_one_of_them() {
     let third = |r: u32| late(r, 1.0, 0.2);
     let d = diagnosed(recorded(&[
