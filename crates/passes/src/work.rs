@@ -37,6 +37,12 @@ const MOSTLY: f64 = 0.5;
 /// Share of the loss of a place that places in it must hold to be looked at in its stead.
 const COVERED: f64 = 0.4;
 
+/// Share of the loss of a place that places in it must hold to be named for all of it.
+const HOLDS: f64 = 0.8;
+
+/// Part of the time of a place that must be lost for the place to be one piece of work, which more ranks do not make less.
+const LOST: f64 = 0.6;
+
 /// Share of the loss of a place that one of its parts must hold for the place to be a cause.
 const CONCENTRATED: f64 = 0.25;
 
@@ -307,13 +313,29 @@ impl Search<'_> {
             .into_iter()
             .filter(|v| own.iter().any(|o| self.pag.top.contains(*o, *v)))
             .collect();
+        let is_root = place == self.places.of(TopDown::ROOT);
+        let covered = if within.is_empty() {
+            0.0
+        } else {
+            self.loss_in(&within)
+        };
+        // What stays in a loop and in what it calls is one piece of work.
+        let is_one = covered < HOLDS * all && all >= LOST * self.at_ends(&own).1;
+        if !is_root && is_one && self.is_concentrated(&own, all) && self.note(place, all) {
+            let is_within = |p: &u32| {
+                let mut vertices = self.places.vertices(*p).iter();
+                vertices.all(|v| own.iter().any(|o| self.pag.top.contains(*o, *v)))
+            };
+            let named: Vec<u32> = inner.into_iter().filter(is_within).collect();
+            self.opened.extend(named);
+            return true;
+        }
         let mut found = false;
-        if !within.is_empty() && self.loss_in(&within) >= COVERED * all {
+        if covered >= COVERED * all {
             for p in inner {
                 found |= self.open(p);
             }
         }
-        let is_root = place == self.places.of(TopDown::ROOT);
         // Where many places lose a little each, the places around them are no causes either.
         found || !is_root && (!self.is_concentrated(&own, all) || self.note(place, all))
     }

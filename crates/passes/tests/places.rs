@@ -13,8 +13,8 @@ use support::{diagnose, module, piece, run};
 /// A vertex: kind, parent, first line (the last is five lines on), and the addresses that it owns.
 type Row = (VertexKind, Option<u32>, u32, (u64, u64));
 
-/// `main` with a time loop: a loop with two inlined functions in its body, two calls of `solve`, a call
-/// out of the module and the reduction; and `solve` with a loop.
+/// `main` with a time loop: a loop with two inlined functions in its body, a call of `solve` and one out of the module; two
+/// more calls of `solve`, and the reduction; and `solve` with a loop.
 fn structures() -> Structures {
     use VertexKind::*;
     let main: &[Row] = &[
@@ -27,6 +27,7 @@ fn structures() -> Structures {
         (Inlined, Some(5), 60, (0x400, 0x500)),
         (Inlined, Some(5), 70, (0x500, 0x600)),
         (ExternalCall, Some(5), 52, (0x600, 0x700)),
+        (Call, Some(5), 54, (0x700, 0x800)),
     ];
     let solve: &[Row] = &[
         (Function, None, 100, (0, 0)),
@@ -78,11 +79,15 @@ type Part<'a> = ((u64, u64), &'a dyn Fn(u32) -> f64);
 
 /// A run on 16 ranks whose time between two reductions is `parts`.
 fn recorded(parts: &[Part<'_>]) -> Run {
-    let totals: Vec<f64> = (0..16)
+    recorded_on(16, parts)
+}
+
+fn recorded_on(ranks: u32, parts: &[Part<'_>]) -> Run {
+    let totals: Vec<f64> = (0..ranks)
         .map(|r| parts.iter().map(|p| (p.1)(r)).sum())
         .collect();
     let mut run = run(
-        16,
+        ranks,
         &[piece("MPI_Allreduce", move |r, _| totals[r as usize])],
     );
     run.samples.clear();
@@ -101,7 +106,7 @@ fn recorded(parts: &[Part<'_>]) -> Run {
         };
         run.contexts.push(context(parent, offset + 0x10, true));
     }
-    for rank in 0..16 {
+    for rank in 0..ranks {
         for (k, (_, seconds)) in (0..).zip(parts) {
             let seconds = seconds(rank);
             run.samples.push(Sample {
@@ -167,6 +172,29 @@ fn a_loop_whose_body_is_inlined_functions_is_the_place_not_one_of_them() {
         ((0, 0x500), &third),
     ]));
     assert_eq!(found(&d), [(CauseClass::UnevenWork, 50, "12-15".into())]);
+}
+
+#[test]
+fn a_loop_that_does_not_shrink_is_one_cause_with_what_it_calls() {
+    // Half of it is in a function that the loop calls, and half in the loop itself.
+    let on = |p: u32| {
+        let shrinks = move |_: u32| 4.0 / f64::from(p);
+        let stays = |_: u32| 0.05;
+        recorded_on(
+            p,
+            &[
+                ((0, 0), &shrinks),
+                ((0, 0x300), &stays),
+                ((0x750, 0x10000), &stays),
+            ],
+        )
+    };
+    let d = diagnose(vec![on(2), on(16)], structures(), &Options::default());
+    let d = d.expect("two scales of a program");
+    let at: Vec<u32> = d.causes.iter().map(|c| c.place.first_line).collect();
+    assert_eq!(at, [50], "{:?}", d.causes);
+    let gain = d.causes[0].gain_seconds;
+    assert!((gain - 0.0875).abs() < 0.01, "{gain}");
 }
 
 #[test]
