@@ -76,6 +76,9 @@ pub fn diagnose(
     let unnamed = graph.and_then(|structures| unnamed::main(&runs, structures));
     let compared = runs.len() > 1 && same_pauses(&runs);
     let mut d = by_flow(&recorded, options)?;
+    if most == 1 {
+        d.notes.extend(repeat::advice(&d));
+    }
     if let Some(structures) = kept {
         let told = compared.then_some(d.scaling);
         let before = words::verdict(&d, told, unnamed.is_some());

@@ -133,6 +133,22 @@ pub fn judge(d: &mut Diagnosis, without: &[Diagnosis], recorded: usize) {
     d.notes.extend(absent(d, without, of));
 }
 
+/// A run that takes less long, seconds, has few samples and scatters by as much as small causes cost.
+const SHORT: f64 = 1.0;
+
+/// What to say of a short run that was recorded once.
+pub fn advice(d: &Diagnosis) -> Option<String> {
+    let last = d.scales.last()?;
+    let seconds = last.model_seconds;
+    (seconds > 0.0 && seconds < SHORT).then(|| {
+        format!(
+            "The run on {} takes only {}, in which causes that cost a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller ones.",
+            words::count(last.ranks as usize),
+            words::seconds(seconds)
+        )
+    })
+}
+
 /// Standard error of a figure by its values without one recording each.
 fn jackknife(without: &[f64]) -> f64 {
     let n = without.len() as f64;

@@ -158,7 +158,8 @@ fn scattering(number: u32) -> Run {
             mixed = (mixed ^ mixed >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             (mixed >> 40) as f64 / (1u64 << 24) as f64
         };
-        (next(), next());
+        next();
+        next();
         // The sum of four of them is about normal, with a variance of a third.
         let sum: f64 = (0..4).map(|_| next()).sum();
         (sum - 2.0) * 3f64.sqrt()
