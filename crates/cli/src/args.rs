@@ -164,7 +164,7 @@ pub struct RunArgs {
     /// Numbers of ranks, separated by commas.
     #[arg(short = 'n', long = "ranks", value_delimiter = ',', required = true, value_parser = ranks)]
     pub ranks: Vec<u32>,
-    /// How often each scale is recorded; repetitions show smaller causes and how much to rely on them.
+    /// How often each scale is recorded; with several recordings, smaller causes show.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
     /// Directory to put the runs into.

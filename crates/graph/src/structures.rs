@@ -1,11 +1,11 @@
-//! The structures of all modules that the runs touched, found by build id or path.
+//! The structures of all modules that the runs touched; a module is found by its build id or path.
 
 use headwater_model::psg::ModuleStructure;
 use headwater_model::run::Module;
 use rustc_hash::FxHashMap;
 
-/// Base names (up to the first `.so` or version digits) of libraries that belong to the language or
-/// the system. Their inside is not the user's to mend, so time in them belongs to the call.
+/// Base names (up to the first `.so` or version digits) of libraries that belong to the language or the system. Users
+/// cannot change their code, so time in them belongs to the call.
 const RUNTIME_LIBRARIES: [&str; 19] = [
     "libc",
     "libm",
@@ -43,24 +43,15 @@ pub fn is_runtime_library(path: &str) -> bool {
         || base == "[vdso]"
 }
 
-/// Structures by module. Modules of different runs with one build id are one module here.
+/// Structures by module. Modules of different runs with the same build id are one module here.
 #[derive(Debug, Default)]
 pub struct Structures {
     modules: Vec<(Module, ModuleStructure)>,
     by_key: FxHashMap<String, u32>,
 }
 
-/// What identifies a module between runs: its build id, or its path where it has none.
-fn key(module: &Module) -> &str {
-    if module.build_id.is_empty() {
-        &module.path
-    } else {
-        &module.build_id
-    }
-}
-
 impl Structures {
-    /// Takes the structures of modules; a module that comes twice is taken once.
+    /// Takes the structures of modules; of a module that is given twice, the first counts.
     pub fn new(modules: impl IntoIterator<Item = (Module, ModuleStructure)>) -> Self {
         let mut this = Self::default();
         for (module, structure) in modules {
@@ -70,16 +61,16 @@ impl Structures {
     }
 
     fn add(&mut self, module: Module, structure: ModuleStructure) -> u32 {
-        if let Some(&index) = self.by_key.get(key(&module)) {
+        if let Some(&index) = self.by_key.get(module.identity()) {
             return index;
         }
         let index = self.modules.len() as u32;
-        self.by_key.insert(key(&module).to_string(), index);
+        self.by_key.insert(module.identity().to_string(), index);
         self.modules.push((module, structure));
         index
     }
 
-    /// The index of `module`, adding one without structure if it was not given.
+    /// The index of `module`; adds it without structure if it was not given.
     pub(crate) fn index_or_empty(&mut self, module: &Module) -> u32 {
         self.add(
             module.clone(),
@@ -93,7 +84,7 @@ impl Structures {
     /// The structure of `module`.
     pub fn find(&self, module: &Module) -> Option<&ModuleStructure> {
         self.by_key
-            .get(key(module))
+            .get(module.identity())
             .and_then(|&i| self.get(i))
             .map(|(_, s)| s)
     }

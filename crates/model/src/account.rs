@@ -115,13 +115,13 @@ impl Account {
     }
 }
 
-/// In how many diagnoses a cause was found that each leave out one of several recordings of the same scales.
+/// How many of the diagnoses that each leave out one recording of each scale show a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeated {
     /// Diagnoses that show it.
     pub found: u32,
-    /// All of these diagnoses: as many as a scale has recordings.
+    /// All of these diagnoses: as many as the most often recorded scale has recordings.
     pub of: u32,
 }
 

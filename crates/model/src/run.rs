@@ -1,8 +1,8 @@
 //! One recorded run, as every later step sees it.
 //!
-//! The rows are what the collector counts per rank and thread (ScalAna, section III-B); which bytes
-//! hold them on disk is the `format` crate's business. Rows of one table are sorted by rank, thread
-//! and then their key, so that the same run gives the same bytes.
+//! The rows are what the collector counts per rank and thread (ScalAna, section III-B); the `format` crate defines
+//! which bytes store them on disk. Rows of one table are sorted by rank, thread and then their key, so that the same
+//! run results in the same bytes.
 
 mod threads;
 
@@ -28,14 +28,14 @@ impl CtxId {
 /// Everything recorded of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Who, where, how, and what could not be measured.
+    /// The run as a whole: program, machine, settings, and what could not be measured.
     pub header: Header,
     /// Executable and libraries that contexts point into.
     pub modules: Vec<Module>,
-    /// What stands at which offset of modules that are no files, as a trace of another tool tells it; by module
-    /// and offset. Empty in a run that was recorded, whose modules are files.
+    /// Functions and calls at the offsets of modules that are not files, from a trace of another tool; by module and
+    /// offset. Empty in a run that was recorded, because its modules are files.
     pub symbols: Vec<Symbol>,
-    /// The calling context tree, merged over ranks; a parent always stands before its children.
+    /// The calling context tree, merged over ranks; a parent always comes before its children.
     pub contexts: Vec<Context>,
     /// Names of the MPI functions that `func` columns index.
     pub functions: Vec<String>,
@@ -59,12 +59,12 @@ pub struct Run {
     pub messages: Vec<MessageEdge>,
     /// Sampled collective instances, by context.
     pub collectives: Vec<CollectiveWait>,
-    /// Short stretches of the run in which every MPI event of every rank was kept.
+    /// Events of short stretches of the run in which every MPI event of every rank was recorded.
     pub events: Vec<Event>,
 }
 
 impl Run {
-    /// Name of the MPI function that a `func` column tells; empty where the table does not have it.
+    /// Name of the MPI function with index `func`; empty if the table does not have it.
     pub fn function(&self, func: u16) -> &str {
         self.functions.get(func as usize).map_or("", String::as_str)
     }
@@ -108,6 +108,9 @@ pub struct Header {
     pub clock_error_seconds: f64,
     /// Ranks whose data stop before `MPI_Finalize`.
     pub incomplete: Vec<Rank>,
+    /// Ranks that lost records because the disk was full.
+    #[serde(default)]
+    pub disk_full: Vec<Rank>,
     /// Pauses of recording by `MPI_Pcontrol`: ranks that paused as often as one another stand together.
     #[serde(default)]
     pub paused: Vec<Paused>,
@@ -116,6 +119,9 @@ pub struct Header {
     pub windows: Vec<Window>,
     /// One sentence for each thing that could not be measured.
     pub missing: Vec<String>,
+    /// How many recordings of this scale are pooled here; 0 in a recording itself.
+    #[serde(skip)]
+    pub recordings: u32,
 }
 
 /// A stretch of time in which every MPI event of every rank was kept.
@@ -133,8 +139,8 @@ pub struct Window {
 }
 
 impl Header {
-    /// How often all ranks paused recording; `None` where some did more often than others. Only what paused as
-    /// often can be compared, be it ranks or scales: then the same part of the program is missing of each.
+    /// How often all ranks paused recording; `None` if some did more often than others. Ranks or scales can be compared
+    /// only if they paused equally often: then all of them miss the same part of the program.
     pub fn pauses(&self) -> Option<u64> {
         match self.paused.as_slice() {
             [] => Some(0),
@@ -143,7 +149,7 @@ impl Header {
         }
     }
 
-    /// Whether all ranks paused recording as often, or none did.
+    /// Whether all ranks paused recording equally often, or none did.
     pub fn paused_alike(&self) -> bool {
         self.pauses().is_some()
     }
@@ -172,12 +178,24 @@ pub struct Module {
     pub build_id: String,
 }
 
-/// A function of a module that is no file, or a call in the function before it. It reaches to the next one.
+impl Module {
+    /// What identifies the module between runs: its build id, or its path where it has none.
+    pub fn identity(&self) -> &str {
+        if self.build_id.is_empty() {
+            &self.path
+        } else {
+            &self.build_id
+        }
+    }
+}
+
+/// A function of a module that is not a file, or a call in the function before it. A function ends where the next
+/// function begins, a call where the next symbol begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Symbol {
     /// Index into [`Run::modules`].
     pub module: u32,
-    /// First offset that is its own.
+    /// Its first offset.
     pub offset: u64,
     /// Whether it is a function.
     pub function: bool,
@@ -236,7 +254,7 @@ pub struct RankInfo {
     pub cpus_allowed: u32,
     /// Those cores, as `0-3,7`.
     pub cpus: String,
-    /// Whether `MPI_Finalize` was reached and its data are whole.
+    /// Whether the rank reached `MPI_Finalize` and its data are complete.
     pub complete: bool,
     /// From process start to the end of the first MPI call, wall time.
     pub before_init_wall_ns: u64,
@@ -245,8 +263,8 @@ pub struct RankInfo {
     /// From leaving `MPI_Init` to entering `MPI_Finalize` (or the last sign of life), wall time, without the
     /// pauses of recording ([`Header::paused`]), which are in no other figure either.
     pub wall_ns: u64,
-    /// CPU time of the same stretch, all threads; like the four counts below read at its end, and
-    /// therefore missing where the rank did not finish.
+    /// CPU time of the same stretch, all threads. Like the four counts below it is read at the end of the stretch, so
+    /// it is missing if the rank did not finish.
     pub cpu_ns: Option<u64>,
     /// Time inside MPI calls in that stretch, wall time of the recorded threads.
     pub mpi_wall_ns: u64,
@@ -260,26 +278,26 @@ pub struct RankInfo {
     pub voluntary_switches: Option<u64>,
     /// Involuntary context switches.
     pub involuntary_switches: Option<u64>,
-    /// Times a sample found the thread on another core than the one before.
+    /// How often a sample found the thread on another core than the sample before.
     pub migrations: u64,
-    /// Core on which samples found it for two thirds of its computation or more, if there is one.
+    /// The core on which samples found it for two thirds of its computation or more, if there is one.
     pub core: Option<u64>,
 }
 
-/// Samples of computation that share a place.
+/// Samples of computation at one place.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Sample {
     /// Rank sampled.
     pub rank: Rank,
     /// Thread within the rank, in the order of first sight.
     pub thread: u16,
-    /// Context of the MPI call that was left last before the sample; joins samples to segments.
+    /// Context of the MPI call that was left last before the sample; it joins samples to segments.
     pub after: CtxId,
     /// Where the sample fell; an `exact` context.
     pub ctx: CtxId,
     /// Number of samples.
     pub count: u32,
-    /// CPU time they stand for.
+    /// CPU time that they represent.
     pub cpu_ns: u64,
     /// Time asleep in system calls made here, measured at the calls.
     pub blocked_ns: u64,
@@ -289,8 +307,8 @@ pub struct Sample {
 
 /// Computation from leaving one MPI call to entering the next, summed over repetitions.
 ///
-/// Measured at the calls themselves and therefore exact, where samples are statistical: samples say
-/// *where* in the segment, the segment says *how much*.
+/// It is measured at the calls themselves and therefore exact, while samples are statistical: samples say *where* in
+/// the segment, the segment says *how much*.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct Segment {
     /// Rank that computed.
@@ -331,7 +349,7 @@ pub struct MpiCalls {
     pub rank: Rank,
     /// Thread within the rank.
     pub thread: u16,
-    /// Call site with its whole call path.
+    /// Calling context of the call: call site and call path.
     pub ctx: CtxId,
     /// Index into [`Run::functions`].
     pub func: u16,
@@ -363,17 +381,17 @@ pub mod peer {
     pub const NONE: i32 = i32::MIN;
     /// `MPI_PROC_NULL`.
     pub const PROC_NULL: i32 = i32::MIN + 1;
-    /// Any source, before it is known.
+    /// Any source, before the source is known.
     pub const ANY: i32 = i32::MIN + 2;
     /// A partner whose world rank could not be found.
     pub const UNKNOWN: i32 = i32::MIN + 3;
 }
 
-/// Special values of [`MpiCalls::tag`]; MPI's own tags are not negative, but for that of any tag.
+/// Special values of [`MpiCalls::tag`]; MPI's own tags are not negative, except that for any tag.
 pub mod tag {
     /// The call has no tag.
     pub const NONE: i32 = i32::MIN;
-    /// Several tags: a program had too many of them to count each for itself.
+    /// Several tags: the program had too many to count each separately.
     pub const MANY: i32 = i32::MIN + 1;
 }
 
@@ -386,8 +404,8 @@ pub struct MessageEdge {
     pub dst: Rank,
     /// Context of the sending call.
     pub send_ctx: CtxId,
-    /// Context of the call that completed a nonblocking send, where its rank waits for the receiver;
-    /// [`CtxId::NONE`] for a blocking one, and where nobody saw it.
+    /// Context of the call that completed a nonblocking send, in which its rank waits for the receiver; [`CtxId::NONE`]
+    /// for a blocking send, and if the completion was not seen.
     pub done_ctx: CtxId,
     /// Context of the call that posted the receive.
     pub post_ctx: CtxId,
@@ -397,11 +415,11 @@ pub struct MessageEdge {
     pub sampled: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Time the receiver waited for a sender that had not started to send (FACTS "late sender").
+    /// Time that the receiver waited for a sender that had not started to send (FACTS "late sender").
     pub late_sender_ns: u64,
     /// Messages among them with such a wait.
     pub late_senders: u64,
-    /// Time the sender waited for a receiver that had not posted.
+    /// Time that the sender waited for a receiver that had not posted its receive.
     pub late_receiver_ns: u64,
 }
 
@@ -410,24 +428,24 @@ pub struct MessageEdge {
 pub struct CollectiveWait {
     /// Rank that called.
     pub rank: Rank,
-    /// Call site; of a nonblocking one that of the call that completes it, where ranks wait.
+    /// Call site; for a nonblocking collective, that of the call that completes it, where ranks wait.
     pub ctx: CtxId,
-    /// Index into [`Run::functions`]; of a nonblocking one the function that posts it.
+    /// Index into [`Run::functions`]; for a nonblocking collective, the function that posts it.
     pub func: u16,
     /// Index into [`Run::comms`].
     pub comm: u16,
     /// Instances sampled on all ranks of the communicator.
     pub sampled: u64,
-    /// Time from own arrival to the last arrival of those whose data this rank needs: all, the root, the others
-    /// for a root, the lower ranks of a scan. A nonblocking one arrives when it is posted; this rank waits from the
-    /// call that completes it.
+    /// Time from this rank's arrival to the last arrival of the ranks whose data it needs: all, the root, the others
+    /// for a root, or the lower ranks of a scan. A rank arrives at a nonblocking collective when it posts it; this rank
+    /// waits from the call that completes it.
     pub wait_ns: u64,
-    /// The part of a root's wait until the first of those came whose data it needs (Scalasca's "early reduce");
-    /// missing where one rank needs no others' data, and in older runs.
+    /// The part of a root's wait until the first of the ranks arrived whose data it needs (Scalasca's "early reduce");
+    /// missing if one rank does not need the data of all others, and in older runs.
     pub first_ns: Option<u64>,
     /// Instances in which this rank arrived last.
     pub last: u64,
-    /// Time from the last arrival to own leave, within the call that completes it.
+    /// Time from the last arrival until this rank leaves, within the call that completes it.
     pub after_last_ns: u64,
 }
 
@@ -446,8 +464,8 @@ pub enum EventKind {
     Recv = 2,
     /// A collective, or the completion of a nonblocking one; `link` is the instance.
     Collective = 3,
-    /// The completion of a nonblocking send; `link` is the message. Not in windows: sends wait for
-    /// nobody in a replay.
+    /// The completion of a nonblocking send; `link` is the message. Windows do not contain it: in a replay, sends do
+    /// not wait.
     SendDone = 4,
     /// The posting of a nonblocking receive; `link` is the message.
     RecvPost = 5,
@@ -478,9 +496,9 @@ impl EventKind {
     }
 }
 
-/// One MPI event inside a window. All ranks keep the same windows, so that a window can be played
-/// again with every message at both ends. A call that completes several messages has one row for
-/// each; rows after the first have `first_of_call` false and no time of their own.
+/// One MPI event inside a window. All ranks record the same windows, so that a window can be replayed with every
+/// message at both ends. A call that completes several messages has one row for each; in rows after the first,
+/// `first_of_call` is false and there is no time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Hash)]
 pub struct Event {
     /// Number of the window.
@@ -505,7 +523,7 @@ pub struct Event {
     pub bytes: u64,
     /// CPU time plus time asleep since the previous MPI call of this thread.
     pub busy_ns: u64,
-    /// Start of the call on the run's common clock, from the window's begin; of one that begins where the run does,
+    /// Start of the call on the run's common clock, from the window's begin; for a window that begins with the run,
     /// from its earliest event.
     pub enter_ns: u64,
     /// Duration of the call, wall time.

@@ -52,7 +52,8 @@ pub enum DiagnoseError {
 }
 
 /// Finds the root causes of scaling loss in runs of one program at different scales. A scale may be recorded several
-/// times: then all recordings of it are diagnosed as one, and again without each of them, which says how much to rely on that.
+/// times: then all its recordings are diagnosed as one. Further diagnoses each leave out one recording of each scale, which says
+/// how much to rely on the first one.
 ///
 /// # Errors
 /// Runs that do not belong together; see [`RunError`]. What is odd *in* a run is told in the diagnosis instead.
@@ -67,19 +68,27 @@ pub fn diagnose(
     runs.iter().try_for_each(together::whole)?;
     together::recordings(&runs.iter().collect::<Vec<_>>())?;
     let recordings = Recordings::new(runs);
-    let (first, most) = (recordings.all(), recordings.most());
+    let (first, notes, recordings) = if recordings.most() > 1 {
+        (recordings.all(), Vec::new(), Some(recordings))
+    } else {
+        let (runs, notes) = recordings.into_runs();
+        (runs, notes, None)
+    };
+    // Traces of other tools have symbols of their own.
+    let is_ours = first.iter().all(|run| run.symbols.is_empty());
     // Structures are large: they are copied only for further diagnoses.
-    let kept = (most > 1).then(|| recorded::copy(&structures));
+    let kept = recordings.map(|all| (all, recorded::copy(&structures)));
     let recorded = Recorded::join_computing(first, structures)?;
     let runs: Vec<&Run> = recorded.iter().map(Recorded::run).collect();
     let graph = recorded.first().map(|r| &r.pag().structures);
     let unnamed = graph.and_then(|structures| unnamed::main(&runs, structures));
     let compared = runs.len() > 1 && same_pauses(&runs);
     let mut d = by_flow(&recorded, options)?;
-    if most == 1 {
+    d.notes.extend(notes);
+    if kept.is_none() && is_ours {
         d.notes.extend(repeat::advice(&d));
     }
-    if let Some(structures) = kept {
+    if let Some((recordings, structures)) = kept {
         let told = compared.then_some(d.scaling);
         let before = words::verdict(&d, told, unnamed.is_some());
         let same = Options {
@@ -87,12 +96,12 @@ pub fn diagnose(
             ..options.clone()
         };
         let mut without = Vec::new();
-        for one in 0..most {
+        for one in 0..recordings.most() {
             let runs = recordings.without(one);
             let recorded = Recorded::join_computing(runs, recorded::copy(&structures))?;
             without.push(by_flow(&recorded, &same)?);
         }
-        repeat::judge(&mut d, &without, most);
+        repeat::judge(&mut d, &without, &recordings);
         let now = words::verdict(&d, told, unnamed.is_some());
         words::replace(&mut d.headline, &before, now);
     }
@@ -113,7 +122,7 @@ fn same_pauses(runs: &[&Run]) -> bool {
     first.is_some() && times.all(|t| t == first)
 }
 
-/// The diagnosis of one recording of each scale.
+/// The diagnosis of one run for each scale.
 fn by_flow(recorded: &[Recorded], options: &Options) -> Result<Diagnosis, DiagnoseError> {
     let flow = scalability::flow(recorded.len(), options)?;
     let inputs: Inputs = (1..)

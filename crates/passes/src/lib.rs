@@ -1,29 +1,38 @@
 //! The analysis: from the Program Abstraction Graph to the causes of scaling loss.
 //!
 //! *Comes in*: recorded runs of one program and the structures of its modules. *Goes out*: a
-//! [`Diagnosis`](headwater_model::diagnosis::Diagnosis). No I/O; all results depend on the inputs
-//! alone, and ties are broken by the order of ranks, vertices or rows.
+//! [`Diagnosis`](headwater_model::diagnosis::Diagnosis). The crate does no I/O. All results depend on the inputs alone,
+//! and ties are broken by the order of ranks, vertices or rows.
 //!
-//! The steps, each in its file: `scale` derives what one run says by itself (`phases` between
-//! synchronisations, `replay` of event windows in virtual time, `waits` between ranks); `times` sums
-//! vertices up over ranks and `marks` those that scale badly or differ; then each kind of cause has a
-//! finder (`imbalance`, `asleep`, `work`, `communication`, `chain_cause`, `preempt`) that returns priced candidates (`chain_cost` prices
-//! chains, by `even_replay` and the critical paths of `chain`, `chain_work` says what is computed in turn; `pace` is the machine's own, which `work` sets aside). Causes
-//! between threads are looked for first (`teams` says what threads of a team did, `same_team` which calls begin one,
-//! `contended` what they waited for; `thread_imbalance`, `lock_contention` with `line` and `held`, `allocator` and
-//! `serial` propose, `charge` prices), so that lateness of a rank which
-//! its threads explain is not told again as uneven work; `cores` sets aside waits for threads without a core, and
-//! `stopped` the time in which the machine stopped a core.
-//! `path` and `backtrack` follow the waits from symptom to cause, `delay` prices the waiting (`lateness` divides it over places), `teller`
-//! makes causes of candidates, `ranked` puts them in order, `explanation`, `words` and `notes` say them and `apart` tells
-//! those of one place apart; `floor` says what a cause must cost, `account` divides the whole loss, `small` what is too small for a cause, and `startup` looks
-//! at the time before `MPI_Init`. Each step is a pass (`pass/marks`, `finders`, `causes`), and `paradigm/scalability` joins them
-//! to the dataflow that `diagnose` runs.
-//! `unnamed` says that the program cannot be looked into, `segments` then tells computation by its MPI
-//! calls; `outside` tells foreign code by the loop around its call, `program_place` code of system headers
-//! by the program's own around it; `threads` says which threads were recorded and which the verdict does
-//! not cover, `workers` brings causes to where threads work for a rank, `placement` says when it may be the
-//! core or node that is slow.
+//! The steps, each in its file:
+//!
+//! * Several recordings of a scale: `repeat` sorts them and judges the result without each of them, `pool` makes one run
+//!   of them.
+//! * One run: `scale` derives what one run shows by itself: `phases` between synchronisations, `replay` of event
+//!   windows in virtual time, `waits` between ranks. `cores` sets aside waits for threads without a core, `stopped` the
+//!   time in which the machine stopped a core.
+//! * Marks: `times` sums vertices up over ranks, and `marks` lists those that scale badly or differ between ranks.
+//! * Causes between threads come first, so that lateness of a rank that its threads explain is not reported again as
+//!   uneven work. `teams` computes what threads of a team did, `same_team` finds the calls that begin one team, and
+//!   `contended` finds what threads waited for. `thread_imbalance`, `lock_contention` (with `line` and `held`),
+//!   `allocator` and `serial` propose causes, and `charge` prices them.
+//! * Causes between ranks: each class has a finder that returns priced candidates: `imbalance`, `asleep`, `work`,
+//!   `communication`, `chain_cause`, `preempt`. `chain_cost` prices chains with `even_replay` and the critical paths of
+//!   `chain`, and `chain_work` finds what ranks compute in turn. `pace` is the machine's own pace, which `work` sets
+//!   aside.
+//! * From candidates to causes: `path` and `backtrack` follow the waits from symptom to cause. `delay` prices the
+//!   waiting, and `lateness` divides it over places. `teller` makes causes from candidates, `ranked` puts them in
+//!   order, and `explanation`, `words` and `notes` write the sentences. `apart` distinguishes causes at the same place.
+//! * The loss: `floor` is the least cost of a cause, `account` divides the whole loss, `small` sums what is too small
+//!   for a cause, and `startup` examines the time before `MPI_Init`.
+//! * Places: `unnamed` reports that places of the program have no names; `segments` then identifies computation by its
+//!   MPI calls. `outside` reports foreign code as the loop around its call, and `program_place` code of system headers
+//!   as the program's own code around it. `workers` moves causes to where threads work for a rank.
+//! * Limits: `threads` reports which threads were recorded and which the result does not cover, and `placement` when
+//!   the core or node may be slow.
+//!
+//! Each step is a pass (`pass/marks`, `finders`, `causes`). `paradigm/scalability` joins them into the dataflow that
+//! `diagnose` runs.
 
 mod account;
 pub mod algorithm;

@@ -1,9 +1,8 @@
-//! Whether late ranks are just those of some nodes or cores: then the machine may be what is slow.
+//! Tests whether the late ranks are exactly those of some nodes or cores: then the machine may be slow there.
 //!
-//! Work may be divided that way too, so where ranks are bound it is a hint. Where the scheduler chose
-//! the cores, and several ranks shared each, it is chance that work is divided just so, and the lateness
-//! is set aside: of two hardware threads of a core, or of two virtual ones, one may run slower for a
-//! while than the other.
+//! Work may be divided that way too, so where ranks are bound this is only a hint. Where the scheduler chose the cores,
+//! and several ranks shared each, a division of work along them would be chance, so the lateness is set aside: of two
+//! hardware threads of a core, or of two virtual cores, one may run slower for a while than the other.
 
 use crate::cause::Candidate;
 use crate::scale::Scale;
@@ -15,24 +14,26 @@ use headwater_model::run::{RankInfo, Run};
 use headwater_model::words;
 use std::collections::BTreeSet;
 
-/// Ranks that a node or set of cores must have: that one rank has a place of its own says nothing.
+/// A node or set of cores must have this many ranks: a single rank with a place of its own proves nothing.
 const SHARED: usize = 2;
 
-/// How many times as long late ranks may take for it to be the core: of two threads that share one,
-/// none need run at less than half its speed.
+/// Late ranks may take at most this many times as long for the core to be the reason: of two threads that share a core,
+/// none needs to run at less than half its speed.
 const SLOWEST: f64 = 2.0;
 
-/// Why a cause is set aside, as a sentence; `None` where it is not: the late ranks are just those that
-/// the scheduler kept on some of the cores.
+/// Why a cause is set aside, as a sentence: the late ranks are exactly those that the scheduler ran on some of the
+/// cores. `None` if it is not set aside.
 pub fn chance(pag: &Pag, scale: &Scale, c: &Candidate) -> Option<String> {
     use CauseClass::{OneOff, SlowerWork, UnevenWork};
     let even = matches!(c.class, UnevenWork | SlowerWork | OneOff) && !c.in_turn;
     let free = |i: &RankInfo| i.cpus_allowed > 1;
-    if !even || !scale.is_crowded() || !scale.run().ranks.iter().all(free) {
+    // Each recording has a placement of its own.
+    let is_pooled = scale.run().header.recordings > 1;
+    if !even || is_pooled || !scale.is_crowded() || !scale.run().ranks.iter().all(free) {
         return None;
     }
     let row = c.row(pag, scale, &scale.view().computation.busy);
-    // A rank that ran on several cores says nothing of any of them.
+    // A rank that ran on several cores shows nothing about any of them.
     let ranks = scale.run().ranks.iter();
     let on_one: Vec<u32> = ranks.filter(|i| i.core.is_some()).map(|i| i.rank).collect();
     let known = |ranks: &mut dyn Iterator<Item = u32>| -> Vec<u32> {
@@ -62,7 +63,7 @@ pub fn chance(pag: &Pag, scale: &Scale, c: &Candidate) -> Option<String> {
     })
 }
 
-/// The nodes, or else the cores, that all of `late` have for themselves, as a sentence.
+/// A sentence that names the nodes, or else the cores, that only the ranks of `late` use.
 pub fn shared_by(run: &Run, late: &[u32]) -> Option<String> {
     let node = |i: &RankInfo| {
         let name = run.header.nodes.get(i.node as usize);
@@ -85,7 +86,7 @@ pub fn shared_by(run: &Run, late: &[u32]) -> Option<String> {
     ))
 }
 
-/// The places of `late` ranks, where none of the `others` has one of them.
+/// The places of `late` ranks, if none of the `others` has one of them.
 fn own_places(
     run: &Run,
     late: &[u32],
@@ -105,7 +106,7 @@ fn own_places(
 mod tests {
     use super::*;
 
-    /// Ranks on two nodes of four cores, each bound to two of them by turns.
+    /// Ranks on two nodes of four cores; each is bound to two cores, in turn.
     fn run() -> Run {
         let mut run = Run::default();
         run.header.nodes = vec!["a".into(), "b".into()];

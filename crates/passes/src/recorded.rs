@@ -1,4 +1,4 @@
-//! Recorded runs joined on graphs, one for each build of their program: what a dataflow begins with.
+//! Recorded runs joined on graphs, one for each build of their program: the input of a dataflow.
 
 use crate::together::{self, RunError};
 use crate::{cores, files, scale, sleeping, stopped, threads};
@@ -10,15 +10,15 @@ use std::fmt::{self, Debug, Write};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-/// Makes computation comparable between ranks and scales: calls that concern files are work of their ranks, and
-/// time in which a rank had no core is nobody's.
+/// Makes computation comparable between ranks and scales: calls that concern files become work of their ranks, and
+/// waits for threads that had no core are set aside.
 fn prepare(run: &mut Run, structures: &Structures) {
     files::as_work(run);
     cores::set_aside(run, structures);
 }
 
-/// Takes out what is neither work nor sleep of a rank. Gives what to say of it.
-fn clean(runs: &mut [Run]) -> Vec<Option<String>> {
+/// Removes what is neither work nor sleep of a rank. Returns a sentence for each run, if there is something to report.
+pub(crate) fn clean(runs: &mut [Run]) -> Vec<Option<String>> {
     let one = |run: &mut Run| {
         sleeping::set_aside(run);
         stopped::set_aside(run)
@@ -26,12 +26,12 @@ fn clean(runs: &mut [Run]) -> Vec<Option<String>> {
     runs.iter_mut().map(one).collect()
 }
 
-/// What must be said of each of several runs, in words, if there is something.
+/// Sentences about each of several runs, if there is something to report.
 #[derive(Clone, Debug, Default)]
 struct Said {
-    /// What no figure covers of its threads.
+    /// Which of its threads no figure covers.
     unseen: Vec<Option<String>>,
-    /// For how long the machine stopped its cores.
+    /// How long the machine stopped its cores.
     stopped: Vec<Option<String>>,
 }
 
@@ -41,18 +41,18 @@ struct Joined {
     runs: Vec<Run>,
     pag: Pag,
     digests: Vec<u64>,
-    /// What must be said of each run.
+    /// Sentences about each run.
     said: Said,
     top_down: Vec<OnceLock<Arc<View>>>,
     parallel: Vec<OnceLock<Arc<View>>>,
-    /// As they came, where files as work would be something else.
+    /// The runs as they were given, if they have calls that concern files.
     plain: Option<(Vec<Run>, Structures)>,
-    /// Joined with files as work.
+    /// The runs joined with calls that concern files as work.
     computing: OnceLock<Arc<Joined>>,
 }
 
 impl Joined {
-    /// Runs that are prepared on one graph.
+    /// Joins prepared runs on one graph.
     fn new(mut runs: Vec<Run>, structures: Structures, digests: Vec<u64>, said: Said) -> Self {
         let pag = Pag::build(&mut runs, structures);
         let empty = || runs.iter().map(|_| OnceLock::new()).collect();
@@ -70,12 +70,12 @@ impl Joined {
     }
 }
 
-/// Structures once more.
+/// A copy of structures.
 pub(crate) fn copy(structures: &Structures) -> Structures {
     Structures::new(structures.iter().map(|(m, s)| (m.clone(), s.clone())))
 }
 
-/// One of several runs that share a graph. Its views are made when they are first asked for.
+/// One of several runs that share a graph. Its views are made at their first use.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     joined: Arc<Joined>,
@@ -83,11 +83,11 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Joins runs with the structures of their modules; one for each run, in the order given.
+    /// Joins runs with the structures of their modules; returns one for each run, in the order given.
     ///
-    /// Runs of one build share a graph. Modules are known by their build id, so that on one graph each of two
-    /// builds would have places of its own; so builds have a graph each, and are compared by the ways to places. A
-    /// run whose build is not known is taken for one of the first.
+    /// Runs of one build share a graph. Modules are identified by their build id, so on a common graph each of two
+    /// builds would have its own places. So each build has its own graph, and builds are compared by the call paths to
+    /// places. A run with an unknown build counts as one of the first build.
     ///
     /// # Errors
     /// A run that cannot be analysed.
@@ -123,8 +123,8 @@ impl Recorded {
         Ok(out.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// Runs of one build on one graph. Its vertices are numbered in the order of the runs, so that these are put in
-    /// one that does not depend on how they were named.
+    /// Runs of one build on one graph. Its vertices are numbered in the order of the runs, so the runs are put in an
+    /// order that does not depend on how they were named.
     fn of_build(runs: Vec<Run>, structures: Structures) -> Vec<Self> {
         let (places, mut runs) = by_ranks(runs);
         let digests = digests(&runs, &structures);
@@ -140,7 +140,7 @@ impl Recorded {
         Self::all_of(Joined { plain, ..joined }, &places)
     }
 
-    /// Joins runs of one build for questions about computation alone: as [`Recorded::computing`] gives them, and
+    /// Joins runs of one build for questions about computation alone: as [`Recorded::computing`] returns them, and
     /// without the graph in which calls that concern files are calls.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl Recorded {
         ))
     }
 
-    /// One for each of the joined runs, by the place that it had.
+    /// One for each of the joined runs, in the order in which they were given.
     fn all_of(joined: Joined, places: &[usize]) -> Vec<Self> {
         let joined = Arc::new(joined);
         let mut order: Vec<usize> = (0..places.len()).collect();
@@ -175,8 +175,8 @@ impl Recorded {
         order.into_iter().map(one).collect()
     }
 
-    /// The same run with calls that concern files as work of their ranks, as a diagnosis has it, for questions
-    /// about computation; it has a graph of its own. Itself where there are no such calls.
+    /// The same run with calls that concern files as work of their ranks, as in a diagnosis, for questions about
+    /// computation; it has its own graph. The run itself if it has no such calls.
     pub fn computing(&self) -> Self {
         let Some((runs, structures)) = &self.joined.plain else {
             return self.clone();
@@ -197,12 +197,12 @@ impl Recorded {
         }
     }
 
-    /// What no figure covers of its threads, in words, if there is something.
+    /// Which of its threads no figure covers, in words, if there are any.
     pub(crate) fn unseen(&self) -> Option<&String> {
         self.joined.said.unseen.get(self.index)?.as_ref()
     }
 
-    /// For how long the machine stopped its cores, in words, if it did.
+    /// How long the machine stopped its cores, in words, if it did.
     pub(crate) fn stopped(&self) -> Option<&String> {
         self.joined.said.stopped.get(self.index)?.as_ref()
     }
@@ -222,7 +222,7 @@ impl Recorded {
         &self.joined.pag.runs[self.index]
     }
 
-    /// A view with how it was sampled beside it: `sampled_every`, CPU seconds that a sample stands for.
+    /// A view with a table about its sampling: `sampled_every`, CPU seconds that a sample represents.
     fn with_sampling(&self, mut view: View) -> Arc<View> {
         let every = scale::period(self.run(), self.on_graph());
         let table = Table::new(1).with("sampled_every", Column::known(vec![every]));
@@ -243,12 +243,12 @@ impl Recorded {
         self.joined.parallel[self.index].get_or_init(make)
     }
 
-    /// What tells it from runs with other contents.
+    /// A number that distinguishes it from runs with other contents.
     pub fn digest(&self) -> u64 {
         self.joined.digests[self.index]
     }
 
-    /// The run, or the same with files as work, if a view is one that it gave; nothing is made for it.
+    /// The run, or the same run with files as work, if a view comes from it; this makes no view.
     pub fn of_view(&self, view: &View) -> Option<Self> {
         let gave = |joined: &Joined| {
             let views = [&joined.top_down[self.index], &joined.parallel[self.index]];
@@ -271,22 +271,23 @@ impl Recorded {
     }
 }
 
-/// Runs by their number of ranks, those of one number in the order given, with the places that they had.
+/// Sorts runs by their number of ranks, those with equal numbers in the order given; returns their former positions
+/// too.
 fn by_ranks(runs: Vec<Run>) -> (Vec<usize>, Vec<Run>) {
     let mut all: Vec<(usize, Run)> = runs.into_iter().enumerate().collect();
     all.sort_by_key(|(_, run)| run.header.ranks);
     all.into_iter().unzip()
 }
 
-/// The digest of a run with files as work, from that of the run as it came.
+/// The digest of a run with files as work, from that of the run as it was given.
 fn digest_computing(plain: u64) -> u64 {
     let mut hasher = FxHasher::default();
     ("computing", plain).hash(&mut hasher);
     hasher.finish()
 }
 
-/// What tells each of the runs that share a graph from others: its contents, and what the graph is made of, which
-/// are all of the runs and the structures, down to the depth to which these have loops.
+/// A digest of each of the runs that share a graph: of its contents, and of what the graph is made from, which is all
+/// of the runs and the structures, down to the number of vertices of their functions.
 fn digests(runs: &[Run], structures: &Structures) -> Vec<u64> {
     let all: Vec<u64> = runs.iter().map(digest).collect();
     let mut graph = FxHasher::default();
@@ -315,7 +316,8 @@ impl Write for Hashed<'_> {
     }
 }
 
-/// Hashes something with all of its fields, some of which are fractions, which have no hash: it is written out for it.
+/// Hashes a value with all of its fields. Some of them are fractions, which have no hash, so the value is formatted as
+/// text.
 fn whole(thing: &impl Debug, hasher: &mut FxHasher) {
     // Hashing does not fail.
     let _ = write!(Hashed(hasher), "{thing:?}");

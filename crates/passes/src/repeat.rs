@@ -1,12 +1,15 @@
 //! Several recordings of the same scales: all of them are diagnosed as one, and again without each of them in turn.
 //!
-//! Of each scale the recording with the median run time comes first (of two the shorter one, of equal ones the first by name):
-//! what cannot be pooled ([`crate::pool`]) is taken from it. What is found whichever recording is left out survives a
-//! repetition, and the gains without each give the scatter of the gain (the jackknife of Quenouille 1956 and Tukey 1958). A
-//! cause is the same in two diagnoses if its class is the same, its ranks mostly are, and its places overlap.
+//! What cannot be pooled ([`crate::pool`]) is taken from one recording: of all recordings of a scale, from the one with the
+//! median run time (of two the shorter one, of equal ones the first by name); without a recording, from the next one in this
+//! order, so that each of them is used once. A cause that these diagnoses find, too, survives a repetition. The scatter of
+//! their gains is a standard error (the jackknife of Quenouille 1956 and Tukey 1958; a diagnosis without the cause counts as
+//! a gain of 0). Of medians it is exact for up to three recordings. Two diagnoses have the same cause if its class is the
+//! same, its ranks mostly are, and its places overlap.
 
 use crate::cause::CONFIDENCE;
 use crate::pool::pool;
+use crate::recorded::clean;
 use headwater_model::diagnosis::{Cause, Diagnosis, Evidence, Place, Repeated};
 use headwater_model::run::Run;
 use headwater_model::words::{self, location};
@@ -14,58 +17,124 @@ use headwater_model::words::{self, location};
 /// Part of the ranks of two causes that both have.
 const MOSTLY: f64 = 0.5;
 
+/// A run that takes less long, seconds, has few samples and scatters by as much as small causes cost.
+const SHORT: f64 = 1.0;
+
 /// Wall time of the slowest rank, ns.
 fn wall(run: &Run) -> u64 {
     run.ranks.iter().map(|r| r.wall_ns).max().unwrap_or(0)
 }
 
-/// Recordings by scale.
-pub struct Recordings(Vec<Vec<Run>>);
+/// Whether two recordings of a scale measured the same things on as many cores, so that they can be pooled.
+fn is_alike(a: &Run, b: &Run) -> bool {
+    let of = |run: &Run| {
+        let h = &run.header;
+        (h.pauses(), h.cores.clone(), h.sampling_hz.to_bits())
+    };
+    of(a) == of(b)
+        && a.header.counters == b.header.counters
+        && a.header.incomplete == b.header.incomplete
+}
+
+/// Recordings by scale, and what is to be reported of them.
+pub struct Recordings {
+    /// Of each scale, the recording with the median run time first.
+    scales: Vec<Vec<Run>>,
+    notes: Vec<String>,
+}
 
 impl Recordings {
-    /// Sorts recordings by scale.
+    /// Sorts recordings by scale. Of a scale, the largest group that measured the same things is taken, whole ones first.
     pub fn new(mut runs: Vec<Run>) -> Self {
         runs.sort_by_cached_key(|r| (r.header.ranks, wall(r), r.header.name.clone()));
-        let mut scales: Vec<Vec<Run>> = Vec::new();
+        let mut of_scales: Vec<Vec<Run>> = Vec::new();
         for run in runs {
-            match scales.last_mut() {
+            match of_scales.last_mut() {
                 Some(scale) if scale.iter().all(|r| r.header.ranks == run.header.ranks) => {
                     scale.push(run);
                 }
-                _ => scales.push(vec![run]),
+                _ => of_scales.push(vec![run]),
             }
         }
-        for scale in &mut scales {
-            let median = scale.remove((scale.len() - 1) / 2);
-            scale.sort_by(|a, b| a.header.name.cmp(&b.header.name));
-            scale.insert(0, median);
+        let (mut scales, mut notes) = (Vec::new(), Vec::new());
+        for scale in of_scales {
+            let mut scale = alike(scale, &mut notes);
+            if scale.len() > 1 {
+                notes.extend(clean(&mut scale).into_iter().flatten());
+                let median = scale.remove((scale.len() - 1) / 2);
+                scale.sort_by(|a, b| a.header.name.cmp(&b.header.name));
+                scale.insert(0, median);
+            }
+            scales.push(scale);
         }
-        Self(scales)
+        let commands = |scale: &Vec<Run>| {
+            let first = scale.first().map(|r| &r.header.command);
+            scale.iter().any(|r| Some(&r.header.command) != first)
+        };
+        if scales.iter().any(commands) {
+            notes.push("Recordings of one scale have different command lines. If they are of different problems, diagnose one recording of each scale.".into());
+        }
+        Self { scales, notes }
     }
 
     /// The most recordings of a scale.
     pub fn most(&self) -> usize {
-        self.0.iter().map(Vec::len).max().unwrap_or(0)
+        self.scales.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// The recordings themselves, where there is one of each scale.
+    pub fn into_runs(self) -> (Vec<Run>, Vec<String>) {
+        (self.scales.into_iter().flatten().collect(), self.notes)
     }
 
     /// A run for each scale, of all its recordings.
     pub fn all(&self) -> Vec<Run> {
-        self.pooled(usize::MAX)
+        self.pooled(|scale| scale.iter().collect())
     }
 
-    /// A run for each scale, of all its recordings but one; the only one of a scale is in each.
+    /// A run for each scale, of all its recordings but one; the only one of a scale is always used.
     pub fn without(&self, one: usize) -> Vec<Run> {
-        self.pooled(one)
+        self.pooled(|scale| {
+            let n = scale.len();
+            let left_out = one % n.max(1);
+            let others = (1..n.max(2)).map(|i| (left_out + i) % n.max(1));
+            others.filter_map(|i| scale.get(i)).collect()
+        })
     }
 
-    fn pooled(&self, left_out: usize) -> Vec<Run> {
-        let of_scale = |scale: &Vec<Run>| {
-            let used = scale.iter().enumerate();
-            let used = used.filter(|(i, _)| *i != left_out || scale.len() == 1);
-            pool(&used.map(|(_, run)| run).collect::<Vec<_>>())
-        };
-        self.0.iter().filter_map(of_scale).collect()
+    fn pooled(&self, used: impl Fn(&[Run]) -> Vec<&Run>) -> Vec<Run> {
+        let scales = self.scales.iter();
+        scales.filter_map(|scale| pool(&used(scale))).collect()
     }
+}
+
+/// The largest group of recordings that measured the same things, whole ones first; notes which others are left out.
+fn alike(scale: Vec<Run>, notes: &mut Vec<String>) -> Vec<Run> {
+    let mut groups: Vec<Vec<Run>> = Vec::new();
+    for run in scale {
+        match groups.iter_mut().find(|g| is_alike(&g[0], &run)) {
+            Some(group) => group.push(run),
+            None => groups.push(vec![run]),
+        }
+    }
+    // Of equal groups the first.
+    let rank = |group: &Vec<Run>| {
+        let whole = group.iter().all(|r| r.header.incomplete.is_empty());
+        (whole, group.len())
+    };
+    let best = (0..groups.len()).rev().max_by_key(|i| rank(&groups[*i]));
+    let Some(best) = best.map(|i| groups.remove(i)) else {
+        return Vec::new();
+    };
+    for run in groups.iter().flatten() {
+        let header = &run.header;
+        notes.push(format!(
+            "The recording {} on {} is not used: unlike the others, it has ranks that did not finish, pauses, other counters, other cores or another sampling rate.",
+            header.name,
+            words::count(header.ranks as usize)
+        ));
+    }
+    best
 }
 
 /// Whether two causes, of two diagnoses of one program, are the same.
@@ -89,36 +158,32 @@ fn is_same_place(a: &Place, b: &Place) -> bool {
     a.first_line <= end(b) && b.first_line <= end(a)
 }
 
-/// Judges the causes of `d` by the diagnoses without one recording each; `recorded` is how often scales were recorded.
-pub fn judge(d: &mut Diagnosis, without: &[Diagnosis], recorded: usize) {
+/// Judges the causes of `d` by the diagnoses without one recording of each scale.
+pub fn judge(d: &mut Diagnosis, without: &[Diagnosis], recordings: &Recordings) {
     let of = without.len() as u32;
     let losses = without.iter().chain([&*d]).map(|d| d.account.loss_seconds);
     let loss = losses.fold(0.0, f64::max);
     for cause in &mut d.causes {
         let same = |other: &Diagnosis| {
             let same = other.causes.iter().find(|c| is_same(cause, c));
-            same.map(|c| c.gain_seconds)
+            same.map_or(0.0, |c| c.gain_seconds)
         };
-        let gains: Vec<f64> = without.iter().filter_map(same).collect();
-        let found = gains.len() as u32;
+        let gains: Vec<f64> = without.iter().map(same).collect();
+        let found = gains.iter().filter(|g| **g > 0.0).count() as u32;
         let reach = CONFIDENCE * jackknife(&gains);
         let gain = cause.gain_seconds;
         let (least, most) = &mut cause.gain_range_seconds;
         *least = least.min(gain - reach).max(0.0);
         *most = most.max((gain + reach).min(loss.max(gain)));
         let repeated = Repeated { found, of };
-        let text = if found == of {
-            format!("found whichever of the {of} recordings is left out")
+        let doubt = if repeated.survives() {
+            ""
         } else {
-            let doubt = if repeated.survives() {
-                ""
-            } else {
-                "would not survive a repetition: "
-            };
-            format!(
-                "{doubt}found in {found} of {of} cases if one of the {of} recordings is left out"
-            )
+            "would not survive a repetition: "
         };
+        let text = format!(
+            "{doubt}found in {found} of {of} diagnoses that each leave out one recording of each scale"
+        );
         cause.evidence.push(Evidence { text });
         cause.repeated = Some(repeated);
     }
@@ -127,14 +192,13 @@ pub fn judge(d: &mut Diagnosis, without: &[Diagnosis], recorded: usize) {
         .sort_by_key(|c| c.repeated.is_some_and(|r| !r.survives()));
     let names: Vec<&str> = d.scales.iter().map(|s| s.run.as_str()).collect();
     d.notes.push(format!(
-        "Scales were recorded up to {recorded} times. Computation is the median over the recordings of a scale, with the samples of all; waits, messages and windows of events are those of the recording with the median run time ({}). Ranges of gains contain the scatter of the recordings.",
+        "Scales were recorded up to {} times. The computation of ranks is the median over the recordings of a scale, with the samples of all. Waits, messages, windows of events and threads are those of the recording with the median run time ({}). Ranges of gains contain the scatter of the recordings.",
+        recordings.most(),
         names.join(", ")
     ));
+    d.notes.extend(recordings.notes.iter().cloned());
     d.notes.extend(absent(d, without, of));
 }
-
-/// A run that takes less long, seconds, has few samples and scatters by as much as small causes cost.
-const SHORT: f64 = 1.0;
 
 /// What to say of a short run that was recorded once.
 pub fn advice(d: &Diagnosis) -> Option<String> {
@@ -142,7 +206,7 @@ pub fn advice(d: &Diagnosis) -> Option<String> {
     let seconds = last.model_seconds;
     (seconds > 0.0 && seconds < SHORT).then(|| {
         format!(
-            "The run on {} takes only {}, in which causes that cost a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller ones.",
+            "With a core for each rank, the run on {} would take only {}. In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes.",
             words::count(last.ranks as usize),
             words::seconds(seconds)
         )
@@ -170,7 +234,7 @@ fn absent(d: &Diagnosis, others: &[Diagnosis], of: u32) -> Vec<String> {
         let found = others.iter().filter(has).count() as u32;
         if (Repeated { found, of }).survives() {
             out.push(format!(
-                "In {found} of {of} cases there is {} at {} on {} if one of the {of} recordings is left out, but not with all of them.",
+                "{found} of {of} diagnoses that each leave out one recording of each scale show {} at {} on {}; the diagnosis of all recordings does not.",
                 cause.class.words(),
                 location(&cause.place),
                 words::ranks(&cause.ranks, cause.scale, 40)

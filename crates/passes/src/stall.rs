@@ -1,9 +1,9 @@
-//! What may be a stall of the machine: a single long repetition of some ranks, at the largest scale only.
+//! Sets aside what may be a stall of the machine: a single long repetition of some ranks, at the largest scale only.
 //!
-//! The machine may take a core away for a while in a way that no counter shows, and the time looks like work of the one
-//! rank. It does so anywhere, and hardly twice at one place. A program in which some ranks take longer in one repetition, as
-//! in its set-up, mostly does so at every scale. What no smaller scale shows is therefore set aside, unless the ranks do
-//! there what others do not, or sleep, which no machine does for them.
+//! The machine may take a core away for a while in a way that no counter shows, and the time looks like work of that
+//! rank. This happens anywhere, and hardly twice at one place. A program in which some ranks take longer in one
+//! repetition, for example in its set-up, mostly does so at every scale. So a cause that no smaller scale shows is set
+//! aside, unless the ranks do there what others do not, or sleep, which a stall of the machine does not cause.
 
 use crate::cause::Candidate;
 use crate::late::{mask_of, pick};
@@ -18,15 +18,15 @@ use headwater_model::run::CtxId;
 use headwater_model::words;
 use rustc_hash::FxHashSet;
 
-/// Part of what the ranks lose at the largest scale that one must lose at a smaller scale for it to be the same, and part
-/// of it that the ranks must sleep for it to be sleep.
+/// A smaller scale shows the same cause if a rank loses this part of the loss there; and the ranks sleep if this part
+/// of the loss is sleep.
 const HALF: f64 = 0.5;
 
-/// Part of the time of the late ranks below which the others do not do the same.
+/// If the others spend less than this part of the late ranks' time, they do not do the same.
 const OTHER_CODE: f64 = 0.1;
 
-/// Whether some rank loses `seconds` more than the usual one at a scale too: in its longest repetition after the same
-/// calls, or at the place in all.
+/// Whether at a scale, too, some rank loses `seconds` more than the usual one: in its longest repetition after the same
+/// calls, or at the place in total.
 fn loses(
     pag: &Pag,
     scale: &Scale,
@@ -47,11 +47,13 @@ fn loses(
     once::longest_beyond(scale, &calls).max(beyond) >= seconds
 }
 
-/// Why a cause is set aside, as a sentence; `None` where it is not, or where there is no other scale to look at.
+/// Why a cause is set aside, as a sentence; `None` if it is not, or if there is no smaller scale.
 pub fn chance(scales: &Scales, c: &Candidate) -> Option<String> {
     let (last, smaller) = scales.all.split_last()?;
     let may = matches!(c.class, CauseClass::OneOff | CauseClass::UnevenWork);
-    if !may || c.in_turn || smaller.is_empty() {
+    // What most recordings of a scale show is no stall of one of them.
+    let is_pooled = last.run().header.recordings > 2;
+    if !may || c.in_turn || smaller.is_empty() || is_pooled {
         return None;
     }
     let pag = scales.pag();

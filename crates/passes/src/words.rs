@@ -1,4 +1,4 @@
-//! Answers in sentences, and how places are named in them.
+//! Writes answers in sentences, and names places in them.
 
 use headwater_model::diagnosis::{
     Account, Cause, CauseClass, Diagnosis, LossKind, Place, ScaleSummary, Scaling,
@@ -6,22 +6,22 @@ use headwater_model::diagnosis::{
 use headwater_model::psg::VertexKind;
 use headwater_model::words::{self, location};
 
-/// Below this global (or parallel) efficiency a run has lost time, whether a cause was found or not:
-/// the accepted mark of the POP project.
+/// Accepted mark of the POP project: a run with a lower global (or parallel) efficiency has lost time, whether a cause
+/// was found or not.
 const ACCEPTED: f64 = 0.8;
 
-/// Characters that the ranks of a sentence may take.
+/// At most this many characters of a sentence name ranks.
 const ROOM: usize = 40;
 
 /// `the loop at`, `the call of MPI_Send at` …
 pub fn noun(class: CauseClass, p: &Place) -> String {
-    // The program as a whole, its start-up and its end are no place in a file.
+    // The program as a whole, its start-up and its end are not places in a file.
     if p.module.is_empty() {
         p.name.clone()
     } else if p.kind.is_loop() {
         frame(p)
     } else if p.kind == VertexKind::MpiCall && class.is_computation() {
-        // Nothing but the calls around it is known of this computation.
+        // Only the calls around this computation are known.
         format!("the computation before the {} at {}", p.name, location(p))
     } else if p.kind.is_call() {
         format!("the call of {} at {}", p.name, location(p))
@@ -39,8 +39,8 @@ pub fn frame(p: &Place) -> String {
     }
 }
 
-/// The answer in a few sentences; `scaling` is `None` where scales cannot be compared, `unnamed` tells first why
-/// places have no names, and `startup` last what happened before `MPI_Init` returned.
+/// The answer in a few sentences; `scaling` is `None` if scales cannot be compared. `unnamed` comes first and says why
+/// places have no names; `startup` comes last and says what happened before `MPI_Init` returned.
 pub fn headline(
     d: &Diagnosis,
     scaling: Option<Scaling>,
@@ -82,7 +82,7 @@ fn opening(scales: &[ScaleSummary], scaling: Option<Scaling>) -> Option<String> 
     })
 }
 
-/// What the causes are, or where the loss goes without one.
+/// The sentences about the causes, or about where the loss goes without one.
 pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<String> {
     let Some(main) = d.causes.first() else {
         return nothing(d, scaling, nameless);
@@ -99,7 +99,7 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
     let doubt = main.repeated.filter(|r| !r.survives());
     let doubt = doubt.map_or_else(String::new, |r| {
         format!(
-            " A repetition may not show it: with one recording left out, {} of {} diagnoses do.",
+            " A repetition may not show it: {} of {} diagnoses that each leave out one recording do.",
             r.found, r.of
         )
     });
@@ -132,7 +132,7 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
     out
 }
 
-/// What to say where it is not certain how the problem grows.
+/// The sentence if it is not certain how the problem grows.
 pub fn doubt(d: &Diagnosis) -> Option<String> {
     (!d.scaling_certain).then(|| {
         format!(
@@ -142,7 +142,7 @@ pub fn doubt(d: &Diagnosis) -> Option<String> {
     })
 }
 
-/// Replaces the sentences `old`, which follow one another, by `new`.
+/// Replaces the consecutive sentences `old` by `new`.
 pub fn replace(headline: &mut Vec<String>, old: &[String], new: Vec<String>) {
     let is_old = |at: &usize| headline.get(*at..at + old.len()) == Some(old);
     if let Some(at) = (0..headline.len()).find(is_old) {
@@ -164,13 +164,14 @@ fn percent(share: f64) -> String {
     words::share(share, None)
 }
 
-/// Whether so much is lost that no answer may pass over it: the accepted mark of the POP project, by the digits shown.
+/// Whether so much is lost that every answer must mention it: the accepted mark of the POP project, by the digits
+/// shown.
 fn is_lost(account: &Account) -> bool {
     ((1.0 - account.loss_share) * 100.0).round() < ACCEPTED * 100.0
 }
 
-/// What is said where no cause was found: a loss that the efficiencies show is not denied, and where
-/// places have no names nothing is cleared.
+/// The sentences if no cause was found: a loss that the efficiencies show is not denied, and if places have no names,
+/// "no cause" proves nothing.
 fn nothing(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<String> {
     let account = &d.account;
     if is_lost(account) {
@@ -193,8 +194,8 @@ fn nothing(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<Strin
     vec![sentence.to_string()]
 }
 
-/// Of the many losses that are too small for a cause: how many places, how much each, how much together, and what
-/// they share. `None` where together they lose less than a hundredth.
+/// The sentence about the many losses that are too small for a cause: how many places, how much each, how much
+/// together, and what they share. `None` if together they are less than one per cent.
 fn small(account: &Account) -> Option<String> {
     let together = account.share(LossKind::SmallUneven) + account.share(LossKind::SmallGrowth);
     let small = account.small.as_ref().filter(|_| together >= 0.01)?;
@@ -227,7 +228,7 @@ fn frame_at(p: &Place) -> String {
     }
 }
 
-/// The other parts of the loss, from a hundredth on.
+/// The other parts of the loss, from one per cent on.
 fn others(account: &Account) -> Option<String> {
     let kinds = [
         (

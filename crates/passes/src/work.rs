@@ -319,15 +319,20 @@ impl Search<'_> {
         } else {
             self.loss_in(&within)
         };
-        // What stays in a loop and in what it calls is one piece of work.
-        let is_one = covered < HOLDS * all && all >= LOST * self.at_ends(&own).1;
-        if !is_root && is_one && self.is_concentrated(&own, all) && self.note(place, all) {
-            let is_within = |p: &u32| {
-                let mut vertices = self.places.vertices(*p).iter();
-                vertices.all(|v| own.iter().any(|o| self.pag.top.contains(*o, *v)))
+        // What stays in a loop itself and in what it calls is one piece of work.
+        let is_loop = own.iter().any(|v| self.pag.top.get(*v).kind.is_loop());
+        if is_loop && covered < HOLDS * all && self.is_one(&own, all) && self.note(place, all) {
+            let within = |p: &u32| -> Vec<VertexIx> {
+                let vertices = self.places.vertices(*p).iter().copied();
+                let inside = |v: &VertexIx| own.iter().any(|o| self.pag.top.contains(*o, *v));
+                vertices.filter(inside).collect()
             };
-            let named: Vec<u32> = inner.into_iter().filter(is_within).collect();
-            self.opened.extend(named);
+            let parts: Vec<(u32, Vec<VertexIx>)> = inner.iter().map(|p| (*p, within(p))).collect();
+            for (p, vertices) in parts {
+                if self.loss_in(&vertices) >= HOLDS * self.loss(p) {
+                    self.opened.insert(p);
+                }
+            }
             return true;
         }
         let mut found = false;
@@ -340,21 +345,35 @@ impl Search<'_> {
         found || !is_root && (!self.is_concentrated(&own, all) || self.note(place, all))
     }
 
+    /// Whether most of a loop's time is lost, much of it in its own computation and not in its parts.
+    fn is_one(&mut self, own: &[VertexIx], all: f64) -> bool {
+        // Lines of the loop's body are the loop.
+        let pag = self.pag;
+        let of_parts = self.losses_of_parts(own, |v| !is_body(pag, v));
+        let of_parts: f64 = of_parts.iter().sum();
+        all >= LOST * self.at_ends(own).1 && all - of_parts >= (1.0 - HOLDS) * all
+    }
+
     /// Whether a part of a place, or its own computation outside all parts, holds much of its loss. If not, many places
     /// lose a little each, and the account of the loss describes them together.
     fn is_concentrated(&mut self, own: &[VertexIx], all: f64) -> bool {
-        let structured = |v: &VertexIx| self.pag.top.get(*v).kind != VertexKind::Comp;
-        let children = own
-            .iter()
-            .flat_map(|v| self.pag.children[*v as usize].iter().copied());
-        let mut parts: FxHashMap<u32, Vec<VertexIx>> = FxHashMap::default();
-        for v in children.filter(structured) {
-            parts.entry(self.places.of(v)).or_default().push(v);
-        }
-        let losses: Vec<f64> = parts.values().map(|part| self.loss_in(part)).collect();
+        let losses = self.losses_of_parts(own, |_| true);
         let outside = all - losses.iter().sum::<f64>();
         let most = losses.into_iter().fold(outside, f64::max);
         most >= CONCENTRATED * all
+    }
+
+    /// What is lost in those loops, calls and functions right inside some vertices that count, by place.
+    fn losses_of_parts(&mut self, own: &[VertexIx], counts: impl Fn(VertexIx) -> bool) -> Vec<f64> {
+        let structured = |v: &VertexIx| self.pag.top.get(*v).kind != VertexKind::Comp && counts(*v);
+        let children = own
+            .iter()
+            .flat_map(|v| self.pag.children[*v as usize].iter().copied());
+        let mut parts: BTreeMap<u32, Vec<VertexIx>> = BTreeMap::new();
+        for v in children.filter(structured) {
+            parts.entry(self.places.of(v)).or_default().push(v);
+        }
+        parts.values().map(|part| self.loss_in(part)).collect()
     }
 
     /// The largest places inside a place that lose enough.

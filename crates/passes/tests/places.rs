@@ -198,6 +198,28 @@ fn a_loop_that_does_not_shrink_is_one_cause_with_what_it_calls() {
 }
 
 #[test]
+fn two_parts_of_a_loop_that_do_not_shrink_are_two_causes() {
+    // The time loop around them computes nothing itself.
+    let on = |p: u32| {
+        let shrinks = move |_: u32| 4.0 / f64::from(p);
+        let stays = |_: u32| 0.1;
+        recorded_on(
+            p,
+            &[
+                ((0, 0), &shrinks),
+                ((0, 0x300), &stays),
+                ((0x150, 0x10000), &stays),
+            ],
+        )
+    };
+    let d = diagnose(vec![on(2), on(16)], structures(), &Options::default());
+    let d = d.expect("two scales of a program");
+    let mut at: Vec<u32> = d.causes.iter().map(|c| c.place.first_line).collect();
+    at.sort_unstable();
+    assert_eq!(at, [50, 105], "{:?}", d.causes);
+}
+
+#[test]
 fn a_call_through_a_stub_is_told_as_the_loop_around_it() {
     // The stub is an address of the module that lies in none of its functions.
     let d = diagnosed(recorded(&[

@@ -120,7 +120,7 @@ fn several_recordings_of_a_scale_give_the_scatter_of_a_gain() {
         "{c:?}"
     );
     let said = |text: &str| c.evidence.iter().any(|e| e.text == text);
-    let text = "found whichever of the 3 recordings is left out";
+    let text = "found in 3 of 3 diagnoses that each leave out one recording of each scale";
     assert!(said(text), "{:?}", c.evidence);
     assert!(d.headline.join(" ").contains('–'), "{:?}", d.headline);
 }
@@ -143,11 +143,38 @@ fn a_verdict_that_a_repetition_would_not_show_says_so() {
     let c = d.causes.iter().find(|c| c.class == CauseClass::UnevenWork);
     let c = c.expect("it is half of it on the mean");
     let said = |text: &str| c.evidence.iter().any(|e| e.text == text);
-    let text = "would not survive a repetition: found in 1 of 2 cases if one of the 2 recordings is left out";
+    let text = "would not survive a repetition: found in 1 of 2 diagnoses that each leave out one recording of each scale";
     assert!(said(text), "{:?}", c.evidence);
     let said = d.headline.join(" ");
-    let text = "A repetition may not show it: with one recording left out, 1 of 2 diagnoses do.";
+    let text =
+        "A repetition may not show it: 1 of 2 diagnoses that each leave out one recording do.";
     assert!(said.contains(text), "{said}");
+}
+
+#[test]
+fn a_recording_that_was_cut_off_is_left_out_with_a_note() {
+    let mut killed = recording(8, 0, 0.0);
+    killed.header.incomplete = vec![3];
+    let d = of_runs(vec![killed, recording(8, 1, 0.5)], 2);
+    assert_eq!(d.scales[0].run, "app.8.1");
+    let said = d.notes.join(" ");
+    assert!(
+        said.contains("The recording app.8.0 on 8 ranks is not used"),
+        "{said}"
+    );
+    assert_eq!(d.causes.first().map(|c| c.repeated), Some(None));
+}
+
+#[test]
+fn recordings_may_be_of_a_program_that_lies_elsewhere_each_time() {
+    let of = |number: u32| {
+        let mut run = recording(8, number, 0.5);
+        run.modules[0].path = format!("/tmp/{number}/app");
+        run
+    };
+    let d = of_runs((0..3).map(of).collect(), 2);
+    let c = d.causes.first().expect("rank 1 is late");
+    assert_eq!(c.ranks.to_string(), "1");
 }
 
 /// A recording in which times scatter by 1.5 %, and rank 1 besides takes 5 % more than the others.

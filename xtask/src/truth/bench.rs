@@ -7,7 +7,7 @@ use super::gate::gate;
 use super::load::Load;
 use super::manifest::Manifest;
 use super::plan::{Offer, Wish, plan};
-use super::record::{diagnose, record};
+use super::record::{are_there, diagnose, record};
 pub use super::request::Request;
 use super::results::{self, Row};
 use super::run::Runner;
@@ -154,6 +154,17 @@ fn rejudge(request: &Request) -> Done {
             continue;
         };
         let manifest = manifest.clone();
+        let all = (0..RECORDINGS).all(|round| {
+            let place = place.join(round.to_string());
+            are_there(&manifest, &place, request.repeat)
+        });
+        if !all {
+            println!(
+                "case {}: not all recordings were kept; it stays as it was",
+                row.number
+            );
+            continue;
+        }
         (row.scored, row.once, row.failures) = Default::default();
         for round in 0..RECORDINGS {
             judge(row, &manifest, &place.join(round.to_string()), request);

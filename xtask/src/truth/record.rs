@@ -46,6 +46,12 @@ pub fn record(tree: &Tree, manifest: &Manifest, place: &Path, repeat: usize) -> 
     Ok(())
 }
 
+/// Whether so many repetitions of a recording are there.
+pub fn are_there(manifest: &Manifest, place: &Path, repeat: usize) -> bool {
+    let of_scale = |n: &u32| (0..repeat).all(|i| spool(place, *n, i).exists());
+    manifest.scales.iter().all(of_scale)
+}
+
 /// Diagnoses the first `repeat` repetitions of a recording together; the JSON is written beside them.
 pub fn diagnose(manifest: &Manifest, place: &Path, repeat: usize) -> Result<Diagnosis, String> {
     let of_scale = |n: &u32| (0..repeat).map(|i| spool(place, *n, i)).collect::<Vec<_>>();

@@ -88,8 +88,12 @@ impl Request {
 
     /// What the names of this bench's files begin with.
     pub(super) fn stem(&self) -> String {
-        let kind = if self.load { "-load" } else { "" };
-        format!("{:x}{kind}", self.seed)
+        let load = if self.load { "-load" } else { "" };
+        let repeat = match self.repeat {
+            1 => String::new(),
+            n => format!("-repeat-{n}"),
+        };
+        format!("{:x}{repeat}{load}", self.seed)
     }
 
     /// One line for each case.
@@ -121,6 +125,18 @@ mod tests {
         assert_eq!(seed("17"), Ok(17));
         assert_eq!(seed("0xf08cf4c0"), Ok(0xf08c_f4c0));
         assert!(seed("f08cf4c").is_err());
+    }
+
+    #[test]
+    fn results_of_one_kind_do_not_replace_those_of_another() {
+        let stem = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|w| w.to_string()).collect();
+            Request::parse(&words).map(|r| r.stem())
+        };
+        assert_eq!(stem(&["--seed", "0xab"]), Ok("ab".into()));
+        let both = ["--seed", "0xab", "--repeat", "3", "--load"];
+        assert_eq!(stem(&both), Ok("ab-repeat-3-load".into()));
+        assert!(stem(&["--repeat", "0"]).is_err());
     }
 
     #[test]
