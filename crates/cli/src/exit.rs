@@ -1,4 +1,5 @@
-//! Exit codes. `record` and `run` pass on the program's own where it failed.
+//! Exit codes. `record` and `run` pass on the program's own where it failed; where a signal ended it, `run` ends with
+//! 128 + the signal.
 
 /// Done.
 pub const DONE: u8 = 0;

@@ -398,6 +398,10 @@ fn what_newcomers_type_gets_what_helps() {
             &["write {np}", "mpirun -n {np} ./a -x"],
         ),
         ("diagnose gone", &["gone is not there"]),
+        (
+            "record -- --top ./a",
+            &["--top is in the place of the program"],
+        ),
     ] {
         if line.contains("mpirun") && Command::new("mpirun").arg("--version").output().is_err() {
             continue;

@@ -2,8 +2,11 @@
 
 mod support;
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use support::{PROGRAM, built, collector, headwater, said, target};
+use std::process::{Command, Output};
+use support::{BARRIER, PROGRAM, built, collector, headwater, said, target};
 
 /// The commands that users are shown, besides those that make man pages and completions.
 const COMMANDS: [&str; 8] = [
@@ -150,6 +153,139 @@ fn the_programs_own_arguments_may_grow_with_the_ranks() {
 }
 
 #[test]
+fn a_file_as_standard_input_is_read_from_its_begin_at_each_scale() {
+    const READER: &str = r#"
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    int rank;
+    char line[100];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        printf("read %s\n", fgets(line, sizeof line, stdin) ? line : "nothing");
+    return MPI_Finalize();
+}
+"#;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "reader", READER, &[]) else {
+        return;
+    };
+    let input = dir.path().join("input");
+    std::fs::write(&input, "first\nsecond\n").expect("a file");
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .args(["run", "-n", "1,2", "--"])
+        .arg(&program)
+        .stdin(File::open(&input).expect("the file"))
+        .output()
+        .expect("runs");
+    assert!(out.status.success(), "{}", said(&out));
+    let text = String::from_utf8_lossy(&out.stdout);
+    let read: Vec<&str> = text.lines().filter(|l| l.starts_with("read ")).collect();
+    assert_eq!(read, ["read first", "read first"], "{text}");
+    assert!(!said(&out).contains("standard input"), "{}", said(&out));
+}
+
+#[test]
+fn a_pipe_as_standard_input_is_refused_where_it_holds_something() {
+    const REFUSED: &str = "standard input is a pipe, which only one of the runs could read";
+    const WARNED: &str = "standard input is an open pipe";
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (bytes, closed, code, told) in [
+        ("x", false, 2, Some(REFUSED)),
+        ("x", true, 2, Some(REFUSED)),
+        ("", false, 7, Some(WARNED)),
+        ("", true, 7, None),
+    ] {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        writer.write_all(bytes.as_bytes()).expect("writes");
+        let open = (!closed).then_some(writer);
+        let out = headwater(dir.path())
+            .env("HEADWATER_COLLECTOR", collector())
+            .args(["run", "-n", "1,2", "--", "sh", "-c", "exit 7", "{np}"])
+            .stdin(reader)
+            .output()
+            .expect("runs");
+        drop(open);
+        let text = said(&out);
+        assert_eq!(out.status.code(), Some(code), "{text}");
+        for words in [REFUSED, WARNED] {
+            let wanted = told == Some(words);
+            assert_eq!(text.contains(words), wanted, "{bytes:?} {closed}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_scale_that_records_nothing_leaves_the_runs_before_it() {
+    const FAILS_AT_TWO: &str = r#"[ "$1" = 1 ] && exec "$0"; exit 3"#;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "app", BARRIER, &[]) else {
+        return;
+    };
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .args(["run", "-q", "-n", "1,2", "--", "sh", "-c", FAILS_AT_TWO])
+        .arg(&program)
+        .arg("{np}")
+        .output()
+        .expect("runs");
+    let text = said(&out);
+    assert_eq!(out.status.code(), Some(3), "{text}");
+    let last = text.lines().next_back().unwrap_or_default();
+    for words in [
+        "ended with exit code 3",
+        "runs recorded before it: 1 of 2;",
+        "headwater diagnose app.1",
+    ] {
+        assert!(last.contains(words), "no \"{words}\" in: {text}");
+    }
+    headwater_format::read_run(&dir.path().join("app.1")).expect("a run");
+}
+
+#[test]
+fn a_program_under_another_librarys_launcher_is_no_run_of_several_ranks() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.mpich", dir.path(), "app", BARRIER, &[]) else {
+        return;
+    };
+    let launcher = ["mpirun.openmpi", "--oversubscribe", "-n", "2"];
+    if Command::new(launcher[0]).arg("--version").output().is_err() {
+        eprintln!("{} is not installed: not tested", launcher[0]);
+        return;
+    }
+    let out = headwater(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .args(["record", "-o", "before", "--"])
+        .args(launcher)
+        .arg(&program)
+        .output()
+        .expect("runs");
+    let text = said(&out);
+    assert_eq!(out.status.code(), Some(2), "{text}");
+    let words = "2 ranks were asked for, and each process ran by itself";
+    assert!(text.contains(words), "{text}");
+    // Behind the launcher nobody knows how many were asked for.
+    let out = Command::new(launcher[0])
+        .args(&launcher[1..])
+        .arg(env!("CARGO_BIN_EXE_headwater"))
+        .args(["exec", "--spool", "behind", "--"])
+        .arg(&program)
+        .current_dir(dir.path())
+        .env("HEADWATER_COLLECTOR", collector())
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .output()
+        .expect("runs");
+    assert!(out.status.success(), "{}", said(&out));
+    let run = headwater_format::open_run(&dir.path().join("behind")).expect("a run");
+    let missing = &run.header.missing;
+    let words = "2 processes each ran as rank 0 of 1";
+    assert!(missing.iter().any(|m| m.starts_with(words)), "{missing:?}");
+}
+
+#[test]
 fn exec_shows_what_it_becomes() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let out = headwater(dir.path())
@@ -229,6 +365,97 @@ fn ranks_that_could_not_record_are_named_and_the_command_fails() {
     assert!(text.contains("nothing was recorded of rank 1"), "{text}");
     let run = headwater_format::read_run(&dir.path().join("run")).expect("the other one's data");
     assert_eq!(run.header.incomplete, [1]);
+}
+
+/// One rank whose calls have 20,000 tags, and as many rows: 1.6 MB.
+const MANY_TAGS: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    for (int tag = 0; tag < 20000; tag++)
+        MPI_Send(&tag, 1, MPI_INT, MPI_PROC_NULL, tag, MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+"#;
+
+/// Runs `script` in a shell with mounts of its own, which end with it; `$0` is the command, `$1` the program. `None` if
+/// nothing can be mounted here.
+fn with_mounts(dir: &Path, script: &str, program: &Path) -> Option<Output> {
+    let run = |script: &str| {
+        let ours = headwater(dir);
+        let set = ours
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let mut shell = Command::new("unshare");
+        shell.args(["-rm", "sh", "-c", script]);
+        shell.arg(ours.get_program()).arg(program);
+        shell.current_dir(dir).envs(set);
+        shell.env("HEADWATER_COLLECTOR", collector()).output().ok()
+    };
+    let probe = run("mount -t tmpfs -o size=64k none .");
+    if !probe.is_some_and(|out| out.status.success()) {
+        eprintln!("a small file system cannot be mounted here: a full disk was not tested");
+        return None;
+    }
+    run(script)
+}
+
+#[test]
+fn records_lost_on_a_full_disk_are_reported_and_the_command_fails() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "tags", MANY_TAGS, &[]) else {
+        return;
+    };
+    // A rank begins with tables of some 600 KiB. One disk has no room for them, the other one has none for more rows.
+    for (size, words) in [
+        ("256k", "can be written and has room"),
+        ("2m", "the disk was full: records of rank 0 were lost"),
+    ] {
+        let script = format!(
+            r#"exec "$0" record -o {size} -- sh -c 'mount -t tmpfs -o size={size} none "$HEADWATER_SPOOL" && exec "$0"' "$1""#
+        );
+        let Some(out) = with_mounts(dir.path(), &script, &program) else {
+            return;
+        };
+        let text = said(&out);
+        assert_eq!(out.status.code(), Some(2), "{size}: {text}");
+        assert!(text.contains(words), "{size}: {text}");
+    }
+    let run = headwater_format::read_run(&dir.path().join("2m")).expect("the rest of the data");
+    assert_eq!(run.header.disk_full, [0]);
+    let missing = run.header.missing.join(" ");
+    let words = "The disk was full: records of rank 0 were lost, at least ";
+    assert!(missing.contains(words), "{missing}");
+}
+
+#[test]
+fn a_run_whose_tables_have_no_room_is_finished_later() {
+    /// The disk is full when the program has ended, and has room again later.
+    const SCRIPT: &str = r#"
+mkdir small && mount -t tmpfs -o size=8m none small && cd small || exit 77
+"$0" record -- sh -c '"$0"; cat /dev/zero > fill 2> /dev/null; true' "$1"
+echo "record: $?"
+rm fill
+"$0" diagnose .headwater-*
+echo "diagnose: $?"
+"#;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "tags", MANY_TAGS, &[]) else {
+        return;
+    };
+    let Some(out) = with_mounts(dir.path(), SCRIPT, &program) else {
+        return;
+    };
+    let (text, told) = (String::from_utf8_lossy(&out.stdout), said(&out));
+    assert!(text.contains("record: 2\n"), "{text}{told}");
+    for words in [
+        "the recorded data are still in ",
+        "finish the run with: headwater diagnose ",
+        "/small/.headwater-",
+    ] {
+        assert!(told.contains(words), "no \"{words}\" in: {told}");
+    }
+    assert!(text.ends_with("diagnose: 0\n"), "{text}{told}");
 }
 
 #[test]

@@ -79,6 +79,9 @@ fn names_from_outside_cannot_drive_a_terminal() {
         let text = run(&format!("export {format} run -o -"));
         assert!(text.contains("u001b[2J"), "{format}");
     }
+    for format in ["speedscope", "firefox", "hatchet", "perfetto"] {
+        run(&format!("export {format} run -o -"));
+    }
     // With colour there are our own sequences, and no other one.
     let mut coloured = headwater(at);
     let out = coloured
@@ -104,4 +107,7 @@ fn what_is_wrong_with_a_name_is_told_without_driving_a_terminal() {
         assert_eq!(out.status.code(), Some(2), "{args:?}: {}", said(&out));
         assert_eq!(drives(&out), vec![], "{args:?}");
     }
+    // What a machine lacks is another exit code.
+    let out = headwater(dir.path()).args(["doctor", EVIL]).output();
+    assert_eq!(drives(&out.expect("runs")), vec![]);
 }

@@ -3,10 +3,11 @@
 mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use support::{built, collector, headwater};
+use support::{BARRIER, built, collector, headwater};
 
 /// Says which signals came, and ends with code 100 some time after the first.
 const LISTENER: &str = r#"
@@ -63,7 +64,6 @@ fn when_ready(mut command: Command, then: impl FnOnce(&mut Child)) -> (ExitStatu
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
         .spawn()
         .expect("starts");
     let mut said = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -166,6 +166,42 @@ fn the_keyboard_ends_an_mpi_program_and_its_data_are_kept() {
     );
     let run = headwater_format::read_run(&dir.path().join("kept")).expect("the data are kept");
     assert!(run.calls.iter().map(|c| c.count).sum::<u64>() >= 60);
+}
+
+#[test]
+fn a_signal_at_a_later_scale_leaves_the_runs_before_it() {
+    const SLEEPS_AT_TWO: &str = r#"[ "$1" = 1 ] && exec "$0"; echo ready; exec sleep 60"#;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "app", BARRIER, &[]) else {
+        return;
+    };
+    for (signal, name) in [(Signal::TERM, "term"), (Signal::INT, "int")] {
+        if ignored(signal) {
+            eprintln!("{signal:?} is ignored here: not tested");
+            continue;
+        }
+        let file = dir.path().join(format!("{name}.txt"));
+        let mut command = headwater(dir.path());
+        command.env("HEADWATER_COLLECTOR", collector());
+        command.args(["run", "-n", "1,2", "-o", name, "--"]);
+        command.args(["sh", "-c", SLEEPS_AT_TWO]).arg(&program);
+        command.arg("{np}");
+        command.stderr(File::create(&file).expect("a file"));
+        let (status, _) = when_ready(command, |child| send(child, signal));
+        let said = std::fs::read_to_string(&file).expect("what it said");
+        let number = signal.as_raw();
+        assert_eq!(status.code(), Some(128 + number), "{said}");
+        let last = said.lines().next_back().unwrap_or_default();
+        for words in [
+            format!("signal {number} ended"),
+            "runs recorded before it: 1 of 2;".to_string(),
+            format!("headwater diagnose {name}/app.1"),
+        ] {
+            assert!(last.contains(&words), "no \"{words}\" in: {said}");
+        }
+        assert!(!said.contains("exit code"), "{said}");
+        headwater_format::read_run(&dir.path().join(name).join("app.1")).expect("a run");
+    }
 }
 
 #[test]

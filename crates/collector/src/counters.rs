@@ -1,8 +1,8 @@
-//! Counters of a thread: those of the kernel, which are always there, and those of the processor, where
-//! `perf_event_open` gives them to an ordinary user.
+//! Counters of a thread: those of the kernel, which always exist, and those of the processor, if `perf_event_open`
+//! allows them to an ordinary user.
 //!
-//! The processor's are opened as one group, so that all of them count over the same time; the time
-//! that they were counting comes with each reading.
+//! The processor's counters are opened as one group, so that all of them count over the same time. Each reading
+//! includes the time for which they counted.
 
 use crate::descriptors::{self, For, Refused};
 use crate::process;
@@ -20,7 +20,7 @@ const KERNEL: [&str; 4] = [
 /// An event of `perf_event_open`: name, type, number.
 pub struct Event(pub &'static str, pub u32, pub u64);
 
-/// Counters of the processor, most wanted first: a processor that has too few counts the first ones.
+/// Counters of the processor, the most important first: a processor that has too few counts the first ones.
 const PROCESSOR: [Event; 4] = [
     Event("instructions", 0, 1),
     Event("cycles", 0, 0),
@@ -28,13 +28,13 @@ const PROCESSOR: [Event; 4] = [
     Event("cache_misses", 0, 3),
 ];
 
-/// Counters in a sample, at the most.
+/// The most counters in a sample.
 pub const MOST: usize = KERNEL.len() + PROCESSOR.len();
 
 /// Bits of the processor's counters that this process has.
 static HAD: AtomicU32 = AtomicU32::new(0);
 
-/// Head of `perf_event_attr` as the kernel has it since its first version (64 bytes).
+/// The beginning of `perf_event_attr`, as the kernel has it since its first version (64 bytes).
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -55,17 +55,17 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP`
 const READ_FORMAT: u64 = 1 | 2 | 8;
 
-/// What of a thread is counted.
+/// Which part of a thread's execution is counted.
 #[derive(Clone, Copy)]
 pub enum Scope {
     /// Its own code, which needs no privilege.
     User,
-    /// What the kernel does for it too, which `perf_event_paranoid` has to allow.
+    /// Also what the kernel does for it, which `perf_event_paranoid` has to allow.
     Everything,
 }
 
-/// Opens an event of the thread `tid`, 0 for the calling one. After each `period` events there is a signal,
-/// unless that is 0; `leader` is -1 or the descriptor of the group's first event.
+/// Opens an event of the thread `tid`, 0 for the calling one. A signal is sent after every `period` events, unless
+/// `period` is 0; `leader` is -1 or the descriptor of the group's first event.
 pub fn open(
     event: &Event,
     period: u64,
@@ -105,7 +105,7 @@ pub fn open(
     })
 }
 
-/// Closes an event, if the descriptor is still one: a program may close what it does not know.
+/// Closes an event, if the descriptor still is one: a program may close descriptors that it does not know.
 pub fn close(event: libc::c_int) {
     const IOC_ID: libc::c_ulong = 0x8008_2407;
     let mut id = 0u64;
@@ -121,7 +121,7 @@ struct Group {
     members: usize,
 }
 
-/// What a group has counted: for how long, nanoseconds of the thread's CPU time, and each counter.
+/// What a group has counted: over which CPU time of the thread, nanoseconds, and each counter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     time: u64,
@@ -134,7 +134,7 @@ impl Group {
         members: 0,
     };
 
-    /// Opens as many of `events`, from the first on, as there are.
+    /// Opens as many of `events`, from the first on, as are available.
     fn open(events: &[Event], tid: libc::pid_t) -> Self {
         let mut this = Self::NONE;
         for (i, event) in events.iter().enumerate() {
@@ -153,14 +153,14 @@ impl Group {
         }
     }
 
-    /// Reads all at once; safe in a handler. Where the processor has fewer counters than are wanted by
-    /// everybody, the kernel counts in turns, and what was counted stands for all of the time.
+    /// Reads all at once; safe in a signal handler. If all users together want more counters than the processor has,
+    /// the kernel counts in turns. The counts are then scaled up to the whole time.
     fn read(&self) -> Option<Reading> {
         let mut words = [0u64; 3 + PROCESSOR.len()];
         if self.members == 0 {
             return None;
         }
-        // SAFETY: reads into our own buffer. The system call itself, as `read` is wrapped.
+        // SAFETY: reads into our own buffer. This is the system call itself, because `read` is wrapped.
         let n = unsafe {
             libc::syscall(
                 libc::SYS_read,
@@ -184,7 +184,7 @@ impl Group {
     }
 }
 
-/// What a thread remembers of its counters.
+/// What a thread knows about its counters.
 pub struct Counters {
     kernel: [u64; KERNEL.len()],
     core: i32,
@@ -231,8 +231,8 @@ impl Counters {
         }
     }
 
-    /// Adds to `growth` what the processor has counted since the last call, brought to `cpu_ns`, the
-    /// time that a sample stands for.
+    /// Writes to `growth` what the processor has counted since the last call, scaled to `cpu_ns`, the time that a
+    /// sample represents.
     pub fn processor_growth(&mut self, cpu_ns: u64, growth: &mut [u64; MOST]) {
         let Some(now) = self.group.read() else { return };
         let last = std::mem::replace(&mut self.last, now);
@@ -247,7 +247,7 @@ impl Counters {
     /// is the thread's time in the run queue, nanoseconds.
     pub fn kernel_growth(&mut self, run_delay: u64) -> ([u64; MOST], bool) {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: filled by the call, zero before; safe in handlers.
+        // SAFETY: zero before, and filled by the call; safe in signal handlers.
         let (usage, core) = unsafe {
             libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
             (usage.assume_init(), libc::sched_getcpu())
@@ -272,7 +272,7 @@ impl Counters {
 /// Finds out which counters there are, and writes their names into the spool.
 pub fn name() {
     let group = Group::open(&PROCESSOR, 0);
-    // A counter that exists but is never given to this thread shows no time.
+    // A counter that exists but never counts for this thread shows no time.
     let counting = group.read().is_some_and(|r| r.values[0] > 0);
     let had = if counting { group.members } else { 0 };
     HAD.store((1 << had) - 1, Ordering::Relaxed);
@@ -281,7 +281,7 @@ pub fn name() {
     let names: Vec<&str> = KERNEL.into_iter().chain(processor).collect();
     process::with_spool(|spool| {
         let header = spool.header();
-        header.counters = names.len() as u32;
+        header.counters = names.len() as u16;
         crate::modules::copy_text(&mut header.counter_names, names.join(" ").as_bytes());
         Some(())
     });

@@ -1,4 +1,4 @@
-//! What the process as a whole has: the spool file and the rank.
+//! What belongs to the process as a whole: the spool file and the rank.
 
 use crate::in_force;
 pub use crate::in_force::{are_away, look_at_modules, tables, while_modules_change};
@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// What holds in the process that began alone: on pages of its own, which the kernel empties in a child, as not all
-/// ways to make one call the handlers of `fork`.
+/// What is true only in the process that began recording. It is on pages of its own, which the kernel clears in a
+/// child process, because not every way to make a child calls the handlers of `fork`.
 #[cfg_attr(target_arch = "x86_64", repr(C, align(4096)))]
 #[cfg_attr(target_arch = "aarch64", repr(C, align(65536)))]
 struct Own {
-    /// That these pages are those of the process that began.
+    /// Whether these pages are those of the process that began.
     here: AtomicBool,
     recording: AtomicBool,
     stopped: AtomicBool,
@@ -29,13 +29,12 @@ static OWN: Own = Own {
     stopped: AtomicBool::new(false),
 };
 
-/// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, or the first session and the last, in
+/// Whether calls are recorded: between `MPI_Init` and `MPI_Finalize`, or between the first session and the last, in
 /// the process that began.
 pub static RECORDING: &AtomicBool = &OWN.recording;
-/// Whether recording had to stop in the middle, for want of memory: other ranks wait for this one at the
-/// end all the same.
+/// Whether recording had to stop early, for lack of memory. Other ranks still wait for this one at the end.
 static STOPPED: &AtomicBool = &OWN.stopped;
-/// Whether recording ever began, here or in a process that this one is a child of.
+/// Whether recording ever began, in this process or in one that this is a child of.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 /// World collectives left so far.
 pub static WORLD_COLLECTIVES: AtomicU64 = AtomicU64::new(0);
@@ -45,7 +44,8 @@ pub static SIZE: AtomicU32 = AtomicU32::new(0);
 /// Samples per second of CPU time.
 pub static HZ: AtomicU32 = AtomicU32::new(200);
 
-/// Only taken when a thread begins and at the end: never on the way of a call.
+/// Taken only for rare events, such as the start of a thread, a new table or communicator, a pause and the end. Never
+/// taken on the common path of a call.
 static SPOOL: Mutex<Option<Spool>> = Mutex::new(None);
 
 /// Runs `f` with the spool, if there is one.
@@ -53,7 +53,7 @@ pub fn with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
     SPOOL.lock().ok()?.as_mut().and_then(f)
 }
 
-/// Adds a sentence to what could not be measured.
+/// Adds a sentence to the notes about what could not be measured.
 pub fn say(note: &str) {
     with_spool(|spool| {
         let notes = &mut spool.header().notes;
@@ -79,25 +79,25 @@ pub fn host() -> String {
     layout::text(&name)
 }
 
-/// Whether this is a part of the program, linked into it, instead of being loaded before it.
+/// Whether the collector is linked into the program, instead of being loaded before it.
 pub const IS_LINKED: bool = cfg!(feature = "linked");
 
-/// Said by the launcher's side to programs that this is a part of: those record when asked only. `headwater`
-/// also knows such a program by these letters in it.
+/// The launcher's side sets this variable for programs that have the collector linked in: those record only when
+/// asked. `headwater` also recognises such a program by these letters in it.
 const ASKED: &str = "HEADWATER_RECORD_LINKED";
 
-/// Whether the process is to be recorded: whoever loads this object wants that.
+/// Whether the process is to be recorded. Loading this object is enough to ask for it.
 pub fn is_wanted() -> bool {
     !IS_LINKED || std::env::var_os(ASKED).is_some()
 }
 
-/// Where to spool: said by the launcher, or beside the program when loaded by hand.
+/// Where to spool: where the launcher says, or beside the program if the collector was loaded by hand.
 fn directory() -> Option<PathBuf> {
     if let Some(dir) = std::env::var_os("HEADWATER_SPOOL") {
         return Some(PathBuf::from(dir));
     }
     let said = |name: &str| std::env::var(name).ok();
-    // One job of Slurm's may start the program several times.
+    // One Slurm job may start the program several times.
     let step = || {
         Some(format!(
             "{}-{}",
@@ -126,10 +126,11 @@ fn directory() -> Option<PathBuf> {
     )
 }
 
-/// Leaves word in place of a spool that the MPI library, which is called `name`, is not known.
+/// Writes a note instead of a spool: the MPI library, which is called `name`, is not known.
 pub fn unknown_library(name: &str) {
     let Some(dir) = directory() else { return };
-    // Who reads it says that nothing was recorded, which it also does where this cannot be written.
+    // The reader of this note reports that nothing was recorded. It also reports that if the note could not be
+    // written.
     let new = || {
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create_new(true);
@@ -140,10 +141,10 @@ pub fn unknown_library(name: &str) {
         .and_then(|mut file| file.write_all(name.as_bytes()));
 }
 
-/// Bytes of memory without which nothing is recorded: what is left is the program's.
+/// With less memory than this, nothing is recorded, bytes: what is left is the program's.
 const ROOM: usize = 32 << 20;
 
-/// Cores that the process may use, and as text.
+/// Cores that the process may use: their number, and a list as text.
 fn affinity() -> (u32, String) {
     // SAFETY: a zeroed set is a valid empty set, filled by the call.
     let (set, ok) = unsafe {
@@ -161,7 +162,7 @@ fn affinity() -> (u32, String) {
     (cores.len() as u32, cores.to_string())
 }
 
-/// What a process used in some stretch.
+/// What a process used in some interval.
 #[derive(Clone, Copy)]
 pub struct Used {
     /// CPU time, nanoseconds.
@@ -195,12 +196,12 @@ impl Used {
         }
     }
 
-    /// In both stretches.
+    /// In both intervals together.
     pub fn plus(self, other: Self) -> Self {
         self.with(other, |a, b| a + b)
     }
 
-    /// In this stretch without `part` of it.
+    /// In this interval without `part` of it.
     pub fn minus(self, part: Self) -> Self {
         self.with(part, u64::saturating_sub)
     }
@@ -234,7 +235,7 @@ fn age() -> u64 {
         .map_or(0, |(s, u)| ((u - s / per_second).max(0.0) * 1e9) as u64)
 }
 
-/// Begins recording: `MPI_Init` has returned. Gives whether there is somewhere to record to.
+/// Begins recording: `MPI_Init` has returned. Returns whether there is a place to record to.
 pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     if !memory::room(ROOM) {
         return false;
@@ -297,12 +298,12 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     true
 }
 
-/// Whether this is a child of the process that began, however it was made, with memory of its own.
+/// Whether this is a child of the process that began, with memory of its own, however it was made.
 pub fn is_a_child() -> bool {
     BEGUN.load(Ordering::Acquire) && !OWN.here.load(Ordering::Acquire)
 }
 
-/// Takes back what [`begin`] did: this process records nothing.
+/// Undoes what [`begin`] did: this process records nothing.
 pub fn give_up() {
     RECORDING.store(false, Ordering::Release);
     if let Ok(mut place) = SPOOL.lock()
@@ -312,19 +313,19 @@ pub fn give_up() {
     }
 }
 
-/// Nothing more is recorded. Takes no lock and no memory: there is none left.
+/// Nothing more is recorded. Takes no lock and no memory, because there is none left.
 #[cold]
 pub fn stop() {
     STOPPED.store(true, Ordering::Release);
     RECORDING.store(false, Ordering::Release);
 }
 
-/// This is a child after `fork`: the file and the other ranks are its parent's.
+/// For a child after `fork`: the file and the other ranks belong to its parent.
 pub fn leave_to_parent() {
     OWN.here.store(false, Ordering::Release);
     RECORDING.store(false, Ordering::Release);
     STOPPED.store(false, Ordering::Release);
-    // Nor does it note which libraries come and go.
+    // It does not record either which libraries come and go.
     in_force::leave_to_parent();
 }
 
@@ -333,8 +334,8 @@ pub fn to_be_ended() -> bool {
     RECORDING.load(Ordering::Acquire) || STOPPED.load(Ordering::Acquire)
 }
 
-/// Recording goes on that [`end`] has ended: what the process did meanwhile is computation like any other, but
-/// that no samples say where.
+/// Resumes the recording that [`end`] has ended. What the process did meanwhile counts as computation, but no samples
+/// show where.
 pub fn go_on() {
     with_spool(|spool| {
         spool.header().finished = 0;
@@ -344,7 +345,7 @@ pub fn go_on() {
     RECORDING.store(true, Ordering::Release);
 }
 
-/// Ends recording: totals are final, unless it goes on.
+/// Ends recording. The totals are final, unless recording is resumed.
 pub fn end() {
     RECORDING.store(false, Ordering::Release);
     let stopped = STOPPED.swap(false, Ordering::AcqRel);
@@ -354,7 +355,7 @@ pub fn end() {
     }
     in_force::note_modules();
     past::tell();
-    // MPI closes its own libraries, one by one.
+    // From here on, MPI unloads its own libraries, one by one.
     in_force::end();
     let (allowed, cores) = affinity();
     let paused = pause::used();
@@ -371,6 +372,7 @@ pub fn end() {
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];
         copy_text(&mut header.cpus, cores.as_bytes());
+        header.disk_full = u16::from(spool::disk_was_full());
         header.finished = u32::from(!stopped);
         Some(())
     });

@@ -1,8 +1,7 @@
-//! The spool file of this process, mapped and shared, so that the kernel keeps what was written however
-//! the process ends.
+//! The spool file of this process.
 //!
-//! Room is taken on the disk before a row is written: writing to a hole of a mapped file on a full disk
-//! would end the program with a bus error.
+//! It is mapped and shared, so the kernel keeps what was written however the process ends. Disk space is reserved
+//! before a row is written: writing to a hole of a mapped file on a full disk would end the program with a bus error.
 
 use crate::descriptors;
 use crate::index::Index;
@@ -18,14 +17,15 @@ use std::fs::File;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bytes of memory that more room for what is recorded leaves to the program, or there is none.
+/// The spool takes more memory only if at least this many bytes remain for the program.
 const LEFT: usize = 1 << 20;
 
-/// Bytes of a table that have room on the disk from the start.
+/// Bytes of a table for which disk space is reserved from the start.
 pub const FIRST_BYTES: u64 = 1 << 16;
 
-/// The same of a table that most threads hardly fill.
+/// The same for a table that most threads hardly fill.
 pub const FEW_BYTES: u64 = 1 << 13;
 
 /// Communicators that have a row of their own.
@@ -35,18 +35,18 @@ pub const MOST_COMMS: u32 = 4096;
 pub struct Spool {
     file: Opened,
     length: u64,
-    /// Bytes that the file grows by for each table are rounded to this, as it is mapped by pages.
+    /// What the file grows by for each table is rounded up to this many bytes, because the file is mapped by pages.
     page: u64,
     header: *mut FileHeader,
     path: CString,
     comms: Option<Table<CommRow>>,
 }
 
-// SAFETY: the pointers are to this process's mapping; the spool is only used under the process lock.
+// SAFETY: the pointers are to this process's mapping, and the spool is used only under the process lock.
 unsafe impl Send for Spool {}
 
-/// An open file, and which one it was: a program may close descriptors that it does not know, and then
-/// the number stands for a file of its own.
+/// An open file, and which one it was. A program may close descriptors that it does not know. The number may then
+/// belong to a file of the program.
 #[derive(Clone, Copy)]
 pub struct Opened {
     fd: RawFd,
@@ -64,8 +64,7 @@ impl Opened {
         identity(fd).map(|which| Self { fd, which })
     }
 
-    /// Takes room on the disk for `bytes` at `offset`, where the file system can promise it; `None` where
-    /// there is none.
+    /// Reserves disk space for `bytes` at `offset`, if the file system can promise it; `None` if there is none.
     pub fn reserve(self, offset: u64, bytes: u64) -> Option<()> {
         self.is_ours()?;
         reserve(self.fd, offset, bytes)
@@ -76,7 +75,7 @@ impl Opened {
     }
 }
 
-/// What the system knows of an open file.
+/// What the system reports about an open file.
 fn status(file: RawFd) -> Option<libc::stat> {
     // SAFETY: a zeroed structure is filled by the call.
     unsafe {
@@ -85,13 +84,13 @@ fn status(file: RawFd) -> Option<libc::stat> {
     }
 }
 
-/// Device and number of a file.
+/// Device and inode number of a file.
 fn identity(file: RawFd) -> Option<(u64, u64)> {
     status(file).map(|s| (s.st_dev, s.st_ino))
 }
 
-/// Makes a directory for what is recorded, and those around it that are not there, for this user alone: who could write
-/// to it could have ranks write where he may not.
+/// Makes a directory for the recording, and missing parent directories, with access for this user alone. Another user
+/// who can write to it could make ranks write to places where only this user may write.
 pub fn make(directory: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new()
         .recursive(true)
@@ -108,17 +107,29 @@ pub fn may_be_as_long(bytes: u64) -> bool {
     }
 }
 
+/// Whether the disk was full, or the user's quota used up, when the file was to grow.
+static DISK_FULL: AtomicBool = AtomicBool::new(false);
+
+/// Whether the file could once not grow because the disk was full.
+pub fn disk_was_full() -> bool {
+    DISK_FULL.load(Ordering::Relaxed)
+}
+
 fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
     let end = offset + bytes;
-    // A file beyond its limit would cost the program a signal.
+    // Growing a file beyond its limit would send the program a signal.
     may_be_as_long(end).then_some(())?;
     // SAFETY: our own file and plain numbers.
     unsafe {
         if uncancelled::allocate(file, offset, bytes) {
             return Some(());
         }
-        // A full disk says so; some network file systems only do not know the call.
-        let unknown = [libc::EOPNOTSUPP, libc::ENOSYS].contains(&*libc::__errno_location());
+        let error = *libc::__errno_location();
+        if [libc::ENOSPC, libc::EDQUOT].contains(&error) {
+            DISK_FULL.store(true, Ordering::Relaxed);
+        }
+        // Some network file systems just do not know the call.
+        let unknown = [libc::EOPNOTSUPP, libc::ENOSYS].contains(&error);
         let now = unknown.then(|| status(file)).flatten()?;
         let long_enough = now.st_size as u64 >= end;
         (long_enough || libc::ftruncate(file, end as libc::off_t) == 0).then_some(())
@@ -126,7 +137,8 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
 }
 
 impl Spool {
-    /// Makes `<host>.<rank>.<pid>.spool` in `dir`, anew: in containers, process numbers repeat.
+    /// Makes the new file `<host>.<rank>.<pid>.spool` in `dir`. Fails if it exists: in containers, process numbers
+    /// repeat.
     pub fn create(dir: &Path, host: &str, rank: u32, pid: u32) -> Option<Self> {
         make(dir).ok()?;
         let path = dir.join(format!("{host}.{rank}.{pid}{PROCESS_ENDING}"));
@@ -154,8 +166,8 @@ impl Spool {
         Some(this)
     }
 
-    /// Maps `bytes` more of the file, of which the first `ready` get room on the disk; gives the offset
-    /// and the address.
+    /// Maps `bytes` more of the file, and reserves disk space for the first `ready` of them. Returns the offset and
+    /// the address.
     fn map(&mut self, bytes: u64, ready: u64) -> Option<(u64, *mut u8)> {
         let bytes = bytes.next_multiple_of(self.page);
         let ready = ready.next_multiple_of(self.page).min(bytes);
@@ -180,9 +192,9 @@ impl Spool {
             return None;
         }
         self.length = offset + bytes;
-        // SAFETY: within the fresh mapping; a kernel without such advice refuses it.
+        // SAFETY: within the fresh mapping. A kernel that does not know such advice refuses it.
         unsafe {
-            // Otherwise it reads ahead: many pages of zeros for each that is wanted.
+            // Otherwise the kernel reads ahead: many pages of zeros for each page that is needed.
             libc::madvise(at, bytes as usize, libc::MADV_RANDOM);
             // The first write to a page of a file may wait for the disk: do that now, not in a call.
             libc::madvise(at, ready as usize, libc::MADV_POPULATE_WRITE);
@@ -190,7 +202,7 @@ impl Spool {
         Some((offset, at.cast()))
     }
 
-    /// The header, for writing by whoever holds the process lock or owns the field.
+    /// The header. Only the holder of the process lock or the owner of a field may write.
     pub fn header(&self) -> &'static mut FileHeader {
         // SAFETY: mapped until the process ends and large enough; fields are written by one thread at a time.
         unsafe { &mut *self.header }
@@ -201,7 +213,7 @@ impl Spool {
         self.table_from(thread, capacity, indexed, FIRST_BYTES)
     }
 
-    /// The same with `first` bytes that have room from the start.
+    /// The same with disk space for the first `first` bytes from the start.
     pub fn table_from<R: Row>(
         &mut self,
         thread: u32,
@@ -215,7 +227,7 @@ impl Spool {
             Index::none()
         };
         let (rows, desc) = self.rows(thread, capacity, first)?;
-        // SAFETY: fresh room in the file that nobody else is given.
+        // SAFETY: fresh room in the file, which nobody else gets.
         Some(unsafe { Table::new(self.file, rows, desc, index, first) })
     }
 
@@ -247,17 +259,17 @@ impl Spool {
         Some((rows.cast(), desc))
     }
 
-    /// Makes a table of one row, which is its writer's alone.
+    /// Makes a table of one row, which only its writer uses.
     pub fn row<R: Row + Default>(&mut self, thread: u32) -> Option<&'static mut R> {
         let mut table = self.table::<R>(thread, 1, false)?;
         let row = table.push(R::default())?;
         let row = std::ptr::from_mut(table.get(row)?);
-        // SAFETY: in the mapping, which stays; the table that could lend it again is gone.
+        // SAFETY: in the mapping, which stays. The table, which could lend it again, is gone.
         Some(unsafe { &mut *row })
     }
 
-    /// Adds a communicator; gives its index. Where the table is full, `same_members` is taken, the index
-    /// of an earlier one.
+    /// Adds a communicator, and returns its index. If the table is full, returns `same_members`, the index of an
+    /// earlier one.
     pub fn add_comm(&mut self, comm: CommRow, same_members: Option<u16>) -> Option<u16> {
         if self.comms.is_none() {
             self.comms = Some(self.table(0, MOST_COMMS, true)?);
@@ -273,7 +285,7 @@ impl Spool {
             .and_then(|i| u16::try_from(i).ok())
     }
 
-    /// Writes the table of modules in place of earlier ones, which stay where there is no room.
+    /// Writes the table of modules, which replaces earlier ones. Those stay if there is no room for it.
     pub fn set_modules(&mut self, modules: &[ModuleRow]) {
         let bytes = size_of_val(modules) as u64;
         let Some((rows, desc)) = self.rows::<ModuleRow>(0, modules.len() as u32, bytes) else {
@@ -293,7 +305,7 @@ impl Spool {
         }
     }
 
-    /// The file and its header, for merging what is in it; no header where it is not ours any more.
+    /// The file and its header, for merging the contents; no header if the file is no longer ours.
     pub fn written(&self) -> (Written, Option<&'static FileHeader>) {
         let written = Written {
             file: self.file.fd,
@@ -309,7 +321,7 @@ impl Spool {
         path.parent().map(Path::to_path_buf)
     }
 
-    /// Begins to write what is in the file to the disk, and does not wait for it.
+    /// Begins to write the contents of the file to the disk, and does not wait.
     pub fn write_out(&self) -> Option<()> {
         (identity(self.file.fd)? == self.file.which).then_some(())?;
         // SAFETY: our own file and plain numbers.
@@ -367,7 +379,7 @@ impl Source for Written {
     }
 
     fn close(&self, file: File) -> bool {
-        // Network file systems tell only here that there was no room.
+        // Network file systems report only here that there was no room.
         // SAFETY: a descriptor that nobody else has.
         unsafe { libc::close(file.into_raw_fd()) == 0 }
     }

@@ -24,7 +24,7 @@ pub enum ExportError {
     SummedUp,
     /// No event was kept.
     #[error(
-        "run {0} kept no window of events, so there is no timeline; its ranks left too few collectives together. Give a profile, as speedscope or firefox"
+        "run {0} has no window of events, so there is no timeline; export a profile instead, such as speedscope or firefox"
     )]
     NoWindows(String),
     /// Nothing to fit over.

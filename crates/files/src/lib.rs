@@ -3,10 +3,13 @@
 //! *Comes in*: a path out of a run, a trace, debug information or a command line; *goes out*: an open file or its bytes.
 //! Such a path can lead anywhere: reading a pipe waits for ever, reading a device fills the memory, opening one may do
 //! something. So only regular files are opened, and what is read whole has a limit.
+//!
+//! Files and directories of our own may be made where others can write as well. Somebody may put a link there, which leads
+//! to another file of ours: so no link at the end of the path is followed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Refuses what is no regular file.
@@ -56,9 +59,49 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Creates a file for writing, or empties the regular file that is there. A link at the end of the path is not followed.
+///
+/// # Errors
+/// What the system says; a link, directory, pipe, device or socket.
+pub fn create(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    check(file.metadata()?.file_type())?;
+    file.set_len(0)?;
+    Ok(file)
+}
+
+/// Creates a directory that only its owner can use.
+///
+/// # Errors
+/// What the system says; anything that is there already, a link included.
+pub fn create_private_dir(path: &Path) -> Result<()> {
+    std::fs::DirBuilder::new().mode(0o700).create(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_in_place_of_our_file_leads_nowhere() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (theirs, link) = (dir.path().join("theirs"), dir.path().join("ours"));
+        std::fs::write(&theirs, "precious").expect("a file");
+        std::os::unix::fs::symlink(&theirs, &link).expect("a link");
+        assert!(create(&link).is_err());
+        assert!(create_private_dir(&link).is_err());
+        assert_eq!(std::fs::read(&theirs).expect("a file"), b"precious");
+        assert!(create(Path::new("/dev/null")).is_err());
+        // One of ours is emptied.
+        drop(create(&theirs).expect("a regular file"));
+        assert_eq!(std::fs::read(&theirs).expect("a file"), b"");
+    }
 
     #[test]
     fn what_is_no_regular_file_is_refused_at_once() {

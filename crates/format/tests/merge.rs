@@ -226,6 +226,52 @@ fn a_rank_that_fails_leaves_all_process_files() {
     }
 }
 
+/// The only rank of a world.
+struct Alone;
+
+impl Wire for Alone {
+    fn parent(&self) -> Option<u32> {
+        None
+    }
+
+    fn children(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn send(&mut self, _: u32, _: &[u8]) -> bool {
+        false
+    }
+
+    fn receive(&mut self, _: u32, _: &mut [u8]) -> Option<usize> {
+        None
+    }
+}
+
+#[test]
+fn a_process_alone_in_its_world_leaves_the_file_of_another_one_in_place() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let merged = |number: u64| {
+        let (mut header, bytes) = process(0);
+        (header.size, header.cpu_ns) = (1, number);
+        let own = Kept {
+            directory: dir.path().to_path_buf(),
+            bytes,
+            readable: true,
+        };
+        let mut merge = Merge::new(own, Some(&header));
+        let mut piece = Box::new([0; size_of::<Piece>()]);
+        merge.gather(&mut Alone);
+        merge.place(&mut Alone, number);
+        merge.write(&mut Alone, &mut piece);
+        merge.agree(&mut Alone)
+    };
+    assert_eq!([merged(1), merged(2)], [true, false]);
+    let run = read_spool(dir.path()).expect("the first one's data");
+    assert_eq!(run.ranks[0].cpu_ns, Some(1));
+    let left = std::fs::read_dir(dir.path()).expect("a directory");
+    assert_eq!(left.count(), 1, "nothing half done stays");
+}
+
 #[test]
 fn a_file_put_in_place_of_ours_is_not_written_to() {
     const PRECIOUS: &[u8] = b"precious";

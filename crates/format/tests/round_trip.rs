@@ -324,6 +324,30 @@ fn what_a_rank_did_not_live_to_measure_is_missing() {
 }
 
 #[test]
+fn records_lost_on_a_full_disk_are_told_from_those_of_full_tables() {
+    use headwater_format::spool::layout::*;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (rank, disk_full) in [(0, 0), (1, 1)] {
+        let mut header = read_header(&blob(rank, true)).expect("a header");
+        (header.disk_full, header.tables) = (disk_full, 2);
+        for (desc, kind) in header.descs.iter_mut().zip([Kind::Calls, Kind::Messages]) {
+            (desc.kind, desc.dropped) = (kind as u32, 3);
+        }
+        let file = dir.path().join(format!("host.{rank}.spool"));
+        std::fs::write(file, header_bytes(&header)).expect("writes");
+    }
+    let header = read_spool(dir.path()).expect("two ranks").header;
+    assert_eq!(header.disk_full, [1]);
+    assert_eq!(
+        header.missing,
+        [
+            "The disk was full: records of rank 1 were lost, at least 3.",
+            "Records of rank 0 were lost, 3 in all: their tables were full or could not grow.",
+        ]
+    );
+}
+
+#[test]
 fn what_one_header_says_is_held_against_the_others() {
     use headwater_format::spool::layout::*;
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -353,6 +377,32 @@ fn what_one_header_says_is_held_against_the_others() {
     // Nodes that kept theirs to themselves.
     (0..4).for_each(|rank| put(rank, rank, 4096));
     assert_eq!(why(), "4096 ranks");
+}
+
+#[test]
+fn processes_that_each_ran_alone_are_counted() {
+    use headwater_format::spool::layout::*;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let put = |name: u32, process: u32| {
+        let mut header = read_header(&blob(0, true)).expect("a header");
+        (header.size, header.pid) = (1, process);
+        let file = dir.path().join(format!("host.{name}.spool"));
+        std::fs::write(file, header_bytes(&header)).expect("writes");
+    };
+    let missing = || {
+        let run = read_spool(dir.path()).expect("a run of one rank");
+        assert_eq!(run.header.ranks, 1);
+        run.header.missing
+    };
+    put(1, 41);
+    // One that was killed after its data were merged, and before its own file was removed.
+    put(2, 41);
+    assert!(missing().is_empty(), "{:?}", missing());
+    put(3, 42);
+    put(4, 43);
+    let told = missing();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("3 processes each ran as rank 0 of 1"));
 }
 
 #[test]

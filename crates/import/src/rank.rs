@@ -112,7 +112,7 @@ pub fn end(about: &About, rank: u32, host: &str, threads: &[Rows], shared: &Shar
         // The trace has one clock already.
         (alignment.at_ns, alignment.error_ns) = (1, about.clock_error_ns);
     }
-    h.counters = about.counters.len() as u32;
+    h.counters = about.counters.len() as u16;
     put_text(&mut h.counter_names, &about.counters.join(" "));
     put_text(&mut h.host, host);
     put_text(&mut h.program, &about.program);

@@ -1,8 +1,8 @@
-//! What can keep a program from being launched.
+//! The errors that can prevent the launch of a program.
 
 use std::path::PathBuf;
 
-/// A launch that cannot be.
+/// Why a program cannot be launched.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// Nothing to run.
@@ -11,7 +11,15 @@ pub enum LaunchError {
     /// The program is not there.
     #[error("there is no program {0}; check the path")]
     NotFound(String),
-    /// A program that is here, but not where a shell looks.
+    /// A device, a pipe or a socket.
+    #[error("{0} is no regular file, so it is no program; check the path")]
+    NoRegularFile(String),
+    /// An option in the place of the program.
+    #[error(
+        "{0} is in the place of the program; options of headwater go before --, those of the program behind its name"
+    )]
+    Option(String),
+    /// The program is in the current directory, but not where a shell looks.
     #[error("there is no program {0} on the PATH, but one here: type ./{0}")]
     Here(String),
     /// The program may not be run.
@@ -20,7 +28,7 @@ pub enum LaunchError {
     /// A directory in place of a program.
     #[error("{0} is a directory, not a program")]
     Directory(String),
-    /// A script, whose library cannot be known.
+    /// A script: its MPI library cannot be known.
     #[error(
         "{0} is a script, which does not tell its MPI library; name the launcher: headwater run -n 2,4 -- mpirun -n {{np}} {0}"
     )]
@@ -40,7 +48,7 @@ pub enum LaunchError {
         "no program was found behind {0}; put it behind a -- of its own: … {0} OPTIONS -- ./app"
     )]
     NoProgramBehind(String),
-    /// The programs stand in a file.
+    /// The launcher reads its programs from a file.
     #[error(
         "{launcher} {option} names its programs in a file; put `headwater exec --` before each of them there, and run {launcher} as before"
     )]
@@ -50,7 +58,7 @@ pub enum LaunchError {
         /// Its option.
         option: String,
     },
-    /// No MPI library is linked.
+    /// No MPI library is linked to the program.
     #[error(
         "{0} does not use MPI: no MPI library is linked to it; if it opens MPI itself, name the launcher: headwater record -- mpirun -n 4 {0}"
     )]
@@ -76,21 +84,21 @@ pub enum LaunchError {
     /// The collector is not there.
     #[error("the collector libheadwater_collector.so was not found beside {place} or in ../lib; build it with: cargo build --release, or set HEADWATER_COLLECTOR", place = .0.display())]
     NoCollector(PathBuf),
-    /// The collector as an archive is not there.
-    #[error("{path} is not there, or not the collector; build it beside libheadwater_collector.so with: cargo rustc --release -p headwater-collector --features linked --crate-type staticlib", path = .0.display())]
+    /// The archive of the collector is not there.
+    #[error("{path} is not there, or not the collector; a wheel does not have it, so build it from Headwater's sources, beside libheadwater_collector.so, with: cargo rustc --release -p headwater-collector --features linked --crate-type staticlib", path = .0.display())]
     NoArchive(PathBuf),
     /// The collector is not where the user says.
     #[error("{path}, which HEADWATER_COLLECTOR or --collector names, is not there; correct it, or leave it out to use the collector beside headwater", path = .0.display())]
     CollectorGone(PathBuf),
-    /// The loader would not understand the path of the collector.
+    /// The loader would misread the path of the collector.
     #[error("the loader takes a space or a colon in LD_PRELOAD for the end of a name, so it cannot load {path}; make a link to its directory whose name has neither, and name the collector there in HEADWATER_COLLECTOR", path = .0.display())]
     Unloadable(PathBuf),
     /// The operating system refused.
     #[error("cannot start {program}: {source}")]
     Start {
-        /// What.
+        /// The program.
         program: String,
-        /// Its answer.
+        /// The system's error.
         source: std::io::Error,
     },
 }

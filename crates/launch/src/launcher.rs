@@ -1,7 +1,8 @@
-//! Command lines made and taken apart by the table of launchers.
+//! Builds and parses command lines, by the table of launchers.
 
 use crate::LaunchError;
 use crate::library::{MpiKind, mpi_library};
+use crate::program;
 use crate::sanitizer::has_thread_sanitizer;
 use crate::table::{LAUNCHERS, Launcher, RANK, lists};
 use rustix::fs::{Access, access};
@@ -12,8 +13,8 @@ fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The launcher that a word names. Names such as `mpirun` stand for several; which one is told by
-/// what the file holds.
+/// The launcher that a word names. Names such as `mpirun` belong to several launchers; the contents of the file
+/// decide.
 pub fn recognise(word: &str) -> Option<&'static Launcher> {
     let path = find_program(word);
     let real = path.as_ref().and_then(|p| p.canonicalize().ok());
@@ -30,10 +31,10 @@ pub fn recognise(word: &str) -> Option<&'static Launcher> {
     })
 }
 
-/// The library that the launcher in the file `path` belongs to, by what it holds; `None` where that
-/// tells nothing.
+/// The library that the launcher in the file `path` belongs to, decided by the contents of the file; `None` if they
+/// do not show it.
 pub fn launcher_library(path: &Path) -> Option<MpiKind> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = program::read(path).ok()?;
     let holds = |text: &str| bytes.windows(text.len()).any(|w| w == text.as_bytes());
     let marks = [
         ("I_MPI_", MpiKind::Intel),
@@ -44,13 +45,13 @@ pub fn launcher_library(path: &Path) -> Option<MpiKind> {
     marks.iter().find(|(mark, _)| holds(mark)).map(|m| m.1)
 }
 
-/// The rank as which a launcher has started this process; `None` where none has.
+/// The rank as which a launcher has started this process; `None` if no launcher has.
 pub fn rank() -> Option<u32> {
     let said = RANK.iter().find_map(|name| std::env::var(name).ok())?;
     said.parse().ok()
 }
 
-/// The launchers that are installed, each name that is found once, with the file behind it.
+/// The launchers that are installed: each name that is found, once, with its file.
 pub fn installed() -> Vec<(&'static str, PathBuf)> {
     let mut names: Vec<&str> = Vec::new();
     for name in LAUNCHERS.iter().flat_map(|l| l.names) {
@@ -88,18 +89,20 @@ fn program(word: &str) -> Result<PathBuf, LaunchError> {
             LaunchError::NotExecutable(word.to_string())
         } else if may_run(Path::new(word)) {
             LaunchError::Here(word.to_string())
+        } else if word.starts_with('-') {
+            LaunchError::Option(word.to_string())
         } else {
             LaunchError::NotFound(word.to_string())
         }
     })
 }
 
-/// Puts `ours` before the program in a launcher's command line; before each program, where several
-/// are given with `:`. A command whose first word is no launcher is a program by itself.
+/// Puts `ours` before the program in a launcher's command line, or before each program if several are given with `:`.
+/// A command whose first word is no launcher is itself a program.
 ///
 /// # Errors
-/// No command, a launcher or program that is not there, no program behind a launcher, or one that
-/// holds its MPI library within itself.
+/// There is no command, the launcher or the program does not exist, there is no program behind the launcher, or the
+/// program cannot be recorded (see [`may_be_recorded`]).
 pub fn place_before_program(
     command: &[String],
     ours: &[String],
@@ -117,11 +120,10 @@ pub fn place_before_program(
     placed(launcher, command, ours, may_be_recorded)
 }
 
-/// Refuses a program that cannot be run, or not be recorded.
+/// Refuses a program that cannot be run or cannot be recorded.
 ///
 /// # Errors
-/// One that is not there, that holds its MPI library within itself, that changes its user, or that was built with
-/// ThreadSanitizer.
+/// The program does not exist, contains its MPI library, changes its user, or was built with ThreadSanitizer.
 pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
     let path = program(word)?;
     not_sanitized(word)?;
@@ -131,10 +133,10 @@ pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
     }
 }
 
-/// Refuses a program, as a shell finds it, that runs, but not with the collector in it.
+/// Refuses a program, found as a shell finds it, that runs, but not with the collector in it.
 ///
 /// # Errors
-/// One that was built with ThreadSanitizer.
+/// The program was built with ThreadSanitizer.
 pub fn not_sanitized(word: &str) -> Result<(), LaunchError> {
     match find_program(word).is_some_and(|p| has_thread_sanitizer(&p)) {
         true => Err(LaunchError::ThreadSanitizer(word.to_string())),
@@ -142,7 +144,7 @@ pub fn not_sanitized(word: &str) -> Result<(), LaunchError> {
     }
 }
 
-/// `command` with `ours` before each of its programs. Those that must be here are shown to `check`.
+/// `command` with `ours` before each of its programs. Programs that must be on this machine are passed to `check`.
 fn placed(
     launcher: &Launcher,
     command: &[String],
@@ -218,7 +220,8 @@ const RANKS: &str = "n np ntasks";
 /// One more of Open MPI's.
 const OPEN_MPIS: &str = "c";
 
-/// Where a launcher's command line says how many ranks it starts: words and numbers, for each of its programs.
+/// Where a launcher's command line says how many ranks it starts: the index of the word and the number, for each of
+/// its programs.
 fn asked_at(command: &[String]) -> Vec<(usize, u32)> {
     let Some(launcher) = command.first().and_then(|w| recognise(w)) else {
         return Vec::new();
@@ -249,14 +252,14 @@ fn asked_at(command: &[String]) -> Vec<(usize, u32)> {
     found
 }
 
-/// How many ranks a launcher's command line asks for; `None` where it does not say, or is none.
+/// How many ranks a launcher's command line asks for; `None` if it does not say, or is not a launcher's.
 pub fn asked(command: &[String]) -> Option<u32> {
     let all = asked_at(command);
     let sum = all.iter().try_fold(0u32, |sum, (_, n)| sum.checked_add(*n));
     sum.filter(|_| !all.is_empty())
 }
 
-/// A launcher's command line with `{np}` where it says how many ranks it starts; `None` where it does not say.
+/// A launcher's command line with `{np}` in place of the number of ranks; `None` if it does not say how many.
 pub fn with_place_for_ranks(command: &[String]) -> Option<Vec<String>> {
     let mut out = command.to_vec();
     let all = asked_at(command);
@@ -267,27 +270,31 @@ pub fn with_place_for_ranks(command: &[String]) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(out)
 }
 
-/// Whether `command` starts its ranks itself: its first word is a launcher, or nothing that loads MPI,
+/// Whether `command` starts its ranks itself: its first word is a launcher, or something that does not load MPI, such
 /// as a script of the user's.
 pub fn brings_launcher(command: &[String]) -> bool {
     let Some(first) = command.first() else {
         return false;
     };
     let loads_mpi = |path: PathBuf| {
-        use LaunchError::{NoMpi, NotFound, Script};
-        !matches!(mpi_library(&path), Err(NoMpi(_) | NotFound(_) | Script(_)))
+        use LaunchError::{NoMpi, NoRegularFile, NotFound, Script};
+        let none = mpi_library(&path);
+        !matches!(
+            none,
+            Err(NoMpi(_) | NotFound(_) | NoRegularFile(_) | Script(_))
+        )
     };
     recognise(first).is_some() || !find_program(first).is_some_and(loads_mpi)
 }
 
-/// A command line, and what its environment needs besides.
+/// A command line, and the environment variables that it also needs.
 pub type Plan = (Vec<String>, Vec<(&'static str, &'static str)>);
 
-/// The command that runs `program` on `ranks` ranks with the launcher of its own MPI library, and the
-/// environment that it needs besides.
+/// The command that runs `program` on `ranks` ranks with the launcher of its own MPI library, and the environment
+/// variables that it also needs.
 ///
 /// # Errors
-/// As [`mpi_library`]; or its launcher is not there.
+/// As [`mpi_library`], or its launcher is not installed.
 pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, LaunchError> {
     let Some(name) = program.first() else {
         return Err(LaunchError::NoProgram);
@@ -308,7 +315,7 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
         .find(|p| p.is_file());
     let found =
         near.filter(|p| p.parent() != Some(Path::new("/usr/bin")) || kind == MpiKind::Intel);
-    // Names that several libraries give their launchers are not another's.
+    // Several libraries use the same names for their launchers. A launcher of another library is not taken.
     let fits = |p: &PathBuf| launcher_library(p).is_none_or(|k| k == kind);
     let in_path = |n: &&str| find_program(n).filter(fits);
     let found = found.or_else(|| launcher.names.iter().find_map(in_path));
@@ -316,7 +323,7 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
     let mut command = vec![found.display().to_string()];
     let mut environment = Vec::new();
     if kind == MpiKind::OpenMpi && rustix::process::getuid().is_root() {
-        // Open MPI refuses root unless told twice.
+        // Open MPI refuses to run as root unless two variables allow it.
         for name in [
             "OMPI_ALLOW_RUN_AS_ROOT",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
@@ -343,8 +350,8 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
     Ok((command, environment))
 }
 
-/// Cores that this process may use, those that the processor shows several times counted once: Open MPI binds to whole
-/// ones. As many as can be where the system does not tell.
+/// Whole cores that this process may use: a core that appears as several CPUs counts once, because Open MPI binds to
+/// whole cores. The largest number if the system does not report them.
 fn whole_cores() -> u32 {
     let Ok(allowed) = rustix::thread::sched_getaffinity(None) else {
         return u32::MAX;
@@ -361,7 +368,7 @@ fn whole_cores() -> u32 {
     }
 }
 
-/// Variables by which a user tells Open MPI how to bind: then nothing is added.
+/// Variables by which a user chooses how Open MPI binds. If one is set, no options are added.
 const BOUND: [&str; 4] = [
     "OMPI_MCA_hwloc_base_binding_policy",
     "OMPI_MCA_rmaps_base_mapping_policy",
@@ -369,8 +376,8 @@ const BOUND: [&str; 4] = [
     "PRTE_MCA_rmaps_default_mapping_policy",
 ];
 
-/// Options that tell Open MPI to give the threads of a rank more than one core. `threads` is what
-/// `OMP_NUM_THREADS` says: a number, or one for each level.
+/// Options that make Open MPI give the threads of a rank more than one core. `threads` is the value of
+/// `OMP_NUM_THREADS`: a number, or one for each level.
 fn binding(threads: &str, ranks: u32, cores: u32) -> Vec<String> {
     let outermost = threads.split(',').next().unwrap_or("").trim();
     let words = match outermost.parse::<u32>() {

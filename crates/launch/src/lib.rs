@@ -1,9 +1,9 @@
 //! Knows the launchers: finds the one that belongs to a program, and puts us before the program.
 //!
-//! *Comes in*: a command line as a user would type it. *Goes out*: the command line to run instead,
-//! and the environment that loads the collector. Launchers are rows of a table ([`Launcher`]); the
-//! collector is set before the program only, never before the launcher, whose own processes it has
-//! no business in. While a launcher runs, signals for it are passed on ([`supervise`]).
+//! *Input*: a command line as a user would type it. *Output*: the command line to run instead, and the environment
+//! that loads the collector. Launchers are rows of a table ([`Launcher`]). The collector is put before the program
+//! only, never before the launcher: it must not be loaded into the launcher's own processes. While a launcher runs,
+//! signals that are meant for it are passed on ([`supervise`]).
 
 mod error;
 mod events;
@@ -11,6 +11,7 @@ mod launcher;
 mod library;
 mod link;
 mod preload;
+mod program;
 mod sanitizer;
 mod supervise;
 mod table;

@@ -1,13 +1,15 @@
-//! Which MPI library a program would load.
+//! Finds out which MPI library a program would load.
 
 use crate::LaunchError;
 use crate::link::has_collector;
+use crate::program;
 use object::read::elf::{Dyn, FileHeader};
 use object::{Endianness, Object, ObjectSymbol};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// MPI libraries as far as launching differs.
+/// MPI libraries that differ in how they are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MpiKind {
     /// Open MPI.
@@ -29,15 +31,18 @@ impl MpiKind {
     }
 }
 
-/// The MPI library that `program` loads and where it is; the program itself where both are linked into it,
-/// the library and the collector.
+/// The MPI library that `program` loads, and where it is. If both the library and the collector are linked into the
+/// program, this is the program itself.
 ///
 /// # Errors
-/// A program that is not there, is a script, changes its user, does not use MPI,
-/// or holds it within itself.
+/// The program does not exist, is no regular file, is a script, changes its user, does not use MPI, or contains its
+/// MPI library. Or a library that it needs is not found.
 pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
     let name = program.display().to_string();
-    let bytes = std::fs::read(program).map_err(|_| LaunchError::NotFound(name.clone()))?;
+    let bytes = program::read(program).map_err(|e| match e.kind() {
+        ErrorKind::InvalidInput => LaunchError::NoRegularFile(name.clone()),
+        _ => LaunchError::NotFound(name.clone()),
+    })?;
     if changes_user(program) {
         return Err(LaunchError::ChangesUser(name));
     }
@@ -53,7 +58,7 @@ pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
     let mut open = vec![program.to_path_buf()];
     let mut seen: Vec<String> = Vec::new();
     while let Some(file) = open.pop() {
-        let Some((needed, run_paths)) = std::fs::read(&file).ok().and_then(|b| needed(&b, &file))
+        let Some((needed, run_paths)) = program::read(&file).ok().and_then(|b| needed(&b, &file))
         else {
             continue;
         };
@@ -105,9 +110,9 @@ fn is_mpi(library: &str) -> bool {
     )
 }
 
-/// Told by what the library itself holds: names alone are shared between them.
+/// Decided by the contents of the library, because several libraries share one name.
 fn kind(path: &Path) -> MpiKind {
-    let bytes = std::fs::read(path).unwrap_or_default();
+    let bytes = program::read(path).unwrap_or_default();
     let holds = |text: &[u8]| bytes.windows(text.len()).any(|w| w == text);
     if path.to_string_lossy().contains("libmpi.so.40") || holds(b"ompi_mpi_comm_world") {
         MpiKind::OpenMpi
@@ -193,6 +198,18 @@ mod tests {
             mpi_library(Path::new("/no/such")),
             Err(LaunchError::NotFound(_))
         ));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_and_not_read() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let pipe = dir.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo starts").success());
+        for path in [pipe.as_path(), Path::new("/dev/zero")] {
+            let refused = mpi_library(path);
+            assert!(matches!(refused, Err(LaunchError::NoRegularFile(_))));
+        }
     }
 
     #[test]

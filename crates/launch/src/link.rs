@@ -1,19 +1,20 @@
-//! The collector as a part of the program: what a linker is given where MPI is linked statically, so that no
-//! call passes the loader. The archive says itself which functions of the libc it stands before.
+//! The collector as a part of the program: finds what a linker needs if MPI is linked statically, so that no call
+//! passes the loader. The archive itself lists which functions of the libc it wraps.
 
 use crate::LaunchError;
 use crate::preload::collector_path;
+use crate::program;
 use crate::sanitizer::THREAD_SANITIZER;
 use object::read::archive::ArchiveFile;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "libheadwater_collector.a";
 
-/// Said to a program that has the collector in it when it is to record; the collector asks for it by this name,
-/// so these letters are in such a program and in no other.
+/// Set for a program that has the collector linked in when it is to record. The collector asks for a variable of this
+/// name, so these letters are in such a program and in no other.
 pub(crate) const ASKED: &str = "HEADWATER_RECORD_LINKED";
 
-/// How the archive calls its function before the libc's one, as the linker's option `--wrap` wants it.
+/// The prefix of the archive's function that replaces one of the libc's, as the linker's option `--wrap` requires it.
 const WRAPPED: &[u8] = b"__wrap_";
 
 /// What to add to the line that links a program.
@@ -21,27 +22,27 @@ const WRAPPED: &[u8] = b"__wrap_";
 pub struct LinkFlags {
     /// The collector as a static archive.
     pub archive: PathBuf,
-    /// Options for the compiler that links, in order; to stand before the MPI library.
+    /// Options for the compiler that links, in order. They go before the MPI library.
     pub flags: Vec<String>,
 }
 
-/// What to add to the line that links a program whose MPI library becomes a part of it.
+/// What to add to the line that links a program, if its MPI library is linked into it.
 ///
 /// # Errors
-/// The archive is not there, or is none.
+/// The archive does not exist, or is not one of ours.
 pub fn link_flags() -> Result<LinkFlags, LaunchError> {
     let archive = collector_path()?.with_file_name(NAME);
-    let bytes = std::fs::read(&archive).map_err(|_| LaunchError::NoArchive(archive.clone()))?;
+    let bytes = program::read(&archive).map_err(|_| LaunchError::NoArchive(archive.clone()))?;
     let wrapped = wrapped(&bytes).ok_or_else(|| LaunchError::NoArchive(archive.clone()))?;
     let all = wrapped.iter().map(|name| format!(",--wrap={name}"));
     let flags = vec![
-        // Whole, as libraries behind it call what it wraps as well.
+        // The whole archive, because libraries behind it also call what it wraps.
         "-Wl,--whole-archive".to_string(),
         archive.display().to_string(),
         "-Wl,--no-whole-archive".to_string(),
-        // Wrappers of what the library does not have go.
+        // Removes the wrappers of functions that the library does not have.
         "-Wl,--gc-sections".to_string(),
-        // A static program has no table for unwinding otherwise.
+        // Otherwise a static program has no table for unwinding.
         "-Wl,--eh-frame-hdr".to_string(),
         format!("-Wl{}", all.collect::<String>()),
         "-lpthread".to_string(),
@@ -51,7 +52,7 @@ pub fn link_flags() -> Result<LinkFlags, LaunchError> {
     Ok(LinkFlags { archive, flags })
 }
 
-/// The functions that an archive wraps, sorted; `None` where it is no archive of ours.
+/// The functions that an archive wraps, sorted; `None` if it is not an archive of ours.
 fn wrapped(bytes: &[u8]) -> Option<Vec<String>> {
     let archive = ArchiveFile::parse(bytes).ok()?;
     let symbols = archive.symbols().ok()??.flatten();
@@ -75,9 +76,10 @@ pub(crate) fn has_collector(program: &[u8]) -> bool {
     holds(program, ASKED)
 }
 
-/// Whether the collector need not, or must not, be loaded into a program: it has it, or ThreadSanitizer.
-pub(crate) fn goes_without(program: &Path) -> bool {
-    std::fs::read(program).is_ok_and(|bytes| {
+/// Whether the collector need not, or must not, be loaded into a program: the program has the collector linked in, or
+/// was built with ThreadSanitizer.
+pub(crate) fn goes_without(path: &Path) -> bool {
+    program::read(path).is_ok_and(|bytes| {
         bytes.starts_with(b"\x7fELF") && (has_collector(&bytes) || holds(&bytes, THREAD_SANITIZER))
     })
 }

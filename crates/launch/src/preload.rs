@@ -1,4 +1,4 @@
-//! The collector put before a program: its path, the environment, and the program in our place.
+//! Puts the collector before a program: finds its path, sets the environment, and runs the program in our place.
 
 use crate::LaunchError;
 use crate::launcher::find_program;
@@ -10,10 +10,10 @@ use std::process::Command;
 
 const NAME: &str = "libheadwater_collector.so";
 
-/// The collector that `HEADWATER_COLLECTOR` names; `None` where it names none.
+/// The collector that `HEADWATER_COLLECTOR` names; `None` if it names none.
 ///
 /// # Errors
-/// It is not there.
+/// The file does not exist.
 pub fn collector_named() -> Result<Option<PathBuf>, LaunchError> {
     match std::env::var_os("HEADWATER_COLLECTOR").filter(|p| !p.is_empty()) {
         None => Ok(None),
@@ -22,23 +22,24 @@ pub fn collector_named() -> Result<Option<PathBuf>, LaunchError> {
 }
 
 fn existing(path: &Path) -> Result<PathBuf, LaunchError> {
-    // Links stay: one may be there because the loader cannot read the name behind it.
+    // Links are not resolved: a user may have made one because the loader cannot read the name behind it.
     match std::path::absolute(path) {
         Ok(whole) if whole.is_file() => Ok(whole),
         _ => Err(LaunchError::CollectorGone(path.to_path_buf())),
     }
 }
 
-/// Whether the loader reads a path in `LD_PRELOAD` as one.
+/// Whether the loader reads a path in `LD_PRELOAD` as one name.
 fn is_one_name(path: &Path) -> bool {
     let ends = |b: &u8| b.is_ascii_whitespace() || *b == b':';
     !path.as_os_str().as_encoded_bytes().iter().any(ends)
 }
 
-/// Where the collector is: said by `HEADWATER_COLLECTOR`, beside this program, or in `../lib`.
+/// Where the collector is: where `HEADWATER_COLLECTOR` says, or beside this program, or in `../lib/headwater` or
+/// `../lib`.
 ///
 /// # Errors
-/// It is in none of these places, or not where it is said to be.
+/// It is in none of these places, or not where the variable says.
 pub fn collector_path() -> Result<PathBuf, LaunchError> {
     if let Some(named) = collector_named()? {
         return Ok(named);
@@ -58,11 +59,12 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
         .ok_or(LaunchError::NoCollector(own))
 }
 
-/// The command that is `program` with the collector loaded, `collector` if that is given: for [`exec`]. A program that was
-/// built with ThreadSanitizer runs without; see [`crate::may_be_recorded`].
+/// The command that runs `program` with the collector loaded; `collector` names another collector. Run it with
+/// [`exec`]. A program that was built with ThreadSanitizer runs without the collector; see
+/// [`crate::may_be_recorded`].
 ///
 /// # Errors
-/// No program; no collector.
+/// There is no program, or no collector, or the loader cannot load the collector from its path.
 pub fn with_collector(
     program: &[String],
     spool: Option<&Path>,
@@ -71,9 +73,9 @@ pub fn with_collector(
 ) -> Result<Command, LaunchError> {
     let (name, arguments) = program.split_first().ok_or(LaunchError::NoProgram)?;
     let mut command = Command::new(name);
-    // Also where a script starts such a program.
+    // Also set if a script starts a program that has the collector linked in.
     command.args(arguments).env(ASKED, "1");
-    // A script may start a program that was built with it.
+    // A script may start a program that was built with AddressSanitizer.
     let (variable, options) = address_sanitizer_behind_others();
     command.env(variable, options);
     if !find_program(name).is_some_and(|p| goes_without(&p)) {
@@ -97,7 +99,8 @@ pub fn with_collector(
     Ok(command)
 }
 
-/// Becomes `command`: same process, so signals and exit code are its own. Returns only if that fails.
+/// Replaces this process by `command`, so that signals and exit code are the command's own. Returns only if that
+/// fails.
 pub fn exec(mut command: Command) -> LaunchError {
     let source = command.exec();
     LaunchError::Start {

@@ -1,23 +1,25 @@
-//! Programs that were built with a sanitizer, whose own library wants to stand before all others.
+//! Programs that were built with a sanitizer, whose own library must come before all others.
 //!
-//! AddressSanitizer ends a program if another preloaded object comes first. It works behind the collector as well, so it is
-//! told not to check the order. ThreadSanitizer sees locks through functions that the collector stands before too,
-//! and reports faults that the program does not have: such a program is not recorded.
+//! AddressSanitizer ends a program if another preloaded object comes first. It also works behind the collector, so an
+//! option tells it not to check the order. ThreadSanitizer sees locks through functions that the collector wraps too,
+//! and reports faults that the program does not have. So a program with ThreadSanitizer is not recorded.
 
 use crate::link::holds;
+use crate::program;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What ThreadSanitizer's function for its own start is called: it is in every program that was built with it.
+/// The name of ThreadSanitizer's own start function: it is in every program that was built with ThreadSanitizer.
 pub(crate) const THREAD_SANITIZER: &str = "__tsan_init";
 
 /// Whether a program was built with ThreadSanitizer.
-pub(crate) fn has_thread_sanitizer(program: &Path) -> bool {
-    std::fs::read(program)
+pub(crate) fn has_thread_sanitizer(path: &Path) -> bool {
+    program::read(path)
         .is_ok_and(|bytes| bytes.starts_with(b"\x7fELF") && holds(&bytes, THREAD_SANITIZER))
 }
 
-/// The variable that AddressSanitizer reads, and its value: what the user says there, and that others may come first.
+/// The variable that AddressSanitizer reads, and its value: what the user has set, and that other libraries may come
+/// first.
 pub(crate) fn address_sanitizer_behind_others() -> (&'static str, OsString) {
     const NAME: &str = "ASAN_OPTIONS";
     let mut options = std::env::var_os(NAME).unwrap_or_default();

@@ -1,10 +1,9 @@
-//! A launcher run to its end, with the signals that are meant for it passed on.
+//! Runs a launcher to its end, and passes on the signals that are meant for it.
 //!
-//! The launcher stays in our process group, so that it has the terminal as it would without us.
-//! What follows for signals: the kernel's own (ctrl-c, ctrl-\, a terminal that hangs up) go to the
-//! whole group and have reached the launcher already; what a process sends may have been sent to us
-//! alone, and is passed on. One that was ignored when we were started (`nohup`) stays ignored, by us
-//! and by the launcher.
+//! The launcher stays in our process group, so it has the terminal as it would without us. Signals from the kernel
+//! (ctrl-c, ctrl-\, a terminal that hangs up) go to the whole group, so they have already reached the launcher. A
+//! signal from a process may have been sent to us alone, so it is passed on. A signal that was ignored when we were
+//! started (`nohup`) stays ignored, by us and by the launcher.
 
 use crate::events;
 use rustix::io::retry_on_intr;
@@ -28,9 +27,9 @@ const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGQUIT, SIGINT];
 /// How a launcher ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code; 128 + the signal where one ended it.
+    /// Its exit code; if a signal ended it, 128 + the signal.
     pub code: u8,
-    /// The last signal that asked us or it for an end, whatever came of it.
+    /// The last signal that asked us or the launcher to end, whether or not it did.
     pub asked_to_end: Option<u8>,
 }
 
@@ -40,7 +39,7 @@ pub struct Ended {
 /// It cannot be started, or signals cannot be caught.
 pub fn supervise(command: &mut Command) -> io::Result<Ended> {
     let caught = caught();
-    // Caught before the launcher starts: a signal in between is passed on, not lost.
+    // Signals are caught before the launcher starts, so that one in between is passed on, not lost.
     let mut signals = SignalsInfo::<WithOrigin>::new(&caught)?;
     let idle = idle(&caught)?;
     idle.store(false, Ordering::SeqCst);
@@ -51,13 +50,13 @@ pub fn supervise(command: &mut Command) -> io::Result<Ended> {
 
 fn wait(command: &mut Command, signals: &mut SignalsInfo<WithOrigin>) -> io::Result<Ended> {
     let mut child = command.spawn()?;
-    // Behind the launcher's start, so that it does not have the event open as well.
+    // After the launcher's start, so that the launcher does not have the event open as well.
     let _held = events::hold();
     let pid = Pid::from_child(&child);
     let mut asked_to_end = None;
     let handle = signals.handle();
-    // Not by SIGCHLD: whoever started us may have blocked it. The end is only looked at, so that the
-    // number stays the launcher's own until `child.wait` below, and no signal goes to another process.
+    // This does not use SIGCHLD, which the process that started us may have blocked. The end is only looked at here.
+    // So the process number stays the launcher's own until `child.wait` below, and no signal goes to another process.
     let look = move || {
         let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let _ = retry_on_intr(|| waitid(WaitId::Pid(pid), ended));
@@ -92,7 +91,7 @@ fn is_for_us_alone(origin: &Origin, launcher: Pid) -> bool {
     !matches!(origin.cause, Cause::Kernel) && !from_launcher
 }
 
-/// Exit code as shells give it.
+/// Exit code as shells report it.
 fn code(status: ExitStatus) -> u8 {
     let signal = || status.signal().map(|s| 128 + s);
     let code = status.code().or_else(signal);
@@ -109,14 +108,14 @@ fn caught() -> Vec<i32> {
         .collect()
 }
 
-/// The mask of ignored signals in a process's status; 0 where it does not tell.
+/// The mask of ignored signals in a process's status; 0 if it is not there.
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok())
         .unwrap_or(0)
 }
 
-/// The switch for the time when no launcher runs: while it is set, signals do what they do by default.
+/// The switch for the time without a launcher: while it is set, signals have their default effect.
 fn idle(caught: &[i32]) -> io::Result<Arc<AtomicBool>> {
     static IDLE: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(idle) = IDLE.get() {

@@ -1,9 +1,9 @@
-//! The table of launchers: their names, whose library they belong to, and their options as far as
-//! one must know them to find the program behind.
+//! The table of launchers: their names, which MPI library they belong to, and the options that must be known to find
+//! the program behind them.
 //!
-//! Names of options stand without dashes: Open MPI and Hydra take one dash or two, and for the
-//! schedulers no short option has the name of a long one. `--opt=value` needs no row, and options
-//! without a value, or with one that only `=` can give, need none either.
+//! Names of options are without dashes: Open MPI and Hydra take one dash or two, and no short option of a scheduler
+//! has the name of a long one. `--opt=value` needs no entry. Options without a value, or with a value that only `=`
+//! can pass, need none either.
 
 use crate::MpiKind;
 
@@ -12,24 +12,24 @@ use crate::MpiKind;
 pub struct Launcher {
     /// Base names that it goes by.
     pub names: &'static [&'static str],
-    /// The library it belongs to; `None` for a scheduler's.
+    /// The library that it belongs to; `None` for a scheduler's launcher.
     pub kind: Option<MpiKind>,
     /// Option for the number of ranks.
     pub ranks: &'static str,
-    /// Words between its name and its options, one of which may stand there.
+    /// Words of which one may be between its name and its options.
     pub(crate) verbs: &'static [&'static str],
     /// Options that take one word.
     pub(crate) one: &'static str,
     /// Options that take two words.
     pub(crate) two: &'static str,
-    /// Options that name a file with the programs in it: none stands on the command line.
+    /// Options that name a file with the programs in it: then no program is on the command line.
     pub(crate) listed: &'static str,
-    /// Options after which the program may be one that is not to be found here.
+    /// Options after which the program may be one that cannot be found on this machine.
     pub(crate) away: &'static str,
-    /// Whether the word `:` begins another program with options of its own. Where it does, it does so
-    /// everywhere, also among a program's arguments: that is how these launchers read their line.
+    /// Whether the word `:` begins another program with options of its own. These launchers then treat every `:` like
+    /// that, even among a program's arguments.
     pub(crate) parts: bool,
-    /// Options where ranks outnumber cores.
+    /// Options to add if ranks outnumber cores.
     pub(crate) crowded: &'static [&'static str],
 }
 
@@ -46,7 +46,7 @@ pub(crate) const RANK: [&str; 4] = [
     "FLUX_TASK_RANK",
 ];
 
-/// What Intel MPI and MPICH have alike: both start ranks by Hydra.
+/// What Intel MPI and MPICH have in common: both start ranks with Hydra.
 const HYDRA: Launcher = Launcher {
     names: &[],
     kind: None,
@@ -64,7 +64,7 @@ const HYDRA: Launcher = Launcher {
     crowded: &[],
 };
 
-/// All launchers that are known. Where two go by one name, the first whose library fits counts.
+/// All known launchers. If several have the same name, the first one whose library fits is taken.
 pub(crate) const LAUNCHERS: [Launcher; 5] = [
     Launcher {
         names: &[
@@ -73,13 +73,13 @@ pub(crate) const LAUNCHERS: [Launcher; 5] = [
             "orterun",
             "mpirun",
             "mpiexec",
-            // Last: it starts programs, but sets nothing of what Open MPI reads.
+            // Last: it starts programs, but sets none of the variables that Open MPI reads.
             "prterun",
         ],
         kind: Some(MpiKind::OpenMpi),
         ranks: "-n",
         verbs: &[],
-        // Those of version 4 and, from `add-host` on, what version 5 has besides.
+        // The options of version 4 and, from `add-host` on, those that only version 5 has.
         one: "n np c N npernode npersocket ppr x H host hostfile default-hostfile machinefile am tune \
             app wdir wd path prefix map-by bind-to rank-by rf rankfile cpu-set cpu-list cpus-per-proc \
             cpus-per-rank cf cartofile output-filename stdin timeout debugger personality hnp \

@@ -1,17 +1,17 @@
-//! Lines of a source file, or why there are none.
+//! Lines of a source file, or the reason why there are none.
 
-/// What there is to show of a place in a source file.
+/// What can be shown of a place in a source file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Excerpt {
-    /// The file is not there, or is none that can be shown.
+    /// The file does not exist, or cannot be shown.
     Gone,
-    /// The file lies where nothing may be shown of: debug information can name any file of the reader's.
+    /// The file is at a location that must not be shown: debug information can name any of the reader's files.
     Withheld,
-    /// Nobody wants to see source.
+    /// Source was not requested.
     Unwanted,
     /// The lines asked for, as far as there are any.
     Lines {
-        /// Without line ends.
+        /// The lines, without line ends.
         lines: Vec<String>,
         /// Whether the file was changed after the module was built.
         newer: bool,

@@ -1,14 +1,14 @@
-//! Text from outside as a terminal may get it.
+//! Makes text from outside safe for a terminal.
 //!
 //! Names of symbols, files and regions are whatever somebody wrote into a binary, a trace or a file system. A control
-//! character in them could move the cursor, recolour or rename the window, and one that turns the direction of writing
-//! around could show another name than there is. All of them are shown by their numbers, as JSON writes them, so the
-//! same function serves text and JSON.
+//! character in them could move the cursor, recolour or rename the window. A character that reverses the direction of
+//! writing could make the name look like another one. All such characters are shown by their numbers, as JSON writes
+//! them, so the same function serves text and JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Characters that turn the direction of writing around, or are not seen, first and last of each range.
+/// Characters that reverse the direction of writing, or are invisible: first and last of each range.
 const UNSEEN: [(char, char); 6] = [
     ('\u{61c}', '\u{61c}'),
     ('\u{200b}', '\u{200f}'),
@@ -27,12 +27,12 @@ fn is_harmless(c: char) -> bool {
     matches!(c, '\n' | '\t') || !c.is_control() && !unseen()
 }
 
-/// `text` with every control character, but ends of lines and tabs, as its number: `\u001b`.
+/// `text` with every control character, except ends of lines and tabs, and every invisible one as its number: `\u001b`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     printable_beside(text, &[])
 }
 
-/// The same of a text that was marked up: what begins as one of `marks`, which are the caller's own sequences, stays.
+/// The same for a text with markup: the sequences `marks`, which are the caller's own, do not change.
 pub fn printable_beside<'t>(text: &'t str, marks: &[String]) -> Cow<'t, str> {
     if text.chars().all(is_harmless) {
         return Cow::Borrowed(text);
@@ -43,7 +43,7 @@ pub fn printable_beside<'t>(text: &'t str, marks: &[String]) -> Cow<'t, str> {
         let begins = marks
             .iter()
             .filter(|m| !m.is_empty() && rest.starts_with(m.as_str()));
-        // One may be how another one begins.
+        // One mark may be the beginning of another one.
         let mark = begins.max_by_key(|m| m.len());
         let length = mark.map_or(c.len_utf8(), String::len);
         let (own, behind) = rest.split_at(length);

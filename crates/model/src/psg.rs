@@ -1,9 +1,8 @@
 //! The Program Structure Graph of one module (ScalAna, section III-A; PerFlow, section 3.2).
 //!
-//! A module is an executable or a shared library. Each function is a tree of vertices; calls are
-//! leaves, because contexts are joined along the call paths that were seen, not expanded ahead.
-//! Nothing here depends on where the module was loaded, so a vertex keeps its identity
-//! between ranks, runs and scales.
+//! A module is an executable or a shared library. Each function is a tree of vertices. Calls are leaves: they are not
+//! expanded ahead, because contexts are joined along the call paths that were seen. Nothing here depends on where the
+//! module was loaded, so a vertex has the same identity in all ranks, runs and scales.
 
 use crate::run::Symbol;
 use serde::{Deserialize, Serialize};
@@ -151,8 +150,8 @@ pub struct ModuleStructure {
 }
 
 impl ModuleStructure {
-    /// The structure of a module that is no file, from its symbols in the order of their offsets: functions, and
-    /// calls in them. Of two with one offset the first counts, and calls before the first function are nobody's.
+    /// The structure of a module that is not a file, from its symbols in the order of their offsets: functions, and
+    /// calls in them. Of two symbols with one offset the first counts, and calls before the first function are ignored.
     pub fn of_symbols<'a>(symbols: impl IntoIterator<Item = &'a Symbol>) -> Self {
         let mut this = Self::default();
         let mut last = None;
@@ -206,7 +205,7 @@ impl ModuleStructure {
         }
     }
 
-    /// The last function, and the last call in it, reach to `end`.
+    /// Ends the last function, and the last call in it, at `end`.
     fn close(&mut self, end: u64) {
         let Some(function) = self.functions.last_mut() else {
             return;
@@ -222,7 +221,7 @@ impl ModuleStructure {
         (self.strings.len() - 1) as StringId
     }
 
-    /// The string behind an id; empty for an id that is not there.
+    /// The string of an id; empty for an unknown id.
     pub fn string(&self, id: StringId) -> &str {
         self.strings.get(id as usize).map_or("", String::as_str)
     }

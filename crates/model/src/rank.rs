@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// A rank of `MPI_COMM_WORLD`.
 pub type Rank = u32;
 
-/// A set of ranks, kept sorted and without repeats.
+/// A set of ranks, sorted and without repeats.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RankSet(Vec<Rank>);
 

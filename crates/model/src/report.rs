@@ -1,7 +1,7 @@
-//! What an analysis other than a diagnosis says: tables under headings, for people and for programs.
+//! The result of an analysis other than a diagnosis: tables under headings, for people and for programs.
 //!
-//! A figure that was not measured is missing, never zero. Names of columns are for programs and stay as they
-//! are; titles are for people.
+//! A figure that was not measured is missing, never zero. Names of columns are for programs and do not change; titles
+//! are for people.
 
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};

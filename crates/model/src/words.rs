@@ -1,14 +1,14 @@
-//! Figures, places and ranks in words: one way for sentences and tables.
+//! Writes figures, places and ranks in words, in one way for sentences and tables.
 //!
 //! A figure that is not known is a dash, never zero.
 
 use crate::diagnosis::Place;
 use crate::rank::RankSet;
 
-/// What stands for a figure that is not known.
+/// Shown for a figure that is not known.
 pub const UNKNOWN: &str = "–";
 
-/// Seconds with three figures and the unit that fits.
+/// Seconds with three digits and the unit that fits.
 pub fn seconds(value: f64) -> String {
     let (value, unit) = match value {
         v if !v.is_finite() => return UNKNOWN.to_string(),
@@ -25,7 +25,7 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// A share in percent with its range, where one is known and shows: `36 %`, `36 % (31–40 %)`.
+/// A share in per cent with its range, if one is known and visible: `36 %`, `36 % (31–40 %)`.
 pub fn share(share: f64, range: Option<(f64, f64)>) -> String {
     if !share.is_finite() {
         return UNKNOWN.to_string();
@@ -38,7 +38,7 @@ pub fn share(share: f64, range: Option<(f64, f64)>) -> String {
     }
 }
 
-/// `file.c:10-20`, or `module+0x1234` where there are no lines, or the name of what is in no file.
+/// `file.c:10-20`, or `module+0x1234` if there are no lines, or the name of a place that is in no file.
 pub fn location(place: &Place) -> String {
     let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
     match &place.file {
@@ -46,7 +46,7 @@ pub fn location(place: &Place) -> String {
             format!("{}:{}-{}", base(file), place.first_line, place.last_line)
         }
         Some(file) if place.first_line > 0 => format!("{}:{}", base(file), place.first_line),
-        // The program as a whole, its start-up and its end are no place in a file.
+        // The program as a whole, its start-up and its end are not places in a file.
         _ if place.module.is_empty() => place.name.clone(),
         _ => format!("{}+{:#x}", base(&place.module), place.address),
     }
@@ -72,8 +72,8 @@ fn doers(ranks: usize, of: u32, [one, several]: [&str; 2], each: f64) -> String 
     format!("{ranks} of {of} ranks {does} {}", seconds(each))
 }
 
-/// `rank 3`, `ranks 0,4,8`, `both ranks`, `all 16 ranks`; a set longer than `width` characters by its
-/// size and, where that fits, how it begins.
+/// `rank 3`, `ranks 0,4,8`, `both ranks`, `all 16 ranks`; a set longer than `width` characters is shown by its size
+/// and, if that fits, its first ranks.
 pub fn ranks(set: &RankSet, of: u32, width: usize) -> String {
     let text = set.to_string();
     match set.len() as u32 {

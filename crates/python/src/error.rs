@@ -1,5 +1,6 @@
 //! Errors as Python sees them: one exception, with the words that the command would print.
 
+use headwater_model::printable::printable;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -12,9 +13,9 @@ create_exception!(
     "What is wrong with a run, a set, a pass or a dataflow, in the words of the command line."
 );
 
-/// An error of one of the crates as an exception.
+/// An error of one of the crates as an exception; names in it cannot drive a terminal.
 pub fn raised(error: impl Display) -> PyErr {
-    Error::new_err(error.to_string())
+    Error::new_err(printable(&error.to_string()).into_owned())
 }
 
 /// The same for a result.

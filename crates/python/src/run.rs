@@ -5,6 +5,8 @@ use crate::set::Set;
 use crate::work::work;
 use headwater_graph::view::View;
 use headwater_load::Meant;
+use headwater_model::printable::printable;
+use headwater_model::words::count;
 use headwater_passes::{Recorded, set};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -182,7 +184,7 @@ impl Run {
 
     fn __repr__(&self) -> String {
         let header = &self.0.recorded.run().header;
-        let (name, ranks) = (&header.name, header.ranks);
-        format!("<Run {name}: {ranks} ranks, {:.3} s>", header.wall_seconds)
+        let (name, ranks) = (printable(&header.name), count(header.ranks as usize));
+        format!("<Run {name}: {ranks}, {:.3} s>", header.wall_seconds)
     }
 }

@@ -11,6 +11,7 @@ use crate::vertex::{NOBODY, Vertex};
 use crate::wanted::{direction, set_of};
 use crate::{capsule, frame, metric};
 use headwater_graph::view::{Column, View, ViewKind};
+use headwater_model::printable::printable;
 use headwater_passes::set::{self, SetError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -439,6 +440,6 @@ impl Set {
         if !first.is_empty() {
             out += &format!(": {}{}", first.join(", "), if v > 4 { ", …" } else { "" });
         }
-        out + ">"
+        printable(&(out + ">")).into_owned()
     }
 }

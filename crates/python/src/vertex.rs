@@ -7,6 +7,7 @@ use crate::set::{Around, Set};
 use crate::trail::Trail;
 use crate::wanted::direction;
 use headwater_graph::view::{Cell, ViewKind};
+use headwater_model::printable::printable;
 use headwater_passes::pass::{self, on_ranks};
 use headwater_passes::set;
 use pyo3::prelude::*;
@@ -198,7 +199,7 @@ impl Vertex {
         if self.0.view.kind == ViewKind::Parallel {
             out += &format!(" rank {}", word("rank"));
         }
-        out + ">"
+        printable(&(out + ">")).into_owned()
     }
 }
 

@@ -15,6 +15,12 @@ def test_sets_tables_and_reports_are_tables(run):
     assert "a&lt;b&gt;&amp;c" in escaped
 
 
+def test_names_cannot_drive_a_terminal():
+    made = hw.make([{"name": "evil\x1b[2J\x07\u202e"}])
+    for shown in (made, made[0]):
+        assert "evil\\u001b[2J\\u0007\\u202e" in repr(shown)
+
+
 def test_ways_and_heat_maps_are_svg(run):
     late = hw.imbalance(run.parallel).top(3)
     way = hw.backtracking(late)

@@ -26,6 +26,8 @@ pub struct Failure {
     pub code: u8,
     /// What is wrong and what to do, on one line.
     pub message: String,
+    /// The signal that asked for an end, where one did.
+    pub asked_to_end: Option<u8>,
 }
 
 impl From<String> for Failure {
@@ -33,6 +35,7 @@ impl From<String> for Failure {
         Self {
             code: exit::BAD_USE,
             message,
+            asked_to_end: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Failure, Outcome};
 use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
-use crate::output::{SCHEMA, print, shell_line, tell};
+use crate::output::{SCHEMA, print, quoted, shell_line, tell};
 use crate::progress::Progress;
 use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
 use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
@@ -185,6 +185,13 @@ fn gone(run: &Run) -> RankSet {
     gone.copied().collect()
 }
 
+/// Says that the disk was full and which ranks lost records; `None` if no rank did.
+fn disk_full(run: &Run) -> Option<String> {
+    let ranks: RankSet = run.header.disk_full.iter().copied().collect();
+    let who = words::ranks(&ranks, run.header.ranks, WHO);
+    (!ranks.is_empty()).then(|| format!("the disk was full: records of {who} were lost"))
+}
+
 /// Why a run that ended well is not all there; `None` where it is. `asked` is the number of ranks that the launcher was
 /// asked for, if that is known.
 pub fn not_all(recorded: &Recorded, asked: Option<u32>) -> Option<String> {
@@ -200,7 +207,11 @@ pub fn not_all(recorded: &Recorded, asked: Option<u32>) -> Option<String> {
     }
     let gone = gone(&recorded.run);
     if gone.is_empty() {
-        return None;
+        let why = disk_full(&recorded.run)?;
+        return Some(format!(
+            "the program ended well, but {why}; the rest is in {}; free space on the disk, or give a place on another one with -o",
+            recorded.dir.display()
+        ));
     }
     let who = words::ranks(&gone, recorded.run.header.ranks, WHO);
     Some(format!(
@@ -224,6 +235,9 @@ pub fn summary(recorded: &Recorded) -> String {
     if !gone.is_empty() {
         let who = words::ranks(&gone, h.ranks, WHO);
         line += &format!("; nothing was recorded of {who}");
+    }
+    if let Some(why) = disk_full(&recorded.run) {
+        line += &format!("; {why}");
     }
     if recorded.ended.code != 0 && recorded.ended.asked_to_end.is_none() {
         line += &format!("; the program ended with exit code {}", recorded.ended.code);
@@ -311,7 +325,10 @@ pub fn record(
     };
     let spool = temporary.join("spool");
     let mut launcher = launching(command, environment, &spool, recording)?;
-    std::fs::create_dir_all(&spool).map_err(|e| {
+    let made = std::fs::create_dir_all(temporary.parent().unwrap_or(&here))
+        .and_then(|()| std::fs::create_dir(&temporary))
+        .and_then(|()| headwater_files::create_private_dir(&spool));
+    made.map_err(|e| {
         format!(
             "cannot make {}: {e}; give another place with -o",
             spool.display()
@@ -341,7 +358,7 @@ pub fn record(
         Ok(run) => run,
         Err(e) => {
             clear(&temporary, ours);
-            return Err(nothing(&e, code, &command.join(" "), &below));
+            return Err(nothing(&e, ended, &command.join(" "), &below, &temporary));
         }
     };
     drop(ours);
@@ -387,20 +404,34 @@ fn default_name(header: &Header, repetition: Option<u32>) -> String {
     format!("{program}.{}{job}{repetition}", header.ranks)
 }
 
-/// Why there is no run, of a command that ended with `code`.
-fn nothing(error: &FormatError, code: u8, command: &str, below: &Path) -> Failure {
-    let message = match error {
-        FormatError::NothingRecorded(_) if code != 0 => format!(
+/// Why there is no run, of a command that `ended`. The recorded data, if there are any, are in `dir`.
+fn nothing(error: &FormatError, ended: Ended, command: &str, below: &Path, dir: &Path) -> Failure {
+    let Ended { code, asked_to_end } = ended;
+    let message = match (error, asked_to_end) {
+        (FormatError::NothingRecorded(_), Some(signal)) => format!(
+            "signal {signal} ended {command}; nothing of it was recorded, as no rank had called MPI_Init with the collector loaded"
+        ),
+        (FormatError::NothingRecorded(_), None) if code != 0 => format!(
             "nothing was recorded: {command} ended with exit code {code}, and no rank had called MPI_Init with the collector loaded; what it last said is above"
         ),
-        FormatError::NothingRecorded(_) => format!(
-            "nothing was recorded: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library, that no other tool is loaded before the collector, and that {} can be written",
+        (FormatError::NothingRecorded(_), None) => format!(
+            "nothing was recorded: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library, that no other tool is loaded before the collector, and that {} can be written and has room",
             below.display()
         ),
-        other => other.to_string(),
+        // The tables could not be written.
+        (FormatError::Io { what, .. }, _) if *what != "read" => format!(
+            "{error}; the recorded data are still in {}; free space or correct what else is wrong, then finish the run with: headwater diagnose {}",
+            dir.display(),
+            quoted(&dir.display().to_string())
+        ),
+        (other, _) => other.to_string(),
     };
     let code = if code == 0 { exit::BAD_USE } else { code };
-    Failure { code, message }
+    Failure {
+        code,
+        message,
+        asked_to_end,
+    }
 }
 
 /// Removes a directory that holds nothing worth keeping.

@@ -1,15 +1,17 @@
 //! `run`: record at several scales, then diagnose.
 
-use super::record::Unnamed;
-use super::{Outcome, diagnose, record};
+use super::record::{Recorded, Unnamed};
+use super::{Failure, Outcome, diagnose, record};
 use crate::args::RunArgs;
+use crate::exit;
 use crate::output::{print, quoted, tell};
 use crate::progress::Progress;
 use headwater_launch::{
     Ended, LaunchError, Plan, brings_launcher, command_for, recognise, with_place_for_ranks,
 };
 use headwater_model::words;
-use std::io::IsTerminal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{IsTerminal, Stdin};
 use std::path::Path;
 
 /// `headwater run`.
@@ -42,55 +44,76 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
             command.join(" ")
         ));
         input.begin_anew();
+        let unnamed = Unnamed {
+            below: args.output.as_deref().or(Some(Path::new("."))),
+            repetition: (args.repeat > 1).then_some(*repetition),
+        };
         let recorded = record::record(
             command,
             environment,
             None,
-            Unnamed {
-                below: args.output.as_deref().or(Some(Path::new("."))),
-                repetition: (args.repeat > 1).then_some(*repetition),
-            },
+            unnamed,
             &args.recording,
             progress,
-        )?;
-        progress.say(&record::summary(&recorded));
-        let Ended { code, asked_to_end } = recorded.ended;
-        if code != 0 || asked_to_end.is_some() {
-            let why = asked_to_end.map_or_else(
-                || format!("the program failed on {}", words::count(*n as usize)),
-                |signal| format!("signal {signal} asked for an end"),
-            );
-            let what_is_there = match done.is_empty() {
-                true => "what was recorded is kept".to_string(),
-                false => format!(
-                    "what was recorded before it: headwater diagnose {}",
-                    done.join(" ")
-                ),
-            };
-            tell(&format!(
-                "{why}, and nothing more is recorded; {what_is_there}"
-            ));
-            return Ok(match asked_to_end {
-                Some(signal) if code == 0 => 128 + signal,
-                _ => code,
-            });
-        }
-        let got = recorded.run.header.ranks;
-        if got != *n {
-            return Err(format!(
-                "asked for {} and got {got}, in {}; see that the launcher is given the number of ranks ({{np}}), and that it is the one of the program's MPI library",
-                words::count(*n as usize),
-                recorded.dir.display()
-            )
-            .into());
-        }
-        if let Some(why) = record::not_all(&recorded, None) {
-            return Err(why.into());
-        }
+        );
+        let recorded = recorded.and_then(|recorded| {
+            progress.say(&record::summary(&recorded));
+            check(&recorded, *n)?;
+            Ok(recorded)
+        });
+        let recorded = recorded.map_err(|failure| last_words(failure, &done, plans.len()))?;
         done.push(quoted(&recorded.dir.display().to_string()));
         runs.push(recorded.run);
     }
     diagnose::report(runs, &args.analysis, progress)
+}
+
+/// Checks that the program ran to its end on so many ranks, and that all of it was recorded.
+fn check(recorded: &Recorded, ranks: u32) -> Result<(), Failure> {
+    let Ended { code, asked_to_end } = recorded.ended;
+    let (wanted, got) = (words::count(ranks as usize), recorded.run.header.ranks);
+    let dir = recorded.dir.display();
+    let message = if let Some(signal) = asked_to_end {
+        format!(
+            "signal {signal} ended the recording on {wanted}, and nothing more is recorded; what was recorded until then is in {dir}"
+        )
+    } else if code != 0 {
+        format!(
+            "the program failed on {wanted}, and nothing more is recorded; what was recorded until then is in {dir}"
+        )
+    } else if got != ranks {
+        format!(
+            "asked for {wanted} and got {got}, in {dir}; see that the launcher is given the number of ranks ({{np}}), and that it is the one of the program's MPI library"
+        )
+    } else if let Some(why) = record::not_all(recorded, None) {
+        why
+    } else {
+        return Ok(());
+    };
+    Err(Failure {
+        code: if code == 0 { exit::BAD_USE } else { code },
+        message,
+        asked_to_end,
+    })
+}
+
+/// The error that ends the whole command, after one of the `planned` runs was not recorded as it should be. It names the
+/// runs that are `done`. A signal gives the exit code, as in a shell.
+fn last_words(failure: Failure, done: &[String], planned: usize) -> Failure {
+    let signal = failure.asked_to_end;
+    let mut message = failure.message;
+    if !done.is_empty() {
+        message += &format!(
+            "; runs recorded before it: {} of {planned}; to diagnose them, type: headwater diagnose {}",
+            done.len(),
+            done.join(" ")
+        );
+    }
+    Failure {
+        code: signal.map_or(failure.code, |signal| 128 + signal),
+        message,
+        asked_to_end: signal,
+    }
 }
 
 /// The command for one scale, `{np}` filled in everywhere: the user's own where it brings its launcher,
@@ -123,11 +146,15 @@ fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
     })
 }
 
+/// What to do about standard input that cannot be read twice.
+const GIVE_A_FILE: &str =
+    "give a file, which each of them reads from its begin: headwater run … < file";
+
 /// Standard input, which each scale is to find as the first one does.
 enum Input {
     /// A file, and where it begins.
     File(u64),
-    /// Nothing that could be read twice, nor is read.
+    /// Nothing that could be read twice.
     Other,
 }
 
@@ -138,14 +165,24 @@ impl Input {
     /// Something waits to be read that only one of them could have.
     fn new(runs: usize) -> Result<Self, String> {
         let stdin = std::io::stdin();
-        let Ok(begin) = rustix::fs::tell(&stdin) else {
-            let waits = rustix::io::ioctl_fionread(&stdin).is_ok_and(|bytes| bytes > 0);
-            if waits && runs > 1 && !stdin.is_terminal() {
-                return Err("standard input is a pipe, which only one of the runs could read; give a file, which each of them reads from its begin: headwater run … < file".to_string());
+        if let Ok(begin) = rustix::fs::tell(&stdin) {
+            return Ok(Self::File(begin));
+        }
+        if runs > 1 && !stdin.is_terminal() {
+            match pipe(&stdin) {
+                Pipe::Full => {
+                    return Err(format!(
+                        "standard input is a pipe, which only one of the runs could read; {GIVE_A_FILE}"
+                    ));
+                }
+                // Batch systems give such a pipe to programs that do not read it.
+                Pipe::Open => tell(&format!(
+                    "standard input is an open pipe, and only the first of the runs can read what comes through it; if the program reads it, {GIVE_A_FILE}"
+                )),
+                Pipe::Ended => {}
             }
-            return Ok(Self::Other);
-        };
-        Ok(Self::File(begin))
+        }
+        Ok(Self::Other)
     }
 
     /// The next run begins.
@@ -154,5 +191,29 @@ impl Input {
             // A device, which has no begin, is as it was.
             let _ = rustix::fs::seek(std::io::stdin(), rustix::fs::SeekFrom::Start(*begin));
         }
+    }
+}
+
+/// What can be read from a pipe or socket.
+enum Pipe {
+    /// Bytes wait.
+    Full,
+    /// None yet, but somebody can still write some.
+    Open,
+    /// None, and there will be none.
+    Ended,
+}
+
+/// What can be read from standard input, which is a pipe or socket; does not wait for it.
+fn pipe(stdin: &Stdin) -> Pipe {
+    let mut asked = [PollFd::new(stdin, PollFlags::IN)];
+    // In this order: bytes that come in between are seen.
+    let ready = poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0);
+    let waiting = rustix::io::ioctl_fionread(stdin).unwrap_or(0);
+    match (ready, waiting) {
+        // Ready without bytes is the end.
+        (true, 0) => Pipe::Ended,
+        (false, 0) => Pipe::Open,
+        _ => Pipe::Full,
     }
 }

@@ -40,6 +40,16 @@ int main(int argc, char **argv) {
 }
 "#;
 
+/// Meets once.
+pub const BARRIER: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+"#;
+
 /// The collector as this test was built, made on demand.
 pub fn collector() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();

@@ -202,7 +202,7 @@ fn what_cannot_be_given_is_said() {
         "perfetto",
         &[4],
         &all,
-        &["app.4 kept no window", "speedscope"],
+        &["app.4 has no window", "speedscope"],
     );
     refused("folded", &[2], &parallel(), &["no --view"]);
     refused(

@@ -5,10 +5,20 @@ use super::layout::{FileHeader, Kind, ThreadRow, last_sign, text};
 use super::parts::Part;
 use super::read::MOST_RANKS;
 use crate::FormatError;
-use headwater_model::RankSet;
 use headwater_model::run::{Header, Paused, RankInfo};
+use headwater_model::{RankSet, words};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+
+/// Width of a list of ranks, in characters.
+const WHO: usize = 40;
+
+/// Ranks that lost records, and how many records.
+#[derive(Default)]
+struct Lost {
+    ranks: Vec<u32>,
+    records: u64,
+}
 
 /// What the ranks so far have told.
 #[derive(Default)]
@@ -19,7 +29,10 @@ pub(super) struct Heading {
     notes: FxHashSet<String>,
     finished: Vec<u32>,
     cut_off: Vec<u32>,
-    lost: u64,
+    /// Lost because the disk was full.
+    lost_to_disk: Lost,
+    /// Lost for other reasons.
+    lost: Lost,
     /// Ranks and seconds of pauses, by how many there were.
     pauses: BTreeMap<u64, Vec<(u32, f64)>>,
     clocks: Vec<Compared>,
@@ -58,7 +71,15 @@ impl Heading {
         list.push(h.rank);
         let counted = h.in_use().filter(|d| d.kind != Kind::Messages as u32);
         let dropped = counted.map(|d| u64::from(d.dropped)).sum::<u64>();
-        self.lost = self.lost.saturating_add(dropped);
+        let disk_full = h.disk_full != 0;
+        let lost = match disk_full {
+            true => &mut self.lost_to_disk,
+            false => &mut self.lost,
+        };
+        if disk_full || dropped > 0 {
+            lost.ranks.push(h.rank);
+            lost.records = lost.records.saturating_add(dropped);
+        }
         self.clocks.push(Compared {
             rank: h.rank,
             unix_ns: h.unix_ns,
@@ -130,15 +151,35 @@ impl Heading {
                 if cut_off.len() == 1 { "" } else { "s" }
             ));
         }
-        if self.lost > 0 {
-            out.missing.push(format!(
-                "{} records found their table full and were lost.",
-                self.lost
-            ));
-        }
+        report_lost(self.lost_to_disk, &self.lost, &mut out);
         let clocks = clock::common(&mut out, &self.clocks);
         (out, clocks)
     }
+}
+
+/// Reports lost records and the ranks that lost them. A rank on a full disk may have lost more than it counted, because
+/// it could make no new tables.
+fn report_lost(to_disk: Lost, others: &Lost, out: &mut Header) {
+    let of = out.ranks;
+    let who = |ranks: &[u32]| words::ranks(&ranks.iter().copied().collect(), of, WHO);
+    if !to_disk.ranks.is_empty() {
+        let count = match to_disk.records {
+            0 => String::new(),
+            records => format!(", at least {records}"),
+        };
+        out.missing.push(format!(
+            "The disk was full: records of {} were lost{count}.",
+            who(&to_disk.ranks)
+        ));
+    }
+    if !others.ranks.is_empty() {
+        out.missing.push(format!(
+            "Records of {} were lost, {} in all: their tables were full or could not grow.",
+            who(&others.ranks),
+            others.records
+        ));
+    }
+    out.disk_full = to_disk.ranks;
 }
 
 /// Nanoseconds from `MPI_Init` to the end, without pauses, and those of the pauses.
@@ -205,6 +246,37 @@ fn main_core(threads: &[ThreadRow]) -> Option<u64> {
 mod tests {
     use super::super::layout::{CoreTime, MOST_CORES};
     use super::*;
+
+    #[test]
+    fn lost_records_are_reported_with_their_ranks_and_the_reason() {
+        let lost = |ranks: &[u32], records| Lost {
+            ranks: ranks.to_vec(),
+            records,
+        };
+        let reported = |to_disk: Lost, others: Lost| {
+            let mut out = Header {
+                ranks: 4,
+                ..Header::default()
+            };
+            report_lost(to_disk, &others, &mut out);
+            (out.missing, out.disk_full)
+        };
+        let none = || lost(&[], 0);
+        assert_eq!(reported(none(), none()), (vec![], vec![]));
+        let full =
+            "Records of rank 3 were lost, 7 in all: their tables were full or could not grow.";
+        assert_eq!(
+            reported(none(), lost(&[3], 7)),
+            (vec![full.to_string()], vec![])
+        );
+        let disk = "The disk was full: records of ranks 0-1 were lost, at least 12.";
+        assert_eq!(
+            reported(lost(&[0, 1], 12), lost(&[3], 7)),
+            (vec![disk.to_string(), full.to_string()], vec![0, 1])
+        );
+        let (missing, _) = reported(lost(&[2], 0), none());
+        assert_eq!(missing, ["The disk was full: records of rank 2 were lost."]);
+    }
 
     #[test]
     fn a_main_core_is_one_of_two_thirds_of_the_time() {

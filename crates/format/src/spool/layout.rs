@@ -149,7 +149,10 @@ pub struct FileHeader {
     /// Samples per second of CPU time.
     pub hz: u32,
     /// Counters in a sample.
-    pub counters: u32,
+    pub counters: u16,
+    /// 1 if the file once could not grow because the disk was full. Written when the process ends its recording; 0 in
+    /// files that are older than this field, which is the upper half of what was `counters`.
+    pub disk_full: u16,
     /// Clock 0 in nanoseconds since 1970.
     pub unix_ns: u64,
     /// Process start to leaving `MPI_Init`.

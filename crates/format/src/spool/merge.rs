@@ -17,6 +17,7 @@
 
 use super::layout::{FileHeader, MERGED_MAGIC, MERGED_NAME, Stretch, pack};
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -83,6 +84,23 @@ pub struct Merge<S> {
     start: u64,
     /// What the merge has taken so far.
     pub figures: Figures,
+}
+
+/// Gives the merged file its name. A process that is `alone` in its world leaves the file of another one in place. Under the
+/// launcher of another MPI library each process is alone, and the reader counts them.
+fn give_name(part: &Path, last: &Path, alone: bool) -> bool {
+    if !alone {
+        return std::fs::rename(part, last).is_ok();
+    }
+    match std::fs::hard_link(part, last) {
+        Ok(()) => {
+            let _ = std::fs::remove_file(part);
+            true
+        }
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => false,
+        // The file system has no links.
+        Err(_) => !last.exists() && std::fs::rename(part, last).is_ok(),
+    }
 }
 
 fn words<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
@@ -339,7 +357,8 @@ impl<S: Source> Merge<S> {
             self.receive_words(wire, parent) == Some([1])
         } else {
             let (part, last) = (self.path(), self.source.directory().join(MERGED_NAME));
-            let done = self.whole && std::fs::rename(&part, last).is_ok();
+            let alone = wire.children().is_empty();
+            let done = self.whole && give_name(&part, &last, alone);
             if !done {
                 let _ = std::fs::remove_file(part);
             }

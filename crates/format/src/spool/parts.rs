@@ -20,6 +20,7 @@ struct Place {
     size: u32,
     finished: u32,
     pid: u32,
+    init_ns: u64,
 }
 
 /// How many times more ranks a run may have had than have left data: of a job that was killed, those on other nodes may
@@ -42,6 +43,8 @@ pub(super) struct Parts {
     places: Vec<Place>,
     /// Whether a merged file was cut short.
     pub cut: bool,
+    /// Processes that each were rank 0 of 1. The data of one of them are taken.
+    pub alone: usize,
 }
 
 /// One rank's data.
@@ -140,6 +143,15 @@ fn header(
     }
 }
 
+/// How many processes each were rank 0 of 1. One may have left its data twice, merged and in its own file.
+fn alone(places: &[Place]) -> usize {
+    let lone = places.iter().filter(|p| (p.rank, p.size) == (0, 1));
+    let mut processes: Vec<(u32, u64)> = lone.map(|p| (p.pid, p.init_ns)).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    processes.len()
+}
+
 impl Parts {
     /// Looks for all data in `dir`. Of a rank with several files, what reached the end counts.
     pub fn find(dir: &Path) -> Result<Self, FormatError> {
@@ -148,6 +160,7 @@ impl Parts {
             files: spool_files(dir),
             places: Vec::new(),
             cut: false,
+            alone: 0,
         };
         for (number, path) in std::mem::take(&mut this.files).into_iter().enumerate() {
             let (file, bytes) = open(&path)?;
@@ -158,6 +171,7 @@ impl Parts {
             }
             this.files.push(path);
         }
+        this.alone = alone(&this.places);
         this.places
             .sort_by_key(|p| (p.rank, std::cmp::Reverse(p.finished), p.pid));
         this.places.dedup_by_key(|p| p.rank);
@@ -207,6 +221,7 @@ impl Parts {
                 size: header.size,
                 finished: header.finished,
                 pid: header.pid,
+                init_ns: header.init_ns,
             });
         }
         Ok(())

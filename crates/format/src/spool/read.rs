@@ -71,6 +71,12 @@ pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
             if gone.len() == 1 { "" } else { "s" }
         ));
     }
+    if parts.alone > 1 {
+        run.header.missing.push(format!(
+            "{} processes each ran as rank 0 of 1, and this run has the data of one of them: start the program with the launcher of its own MPI library, and give each launch a directory of its own.",
+            parts.alone
+        ));
+    }
     Ok(run)
 }
 

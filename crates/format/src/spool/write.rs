@@ -72,7 +72,7 @@ impl SpoolWriter {
     /// The file cannot be made.
     pub fn create(dir: &Path) -> Result<Self, FormatError> {
         let path = dir.join(MERGED_NAME);
-        let file = File::create(&path).map_err(FormatError::io("make", &path))?;
+        let file = headwater_files::create(&path).map_err(FormatError::io("make", &path))?;
         let mut this = Self {
             path,
             file: BufWriter::new(file),

@@ -8,6 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Name of the file; it holds the number of the recording process.
@@ -27,7 +28,7 @@ impl Claim {
     /// The file cannot be made.
     pub fn begin(dir: &Path) -> Result<Self, FormatError> {
         let path = dir.join(NAME);
-        let mut file = File::create(&path).map_err(FormatError::io("make", &path))?;
+        let mut file = headwater_files::create(&path).map_err(FormatError::io("make", &path))?;
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         let number = std::process::id().to_string();
         let written = file.write_all(number.as_bytes());
@@ -45,7 +46,7 @@ impl Claim {
     pub(super) fn take_over(dir: &Path) -> Result<Option<Self>, FormatError> {
         let path = dir.join(NAME);
         // Some network file systems lock for themselves alone only what is open for writing.
-        let mut file = match File::options().read(true).write(true).open(&path) {
+        let mut file = match open(&path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             other => other.map_err(FormatError::io("read", &path))?,
         };
@@ -64,8 +65,34 @@ impl Claim {
     }
 }
 
+/// Opens the mark; a link in its place is not followed.
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits();
+    let options = options.read(true).write(true);
+    options.custom_flags(flags.cast_signed()).open(path)
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_place_of_the_mark_is_not_followed() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let theirs = dir.path().join("theirs");
+        std::fs::write(&theirs, "precious").expect("a file");
+        let run = dir.path().join("run");
+        std::fs::create_dir(&run).expect("a directory");
+        std::os::unix::fs::symlink(&theirs, run.join(NAME)).expect("a link");
+        assert!(Claim::begin(&run).is_err());
+        assert!(Claim::take_over(&run).is_err());
+        assert_eq!(std::fs::read(&theirs).expect("a file"), b"precious");
     }
 }

@@ -50,7 +50,7 @@ fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
 
 /// Writes rows to `path`.
 pub(super) fn write<R>(path: &Path, columns: &[Column<R>], rows: &[R]) -> Result<(), FormatError> {
-    let file = std::fs::File::create(path).map_err(FormatError::io("write", path))?;
+    let file = headwater_files::create(path).map_err(FormatError::io("write", path))?;
     let damaged = |e: &dyn std::fmt::Display| FormatError::Io {
         what: "write",
         path: path.to_path_buf(),

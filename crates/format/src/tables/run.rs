@@ -9,7 +9,7 @@ use crate::spool::layout::UNKNOWN_NAME;
 use crate::spool::{doubt, read_spool, spool_files};
 use headwater_model::run::*;
 use serde_json::{Value, json};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,9 @@ pub fn write_run(dir: &Path, run: &Run) -> Result<(), FormatError> {
     }
     std::fs::create_dir_all(dir).map_err(FormatError::io("make", dir))?;
     let temporary = dir.join(format!(".part-{}", std::process::id()));
-    std::fs::create_dir_all(&temporary).map_err(FormatError::io("make", &temporary))?;
+    // A process with this number may have been killed here.
+    let _ = std::fs::remove_dir_all(&temporary);
+    headwater_files::create_private_dir(&temporary).map_err(FormatError::io("make", &temporary))?;
     let written = write_into(&temporary, dir, run);
     let _ = std::fs::remove_dir_all(&temporary);
     written
@@ -90,7 +92,9 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     let text = serde_json::to_string_pretty(&header)
         .map_err(|e| FormatError::damaged(dir, e.to_string()))?;
     let header_file = temporary.join(HEADER_NAME);
-    std::fs::write(&header_file, text + "\n").map_err(FormatError::io("write", &header_file))?;
+    let written = headwater_files::create(&header_file)
+        .and_then(|mut file| file.write_all((text + "\n").as_bytes()));
+    written.map_err(FormatError::io("write", &header_file))?;
     for name in tables {
         let target = file(dir, name);
         std::fs::rename(file(temporary, name), &target)

@@ -1,4 +1,5 @@
-//! What is recorded of the threads of a rank: how long each was there, what it did in its team, and whom it waited for.
+//! What is recorded of the threads of a rank: how long each existed, what it did in its team, and which threads it
+//! waited for.
 
 use super::CtxId;
 use crate::rank::Rank;
@@ -11,7 +12,7 @@ pub struct ThreadInfo {
     pub rank: Rank,
     /// Thread within the rank, in the order of first sight; 0 called `MPI_Init`.
     pub thread: u16,
-    /// Context of the call that made it; [`CtxId::NONE`] for the first thread, and where nobody saw it.
+    /// Context of the call that made it; [`CtxId::NONE`] for the first thread, and if that call was not seen.
     pub made_by: CtxId,
     /// From leaving `MPI_Init` to its first sight, wall time, without the pauses in between.
     pub begin_ns: u64,
@@ -19,7 +20,8 @@ pub struct ThreadInfo {
     pub wall_ns: u64,
     /// CPU time of the same stretch.
     pub cpu_ns: u64,
-    /// Time ready to run but without a core in that stretch; of pauses as large a part is left out as of CPU time.
+    /// Time ready to run but without a core in that stretch; pauses are left out of it in the same proportion as of CPU
+    /// time.
     pub runq_ns: u64,
     /// Time inside MPI calls, wall time.
     pub mpi_wall_ns: u64,
@@ -50,12 +52,12 @@ pub struct TeamWork {
     pub cpu_ns: u64,
     /// Part of `wall - cpu` spent ready to run but without a core.
     pub runq_ns: u64,
-    /// Part of `wall - cpu` spent asleep, waiting for locks included.
+    /// Part of `wall - cpu` spent asleep, which includes waiting for locks.
     pub blocked_ns: u64,
-    /// Part of the wall time spent waiting for other threads: the rows of [`Run::waits`](super::Run::waits) in it; and in MPI calls.
+    /// Part of the wall time spent waiting for other threads, which are the rows of [`Run::waits`](super::Run::waits)
+    /// in it, and in MPI calls.
     pub locked_ns: u64,
-    /// From the arrival at `to` to the last arrival of the team. Where nobody knows when that was, to
-    /// leaving `to`.
+    /// From the arrival at `to` to the last arrival of the team. If the last arrival is unknown, until it leaves `to`.
     pub wait_ns: u64,
 }
 
@@ -101,7 +103,8 @@ impl WaitKind {
         all.into_iter().find(|k| *k as u8 == code)
     }
 
-    /// Whether who waits could go on if a holder held it for less: not where it waits for work or an end.
+    /// Whether the waiting thread could go on earlier if the holder held it for less time: not if it waits for work or
+    /// for an end.
     pub fn is_lock(self) -> bool {
         use WaitKind::*;
         matches!(
@@ -111,28 +114,28 @@ impl WaitKind {
     }
 }
 
-/// Waiting of one thread for another one, by the places of both: an edge between threads.
+/// Waiting of one thread for another, by the places of both: an edge between threads.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
 pub struct ThreadWait {
     /// Rank.
     pub rank: Rank,
     /// Thread that waited.
     pub thread: u16,
-    /// Where: the context of the call that waited.
+    /// The context of the call that waited.
     pub ctx: CtxId,
-    /// For what.
+    /// What it waited for.
     pub kind: WaitKind,
     /// Thread that it waited for; `u16::MAX` where that is not known.
     pub holder: u16,
-    /// Where that thread took the lock, or let this one go on; its innermost frame is certain, its callers
-    /// may be missing. [`CtxId::NONE`] where it is not known.
+    /// Where that thread took the lock, or let this one go on. Its innermost frame is certain, its callers may be
+    /// missing. [`CtxId::NONE`] if it is not known.
     pub holder_ctx: CtxId,
-    /// Waits; a lock that was free is none.
+    /// Number of waits; taking a free lock does not count.
     pub count: u64,
     /// Wall time waited.
     pub wait_ns: u64,
-    /// The same with at most 1 ms of each wait: longer ones may be the scheduler's, which took the core
-    /// from the holder.
+    /// The same, but at most 1 ms of each wait: the scheduler may have caused longer ones, when it took the core from
+    /// the holder.
     pub brief_ns: u64,
     /// Longest wait.
     pub max_ns: u64,

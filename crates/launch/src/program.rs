@@ -1,0 +1,16 @@
+//! The bytes of programs, libraries and launchers, which the user or another file names.
+
+use headwater_files as files;
+use std::io;
+use std::path::Path;
+
+/// Bytes that a program or library has at the most.
+const MOST: u64 = 8 << 30;
+
+/// All bytes of a program, library or launcher.
+///
+/// # Errors
+/// What the system says; a file that is no regular one, as a device has no end and a pipe keeps its reader waiting.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    files::read(path, MOST)
+}
