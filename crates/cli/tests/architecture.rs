@@ -156,6 +156,21 @@ fn every_invariant_names_a_test_that_is_there() {
     }
 }
 
+/// A recipe is of no use if it names a file that was moved.
+#[test]
+fn contributing_names_files_that_are_there() {
+    let root = crates().join("..");
+    let page = std::fs::read_to_string(root.join("CONTRIBUTING.md")).expect("the page");
+    let folders = ["crates/", "docs/", "xtask/", "testbed/"];
+    let is_path = |code: &&str| folders.iter().any(|f| code.starts_with(f));
+    let named = page.split('`').skip(1).step_by(2);
+    let paths: Vec<&str> = named.filter(is_path).collect();
+    assert!(!paths.is_empty(), "no paths in backticks");
+    for path in paths {
+        assert!(root.join(path).exists(), "{path} is not there");
+    }
+}
+
 #[test]
 fn every_file_says_what_it_is_for() {
     for name in ORDER {

@@ -1,4 +1,6 @@
 //! The MPI library of this process: which it is, its functions, its handles.
+//!
+//! Until [`learn`] has recognised the library, [`get`] and [`library`] return `None`.
 
 use crate::loader::{first, found, next, object_of, symbol};
 use crate::process;
@@ -12,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
 const COUNT: usize = FUNCTIONS.len();
-/// In place of a kind of Fortran name: the library's own function, for calls of ours.
+/// Used like the number of a Fortran ending: the library's own function, for our calls.
 const OWN: usize = FORTRAN.len() + 1;
 static REAL: [AtomicUsize; COUNT * (OWN + 1)] = [const { AtomicUsize::new(0) }; COUNT * (OWN + 1)];
 static ABI: AtomicPtr<Abi> = AtomicPtr::new(std::ptr::null_mut());
@@ -26,9 +28,9 @@ pub struct Library {
     pub comm_null: u64,
     /// `MPI_BYTE`.
     pub byte: u64,
-    /// Addresses that are Fortran's `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
+    /// Addresses of Fortran's `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
     pub fortran_ignore: Vec<u64>,
-    /// Addresses that are Fortran's `MPI_IN_PLACE`.
+    /// Addresses of Fortran's `MPI_IN_PLACE`.
     pub fortran_in_place: Vec<u64>,
     /// Conversions of Fortran handles.
     pub comm: Conversion,
@@ -58,7 +60,7 @@ impl Conversion {
         if self.0 == 0 {
             return u64::from(fortran as u32);
         }
-        // SAFETY: the library's conversion takes an int and gives a handle.
+        // SAFETY: the library's conversion takes an int and returns a handle.
         unsafe {
             let convert: unsafe extern "C" fn(i32) -> u64 = std::mem::transmute(self.0);
             narrow(convert(fortran))
@@ -66,7 +68,7 @@ impl Conversion {
     }
 }
 
-/// Whether the library's Fortran layer does not come through C for the call of a wrapper.
+/// Whether, for the call of this wrapper, the library's Fortran layer does not call the C function.
 #[inline]
 pub fn past_c(code: u32) -> bool {
     get().is_some_and(|a| {
@@ -75,7 +77,7 @@ pub fn past_c(code: u32) -> bool {
     })
 }
 
-/// Whether any Fortran call comes through C.
+/// Whether any Fortran call goes through the C function.
 #[inline]
 pub fn through_c() -> bool {
     get().is_some_and(|a| !(a.f08_past_c && a.fortran_past_c))
@@ -104,9 +106,9 @@ pub fn narrow(handle: u64) -> u64 {
     }
 }
 
-/// What a wrapper calls: the library's function, or that of another tool that stands between us and the
-/// library and defines `MPI_*` as we do; 0 where there is none. Looked up at the first call, or in `MPI_Init`
-/// ([`find_all`]): doing it when this object is loaded crashes C++ programs under Open MPI.
+/// What a wrapper calls: the library's function, or that of another tool between us and the library that defines
+/// `MPI_*` as we do; 0 if there is none. It is looked up at the first call or in `MPI_Init` ([`find_all`]). Doing so
+/// when this object is loaded crashes C++ programs under Open MPI.
 #[inline]
 pub fn real(code: u32, caller: u64) -> usize {
     let (id, kind) = ((code & 0xffff) as usize, (code >> 16) as usize);
@@ -119,7 +121,8 @@ pub fn real(code: u32, caller: u64) -> usize {
     }
 }
 
-/// The function behind a wrapper is `real`: where this is linked into the program, the linker says so.
+/// Notes that `real` is the function behind a wrapper. If the collector is linked into the program, the linker knows
+/// it.
 #[inline]
 pub fn is_linked_to(code: u32, real: usize) {
     let (id, kind) = ((code & 0xffff) as usize, (code >> 16) as usize);
@@ -131,8 +134,8 @@ pub fn is_linked_to(code: u32, real: usize) {
 #[cold]
 fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     let found = if kind == 0 || kind == OWN {
-        // For calls of the program the function of another tool, if there is one; or the PMPI name, which
-        // nobody overrides. A library that has none is called by the other.
+        // For the program's calls: the function of another tool, if there is one. Otherwise the PMPI name, which
+        // nobody overrides. If the library has no such name, the other name.
         let name = |i| C_NAMES.get(2 * id + i).copied().unwrap_or(c"");
         let plain = || next(name(0));
         let tool = if kind == 0 { plain() } else { 0 };
@@ -154,14 +157,14 @@ fn find(place: &AtomicUsize, id: usize, kind: usize, caller: u64) -> usize {
     found
 }
 
-/// Looks up all functions that the library has. A function's first call must not ask the loader for it: the thread
-/// that has the loader's lock, as it opens a library or takes one out, may be waiting for the one that calls.
+/// Looks up all functions that the library has. The first call of a function must not ask the loader for it: the
+/// thread that holds the loader's lock, because it opens or unloads a library, may be waiting for the calling thread.
 pub fn find_all() {
     if process::IS_LINKED {
         return;
     }
     for kind in 0..=OWN {
-        // Some Fortran names are of all functions, some of those with buffers only, some of the others.
+        // Some Fortran names exist for all functions, some only for those with buffers, some only for the others.
         let has = |name| {
             id_of(name).is_some_and(|id| real((kind as u32) << 16 | u32::from(id.0), 0) != 0)
         };
@@ -173,11 +176,11 @@ pub fn find_all() {
     }
 }
 
-/// A PMPI function by its C name; 0 where there is none.
+/// A PMPI function by its C name; 0 if there is none.
 pub fn pmpi(name: &str) -> usize {
     match id_of(name) {
         Some(id) => real((OWN as u32) << 16 | u32::from(id.0), 0),
-        // Not wrapped by us, so that the other name is the library's as well.
+        // We do not wrap this function, so its other name is the library's as well.
         None => [format!("P{name}"), name.to_string()]
             .into_iter()
             .filter_map(|name| CString::new(name).ok())
@@ -187,20 +190,20 @@ pub fn pmpi(name: &str) -> usize {
     }
 }
 
-/// Whether `address` is that of the library's own function, which was found before. Asks nobody.
+/// Whether `address` is that of the library's own function, which was found before. Asks the loader nothing.
 pub fn is_librarys(id: FuncId, address: u64) -> bool {
     let place = REAL.get(OWN * COUNT + id.0 as usize);
     let known = place.map_or(0, |place| place.load(Relaxed));
     known != 0 && known as u64 == address
 }
 
-/// PMPI functions by their C names; `None` where the library lacks any.
+/// PMPI functions by their C names; `None` if the library lacks any.
 pub fn all<const N: usize>(names: [&str; N]) -> Option<[usize; N]> {
     Some(names.map(pmpi)).filter(|real| !real.contains(&0))
 }
 
-/// The number that a function such as `MPI_Comm_rank` gives for a communicator; `None` where the
-/// library has no such function.
+/// The number that a function such as `MPI_Comm_rank` returns for a communicator; `None` if the library has no such
+/// function.
 pub fn ask(name: &str, comm: u64) -> Option<i32> {
     let real = Some(pmpi(name)).filter(|real| *real != 0)?;
     let mut number = 0i32;
@@ -227,7 +230,7 @@ fn version() -> String {
     headwater_format::spool::layout::text(&text)
 }
 
-/// The first number of the standard ABI's version; `None` where the library cannot tell.
+/// The first number of the standard ABI's version; `None` if the library does not report it.
 fn standard() -> Option<i32> {
     let real = Some(pmpi("MPI_Abi_get_version")).filter(|real| *real != 0)?;
     let (mut major, mut minor) = (-1i32, -1i32);
@@ -239,7 +242,7 @@ fn standard() -> Option<i32> {
     Some(major)
 }
 
-/// What a library that is not known is called: what it says of itself and where it is.
+/// The name of a library that is not known: what it says about itself, and its file.
 pub fn name() -> String {
     let version = version();
     let line = version.lines().next().unwrap_or("").trim();
@@ -251,7 +254,7 @@ pub fn name() -> String {
     }
 }
 
-/// Functions that are asked for to see who else defines them: other tools seldom leave all of these out.
+/// Functions that are looked up to see whether another tool defines them: few tools leave all of these out.
 const OFTEN_WRAPPED: [&CStr; 8] = [
     c"MPI_Send",
     c"MPI_Recv",
@@ -263,7 +266,7 @@ const OFTEN_WRAPPED: [&CStr; 8] = [
     c"MPI_Finalize",
 ];
 
-/// Says which other tool's functions the program calls in place of ours: they go on to `PMPI_*`, past us.
+/// Reports which functions of another tool the program calls instead of ours: they go on to `PMPI_*` and bypass us.
 pub fn say_who_stands_before_us() {
     let own = object_of(say_who_stands_before_us as *const () as usize);
     let mut names = Vec::new();
@@ -284,7 +287,7 @@ pub fn say_who_stands_before_us() {
     }
 }
 
-/// Finds out which library this is. Gives `None` for one that is not known.
+/// Finds out which library this is. Returns `None` if it is not known.
 pub fn learn() -> Option<&'static Library> {
     if let Some(known) = LIBRARY.get() {
         return Some(known);

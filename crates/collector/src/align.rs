@@ -1,6 +1,8 @@
-//! Clocks of nodes, compared with rank 0's at the start and at the end: between a rank and its parent
-//! in the tree messages go to and fro, and the quickest exchange says the most, as its answer was read
-//! in the middle of it (Cristian's algorithm). Ranks of one node share a clock.
+//! Compares the clocks of nodes with rank 0's, at the start and at the end of the run.
+//!
+//! A rank and its parent in the tree exchange messages several times. The fastest exchange is the most exact one, on
+//! the assumption that the parent read its clock in the middle of it (Cristian's algorithm). Ranks of one node share
+//! a clock.
 
 use crate::clock;
 use crate::process;
@@ -9,16 +11,16 @@ use crate::tree::{Tree, tree};
 use headwater_format::spool::layout::Alignment;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// What to add to this rank's clock to have rank 0's, as it was at the start.
+/// What to add to this rank's clock to get rank 0's, as measured at the start.
 static OFFSET: AtomicI64 = AtomicI64::new(0);
 
-/// What to add to this rank's clock to have the common one by which windows are chosen, nanoseconds.
+/// What to add to this rank's clock to get the common one, by which event windows are chosen, nanoseconds.
 #[inline]
 pub fn offset() -> i64 {
     OFFSET.load(Ordering::Relaxed)
 }
 
-/// Exchanges from which the quickest is taken.
+/// The number of exchanges, of which the fastest is used.
 const ROUNDS: usize = 16;
 
 /// Compares the clocks when the run begins.
@@ -81,7 +83,7 @@ fn align(tree: &Tree) -> Option<Alignment> {
     Some(own)
 }
 
-/// What to add to this rank's clock to have the parent's, and how far that may be out, nanoseconds.
+/// What to add to this rank's clock to get the parent's, and the largest error of this, nanoseconds.
 fn ask(tree: &Tree, parent: u32) -> Option<(i64, u64)> {
     let mut best = (0, u64::MAX);
     for _ in 0..ROUNDS {

@@ -1,14 +1,18 @@
-//! A stack of our own, for what takes much of one: unwinding, and making what a new thread needs. The stack that
-//! we are called on may be that of a fiber or, in a handler, the one that the program has for signals: both are
-//! often of a few KiB, and a page behind them ends the program.
+//! A stack of our own, for code that needs a large one: unwinding, and making what a new thread needs.
 //!
-//! Signals wait meanwhile: a handler of the program's may look at the stack that it stands on. Collectors of garbage do:
-//! they stop threads by a signal, and take all from the stack pointer in its handler to the end of the thread's own
-//! stack for roots, which between two stacks is nonsense or not mapped. Pointers of the program's are never on our
-//! stack alone: the program's own call stands on its stack, with what it passed. But who stops all threads waits for
-//! each, so a thread whose signals wait must itself wait for none that may be stopped: what takes a lock or asks for
-//! memory comes here only where the thread's own stack has no room ([`Contexts::with_room`]). Such a program, of small
-//! stacks and with a collector of garbage, is the one that we may hold up.
+//! We may be called on the stack of a fiber or, in a handler, on the program's stack for signals. Both often have
+//! only a few KiB, and an access beyond them ends the program.
+//!
+//! While code runs on our stack, signals are blocked, because a handler of the program may look at the stack that it
+//! runs on. Garbage collectors do so. They stop threads by a signal, and take everything from the stack pointer in
+//! the handler to the end of the thread's own stack for roots. Between two stacks this range is meaningless or not
+//! mapped. The program's pointers are never on our stack alone: the program's own call is on its own stack, with what
+//! it passed.
+//!
+//! A garbage collector waits for each thread that it stops. So a thread that blocks signals must not wait for a
+//! thread that may be stopped. Therefore code that takes a lock or allocates memory comes here only if the thread's
+//! own stack has no room ([`Contexts::with_room`]). Only a program with both small stacks and a garbage collector may
+//! be held up by us.
 //!
 //! [`Contexts::with_room`]: crate::context::Contexts::with_room
 
@@ -16,20 +20,20 @@ use crate::memory;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// Bytes that may be used. Only what is written to costs memory.
+/// Bytes that may be used. Only pages that are written to cost memory.
 pub const BYTES: usize = 128 << 10;
 
-/// One stack, for one thread at a time, which keeps others off it as long as it runs there.
+/// One stack, for one thread at a time. The thread keeps others off it as long as it runs there.
 pub struct Apart {
     low: u64,
-    /// 0 where there is none.
+    /// 0 if there is none.
     top: u64,
 }
 
 /// Signals as the kernel takes them.
 type Signals = u64;
 
-/// Signals wait as long as this lives, but for those that say what is wrong with the code that runs.
+/// Blocks signals as long as this lives, except those that report an error in the running code.
 struct Quiet(Option<Signals>);
 
 impl Quiet {
@@ -54,10 +58,11 @@ impl Drop for Quiet {
     }
 }
 
-/// Lets these signals wait, the libc's own too, and gives those that did; `None` where that is forbidden.
+/// Blocks these signals, the libc's own too. Returns those that were blocked before; `None` if this is forbidden.
 fn set_signals(now: Signals) -> Option<Signals> {
     let mut before: Signals = 0;
-    // SAFETY: sets of the size that is told, of our own. The system call itself, as the libc leaves its own out.
+    // SAFETY: our own sets, of the size that is passed. This is the system call itself, because the libc's function
+    // leaves out its own signals.
     let result = unsafe {
         libc::syscall(
             libc::SYS_rt_sigprocmask,
@@ -70,7 +75,7 @@ fn set_signals(now: Signals) -> Option<Signals> {
     (result == 0).then_some(before)
 }
 
-/// The stack that the calling thread has for handlers of signals.
+/// The stack that the calling thread has for signal handlers.
 fn alternate() -> Option<libc::stack_t> {
     // SAFETY: a zeroed structure is filled by the call.
     unsafe {
@@ -79,30 +84,30 @@ fn alternate() -> Option<libc::stack_t> {
     }
 }
 
-/// Makes the stack of ours that begins at `low` the one that the calling thread has for them, or with `SS_DISABLE` none.
+/// Gives the calling thread our stack that begins at `low` for signal handlers; with `SS_DISABLE`, it then has none.
 fn set_alternate(low: u64, flags: libc::c_int) {
     let stack = libc::stack_t {
         ss_sp: low as *mut c_void,
         ss_flags: flags,
         ss_size: BYTES,
     };
-    // SAFETY: a stack that is mapped for good and nobody else's; the kernel refuses to change the one in use.
+    // SAFETY: the stack stays mapped and nobody else uses it. The kernel refuses to change the one in use.
     unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
 }
 
-/// What runs there, and what it comes to.
+/// What runs there, and its result.
 struct Work<F, T> {
     run: Option<F>,
     result: MaybeUninit<T>,
 }
 
 impl Apart {
-    /// A new stack, for good; where there is no memory for one, things run where they are.
+    /// A new stack, which is never freed. If there is no memory for one, code runs on the stack where it is called.
     pub fn new() -> Self {
         Self::behind(memory::page())
     }
 
-    /// The same with so many bytes below it that nobody may touch: a page.
+    /// The same with so many bytes below it that nobody may touch: at least a page.
     fn behind(guard: usize) -> Self {
         let (protection, flags) = (
             libc::PROT_READ | libc::PROT_WRITE,
@@ -131,30 +136,30 @@ impl Apart {
         }
     }
 
-    /// Gives the calling thread this stack for handlers of signals, where it has none: what the kernel keeps of an
-    /// interrupted processor may be more than a fiber's stack has room for. A handler of the program's that wants such
-    /// a stack and was never given one runs there too.
+    /// Lends this stack to the calling thread for signal handlers if it has none. The kernel saves the state of an
+    /// interrupted processor on the stack, which may be more than a fiber's stack has room for. A handler of the
+    /// program that asks for such a stack, and was never given one, runs there too.
     pub fn lend(&self) {
         if self.top != 0 && alternate().is_some_and(|now| now.ss_flags & libc::SS_DISABLE != 0) {
             set_alternate(self.low, 0);
         }
     }
 
-    /// The thread ends: it has no stack of ours any more.
+    /// The thread ends: it no longer uses our stack for signals.
     pub fn take_back(&self) {
         if self.top != 0 && alternate().is_some_and(|now| now.ss_sp as u64 == self.low) {
             set_alternate(self.low, libc::SS_DISABLE);
         }
     }
 
-    /// Runs `f` there, also from within itself. Neither allocates nor locks.
+    /// Runs `f` on this stack, also if called from there. Neither allocates nor locks.
     #[inline]
     pub fn run<T, F: FnOnce() -> T>(&self, f: F) -> T {
         let _quiet = (self.top != 0).then(Quiet::new);
         self.run_quiet(f)
     }
 
-    /// The same where all signals wait already, as in our handler.
+    /// The same if all signals are blocked already, as in our handler.
     #[inline]
     pub fn run_quiet<T, F: FnOnce() -> T>(&self, f: F) -> T {
         let mut work = Work {
@@ -163,8 +168,8 @@ impl Apart {
         };
         let here = (&raw const work) as u64;
         let data = (&raw mut work).cast::<c_void>();
-        // SAFETY: the work lives until the call is over, which has then written its result; the stack is nobody
-        // else's, and is not used yet.
+        // SAFETY: the work lives until the call is over, which has then written its result. Nobody else uses the
+        // stack, and it is not in use yet.
         unsafe {
             if self.top == 0 || (self.low..self.top).contains(&here) {
                 done::<T, F>(data);

@@ -1,4 +1,4 @@
-//! Arguments of a call, from C or from Fortran, as the values that they stand for.
+//! Reads the arguments of a call, from C or from Fortran, as the values that they represent.
 
 use crate::abi;
 
@@ -8,7 +8,7 @@ const REGISTERS: usize = 6;
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: usize = 8;
 
-/// Arguments that are passed on, whether the function has as many or not.
+/// The number of arguments that are passed on, even if the function has fewer.
 pub const PASSED: usize = 16;
 
 /// Arguments of a call.
@@ -20,7 +20,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Reads the `count` arguments of an interrupted call; more may lie beyond the end of the stack.
+    /// Reads the `count` arguments of a call, and at least those in registers. It reads no further, because more may
+    /// lie beyond the end of the stack.
     ///
     /// # Safety
     /// `registers` holds the argument registers, `stack` the stack at the call.
@@ -34,8 +35,8 @@ impl Args {
         let mut values = [0; PASSED];
         let count = count.max(REGISTERS);
         for (i, value) in values.iter_mut().enumerate().take(count) {
-            // SAFETY: promised by the caller.
-            // Registers one by one, as they were put there: the processor waits where one load takes two stores' bytes.
+            // SAFETY: promised by the caller. Registers are read one by one, as they were stored: the processor
+            // stalls if one load takes the bytes of two stores.
             *value = unsafe {
                 if i < REGISTERS {
                     registers.add(i).read_volatile()
@@ -81,7 +82,7 @@ impl Args {
         }
     }
 
-    /// A count, which is wider in the functions for large counts.
+    /// A count. It is wider in the functions for large counts.
     #[inline]
     pub fn count(&self, at: u8, large: bool) -> u64 {
         if large && !self.fortran {
@@ -132,9 +133,8 @@ impl Args {
         }
     }
 
-    /// Calls `real` with these arguments; gives its error code. A Fortran subroutine has no result: its
-    /// code stands where its argument `ierror`, the one behind the `roles` of C, points to, and
-    /// `mpi_f08` may leave that out.
+    /// Calls `real` with these arguments and returns its error code. A Fortran subroutine has no result. Its code is
+    /// where its argument `ierror` points to, the one behind the `roles` of C. `mpi_f08` may leave that argument out.
     ///
     /// # Safety
     /// `real` is the function that the arguments were meant for; it ignores what it does not take.
@@ -187,8 +187,8 @@ impl Args {
         }
     }
 
-    /// Calls `real` with these arguments; a result wider than an `int` only comes from a function that takes
-    /// no more of them than there are registers.
+    /// Calls `real` with these arguments. A result that is wider than an `int` comes only from a function that takes
+    /// no more arguments than there are registers.
     ///
     /// # Safety
     /// As [`Args::call`].
@@ -204,8 +204,8 @@ impl Args {
         }
     }
 
-    /// Calls a function that takes no more arguments than there are registers, and whose result may be
-    /// as wide as one.
+    /// Calls a function that takes no more arguments than there are registers. Its result may be as wide as a
+    /// register.
     ///
     /// # Safety
     /// As [`Args::call`].

@@ -1,11 +1,13 @@
-//! Birth and end of threads: `pthread_create` is wrapped, and the program's start routine runs inside ours, so that
-//! a thread is recorded from its first instruction to its last, however it ends.
+//! Birth and end of threads: records a thread from its first instruction to its last, however it ends.
 //!
-//! The maker makes the recording, on its own stack: a thread's may be small. Threads that one call makes, one set
-//! after the other has ended, take up the recordings of those before them, the first made the first. What a thread makes while it
-//! is in `MPI_Init` or another call of MPI is the library's and is not recorded, nor what that makes. Threads from
-//! before `MPI_Init` are recorded from then on: those that came by here, with their call paths, and those that
-//! did not, by samples alone.
+//! `pthread_create` is wrapped, and the program's start routine runs inside ours. The thread that makes another one
+//! also makes its recording, on its own stack: the new thread's stack may be small. If one call makes threads again
+//! after earlier ones have ended, the new threads take over the recordings of the earlier ones, the oldest recording
+//! first.
+//!
+//! What a thread makes inside `MPI_Init` or another call of MPI belongs to the library. Such threads, and the threads
+//! that they make, are not recorded. Threads from before `MPI_Init` are recorded from then on: with their call paths
+//! if our wrapper made them, otherwise by samples alone.
 
 use crate::args::Args;
 use crate::context::NONE;
@@ -19,10 +21,10 @@ use crate::thread::{self, Caller, Thread};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
-/// Threads with smaller stacks are not recorded: a sample needs some of it, bytes.
+/// Threads with smaller stacks are not recorded, because a sample needs some of the stack, bytes.
 const SMALLEST_STACK: usize = 64 << 10;
 
-/// Words of the maker's stack that are kept of a birth before `MPI_Init`.
+/// Words of the maker's stack that are stored for a birth before `MPI_Init`.
 const KEPT: usize = 512;
 
 /// A thread between the call that makes it and its end.
@@ -30,18 +32,18 @@ pub struct Birth {
     /// The program's function and its argument.
     routine: usize,
     argument: u64,
-    /// Its recording; null where it has none, or none yet.
+    /// Its recording; null if it has none, or none yet.
     recording: AtomicPtr<Thread>,
-    /// Whether it is the MPI library's.
+    /// Whether it belongs to the MPI library.
     librarys: bool,
-    /// What is known of one from before `MPI_Init`.
+    /// What is known about it if it is from before `MPI_Init`.
     early: Option<Box<Early>>,
 }
 
-/// What is known of a thread from before `MPI_Init`.
+/// What is known about a thread from before `MPI_Init`.
 struct Early {
     from: Caller,
-    /// The maker's stack at the call. Not on its stack again, which may be small.
+    /// The maker's stack at the call. It is not on the maker's stack itself, which may be small.
     words: Box<[u64]>,
     /// Its own stack, once `tid` is known.
     stack: Cell<Stack>,
@@ -50,12 +52,13 @@ struct Early {
     ended: AtomicBool,
 }
 
-/// Births before `MPI_Init`. Who takes one out of here is who may free it.
+/// Births before `MPI_Init`. Only the thread that takes a birth out of here may free it.
 static EARLY: [AtomicPtr<Birth>; 256] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 256];
 /// Whether `MPI_Init` is over.
 static INIT_OVER: AtomicBool = AtomicBool::new(false);
 
-/// Runs `f`, which is `MPI_Init`: threads made meanwhile are the library's. Gives what threads there were before.
+/// Runs `f`, which is `MPI_Init`: threads that are made meanwhile belong to the library. Also returns the threads
+/// that were there before.
 pub fn while_init<T>(f: impl FnOnce() -> T) -> (T, Vec<libc::pid_t>) {
     let there = std::panic::catch_unwind(tids).unwrap_or_default();
     let before = local().is_librarys.replace(true);
@@ -71,13 +74,13 @@ fn tids() -> Vec<libc::pid_t> {
     names.filter_map(|n| n.to_str()?.parse().ok()).collect()
 }
 
-/// `MPI_Init` is over, and what was there before it, `tids`, is recorded from now on.
+/// `MPI_Init` is over. From now on, the threads from before it, `tids`, are recorded.
 pub fn record_those_there(tids: &[libc::pid_t]) {
     INIT_OVER.store(true, Ordering::Release);
     let mut known = vec![thread::tid()];
     for place in &EARLY {
         let birth = place.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: null, or a birth that is ours to free now, and that we leave as the thread uses it.
+        // SAFETY: null, or a birth that only we may free now. We do not free it, because its thread uses it.
         if let Some(birth) = unsafe { birth.as_ref() } {
             known.extend(record_early(birth));
         }
@@ -89,15 +92,15 @@ pub fn record_those_there(tids: &[libc::pid_t]) {
     }
 }
 
-/// Makes the recording of a thread from before `MPI_Init`; gives its number in the system.
+/// Makes the recording of a thread from before `MPI_Init`. Returns its number in the system.
 fn record_early(birth: &Birth) -> Option<libc::pid_t> {
     let early = birth.early.as_ref()?;
     let tid = early.tid.load(Ordering::Acquire);
     if tid == 0 || birth.librarys {
         return Some(tid);
     }
-    // It may be a thread of the process that this one was forked from.
-    // SAFETY: no signal, only the question.
+    // It may be a thread of the process from which this one was forked.
+    // SAFETY: no signal is sent, this only asks.
     let ours = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) == 0 };
     if !ours || early.stack.get().bytes() < SMALLEST_STACK {
         return Some(tid);
@@ -117,12 +120,12 @@ fn record_early(birth: &Birth) -> Option<libc::pid_t> {
     Some(tid)
 }
 
-/// Takes the recording out of a birth: who gets it ends it.
+/// Takes the recording out of a birth. The thread that gets it ends it.
 fn taken_out(birth: &Birth) -> *mut Thread {
     birth.recording.swap(std::ptr::null_mut(), Ordering::SeqCst)
 }
 
-/// The calling thread's recording where somebody else has made it; null where nobody has. Also for the handler.
+/// The calling thread's recording if another thread has made it; null if none has. The signal handler calls this too.
 #[cold]
 pub fn take_up() -> *mut Thread {
     // SAFETY: null or the calling thread's own birth, which lives as long as it does.
@@ -141,7 +144,8 @@ pub fn take_up() -> *mut Thread {
     at
 }
 
-/// `pthread_create` or `thrd_create` is called; argument `at` is the start routine, and the next one its.
+/// The program calls `pthread_create` or `thrd_create`. Argument `at` is the start routine, and the next one is the
+/// routine's argument.
 pub fn create(real: usize, args: &Args, from: Caller, at: u8) -> i64 {
     let birth = birth_of(args, from, at).map(|b| Box::into_raw(Box::new(b)));
     let Some(birth) = birth.filter(|b| is_in_order(*b)) else {
@@ -154,15 +158,16 @@ pub fn create(real: usize, args: &Args, from: Caller, at: u8) -> i64 {
     // SAFETY: as above, with a routine and an argument of ours.
     let result = unsafe { ours.call_wide(real) };
     if result as i32 != 0 {
-        // SAFETY: no thread has it.
+        // SAFETY: no thread uses it.
         unsafe { unborn(birth) };
     }
     result
 }
 
-/// Whether a birth can go on; one from before `MPI_Init` has to be found then. Frees it where it cannot.
+/// Whether a birth can continue. One from before `MPI_Init` must be on the list, to be found then. If it cannot
+/// continue, it is freed.
 fn is_in_order(birth: *mut Birth) -> bool {
-    // SAFETY: just made, and no thread has it yet.
+    // SAFETY: just made, and no thread uses it yet.
     unsafe {
         let ok = (*birth).early.is_none() || enlist(birth);
         if !ok {
@@ -172,7 +177,7 @@ fn is_in_order(birth: *mut Birth) -> bool {
     }
 }
 
-/// What a thread that is about to be made will be; `None` where it is nothing to us.
+/// The birth of a thread that is about to be made; `None` if we do nothing for it.
 fn birth_of(args: &Args, from: Caller, at: u8) -> Option<Birth> {
     let new = |librarys| Birth {
         routine: args.raw(at) as usize,
@@ -230,8 +235,8 @@ fn has_small_stack(attributes: u64) -> bool {
     bytes < SMALLEST_STACK
 }
 
-/// A recording for a thread that is made at `origin`: that of one that has ended and was made there too, a
-/// new one, or where there is no room for more, that of any that has ended.
+/// A recording for a thread that is made at `origin`. It is the recording of a thread that was made there too and has
+/// ended, or else a new one. If there is no room for a new one, it is that of any thread that has ended.
 fn recording_for(origin: Origin, in_team: bool) -> Option<*mut Thread> {
     let key = u64::from(origin.thread) << 32 | u64::from(origin.ctx);
     let free = |t: &Thread| t.take_for_next();
@@ -239,7 +244,7 @@ fn recording_for(origin: Origin, in_team: bool) -> Option<*mut Thread> {
     let at = roster::find(same)
         .or_else(|| Thread::light(None).map(std::ptr::from_mut))
         .or_else(|| roster::find(free))?;
-    // SAFETY: it is nobody else's until the thread begins.
+    // SAFETY: nobody else uses it until the thread begins.
     let t = unsafe { &mut *at };
     t.made_at_key.store(key, Ordering::Relaxed);
     let root = t.contexts.adopt(origin, t.number);
@@ -247,7 +252,7 @@ fn recording_for(origin: Origin, in_team: bool) -> Option<*mut Thread> {
     Some(at)
 }
 
-/// Notes a birth before `MPI_Init`; gives whether there is room.
+/// Puts a birth from before `MPI_Init` on the list. Returns whether there is room.
 fn enlist(birth: *mut Birth) -> bool {
     let none = std::ptr::null_mut();
     EARLY.iter().any(|place| {
@@ -256,7 +261,7 @@ fn enlist(birth: *mut Birth) -> bool {
     })
 }
 
-/// Takes a birth out of the list; `false` where it was not there, as it is being recorded.
+/// Takes a birth off the list. Returns `false` if it was not there, because it is being recorded.
 fn struck(birth: *mut Birth) -> bool {
     let none = std::ptr::null_mut();
     EARLY.iter().any(|place| {
@@ -267,7 +272,7 @@ fn struck(birth: *mut Birth) -> bool {
 
 /// The thread was not made.
 unsafe fn unborn(birth: *mut Birth) {
-    // SAFETY: promised by the caller; the recording goes to the next one.
+    // SAFETY: promised by the caller; the next thread gets the recording.
     unsafe {
         if let Some(t) = (*birth).recording.load(Ordering::Relaxed).as_ref() {
             t.tid.store(0, Ordering::Release);
@@ -278,7 +283,7 @@ unsafe fn unborn(birth: *mut Birth) {
     }
 }
 
-/// Ends a thread's recording, also where `pthread_exit` or a cancellation ends the thread.
+/// Ends a thread's recording, also if `pthread_exit` or a cancellation ends the thread.
 struct End(*mut Birth);
 
 impl Drop for End {
@@ -293,7 +298,7 @@ impl Drop for End {
             if let Some(t) = taken_out(birth).as_mut() {
                 t.end();
             }
-            // Whoever makes recordings in `MPI_Init` may be looking at it: then it stays.
+            // The thread that makes recordings in `MPI_Init` may be looking at it. Then it is not freed.
             if birth.early.is_none() || struck(self.0) {
                 drop(Box::from_raw(self.0));
             }
@@ -315,7 +320,7 @@ unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
     unsafe {
         if let Some(t) = recording.as_mut() {
             t.starts_with(routine);
-            // What is sampled before the routine and after it is below the call that made the thread, too.
+            // Samples before the routine and after it are also below the call that made the thread.
             let cut = std::ptr::from_ref(&_end) as u64;
             t.contexts.root = match t.made_by() {
                 NONE => Root::NONE,

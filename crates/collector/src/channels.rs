@@ -1,9 +1,10 @@
-//! Partitioned messages, which are sent and received part by part between two requests that are started again and
-//! again: a channel.
+//! Partitioned messages: two requests that are started again and again send and receive each message part by part.
+//! Such a pair is a channel.
 //!
-//! MPI joins the two requests of a channel in the order in which they are made, apart from other messages, so they are
-//! numbered on streams of their own, and its messages by how often it was started. A message is sent when the last
-//! of its parts is ready, whichever thread says so: until then its receiver has to wait.
+//! MPI joins the two requests of a channel in the order in which they are made, separately from other messages. So
+//! channels are numbered on streams of their own, and the messages of a channel by how often it was started. A
+//! message is sent when the last of its parts is ready, whichever thread reports that: until then its receiver has to
+//! wait.
 
 use crate::comms;
 use crate::links::{channel_id, link};
@@ -16,13 +17,13 @@ use headwater_model::run::EventKind;
 use headwater_mpi_abi::Role;
 use rustc_hash::FxHashMap;
 
-/// Channels by the handles of their requests: parts may be told ready as often as there are any, so who looks for one
-/// of thousands must find it at once.
+/// Channels by the handles of their requests. Parts may be reported ready very often, so one channel of thousands
+/// must be found at once.
 pub type Channels = FxHashMap<u64, Channel>;
 
-/// A channel, of its one or its other end.
+/// One end of a channel.
 pub struct Channel {
-    /// Alike at both ends; 0 where that is not known.
+    /// The same at both ends; 0 if it is not known.
     id: u64,
     /// How often it was started.
     started: u64,
@@ -47,7 +48,7 @@ impl Decoder<'_> {
         at.map_or(0, |at| self.args.int(at).max(0) as u64)
     }
 
-    /// Before a channel is made: what that is counted by.
+    /// Before a channel is made: the parameters that the call is counted by.
     pub fn channel_params(&self, m: &mut Messages) -> Params {
         let tag = self.shape.at(Role::Tag).map_or(0, |at| self.args.int(at));
         let bytes = self.bytes(m, Role::Count, Role::Type) * self.parts();
@@ -93,7 +94,7 @@ impl Decoder<'_> {
         });
     }
 
-    /// The request that the call is about, and what the call is counted by.
+    /// The request that the call is about, and the parameters that the call is counted by.
     fn of_channel(&self, m: &mut Messages) -> Option<(Request, Params)> {
         let at = self.shape.at(Role::Given)?;
         let handle = self.args.handle(at, &self.library.request);
@@ -102,7 +103,7 @@ impl Decoder<'_> {
         Some((request, params))
     }
 
-    /// Before parts of a message are told ready; with the last one it is sent.
+    /// Before parts of a message are reported ready; with the last one, the message is sent.
     pub fn ready(&self, t: &mut Thread, m: &mut Messages) -> Params {
         let Some((request, params)) = self.of_channel(m) else {
             return NO_PARAMS;
@@ -126,14 +127,14 @@ impl Decoder<'_> {
         params
     }
 
-    /// Before a part of a message is asked for.
+    /// Before the program asks for a part of a message.
     pub fn arrived(&self, m: &mut Messages) -> Params {
         self.of_channel(m).map_or(NO_PARAMS, |(_, params)| params)
     }
 }
 
-/// The channel of a request, if it is that of one, is started; gives the number of its message, 0 where that is not
-/// known.
+/// Starts the channel of a request. Returns the id of its message, 0 if that is not known; `None` if the request is
+/// not part of a channel.
 pub fn start(m: &mut Messages, handle: u64) -> Option<u64> {
     let channel = m.channels.get_mut(&handle)?;
     (channel.started, channel.ready) = (channel.started + 1, 0);

@@ -1,7 +1,7 @@
-//! Time: the processor's time stamp counter where it is constant, the system's clock elsewhere.
+//! Time: the processor's time stamp counter on x86-64, the system's monotonic clock elsewhere.
 //!
-//! A reading costs some 10 ns. Clock values are nanoseconds since an arbitrary start that all
-//! processes of a node share.
+//! A reading costs some 10 ns. Clock values are nanoseconds since an arbitrary start that all processes of a node
+//! share.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -34,14 +34,14 @@ fn ticks() -> u64 {
     system(libc::CLOCK_MONOTONIC)
 }
 
-/// Remembers a pair of readings; [`calibrate`] compares with it.
+/// Stores a pair of readings; [`calibrate`] compares with it.
 pub fn start() {
     NANO0.store(system(libc::CLOCK_MONOTONIC), Relaxed);
     TICK0.store(ticks(), Relaxed);
 }
 
-/// Compares both clocks since [`start`]; waits until 10 ms have gone by, so that the ratio is good to
-/// some parts per million.
+/// Compares both clocks since [`start`]. It waits until 10 ms have passed, so that the ratio is exact to some parts
+/// per million.
 pub fn calibrate() {
     loop {
         let (nano, tick) = (system(libc::CLOCK_MONOTONIC), ticks());
@@ -74,7 +74,7 @@ pub fn cpu_of(tid: libc::pid_t) -> Option<u64> {
     (cpu > 0).then_some(cpu)
 }
 
-/// The clock of a thread's CPU time, as the kernel makes its number of the thread's.
+/// The clock of a thread's CPU time. The kernel computes its number from the thread's number.
 pub fn clock_of(tid: libc::pid_t) -> libc::clockid_t {
     /// `CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED`
     const THREADS_TIME: libc::clockid_t = 4 | 2;
@@ -86,7 +86,7 @@ pub fn process_cpu() -> u64 {
     system(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// Seconds since 1970 at clock value 0, nanoseconds.
+/// Nanoseconds since 1970 at which the clock was 0.
 pub fn unix_base() -> u64 {
     system(libc::CLOCK_REALTIME).wrapping_sub(system(libc::CLOCK_MONOTONIC))
 }

@@ -1,13 +1,14 @@
-//! Communicators: from a handle to what both ends of a message agree on.
+//! Communicators: maps a handle to what both ends of a message agree on.
 //!
-//! Two members know a communicator by the same hash: that of its list of world ranks and of where it comes from. That
-//! is the one that it was made of, and how much was made of that before, which creation, being collective, makes
-//! equal on all of them, whatever other threads make of others meanwhile. Those that are made of a group have a tag,
-//! by which the program tells them apart. Of what comes from elsewhere, as by a port, those with just this list
-//! are counted.
+//! All members know a communicator by the same hash. It combines the list of the members' world ranks with the
+//! communicator's origin: the communicator that it was made from, and how many were made from that one before.
+//! Creation is collective, so both are the same on all members, whatever other threads make from other communicators
+//! meanwhile. A communicator that is made from a group has a tag, by which the program distinguishes it from others.
+//! Communicators of unknown origin, as from a port, are numbered among those with the same list.
 //!
-//! Windows and files are known as communicators, too. Each has a hash of its own, so that its collectives are told from
-//! others', but no row in the spool: of those with the same members all share one.
+//! RMA windows and files are treated as communicators, too. Each has a hash of its own, so that its collectives are
+//! distinguished from those of others. They have no row of their own in the spool: those of one kind with the same
+//! members share one.
 
 use crate::places::Taken;
 pub use crate::places::find;
@@ -24,43 +25,43 @@ use std::sync::{Mutex, Once};
 pub struct Comm {
     /// Index in the spool's table.
     pub index: u16,
-    /// Same on all members.
+    /// The same on all members.
     pub hash: u64,
-    /// That of the list of members alone.
+    /// Hash of the list of members alone.
     list: u64,
     /// Members.
     pub size: u32,
-    /// Neighbours that this rank sends to, where the communicator has a topology.
+    /// Neighbours that this rank sends to, if the communicator has a topology.
     pub neighbours: Option<u32>,
-    /// World ranks by rank, [`OUTSIDE`] for none; `None` where they are the same.
+    /// World ranks by rank, [`OUTSIDE`] for none; `None` if they are the same.
     ranks: Option<&'static [u32]>,
     /// Collectives called so far.
     collectives: AtomicU64,
-    /// How much was made of it.
+    /// How many communicators, windows and files were made from it.
     made: AtomicU64,
 }
 
-/// Where a communicator comes from, alike on all its members.
+/// Where a communicator comes from; the same on all its members.
 #[derive(Clone, Copy, Default)]
 pub enum Origin {
-    /// From nothing that is known: its number among those with the same members tells it.
+    /// Unknown: its number among those with the same members identifies it.
     #[default]
     Unknown,
-    /// From another one: that one's hash and the number of what is made of it.
+    /// Made from another one: a hash of that one and of the number of what is made from it.
     Made(u64),
-    /// From a group: a tag. Those with the same one come one after the other.
+    /// Made from a group: a tag. Communicators with the same tag are made one after the other.
     Tagged(u64),
 }
 
-/// In place of the world rank of a process of another job.
+/// Replaces the world rank of a process of another job.
 const OUTSIDE: u32 = u32::MAX;
 
 /// What communicators with the same members share.
 #[derive(Default)]
 struct List {
-    /// How many were made that come from nothing known.
+    /// How many of unknown origin were made.
     made: u64,
-    /// How many were made by tag.
+    /// How many were made, by tag.
     tagged: FxHashMap<u64, u64>,
     /// World ranks, as in [`Comm`].
     ranks: Option<&'static [u32]>,
@@ -68,7 +69,7 @@ struct List {
     row: Option<u16>,
 }
 
-/// Tags that are counted for the same members; with further ones communicators stay unknown.
+/// The most tags that are counted for the same members. Communicators with further tags stay unknown.
 const TAGS: usize = 4096;
 
 impl List {
@@ -82,7 +83,8 @@ impl List {
         Some(*number)
     }
 
-    /// What tells a communicator from the others with the same members, whose hash is `list`, alike on all of them.
+    /// The hash that distinguishes a communicator from others with the same members, the same on all of them; `list`
+    /// is the hash of the members.
     fn hash_of(&mut self, list: u64, origin: Origin) -> Option<u64> {
         Some(match origin {
             Origin::Unknown => {
@@ -95,19 +97,19 @@ impl List {
     }
 }
 
-/// Programs make communicators in loops: what is kept of each is used again, not kept for ever.
+/// What is known about communicators. Programs make them in loops, so the memory of one that was freed is used again.
 struct Kept {
     /// By the hash of the list of members.
     lists: FxHashMap<u64, List>,
     taken: Taken,
-    /// Communicators that were given up.
+    /// Memory of communicators that were freed.
     free: Vec<Room>,
 }
 
-/// Leaked memory of a communicator that nobody finds any more.
+/// Leaked memory of a communicator that can no longer be found.
 struct Room(*mut Comm);
 
-// SAFETY: the pointer is only used by who takes it out of the list.
+// SAFETY: only the code that takes the pointer out of the list uses it.
 unsafe impl Send for Room {}
 
 static KEPT: Mutex<Kept> = Mutex::new(Kept {
@@ -132,17 +134,17 @@ impl Comm {
         self.collectives.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Something is about to be made of it by all its members, also where that fails.
+    /// All members are about to make something from it. Counts this even if it fails.
     pub fn next_made(&self) -> Origin {
         Origin::Made(mix2(self.hash, self.made.fetch_add(1, Ordering::Relaxed)))
     }
 }
 
-/// Takes a communicator up; a handle that comes again stands for the newer one.
+/// Adds a communicator. A handle that comes again means the newer one.
 fn insert(handle: u64, comm: Comm, kept: &mut Kept) {
     let new = match kept.free.pop() {
         Some(Room(room)) => {
-            // SAFETY: memory of a communicator that was given up (see `find`).
+            // SAFETY: memory of a communicator that was freed (see `find`).
             unsafe { room.write(comm) };
             room
         }
@@ -151,7 +153,7 @@ fn insert(handle: u64, comm: Comm, kept: &mut Kept) {
     kept.taken.insert(handle, new);
 }
 
-/// Gives a communicator up.
+/// Removes a communicator.
 pub fn forget(handle: u64) {
     if let Ok(mut kept) = KEPT.lock() {
         let room = kept.taken.remove(handle).map(Room);
@@ -159,14 +161,14 @@ pub fn forget(handle: u64) {
     }
 }
 
-/// A call gives up the communicator at its argument `at`.
+/// A call frees the communicator at its argument `at`.
 pub fn given_up(args: &Args, at: u8) {
     if let Some(library) = abi::library() {
         forget(args.handle_at(at, 0, &library.comm));
     }
 }
 
-/// Takes the world up.
+/// Adds the world.
 pub fn world(handle: u64, size: u32) {
     let members = Members {
         list: hash_of(0..size),
@@ -176,12 +178,12 @@ pub fn world(handle: u64, size: u32) {
     add(members, handle, As::World, None);
 }
 
-/// What is taken up.
+/// What is added.
 #[derive(Clone, Copy)]
 enum As {
     World,
     Communicator(Origin),
-    /// One of those that share a row, by its kind.
+    /// A window or a file, which shares a row with others of its kind.
     Sharing(u64, Origin),
 }
 
@@ -199,7 +201,7 @@ fn hash_of(ranks: impl ExactSizeIterator<Item = u32>) -> u64 {
     ranks.fold(size, |h, r| mix2(h, u64::from(r)))
 }
 
-/// Adds a communicator, or what is known as one.
+/// Adds a communicator, or what is treated as one.
 fn add(members: Members, handle: u64, what: As, neighbours: Option<u32>) {
     static SAID: Once = Once::new();
     static SAID_OF_TAGS: Once = Once::new();
@@ -252,7 +254,7 @@ fn add(members: Members, handle: u64, what: As, neighbours: Option<u32>) {
     insert(handle, comm, &mut kept);
 }
 
-/// Takes up the communicator that a call has just made, which comes from `origin`.
+/// Adds the communicator that a call has just made, which comes from `origin`.
 pub fn created(function: &str, args: &Args, at: u8, origin: Origin) {
     let Some(library) = abi::library() else {
         return;
@@ -261,7 +263,7 @@ pub fn created(function: &str, args: &Args, at: u8, origin: Origin) {
     if handle == 0 || handle == library.comm_null {
         return;
     }
-    // One that was given up where nobody saw it may have had the same.
+    // A communicator that was freed unseen may have had the same handle.
     forget(handle);
     let take_up = || {
         if ["_dup", "_idup"].iter().any(|n| function.contains(n)) {
@@ -277,15 +279,15 @@ pub fn created(function: &str, args: &Args, at: u8, origin: Origin) {
     let _ = std::panic::catch_unwind(take_up);
 }
 
-/// Takes up what a collective call on `original` has made, which has the same members, and shares a row with others of
-/// its kind.
+/// Adds the window or file that a collective call on `original` has made. It has the same members, and shares a row
+/// with others of its kind.
 pub fn made_of(handle: u64, original: &Comm, kind: u64, origin: Origin) {
     let what = As::Sharing(kind, origin);
     let _ = std::panic::catch_unwind(|| copied(handle, original, what));
 }
 
-/// A copy has its original's members and topology. MPI is not asked: one that is made without blocking
-/// may not be used yet.
+/// Adds a copy, which has the members and the topology of its original. MPI is not asked: a copy that is made without
+/// blocking may not be used yet.
 fn copied(handle: u64, original: &Comm, what: As) {
     let members = Members {
         list: original.list,
@@ -328,7 +330,7 @@ fn topology(function: &str, handle: u64) -> Option<u32> {
     u32::try_from(out).ok()
 }
 
-/// The members of a communicator that was just made; none of one between groups.
+/// The members of a communicator that was just made; `None` for an intercommunicator.
 fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
     if abi::ask("MPI_Comm_test_inter", handle)? != 0 {
         return None;

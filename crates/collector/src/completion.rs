@@ -1,5 +1,5 @@
-//! Requests that are completed: received messages, sends that were waited for, collectives, receives
-//! that were called off.
+//! Handles requests that are completed: received messages, sends that were waited for, collectives, cancelled
+//! receives.
 
 use crate::comms;
 use crate::context::NONE;
@@ -44,14 +44,14 @@ impl Decoder<'_> {
             }
         }
         t.scratch.handles = handles;
-        // A call that completes receives too has waited for those, as far as anybody can tell.
+        // If a call also completes receives, it has waited for those, as far as can be known.
         let waits = |kind| kind == EventKind::Recv as u8 || kind == EventKind::Collective as u8;
         if t.links.iter().any(|l| waits(l.kind)) {
             t.links.retain(|l| l.kind != EventKind::SendDone as u8);
         }
     }
 
-    /// Takes back the number of a receive that was called off; `id` is that of its message.
+    /// Takes back the number of a receive that was cancelled; `id` is that of its message.
     pub fn call_off(&self, m: &mut Messages, request: &Request, id: u64) {
         if request.work == Work::Recv && request.id != 0 {
             let comm = comms::find(request.comm);
@@ -64,7 +64,7 @@ impl Decoder<'_> {
             return;
         };
         if request.thread != t.number {
-            // Contexts are a thread's own. The sampler keeps off, as in any call.
+            // Each thread has contexts of its own. The sampler takes no sample here, as in any call.
             let posted = roster::origin(request.thread, request.post.0);
             request.post.0 = posted.map_or(NONE, |o| t.contexts.adopt(o, t.number));
         }
@@ -79,7 +79,7 @@ impl Decoder<'_> {
         let comm = comms::find(request.comm);
         match request.work {
             Work::Matched => {}
-            // Nothing came, and MPICH 4.0 does not write the status of such an MPI_Isendrecv.
+            // No message came, and MPICH 4.0 does not write the status of such an MPI_Isendrecv.
             Work::Recv if request.peer == self.abi.proc_null => {}
             Work::Send => {
                 if request.id != 0 {

@@ -1,9 +1,9 @@
-//! Calling contexts: interned call paths, and a cache from a call's place on the stack to them.
+//! Calling contexts: interned call paths, and a cache that finds them by a call's place on the stack.
 //!
-//! An MPI call from the same return address with the same stack pointer nearly always has the same
-//! call path. It is the same for certain if every return address above still stands in its stack
-//! slot, so a hit compares them all: a few loads instead of unwinding, and exact. Where a thread works for
-//! another one, paths hang under a root (`root`), and hits are of the same root.
+//! An MPI call from the same return address with the same stack pointer nearly always has the same call path. It
+//! certainly has if every return address above is still in its stack slot. A cache hit compares them all: this takes
+//! a few loads instead of unwinding, and is exact. If a thread works for another one, its paths are below a root
+//! (`root`), and a hit has the same root.
 
 use crate::apart::{self, Apart};
 use crate::known::Known;
@@ -39,11 +39,11 @@ pub struct Contexts {
     cache: Cache,
     path: Box<Path>,
     stack: Stack,
-    /// For what takes much of a stack.
+    /// A stack for what needs a large one.
     apart: Apart,
-    /// What paths hang under at the moment.
+    /// What paths are below at the moment.
     pub root: Root,
-    /// Thread and context of others, and what they are here.
+    /// Thread and context of others, and the same context here.
     adopted: [(u32, u32, u32); ADOPTED],
     /// Calls whose path had to be unwound.
     pub unwound: u64,
@@ -65,7 +65,7 @@ impl Contexts {
         }
     }
 
-    /// The context of a call: its return address and everything above.
+    /// The context of a call: its return address and all above it.
     #[inline]
     pub fn of_call(&mut self, tables: &Tables, from: Caller) -> u32 {
         match self.known.find(from, &self.root, self.stack) {
@@ -74,8 +74,8 @@ impl Contexts {
         }
     }
 
-    /// The same where there may be no tables for the moment: of a call that would have to be unwound, the return
-    /// address alone.
+    /// The same if there may be no tables at the moment. Without tables, a call that would have to be unwound gets
+    /// its return address alone.
     #[inline]
     pub fn of_call_by(&mut self, tables: Option<&Tables>, from: Caller) -> u32 {
         match (self.known.find(from, &self.root, self.stack), tables) {
@@ -85,7 +85,7 @@ impl Contexts {
         }
     }
 
-    /// Runs `f`, which may take much of a stack, on the thread's own where that has room, and otherwise apart.
+    /// Runs `f`, which may need much stack: on the thread's own stack if that has room, otherwise on ours.
     pub fn with_room<T>(&self, f: impl FnOnce() -> T) -> T {
         let here = std::ptr::from_ref(&f) as u64;
         if self.stack.left(here) > apart::BYTES as u64 {
@@ -95,7 +95,7 @@ impl Contexts {
         }
     }
 
-    /// Forgets all known paths, as when a library has come or gone: the same address may be other code now.
+    /// Forgets all known paths, as when a library was loaded or unloaded: the same address may be other code now.
     pub fn forget(&mut self) {
         self.known.forget();
     }
@@ -108,21 +108,20 @@ impl Contexts {
         ctx
     }
 
-    /// The context of an interrupted instruction. Called from the signal handler.
+    /// The context of an interrupted instruction. The signal handler calls this.
     pub fn of_sample(&mut self, tables: &Tables, start: Start) -> u32 {
         self.of_path(tables, start, 1)
     }
 
-    /// The context of a path; `exact` marks its innermost address. A root counts for what is called from
-    /// below it on the thread's own stack: whoever stands elsewhere has left it by `longjmp`, or goes on
-    /// another stack.
+    /// The context of a path; `exact` marks its innermost address. The root holds only for code that is called below
+    /// it on the thread's own stack. Code elsewhere has left the root by `longjmp`, or runs on another stack.
     fn of_path(&mut self, tables: &Tables, start: Start, exact: u32) -> u32 {
         let below = start.sp <= self.root.cut && self.stack.holds(start.sp);
         let root = if below { self.root } else { Root::NONE };
         let (cache, path) = (&mut self.cache, &mut *self.path);
         let stack = self.stack;
         let walk = || tables.walk(start, stack, root.cut, cache, path);
-        // Samples are taken by the signal handler, in which all others wait.
+        // The signal handler takes the samples, and it blocks all other signals.
         if exact == 1 {
             self.apart.run_quiet(walk);
         } else {
@@ -135,7 +134,7 @@ impl Contexts {
         self.intern(root.ctx, exact)
     }
 
-    /// The innermost context that is not in code for which `inside` holds, of `ctx` and what it hangs under.
+    /// The innermost context outside the code for which `inside` holds, among `ctx` and its callers.
     pub fn without(&mut self, mut ctx: u32, inside: impl Fn(u64) -> bool) -> u32 {
         while let Some(row) = self.table.get(ctx)
             && inside(row.address)
@@ -145,8 +144,8 @@ impl Contexts {
         ctx
     }
 
-    /// The context of a call that was made before anything was recorded, and of whose stack these words, from its
-    /// stack pointer on, are left.
+    /// The context of a call that was made before anything was recorded. `words` is what is left of its stack, from
+    /// its stack pointer on.
     pub fn of_kept(&mut self, tables: &Tables, from: Caller, words: &[u64]) -> u32 {
         let word = |address: u64| {
             let offset = address.checked_sub(from.stack_pointer)?;
@@ -158,14 +157,14 @@ impl Contexts {
         self.intern(NONE, 0)
     }
 
-    /// The stack of the thread, where another one has made this.
+    /// Sets the stack of the thread, if another thread has made this.
     pub fn set_stack(&mut self, stack: Stack) {
-        // Slots of another one may not be there any more.
+        // The slots of another stack may not be there any more.
         self.known.forget();
         self.stack = stack;
     }
 
-    /// The path in hand under `parent`, outermost first; `exact` marks the innermost address.
+    /// Interns the current path below `parent`, outermost address first; `exact` marks the innermost address.
     fn intern(&mut self, parent: u32, exact: u32) -> u32 {
         let mut parent = parent;
         for i in (0..self.path.len.min(DEEPEST)).rev() {
@@ -181,7 +180,8 @@ impl Contexts {
         parent
     }
 
-    /// The context of a thread's start routine, whose first instruction this is, below the call that made the thread.
+    /// The context of a thread's start routine, below the call that made the thread; `address` is its first
+    /// instruction.
     pub fn of_routine(&mut self, address: u64, made_by: u32) -> u32 {
         self.row(address, made_by, 1).unwrap_or(NONE)
     }
@@ -196,13 +196,13 @@ impl Contexts {
         self.table.find_or_push(hash, |r| *r == row, || row)
     }
 
-    /// A context that is a return address without callers; 0 is none.
+    /// A context that is a return address without callers; [`NONE`] for address 0.
     pub fn place(&mut self, address: u64) -> u32 {
         let known = if address == 0 { None } else { Some(address) };
         known.and_then(|a| self.row(a, NONE, 0)).unwrap_or(NONE)
     }
 
-    /// The first of the rows that contexts are numbers of.
+    /// The first of the rows; contexts are their numbers.
     pub fn rows(&self) -> *const ContextRow {
         self.table.rows()
     }

@@ -1,17 +1,18 @@
-//! Descriptors of our own: events of threads, and the scheduler's statistics of them. A program may count on the
-//! lowest number that is free, on numbers that `select` can take, and on as many files as its limit says. So ours
-//! get high numbers, and together they take no more than a [share](SHARE) of the limit: who comes later does
-//! without. For the moment until it is moved, a new one has the lowest number that is free, as no system call
-//! opens under another one.
+//! File descriptors of our own: for performance events of threads, and for the scheduler's statistics of them.
+//!
+//! A program may count on the lowest free number, on numbers that `select` can take, and on as many open files as its
+//! limit allows. So ours get high numbers, and together they take no more than a [share](SHARE) of the limit: later
+//! threads get none. A new descriptor has the lowest free number for the moment until it is moved, because no system
+//! call opens a file under another number.
 
 use crate::uncancelled;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One part in so many of the limit is ours at the most.
+/// At most one part in so many of the limit is ours.
 const SHARE: u64 = 4;
 
-/// A number that is high enough whatever the limit: the kernel's table of a process is as long as its highest
-/// number, and is copied at each `fork`. `select` takes numbers up to 1,023.
+/// A number that is high enough whatever the limit is. It is no higher, because the kernel's table of a process is as
+/// long as its highest number and is copied at each `fork`. `select` takes numbers up to 1,023.
 const HIGH: u64 = 4096;
 
 /// How many are ours at the moment.
@@ -22,14 +23,14 @@ static OURS: AtomicU64 = AtomicU64::new(0);
 pub enum For {
     /// To know when it computes and when it waits.
     Time,
-    /// To count instructions: only from the first half of what is ours, so that threads later on have the other.
+    /// To count instructions. These take only the first half of our share, so that later threads have the other half.
     Counting,
 }
 
 /// Why there is no descriptor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refused {
-    /// Those that are ours are taken, or all that the process may have.
+    /// All descriptors of our share are in use, or all that the process may have.
     NoneLeft,
     /// What was to be opened could not be.
     NotOpened,
@@ -52,7 +53,7 @@ fn floor(limit: u64) -> u64 {
     (limit - limit / SHARE).min(HIGH)
 }
 
-/// How many there may be under a limit.
+/// How many of ours there may be under a limit.
 fn most(limit: u64, wanted: For) -> u64 {
     match wanted {
         For::Time => limit / SHARE,
@@ -60,10 +61,10 @@ fn most(limit: u64, wanted: For) -> u64 {
     }
 }
 
-/// Opens something that is closed on `exec`, under a high number.
+/// Opens something under a high number; it is closed on `exec`.
 ///
 /// # Errors
-/// There is none left, or `open` gives a negative number.
+/// There is none left, or `open` returns a negative number, or it cannot be moved to a high number.
 pub fn take(wanted: For, open: impl FnOnce() -> libc::c_int) -> Result<libc::c_int, Refused> {
     let limit = limit();
     if OURS.fetch_add(1, Ordering::Relaxed) >= most(limit, wanted) {
@@ -83,8 +84,8 @@ pub fn take(wanted: For, open: impl FnOnce() -> libc::c_int) -> Result<libc::c_i
     result
 }
 
-/// Gives the number of one back; closes it, unless the program has done that itself, and where `is_ours` does
-/// not hold the number stands for a file of the program's.
+/// Returns a descriptor to our share, and closes it if `is_ours`. Otherwise the program has closed it, and the number
+/// may belong to a file of the program.
 pub fn give_back(descriptor: libc::c_int, is_ours: impl FnOnce() -> bool) {
     OURS.fetch_sub(1, Ordering::Relaxed);
     if is_ours() {
@@ -92,9 +93,9 @@ pub fn give_back(descriptor: libc::c_int, is_ours: impl FnOnce() -> bool) {
     }
 }
 
-/// Makes the kernel's table of this process as long as our numbers need. Alone in its process a thread does not wait for
-/// that; beside others it waits some milliseconds until no core reads the old one any more. So this comes before
-/// `MPI_Init` makes threads.
+/// Makes the kernel's table of this process as long as our numbers need. A thread that is alone in its process does
+/// not wait for that. With other threads, it waits some milliseconds until no core reads the old table any more. So
+/// this comes before `MPI_Init` makes threads.
 pub fn make_room() {
     // SAFETY: plain numbers.
     let low = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
@@ -103,7 +104,8 @@ pub fn make_room() {
     }
 }
 
-/// The same file under a high number, where one is free; otherwise as it was. It is not one of those of a share.
+/// The same file under a high number if one is free; otherwise the descriptor as it was. It does not count for the
+/// share.
 pub fn out_of_the_way(descriptor: libc::c_int) -> libc::c_int {
     moved_up(descriptor, floor(limit())).unwrap_or(descriptor)
 }
@@ -114,7 +116,7 @@ fn errno() -> libc::c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Whether the last thing could not be opened because so many others are.
+/// Whether the last open failed because too many files are open.
 fn is_full() -> bool {
     [libc::EMFILE, libc::ENFILE].contains(&errno())
 }

@@ -1,4 +1,7 @@
-//! The way of every MPI call: decode, forward to the library, record.
+//! Handles every MPI call of the program: decodes it, forwards it to the library, and records it.
+//!
+//! Wrappers of libc functions and of OpenMP also call [`dispatch`], which passes these calls on to other modules. A
+//! call that is not recorded goes to the library unchanged.
 
 use crate::args::Args;
 use crate::comms;
@@ -23,8 +26,8 @@ static BEGUN: AtomicBool = AtomicBool::new(false);
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
-/// Runs when this object is loaded: remembers a time, and looks up the libc's functions, which the
-/// program may first call from a handler of a signal.
+/// Runs when this object is loaded. It reads the clocks, counts the loaded modules, and looks up the libc's
+/// functions: the program may call one of them for the first time in a signal handler.
 extern "C" fn start() {
     crate::clock::start();
     past::start();
@@ -32,16 +35,16 @@ extern "C" fn start() {
     locks::find();
 }
 
-/// In a child after `fork`, nothing is recorded: the file is the parent's.
+/// Stops recording in a child process after `fork`: the spool file belongs to the parent.
 extern "C" fn in_child() {
     process::leave_to_parent();
     thread::leave_to_parent();
     sessions::leave_to_parent();
 }
 
-/// Called by the wrappers with the argument registers, the stack at the call, the return address, the
-/// caller's frame pointer, and, where this is linked into the program, the real function. Exceptions of
-/// the program and its MPI library may pass through.
+/// The wrappers call this with the argument registers, the stack at the call, the return address, the caller's frame
+/// pointer and, if the collector is linked into the program, the real function. Exceptions of the program and of its
+/// MPI library may pass through.
 pub unsafe extern "C-unwind" fn dispatch(
     code: u32,
     registers: *const u64,
@@ -54,8 +57,8 @@ pub unsafe extern "C-unwind" fn dispatch(
         if linked != 0 {
             guarded::is_linked_to((code & 0xffff) as usize, linked);
         }
-        // SAFETY: as the trampoline saved them; functions of the libc that are wrapped take no more
-        // arguments than there are registers.
+        // SAFETY: the pointers are as the trampoline saved them. A count of 0 reads the argument registers only. No
+        // wrapped function of the libc needs more here: `syscall` reads its last argument itself.
         let args = unsafe { Args::read(registers, stack, 0, false) };
         let from = Caller {
             return_address,
@@ -71,7 +74,8 @@ pub unsafe extern "C-unwind" fn dispatch(
             frame_pointer,
         };
         let id = (code & 0xffff) as usize;
-        // SAFETY: as the trampoline saved them; callbacks have no more arguments than there are registers.
+        // SAFETY: the pointers are as the trampoline saved them. Callbacks have no more arguments than there are
+        // registers.
         return unsafe {
             match code >> 16 {
                 OPENMP => openmp::call(id, registers, stack, from),
@@ -90,8 +94,8 @@ pub unsafe extern "C-unwind" fn dispatch(
     i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
 }
 
-/// Called by the wrappers of `MPI_Pcontrol` as [`dispatch`] is; gives the address of what is called next,
-/// which is jumped to with the arguments as they came.
+/// The wrappers of `MPI_Pcontrol` call this as they call [`dispatch`]. It returns the address of the real function.
+/// The wrapper then jumps there with the arguments as they came.
 pub unsafe extern "C" fn switch(
     code: u32,
     registers: *const u64,
@@ -103,7 +107,7 @@ pub unsafe extern "C" fn switch(
     if linked != 0 {
         abi::is_linked_to(code, linked);
     }
-    /// In place of a library that has no such function.
+    /// Called instead if the library has no such function.
     extern "C" fn no_library() -> i32 {
         abi::get().map_or(16, |a| a.err_other)
     }
@@ -112,7 +116,7 @@ pub unsafe extern "C" fn switch(
         stack_pointer: stack as u64,
         frame_pointer,
     };
-    // SAFETY: the first argument as the trampoline saved it; Fortran gives the address of its integer.
+    // SAFETY: the first argument as the trampoline saved it. Fortran passes the address of its integer.
     let level = unsafe {
         let first = *registers;
         if code >> 16 == 0 {
@@ -128,16 +132,16 @@ pub unsafe extern "C" fn switch(
     }
 }
 
-/// Arguments that Fortran has beyond those of C: the error code and the lengths of strings.
+/// A Fortran call has up to this many arguments more than the C call: the error code and the lengths of strings.
 const FORTRAN_EXTRA: usize = 4;
 
-/// Marks wrappers of functions of the libc.
+/// Marks the wrappers of libc functions, in the upper half of a code.
 const LIBC: u32 = 7;
 
-/// Marks wrappers of functions of GNU's OpenMP runtime; the next number, what other runtimes tell.
+/// Marks the wrappers of functions of GNU's OpenMP runtime. The next number marks the callbacks of other runtimes.
 const OPENMP: u32 = 8;
 
-/// A call of MPI.
+/// Handles a call of MPI.
 unsafe fn mpi(
     code: u32,
     registers: *const u64,
@@ -193,8 +197,9 @@ unsafe fn mpi(
     record(id, function, real, &mut args, caller)
 }
 
-/// A call that the library answers at once: it takes a few nanoseconds, and is part of the computation around it. The
-/// first call of a thread is recorded whichever it is, as computation before it is that of the start.
+/// Forwards a call that the library answers at once; returns `None` for any other call. A call that is answered at
+/// once takes a few nanoseconds and is part of the computation around it. The first call of a thread is always
+/// recorded, because the computation before it belongs to the start.
 ///
 /// # Safety
 /// As [`dispatch`].
@@ -212,22 +217,22 @@ unsafe fn answer(
     let t = unsafe { thread::current().as_mut() }.filter(|t| t.has_called())?;
     let real = Some(abi::real(code, return_address)).filter(|real| *real != 0)?;
     let _until_it_returns = t.keep_samples_away(stack as u64, return_address);
-    // SAFETY: the library's own function; those of this class have no arguments but in registers.
+    // SAFETY: the library's own function. Functions of this class have all their arguments in registers.
     Some(unsafe { Args::read(registers, registers, 0, false).call(real) })
 }
 
-/// A call of MPI where there is none: programs ask whether they run under MPI.
+/// Answers a call if no MPI library has the function: programs ask whether they run under MPI.
 unsafe fn absent(id: u16, registers: *const u64) -> i32 {
     let name = FUNCTIONS.get(id as usize).map_or("", |f| f.name);
     if ["MPI_Initialized", "MPI_Finalized"].contains(&name) {
-        // SAFETY: the first argument, in C and in Fortran, is where the answer goes.
+        // SAFETY: in C and in Fortran, the first argument points to the place for the answer.
         unsafe { *(*registers as *mut i32) = 0 };
         return 0;
     }
     abi::get().map_or(16, |a| a.err_other)
 }
 
-/// Ends a call that an exception leaves early.
+/// Clears `in_mpi` if an exception leaves the call early.
 struct Left(*mut thread::Thread);
 
 impl Drop for Left {
@@ -237,7 +242,7 @@ impl Drop for Left {
     }
 }
 
-/// Puts back what Fortran call was in progress, also where an exception ends the call.
+/// Restores the Fortran call that was in progress before, also if an exception ends this call.
 struct Outer(Fortran);
 
 impl Drop for Outer {
@@ -261,7 +266,7 @@ fn record(
         .filter(|_| !inside && !function.is_start_or_end())
         .and_then(|s| Decoder::new(function, s, args));
     let Some(mut decoder) = decoder else {
-        // What is done when a communicator goes may give up others.
+        // While a communicator is freed, others may be freed too.
         if inside
             && function.class == Class::CommFree
             && let Some(at) = shape.and_then(|s| s.at(Role::Newcomm))
@@ -290,11 +295,12 @@ fn record(
     result
 }
 
-/// `MPI_Init` and its Fortran and threaded twins: recording begins when it has returned.
+/// Handles `MPI_Init` and its Fortran and threaded variants. Recording begins when the library's function has
+/// returned.
 fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
     undo_weak_references();
     descriptors::make_room();
-    // A Fortran `mpi_init` may come by here twice, through its C twin.
+    // A Fortran `mpi_init` may pass here twice, because it calls the C function.
     let mut call = Call::of(from, id);
     let recorded = if sessions::joining_world() {
         sessions::wake();
@@ -313,7 +319,7 @@ fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
             let Some(library) = abi::library() else {
                 return;
             };
-            // Its first session could not tell that others have started it.
+            // At its first session, the process could not tell that another job had started it.
             if told("MPI_Initialized") != 0 && was_spawned(library) {
                 process::give_up();
                 return;
@@ -330,7 +336,7 @@ fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
     result
 }
 
-/// `MPI_Session_init` before anything else of MPI: recording begins when it has returned.
+/// Handles `MPI_Session_init` before recording has begun. Recording begins when the library's function has returned.
 fn first_session(real: usize, args: &Args) -> i32 {
     undo_weak_references();
     descriptors::make_room();
@@ -343,7 +349,7 @@ fn first_session(real: usize, args: &Args) -> i32 {
     if result == 0 && !BEGUN.swap(true, Ordering::AcqRel) {
         begin_or_not(|| begin_with_session(args, &threads));
         if !sessions::began() {
-            // Other ranks count on this one in `MPI_Init`.
+            // `MPI_Init` may still begin the recording, and there other ranks count on this one.
             BEGUN.store(false, Ordering::Release);
         }
     }
@@ -351,7 +357,7 @@ fn first_session(real: usize, args: &Args) -> i32 {
 }
 
 fn undo_weak_references() {
-    // Linked into the program, our module is the program's.
+    // If the collector is linked into the program, our module is the program itself.
     if !process::IS_LINKED {
         let _ = std::panic::catch_unwind(weak::undo);
     }
@@ -359,8 +365,8 @@ fn undo_weak_references() {
 
 fn begin_or_not(begin: impl FnOnce()) {
     let find_and_begin = || {
-        // Also where nothing is recorded: a later call must not ask the loader, whose lock may be held by who waits
-        // for that call.
+        // Also if nothing is recorded: a later call must not ask the loader. The thread that holds the loader's lock
+        // may be waiting for that call.
         abi::find_all();
         begin();
     };
@@ -374,7 +380,7 @@ fn was_spawned(library: &abi::Library) -> bool {
     let real = abi::pmpi("MPI_Comm_get_parent");
     let mut parent = 0u64;
     if real != 0 {
-        // SAFETY: gives a communicator, in the library's own width.
+        // SAFETY: the function writes a communicator, in the library's own width.
         unsafe {
             let get: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real);
             get(&mut parent);
@@ -383,8 +389,8 @@ fn was_spawned(library: &abi::Library) -> bool {
     parent != 0 && parent != library.comm_null
 }
 
-/// What a function such as `MPI_Initialized`, which may be called at any time, says of the process; 0
-/// where there is none.
+/// Calls a function such as `MPI_Initialized`, which is allowed at any time, and returns its answer; 0 if the library
+/// has no such function.
 fn told(name: &str) -> i32 {
     let real = abi::pmpi(name);
     let mut told = 0i32;
@@ -405,7 +411,7 @@ fn begin(threads: &[libc::pid_t]) {
     let Some(library) = known_library() else {
         return;
     };
-    // Its parents record into the same directory, and their ranks have the same numbers.
+    // The processes that started it record into the same directory, and their ranks have the same numbers.
     if was_spawned(library) {
         return;
     }
@@ -417,7 +423,8 @@ fn begin(threads: &[libc::pid_t]) {
     begin_as(library, rank, size, threaded, threads);
 }
 
-/// The same with the first session. The level of threads is each session's own, so all may call MPI at once.
+/// Begins recording with the first session. Each session has a thread level of its own, so all threads may call MPI
+/// at once.
 fn begin_with_session(args: &Args, threads: &[libc::pid_t]) {
     if let Some(library) = known_library()
         && let Some((rank, size)) = sessions::begin(args)
@@ -461,13 +468,14 @@ fn begin_as(library: &abi::Library, rank: u32, size: u32, threaded: bool, thread
     thread::start();
 }
 
-/// `MPI_Finalize` is entered: the last computation ends, ranks wait for one another, data are merged.
+/// The program enters `MPI_Finalize`. The last computation ends, the ranks wait for one another, and their data are
+/// merged.
 fn finalize_recording(id: u16, from: Caller) {
     if !process::to_be_ended() {
         return;
     }
-    // Whoever is late here is waited for in MPI_Finalize: it is measured as a collective. A thread
-    // without a recording of its own meets the others all the same.
+    // The other ranks wait in MPI_Finalize for a late one, so it is measured as a collective. A thread without a
+    // recording still takes part.
     let mut call = Call::of(from, id);
     match thread::enter(thread::current(), &mut call) {
         Some(t) => {
@@ -481,7 +489,7 @@ fn finalize_recording(id: u16, from: Caller) {
     let _ = std::panic::catch_unwind(finalize::merge);
 }
 
-/// The last session is about to be closed, and there is no world: the last computation ends.
+/// The program is about to close its last session, and there is no world. The last computation ends.
 fn last_session(id: u16, from: Caller) {
     let goes_on = process::RECORDING.load(Ordering::Acquire);
     if !process::to_be_ended() {

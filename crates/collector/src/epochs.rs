@@ -1,13 +1,14 @@
-//! One-sided communication: who waits for whom where epochs begin and end.
+//! One-sided communication: which rank waits for which at the beginning and at the end of epochs.
 //!
-//! A window is known as a communicator of its own, which its creation, being collective, makes alike on all
-//! its members. A fence is a collective on it. Opening a window to others is a message to each of them, and
-//! closing the access one back: these are numbered as messages are, on streams of their own, which no tag of
-//! the program's can be. Libraries may let `MPI_Win_start` return at once and wait at the other end of the
-//! epoch, so opening is told to both.
+//! An RMA window is treated as a communicator of its own. Its creation is collective, so it is the same on all its
+//! members. A fence is a collective on it. Opening a window to other ranks is a message to each of them, and ending
+//! the access is a message back. These messages are numbered like others, on streams of their own, with tags that no
+//! program can use. A library may let `MPI_Win_start` return at once and wait at the other end of the epoch, so
+//! opening is a message to both ends.
 //!
-//! Who holds the lock of a window only its target knows, and maybe not even that. What such calls ask for is noted in
-//! windows of events, from which the reader tells who waited for whom, as it knows all ranks' calls.
+//! Only the target knows which rank holds the lock of its window, and maybe not even the target. What such calls ask
+//! for is recorded in event windows. The reader infers from them which rank waited for which, because it has the
+//! calls of all ranks.
 
 use crate::abi;
 use crate::comms::{self, Comm, Origin};
@@ -18,35 +19,35 @@ use headwater_format::spool::layout::access;
 use headwater_model::run::EventKind;
 use headwater_mpi_abi::{Class, Role};
 
-/// Set in the handle of a window, where [`comms`] keeps it.
+/// Set in the handle of an RMA window under which [`comms`] stores it.
 const WINDOW: u64 = 1 << 63;
-/// The kind of row that windows share.
+/// The kind of row that RMA windows share.
 const WINDOWS: u64 = 0x7769_6e73;
 
-/// In place of tags: a window is open, as the call that starts access and the one that ends it see it, and
-/// access is over.
+/// Used as tags. The first two say that a window is open, to the call that starts access and to the one that ends it.
+/// The third says that access is over.
 const OPEN: i32 = i32::MIN + 16;
 const STILL_OPEN: i32 = i32::MIN + 17;
 const CLOSED: i32 = i32::MIN + 18;
 
-/// An epoch under way.
+/// An epoch in progress.
 pub struct Epoch {
     window: u64,
-    /// Whether it is one of access to others' memory, not of others to ours.
+    /// Whether it is one of access to the memory of others, and not of others to ours.
     access: bool,
     /// The others, by their ranks in the window.
     partners: Vec<i32>,
 }
 
 impl Decoder<'_> {
-    /// The window of the call, as communicators are found.
+    /// The RMA window of the call: its handle, and the communicator that stands for it.
     pub fn window(&self) -> Option<(u64, Option<&'static Comm>)> {
         let at = self.shape.at(Role::Win)?;
         let handle = self.args.handle(at, &self.library.win) | WINDOW;
         Some((handle, comms::find(handle)))
     }
 
-    /// Whether a fence may let ranks pass that come before others.
+    /// Whether a fence may let early ranks pass without waiting for the others.
     pub fn lets_pass(&self) -> bool {
         let asserted = self
             .shape
@@ -63,7 +64,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The call is about to give its window up.
+    /// The call is about to free its window.
     pub fn window_given_up(&self, m: &mut Messages) {
         if let Some(at) = self.shape.at(Role::Newwin) {
             let handle = self.args.handle_at(at, 0, &self.library.win) | WINDOW;
@@ -72,7 +73,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Before a call that begins or ends an epoch: what it tells to others.
+    /// Before a call that begins or ends an epoch: records the messages to its partners.
     pub fn tell(&self, t: &mut Thread, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
@@ -100,7 +101,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// After such a call: what it may have waited for.
+    /// After such a call: records the messages that it may have waited for.
     pub fn told(&self, t: &mut Thread, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
@@ -123,8 +124,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Before a call that asks for the lock of a target, or of all, waits there, or gives it back: notes that, and
-    /// gives what it is counted by.
+    /// Before a call that asks for the lock of a target or of all targets, waits there, or releases the lock. Records
+    /// the call and returns the parameters that it is counted by.
     pub fn reach(&self, t: &mut Thread, comm: Option<&Comm>) -> Params {
         let target = self.shape.at(Role::Dest).map(|at| self.args.int(at));
         let params = match target {
@@ -166,8 +167,8 @@ impl Decoder<'_> {
         type Translate = unsafe extern "C" fn(u64, i32, *const i32, u64, *mut i32) -> i32;
         type Free = unsafe extern "C" fn(*mut u64) -> i32;
         let (mut size, mut all) = (0i32, 0u64);
-        // SAFETY: the library's functions with arguments of their signatures, all local ones, on a group and
-        // a window that the program passes to MPI in this very call. The group that is made is freed in the
+        // SAFETY: the library's functions with arguments of their signatures. All are local operations, on a group
+        // and a window that the program passes to MPI in this very call. The group that is made is freed in the
         // library's own width.
         unsafe {
             let (ask, whole): (Size, Whole) = (

@@ -1,20 +1,23 @@
-//! Files: an open one is known as a communicator of its own, which its opening, being collective, makes alike on all
-//! ranks that have it. So its collectives are told apart from others, and wait as those do.
+//! Files: an open file is treated as a communicator of its own.
+//!
+//! Opening it is collective, so it is the same on all ranks that have it. Its collectives are distinguished from
+//! others, and ranks wait in them as in those.
 
 use crate::comms::{self, Comm, Origin};
 use crate::roles::{Before, Decoder, Messages, NO_PARAMS};
 use crate::thread::{Params, Thread};
 use headwater_mpi_abi::{Class, Role};
 
-/// Set in the handle of a file, where [`comms`] keeps it.
+/// Set in the handle of a file under which [`comms`] stores it.
 const FILE: u64 = 1 << 62;
-/// The same, of the number that Fortran has for it.
+/// Set too if the handle is the number that Fortran has for the file.
 const FORTRANS: u64 = 1 << 61;
 /// The kind of row that files share.
 const FILES: u64 = 0x6669_6c65;
 
 impl Decoder<'_> {
-    /// A file is an address in C under every library but those whose handles are all alike, and a number in Fortran.
+    /// In C, the handle of a file is an address in every library, except in those whose handles are all of one kind.
+    /// In Fortran it is a number.
     fn file_handle(&self) -> Option<u64> {
         let pointed = self.shape.at(Role::Newfile);
         let at = pointed.or(self.shape.at(Role::File))?;
@@ -30,13 +33,13 @@ impl Decoder<'_> {
         Some(FILE | handle)
     }
 
-    /// The file of the call, as communicators are found.
+    /// The file of the call: its handle, and the communicator that stands for it.
     fn file(&self) -> (u64, Option<&'static Comm>) {
         let handle = self.file_handle().unwrap_or(0);
         (handle, comms::find(handle))
     }
 
-    /// Before all that have a file call something for it together.
+    /// Before a collective call on a file.
     pub fn look_at_file(&self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
         (out.comm_handle, out.comm) = self.file();
         self.collective(t, m, out);
@@ -47,7 +50,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// What one rank's call on a file is counted by.
+    /// The parameters that a single rank's call on a file is counted by.
     pub fn file_params(&self, m: &mut Messages) -> Params {
         Params {
             comm: self.file().1.map_or(u16::MAX, |c| c.index),

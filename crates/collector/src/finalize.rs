@@ -1,9 +1,8 @@
-//! The end of a run: the ranks' data are merged over a tree on the job's own MPI, so that one file
-//! comes out (`merge` in the `format` crate). If anything fails the process files stay, and the reader
-//! takes those.
+//! The end of a run: merges the ranks' data into one file, over a tree on the job's own MPI (`merge` in the `format`
+//! crate). If anything fails, the process files stay, and the reader takes those.
 //!
-//! Ranks talk to each other only if all of them record, which they find out in `MPI_Init`: a rank
-//! without room for its file would not answer, and the others would wait for it for ever.
+//! The ranks exchange messages only if all of them record, which they find out in `MPI_Init`. A rank without room for
+//! its file would not answer, and the others would wait for it forever.
 
 use crate::align;
 use crate::clock;
@@ -17,7 +16,7 @@ use headwater_model::run::{EventKind, peer};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Parameters that `MPI_Finalize` is counted by.
+/// The parameters that `MPI_Finalize` is counted by.
 pub const PARAMS: Params = Params {
     comm: 0,
     peer: peer::NONE,
@@ -25,8 +24,8 @@ pub const PARAMS: Params = Params {
     bytes: 0,
 };
 
-/// Finds out whether all ranks record, and how their clocks differ. If not all do, nobody waits for
-/// anybody at the end; nor where ranks do not talk to each other, as their program uses sessions alone.
+/// Finds out whether all ranks record, and how their clocks differ. If not all record, no rank waits for another one
+/// at the end. Does nothing if the ranks exchange no messages of ours, because their program uses only sessions.
 pub fn agree_to_merge(ready: bool) {
     let Some(tree) = tree() else { return };
     if tree.all(ready) {
@@ -41,7 +40,7 @@ pub fn agree_to_merge(ready: bool) {
     }
 }
 
-/// Waits for all ranks, as `MPI_Finalize` itself may, and notes it as a collective.
+/// Waits for all ranks, as `MPI_Finalize` itself may do, and records this as a collective.
 pub fn meet(t: Option<&mut Thread>) {
     if let Some(t) = t {
         let id = mix2(0xf1a1, 1) | 1;
@@ -53,7 +52,7 @@ pub fn meet(t: Option<&mut Thread>) {
     }
 }
 
-/// Merges the data of all ranks; the files of the processes go when the merged one stands.
+/// Merges the data of all ranks. When the merged file is complete, the process files are removed.
 pub fn merge() {
     let Some(mut tree) = tree() else { return };
     align::at_end();
@@ -62,7 +61,7 @@ pub fn merge() {
     let mut merge = Merge::new(source, header);
     merge.gather(&mut tree);
     merge.place(&mut tree, file_number());
-    // It has its place since the program was loaded, so there is room for it whatever memory is left.
+    // Its memory was reserved when the program was loaded, so it is there however little memory is left.
     static PIECE: Mutex<Piece> = Mutex::new([0; size_of::<Piece>()]);
     let mut piece = PIECE.lock().unwrap_or_else(PoisonError::into_inner);
     merge.write(&mut tree, &mut piece);
@@ -75,12 +74,12 @@ pub fn merge() {
     if let Some(dir) = std::env::var_os("HEADWATER_MERGE_FIGURES") {
         let Figures { messages, held } = merge.figures;
         let line = format!("{messages} {held} {}\n", clock::now() - began);
-        // Only who measures the merge asks for it, and sees what is missing.
+        // Only a measurement of the merge asks for this, and notices if it is missing.
         let _ = std::fs::write(Path::new(&dir).join(tree.rank.to_string()), line);
     }
 }
 
-/// A number that no other file has: not of another job in this directory, nor of one before.
+/// A number that no other file has: neither of another job in this directory nor of an earlier one.
 fn file_number() -> u64 {
     let process = u64::from(std::process::id());
     mix2(clock::unix_base().wrapping_add(clock::now()), process).max(1)

@@ -1,11 +1,12 @@
-//! Waits at the kernel's lock that nobody sees begin: the libc's own locks, of its memory allocator first of all,
-//! call the kernel from within.
+//! Waits at the kernel's lock (futex) whose beginning is not seen: the libc's own locks, above all those of its
+//! memory allocator, call the kernel from within the libc.
 //!
-//! A sample that ends in the kernel comes when that returns, so some fall right behind these calls, or on them where
-//! they are taken up again. What the thread has slept until then, since the last look, and no measured wait, sleep
-//! or call of MPI explains, is counted as a wait there. That assumes that nothing else puts the thread to sleep
-//! unmeasured meanwhile, such as a page that comes from a disk; looks are at most [`LOOK`] samples apart, so what
-//! is told wrongly is not much. Where samples leave the kernel out or come from a timer, these waits are not seen.
+//! If a sampling period ends in the kernel, the sample comes when the kernel returns. So some samples fall right
+//! behind these calls, or on them if the kernel restarts them. The sleep of the thread since the last look that no
+//! measured wait, sleep or call of MPI explains is then counted as a wait there. This assumes that nothing else puts
+//! the thread to sleep unmeasured meanwhile, such as a page that is read from a disk. Looks are at most [`LOOK`]
+//! samples apart, so little is attributed wrongly. If samples exclude the kernel or come from a timer, these waits
+//! are not seen.
 
 use crate::guarded::SYSTEM_CALL;
 use crate::off_core::sleeps;
@@ -16,11 +17,11 @@ use crate::{clock, process};
 use headwater_model::run::WaitKind;
 use std::sync::atomic::Ordering;
 
-/// Samples after which there is a look in any case.
+/// After so many samples there is a look in any case.
 const LOOK: u32 = 32;
 
-/// What a thread had slept unexplained when there was a look, nanoseconds from some beginning; the times that it
-/// had gone to sleep; samples since.
+/// The thread's unexplained sleep at the last look, nanoseconds from an arbitrary start, and how often it had gone to
+/// sleep by then; samples since then.
 #[derive(Default)]
 pub struct Slept {
     last: Option<(i64, u64)>,
@@ -36,7 +37,7 @@ impl Slept {
         }
     }
 
-    /// What was slept until now is known to be something else.
+    /// The sleep until now is known to be something else.
     pub fn forget(&mut self) {
         self.last = None;
     }
@@ -47,13 +48,13 @@ impl Slept {
 pub struct Place {
     /// Instruction.
     pub ip: u64,
-    /// The register that has the number of a system call: before it, and on some processors after it too.
+    /// The register that holds the number of a system call: before the call, and on some processors after it too.
     pub number: u64,
 }
 
-/// Whether a place is at or behind a call of the kernel's lock by the libc itself.
+/// Whether a place is at or right behind a call of the futex by the libc itself.
 fn is_at(tables: &Tables, place: Place) -> bool {
-    /// How far before the call its number is loaded, bytes.
+    /// How far before the call its number is loaded, at most, bytes.
     const BEFORE: u64 = 24;
     let libc = tables.module_of(SYSTEM_CALL.load(Ordering::Relaxed) as u64);
     let from = place.ip.saturating_sub(BEFORE + 8);
@@ -65,7 +66,7 @@ fn is_at(tables: &Tables, place: Place) -> bool {
     calls_the_lock(code, (BEFORE + 8) as usize, place.number)
 }
 
-/// The same of the bytes around a place.
+/// The same for the bytes around a place.
 #[cfg(target_arch = "x86_64")]
 fn calls_the_lock(code: &[u8], at: usize, number: u64) -> bool {
     const SYSCALL: [u8; 2] = [0x0f, 0x05];
@@ -82,7 +83,7 @@ fn calls_the_lock(code: &[u8], at: usize, number: u64) -> bool {
     window.windows(LOADS.len()).any(|bytes| bytes == LOADS)
 }
 
-/// The same of the bytes around a place.
+/// The same for the bytes around a place.
 #[cfg(target_arch = "aarch64")]
 fn calls_the_lock(code: &[u8], at: usize, number: u64) -> bool {
     /// `svc #0`
@@ -92,7 +93,8 @@ fn calls_the_lock(code: &[u8], at: usize, number: u64) -> bool {
 }
 
 impl Thread {
-    /// A sample was taken at `ctx` when the thread had had so much CPU time, nanoseconds. For the handler.
+    /// A sample was taken at `ctx` when the thread had used `cpu` nanoseconds of CPU time. The signal handler calls
+    /// this.
     pub fn look_at_sleep(&mut self, ctx: u32, place: Place, cpu: u64) {
         let here = process::tables().is_some_and(|tables| is_at(tables, place));
         self.slept.samples += 1;
@@ -115,7 +117,7 @@ impl Thread {
         }
     }
 
-    /// What the thread has slept and nothing explains, from some beginning.
+    /// The sleep of the thread that nothing explains, nanoseconds from an arbitrary start.
     fn unexplained(&self, cpu: u64) -> i64 {
         let known = cpu + self.run_delay() + self.waits.explained + self.slept_in_mpi();
         clock::now() as i64 - known as i64

@@ -1,5 +1,7 @@
-//! Functions of the libc that are wrapped: calls in which the program may sleep, of which samples of CPU
-//! time know nothing, and calls that would take away what sampling stands on.
+//! Functions of the libc that are wrapped for the sake of sampling.
+//!
+//! In some the program may sleep, which samples of CPU time do not see. Others make threads, or would remove
+//! something that sampling depends on.
 
 use crate::args::Args;
 use crate::birth;
@@ -13,19 +15,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Why a function is wrapped.
 #[derive(Clone, Copy)]
 pub enum Why {
-    /// The program may sleep in it. A signal interrupts it, and it goes on.
+    /// The program may sleep in it. A signal interrupts it, and then it continues.
     Sleeps,
-    /// The program may sleep in it, and any signal with a handler ends that: so ours has to wait.
+    /// The program may sleep in it, and any signal with a handler ends that. So our signal is blocked meanwhile.
     NeverRestarts,
-    /// The same, with an argument, by its number, that says which signals are blocked meanwhile.
+    /// The same. The argument of this number says which signals are blocked meanwhile; ours is added.
     Masks(u8),
-    /// The same, with the signals that it waits for in its first argument: ours is none of them.
+    /// The same. The first argument has the signals that it waits for; ours is removed.
     WaitsFor,
-    /// It takes a library out of the process, into which our unwind tables point.
+    /// It unloads a library, into which our unwind tables point.
     ClosesLibrary,
     /// It makes a thread, whose start routine is the argument of this number.
     MakesThread(u8),
-    /// It may wait for the kernel's lock.
+    /// It may wait at a futex.
     CallsTheSystem,
     /// It may replace our handler: `sigaction`.
     SetsAction,
@@ -35,8 +37,8 @@ pub enum Why {
 
 static REAL: [AtomicUsize; LIBC.len()] = [const { AtomicUsize::new(0) }; LIBC.len()];
 
-/// Looks the functions up when this object is loaded: the program may first call one of them in a
-/// handler of a signal.
+/// Looks the functions up when this object is loaded: the program may call one of them for the first time in a signal
+/// handler.
 pub fn find() {
     for (place, (name, _)) in REAL.iter().zip(LIBC) {
         place.store(loader::next(name), Ordering::Relaxed);
@@ -44,7 +46,8 @@ pub fn find() {
     SYSTEM_CALL.store(loader::next(c"syscall"), Ordering::Release);
 }
 
-/// The libc's function behind a wrapper is `real`: where this is linked into the program, the linker says so.
+/// Notes that `real` is the libc's function behind a wrapper. If the collector is linked into the program, the linker
+/// knows it.
 #[inline]
 pub fn is_linked_to(id: usize, real: usize) {
     if let Some(place) = REAL.get(id) {
@@ -55,11 +58,11 @@ pub fn is_linked_to(id: usize, real: usize) {
 /// The libc's `syscall`; 0 before [`find`].
 pub static SYSTEM_CALL: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls the libc's `syscall`, which takes a number and six arguments: one more than there are registers.
+/// Calls the libc's `syscall`, which takes a number and six arguments: on x86-64, one more than there are registers.
 fn call_the_system(real: usize, args: &Args, from: Caller) -> i64 {
     type Function = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64) -> i64;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the word on the stack at the call, which is there whether it is meant or not.
+    // SAFETY: the word on the stack at the call. It can be read even if it is no argument.
     let last = unsafe { (from.stack_pointer as *const u64).read() };
     #[cfg(target_arch = "aarch64")]
     let last = args.raw(6);
@@ -74,7 +77,7 @@ fn real(id: usize) -> usize {
         .get(id)
         .map_or(0, |place| place.load(Ordering::Relaxed))
     {
-        // Another object's constructor came before ours.
+        // The constructor of another object ran before ours.
         0 => LIBC.get(id).map_or(0, |(name, _)| loader::next(name)),
         found => found,
     }
@@ -108,8 +111,8 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
     ours.unwrap_or_else(|| unsafe { args.call_wide(real) })
 }
 
-/// A call in which the program may sleep and that takes a set of signals: our signal is put into a copy
-/// of it, or taken out.
+/// A call in which the program may sleep and that takes a set of signals. Our signal is added to a copy of the set,
+/// or removed from it.
 fn with_set(
     real: usize,
     args: &Args,
@@ -123,14 +126,14 @@ fn with_set(
     }
     // SAFETY: a set of the program's, as these functions are defined; the copy lives until the call ends.
     let mut set = unsafe { given.read() };
-    // SAFETY: our own copy and a signal that there is.
+    // SAFETY: our own copy and a valid signal.
     unsafe { change(&mut set, sampler::SIGNAL) };
     let mut args = *args;
     args.replace(at, std::ptr::from_ref(&set) as u64);
     asleep(real, &args, from, true)
 }
 
-/// Our signal waits as long as this lives, also where an exception or a cancellation ends that.
+/// Blocks our signal as long as this lives. An exception or a cancellation also ends it.
 pub struct Held {
     before: libc::sigset_t,
 }
@@ -152,8 +155,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: the set that was in force before; only our signal is let through again, as a handler of
-        // the program may have changed what holds for the others. `errno` stays.
+        // SAFETY: the set that was in force before. Only our signal is unblocked again, because a handler of the
+        // program may have changed the others. `errno` stays.
         unsafe {
             if libc::sigismember(&self.before, sampler::SIGNAL) == 0 {
                 let mut ours: libc::sigset_t = std::mem::zeroed();
@@ -165,8 +168,8 @@ impl Drop for Held {
     }
 }
 
-/// A call in which the program may sleep: notes where, if it did for long. With `hold`, our signal waits
-/// until it is over.
+/// A call in which the program may sleep. Records where, if it slept for long. With `hold`, our signal is blocked
+/// until the call is over.
 fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
     // SAFETY: null or this thread's own recording.
     let recorded = unsafe { thread::current().as_mut() }.filter(|t| {

@@ -1,5 +1,6 @@
-//! The unwind tables in force, and when there are none: while some thread may be taking a library out of the
-//! process, into which they point.
+//! The unwind tables in force.
+//!
+//! They point into libraries. So no tables are in force while a thread may be unloading a library.
 
 use crate::memory;
 use crate::modules::{Loaded, loaded, removals};
@@ -9,26 +10,26 @@ use crate::unwind::Tables;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of memory without which nobody looks at what libraries there are.
+/// Without this many bytes of memory, nobody looks up which libraries are loaded.
 const ROOM_TO_LOOK: usize = 2 << 20;
 
-/// Times to look, where others take libraries out at every one: the tables in force stay then.
+/// Attempts to look, if other threads unload libraries during each. After the last one, the tables in force stay.
 const MOST_LOOKS: usize = 4;
 
 static TABLES: AtomicPtr<Tables> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Whether there are any, in force or put away.
+/// Whether there are any, in force or set aside.
 static THERE: AtomicBool = AtomicBool::new(false);
 
-/// What is known of them beside. Locked for moments only, and never while the loader is asked for something.
+/// What else is known about them. It is locked only for moments, and never while the loader is asked for something.
 struct State {
-    /// Threads that may be taking libraries out.
+    /// Threads that may be unloading libraries.
     inside: u32,
-    /// How often anything has changed here.
+    /// How often this was locked, and so may have been changed.
     changes: u64,
-    /// Tables that are put away until the last of those threads is done; null for none.
+    /// Tables that are set aside until the last of those threads is done; null for none.
     away: *mut Tables,
-    /// Libraries that had left the process when the tables, in force or away, were made.
+    /// How many libraries had been unloaded when the tables, in force or set aside, were made.
     removals: u64,
 }
 
@@ -48,25 +49,25 @@ fn state() -> MutexGuard<'static, State> {
     state
 }
 
-/// The tables in force; none before recording begins, after it has ended, and while libraries may go.
+/// The tables in force; `None` before recording begins, after it has ended, and while libraries may be unloaded.
 #[inline]
 pub fn tables() -> Option<&'static Tables> {
     // SAFETY: null or a leaked box, which is never freed.
     unsafe { TABLES.load(Ordering::Acquire).as_ref() }
 }
 
-/// Whether tables that are not in force are merely away for the moment.
+/// If no tables are in force: whether they are only set aside for the moment.
 pub fn are_away() -> bool {
     THERE.load(Ordering::Acquire)
 }
 
-/// From now on these are in force. The lock is held.
+/// Puts these tables in force. The caller holds the lock.
 fn put_in_force(tables: *mut Tables) {
     THERE.store(true, Ordering::Release);
     TABLES.store(tables, Ordering::Release);
 }
 
-/// Notes which libraries are loaded now.
+/// Records which libraries are loaded now.
 pub fn note_modules() -> Option<Vec<Loaded>> {
     if !memory::room(ROOM_TO_LOOK) {
         return None;
@@ -81,29 +82,29 @@ pub fn note_modules() -> Option<Vec<Loaded>> {
     Some(modules)
 }
 
-/// Tables of what is loaded now, and how many libraries had left.
+/// Makes tables of what is loaded now, and returns how many libraries had been unloaded.
 fn made() -> Option<(*mut Tables, u64)> {
     let removals = removals();
     let tables = Tables::new(&note_modules()?);
     Some((Box::into_raw(Box::new(tables)), removals))
 }
 
-/// Notes libraries that were opened since the last look; unwinding into them works from now on.
+/// Records libraries that were opened since the last look. From now on their code can be unwound.
 pub fn look_at_modules() {
     for _ in 0..MOST_LOOKS {
         let changes = state().changes;
-        // The old tables stay: a handler may be using them.
+        // The old tables stay: a signal handler may be using them.
         let Some((tables, removals)) = made() else {
             return;
         };
         let mut state = state();
         if state.inside > 0 {
-            // Who is done last looks whether libraries have gone since.
+            // The last thread that is done checks whether libraries were unloaded since.
             (state.away, state.removals) = (tables, removals);
             THERE.store(true, Ordering::Release);
             return;
         }
-        // Otherwise a library may have gone that the tables point into.
+        // If something has changed since, a library that the tables point into may be gone.
         if state.changes == changes + 1 {
             state.removals = removals;
             put_in_force(tables);
@@ -112,7 +113,7 @@ pub fn look_at_modules() {
     }
 }
 
-/// Nothing is unwound from now on.
+/// From now on nothing is unwound.
 pub fn end() {
     let mut state = state();
     state.away = std::ptr::null_mut();
@@ -125,10 +126,10 @@ pub fn leave_to_parent() {
     TABLES.store(std::ptr::null_mut(), Ordering::Release);
 }
 
-/// Runs `f`, which may take libraries out of the process: nothing is unwound until all threads that do so
-/// are done, and if some libraries have gone, tables are made anew. Also where a cancellation or an exception ends `f`.
+/// Runs `f`, which may unload libraries. Nothing is unwound until all threads that do so are done. If libraries were
+/// unloaded, the tables are then created again. This also holds if a cancellation or an exception ends `f`.
 pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
-    // In a child the lock may be held by a thread that is not there, and the file is its parent's.
+    // In a child process, the lock may be held by a thread that does not exist there, and the file is its parent's.
     if process::is_a_child() {
         return f();
     }
@@ -137,12 +138,12 @@ pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// That a thread may be taking libraries out ends with this.
+/// While this lives, its thread may be unloading libraries.
 struct Inside;
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        // It may have become a child meanwhile.
+        // This process may have become a child meanwhile.
         if !process::is_a_child() {
             leave();
         }
@@ -175,7 +176,7 @@ fn leave() {
             std::panic::catch_unwind(made).ok().flatten()
         };
         let mut state = state();
-        // Whoever came in between may have changed all of it.
+        // Another thread may have changed the state in between.
         if state.changes == changes + 1 {
             state.away = std::ptr::null_mut();
             state.inside -= 1;
@@ -185,7 +186,7 @@ fn leave() {
                 return;
             }
             drop(state);
-            // Calls go on by where they return to.
+            // Calls are still recorded, by their return addresses.
             process::say(
                 "A rank had no memory to note what libraries it had loaded: from then on it took no samples.",
             );

@@ -1,9 +1,10 @@
 //! Finds rows of a table by the hash of their key: open addressing, in memory that is reserved once.
 //!
-//! It grows without an allocation, as the handler of signals does it too. Each generation has twice as many slots as the
-//! one before and lies behind it: one of `n` slots at slots `n` to `2 n`. So only the pages of those in use cost memory, and
-//! what a generation leaves is given back. A slot has a part of the hash beside the row: it is moved without a look at the
-//! row, and rows that cannot be the one are passed over.
+//! The index grows without an allocation, because the signal handler makes it grow too. Each generation has twice as
+//! many slots as the one before and is behind it: a generation of `n` slots is in the slots `n` to `2 n`. So only the
+//! pages of those in use cost memory, and the pages of an old generation are returned to the system. A slot has a
+//! part of the hash beside the row. So a slot can be moved without reading the row, and rows that cannot match are
+//! skipped.
 
 use crate::memory::{self, Pages};
 
@@ -13,19 +14,19 @@ const FIRST: usize = 512;
 /// Rows by their hash.
 pub struct Index {
     slots: Pages,
-    /// Slots of this generation, 0 of an index that finds nothing.
+    /// Slots of this generation; 0 for an index that finds nothing.
     len: usize,
     /// Rows that are in it.
     rows: usize,
 }
 
-/// A row in a slot, above which the part of the hash stands; 0 is free.
+/// The word in a slot: the row, and the part of the hash above it. 0 is a free slot.
 fn entry(hash: u64, row: u32) -> u64 {
     hash & !u64::from(u32::MAX) | (u64::from(row) + 1)
 }
 
 impl Index {
-    /// Of a table of so many rows; `None` where there is no memory for it.
+    /// The index of a table of so many rows; `None` if there is no memory for it.
     pub fn new(capacity: u32) -> Option<Self> {
         let last = (capacity as usize / 3 * 4 + 4)
             .next_power_of_two()
@@ -37,7 +38,7 @@ impl Index {
         })
     }
 
-    /// Of a table that is not searched.
+    /// The index of a table that is not searched.
     pub const fn none() -> Self {
         Self {
             slots: Pages::NONE,
@@ -46,14 +47,14 @@ impl Index {
         }
     }
 
-    /// The slot at which a hash is looked for `step`s after the first.
+    /// The slot to look at for a hash, `step` slots after the first one.
     #[inline]
     fn slot(&self, hash: u64, step: usize) -> usize {
         self.len + (((hash >> 32) as usize + step) & (self.len - 1))
     }
 
-    /// The row for which `same` holds among those with `hash`, or else the free slot at which it would stand;
-    /// `None` of an index that finds nothing.
+    /// The row for which `same` holds among those with `hash`, or else the free slot for it; `None` for an index that
+    /// finds nothing.
     #[inline]
     pub fn find(&self, hash: u64, same: impl Fn(u32) -> bool) -> Option<Result<u32, usize>> {
         let slots = self.slots.words();
@@ -71,7 +72,7 @@ impl Index {
         None
     }
 
-    /// Puts a row with `hash` at the free slot that [`Index::find`] gave.
+    /// Puts a row with `hash` into the free slot that [`Index::find`] returned.
     #[inline]
     pub fn put(&mut self, at: usize, hash: u64, row: u32) {
         if let Some(slot) = self.slots.words_mut().get_mut(at) {
@@ -83,7 +84,7 @@ impl Index {
         }
     }
 
-    /// Goes over to the next generation. There is one as long as the table has room.
+    /// Moves to the next generation. There is one as long as the table has room.
     #[cold]
     fn grow(&mut self) {
         let old = self.len..2 * self.len;

@@ -1,10 +1,10 @@
-//! Call paths that were unwound before, found again by where a call stands on the stack.
+//! Finds call paths that were unwound before, by the place of a call on the stack.
 //!
-//! A call comes from a known path if it has the path's return address and stack pointer, and every return address above
-//! is still in its stack slot. As all of them are compared, a match is certain. Paths with the same return address and
-//! stack pointer, as those of a function that another one calls from many lines, are kept beside each other. The slots of all
-//! paths lie one behind the other, so that a short path costs little memory and a deep one is kept as well; where they are
-//! full all is forgotten.
+//! A call comes from a known path if it has the path's return address, stack pointer and root, and if every return
+//! address above is still in its stack slot. All of them are compared, so a match is certain. Several paths may have
+//! the same return address and stack pointer, as those of a function that another one calls from many lines: they are
+//! stored beside each other. The slots of all paths are in one array, so that a short path takes little memory and a
+//! deep one fits too. When the array is full, all paths are forgotten.
 
 use crate::root::Root;
 use crate::stack::{AT_ONCE, Stack, ask};
@@ -13,14 +13,15 @@ use crate::thread::Caller;
 use crate::unwind::{DEEPEST, Path};
 use std::alloc::Layout;
 
-/// Paths that stand side by side.
+/// Paths in a set.
 const WAYS: usize = 16;
-/// Sets of so many paths; a power of two.
+/// Sets of paths; a power of two.
 const SETS: usize = 128;
 /// Slots of all paths.
 const SLOTS: usize = 1 << 15;
 
-/// A place on the stack and its context; free where it is of before all was forgotten, as all of them are at first.
+/// A place on the stack and its context. It is free if it was stored before all paths were last forgotten. At first
+/// every place is free.
 #[derive(Clone, Copy)]
 struct Place {
     return_address: u64,
@@ -31,11 +32,11 @@ struct Place {
     /// Its slots.
     first: u32,
     len: u32,
-    /// How often all had been forgotten when it was kept.
+    /// How often all paths had been forgotten when this one was stored.
     forgotten: u32,
 }
 
-/// Where a return address stands, and which.
+/// The address of a stack slot, and the return address in it.
 #[derive(Clone, Copy)]
 struct Slot {
     at: u64,
@@ -48,19 +49,19 @@ pub struct Known {
     slots: Box<[Slot; SLOTS]>,
     /// Slots in use.
     used: usize,
-    /// Whose turn it is to go.
+    /// Selects the path that is replaced next.
     turn: usize,
-    /// How often all was forgotten, from 1 on.
+    /// How often all paths were forgotten, counted from 1.
     forgotten: u32,
 }
 
-/// Memory that is not written to costs nothing, so it comes from the system as it is.
+/// Zeroed memory from the system. It is not written to here: memory costs nothing until it is written to.
 ///
 /// # Safety
 /// A value of zeros is one of `T`.
 unsafe fn zeros<T>() -> Box<T> {
     let layout = Layout::new::<T>();
-    // SAFETY: of the layout that the box gives back, and filled as the caller promises.
+    // SAFETY: the layout is the one with which the box frees it. The caller promises that zeros are a value of `T`.
     unsafe {
         let at = std::alloc::alloc_zeroed(layout);
         if at.is_null() {
@@ -70,7 +71,7 @@ unsafe fn zeros<T>() -> Box<T> {
     }
 }
 
-/// Where the set begins that a call is looked for in.
+/// The first place of the set in which a call is looked up.
 #[inline]
 fn set_of(from: Caller) -> usize {
     mix2(from.return_address, from.stack_pointer) as usize % SETS * WAYS
@@ -91,7 +92,7 @@ impl Known {
         }
     }
 
-    /// The context of a call that came from here before, on this stack and below this root.
+    /// The context of an earlier call from here, on this stack and below this root.
     #[inline]
     pub fn find(&self, from: Caller, root: &Root, stack: Stack) -> Option<u32> {
         let set = set_of(from);
@@ -125,7 +126,7 @@ impl Known {
         })
     }
 
-    /// Remembers that a call from here is in `ctx`, whose path this is.
+    /// Stores that a call from here has the context `ctx` and this path.
     pub fn keep(&mut self, from: Caller, root: &Root, ctx: u32, path: &Path) {
         let len = path.len.min(DEEPEST);
         let above = len.saturating_sub(1);
@@ -135,7 +136,8 @@ impl Known {
         let places = self.places.get(set..set + WAYS).unwrap_or(&[]);
         let way = places.iter().position(free);
         let way = set + way.unwrap_or(self.turn % WAYS);
-        // Whoever goes leaves its slots, if they are enough: paths that come and go take no others'.
+        // A path that is replaced leaves its slots to the new one, if they are enough. So paths that come and go use
+        // up no further slots.
         let left = self
             .places
             .get(way)
@@ -170,7 +172,7 @@ impl Known {
         }
     }
 
-    /// Forgets all, as when a library has come or gone: the same address may be other code now.
+    /// Forgets all paths, as when a library was loaded or unloaded: the same address may be other code now.
     pub fn forget(&mut self) {
         self.forgotten = self.forgotten.wrapping_add(1);
         self.used = 0;

@@ -1,20 +1,20 @@
 //! The collector: the shared object that is loaded into the measured program.
 //!
-//! *Comes in*: the program's MPI calls, by wrappers generated from the table of MPI functions, and a
-//! CPU-time signal. *Goes out*: a spool file (layout in the `format` crate). The way of a call:
-//! `trampoline` (naked wrapper) → `dispatch` (decode, forward to the library) → `thread` (time,
-//! context, tables); `sampler` interrupts computation; `finalize` merges the ranks' data over a tree.
+//! *Input*: the program's MPI calls, through wrappers that are generated from the table of MPI functions, and a
+//! signal that is driven by CPU time. *Output*: a spool file (its layout is in the `format` crate). A call passes
+//! through `trampoline` (naked wrapper) → `dispatch` (decode, forward to the library) → `thread` (time, context,
+//! tables). `sampler` interrupts computation. `finalize` merges the ranks' data over a tree.
 //!
-//! Its contract as a guest in someone else's process:
-//! * no allocation, lock, panic or system call on the common path of a call, none of the first three
-//!   in the signal handler;
+//! Its contract as a guest in another process:
+//! * on the common path of a call there is no allocation, lock, panic or system call; in the signal handler there is
+//!   none of the first three;
 //! * nothing of ours unwinds out of an exported symbol; exceptions of the program pass through;
-//! * results, exit code, errno, signals and output of the program are its own;
-//! * without MPI, in a child after `fork`, or when anything of ours fails, calls go straight through.
-//! * where memory ends, recording does, not the program (`memory`);
-//! * stacks of the program's (`apart`) and descriptors (`descriptors`) are the program's to use.
+//! * results, exit code, errno, signals and output of the program remain its own;
+//! * without MPI, in a child after `fork`, or when anything of ours fails, calls go straight through;
+//! * when memory runs out, recording ends, not the program (`memory`);
+//! * the stacks (`apart`) and the file descriptors (`descriptors`) of the program remain free for its own use.
 //!
-//! `unsafe` is confined to the files that talk to the machine; every block says why it is sound.
+//! `unsafe` is only in the files that talk to the machine; every block says why it is sound.
 #![allow(unsafe_code)]
 // Linked into the program, some wrappers are left out (`build.rs`).
 #![cfg_attr(feature = "linked", allow(dead_code, unused_imports, unused_macros))]

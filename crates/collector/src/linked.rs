@@ -1,10 +1,11 @@
-//! In place of `loader` where this is linked into the program, whose MPI library is a part of it: the linker
-//! has put the addresses here. A program that is linked statically has no loader that could be asked.
+//! Replaces `loader` if the collector is linked into the program, and the MPI library too.
+//!
+//! The linker has put the addresses here. A program that is linked statically has no loader to ask.
 
 use std::ffi::CStr;
 
-/// Tables of names and addresses: of functions that every library has, and that are linked in for us; and of
-/// what may be there or not.
+/// Tables of names and addresses: of functions that every library has and that are linked in for us, and of symbols
+/// that may be missing.
 macro_rules! names {
     (always: $($always:ident)*; maybe: $($maybe:ident)*;) => {
         unsafe extern "C" {
@@ -49,17 +50,17 @@ unsafe extern "C" {
     static ADDRESSES: [usize; MAYBE.len()];
 }
 
-/// The address of `name`; 0 where there is none.
+/// The address of `name`; 0 if there is none.
 fn address(name: &CStr) -> usize {
     always(name).unwrap_or_else(|| {
         let at = MAYBE.iter().position(|n| n.as_bytes() == name.to_bytes());
-        // SAFETY: the table above, which the linker has filled and nobody writes to.
+        // SAFETY: the table above. The linker has filled it, and nobody writes to it.
         let addresses = unsafe { &ADDRESSES };
         at.and_then(|i| addresses.get(i)).copied().unwrap_or(0)
     })
 }
 
-/// The function of this name behind ours; 0 where there is none.
+/// The function of this name behind ours; 0 if there is none.
 pub fn next(name: &CStr) -> usize {
     address(name)
 }
@@ -69,27 +70,27 @@ pub fn next_newest(name: &CStr) -> usize {
     address(name)
 }
 
-/// The same: there is one place only.
+/// The same: there is only one place to look.
 pub fn found(name: &CStr, _caller: u64) -> usize {
     address(name)
 }
 
-/// No module sees other functions than the rest.
+/// All modules see the same functions.
 pub fn through(_name: &CStr, _from: u64) -> usize {
     0
 }
 
-/// A symbol of the MPI library; 0 where there is none.
+/// A symbol of the MPI library; 0 if there is none.
 pub fn symbol(name: &CStr) -> u64 {
     address(name) as u64
 }
 
-/// Nobody knows who stands before us: the linker took the first.
+/// Which definition comes before ours is not known: the linker took the first.
 pub fn first(_name: &CStr) -> usize {
     0
 }
 
-/// All is one file, which says nothing of the library.
+/// All is in one file, whose name says nothing about the library.
 pub fn object_of(_address: usize) -> String {
     String::new()
 }

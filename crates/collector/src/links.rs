@@ -1,9 +1,8 @@
-//! What tells messages and their order apart: ids that are alike at both ends.
+//! Identifies messages and their order by ids that are the same at both ends.
 //!
-//! Both ends count the messages of a stream (communicator, source, destination, tag) in the order in
-//! which MPI matches them, senders at the start of the send, receivers when the receive is posted; a
-//! wildcard receive is counted when it completes, with source and tag from its status (ScalAna, III-B2
-//! and Figure 5).
+//! Both ends count the messages of a stream (communicator, source, destination, tag) in the order in which MPI
+//! matches them. A sender counts a message at the start of the send, a receiver when it posts the receive. A wildcard
+//! receive is counted when it completes, with source and tag from its status (ScalAna, III-B2 and Figure 5).
 
 use crate::comms::Comm;
 use crate::roles::Messages;
@@ -30,7 +29,7 @@ pub fn link(kind: EventKind, id: u64, peer: u32, bytes: u64) -> Link {
     }
 }
 
-/// The id of message number `n` of a stream, alike at both ends.
+/// The id of message number `n` of a stream, the same at both ends.
 fn message_id(hash: u64, source: u32, dest: u32, tag: i32, n: u64) -> u64 {
     mix2(
         mix2(hash, u64::from(source) << 32 | u64::from(dest)),
@@ -42,7 +41,7 @@ fn stream(hash: u64, partner: u32, tag: i32, receives: bool) -> u64 {
     mix2(hash, u64::from(partner) << 32 | u64::from(tag as u32)) << 2 | u64::from(receives) << 1
 }
 
-/// The next number of a stream; 0 where there are too many streams.
+/// The next number of a stream; 0 if it is not known, or if there are too many streams.
 fn next(m: &mut Messages, stream: u64) -> u64 {
     static SAID: Once = Once::new();
     let n = m.streams.next(stream);
@@ -56,7 +55,7 @@ fn next(m: &mut Messages, stream: u64) -> u64 {
     n
 }
 
-/// Notes that this rank sends the next message of a stream; gives its id, 0 where it is not known.
+/// Records that this rank sends the next message of a stream. Returns its id; 0 if it is not known.
 pub fn send_link(
     t: &mut Thread,
     m: &mut Messages,
@@ -78,10 +77,10 @@ pub fn send_link(
     id
 }
 
-/// In place of the hash of a communicator, that of its channels.
+/// Mixed with the hash of a communicator for the hash of its channels.
 const CHANNELS: u64 = 0x6368_616e;
 
-/// The id of the next channel to or from a partner; 0 where it is not known.
+/// The id of the next channel to or from a partner; 0 if it is not known.
 pub fn channel_id(m: &mut Messages, comm: Option<&Comm>, rank: i32, tag: i32, sends: bool) -> u64 {
     let Some((comm, partner)) = comm.and_then(|c| c.world(rank).map(|w| (c, w))) else {
         return 0;
@@ -98,7 +97,7 @@ pub fn channel_id(m: &mut Messages, comm: Option<&Comm>, rank: i32, tag: i32, se
     }
 }
 
-/// The id of the next message that this rank receives of a stream; 0 where it is not known.
+/// The id of the next message of a stream that this rank receives; 0 if it is not known.
 pub fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> u64 {
     let known = comm.filter(|_| !m.receives_lost);
     let Some((comm, from)) = known.and_then(|c| c.world(source).map(|w| (c, w))) else {
@@ -110,7 +109,7 @@ pub fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> 
     }
 }
 
-/// A receive that was to take message `id` was called off.
+/// The receive of message `id` was cancelled.
 #[cold]
 pub fn call_off(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32, id: u64) {
     if let Some((comm, from)) = comm.and_then(|c| c.world(source).map(|w| (c, w))) {
@@ -120,7 +119,7 @@ pub fn call_off(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32, id
     }
 }
 
-/// Whether the ids of messages that this rank receives of a stream say nothing any more.
+/// Whether the ids of the messages of a stream that this rank receives are no longer valid.
 #[inline]
 pub fn lost(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> bool {
     m.receives_lost
@@ -129,7 +128,7 @@ pub fn lost(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> boo
             .is_some_and(|(c, from)| m.streams.lost(stream(c.hash, from, tag, true)))
 }
 
-/// A message was received of which nobody says whose it was: those received from now on are not known.
+/// A message was received, and its stream cannot be known. From now on, the ids of received messages are unknown.
 #[cold]
 pub fn unknown_from_now_on(m: &mut Messages) {
     static SAID: Once = Once::new();
@@ -141,8 +140,8 @@ pub fn unknown_from_now_on(m: &mut Messages) {
     });
 }
 
-/// A thread called MPI that is not recorded: what it sends and receives has no numbers, so those of all later
-/// messages of the process say nothing.
+/// A thread that is not recorded has called MPI. Its messages have no numbers, so the numbers of all later messages
+/// of the process are not valid.
 #[cold]
 pub fn uncounted_from_now_on() {
     static SAID: Once = Once::new();
@@ -156,7 +155,7 @@ pub fn uncounted_from_now_on() {
     });
 }
 
-/// Notes that a message has been received; `post` is context and clock of the posting call.
+/// Records that a message has been received; `post` is context and clock of the posting call.
 pub fn recv_link(
     t: &mut Thread,
     comm: Option<&Comm>,

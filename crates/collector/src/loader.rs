@@ -1,19 +1,21 @@
-//! Looking functions up by name, through the loader: this object was loaded before the program.
+//! Looks functions up by name, through the loader.
+//!
+//! This object was loaded before the program's libraries, so the real functions are in the objects behind it.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The function of this name in the objects behind this one; 0 where there is none.
+/// The function of this name in the objects behind this one; 0 if there is none.
 pub fn next(name: &CStr) -> usize {
     // SAFETY: a C string; looking up in the objects behind this one.
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize }
 }
 
-/// The same of a function that has had two versions on x86-64, as some of condition variables have: without one,
-/// the oldest is found.
+/// The same for a function that has two versions on x86-64, as some functions of condition variables have. Without a
+/// version, the loader finds the oldest.
 pub fn next_newest(name: &CStr) -> usize {
-    // SAFETY: C strings; looking up in the objects behind this one. Where there is none, the loader asks for
-    // memory to say so, and who calls may be the program's allocator: so not of other functions.
+    // SAFETY: C strings; looking up in the objects behind this one. If there is no such version, the loader allocates
+    // memory for a message, and the caller may be the program's allocator. So this is not used for other functions.
     #[cfg(target_arch = "x86_64")]
     return unsafe {
         libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), c"GLIBC_2.3.2".as_ptr()) as usize
@@ -22,11 +24,11 @@ pub fn next_newest(name: &CStr) -> usize {
     next(name)
 }
 
-/// An address in an object that sees MPI, where the program opened it for itself.
+/// An address in an object that sees MPI, if the program opened MPI for itself.
 static SEES_MPI: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks `name` up through the object that holds `caller`, or else the one that MPI was first called from: a
-/// program may have opened MPI for itself, and may call it from where it is not seen, by a pointer.
+/// Looks `name` up through the object that holds `caller`, or else through the one that called MPI first. A program
+/// may have opened MPI for itself, and may call it by a pointer from an object that does not see it.
 fn beside(name: &CStr, caller: u64) -> usize {
     let seen = SEES_MPI.load(Relaxed) as u64;
     match through(name, caller) {
@@ -61,7 +63,7 @@ pub fn through(name: &CStr, from: u64) -> usize {
     }
 }
 
-/// What has this name behind this object, or in the objects that `caller` sees.
+/// The function of this name behind this object, or in the objects that `caller` sees.
 pub fn found(name: &CStr, caller: u64) -> usize {
     match next(name) {
         0 => beside(name, caller),
@@ -69,8 +71,8 @@ pub fn found(name: &CStr, caller: u64) -> usize {
     }
 }
 
-/// A symbol of the MPI library: what everybody sees, which may be a program's own copy, before what the
-/// library has.
+/// A symbol of the MPI library. What everybody sees, which may be a program's own copy, comes before what the library
+/// has.
 pub fn symbol(name: &CStr) -> u64 {
     // SAFETY: a plain query of the loader.
     match unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as u64 } {
@@ -85,7 +87,7 @@ pub fn first(name: &CStr) -> usize {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize }
 }
 
-/// The file name of the object that holds an address; empty where there is none.
+/// The file name of the object that holds an address; empty if there is none.
 pub fn object_of(address: usize) -> String {
     // SAFETY: a plain query of the loader.
     unsafe {

@@ -1,12 +1,12 @@
-//! What each thread has of ours beside its recording, at a distance from the thread pointer that the loader fixes
-//! when the program starts.
+//! The collector's variables of each thread, at a distance from the thread pointer that the loader fixes when the
+//! program starts.
 //!
-//! Thread-local variables of a shared object are found by a function of the loader's, which asks for memory
-//! where libraries have been opened since the thread last came by: that must not be in a handler of a signal. An
-//! object that is there from the start, as this one is, can have its variables within the room that each thread
-//! is born with (the *initial-exec* model of the ABI's thread-local storage), which takes one load and no
-//! call. The compiler has no word for that, so the variable is the assembler's. Linked into a program, the linker
-//! makes a constant of the load.
+//! Thread-local variables of a shared object are usually found by a function of the loader. This function allocates
+//! memory if libraries were opened since the thread last called it, which must not happen in a signal handler. An
+//! object that is loaded from the start, as this one is, can have its variables in the room that each thread has from
+//! its start (the *initial-exec* model of the ABI's thread-local storage). Access then takes one load and no call.
+//! The compiler cannot be told to do so, so the variable is defined in assembly. If the collector is linked into a
+//! program, the linker turns the load into a constant.
 
 use crate::birth::Birth;
 use crate::thread::{Caller, Thread};
@@ -15,16 +15,15 @@ use std::cell::Cell;
 /// A thread's variables. All of them are zero when it begins.
 #[repr(C)]
 pub struct Local {
-    /// Its recording; null where it has none. First, so that its place is the variable's.
+    /// Its recording; null if it has none. It is the first field, so that its address is that of the variable.
     pub recording: Cell<*mut Thread>,
-    /// Its birth, where that was ours.
+    /// Its birth, if our wrapper made the thread.
     pub birth: Cell<*const Birth>,
-    /// Set while its recording is being made, and for good where that failed.
+    /// Set while its recording is being made, and for good if that failed.
     pub refused: Cell<bool>,
-    /// Whether the threads that it makes are the MPI library's.
+    /// Whether the threads that it makes belong to the MPI library.
     pub is_librarys: Cell<bool>,
-    /// The Fortran call in progress whose C twin is to be recorded, where the library's Fortran layer comes
-    /// through C.
+    /// The Fortran call in progress whose C function is to be recorded, if the library's Fortran layer calls C.
     pub fortran: Cell<Fortran>,
 }
 
@@ -83,12 +82,12 @@ pub fn recording() -> *mut Thread {
     at
 }
 
-/// The calling thread's variables, which live as long as it does: not to be kept.
+/// The calling thread's variables. They live as long as the thread, so the reference must not be stored.
 #[inline(always)]
 pub fn local() -> &'static Local {
     let at: *const Local;
-    // SAFETY: the address of the calling thread's own variable, which is aligned and of this type, whose fields
-    // may all be zero. Only this thread sees it, by what may be changed behind a shared reference.
+    // SAFETY: the address of the calling thread's own variable. It is aligned and of this type, and all its fields
+    // may be zero. Only this thread sees it, and its fields may be changed behind a shared reference.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         core::arch::asm!(

@@ -1,11 +1,11 @@
-//! Calls in which a thread waits for another one: locks, conditions, semaphores, barriers and ends of threads of
-//! the libc, and the kernel's own lock.
+//! Calls in which a thread waits for another one: the libc's locks, conditions, semaphores, barriers and joins, and
+//! the kernel's lock (futex).
 //!
-//! A lock is tried first. Where it was free that is all, but for one word that says where it was taken: no clock,
-//! allocation or system call. Otherwise who holds it is asked before the wait: glibc keeps the owner's number in its
-//! mutexes and read-write locks, and the owner's recording knows where it took them. Where no owner is kept, a
-//! thread that alone has taken the lock last is taken for it. For conditions, semaphores and the kernel's lock it
-//! is who let others go on last.
+//! A lock is tried first. If it was free, only one word is stored, which says where the lock was taken: no clock is
+//! read, and there is no allocation and no system call. Otherwise the holder is looked up before the wait. glibc
+//! stores the owner's number in its mutexes and read-write locks, and the owner's recording knows where it took them.
+//! If a lock has no owner's number, the holder is the only other thread that is known to have taken the lock, if
+//! there is just one. For conditions, semaphores and the futex, it is the thread that released others last.
 
 use crate::process::RECORDING;
 use crate::thread::{self, Caller, Thread, WORTH_READING};
@@ -19,38 +19,39 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 /// What a wrapped function does.
 #[derive(Clone, Copy)]
 pub enum What {
-    /// Takes the lock that its first argument points to. The second is the function that only tries, and the
-    /// third where the lock has its owner's number, bytes; 0 for nowhere.
+    /// Takes the lock that its first argument points to. The second field is the function that only tries. The third
+    /// is the offset of the owner's number in the lock, bytes; 0 if there is none.
     Takes(WaitKind, &'static CStr, u8),
-    /// The same of what others give: there is no owner, but one who gave last.
+    /// The same for what other threads release: it has no owner, but a thread that released it last.
     Gets(WaitKind, &'static CStr),
-    /// The same, and any signal with a handler ends it: so ours has to wait.
+    /// The same, and any signal with a handler ends the wait, so our signal is blocked meanwhile.
     GetsUnlessInterrupted(WaitKind, &'static CStr),
-    /// Waits on the condition that its first argument points to, and has the mutex of the second again then.
+    /// Waits on the condition that its first argument points to. When it returns, it holds the mutex of the second
+    /// argument again.
     Waits,
-    /// Lets others go on that wait at its first argument.
+    /// Releases threads that wait at its first argument.
     Lets,
     /// Waits for the end of the thread that is its first argument.
     Joins,
-    /// Comes together with others.
+    /// Waits at a barrier for other threads.
     Meets,
 }
 use What::*;
 
-/// How long it waits at the most.
+/// How long a call waits at most.
 #[derive(Clone, Copy)]
 pub enum Until {
     /// As long as it takes.
     Ever,
     /// Until the time that the argument of this number points to, if there is one.
     At(u8),
-    /// The same, by the clock that is the argument before.
+    /// The same, on the clock that the argument before it names.
     ByClock(u8),
 }
 
 impl Until {
-    /// Whether a call with these arguments says when. One that does not is refused by the libc, some of them also
-    /// where what they want is free: so that must not be tried.
+    /// Whether the time limit in these arguments is valid. If it is not, the libc refuses the call, and some
+    /// functions refuse it even if the lock is free. So the lock must not be tried then.
     fn is_told(self, arguments: &[u64; 4]) -> bool {
         let argument = |at: u8| arguments.get(usize::from(at)).copied().unwrap_or(0);
         let (at, clock) = match self {
@@ -65,11 +66,11 @@ impl Until {
     }
 }
 
-/// Where glibc's mutexes and read-write locks have their owner's number.
+/// Offset of the owner's number in glibc's mutexes and read-write locks, bytes.
 const MUTEX_OWNER: u8 = 8;
 const WRITER: u8 = 24;
 
-/// The functions, in the order of [`WAITING`], by what they do.
+/// What the functions of [`WAITING`] do that take a lock or a semaphore, in the order of that table.
 pub const MUTEX: What = Takes(WaitKind::Mutex, c"pthread_mutex_trylock", MUTEX_OWNER);
 pub const C_MUTEX: What = Takes(WaitKind::Mutex, c"mtx_trylock", MUTEX_OWNER);
 pub const READ_LOCK: What = Takes(WaitKind::ReadLock, c"pthread_rwlock_tryrdlock", WRITER);
@@ -78,11 +79,11 @@ pub const SPIN_LOCK: What = Takes(WaitKind::SpinLock, c"pthread_spin_trylock", 0
 pub const SEMAPHORE: What = Gets(WaitKind::Semaphore, c"sem_trywait");
 pub const TIMED_SEMAPHORE: What = GetsUnlessInterrupted(WaitKind::Semaphore, c"sem_trywait");
 
-/// The libc's functions behind the wrappers, and those that only try.
+/// The libc's functions behind the wrappers, and those that only try, in the order of [`WAITING`].
 static REAL: [(AtomicUsize, AtomicUsize); WAITING.len()] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; WAITING.len()];
 
-/// Those that glibc has had in two versions on x86-64.
+/// The functions of which glibc has two versions on x86-64.
 const TWO_VERSIONS: [&CStr; 4] = [
     c"pthread_cond_wait",
     c"pthread_cond_timedwait",
@@ -115,8 +116,8 @@ fn look_up(name: &CStr, what: What) -> (usize, usize) {
     (function, tries)
 }
 
-/// Whether this is a glibc before 2.30: there, threads at a read-write lock that another one only tried to take may
-/// wait for ever (its bug 23844), and a program that does not try must not be made to.
+/// Whether this is a glibc before 2.30. There, threads may wait forever at a read-write lock that another thread only
+/// tried to take (its bug 23844). A program that does not try must not be exposed to this.
 fn tried_locks_stall() -> bool {
     // SAFETY: gives a constant string.
     let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
@@ -125,7 +126,7 @@ fn tried_locks_stall() -> bool {
 
 fn is_before_2_30(version: &[u8]) -> bool {
     let text = std::str::from_utf8(version).unwrap_or("");
-    // No memory is asked for: it may be the allocator that takes the lock.
+    // This allocates nothing: the allocator itself may be taking the lock.
     let mut numbers = text.split('.').map_while(|n| n.parse::<u32>().ok());
     matches!((numbers.next(), numbers.next()), (Some(major), Some(minor)) if (major, minor) < (2, 30))
 }
@@ -158,7 +159,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Goes straight through.
+    /// Calls the real function and records nothing.
     #[inline]
     fn go(&self) -> i64 {
         let [a, b, c, d] = self.arguments;
@@ -167,8 +168,8 @@ impl Call<'_> {
     }
 }
 
-/// Whether a mutex may be tried: glibc forgets to let go of one that cannot be recovered when it is only tried,
-/// and those that change priorities are the kernel's.
+/// Whether a mutex may be tried. If one that cannot be recovered is only tried, glibc forgets to release it. Mutexes
+/// that change priorities are handled by the kernel.
 #[inline]
 fn is_plain(mutex: u64) -> bool {
     const KIND: u64 = 16;
@@ -179,8 +180,8 @@ fn is_plain(mutex: u64) -> bool {
     kind & OTHERS == 0
 }
 
-/// Called by the wrappers of functions that take a mutex and have no other argument: the way of most calls, and
-/// no longer than it must be.
+/// The wrappers of functions whose only argument is a mutex call this. Most calls come here, so it does as little as
+/// possible.
 ///
 /// # Safety
 /// As the trampoline calls it.
@@ -204,7 +205,7 @@ pub unsafe extern "C-unwind" fn lock(lock: u64, id: u32, frame: &Frame) -> i64 {
     unsafe { call(lock, 0, 0, 0, id, frame) }
 }
 
-/// Takes a lock where it is free, and notes that.
+/// Takes a lock if it is free, and records where it was taken.
 #[inline]
 fn try_first(lock: u64, id: u32, frame: &Frame) -> bool {
     let tries = REAL
@@ -223,8 +224,8 @@ fn try_first(lock: u64, id: u32, frame: &Frame) -> bool {
     true
 }
 
-/// Called by the wrappers with the arguments, the function's place in the table and the stack. Cancellations
-/// may pass through.
+/// The wrappers call this with the arguments, the function's place in the table and the stack. Cancellations may pass
+/// through.
 ///
 /// # Safety
 /// As the trampoline calls it.
@@ -243,7 +244,7 @@ pub unsafe extern "C-unwind" fn call(
     };
     let mut real = real.load(Ordering::Acquire);
     if real == 0 {
-        // Another object's constructor came before ours.
+        // The constructor of another object ran before ours.
         real = look_up(name, *what).0;
     }
     if real == 0 {
@@ -298,7 +299,7 @@ fn myself(t: &Thread, frame: &Frame) -> Holder {
     }
 }
 
-/// A lock that is not known to be free is taken.
+/// Takes a lock that is not known to be free.
 #[cold]
 fn take(t: &mut Thread, call: &Call, kind: WaitKind, owner: u8, tries: usize) -> i64 {
     let lock = call.arguments[0];
@@ -308,12 +309,12 @@ fn take(t: &mut Thread, call: &Call, kind: WaitKind, owner: u8, tries: usize) ->
         return 0;
     }
     let holder = holder_of(t, lock, owner);
-    // What could not be tried has waited if it took long.
+    // A lock that could not be tried has caused a wait if the call took long.
     let least = if may_try { 0 } else { BRIEFEST };
     waiting(t, call, kind, least, |_| holder)
 }
 
-/// Who holds a lock.
+/// The thread that holds a lock.
 fn holder_of(t: &Thread, lock: u64, owner: u8) -> Holder {
     let tid = if owner == 0 {
         0
@@ -347,12 +348,13 @@ fn holder_of(t: &Thread, lock: u64, owner: u8) -> Holder {
     found
 }
 
-/// Something that others give is taken; that is a point where a thread may be cancelled, also if it is there.
+/// Takes a semaphore. This is a point of cancellation even if the semaphore is free.
 fn get(t: &mut Thread, call: &Call, kind: WaitKind, tries: usize, hold: bool) -> i64 {
     unsafe extern "C-unwind" {
         fn pthread_testcancel();
     }
-    // SAFETY: the libc's own functions, for this semaphore. `errno` is as it was where the wait succeeds.
+    // SAFETY: the libc's own functions, for this semaphore. If the attempt fails, `errno` is restored before the
+    // wait.
     unsafe {
         pthread_testcancel();
         let errno = *libc::__errno_location();
@@ -365,7 +367,7 @@ fn get(t: &mut Thread, call: &Call, kind: WaitKind, tries: usize, hold: bool) ->
     waiting(t, call, kind, 0, |call| last(call.arguments[0]))
 }
 
-/// The end of a thread is waited for: one that goes on now, or that has not begun yet.
+/// Waits for the end of a thread. If the thread is not known to run now, only a long call counts as a wait.
 fn join(t: &mut Thread, call: &Call) -> i64 {
     let handle = call.arguments[0];
     let is = |t: &Thread| t.handle.load(Ordering::Relaxed) == handle;
@@ -378,7 +380,7 @@ fn join(t: &mut Thread, call: &Call) -> i64 {
     })
 }
 
-/// All of those that come together at a barrier.
+/// Waits at a barrier.
 fn meet(t: &mut Thread, call: &Call) -> i64 {
     if !RECORDING.load(Ordering::Relaxed) || openmp::tells(call.frame.return_address) {
         return call.go();
@@ -392,7 +394,7 @@ fn meet(t: &mut Thread, call: &Call) -> i64 {
     result
 }
 
-/// Samples that fall into a wait stand at its call, as long as this lives, also where a cancellation ends it.
+/// While this lives, samples that fall into the wait are counted at its call. A cancellation ends it too.
 struct Wait(*mut Thread, thread::Waiting);
 
 impl Wait {
@@ -410,7 +412,7 @@ impl Drop for Wait {
     }
 }
 
-/// Counts a wait when it is over, also where a cancellation ends it.
+/// Counts a wait when it is over, also if a cancellation ends it.
 struct Counted<'a, F: Fn(&Call) -> Holder> {
     wait: Wait,
     call: &'a Call<'a>,
@@ -418,7 +420,7 @@ struct Counted<'a, F: Fn(&Call) -> Holder> {
     holder: F,
     ctx: u32,
     start: u64,
-    /// A shorter one is none.
+    /// A shorter call is no wait.
     least: u64,
 }
 
@@ -433,7 +435,7 @@ impl<F: Fn(&Call) -> Holder> Drop for Counted<'_, F> {
             let errno = *libc::__errno_location();
             let holder = (self.holder)(self.call);
             let t = &mut *self.wait.0;
-            // Who waits may be the program's allocator, which must not be asked for the room.
+            // The waiting code may be the program's allocator, so the table must not be made here.
             if t.expects_waits() && t.is_at(self.call.frame.caller().stack_pointer) {
                 let what = Awaited {
                     kind: self.kind,
@@ -456,7 +458,7 @@ const REFUSALS: [i32; 5] = [
     libc::ESRCH,
 ];
 
-/// Goes through with a call that waits; `holder` is asked when it is over.
+/// Makes a call that waits, and counts the wait. `holder` is called when it is over.
 fn waiting(
     t: &mut Thread,
     call: &Call,
@@ -464,7 +466,7 @@ fn waiting(
     least: u64,
     holder: impl Fn(&Call) -> Holder,
 ) -> i64 {
-    // A runtime that tells of its teams waits as it tells.
+    // A runtime that reports its own events reports its waits too.
     if !RECORDING.load(Ordering::Relaxed) || openmp::tells(call.frame.return_address) {
         return call.go();
     }
@@ -487,13 +489,13 @@ fn waiting(
     result
 }
 
-/// Operations of the kernel's lock that wait, and that let go on.
+/// Operations of the futex that wait, and those that wake.
 const FUTEX_WAITS: [u64; 4] = [0, 6, 9, 13];
 const FUTEX_WAKES: [u64; 4] = [1, 3, 4, 5];
 /// A shorter call has not waited, nanoseconds.
 const BRIEFEST: u64 = 2_000;
 
-/// `syscall` is called, for the kernel's lock: libraries and languages make locks of their own with it.
+/// The program calls `syscall` for a futex: libraries and languages make locks of their own with it.
 pub fn system_call(from: Caller, address: u64, operation: u64, go: impl FnOnce() -> i64) -> i64 {
     let Some(t) = team::recorded() else {
         return go();

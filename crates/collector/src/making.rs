@@ -1,18 +1,19 @@
-//! What is about to make a communicator, a window or a file, and so tells it from others with the same members
-//! ([`Origin`]).
+//! Finds the origin of what a call is about to make ([`Origin`]).
+//!
+//! The origin distinguishes a communicator, an RMA window or a file from others with the same members.
 
 use crate::comms::Origin;
 use crate::roles::Decoder;
 use crate::table::mix2;
 use headwater_mpi_abi::Role;
 
-/// Position of the tag of the function that makes a communicator of a group alone.
+/// Position of the tag in the arguments of the function that makes a communicator from a group alone.
 const GROUPS_TAG: u8 = 1;
-/// Bytes of a tag at the most; libraries take 256.
+/// The most bytes of a tag; libraries take 256.
 const LONGEST: usize = 1024;
 
 impl Decoder<'_> {
-    /// Where what the call makes comes from.
+    /// The origin of what the call makes.
     pub fn origin(&self) -> Origin {
         match self.function.name {
             "MPI_Comm_create_from_group" => Origin::Tagged(self.text(GROUPS_TAG)),
@@ -25,7 +26,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The hash of a text. In Fortran its length comes behind the error code, and blanks at its end do not count.
+    /// The hash of a text. In Fortran, its length comes behind the error code, and blanks at its end do not count.
     fn text(&self, at: u8) -> u64 {
         let first = self.args.raw(at) as *const u8;
         if first.is_null() {
@@ -37,7 +38,7 @@ impl Decoder<'_> {
         } else {
             LONGEST
         };
-        // SAFETY: a text of the program's, which NUL ends, or as long as it says.
+        // SAFETY: a text of the program's. NUL ends it, or it is as long as the program says.
         let byte = |i: usize| unsafe { first.add(i).read() };
         let whole = (0..length.min(LONGEST)).map(byte).take_while(|b| *b != 0);
         let (mut hash, mut to_last) = (0, 0);

@@ -1,5 +1,7 @@
-//! Messages that a probe has matched: received there, as far as their order and waiting for their sender go; the
-//! receive that takes one up later only moves it.
+//! Messages that a probe has matched.
+//!
+//! For their order, and for the wait for their sender, they are received by the probe. The later receive only moves
+//! the data.
 
 use crate::links::{recv_id, recv_link};
 use crate::requests::{Request, Work};
@@ -7,11 +9,11 @@ use crate::roles::{Before, Decoder, Messages};
 use crate::thread::{Params, Thread};
 use headwater_mpi_abi::Role;
 
-/// Set in the handle of a matched message, where [`Messages`] keeps it as a request.
+/// Set in the handle of a matched message under which [`Messages`] stores it as a request.
 const MATCHED: u64 = 1 << 63;
 
 impl Decoder<'_> {
-    /// The message that the call takes up.
+    /// The message that the call receives.
     pub fn matched(&self, m: &mut Messages) -> Option<Request> {
         let handle = self
             .args
@@ -21,7 +23,7 @@ impl Decoder<'_> {
         matched
     }
 
-    /// A probe has matched a message: it is this rank's from now on.
+    /// A probe has matched a message, which belongs to this rank from now on.
     pub fn probed(&self, t: &mut Thread, before: &Before, params: &Params, m: &mut Messages) {
         let (mut source, mut tag) = (before.source, before.recv_tag);
         if !self.known(before) {

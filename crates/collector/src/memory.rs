@@ -1,8 +1,8 @@
-//! Memory for the collector's own use, which may be refused without the program's ending.
+//! Memory for the collector's own use. If the system refuses memory, the program does not end.
 //!
-//! Rust ends the process where an allocation fails. So what is large is only asked for where [`room`]
-//! says that it is there, and what is small comes from a reserve when the system has nothing left: from
-//! then on nothing more is recorded.
+//! Rust ends the process if an allocation fails. So large memory is requested only if [`room`] says that it is
+//! available. Small memory comes from a reserve when the system has nothing left. From then on nothing more is
+//! recorded.
 
 use crate::process;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,7 +18,7 @@ pub struct Memory {
     used: AtomicUsize,
 }
 
-// SAFETY: a part of the reserve is given out once, by an atomic counter, and then belongs to its owner.
+// SAFETY: an atomic counter gives out each part of the reserve only once, and the part then belongs to its owner.
 unsafe impl Sync for Memory {}
 
 #[global_allocator]
@@ -40,7 +40,7 @@ impl Memory {
         (self.start() as usize..self.start() as usize + RESERVE).contains(&(at as usize))
     }
 
-    /// A part of the reserve, given out once and for all; null where too little is left of it.
+    /// A part of the reserve, given out once and for all; null if too little is left.
     #[cold]
     fn last_resort(&self, layout: Layout) -> *mut u8 {
         process::stop();
@@ -51,7 +51,7 @@ impl Memory {
         }
         let at = self.start() as usize + before;
         let skip = at.next_multiple_of(layout.align()) - at;
-        // SAFETY: within the reserve, of which this part is given to nobody else.
+        // SAFETY: within the reserve. Nobody else gets this part.
         unsafe { self.start().add(before + skip) }
     }
 }
@@ -90,8 +90,8 @@ unsafe impl GlobalAlloc for Memory {
                 return moved;
             }
         }
-        // SAFETY: as large as the caller says that a layout may be; the old bytes are as many as are
-        // copied, and lie apart from the new ones.
+        // SAFETY: the caller promises that a layout may be this large. As many old bytes are copied as there are, and
+        // they do not overlap with the new ones.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
             if !new.is_null() {
@@ -103,13 +103,13 @@ unsafe impl GlobalAlloc for Memory {
     }
 }
 
-/// Bytes of a page of memory; kernels of AArch64 may have larger ones.
+/// Bytes of a page of memory; kernels for AArch64 may have larger ones.
 pub fn page() -> usize {
     // SAFETY: a plain query.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Words of memory of our own, zeros at first, straight from the system: none costs anything until it is written to.
+/// Words of memory of our own, zeros at first, directly from the system. They cost nothing until they are written to.
 pub struct Pages {
     at: *mut u64,
     len: usize,
@@ -155,14 +155,15 @@ impl Drop for Pages {
     }
 }
 
-/// Gives the pages back that these words fill and nobody reads any more. One system call, also for the handler.
+/// Returns to the system the pages that these words fill and that nobody reads any more. One system call, which the
+/// signal handler may make too.
 pub fn give_back(pages: &mut Pages, words: std::ops::Range<usize>) {
     let page = page() / size_of::<u64>();
     let (first, last) = (words.start.next_multiple_of(page), words.end / page * page);
     if first >= last || last > pages.len {
         return;
     }
-    // SAFETY: whole pages of our own mapping, which nobody else has at the moment.
+    // SAFETY: whole pages of our own mapping, which nobody else uses at the moment.
     unsafe {
         let bytes = (last - first) * size_of::<u64>();
         libc::madvise(pages.at.add(first).cast(), bytes, libc::MADV_DONTNEED);
@@ -175,10 +176,11 @@ const PRIVATE: (i32, i32) = (
     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
 );
 
-/// Whether new memory is locked as it is made, as `mlockall` asks for: then each byte of addresses costs one of memory.
+/// Whether new memory is locked when it is made, as `mlockall` asks for. Then every byte of address space costs a
+/// byte of memory.
 pub fn is_locked() -> bool {
     let (protection, flags) = PRIVATE;
-    // SAFETY: a fresh page at an address that the kernel chooses, which nobody writes to, and which is given back.
+    // SAFETY: a fresh page at an address that the kernel chooses. Nobody writes to it, and it is unmapped again.
     unsafe {
         let at = libc::mmap(std::ptr::null_mut(), page(), protection, flags, -1, 0);
         let mut resident = 0u8;
@@ -190,11 +192,11 @@ pub fn is_locked() -> bool {
     }
 }
 
-/// Whether the system has `bytes` of memory at the moment. Where the program has next to none left, that
-/// is the program's.
+/// Whether the system has `bytes` of memory at the moment. If the program has almost none left, the rest is the
+/// program's.
 pub fn room(bytes: usize) -> bool {
     let (protection, flags) = PRIVATE;
-    // SAFETY: a fresh mapping at an address that the kernel chooses, which is given back at once.
+    // SAFETY: a fresh mapping at an address that the kernel chooses, which is unmapped at once.
     unsafe {
         let at = libc::mmap(std::ptr::null_mut(), bytes, protection, flags, -1, 0);
         at != libc::MAP_FAILED && libc::munmap(at, bytes) == 0

@@ -1,17 +1,17 @@
-//! CPU time of a thread between moments, and what the time without was: waiting for a core, or asleep.
+//! Measures a thread's CPU time in intervals, and divides its off-CPU time into waiting for a core and being asleep.
 //!
-//! CPU time costs a system call, so it is read only at the end of intervals that are worth it. Time off the core
-//! since the last reading then belongs to the interval just ended.
+//! Reading the CPU time costs a system call, so it is read only at the end of intervals that are worth it. Off-CPU
+//! time since the last reading then belongs to the interval that has just ended.
 
 use crate::clock;
 use crate::off_core::{Counted, OffCore};
 
-/// How time off the core divides.
+/// How an interval divides, nanoseconds.
 #[derive(Clone, Copy, Default)]
 pub struct Spent {
     /// On the core.
     pub cpu: u64,
-    /// Ready without a core.
+    /// Ready to run, but without a core.
     pub runq: u64,
     /// Asleep.
     pub blocked: u64,
@@ -45,14 +45,15 @@ pub struct Meter {
     off_core: OffCore,
 }
 
-/// Nanoseconds that reading the scheduler's counts takes at the most, if the thread keeps its core meanwhile.
+/// Reading the scheduler's counts takes at most this long if the thread keeps its core meanwhile, nanoseconds.
 const AT_ONCE: u64 = 50_000;
 
-/// Readings of the counts before one is taken that took longer.
+/// Attempts at such a reading; after the last one, a longer reading is accepted.
 const READINGS: usize = 3;
 
-/// The scheduler's counts as they were at `now`, when the thread had `cpu` of CPU time. Since kernel 6.13 a thread whose
-/// turn is over loses its core as it returns from a system call, so mostly in asking: it must not count as time before.
+/// The scheduler's counts as they were at `now`, when the thread had used `cpu` of CPU time. Since kernel 6.13, a
+/// thread whose time slice is over loses its core as it returns from a system call, so mostly in this reading. This
+/// wait must not count for the time before.
 fn counted(now: u64, cpu: u64, file: libc::c_int) -> Counted {
     let (mut counted, mut at) = (Counted::default(), now);
     for _ in 0..READINGS {
@@ -73,7 +74,7 @@ fn counted(now: u64, cpu: u64, file: libc::c_int) -> Counted {
 }
 
 impl Meter {
-    /// Begins anew at `now`; `file` is the thread's open `schedstat`.
+    /// Begins again at `now`; `file` is the thread's open `schedstat`.
     pub fn begin(&mut self, now: u64, file: libc::c_int) {
         (self.cpu, self.at) = (clock::thread_cpu(), now);
         self.off_core.begin(counted(now, self.cpu, file));
@@ -84,7 +85,7 @@ impl Meter {
         (self.cpu, self.at) = (clock::thread_cpu(), now);
     }
 
-    /// Divides an interval that has just ended; one shorter than `worth` is taken for CPU time.
+    /// Divides an interval that has just ended. One shorter than `worth` counts as CPU time.
     #[inline]
     pub fn spent(&mut self, interval: u64, now: u64, worth: u64, file: libc::c_int) -> Spent {
         if interval < worth {
@@ -107,8 +108,8 @@ impl Meter {
         }
     }
 
-    /// Divides an interval that has just ended, where more than it has gone by since the last reading: what
-    /// CPU time there was may have been before it.
+    /// Divides an interval that has just ended if the last reading was before its beginning. The CPU time since then
+    /// may have been used before the interval.
     pub fn at_most(&mut self, interval: u64, now: u64, file: libc::c_int) -> Spent {
         let now_cpu = clock::thread_cpu();
         let cpu = now_cpu.saturating_sub(self.cpu).min(interval);

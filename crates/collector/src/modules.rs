@@ -1,11 +1,11 @@
-//! The executable and libraries loaded into the process, for the unwinder and for the spool.
+//! Lists the executable and the libraries that are loaded into the process, for the unwinder and for the spool.
 //!
-//! Enumerated with `dl_iterate_phdr`, which takes a lock: never from the signal handler.
+//! `dl_iterate_phdr` enumerates them. It takes a lock, so the signal handler must never call this.
 
 use headwater_format::spool::layout::ModuleRow;
 use std::ffi::CStr;
 
-/// A loaded module with what unwinding needs of it.
+/// A loaded module, with what unwinding needs from it.
 pub struct Loaded {
     /// Row for the spool.
     pub row: ModuleRow,
@@ -23,7 +23,7 @@ pub fn loaded() -> Vec<Loaded> {
     out
 }
 
-/// How many libraries have left the process since it started.
+/// How many libraries have been unloaded since the process started.
 pub fn removals() -> u64 {
     unsafe extern "C" fn first(
         info: *mut libc::dl_phdr_info,
@@ -84,8 +84,8 @@ unsafe extern "C" fn visit(
         let segment =
             load().find(|h| (base + h.p_vaddr..base + h.p_vaddr + h.p_memsz).contains(&address))?;
         let len = base + segment.p_vaddr + segment.p_memsz - address;
-        // SAFETY: a loaded segment stays mapped as long as its module, and `dlclose` is wrapped: tables are
-        // made anew where a module has gone (`in_force`).
+        // SAFETY: a loaded segment stays mapped as long as its module. `dlclose` is wrapped: if a module was
+        // unloaded, the tables are created again (`in_force`).
         Some(unsafe { std::slice::from_raw_parts(address as *const u8, len as usize) })
     };
     for h in headers.iter().filter(|h| h.p_type == libc::PT_NOTE) {
@@ -146,7 +146,7 @@ fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Copies text into a fixed field, cut to fit, always ended by NUL.
+/// Copies text into a fixed field. The text is truncated to fit, and always ends with NUL.
 pub fn copy_text(field: &mut [u8], text: &[u8]) {
     let len = text.len().min(field.len().saturating_sub(1));
     field

@@ -1,14 +1,16 @@
-//! Time off the core, divided into waiting for one and being asleep. The scheduler keeps count of the
-//! first, but asking it costs two system calls, so it is asked when enough time has accumulated.
+//! Divides off-CPU time into waiting for a core and being asleep.
 //!
-//! A thread that sleeps gives its core up itself, which the scheduler counts as a voluntary context switch. So a
-//! thread without one was not asleep. What the scheduler's count of waiting leaves out then, as where a hypervisor
-//! took the core or a quota ended, is waiting for a core too.
+//! The scheduler counts the time of waiting for a core, but reading its count costs two system calls. So it is read
+//! only when enough off-CPU time has accumulated.
+//!
+//! A thread that falls asleep gives up its core itself, which the scheduler counts as a voluntary context switch. So
+//! a thread without such a switch was not asleep. All of its off-CPU time is then waiting for a core, even if the
+//! scheduler's count leaves some out, as when a hypervisor took the core or a quota ended.
 
-/// Time off the core after which the scheduler is asked, nanoseconds.
+/// The scheduler is asked after this much off-CPU time, nanoseconds.
 const WORTH_ASKING: u64 = 100_000;
 
-/// What the scheduler has counted of a thread.
+/// What the scheduler has counted for a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counted {
     /// Time ready to run but without a core, nanoseconds.
@@ -18,7 +20,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Of the calling thread, whose `schedstat` is open as `file`.
+    /// The counts of the calling thread, whose `schedstat` is open as `file`.
     pub fn here(file: libc::c_int) -> Self {
         Self {
             delay: run_delay(file),
@@ -27,15 +29,15 @@ impl Counted {
     }
 }
 
-/// What a thread remembers of its time off the core, nanoseconds.
+/// What a thread knows about its off-CPU time, nanoseconds.
 #[derive(Clone, Copy)]
 pub struct OffCore {
     /// The scheduler's counts when it was last asked.
     asked: Counted,
-    /// Time off the core since, and how much of it was said to be waiting.
+    /// Off-CPU time since then, and how much of it was reported as waiting.
     since: u64,
     given: u64,
-    /// How much of 1,024 parts was waiting when last asked.
+    /// How many of 1,024 parts were waiting when the scheduler was last asked.
     share: u64,
     /// Time asleep in system calls since the interval began.
     slept: u64,
@@ -54,13 +56,14 @@ impl Default for OffCore {
 }
 
 impl OffCore {
-    /// Begins anew with the scheduler's counts as they are.
+    /// Begins again with these counts of the scheduler.
     pub fn begin(&mut self, counted: Counted) {
         (self.asked, self.since, self.given, self.slept) = (counted, 0, 0, 0);
     }
 
-    /// How much of the time off the core in an interval that has ended was waiting for a core. Short
-    /// times are divided as the last ones were; when they have summed up, `ask` gives the truth.
+    /// Returns how much of the off-CPU time of an interval that has ended was waiting for a core. Short times are
+    /// divided in the same ratio as the last ones. When enough of them have accumulated, `ask` returns the
+    /// scheduler's counts, which correct the sum.
     #[inline]
     pub fn waiting(&mut self, off: u64, ask: impl FnOnce() -> Counted) -> u64 {
         self.slept = 0;
@@ -82,8 +85,8 @@ impl OffCore {
         waiting
     }
 
-    /// How long the thread was asleep in the call that ends now and took `wall`, where it has been `off`
-    /// the core since the interval began, before the call too; `counted` are the scheduler's counts.
+    /// Returns how long the thread was asleep in the call that ends now and took `wall`. `off` is the off-CPU time
+    /// since the interval began, which includes time before the call. `counted` are the scheduler's counts now.
     pub fn asleep(&mut self, off: u64, wall: u64, counted: Counted) -> u64 {
         if counted.sleeps <= self.asked.sleeps {
             return 0;
@@ -96,10 +99,10 @@ impl OffCore {
     }
 }
 
-/// The scheduler's count of the thread whose `schedstat` is open as `file`: its second number.
+/// How long the thread whose `schedstat` is open as `file` has waited for a core: the second number in the file.
 pub fn run_delay(file: libc::c_int) -> u64 {
     let mut text = [0u8; 64];
-    // SAFETY: reads into our own buffer; the system call itself, as `pread` is wrapped.
+    // SAFETY: reads into our own buffer. This is the system call itself, because `pread` is wrapped.
     let n = unsafe { libc::syscall(libc::SYS_pread64, file, text.as_mut_ptr(), text.len(), 0) };
     let text = text.get(..n.max(0) as usize).unwrap_or(&[]);
     let second = text.split(|b| *b == b' ').nth(1).unwrap_or(&[]);
@@ -122,7 +125,8 @@ pub fn sleeps() -> u64 {
     u64::try_from(switches).unwrap_or(0)
 }
 
-/// Whether a descriptor is still one of a file that says as much: a program may close what it does not know.
+/// Whether a descriptor still refers to a file in `/proc`, as `schedstat` is. A program may close descriptors that it
+/// does not know.
 pub fn is_schedstat(file: libc::c_int) -> bool {
     const PROC: libc::c_long = 0x9fa0;
     // SAFETY: a zeroed structure is filled by the call.

@@ -1,11 +1,12 @@
-//! OpenMP: who does how much of a parallel region, and who waits for whom.
+//! OpenMP: how much each thread does in a parallel region, and which thread waits for which.
 //!
-//! GNU's runtime says nothing of itself, so its functions are wrapped, as the table in `build/openmp.rs` says:
-//! a region's function is run inside ours, which knows when each thread begins and ends its part (`region`), and
-//! so are tasks (`tasks`). Barriers are seen at both ends, and sections that one thread at a time may be in when
-//! they are entered (`locks`). LLVM's and Intel's runtimes tell of the same events if they are asked to
-//! (`ompt`). Where there is no recording, or nothing is found behind a wrapper, the call goes on
-//! as it came.
+//! GNU's runtime reports nothing itself, so its functions are wrapped, as listed in the table in `build/openmp.rs`. A
+//! region's function runs inside ours, which sees when each thread begins and ends its part (`region`). Tasks run
+//! inside ours too (`tasks`). Barriers are seen at both ends. Sections that only one thread at a time may be in are
+//! seen when a thread enters them (`locks`). LLVM's and Intel's runtimes report the same events if they are asked to
+//! (`ompt`).
+//!
+//! If nothing is recorded, or nothing is found behind a wrapper, the call goes on as it came.
 
 mod locks;
 mod ompt;
@@ -27,22 +28,23 @@ pub use runtime::{forget, is_runtime, note_runtimes, tells};
 pub use state::State;
 use std::sync::atomic::Ordering;
 
-/// What a function does, as far as somebody waits or works in it.
+/// What a function does, as far as threads wait or work in it.
 #[derive(Clone, Copy)]
 pub enum Does {
-    /// Runs a region: its first argument, called with the second by each thread of a team.
+    /// Runs a region: each thread of a team calls its first argument with its second.
     Region,
-    /// The same, and the runtime looks at the first word behind the second argument.
+    /// The same, and the runtime reads the first word that the second argument points to.
     Reducing,
-    /// Begins a region, of which the calling thread does its part after it.
+    /// Begins a region. The calling thread does its part of it after this call.
     Start,
-    /// Ends that.
+    /// Ends such a region.
     End,
     /// Waits for the team.
     Barrier,
-    /// Makes a task, or does it.
+    /// Makes a task, or runs it.
     Task,
-    /// Makes tasks of a loop, to whose arguments the runtime writes the part of each, and waits for them.
+    /// Makes the tasks of a loop and waits for them. The runtime writes each task's part of the loop into its
+    /// arguments.
     TaskLoop,
     /// Waits for something else.
     Waits(WaitKind),
@@ -50,13 +52,13 @@ pub enum Does {
     Take(Section),
     /// Leaves it.
     Give(Section),
-    /// Takes a lock; the next row of the table tries to.
+    /// Takes a lock; the next row of the table is the function that tries to.
     Lock,
     /// Takes it if it is free.
     Try,
 }
 
-/// Waits shorter than this are the price of the call, nanoseconds.
+/// Shorter waits are just the cost of the call, nanoseconds.
 const WORTH_COUNTING: u64 = 1_000;
 
 /// A wrapped function is called.
@@ -67,7 +69,7 @@ pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Ca
     let Some((_, count, does)) = OPENMP.get(id) else {
         return 0;
     };
-    // SAFETY: promised by the caller. Where more is read than was passed, it is of the stack and is not used.
+    // SAFETY: promised by the caller. If more is read than was passed, it is from the stack and is not used.
     let mut args = unsafe { Args::read(registers, stack, *count, false) };
     let real = runtime::real(id, from.return_address);
     if real.address == 0 {
@@ -79,9 +81,9 @@ pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Ca
         return unsafe { args.call_any(real.address) };
     };
     let (t, real) = (std::ptr::from_mut(t), real.address);
-    // SAFETY: this thread's own recording, which others of our functions use while the runtime's runs, so it is
-    // passed on as a pointer. All of these call the runtime's own function for these arguments, or for what it
-    // sees as such.
+    // SAFETY: this thread's own recording. Other functions of ours use it while the runtime's function runs, so it is
+    // passed on as a pointer. All of these call the runtime's own function for these arguments, or for what it treats
+    // as such.
     unsafe {
         match *does {
             Does::Region => region::run(t, real, &mut args, from, false),
@@ -105,8 +107,8 @@ pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Ca
     }
 }
 
-/// The calling thread's recording, also one that was made for it and that it has not taken up yet; null where
-/// there is none.
+/// The calling thread's recording, also if it was made for the thread and the thread has not taken it over yet; null
+/// if there is none.
 fn own() -> *mut Thread {
     let at = thread::current();
     if at.is_null() && process::RECORDING.load(Ordering::Relaxed) {
@@ -115,7 +117,7 @@ fn own() -> *mut Thread {
     at
 }
 
-/// A call where there is no runtime, as a program may make by a weak reference: one thread does what there is.
+/// A call without a runtime, which a program can make by a weak reference: one thread does all the work.
 unsafe fn absent(does: Does, args: &Args) -> i64 {
     match does {
         Does::Region | Does::Reducing | Does::Task => {
@@ -131,7 +133,7 @@ unsafe fn absent(does: Does, args: &Args) -> i64 {
     }
 }
 
-/// Waits in `real`, maybe doing tasks meanwhile.
+/// Waits in `real`. The thread may do tasks meanwhile.
 unsafe fn waits(t: *mut Thread, real: usize, args: &Args, from: Caller, kind: WaitKind) -> i64 {
     // SAFETY: promised by the caller.
     unsafe {
@@ -146,7 +148,7 @@ unsafe fn waits(t: *mut Thread, real: usize, args: &Args, from: Caller, kind: Wa
     }
 }
 
-/// Counts a wait, if it was one: for somebody who is known, it is.
+/// Counts a wait, unless it is short and its holder is unknown.
 fn count(
     t: &mut Thread,
     what: Awaited,

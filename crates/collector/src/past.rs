@@ -1,8 +1,9 @@
-//! Libraries whose calls of MPI go past us.
+//! Finds libraries whose calls of MPI bypass us.
 //!
-//! A library that is opened with `RTLD_DEEPBIND` finds symbols in what it brings before it looks at what was loaded first, as
-//! we were. Its calls are not recorded, which is said. Only what such a library has called, or what the loader had to find
-//! at once, can be seen; not what a library of Fortran calls, nor one that is closed before the end.
+//! A library that is opened with `RTLD_DEEPBIND` finds symbols in its own dependencies before it looks at what was
+//! loaded first, which includes us. Its calls are not recorded, and this is reported. Only functions that such a
+//! library has called, or that the loader had to look up at once, can be seen. Functions that a Fortran library calls
+//! are not seen, and neither is a library that is closed before the end.
 
 use crate::abi;
 use crate::process;
@@ -10,7 +11,7 @@ use crate::references::modules;
 use headwater_mpi_abi::id_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Modules that were there when we came: those were not opened by anybody.
+/// How many modules were loaded together with us: the program opened none of these itself.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 
 /// Counts what is loaded with us.
@@ -20,7 +21,7 @@ pub fn start() {
     FIRST.store(count, Ordering::Relaxed);
 }
 
-/// Says which libraries hold the MPI library's own functions.
+/// Reports which libraries hold addresses of the MPI library's own functions.
 pub fn tell() {
     if process::IS_LINKED {
         return;

@@ -1,13 +1,14 @@
 //! `MPI_Pcontrol`: the program switches recording off and on.
 //!
-//! Level 0 pauses, 1 goes on, 2 begins to write what is kept to the disk; every other level is for the
-//! library and other tools, and every level is passed on. The switch is the process's: all its threads
-//! pause. Meanwhile calls are decoded as ever, so that messages, requests and communicators stay known, but
-//! nothing is counted or sampled; segments and windows end where it pauses and begin anew behind it.
+//! Level 0 pauses recording, level 1 resumes it, and level 2 begins to write what was recorded to the disk. Every
+//! other level is for the library and other tools, and every level is passed on. The switch belongs to the process:
+//! all its threads pause. During a pause, calls are decoded as usual, so that messages, requests and communicators
+//! stay known, but nothing is counted or sampled. Segments and event windows end where the pause begins, and new ones
+//! begin after it.
 //!
-//! What recording was paused for must be known for any moment and thread, without a lock: while it is
-//! on, the sum of all pauses stands still; while it is paused, the clock less that sum does. So one word
-//! says both.
+//! The total time of all pauses must be known at any moment and to any thread, without a lock. While recording is on,
+//! this sum does not change. While it is paused, the clock minus the sum does not change. So one word is enough for
+//! both.
 
 use crate::clock;
 use crate::process::{self, RECORDING, Used};
@@ -15,7 +16,7 @@ use crate::thread::{self, Caller};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// While on, twice the nanoseconds paused until now; while paused, twice the clock less those, plus 1.
+/// While on: twice the nanoseconds paused until now. While paused: twice the clock minus those, plus 1.
 static STATE: AtomicU64 = AtomicU64::new(0);
 /// What the process had used when it was paused, and what it used in all pauses.
 static USED: Mutex<(Used, Used)> = Mutex::new((Used::NOTHING, Used::NOTHING));
@@ -34,7 +35,7 @@ impl State {
         Self(STATE.load(Ordering::Relaxed))
     }
 
-    /// Whether recording goes on.
+    /// Whether recording is on.
     #[inline]
     pub fn is_on(self) -> bool {
         self.0 & 1 == 0
@@ -59,14 +60,14 @@ impl State {
     }
 }
 
-/// Whether recording goes on, as far as the program's switch is concerned.
+/// Whether recording is on, as far as the program's switch is concerned.
 #[inline]
 pub fn is_on() -> bool {
     State::now().is_on()
 }
 
-/// The program calls `MPI_Pcontrol`, function `id`. What does not change anything leaves no trace: some
-/// libraries' Fortran layer comes by here twice.
+/// The program calls `MPI_Pcontrol`, function `id`. A call that changes nothing leaves no trace: the Fortran layer of
+/// some libraries comes here twice.
 pub fn control(level: i32, id: u16, from: Caller) {
     // SAFETY: null or this thread's own recording.
     let inside =
@@ -85,7 +86,7 @@ pub fn control(level: i32, id: u16, from: Caller) {
     }
 }
 
-/// Pauses, or goes on; gives whether it did, and the clock then.
+/// Pauses or resumes. Returns whether it did, and the clock then.
 pub fn switch(on: bool) -> (bool, u64) {
     let mut now = clock::now();
     let done = process::with_spool(|spool| {
@@ -107,14 +108,14 @@ pub fn switch(on: bool) -> (bool, u64) {
             header.paused_since_ns = now;
         }
         STATE.store(state.switched(now).0, Ordering::Release);
-        // Another thread may switch at once: threads must be told in the same order.
+        // Another thread may switch right afterwards, and the threads' totals must be switched in the same order.
         thread::pause_totals(on);
         Some(())
     });
     (done.is_some(), now)
 }
 
-/// What the process used in all pauses; a pause that still lasts ends.
+/// What the process used in all pauses. Ends a pause that still lasts.
 pub fn used() -> Used {
     switch(true);
     USED.lock().map_or(Used::NOTHING, |used| used.1)

@@ -1,16 +1,18 @@
-//! Where communicators, windows and files are found by their handles, without a lock: open addressing on levels, of
-//! which each has twice the places of the one before and none is filled beyond a quarter, as searches get long where more come and go. Programs have few at a time,
-//! so hardly any goes beyond the first level.
+//! Finds communicators, RMA windows and files by their handles, without a lock.
 //!
-//! A place that was given up is told from one that was never taken, as handles may lie behind it, until none does:
-//! however many come and go, a search ends as soon as among those that are there.
+//! This is open addressing on levels. Each level has twice the places of the one before. No level is filled beyond a
+//! quarter, because searches become long in a fuller one when many handles come and go. Programs have few handles at
+//! a time, so hardly any is beyond the first level.
+//!
+//! A place that was freed is distinguished from one that was never taken, as long as handles may lie behind it. So
+//! however many handles come and go, a search is as short as the handles that are present allow.
 
 use crate::comms::Comm;
 use crate::memory;
 use crate::table::mix;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// Places of the first level; a power of two, as of all.
+/// Places of the first level; a power of two, as in all levels.
 const FIRST: usize = 1024;
 
 /// A place.
@@ -20,9 +22,9 @@ struct Place {
     comm: AtomicPtr<Comm>,
 }
 
-/// The handle of a place that was never taken, or that nothing lies behind.
+/// The handle of a place that was never taken, or that no handle lies behind.
 const EMPTY: u64 = 0;
-/// The handle of a place that was given up.
+/// The handle of a place that was freed.
 const GONE: u64 = u64::MAX;
 
 impl Place {
@@ -45,7 +47,7 @@ struct Level {
     next: AtomicPtr<Level>,
 }
 
-/// How many places of each level are taken. Who has this is alone in changing any.
+/// How many places of each level are taken. Only the owner of this may change places.
 pub struct Taken(Vec<usize>);
 
 /// The communicator behind a handle.
@@ -53,12 +55,12 @@ pub struct Taken(Vec<usize>);
 pub fn find(handle: u64) -> Option<&'static Comm> {
     let place = position(&PLACES, handle).and_then(|at| PLACES.get(at));
     let place = place.or_else(|| beyond(handle))?;
-    // SAFETY: leaked memory, which is used again only once the communicator was given up: the program
-    // must not do that while it uses the handle.
+    // SAFETY: leaked memory, which is used again only after the communicator was freed. The program must not free it
+    // while it uses the handle.
     unsafe { place.comm.load(Ordering::Relaxed).as_ref() }
 }
 
-/// Its place on a further level.
+/// The place of a handle on a further level.
 #[inline]
 fn beyond(handle: u64) -> Option<&'static Place> {
     let mut next = &MORE;
@@ -100,8 +102,8 @@ fn put(places: &[Place], handle: u64, comm: *mut Comm) -> bool {
     free.is_some()
 }
 
-/// Gives a place up, and with it those given up before that nothing lies behind any more: who looks for a handle
-/// behind them meanwhile finds the end one place earlier.
+/// Frees a place, and with it those freed earlier that no handle lies behind any more. A thread that searches
+/// meanwhile for a handle behind them finds the end one place earlier.
 fn give_up(places: &[Place], at: usize) -> Option<*mut Comm> {
     let mask = places.len().wrapping_sub(1);
     let place = places.get(at)?;
@@ -137,8 +139,8 @@ impl Taken {
         std::iter::once(&PLACES[..]).chain(more)
     }
 
-    /// Takes a communicator up; a handle that comes again stands for the newer one. Nothing is taken where there is
-    /// no memory for another level.
+    /// Adds a communicator. A handle that comes again means the newer one. Adds nothing if there is no memory for
+    /// another level.
     pub fn insert(&mut self, handle: u64, comm: *mut Comm) {
         for places in Self::levels() {
             if let Some(place) = position(places, handle).and_then(|at| places.get(at)) {
@@ -162,7 +164,7 @@ impl Taken {
         }
     }
 
-    /// Adds a level; gives whether there is memory for one.
+    /// Adds a level. Returns whether there is memory for one.
     fn grow() -> bool {
         let count = 2 * Self::levels().last().map_or(0, <[Place]>::len);
         if !memory::room(2 * count * size_of::<Place>()) {
@@ -182,7 +184,7 @@ impl Taken {
         true
     }
 
-    /// Gives a communicator up; gives its memory, which nobody looks at any more.
+    /// Removes a communicator. Returns its memory, which nobody uses any more.
     pub fn remove(&mut self, handle: u64) -> Option<*mut Comm> {
         for (level, places) in Self::levels().enumerate() {
             if let Some(at) = position(places, handle) {

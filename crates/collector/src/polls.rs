@@ -1,14 +1,16 @@
-//! Rows of idle polls: programs that ask for messages millions of times a second, by `MPI_Test` or
-//! `MPI_Iprobe`, get the same answer nearly each time. A row of polls from one place that find nothing
-//! is summed up here and counted as a whole.
+//! Series of idle polls.
+//!
+//! Programs that ask for messages millions of times a second, by `MPI_Test` or `MPI_Iprobe`, get the same answer
+//! nearly each time. Polls from one place that find nothing are summed up here and counted together.
 
 use crate::thread::{Call, Params};
 
-/// Time after which a row is counted although it goes on, so that a program that is killed while it
-/// polls leaves nearly all of it, nanoseconds.
+/// After this time a series is counted even if it continues, nanoseconds. So hardly any of it is lost if the program
+/// is killed while it polls.
 pub const LONGEST_ROW: u64 = 10_000_000;
 
-/// Longest time between two polls of a row: beyond, CPU time is read as for any computation.
+/// Longest time between two polls of a series, nanoseconds. After a longer time, CPU time is read as for any
+/// computation.
 const CLOSE: u64 = 20_000;
 
 /// Calls counted together.
@@ -22,12 +24,12 @@ pub struct Times {
     pub longest: u64,
 }
 
-/// The row in progress.
+/// The series in progress.
 #[derive(Clone, Copy, Default)]
 pub struct Polls {
-    /// Whether the last call was an idle poll, which the next one may go on.
+    /// Whether the last call was an idle poll, which the next call may continue.
     pub armed: bool,
-    /// The first of the row.
+    /// The first of the series.
     pub call: Call,
     /// What all of them asked for.
     pub params: Params,
@@ -38,7 +40,7 @@ pub struct Polls {
 }
 
 impl Polls {
-    /// Whether a call that begins may be the next one of the row.
+    /// Whether a call that begins may be the next one of the series.
     #[inline]
     pub fn goes_on(&self, call: &Call) -> bool {
         self.armed
@@ -48,7 +50,7 @@ impl Polls {
             && call.busy_ns < CLOSE
     }
 
-    /// Takes a poll up into the row.
+    /// Adds a poll to the series.
     #[inline]
     pub fn add(&mut self, call: &Call, wall: u64) {
         if self.times.count == 0 {
@@ -60,7 +62,7 @@ impl Polls {
         self.between += call.busy_ns;
     }
 
-    /// A call has been counted by itself; if it was an idle poll, a row may begin with the next one.
+    /// A call has been counted by itself. If it was an idle poll, a series may begin with the next one.
     #[inline]
     pub fn arm(&mut self, idle: bool, call: &Call, params: &Params) {
         self.armed = idle;

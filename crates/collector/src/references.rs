@@ -1,6 +1,6 @@
-//! Which places of the loaded modules hold the addresses of symbols of others, as the loader has left them.
+//! Finds the places in loaded modules that hold addresses of symbols of other modules, as the loader has filled them.
 //!
-//! The loader's lock is held while they are looked at: what is called meanwhile must not ask the loader.
+//! The loader's lock is held during the search, so the callbacks must not ask the loader.
 
 use std::ffi::CStr;
 use std::ops::Range;
@@ -73,7 +73,7 @@ impl Reference<'_> {
     /// Makes the place null.
     pub fn clear(&self) {
         let is_guarded = self.module.is_read_only(self.at);
-        // SAFETY: in a module that is there now; its page stays what it was for everybody else.
+        // SAFETY: in a module that is loaded now. The protection of its page is the same afterwards.
         unsafe {
             let page = page_bytes();
             let start = (self.at & !(page - 1)) as *mut libc::c_void;
@@ -86,7 +86,7 @@ impl Reference<'_> {
     }
 }
 
-/// A module that is loaded while it is looked at.
+/// A module that stays loaded while it is looked at.
 pub struct Module<'i>(&'i libc::dl_phdr_info);
 
 impl Module<'_> {
@@ -108,7 +108,7 @@ impl Module<'_> {
         start.unwrap_or(0)..end.unwrap_or(0)
     }
 
-    /// The parts of its memory that its headers of one kind tell of.
+    /// The parts of its memory that its program headers of one kind describe.
     fn ranges(&self, kind: u32) -> impl Iterator<Item = Range<u64>> + '_ {
         let info = self.0;
         // SAFETY: the loader gives `dlpi_phnum` headers.
@@ -121,14 +121,14 @@ impl Module<'_> {
         })
     }
 
-    /// Whether the loader has made the page of `at` read-only: it rounds both ends down.
+    /// Whether the loader has made the page of `at` read-only. The loader rounds both ends down.
     fn is_read_only(&self, at: u64) -> bool {
         let down = |address: u64| address & !(page_bytes() - 1);
         self.ranges(libc::PT_GNU_RELRO)
             .any(|r| (down(r.start)..down(r.end)).contains(&down(at)))
     }
 
-    /// Gives its references to symbols of other modules.
+    /// Passes its references to symbols of other modules to `each`.
     pub fn references(&self, mut each: impl FnMut(&Reference<'_>)) {
         let Some(dynamic) = self.ranges(libc::PT_DYNAMIC).next() else {
             return;
@@ -184,7 +184,7 @@ impl Module<'_> {
     }
 }
 
-/// Gives all modules that are loaded, in the order in which they came, under the loader's lock.
+/// Passes all loaded modules to `each`, in the order in which they were loaded, under the loader's lock.
 pub fn modules<F: FnMut(&Module<'_>)>(mut each: F) {
     unsafe extern "C" fn visit<F: FnMut(&Module<'_>)>(
         info: *mut libc::dl_phdr_info,

@@ -1,4 +1,6 @@
-//! Requests: what a handle stands for until it is completed (ScalAna, Figure 5).
+//! Requests: what a handle refers to until it is completed (ScalAna, Figure 5).
+//!
+//! The streams of messages, whose numbers identify the messages, are here too.
 
 use crate::table::mix;
 use crate::{memory, process, shared};
@@ -27,43 +29,43 @@ pub struct Request {
     pub work: Work,
     /// Whether it can be started again.
     pub persistent: bool,
-    /// Whether it is under way; persistent ones rest between completion and the next start.
+    /// Whether it is active. A persistent request is inactive between its completion and its next start.
     pub active: bool,
-    /// Whether it was called off, which it may or may not heed.
+    /// Whether the program asked to cancel it, which may or may not have succeeded.
     pub cancelled: bool,
     /// Handle of its communicator.
     pub comm: u64,
     /// Function that made it, and index of its communicator.
     pub made_by: (u16, u16),
-    /// Partner as the program says it, a rank of the communicator.
+    /// Partner as the program passed it, a rank of the communicator.
     pub peer: i32,
-    /// Tag as the program says it.
+    /// Tag as the program passed it.
     pub tag: i32,
     /// Bytes.
     pub bytes: u64,
-    /// Message or instance; 0 until it is known.
+    /// Id of the message or of the instance of the collective; 0 until it is known.
     pub id: u64,
     /// World rank of the root of a collective.
     pub root: u32,
     /// Context and clock of the posting call.
     pub post: (u32, u64),
-    /// Thread that posted it, whose contexts these are.
+    /// Thread that posted it; the context in `post` is one of this thread's.
     pub thread: u32,
 }
 
 /// Requests of a process: open addressing with backward shift on removal.
 ///
-/// While one thread leaves the call that completed a request, another one may be given the same handle for
-/// a new one. So each has a number, and the one before steps aside until its thread comes for it.
+/// While one thread leaves the call that completed a request, another thread may get the same handle for a new
+/// request. So each request has a number, and the earlier one is set aside until its thread asks for it.
 pub struct Requests {
     places: Vec<Option<Request>>,
     used: usize,
-    /// Made so far.
+    /// How many were made so far.
     pub made: u64,
     aside: Vec<Request>,
 }
 
-/// Requests aside, at the most: those that nobody comes for were completed in ways that are not seen.
+/// The most requests that are set aside. One that no thread asks for was completed in a way that is not seen.
 const MOST_ASIDE: usize = 64;
 
 impl Requests {
@@ -115,8 +117,8 @@ impl Requests {
         old.into_iter().flatten().for_each(|r| self.place(r));
     }
 
-    /// Takes a request up. Always inlined, so that it is made in its place: to copy what was just written
-    /// field by field would wait for all that the processor has under way.
+    /// Adds a request. Always inlined, so that it is made in its place: copying what was just written field by field
+    /// would wait for all pending stores of the processor.
     #[inline(always)]
     pub fn insert(&mut self, request: Request) {
         self.made += 1;
@@ -124,7 +126,7 @@ impl Requests {
         self.place(Request { made, ..request });
     }
 
-    /// Lets the request with this handle step aside, for its thread to come for.
+    /// Sets the request in this place aside, until its thread asks for it.
     #[cold]
     fn step_aside(&mut self, at: usize) {
         if let Some(Some(old)) = self.places.get(at).filter(|_| shared::is_threaded()) {
@@ -135,8 +137,8 @@ impl Requests {
         }
     }
 
-    /// Gives the request that a call has completed, which began when there were `made` requests. Persistent
-    /// ones rest, others are given up.
+    /// Returns the request that a call has completed; `made` requests had been made when the call began. A persistent
+    /// request becomes inactive, any other is removed.
     #[inline]
     pub fn finish(&mut self, handle: u64, made: u64) -> Option<Request> {
         let found = self.get(handle).filter(|r| r.made <= made);
@@ -178,7 +180,7 @@ impl Requests {
         }
     }
 
-    /// Gives a request up.
+    /// Removes a request.
     #[inline]
     pub fn remove(&mut self, handle: u64) {
         let Some(mut hole) = self.position(handle) else {
@@ -196,7 +198,7 @@ impl Requests {
                 return;
             };
             let home = self.start(r.handle);
-            // Moves back only what would not be found across the hole.
+            // Moves back only an entry that a search would not find across the hole.
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.places.swap(hole, at);
                 hole = at;
@@ -205,17 +207,17 @@ impl Requests {
     }
 }
 
-/// Streams at the most: a program that never uses a tag again would fill the memory with them.
+/// The most streams: a program that uses each tag only once would fill the memory with them.
 const MOST_STREAMS: usize = 1 << 16;
 
-/// In place of the last number of a stream whose ends no longer count alike.
+/// Replaces the last number of a stream whose ends no longer count the same.
 const LOST: u64 = u64::MAX;
 
 /// Sequence numbers of messages in one direction of one (communicator, partner, tag).
 pub struct Streams {
     places: Vec<(u64, u64)>,
     used: usize,
-    /// Whether there were more than are kept.
+    /// Whether there were more streams than fit.
     pub full: bool,
     some_lost: bool,
 }
@@ -245,8 +247,8 @@ impl Streams {
         self.places.get_mut(at).filter(|p| p.0 == key)
     }
 
-    /// Takes a number of a stream back, as its message will not come, if it `is_last`. If others were
-    /// given since, they no longer count like their senders': no more messages of the stream are known.
+    /// Takes a number of a stream back if it `is_last`, because its message will not come. If later numbers were used
+    /// since, they no longer match those of the sender: no more messages of the stream are known.
     #[cold]
     pub fn take_back(&mut self, stream: u64, is_last: impl FnOnce(u64) -> bool) {
         let Some(place) = self.place(stream).filter(|p| p.1 != LOST) else {
@@ -257,13 +259,13 @@ impl Streams {
         self.some_lost |= !last;
     }
 
-    /// Whether numbers of a stream say nothing any more.
+    /// Whether the numbers of a stream are no longer valid.
     #[inline]
     pub fn lost(&mut self, stream: u64) -> bool {
         self.some_lost && self.place(stream).is_some_and(|p| p.1 == LOST)
     }
 
-    /// The number of the next message of a stream, from 1; 0 where it is not known.
+    /// The number of the next message of a stream, from 1; 0 if it is not known.
     #[inline]
     pub fn next(&mut self, stream: u64) -> u64 {
         let key = stream | 1;

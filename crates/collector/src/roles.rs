@@ -1,4 +1,7 @@
-//! What the arguments of a call say: partner, tag, bytes, and which message or collective it is.
+//! Decodes what the arguments of a call say: partner, tag, bytes, and which message or collective it is.
+//!
+//! [`Decoder::before`] reads what the call may overwrite, [`Decoder::after`] what the library has written. Neither
+//! holds the lock of the process's messages while the library runs.
 
 use crate::abi::{self, Library};
 use crate::args::Args;
@@ -17,16 +20,16 @@ use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Abi, Class, Function, Mode, Role};
 use std::sync::Once;
 
-/// What the process knows of its messages: one thread may wait for what another one has posted, and
-/// MPI numbers the messages of all threads alike.
+/// What the process knows about its messages. Its threads share it: one thread may wait for a request that another
+/// one has posted, and MPI numbers the messages of all threads together.
 pub struct Messages {
-    /// Requests under way or at rest.
+    /// Requests, active and inactive.
     pub requests: Requests,
     /// Numbers of messages.
     pub streams: Streams,
-    /// Whether the numbers of received messages say nothing any more.
+    /// Whether the numbers of received messages are no longer valid.
     pub receives_lost: bool,
-    /// The same of messages sent.
+    /// The same for sent messages.
     pub sends_lost: bool,
     /// Epochs of one-sided communication under way.
     pub epochs: Vec<Epoch>,
@@ -40,9 +43,9 @@ pub struct Messages {
 pub struct Scratch {
     /// Handles of its requests.
     pub handles: Vec<u64>,
-    /// Requests that the process had made when it began.
+    /// How many requests the process had made when the call began.
     pub made: u64,
-    /// Statuses of our own, where the program does not want any.
+    /// Statuses of our own, for calls in which the program wants none.
     pub statuses: Vec<u8>,
 }
 
@@ -57,7 +60,7 @@ impl Scratch {
     }
 }
 
-/// That there are processes of a job started by this one is said once.
+/// Reports once that the program starts processes of another job.
 static SPAWNED: Once = Once::new();
 
 impl Messages {
@@ -91,7 +94,7 @@ pub struct Decoder<'a> {
 
 /// What is known before the call and needed after it.
 pub struct Before {
-    /// What the call is counted by.
+    /// The parameters that the call is counted by.
     pub params: Params,
     pub(crate) comm: Option<&'static Comm>,
     pub(crate) comm_handle: u64,
@@ -121,7 +124,7 @@ impl Before {
     }
 }
 
-/// Parameters of a call that has none to be counted by.
+/// The parameters of a call that has none.
 pub const NO_PARAMS: Params = Params {
     comm: u16::MAX,
     peer: peer::NONE,
@@ -141,7 +144,7 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Calls the library with the arguments as they are now; gives the error code.
+    /// Calls the library with the arguments as they are now, and returns the error code.
     ///
     /// # Safety
     /// `real` is the library's function for this call.
@@ -154,7 +157,7 @@ impl<'a> Decoder<'a> {
         self.shape.at(role).map_or(0, |at| self.args.int(at))
     }
 
-    /// The communicator of the call, or its window, which is known as one.
+    /// The handle and the communicator of the call. An RMA window is treated as a communicator.
     pub fn comm(&self) -> (u64, Option<&'static Comm>) {
         if let Some(window) = self.window() {
             return window;
@@ -186,7 +189,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Before the call. What is known is put where it stands, as copies of it would take longer.
+    /// Runs before the call. Results are written directly into `out`, because copying them would take longer.
     #[inline]
     pub fn before(&mut self, t: &mut Thread, call: &Call, out: &mut Before) {
         if let Some(mut m) = shared::messages() {
@@ -205,7 +208,7 @@ impl<'a> Decoder<'a> {
                 self.gather_handles(t);
                 out.params = self.start(t, call, m);
             }
-            // Before the call: after it the handle may be another thread's.
+            // This must come before the call: after it, another thread may have the same handle.
             Class::CommFree => {
                 self.gather_handles(t);
                 t.scratch.handles.iter().for_each(|h| comms::forget(*h));
@@ -213,7 +216,7 @@ impl<'a> Decoder<'a> {
             Class::RequestFree => {
                 self.gather_handles(t);
                 if let Some(handle) = t.scratch.handles.first().copied() {
-                    // Whether it is called off nobody will know.
+                    // Nobody will learn whether it was cancelled, so the numbers of its stream are no longer valid.
                     if let Some(request) = m.requests.get(handle).copied().filter(|r| r.cancelled) {
                         self.call_off(m, &request, 0);
                     }
@@ -268,7 +271,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A collective on the communicator that was found.
+    /// Decodes a collective on the communicator that was found.
     #[inline]
     pub(crate) fn collective(&self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
         let Some(comm) = out.comm else { return };
@@ -297,7 +300,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Whether the call says which message it takes.
+    /// Whether the call says which message it receives: it has no wildcard.
     pub(crate) fn known(&self, before: &Before) -> bool {
         before.source != self.abi.any_source && before.recv_tag != self.abi.any_tag
     }
@@ -342,8 +345,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Copies the handles of the call's requests: the call overwrites them. Gives whether
-    /// there was memory for them.
+    /// Copies the handles of the call's requests, because the call overwrites them. Returns whether there was memory
+    /// for them.
     fn gather_handles(&self, t: &mut Thread) -> bool {
         let handles = &mut t.scratch.handles;
         handles.clear();
@@ -370,7 +373,8 @@ impl<'a> Decoder<'a> {
         true
     }
 
-    /// A wildcard receive may be among them: whatever completes must have a status.
+    /// Copies the handles of the call's requests and makes sure that each gets a status: a wildcard receive may be
+    /// among them.
     fn look_at_requests(&mut self, t: &mut Thread, m: &Messages) {
         if !self.gather_handles(t) {
             return;
@@ -380,8 +384,8 @@ impl<'a> Decoder<'a> {
         self.own_statuses(t);
     }
 
-    /// Requests are started; gives what the call is counted by: the one request's partner and tag, and
-    /// the bytes of all.
+    /// Starts requests. Returns the parameters that the call is counted by: the bytes of all requests, and partner
+    /// and tag if there is one request only.
     fn start(&self, t: &mut Thread, call: &Call, m: &mut Messages) -> Params {
         let handles = std::mem::take(&mut t.scratch.handles);
         let mut params = NO_PARAMS;
@@ -417,7 +421,8 @@ impl<'a> Decoder<'a> {
         params
     }
 
-    /// A persistent request that is no channel's sends or receives; gives the message, 0 where it is not known yet.
+    /// Starts a persistent send or receive that is not part of a channel. Returns the id of its message; 0 if it is
+    /// not known yet.
     fn start_message(&self, t: &mut Thread, m: &mut Messages, request: &Request) -> u64 {
         let Request {
             peer, tag, bytes, ..
@@ -432,7 +437,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// After the call: puts right what it is counted by, and gives whether it found nothing to do.
+    /// Runs after the call. Corrects the parameters that the call is counted by. Returns whether the call was a poll
+    /// that found nothing.
     #[inline]
     pub fn after(&mut self, t: &mut Thread, call: &Call, before: &mut Before, result: i32) -> bool {
         if result != 0 {
@@ -460,7 +466,8 @@ impl<'a> Decoder<'a> {
         false
     }
 
-    /// Whether the call asks without waiting.
+    /// Whether the call is of a class with functions that ask without waiting. Those have a flag among their
+    /// arguments.
     #[inline]
     pub fn polls(&self) -> bool {
         matches!(
@@ -518,7 +525,8 @@ impl<'a> Decoder<'a> {
         let world = before.comm.is_some_and(|c| {
             c.size == crate::process::SIZE.load(std::sync::atomic::Ordering::Relaxed)
         });
-        // Files give errors back, by default, and then on some ranks alone, which must not fall out of step.
+        // By default, calls on files return errors, maybe on some ranks only. The count must be equal on all ranks,
+        // so these calls are left out.
         let file = matches!(self.function.class, Class::FileOpen | Class::FileAll);
         let counts = self.function.is_collective() && !file && self.function.mode == Mode::Blocking;
         if world && counts {
@@ -526,7 +534,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Takes up the request that a call has made.
+    /// Records the request that a call has made.
     fn remember(
         &self,
         t: &mut Thread,
@@ -542,12 +550,13 @@ impl<'a> Decoder<'a> {
         let work = match self.function.class {
             Class::Send => Work::Send,
             Class::Recv if self.shape.at(Role::Message).is_some() => Work::Matched,
-            // MPICH 4.0 does not say what it received, so whose the next messages are is not known.
+            // MPICH 4.0 does not report what it received, so the streams of the next messages are not known.
             Class::SendRecv if !self.known(before) => {
                 unknown_from_now_on(m);
                 Work::Matched
             }
-            // Of one that does both, whoever completes it has waited for the message that it receives.
+            // A request that sends and receives counts as a receive: the call that completes it has waited for the
+            // message.
             Class::Recv | Class::SendRecv => Work::Recv,
             _ => Work::Collective,
         };
@@ -597,8 +606,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Notes for windows that this rank has come to a nonblocking collective; 0 for one that is not known, or that a
-/// request is made for but not started.
+/// Records for event windows that this rank has reached a nonblocking collective. Does nothing if `id` is 0: then the
+/// collective is not known, or its request is made but not started.
 fn collective_posted(t: &mut Thread, id: u64, root: u32, bytes: u64) {
     if id != 0 {
         t.links

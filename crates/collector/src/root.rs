@@ -1,19 +1,22 @@
-//! Roots of call paths: where a thread works for another one, its call paths go on from the call that made it
-//! do so, and the frames of the system and of runtimes between the two are left out.
+//! Roots of call paths.
 //!
-//! A maker hands its workers an [`Origin`]. A worker interns the maker's call path in its own table
-//! ([`Thread::adopt`]) and runs the program's function by [`run`], which sets the root as long as that lasts.
+//! If a thread works for another one, its call paths continue the path of the call that made it do so. The frames of
+//! the system and of runtimes between the two are left out.
+//!
+//! The thread that starts the work passes an [`Origin`] to its workers. A worker interns that call path in its own
+//! table ([`Thread::adopt`]) and runs the program's function by [`run`], which sets the root until the function
+//! returns.
 
 use crate::context::NONE;
 use crate::thread::Thread;
 use headwater_format::spool::layout::ContextRow;
 
-/// What call paths hang under.
+/// What call paths are below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Root {
-    /// Context, of the thread's own.
+    /// Context, one of the thread's own.
     pub ctx: u32,
-    /// Stack slot of the return address from which on frames are left out.
+    /// Stack slot of the return address; frames from there on are left out.
     pub cut: u64,
 }
 
@@ -25,8 +28,8 @@ impl Root {
     };
 }
 
-/// A context of the thread that makes others work, for these. Rows are mapped as long as the process lives,
-/// never move and do not change, so any thread may read them.
+/// A context of the thread that starts work, for its workers. Its rows are mapped as long as the process lives, and
+/// they never move or change, so any thread may read them.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
     /// The maker's rows.
@@ -42,7 +45,7 @@ unsafe impl Send for Origin {}
 // SAFETY: see above.
 unsafe impl Sync for Origin {}
 
-/// Puts a root back, also where an exception, a cancellation or `pthread_exit` ends what was run.
+/// Restores a root, also if an exception, a cancellation or `pthread_exit` ends what was run.
 struct Before(*mut Thread, Root);
 
 impl Drop for Before {
@@ -60,14 +63,14 @@ pub unsafe fn run(t: *mut Thread, ctx: u32, function: usize, argument: u64) -> u
     // SAFETY: promised by the caller. The place is written once, before the function is called.
     unsafe {
         let _before = Before(t, (*t).contexts.root);
-        // Until the exact place is known, this one will do.
+        // This place is good enough until the exact one is known.
         let here = std::ptr::from_ref(&_before) as u64;
         (*t).contexts.root = Root { ctx, cut: here };
         call(function, argument, &raw mut (*t).contexts.root.cut)
     }
 }
 
-/// Calls the function with the argument, and first writes where its return address will be.
+/// Calls the function with the argument. Before that, writes where its return address will be.
 ///
 /// # Safety
 /// The function takes one pointer, and the place can be written to.
@@ -93,7 +96,7 @@ pub unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u
     )
 }
 
-/// The same; the unwinder takes the word below the caller's frame for the slot.
+/// The same. Here the unwinder takes the word below the caller's frame for the slot.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 pub unsafe extern "C-unwind" fn call(function: usize, argument: u64, cut: *mut u64) -> u64 {

@@ -1,13 +1,15 @@
-//! All recordings of the process, for who looks for one that is not its own: the recording of a thread that holds
-//! a lock, of one that was there before us, or of one that has ended and may be taken up by the next thread that
-//! the same call makes. No lock: the handler looks here too.
+//! Lists all recordings of the process.
+//!
+//! Code uses the list to find a recording that is not its own: that of a thread that holds a lock, of a thread from
+//! before recording began, or of one that has ended, whose recording the next thread from the same call may take
+//! over. There is no lock, because the signal handler looks here too.
 
 use crate::root::Origin;
 use crate::thread::Thread;
 use headwater_format::spool::layout::ContextRow;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Threads that can be recorded: more have no room for their tables in the file.
+/// The most threads that can be recorded. The file has no room for the tables of more.
 pub const MOST: usize = 250;
 
 static ALL: [AtomicPtr<Thread>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
@@ -35,7 +37,7 @@ pub fn origin(number: u32, ctx: u32) -> Option<Origin> {
     })
 }
 
-/// All of them, in the order of their numbers. Only what is atomic may be looked at.
+/// All of them, in the order of their numbers. The caller may look only at what is atomic.
 pub fn all() -> impl Iterator<Item = *mut Thread> {
     let all = ALL.iter().map(|p| p.load(Ordering::Acquire));
     all.filter(|t| !t.is_null())
@@ -43,7 +45,7 @@ pub fn all() -> impl Iterator<Item = *mut Thread> {
 
 /// The first for which `is` holds.
 pub fn find(is: impl Fn(&Thread) -> bool) -> Option<*mut Thread> {
-    // SAFETY: recordings are never freed, and the closure looks at what is atomic only.
+    // SAFETY: recordings are never freed, and the closure looks only at what is atomic.
     all().find(|t| is(unsafe { &**t }))
 }
 

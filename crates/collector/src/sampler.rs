@@ -1,8 +1,8 @@
-//! Samples of computation: an event or timer of the thread's CPU time that sends a signal.
+//! Samples computation: a performance event or a timer on the thread's CPU time sends a signal.
 //!
-//! The handler does nothing while the thread is in an MPI wrapper; otherwise it unwinds the
-//! interrupted code and counts, without allocation, lock or system call that can block. Signals that
-//! are not from our timer go to the program's own handler.
+//! The signal handler takes no sample while the thread is in an MPI wrapper. Otherwise it unwinds the interrupted
+//! code and counts the sample, without allocation, lock or system call that can block. Signals that are not from our
+//! event or timer go to the program's own handler.
 
 use crate::counters::{self, Counters, Event, Scope};
 use crate::descriptors::Refused;
@@ -21,25 +21,25 @@ static BEFORE: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 /// Whether our handler is in place.
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// Our signal: one that is ignored where there is no handler, because it may come late. A sample that is
-/// due while the program becomes another one by `exec` arrives there, where our handler is gone, and any
-/// other signal would end it. It is no real-time one, because those queue: while a program blocks its
-/// signals they pile up, and at the limit the kernel sends `SIGIO` instead, which ends the program.
+/// Our signal. Without a handler it is ignored, because it may come late: a sample that is due while the program
+/// becomes another one by `exec` arrives in the new program. There our handler is gone, and most other signals would
+/// end the program. It is no real-time signal, because those queue: while a program blocks its signals they pile up,
+/// and at the limit the kernel sends `SIGIO` instead, which ends the program.
 pub const SIGNAL: libc::c_int = libc::SIGURG;
 
-/// What the sampler remembers of a thread.
+/// What the sampler knows about a thread.
 pub struct State {
     /// Counters of the thread.
     pub counters: Counters,
-    /// Performance event that sends the signals; negative where a timer does.
+    /// Performance event that sends the signals; negative if a timer sends them.
     event: libc::c_int,
-    /// The timer; null where an event sends the signals.
+    /// The timer; null if an event sends the signals.
     timer: libc::timer_t,
     random: u64,
     taken: u32,
     /// CPU time from the last sample to the next one, nanoseconds.
     period: u64,
-    /// Whether the event or timer was started for less than that, as threads before used a part of it.
+    /// Whether the event or timer was started with less than that, because earlier threads used a part of it.
     shortened: bool,
 }
 
@@ -47,21 +47,21 @@ pub struct State {
 /// costs system calls.
 const REDRAW: u32 = 4;
 
-/// Signals of a thread at the full rate, those in MPI counted, which take no sample but cost the same. Then the
-/// rate halves whenever their number has doubled: what a share of the run's time is wrong by falls with the
-/// root of their number, and what they cost does not.
+/// Signals of a thread at the full rate. Signals in MPI count too: they take no sample but cost the same. From then
+/// on the rate halves whenever the number of signals has doubled. The error of a share of the run's time falls with
+/// the square root of the number of samples, but their cost does not fall.
 const AT_FULL_RATE: u32 = 256;
-/// How often it halves at the most: a phase late in a long run is to be seen too.
+/// The rate halves at most this often, so that a phase late in a long run is also seen.
 const HALVINGS: u32 = 3;
 
 /// The kernel's count of the thread's CPU time, nanoseconds.
 const CPU_TIME: Event = Event("task_clock", 1, 1);
 const IOC_PERIOD: libc::c_ulong = 0x4008_2404;
 
-/// The least that is left of a period for a thread that goes on with it, nanoseconds.
+/// The shortest first period of a thread that continues the period of earlier threads, nanoseconds.
 const LEAST_LEFT: u64 = 20_000;
 
-/// CPU time that a sample stands for on average after `taken` ones, nanoseconds.
+/// The average CPU time between samples after `taken` signals, nanoseconds.
 fn usual_period(taken: u32) -> u64 {
     let halvings = (taken / AT_FULL_RATE).checked_ilog2().map_or(0, |n| n + 1);
     (1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1))) << halvings.min(HALVINGS)
@@ -81,10 +81,10 @@ impl State {
         }
     }
 
-    /// Starts sampling the thread with this number: by the performance event of its own clock, which is
-    /// exact to the nanosecond, or where that is not permitted by a CPU time timer, which fires at ticks
-    /// of the kernel only. Threads before this one that began at the same place had `carried` nanoseconds of CPU time
-    /// since their last sample: the first one comes earlier by that.
+    /// Starts sampling the thread `tid`. A performance event on the thread's own clock is exact to the nanosecond. If
+    /// that is not permitted, a CPU time timer is used, which fires only at ticks of the kernel. Earlier threads that
+    /// started at the same place had `carried` nanoseconds of CPU time since their last sample: the first sample
+    /// comes earlier by that.
     pub fn start(&mut self, tid: libc::pid_t, carried: u64) {
         INSTALL.call_once(install);
         self.random ^= (tid as u64) << 20;
@@ -126,8 +126,8 @@ impl State {
         self.counters.stop();
     }
 
-    /// This is a child after `fork`: it has no timers, and their numbers may be those of its own next ones; of
-    /// events it has only the descriptors.
+    /// For a child after `fork`. It has no timers, and their numbers may be those of timers that it makes itself. Of
+    /// the events it has only the descriptors.
     pub fn leave_to_parent(&mut self) {
         self.timer = std::ptr::null_mut();
         self.stop();
@@ -142,16 +142,16 @@ impl State {
         }
         const F_SETSIG: libc::c_int = 10;
         const F_SETOWN_EX: libc::c_int = 15;
-        // A period that ends inside the kernel is lost to an event that leaves the kernel out, and its
-        // time goes to wherever the next one ends; otherwise the signal comes when the kernel returns,
-        // which is where the page fault or the system call is.
+        // If the event excludes the kernel, a period that ends inside the kernel takes no sample, and its time goes
+        // to the place where the next period ends. If the event includes the kernel, the signal comes when the kernel
+        // returns, which is at the page fault or the system call.
         let open = |scope| counters::open(&CPU_TIME, first, -1, scope, tid);
         let fd = match open(Scope::Everything) {
             Err(Refused::NotOpened) => open(Scope::User)?,
             other => other?,
         };
         let owner = Owner { kind: 0, pid: tid };
-        // SAFETY: the descriptor is our own. The owner must be this thread, or another one would be
+        // SAFETY: the descriptor is our own. The owner must be the sampled thread, or another one would be
         // interrupted.
         let ready = unsafe {
             libc::fcntl(fd, F_SETSIG, SIGNAL) == 0
@@ -181,7 +181,7 @@ impl State {
         }
     }
 
-    /// Lets the timer fire after `first` nanoseconds and then each `period`.
+    /// Lets the timer fire after `first` nanoseconds and then after every `period`.
     fn set_timer(&self, first: u64, period: u64) -> bool {
         let time = |nanoseconds: u64| libc::timespec {
             tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
@@ -195,9 +195,9 @@ impl State {
         unsafe { libc::timer_settime(self.timer, 0, &times, std::ptr::null_mut()) == 0 }
     }
 
-    /// Counts a sample and draws the next period between half and one and a half of the usual one, so
-    /// that samples do not keep step with the program. A timer keeps its period until that changes:
-    /// ticks of the kernel make it uneven enough.
+    /// Counts a signal and draws the next period, between half and one and a half of the usual one, so that samples
+    /// do not fall into step with the program. A timer keeps its period until the usual one changes: ticks of the
+    /// kernel make it uneven enough.
     fn next_period(&mut self) {
         let before = usual_period(self.taken);
         self.taken = self.taken.saturating_add(1);
@@ -217,7 +217,7 @@ impl State {
         }
     }
 
-    /// A shortened period is over, but its signal is no sample: the next one is whole.
+    /// Ends a shortened period whose signal takes no sample: the next period is a whole one.
     fn end_shortened(&mut self) {
         if std::mem::take(&mut self.shortened) && self.event >= 0 {
             self.set_period();
@@ -230,7 +230,7 @@ impl State {
     }
 }
 
-/// What tells our timer's signals from others.
+/// Marks the signals of our timer.
 fn marker() -> *mut libc::c_void {
     std::ptr::from_ref(&INSTALL).cast_mut().cast()
 }
@@ -241,14 +241,14 @@ pub fn installed() -> bool {
 }
 
 fn install() {
-    // SAFETY: a zeroed action with our handler; the old one is kept for signals that are not ours.
+    // SAFETY: a zeroed action with our handler. The old handler is stored for signals that are not ours.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let mut before: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-        // A handler of the program in the middle of ours would find tables in use. All bits: `sigfillset` leaves
-        // out the libc's own signals, and a cancellation must not unwind our handler either.
+        // A handler of the program that interrupts ours would find tables in use. All bits are set: `sigfillset`
+        // leaves out the libc's own signals, and a cancellation must not unwind our handler either.
         std::ptr::from_mut(&mut action.sa_mask).write_bytes(0xff, 1);
         for fault in [
             libc::SIGSEGV,
@@ -266,8 +266,8 @@ fn install() {
     }
 }
 
-/// The program calls `sigaction`: for our signal its handler is remembered and called by ours. `None`
-/// for other signals.
+/// The program calls `sigaction`. For our signal, we store the program's handler, and our handler calls it. Returns
+/// `None` for other signals.
 pub fn set_action(number: u64, new: u64, old: u64) -> Option<i64> {
     if number as libc::c_int != SIGNAL || !INSTALLED.load(Ordering::Acquire) {
         return None;
@@ -291,7 +291,7 @@ pub fn set_action(number: u64, new: u64, old: u64) -> Option<i64> {
     Some(0)
 }
 
-/// The same for `signal`: gives the handler before.
+/// The same for `signal`. Returns the previous handler.
 pub fn set_handler(number: u64, new: u64) -> Option<i64> {
     if number as libc::c_int != SIGNAL || !INSTALLED.load(Ordering::Acquire) {
         return None;
@@ -311,20 +311,21 @@ unsafe extern "C" fn handler(
         if t.is_none() && !from_a_timer(info) {
             pass_on(number, info, context);
         } else if let Some(t) = t {
-            // Signals in a pause are no reason for fewer samples behind it.
+            // Signals in a pause must not lower the rate of samples after it.
             if pause::is_on() {
                 t.sampler.next_period();
             } else {
                 t.sampler.end_shortened();
             }
             if !process::RECORDING.load(Ordering::Relaxed) {
-                // It may go on, with another session: that time is not the first sample's then.
+                // Recording may resume with another session. The time until then must not count for the first sample
+                // there.
                 t.forget_since_last_sample();
             } else if t.openmp.idle() {
-                // What the runtime does while it has no work for the thread is not the next work's.
+                // Time that the runtime spends while it has no work for the thread must not count for the next work.
                 t.since_last_sample();
             } else if !t.in_mpi.load(Ordering::Relaxed) && t.may_be_sampled() {
-                // Whatever wrapped function runs meanwhile is none of the program's.
+                // From here on, the calls of wrapped functions are ours, not the program's.
                 t.in_mpi.store(true, Ordering::Relaxed);
                 compiler_fence(Ordering::SeqCst);
                 take(t, context);
@@ -342,7 +343,7 @@ unsafe fn from_a_timer(info: *mut libc::siginfo_t) -> bool {
     unsafe { (*info).si_code == libc::SI_TIMER && (*info).si_value().sival_ptr == marker() }
 }
 
-/// The recording that a signal is for, the calling thread's; `None` where the signal is not ours.
+/// The recording that a signal is for, which is the calling thread's; `None` if the signal is not ours.
 unsafe fn recording_of(info: *mut libc::siginfo_t) -> Option<&'static mut Thread> {
     /// `POLL_IN` and `POLL_HUP`
     const EVENT_CODES: [libc::c_int; 2] = [1, 6];
@@ -363,7 +364,7 @@ unsafe fn recording_of(info: *mut libc::siginfo_t) -> Option<&'static mut Thread
         if let Some(t) = own.as_mut().filter(sends) {
             return Some(t);
         }
-        // A thread that was there before us and never came by here.
+        // The thread was there before recording began, and none of our wrappers has seen it.
         let afar = roster::of_tid(thread::tid()).filter(|_| timer || event);
         afar.and_then(|t| t.as_mut()).filter(sends)
     }

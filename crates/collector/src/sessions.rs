@@ -1,12 +1,12 @@
-//! Sessions: parts of a program may each use MPI for themselves, with or without `MPI_Init`.
+//! Sessions: each part of a program may use MPI for itself, with or without `MPI_Init`.
 //!
-//! Where there is no `MPI_Init`, recording begins with the first session, and the process set that every library
-//! has stands for the world: its order gives the ranks. It ends with the last session, and goes on if there is
-//! another one later.
+//! Without `MPI_Init`, recording begins with the first session. The process set that every library has then takes the
+//! place of the world: its order is that of the ranks. Recording ends with the last session, and goes on if another
+//! one is opened later.
 //!
-//! The ranks' data are not merged then, each process's file stays, and the reader takes those. To merge, all
-//! ranks would have to come together; but who closes its last session does not wait for the others, some may
-//! have opened none at all, and none of the program's communicators need have all of them as members.
+//! The ranks' data are not merged then: each process's file stays, and the reader takes those. To merge, all ranks
+//! would have to meet. But a process that closes its last session does not wait for the others, some may have opened
+//! none at all, and none of the program's communicators need have all of them as members.
 
 use crate::abi::{self, Library};
 use crate::args::Args;
@@ -14,7 +14,7 @@ use crate::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Held by who begins to record, or joins the world: a session and `MPI_Init` may come at once.
+/// Held by a thread that begins to record or joins the world: a session and `MPI_Init` may come at once.
 static TURN: Mutex<()> = Mutex::new(());
 /// Sessions that are open.
 static OPEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
@@ -22,28 +22,30 @@ static OPEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 static WORLD: AtomicBool = AtomicBool::new(false);
 /// Whether recording has begun with a session.
 static BEGAN: AtomicBool = AtomicBool::new(false);
-/// Whether recording has ended with one, and may go on.
+/// Whether recording has ended with one, and may resume.
 static RESTS: AtomicBool = AtomicBool::new(false);
 
-/// Position of the session in the arguments of the function that opens one, and of that which closes it.
+/// Position of the session in the arguments of the function that opens a session, and of the function that closes
+/// one.
 const OPENED: u8 = 2;
 const CLOSED: u8 = 0;
 
-/// What launchers tell processes that others have started.
+/// What launchers set in the environment of processes that others have started.
 const STARTED_BY_OTHERS: [&str; 2] = ["OMPI_PARENT_PORT", "PMI_SPAWNED"];
 
-/// Keeps other threads from beginning to record as long as it lives; not held while the library begins.
+/// Prevents other threads from beginning to record as long as it lives. It is not held while the library begins.
 pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `MPI_Init` is entered, for the first time; gives whether recording has begun before, with a session.
+/// The program enters `MPI_Init`. The first time, returns whether recording has begun before, with a session.
 pub fn joining_world() -> bool {
     static JOINS: AtomicBool = AtomicBool::new(false);
     !JOINS.swap(true, Ordering::AcqRel) && began()
 }
 
-/// `MPI_Init` is over, so there is a world; for the first time gives whether recording has begun before, with a session.
+/// `MPI_Init` is over, so there is a world. The first time, returns whether recording has begun before, with a
+/// session.
 pub fn join_world() -> bool {
     let first = !WORLD.swap(true, Ordering::AcqRel);
     first && began()
@@ -54,7 +56,7 @@ pub fn began() -> bool {
     BEGAN.load(Ordering::Acquire)
 }
 
-/// The first session has been opened; gives this process's rank and the number of all, if it is to be recorded.
+/// The first session has been opened. Returns this process's rank and the number of all, if it is to be recorded.
 pub fn begin(args: &Args) -> Option<(u32, u32)> {
     opened(args);
     let others = |name| std::env::var_os(name).is_some_and(|value| value != "0");
@@ -65,8 +67,8 @@ pub fn begin(args: &Args) -> Option<(u32, u32)> {
     let real = abi::all(["MPI_Group_rank", "MPI_Group_size", "MPI_Group_free"])?;
     type Ask = unsafe extern "C" fn(u64, *mut i32) -> i32;
     let (mut rank, mut size) = (-1i32, 0i32);
-    // SAFETY: the library's functions with arguments of their signatures, on a group of ours, which is freed in
-    // the library's own width.
+    // SAFETY: the library's functions with arguments of their signatures, on a group of ours, which is freed in the
+    // library's own width.
     unsafe {
         let [ask_rank, ask_size] =
             [real[0], real[1]].map(|at| std::mem::transmute::<usize, Ask>(at));
@@ -93,7 +95,7 @@ pub fn opened(args: &Args) {
     }
 }
 
-/// A session is about to be closed; gives whether recording ends with it.
+/// The program is about to close a session. Returns whether recording ends with it.
 pub fn close(args: &Args) -> bool {
     let (Some(library), Ok(mut open)) = (abi::library(), OPEN.lock()) else {
         return false;
@@ -104,19 +106,19 @@ pub fn close(args: &Args) -> bool {
     before > 0 && open.is_empty() && !WORLD.load(Ordering::Acquire)
 }
 
-/// Recording has ended with the last session, and may go on with another one.
+/// Recording has ended with the last session, and may resume with another one.
 pub fn rest() {
     RESTS.store(true, Ordering::Release);
 }
 
-/// Recording goes on if it has ended with the last session.
+/// Resumes recording if it has ended with the last session.
 pub fn wake() {
     if RESTS.swap(false, Ordering::AcqRel) {
         let _ = std::panic::catch_unwind(process::go_on);
     }
 }
 
-/// It does not go on: this is a child of the process.
+/// Recording does not resume: this is a child of the process.
 pub fn leave_to_parent() {
     RESTS.store(false, Ordering::Release);
 }
@@ -124,8 +126,8 @@ pub fn leave_to_parent() {
 /// The group of all processes, for the caller to free.
 pub fn everybody(library: &Library) -> Option<u64> {
     let mut group = 0u64;
-    // SAFETY: the library's functions with arguments of their signatures: the world while there is one, or an
-    // open session and the name that the standard gives to the set of all processes.
+    // SAFETY: the library's functions with arguments of their signatures: on the world while there is one, or else on
+    // an open session and the name that the standard defines for the set of all processes.
     let result = unsafe {
         if WORLD.load(Ordering::Acquire) {
             let [real] = abi::all(["MPI_Comm_group"])?;
@@ -135,7 +137,7 @@ pub fn everybody(library: &Library) -> Option<u64> {
             let [real] = abi::all(["MPI_Group_from_session_pset"])?;
             type Of = unsafe extern "C" fn(u64, *const libc::c_char, *mut u64) -> i32;
             let of: Of = std::mem::transmute(real);
-            // Kept from being closed meanwhile.
+            // The lock keeps the session from being closed meanwhile.
             let open = OPEN.lock().ok()?;
             of(*open.last()?, c"mpi://WORLD".as_ptr(), &mut group)
         }

@@ -1,4 +1,4 @@
-//! Where the arguments of a function are that say something, from the table of functions.
+//! Where the meaningful arguments of a function are, from the table of functions.
 
 use headwater_mpi_abi::{Function, Role};
 

@@ -1,10 +1,10 @@
-//! What all threads of the process know together of its messages and requests.
+//! What all threads of the process share about its messages and requests.
 //!
-//! MPI says how far threads may come together: below `MPI_THREAD_MULTIPLE` no two are in MPI at the same
-//! time, and the program orders their calls, so only there is a lock taken. It is never held while the
-//! program is in the library: it covers what is read of the arguments before a call and after it. So two
-//! threads that use one communicator, partner and tag at the same time may come to the library in another
-//! order than they were numbered: which of their messages is which MPI does not say either.
+//! MPI defines which threads may call it at once. Below `MPI_THREAD_MULTIPLE`, no two threads are in MPI at the same
+//! time, and the program orders their calls. So a lock is taken only at that level. It is never held while the
+//! program is in the library: it covers the reading of the arguments before a call and after it. So two threads that
+//! use one communicator, partner and tag at the same time may reach the library in another order than they were
+//! numbered. MPI does not define either which of their messages is which.
 
 use crate::roles::Messages;
 use std::ops::{Deref, DerefMut};
@@ -19,7 +19,7 @@ static THREADED: AtomicBool = AtomicBool::new(false);
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The messages, of no other thread meanwhile.
+/// The messages; no other thread has them meanwhile.
 pub struct Held {
     messages: &'static mut Messages,
     _alone: Option<MutexGuard<'static, ()>>,
@@ -54,14 +54,14 @@ pub fn is_threaded() -> bool {
     THREADED.load(Ordering::Relaxed)
 }
 
-/// The messages; `None` before [`begin`]. Who holds them must not ask for them again.
+/// The messages; `None` before [`begin`]. A thread that holds them must not ask for them again.
 #[inline]
 pub fn messages() -> Option<Held> {
     let at = MESSAGES.load(Ordering::Acquire);
     let alone = || ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let _alone = is_threaded().then(alone);
-    // SAFETY: null or a leaked box, which only this thread uses: by the lock, or by what MPI demands of a
-    // program that did not ask for more threads.
+    // SAFETY: null or a leaked box, which only this thread uses: because of the lock, or because of what MPI demands
+    // of a program that did not ask for more threads.
     let messages = unsafe { at.as_mut() }?;
     Some(Held { messages, _alone })
 }

@@ -1,5 +1,7 @@
-//! Reading stacks. A thread's own is read as it stands; one that the program has made for itself, for a
-//! fiber or for signals, ends nobody knows where, so the kernel is asked, which does not fault.
+//! Reads stacks.
+//!
+//! A thread's own stack is read directly. The end of a stack that the program has made for itself, for a fiber or for
+//! signals, is unknown. So the kernel is asked to read it, which does not fault.
 
 /// The stack that the system gave a thread.
 #[derive(Clone, Copy)]
@@ -9,7 +11,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// One that is not known.
+    /// An unknown stack.
     pub const NONE: Self = Self { low: 0, end: 0 };
 
     /// The calling thread's.
@@ -41,12 +43,12 @@ impl Stack {
         (self.low..self.end).contains(&sp)
     }
 
-    /// Bytes that are left of it below `sp`; none where that is elsewhere.
+    /// Bytes that are left of it below `sp`; 0 if `sp` is elsewhere.
     pub fn left(&self, sp: u64) -> u64 {
         if self.holds(sp) { sp - self.low } else { 0 }
     }
 
-    /// The word at `address`, of the stack that `sp` is in; `None` where there is no such.
+    /// The word at `address`, of the stack that `sp` is in; `None` if there is no such word.
     #[inline]
     pub fn word(&self, sp: u64, address: u64) -> Option<u64> {
         if !address.is_multiple_of(8) || address < sp {
@@ -62,11 +64,11 @@ impl Stack {
     }
 }
 
-/// Words read at once, at the most.
+/// The most words that are read at once.
 pub const AT_ONCE: usize = 40;
 
-/// Reads the words at `addresses` of this process into `words` by one system call; `false` where any
-/// of them is not mapped, or where the system does not let us.
+/// Reads the words at `addresses` of this process into `words` by one system call. Returns `false` if any of them is
+/// not mapped, or if the system does not allow it.
 pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
     const NOWHERE: libc::iovec = libc::iovec {
         iov_base: std::ptr::null_mut(),
@@ -93,14 +95,14 @@ pub fn ask(addresses: &[u64], words: &mut [u64]) -> bool {
             1usize,
             from.as_ptr(),
             n,
-            // As wide as the kernel takes it: a narrow one leaves half of its place on the stack as it was.
+            // As wide as the kernel reads it: a narrower value would leave half of its slot on the stack undefined.
             0usize,
         )
     };
     n == addresses.len() && read == 8 * n as i64
 }
 
-/// So many words of this process from `address` on, zero from where the stack ends.
+/// This many words of this process from `address` on; zeros after the end of the stack.
 pub fn words_from(address: u64, count: usize) -> Box<[u64]> {
     let mut words = vec![0u64; count].into_boxed_slice();
     let to = libc::iovec {

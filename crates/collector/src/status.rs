@@ -1,4 +1,4 @@
-//! Statuses: our own where the program wants none and a wildcard must be known, and what they say.
+//! Statuses: passes our own if the program wants none and a wildcard must be known, and reads what they say.
 
 use crate::abi;
 use crate::process;
@@ -7,7 +7,7 @@ use crate::thread::Thread;
 use headwater_mpi_abi::Role;
 
 impl Decoder<'_> {
-    /// Where the program does not want a status and we need one, passes ours.
+    /// If the program wants no status and we need one, passes ours.
     pub fn own_status(&mut self, t: &mut Thread) {
         let Some(at) = self.shape.at(Role::Status) else {
             return;
@@ -31,7 +31,7 @@ impl Decoder<'_> {
             let length = scratch.statuses.len().max(needed);
             let more = length - scratch.statuses.len();
             if scratch.statuses.try_reserve(more).is_err() {
-                // Without memory for them they stay ignored, and nothing waits to be read.
+                // Without memory for them, the statuses stay ignored, and no request is looked at afterwards.
                 scratch.handles.clear();
                 return process::stop();
             }
@@ -49,7 +49,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Whether status number `i` at `address` says that its request was called off.
+    /// Whether status number `i` at `address` says that its request was cancelled.
     #[cold]
     pub fn was_cancelled(&self, address: u64, i: usize) -> bool {
         let real = abi::pmpi("MPI_Test_cancelled");
@@ -66,7 +66,7 @@ impl Decoder<'_> {
         flag != 0
     }
 
-    /// Source and tag of status number `i` at `address`; wildcards where there is no status.
+    /// Source and tag of status number `i` at `address`; wildcards if there is no status.
     pub fn status(&self, address: u64, i: usize) -> (i32, i32) {
         if address == 0 || self.ignored(address) {
             return (self.abi.any_source, self.abi.any_tag);

@@ -1,8 +1,8 @@
-//! Tables of rows in mapped memory: fixed room, open addressing, no allocation after making.
+//! Tables of rows in mapped memory, with a fixed capacity.
 //!
-//! Rows stay where they are written, so a reader of the file sees each at any moment. The index that
-//! finds a row by its key is memory beside it. Room on the disk is taken piece by piece: a job
-//! of many ranks must not ask for what it will not need.
+//! Once made, a table does not allocate. Rows never move, so a reader of the file sees each row at any moment. The
+//! index that finds a row by its key (open addressing) is in memory beside the table. Disk space is reserved piece by
+//! piece: a job of many ranks must not reserve space that it will not need.
 
 use crate::index::Index;
 use crate::process;
@@ -16,7 +16,7 @@ pub struct Table<R: Row> {
     desc: *mut Desc,
     index: Index,
     file: Opened,
-    /// Rows that have room on the disk.
+    /// Rows for which disk space is reserved.
     ready: u32,
 }
 
@@ -26,7 +26,7 @@ pub fn mix2(a: u64, b: u64) -> u64 {
     mix(mix(a).wrapping_add(b))
 }
 
-/// A table that is made when it is first wanted.
+/// A table that is made when it is first needed.
 pub struct Later<R: Row> {
     table: Option<Table<R>>,
     refused: bool,
@@ -41,12 +41,13 @@ impl<R: Row> Later<R> {
         }
     }
 
-    /// Whether [`Later::table`] makes nothing any more.
+    /// Whether [`Later::table`] will make no table any more: it has made one, or there was no room.
     pub fn is_settled(&self) -> bool {
         self.refused || self.table.is_some()
     }
 
-    /// The table, of thread `number`; `None` where there is no room for it. Not for the handler before it is made.
+    /// The table, of thread `number`; `None` if there is no room for it. The signal handler may call this only when
+    /// the table has been made.
     #[inline]
     pub fn table(&mut self, number: u32, capacity: u32) -> Option<&mut Table<R>> {
         if self.table.is_none() && !self.refused {
@@ -59,10 +60,11 @@ impl<R: Row> Later<R> {
 }
 
 impl<R: Row> Table<R> {
-    /// Takes a table at `rows` in `file`, described by `desc`, that can be searched by `index`.
+    /// A table at `rows` in `file`, described by `desc` and searched by `index`.
     ///
     /// # Safety
-    /// Addresses for `capacity` rows are mapped to the file, whose `first` bytes there have room, and both pointers stay valid and unshared with other writers as long as the table lives.
+    /// Addresses for `capacity` rows are mapped to the file. Disk space is reserved for the first `first` bytes
+    /// there. Both pointers stay valid as long as the table lives, and no other writer uses them.
     pub unsafe fn new(
         file: Opened,
         rows: *mut R,
@@ -115,7 +117,7 @@ impl<R: Row> Table<R> {
         (row < self.len()).then(|| unsafe { &mut *self.rows.add(row as usize) })
     }
 
-    /// Appends a row; `None` and counted where there is no room.
+    /// Appends a row. If there is no room, counts the row as dropped and returns `None`.
     #[inline]
     pub fn push(&mut self, row: R) -> Option<u32> {
         let at = self.len();
@@ -126,14 +128,14 @@ impl<R: Row> Table<R> {
         }
         // SAFETY: `at` is below the rows that have room.
         unsafe { self.rows.add(at as usize).write(row) };
-        // The row is written before it counts: whoever reads the file after a kill sees it whole.
+        // The row is written before it is counted, so a reader of the file sees whole rows only, even after a kill.
         std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::Release);
         self.desc().count = at + 1;
         Some(at)
     }
 
-    /// Takes room on the disk for as many rows again; `false` at the capacity or where there is none.
-    /// A few system calls, all of which a handler may make.
+    /// Reserves disk space for as many rows again. Returns `false` at the capacity or if the disk has no space. Makes
+    /// a few system calls, all of which a signal handler may make.
     #[cold]
     fn make_room(&mut self) -> bool {
         let Desc {

@@ -1,8 +1,9 @@
-//! Teams of threads: what each does between two points where its team comes together.
+//! Teams of threads: what each thread does between two points where its team meets.
 //!
 //! A team is the threads of an OpenMP parallel region, or those that one call of `pthread_create` made. A thread
-//! enters it, arrives at barriers and leaves them, and leaves the team: from each of these to the next arrival is
-//! a *stretch*, and stretches between the same two points are one row. Whoever starts a team goes like this:
+//! enters the team, arrives at barriers and leaves them, and leaves the team. The time from each of these to the next
+//! arrival is a *stretch*, and stretches between the same two points are counted in one row. Code that starts a team
+//! works like this:
 //!
 //! ```text
 //! maker:   let ctx = t.context(from)?;  let origin = t.origin(ctx);      // into the team's descriptor
@@ -13,10 +14,11 @@
 //! maker:   arrival.wait_until(last);                                    // once all have arrived
 //! ```
 //!
-//! All of these are for the thread that records itself, outside the handler, and cost no allocation, lock or
-//! system call but where a stretch was longer than [`LONG_STRETCH`] or a table is made. CPU time from the beginning of
-//! a stretch on needs a reading there too. That is done where the stretch before was long; one that is long all the
-//! same has at most the CPU time since the last reading, with that of short ones and of waits in between.
+//! A thread calls these for its own recording, outside the signal handler. They cost no allocation, lock or system
+//! call, except if a stretch was longer than [`LONG_STRETCH`] or a table is made. The CPU time of a stretch needs a
+//! reading at its beginning too. This reading is made if the stretch before was long. A long stretch after a short
+//! one gets at most the CPU time since the last reading, which includes that of short stretches and of waits in
+//! between.
 
 use crate::clock;
 use crate::context::NONE;
@@ -32,8 +34,8 @@ use std::sync::atomic::{Ordering, compiler_fence};
 /// Rows of a thread.
 pub const TEAMS: u32 = 1 << 10;
 
-/// Stretches longer than this have their CPU time read, nanoseconds. Like all computation, they lose their core for a
-/// time slice if at all.
+/// CPU time is read at the end of stretches longer than this, nanoseconds. Like all computation, a stretch that loses
+/// its core loses it for a time slice.
 const LONG_STRETCH: u64 = 100_000;
 
 /// The stretch in progress.
@@ -45,11 +47,11 @@ pub struct Stretch {
     from: u32,
     /// When.
     since: u64,
-    /// What the thread had spent in all teams until then.
+    /// What the thread had used in all teams until then.
     spent: Spent,
-    /// What it had waited for others until then.
+    /// How long it had waited for others until then.
     locked: u64,
-    /// The program's switch when it began: a stretch with a pause in it is not counted.
+    /// The program's switch when the stretch began: a stretch with a pause in it is not counted.
     switch: State,
 }
 
@@ -69,7 +71,7 @@ impl Stretch {
     };
 }
 
-/// What a thread keeps of its teams.
+/// What a thread records of its teams.
 pub struct Teams {
     rows: Later<TeamRow>,
     now: Stretch,
@@ -78,7 +80,7 @@ pub struct Teams {
     long: bool,
     /// Whether all time since the last reading was in stretches.
     fresh: bool,
-    /// All that was spent until the last look, and waited for others.
+    /// All that was used until the last look, and all waiting for others.
     spent: Spent,
     locked: u64,
     arrived: Arrival,
@@ -110,16 +112,16 @@ impl Teams {
     }
 }
 
-/// A thread's arrival at a point where its team comes together.
+/// A thread's arrival at a point where its team meets.
 #[derive(Clone, Copy)]
 pub struct Arrival {
-    /// The row of the stretch that ended; null where there is none.
+    /// The row of the stretch that ended; null if there is none.
     row: *mut TeamRow,
     /// The clock.
     pub at: u64,
 }
 
-// SAFETY: the row is mapped as long as the process lives; see `wait_until` for who writes.
+// SAFETY: the row is mapped as long as the process lives; see `wait_until` for which thread writes.
 unsafe impl Send for Arrival {}
 
 impl Arrival {
@@ -129,7 +131,8 @@ impl Arrival {
         at: 0,
     };
 
-    /// The thread has worked on after its arrival, as it does tasks of a team that waits: as if it had come later.
+    /// The thread has worked after its arrival, for example on tasks while its team waits. This counts as if it had
+    /// arrived later.
     pub fn worked(&mut self, wall: u64, spent: Spent) {
         self.at += wall;
         // SAFETY: as in `wait_until`, of the thread that arrived.
@@ -141,8 +144,8 @@ impl Arrival {
         }
     }
 
-    /// The thread has waited from its arrival until `last`. May be called by another thread as long as the one
-    /// that arrived cannot go on.
+    /// The thread has waited from its arrival until `last`. Another thread may call this as long as the one that
+    /// arrived cannot go on.
     pub fn wait_until(self, last: u64) {
         if !process::RECORDING.load(Ordering::Relaxed) {
             return;
@@ -154,7 +157,7 @@ impl Arrival {
     }
 }
 
-/// The calling thread's recording, where what it does now is recorded: not inside MPI, nor in the handler.
+/// The calling thread's recording, if what it does now is recorded: not inside MPI and not in the signal handler.
 #[inline]
 pub fn recorded() -> Option<&'static mut Thread> {
     // SAFETY: null or this thread's own recording, which is never freed.
@@ -163,7 +166,7 @@ pub fn recorded() -> Option<&'static mut Thread> {
 }
 
 impl Thread {
-    /// Runs `f` while the sampler keeps off.
+    /// Runs `f` while the sampler takes no sample.
     #[inline]
     pub fn undisturbed<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.in_mpi.swap(true, Ordering::Relaxed);
@@ -174,7 +177,7 @@ impl Thread {
         result
     }
 
-    /// The context of a call; [`NONE`] where nothing can be unwound at the moment.
+    /// The context of a call; [`NONE`] if nothing can be unwound at the moment.
     pub fn context(&mut self, from: Caller) -> u32 {
         self.undisturbed(|t| match process::tables() {
             Some(tables) => t.contexts.of_call(tables, from),
@@ -192,7 +195,7 @@ impl Thread {
         self.undisturbed(|t| t.contexts.adopt(origin, t.number))
     }
 
-    /// Enters a team, maybe within another one; gives what [`Thread::leave_team`] puts back.
+    /// Enters a team, maybe within another one. Returns what [`Thread::leave_team`] restores.
     pub fn enter_team(&mut self, team: u32) -> Stretch {
         let now = clock::now();
         self.undisturbed(|t| {
@@ -213,14 +216,14 @@ impl Thread {
         self.undisturbed(|t| t.arrive(ctx, now));
     }
 
-    /// Leaves the barrier; `last` is the clock of the last arrival, where it is known.
+    /// Leaves the barrier; `last` is the clock of the last arrival, if it is known.
     pub fn barrier_leave(&mut self, last: Option<u64>) {
         let now = clock::now();
         self.undisturbed(|t| {
             let arrival = std::mem::replace(&mut t.teams.arrived, Arrival::NONE);
             let last = last.unwrap_or(now);
             arrival.wait_until(last);
-            // For a team around this one, which it will not see.
+            // For a team around this one, which does not see this barrier.
             t.locked(last.saturating_sub(arrival.at));
             let Stretch { team, from, .. } = t.teams.now;
             t.skip(now);
@@ -228,7 +231,7 @@ impl Thread {
         });
     }
 
-    /// Leaves the team at its end, and goes on in `outer`, whose time was that of this one meanwhile.
+    /// Leaves the team at its end, and continues in `outer`. The time in this team belongs to `outer` too.
     pub fn leave_team(&mut self, outer: Stretch) -> Arrival {
         let now = clock::now();
         self.undisturbed(|t| {
@@ -244,20 +247,20 @@ impl Thread {
         std::mem::replace(&mut self.teams.arrived, Arrival::NONE)
     }
 
-    /// [`Thread::barrier_leave`] with an arrival that was kept meanwhile.
+    /// [`Thread::barrier_leave`] with an arrival that the caller stored meanwhile.
     pub fn barrier_left(&mut self, arrival: Arrival, last: Option<u64>) {
         self.teams.arrived = arrival;
         self.barrier_leave(last);
     }
 
-    /// A task begins while the team waits: what was spent since the last look was waiting. Gives the clock.
+    /// A task begins while the team waits: the time since the last look was waiting. Returns the clock.
     pub fn task_begin(&mut self) -> u64 {
         let now = clock::now();
         self.undisturbed(|t| t.skip(now));
         now
     }
 
-    /// A task that began at `start` has ended; gives the clock and what it spent.
+    /// A task that began at `start` has ended. Returns the clock and what the task used.
     pub fn task_end(&mut self, start: u64) -> (u64, Spent) {
         let now = clock::now();
         let spent = self.undisturbed(|t| {
@@ -267,7 +270,7 @@ impl Thread {
         (now, spent)
     }
 
-    /// Begins to measure anew: what was spent since the last look is no team's.
+    /// Begins to measure again: what was used since the last look belongs to no team.
     fn skip(&mut self, now: u64) {
         if now.saturating_sub(self.teams.looked) > WORTH_READING {
             self.teams.fresh = self.teams.long;
@@ -278,7 +281,7 @@ impl Thread {
         self.teams.looked = now;
     }
 
-    /// What was spent in an interval that ends now.
+    /// What was used in an interval that ends now.
     fn spent_until(&mut self, now: u64, interval: u64) -> Spent {
         self.teams.long = interval >= LONG_STRETCH;
         if !self.teams.long {
@@ -310,7 +313,7 @@ impl Thread {
         };
     }
 
-    /// Adds what was spent since the last look to the stretch in progress.
+    /// Adds what was used since the last look to the stretch in progress.
     fn look(&mut self, now: u64) {
         let interval = now.saturating_sub(self.teams.looked);
         self.teams.looked = now;
@@ -331,10 +334,10 @@ impl Thread {
         } = self.teams.now;
         let row = std::ptr::null_mut();
         self.teams.arrived = Arrival { row, at: now };
-        // What the team does next begins here.
+        // The next stretch begins here.
         self.teams.now.from = to;
         let paused = !switch.is_on() || switch != State::now();
-        // Also in a child after `fork`: the tables are its parent's.
+        // Nor is it counted in a child after `fork`: the tables belong to its parent.
         if team == NONE || paused || !process::RECORDING.load(Ordering::Relaxed) {
             return;
         }

@@ -1,9 +1,9 @@
-//! One thread's recording: what happens when it enters and leaves an MPI call.
+//! One thread's recording: what happens when the thread enters and leaves an MPI call.
 //!
-//! CPU time costs a system call, the time stamp counter nothing much. So CPU time is read only at the
-//! end of a call longer than [`WORTH_READING`] or computation longer than [`LONG_SEGMENT`]: a shorter
-//! one cannot hold a preemption that matters. Time off the core since the last reading then belongs to
-//! the interval just ended; the scheduler's own statistics tell waiting for a core from being asleep.
+//! Reading the CPU time costs a system call; reading the time stamp counter costs almost nothing. So the CPU time is
+//! read only at the end of a call longer than [`WORTH_READING`] or of computation longer than [`LONG_SEGMENT`]: a
+//! shorter interval cannot contain a preemption that matters. Off-CPU time since the last reading then belongs to the
+//! interval that has just ended. The scheduler's own statistics distinguish waiting for a core from being asleep.
 
 mod life;
 mod pauses;
@@ -36,31 +36,31 @@ use totals::Base;
 pub use totals::switch as pause_totals;
 use unsampled::Unsampled;
 
-/// Intervals longer than this have their CPU time read, nanoseconds.
+/// CPU time is read at the end of intervals longer than this, nanoseconds.
 pub const WORTH_READING: u64 = 20_000;
-/// The same for computation, which does not yield its core as MPI calls do: what takes a core away from
-/// it takes it for a time slice.
+/// The same for computation. It does not yield its core as MPI calls do: when it loses its core, it loses it for a
+/// time slice.
 const LONG_SEGMENT: u64 = 100_000;
 
-/// Sleeps longer than this are noted, nanoseconds.
+/// Sleeps longer than this are recorded, nanoseconds.
 pub const WORTH_NOTING: u64 = 50_000;
 
-/// Rows of calls from which on new tags are counted together.
+/// From this many rows of calls on, new tags are counted together.
 const MANY_CALLS: u32 = 3 << 13;
-/// Messages sampled; when they are full, half of them go (see [`Thread::sample_message`]).
+/// Rows for sampled messages. When all are in use, about half are dropped (see [`Thread::sample_message`]).
 const MESSAGES: u32 = 1 << 12;
 
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
-/// Calls after which our bookkeeping is measured again.
+/// The time of our bookkeeping is measured once in so many calls.
 const CHECKED: u32 = 64;
 
-/// What a wrapper tells of a call's order with other ranks.
+/// What a wrapper reports about a call's order relative to other ranks.
 #[derive(Clone, Copy)]
 pub struct Link {
     /// [`headwater_model::run::EventKind`]
     pub kind: u8,
-    /// Same at both ends.
+    /// The same at both ends.
     pub id: u64,
     /// Partner or root, world rank.
     pub peer: u32,
@@ -70,11 +70,11 @@ pub struct Link {
     pub post_ctx: u32,
     /// Clock of the posting call.
     pub post_ns: u64,
-    /// Function of the posting call and index of its communicator; `None` where that is the call itself.
+    /// Function of the posting call and index of its communicator; `None` if that is the call itself.
     pub posted_by: Option<(u16, u16)>,
 }
 
-/// Parameters that calls are counted by.
+/// The parameters that calls are counted by.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub struct Params {
     /// Index of the communicator.
@@ -111,7 +111,7 @@ pub struct Call {
     pub from: Caller,
     /// Time since the last call, without what was spent waiting for a core.
     pub busy_ns: u64,
-    /// Whether that time was not counted yet, as this call may go on a row of idle polls.
+    /// Whether that time is not counted yet, because this call may continue a series of idle polls.
     pending: bool,
     /// Whether it is counted: recording is not paused.
     counted: bool,
@@ -120,13 +120,13 @@ pub struct Call {
 /// A call in which the thread waits for another one.
 #[derive(Clone, Copy)]
 pub struct Waiting {
-    /// Its context, [`NONE`] where there is none.
+    /// Its context; [`NONE`] if there is none.
     pub ctx: u32,
     /// Its place on the stack.
     pub stack_pointer: u64,
 }
 
-/// Samples that are kept away by this word, which is put back as it was.
+/// Keeps samples away while it lives. Dropping it restores the flag to its earlier value.
 struct KeptAway<'t>(&'t AtomicBool, bool);
 
 impl Drop for KeptAway<'_> {
@@ -137,27 +137,27 @@ impl Drop for KeptAway<'_> {
 
 /// The recording of one thread.
 pub struct Thread {
-    /// Its number, in the order of first sight.
+    /// Its number, in the order in which threads were first seen.
     pub number: u32,
     /// Its number in the system; 0 once it has ended.
     pub tid: AtomicI32,
-    /// What `pthread_self` gives in it.
+    /// What `pthread_self` returns in it.
     pub handle: AtomicU64,
-    /// Whoever made it, and where.
+    /// The thread that made it and the calling context of that call, as one key.
     pub made_at_key: AtomicU64,
-    /// Whether that made it one of a team.
+    /// Whether that call made it a member of a team.
     in_team: bool,
-    /// Set while the thread is in a wrapper: the sampler keeps off.
+    /// Set while the thread is in a wrapper: the sampler then takes no sample.
     pub in_mpi: AtomicBool,
     /// Its call paths.
     pub contexts: Contexts,
-    /// Whether it has called MPI, for which the tables that follow are.
+    /// Whether it has called MPI. Until then the tables of segments, calls, messages and windows have no room.
     calls_mpi: bool,
     segments: Table<SegmentRow>,
     calls: Table<CallRow>,
     samples: Table<SampleRow>,
     messages: Table<MessageRow>,
-    /// Messages whose mixed id is above this are not kept.
+    /// Messages whose mixed id is above this are not recorded.
     message_limit: u64,
     windows: Windows,
     /// Links of the call in progress.
@@ -165,13 +165,13 @@ pub struct Thread {
     /// What the call in progress needs.
     pub scratch: Scratch,
     stack: Stack,
-    /// What it has for handlers of signals, if the program gave it nothing.
+    /// The stack that it has for signal handlers if the program gave it none.
     for_signals: Apart,
     /// Stack pointer of the call in progress.
     call_sp: u64,
     /// Its return address.
     call_return: u64,
-    /// CPU time in MPI calls, and that and the thread's own at the last sample.
+    /// CPU time in MPI calls. `sampled_at` has the thread's own CPU time and this one at the last sample.
     mpi_cpu: u64,
     sampled_at: (u64, u64),
     unsampled: Unsampled,
@@ -179,7 +179,7 @@ pub struct Thread {
     strays: u64,
     strays_looked_at: u64,
     polls: Polls,
-    /// What our own bookkeeping between two calls takes at the least, nanoseconds.
+    /// The shortest time that our own bookkeeping between two calls took, nanoseconds.
     bookkeeping: u64,
     left: u32,
     totals: &'static mut ThreadRow,
@@ -188,7 +188,7 @@ pub struct Thread {
     left_ns: u64,
     meter: Meter,
     pauses: Pauses,
-    /// The same for stretches of teams, which have other ends.
+    /// The same as `meter` for stretches of teams, which end at other points.
     pub team_meter: Meter,
     /// The teams that it is in.
     pub teams: Teams,
@@ -196,11 +196,11 @@ pub struct Thread {
     pub waiting: Waiting,
     /// Its waits for other threads.
     pub waits: Waits,
-    /// What it has slept that nothing explains.
+    /// Its sleep that nothing else explains.
     pub slept: Slept,
     /// Its part in OpenMP regions.
     pub openmp: openmp::State,
-    /// The scheduler's statistics of it.
+    /// Descriptor of the scheduler's statistics of the thread.
     pub schedstat: libc::c_int,
     /// State of the sampler.
     pub sampler: sampler::State,
@@ -215,7 +215,7 @@ impl Thread {
         run_delay(self.schedstat)
     }
 
-    /// Divides an interval that has just ended.
+    /// Divides an interval that has just ended into CPU time, waiting for a core, and sleep.
     #[inline]
     fn spent(&mut self, interval: u64, now: u64, worth: u64) -> Spent {
         self.meter.spent(interval, now, worth, self.schedstat)
@@ -229,9 +229,9 @@ impl Thread {
         spent.cpu + spent.blocked
     }
 
-    /// Computation begins. What the bookkeeping since `then` took is nobody's. It takes the same each
-    /// time, so the clock is read only now and then, and where it may have been `long`: then the time
-    /// off the core in it is not the next interval's either.
+    /// Computation begins. The time of our bookkeeping since `then` is charged to nothing. It is the same each time,
+    /// so the clock is read only now and then, and if the bookkeeping may have been `long`. If it was, off-CPU time
+    /// in it does not belong to the next interval either.
     #[inline]
     fn leave_at(&mut self, then: u64, long: bool) {
         self.left = self.left.wrapping_add(1);
@@ -249,9 +249,9 @@ impl Thread {
         }
     }
 
-    /// Whether a call from this place on the stack comes from within another one. A call from as high up on
-    /// the same stack is not, nor one after something else was called from there: the one before was left
-    /// by `longjmp`.
+    /// Whether a call from this place on the stack comes from within another one. It does not if it comes from the
+    /// same height of the same stack or from higher up. It does not either if the other call's return address was
+    /// overwritten there. In both cases the program left the other call by `longjmp`.
     #[inline]
     pub fn inside(&self, stack_pointer: u64) -> bool {
         self.in_mpi.load(Ordering::Relaxed) && !self.was_left(stack_pointer)
@@ -262,14 +262,14 @@ impl Thread {
         if !self.stack.holds(stack_pointer) || !self.stack.holds(self.call_sp) {
             return false;
         }
-        // Where the trampoline's frame keeps it.
+        // The slot of the return address in the trampoline's frame.
         let slot = self.call_sp - if cfg!(target_arch = "x86_64") { 8 } else { 72 };
         let still_there = self.stack.word(stack_pointer, slot) == Some(self.call_return);
         stack_pointer >= self.call_sp || !still_there
     }
 
-    /// CPU time of computation since the last sample, nanoseconds: what this sample stands for. Ticks
-    /// that fell into the kernel, where they are not seen, or into MPI are made up for.
+    /// CPU time of computation since the last sample, nanoseconds: what this sample represents. So no time is lost by
+    /// ticks that took no sample because they fell into MPI, or into the kernel, where they are not seen.
     pub fn since_last_sample(&mut self) -> u64 {
         let now = (clock::thread_cpu(), self.mpi_cpu);
         self.seen(now.0, clock::now());
@@ -278,29 +278,30 @@ impl Thread {
         now.0.saturating_sub(last.0).saturating_sub(in_mpi).max(1)
     }
 
-    /// What was computed until now is no sample's: nothing is recorded. Touches no table.
+    /// Charges the computation until now to no sample, because nothing is recorded. Touches no table.
     pub fn forget_since_last_sample(&mut self) {
         self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
     }
 
-    /// Whether this is the calling thread, and not a process that has its memory and variables, as by `vfork`.
+    /// Whether the calling thread is the one of this recording, and not a process that shares its memory and
+    /// variables, as after `vfork`.
     pub fn is_here(&self) -> bool {
         self.tid.load(Ordering::Relaxed) == tid()
     }
 
-    /// The same of who is at this place of a stack: nothing is asked where that is the thread's own.
+    /// The same for a caller at this place on a stack. No system call is made if that is the thread's own stack.
     pub fn is_at(&self, stack_pointer: u64) -> bool {
         self.stands_on(stack_pointer) || self.is_here()
     }
 
-    /// Whether a call of this thread was recorded since it began, or since the last pause.
+    /// Whether the thread has left a call of MPI since its recording began.
     #[inline]
     pub fn has_called(&self) -> bool {
         self.last_ctx != NONE
     }
 
-    /// Keeps samples away until what this gives is dropped. An error handler may leave the call by `longjmp`, which the
-    /// next call sees by where this one stood (see [`Thread::inside`]).
+    /// Keeps samples away until the returned guard is dropped. An error handler may leave the call by `longjmp`. The
+    /// next call detects this by the place of this call on the stack (see [`Thread::inside`]).
     #[inline]
     pub fn keep_samples_away(&mut self, stack_pointer: u64, return_address: u64) -> impl Drop + '_ {
         let before = self.in_mpi.swap(true, Ordering::Relaxed);
@@ -315,8 +316,8 @@ impl Thread {
         self.stack.holds(stack_pointer)
     }
 
-    /// Takes time in a system call of the program, of which samples of CPU time know nothing: as much of
-    /// `wall` as the thread was asleep.
+    /// Records time in a system call of the program, which samples of CPU time do not cover: the part of `wall`
+    /// during which the thread was asleep.
     pub fn asleep(&mut self, from: Caller, wall: u64) {
         self.undisturbed(|t| {
             if let Some(tables) = process::tables() {
@@ -327,21 +328,21 @@ impl Thread {
         });
     }
 
-    /// Notes as much of `wall`, which has just gone by, as the thread was asleep, at `ctx`.
+    /// Records at `ctx` the part of `wall`, which has just passed, during which the thread was asleep.
     pub fn note_sleep(&mut self, ctx: u32, wall: u64) {
         let nanoseconds = self.meter.asleep(wall, self.schedstat);
         self.note_asleep(ctx, nanoseconds);
     }
 
-    /// Notes so much time asleep at `ctx`.
+    /// Records this time asleep at `ctx`.
     pub fn note_asleep(&mut self, ctx: u32, nanoseconds: u64) {
         if let Some(row) = self.sample_row(ctx) {
             row.blocked_ns += nanoseconds;
         }
     }
 
-    /// Takes a sample of computation; gives its context, unless it fell into a measured wait. Called from
-    /// the signal handler while `in_mpi` is false, so no table is in use.
+    /// Takes a sample of computation. Returns its context; `None` if the sample fell into a measured wait, or if no
+    /// unwind tables are in force. The signal handler calls this only if `in_mpi` was false, so no table is in use.
     pub fn sample(
         &mut self,
         start: crate::unwind::Start,
@@ -354,7 +355,7 @@ impl Thread {
         let ctx = if waits {
             self.waiting.ctx
         } else {
-            // A wait that stands below on the stack was left by `longjmp`.
+            // If a wait is still noted here, `longjmp` left it: the sample is not below it on the stack.
             self.waiting.ctx = NONE;
             self.strays += u64::from(!tables.know(start.ip));
             self.contexts.of_sample(tables, start)
@@ -370,7 +371,7 @@ impl Thread {
         (!waits).then_some(ctx)
     }
 
-    /// Time asleep in calls of MPI, nanoseconds.
+    /// Off-CPU time in calls of MPI, nanoseconds: asleep or waiting for a core.
     pub fn slept_in_mpi(&self) -> u64 {
         self.totals.mpi_ns.saturating_sub(self.mpi_cpu)
     }
@@ -380,7 +381,7 @@ impl Thread {
         self.sampled_at.0
     }
 
-    /// The row of samples in `ctx` since the last call.
+    /// The row for samples in `ctx` since the last call.
     fn sample_row(&mut self, ctx: u32) -> Option<&mut SampleRow> {
         let after = self.last_ctx;
         let hash = mix2(u64::from(after), u64::from(ctx));
@@ -396,7 +397,7 @@ impl Thread {
         self.samples.get(row)
     }
 
-    /// Counts computation on the core that the thread is on.
+    /// Adds CPU time of computation to the core that the thread is on.
     pub fn computed(&mut self, cpu_ns: u64) {
         // SAFETY: a plain query, which a handler may make.
         let Ok(core) = u64::try_from(unsafe { libc::sched_getcpu() }) else {
@@ -418,7 +419,7 @@ impl Thread {
 }
 
 impl Call {
-    /// A call of the function `func`, which is yet to begin.
+    /// A call of the function `func` that has not begun yet.
     #[inline]
     pub fn of(from: Caller, func: u16) -> Self {
         Self {
@@ -433,8 +434,8 @@ impl Call {
     }
 }
 
-/// A call of the thread `at` begins; `None` where it is not recorded. What is found out is put into `call` where it
-/// stands: on the way of a call, copies of it cost as much as a reading of the clock.
+/// Begins a call of the thread `at`. Returns `None` if the call is not recorded. The results are written directly
+/// into `call`: on the path of a call, copying it costs as much as a reading of the clock.
 #[inline]
 pub fn enter(at: *mut Thread, call: &mut Call) -> Option<&'static mut Thread> {
     if !RECORDING.load(Ordering::Relaxed) {
@@ -446,7 +447,7 @@ pub fn enter(at: *mut Thread, call: &mut Call) -> Option<&'static mut Thread> {
         None => life::make()?,
     };
     let tables = process::tables();
-    // Another thread may be taking a library out: what a call says of messages must not be missed for that.
+    // Another thread may be unloading a library. Even then the messages of this call must be recorded.
     if tables.is_none() && !process::are_away() {
         return None;
     }
@@ -456,7 +457,7 @@ pub fn enter(at: *mut Thread, call: &mut Call) -> Option<&'static mut Thread> {
     let ctx = t.contexts.of_call_by(tables, from);
     if t.contexts.unwound > unwound || tables.is_none() {
         t.strays += u64::from(tables.is_some_and(|tables| !tables.know(from.return_address)));
-        // A call from a place where there was none is not found without unwinding.
+        // The path of a call from a new place is always unwound, so a thread's first call of MPI comes here.
         if !t.calls_mpi {
             t.call_mpi();
         }
@@ -478,19 +479,19 @@ pub fn enter(at: *mut Thread, call: &mut Call) -> Option<&'static mut Thread> {
     Some(t)
 }
 
-/// Whether a link of a call that took `wall` says when its message began or ended: what is posted is
-/// told by its completion, and a send that completes at once waited for nobody.
+/// Whether a link of a call that took `wall` shows when its message began or ended. A posted operation does not,
+/// because its completion does. A send that completes at once waited for nobody.
 #[inline]
 fn says_when(link: &Link, wall: u64) -> bool {
     match EventKind::from_code(link.kind) {
         Some(EventKind::SendDone) => wall > WORTH_READING,
         Some(kind) => !kind.is_posting(),
-        // Calls that may wait for the lock of a window are no messages.
+        // Calls that may wait for the lock of an RMA window are no messages.
         None => false,
     }
 }
 
-/// A call ends; `idle` says that it asked for something and found nothing.
+/// Ends a call. `idle` says that the call asked for something and found nothing.
 #[inline]
 pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
     let now = clock::now();
@@ -551,7 +552,7 @@ pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
     t.last_ctx = call.ctx;
     t.polls.arm(idle, call, params);
     if wall > WORTH_READING {
-        // What was counted in the call is not the next computation's.
+        // Counts from inside the call do not belong to the next computation.
         t.sampler.counters.rebase();
     }
     let looked = look_for_modules(t);
@@ -559,8 +560,9 @@ pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 
-/// A call that is not found in any module may come from a library opened since. Looks again when there
-/// were some, at the latest every time the number of calls unwound doubles; gives whether it did.
+/// Looks for new modules: code outside all known modules may be in a library that was opened since the last look.
+/// Looks again when the number of calls and samples in such code, or the number of unwound calls, has more than
+/// doubled. Returns whether it looked.
 #[inline]
 fn look_for_modules(t: &mut Thread) -> bool {
     let look =
@@ -574,7 +576,7 @@ fn look_for_modules(t: &mut Thread) -> bool {
     look
 }
 
-/// A collective over the whole world is being left.
+/// The thread is leaving a collective over the whole world.
 pub fn world_collective() {
     process::WORLD_COLLECTIVES.fetch_add(1, Ordering::Relaxed);
 }

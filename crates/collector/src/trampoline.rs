@@ -1,16 +1,16 @@
-//! The exported wrappers: naked functions that hand every call to [`crate::dispatch`].
+//! The exported wrappers: naked functions that pass every call to [`crate::dispatch`].
 //!
-//! A wrapper cannot know how many of its arguments are on the stack, so none of them is a Rust
-//! function with a signature: each loads its number and jumps here, where the argument registers are
-//! saved, and the return address, the stack pointer before the call and the caller's frame pointer
-//! are taken as they are. Unwind information lets exceptions of the program pass.
+//! A wrapper cannot know how many of its arguments are on the stack, so no wrapper is a Rust function with a
+//! signature. Each loads its number and jumps to a common part here. That part saves the argument registers, and
+//! takes the return address, the stack pointer before the call and the caller's frame pointer. Unwind information
+//! lets exceptions of the program pass.
 //!
-//! Of a variadic function nobody knows the arguments: all that can hold one is put back as it was, and
-//! the real function is jumped to, so that it finds the program's own stack.
+//! The arguments of a variadic function are unknown. So every register that can hold one is restored, and the wrapper
+//! jumps to the real function, which finds the program's own stack.
 //!
-//! Functions in which threads wait for one another have at most four arguments and are called often, so they
-//! have a trampoline of their own that leaves those where they are. `syscall` goes on to the libc's at once unless
-//! it is called for the kernel's lock.
+//! Functions in which threads wait for one another have at most four arguments and are called often. They have a
+//! trampoline of their own, which leaves the arguments in their registers. `syscall` goes on to the libc's at once,
+//! unless it is called for a futex.
 
 use crate::dispatch::{dispatch, switch};
 use crate::guarded::SYSTEM_CALL;
@@ -24,7 +24,7 @@ macro_rules! jump {
         // Not in `eax`: its lower part says how many vector registers hold variadic arguments.
         core::arch::naked_asm!("mov r11d, {}", "xor r10d, r10d", "jmp {}", const $code, sym $way)
     };
-    // Linked into the program: the linker knows the real function.
+    // If the collector is linked into the program, the linker knows the real function.
     ($code:expr, $way:ident, $real:literal) => {
         core::arch::naked_asm!(
             "mov r11d, {}",
@@ -126,7 +126,7 @@ macro_rules! leave_arguments {
     };
 }
 
-/// Four arguments where they are, the number of the function, and where the frame is.
+/// Leaves four arguments in place, and adds the number of the function and the address of the frame.
 #[unsafe(naked)]
 unsafe extern "C" fn to_wait() {
     #[cfg(target_arch = "x86_64")]
@@ -135,7 +135,7 @@ unsafe extern "C" fn to_wait() {
     leave_arguments!("w4", "x5", locks::call);
 }
 
-/// One argument where it is, the number of the function, and where the frame is.
+/// Leaves one argument in place, and adds the number of the function and the address of the frame.
 #[unsafe(naked)]
 unsafe extern "C" fn to_mutex() {
     #[cfg(target_arch = "x86_64")]

@@ -1,12 +1,13 @@
-//! The ranks as a binomial tree: rank `r` without its lowest bit is the parent of `r`. Messages go over
-//! the job's own MPI.
+//! Arranges the ranks as a binomial tree and sends messages along it, over the job's own MPI.
 //!
-//! In `MPI_Init` they go over the world itself: every rank takes all of its before the call returns, and
-//! a message of the program that has the same tag comes after ours. (Only a second thread that does not
-//! wait for the call, but asks `MPI_Initialized`, could take one with a wildcard receive.)
+//! The parent of rank `r` is `r` without its lowest set bit.
 //!
-//! In `MPI_Finalize` the program may have left messages lying about, so there they go over a communicator
-//! of our own. It is not made earlier, as Open MPI polls for ever after for what it makes one with.
+//! In `MPI_Init`, messages go over the world itself. Every rank receives all of its messages before the call returns,
+//! and a message of the program with the same tag comes after ours. (Only a second thread that does not wait for the
+//! call, but asks `MPI_Initialized`, could receive one of ours with a wildcard receive.)
+//!
+//! In `MPI_Finalize`, messages of the program may still be pending, so ours go over a communicator of our own. It is
+//! not made earlier, because Open MPI keeps polling, for the rest of the run, what it uses to make a communicator.
 
 use crate::abi::{self, Library};
 use crate::process;
@@ -14,13 +15,13 @@ use headwater_format::spool::merge::Wire;
 use headwater_mpi_abi::Abi;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Communicator on which ranks talk to each other; 0 while they do not.
+/// The communicator over which the ranks exchange our messages; 0 while they exchange none.
 static COMM: AtomicU64 = AtomicU64::new(0);
 
 /// Tag of all messages; `tests/programs/world.c` uses it too.
 const TAG: i32 = 0x4857;
 
-/// Bytes sent at once; counts are `int`s.
+/// The most bytes sent at once, because counts are `int`s.
 const CHUNK: usize = 1 << 28;
 
 /// This rank's place in the tree.
@@ -34,25 +35,25 @@ pub struct Tree {
     size: u32,
 }
 
-/// Ranks talk to each other from now on: all of them are in `MPI_Init`.
+/// From now on the ranks exchange our messages. All of them are in `MPI_Init`.
 pub fn grow(library: &Library) {
     COMM.store(library.world, Ordering::Relaxed);
 }
 
-/// From now on they do so apart from the program: all of them are in `MPI_Finalize`.
+/// From now on our messages are separate from the program's. All ranks are in `MPI_Finalize`.
 pub fn leave_the_world() {
-    // A rank that is alone talks to nobody, and may have no memory for a communicator.
+    // A single rank exchanges no messages, and may have no memory for a communicator.
     if let Some(tree) = tree().filter(|t| t.size > 1) {
         COMM.store(tree.own_communicator().unwrap_or(0), Ordering::Relaxed);
     }
 }
 
-/// Ranks do not talk to each other any more.
+/// From now on the ranks exchange none of our messages.
 pub fn fell() {
     COMM.store(0, Ordering::Relaxed);
 }
 
-/// The tree, while ranks talk to each other.
+/// The tree; `None` while the ranks exchange none of our messages.
 pub fn tree() -> Option<Tree> {
     let comm = COMM.load(Ordering::Relaxed);
     Some(Tree {
@@ -69,7 +70,7 @@ fn parent(rank: u32) -> Option<u32> {
 }
 
 fn children(rank: u32, size: u32) -> impl DoubleEndedIterator<Item = u32> {
-    // All bits below the lowest one of the rank's own.
+    // All bits below the lowest set bit of the rank.
     let steps = if rank == 0 {
         u32::BITS
     } else {
@@ -101,23 +102,24 @@ impl Wire for Tree {
 /// An error handler.
 type Quiet = unsafe extern "C" fn(*mut u64, *mut i32);
 
-/// Leaves errors to the result of the call. One of our own, because libraries with the standard ABI
-/// disagree on the constant for it: Intel's has the values of returning and aborting the other way round.
+/// An error handler that does nothing, so that errors appear in the result of the call. It is our own, because
+/// libraries with the standard ABI disagree on the constant for it: Intel's has swapped the values for returning and
+/// for aborting.
 unsafe extern "C" fn quiet(_comm: *mut u64, _code: *mut i32) {}
 
 impl Tree {
-    /// The rank above this one; none above rank 0.
+    /// The parent of this rank; `None` for rank 0.
     pub fn parent(&self) -> Option<u32> {
         parent(self.rank)
     }
 
-    /// The ranks right below this one, those with the smallest trees of their own first.
+    /// The children of this rank, those with the smallest subtrees first.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = u32> + use<> {
         children(self.rank, self.size)
     }
 
-    /// Makes a communicator of all ranks. What the program has attached to the world is not copied; its
-    /// error handler is, and must not hear of us.
+    /// Makes a communicator of all ranks. It does not copy the attributes that the program has attached to the world.
+    /// It would copy the error handler, which must not be called for our errors, so another one is set meanwhile.
     fn own_communicator(&self) -> Option<u64> {
         type Get = unsafe extern "C" fn(u64, *mut u64) -> i32;
         type Set = unsafe extern "C" fn(u64, u64) -> i32;
@@ -169,7 +171,7 @@ impl Tree {
     pub fn barrier(&self) {
         let real = abi::pmpi("MPI_Barrier");
         if real != 0 && self.size > 1 {
-            // SAFETY: all ranks come by here, in MPI_Finalize.
+            // SAFETY: all ranks call this, in MPI_Finalize.
             unsafe {
                 let barrier: unsafe extern "C" fn(u64) -> i32 = std::mem::transmute(real);
                 barrier(self.comm);
@@ -185,7 +187,7 @@ impl Tree {
         }
         let length = (bytes.len() as u64).to_le_bytes();
         let one = |part: &[u8]| {
-            // SAFETY: our own buffer, communicator and tag; bytes of as many as are there.
+            // SAFETY: our own buffer, communicator and tag; the count is the length of the buffer.
             unsafe {
                 type Send = unsafe extern "C" fn(*const u8, i32, u64, i32, i32, u64) -> i32;
                 let send: Send = std::mem::transmute(real);
@@ -202,7 +204,7 @@ impl Tree {
         one(&length) && bytes.chunks(CHUNK).all(one)
     }
 
-    /// Receives what [`Tree::send`] sends into the beginning of `room`; gives its length.
+    /// Receives what [`Tree::send`] sends into the beginning of `room`, and returns its length.
     pub fn receive(&self, from: u32, room: &mut [u8]) -> Option<usize> {
         let real = abi::pmpi("MPI_Recv");
         if real == 0 {
@@ -229,7 +231,7 @@ impl Tree {
         one(&mut length)?;
         let length = usize::try_from(u64::from_le_bytes(length)).ok()?;
         let Some(bytes) = room.get_mut(..length) else {
-            // Whoever sends is not to wait for ever: what comes is cut off, which is an error and an end.
+            // The sender must not wait forever. What it sends is truncated, which is an error and ends the receive.
             for _ in 0..length.div_ceil(CHUNK) {
                 one(&mut []);
             }
@@ -253,10 +255,11 @@ impl Tree {
         self.send(to, words.map(u64::to_le_bytes).as_flattened())
     }
 
-    /// Whether `mine` holds on all ranks: gathered up the tree, told down the same tree.
+    /// Whether `mine` is true on all ranks. The answers are gathered up the tree, and the result is sent down the
+    /// same tree.
     pub fn all(&self, mine: bool) -> bool {
         let told = |from| self.receive_words(from) == Some([1]);
-        // Every child is heard, whatever the others said.
+        // Every child's answer is received, whatever the others said.
         let mut yes = self.children().fold(mine, |yes, child| told(child) && yes);
         if let Some(parent) = self.parent() {
             yes = self.send_words(parent, &[u64::from(yes)]) && told(parent);

@@ -1,9 +1,10 @@
-//! System calls that the libc makes points of cancellation: called past it, so that a thread of the program that
-//! is cancelled does not end in ours, which would also be where the program has no such point.
+//! System calls that the libc makes points of cancellation, called here without the libc.
+//!
+//! So a cancelled thread of the program does not end in our code, where the program has no such point.
 
 use std::os::fd::RawFd;
 
-/// Opens the file whose path, which ends with NUL, is `path`; a negative number where that fails.
+/// Opens the file at `path`, which ends with NUL. Returns a negative number if that fails.
 pub fn open(path: &[u8], flags: libc::c_int) -> RawFd {
     if !path.contains(&0) {
         return -1;
@@ -18,7 +19,7 @@ pub fn close(file: RawFd) {
     unsafe { libc::syscall(libc::SYS_close, file) };
 }
 
-/// Takes room on the disk for `bytes` of a file at `offset`; `false` with `errno` where there is none.
+/// Reserves disk space for `bytes` of a file at `offset`. Returns `false`, with `errno`, if there is none.
 pub fn allocate(file: RawFd, offset: u64, bytes: u64) -> bool {
     // SAFETY: plain numbers.
     unsafe { libc::syscall(libc::SYS_fallocate, file, 0, offset, bytes) == 0 }

@@ -1,4 +1,4 @@
-//! Call paths by the program's own unwind tables, without allocating.
+//! Finds call paths by the program's own unwind tables, without allocating.
 
 use crate::modules::Loaded;
 use crate::stack::Stack;
@@ -7,17 +7,17 @@ use framehop::{
     Unwinder, UnwinderNative,
 };
 
-/// Frames that a path has at the most.
+/// The most frames of a path.
 pub const DEEPEST: usize = 192;
 
 type Rules = UnwinderNative<&'static [u8], MustNotAllocateDuringUnwind>;
-/// What the unwinder remembers between paths; one for each thread.
+/// What the unwinder remembers between paths; each thread has one.
 pub type Cache = CacheNative<MustNotAllocateDuringUnwind>;
 
 /// Unwind tables of all modules.
 pub struct Tables {
     rules: Rules,
-    /// First and last address of each module, sorted.
+    /// First address of each module and the one behind its last, sorted.
     modules: Vec<(u64, u64)>,
 }
 
@@ -32,7 +32,7 @@ pub struct Start {
     pub sp: u64,
     /// Frame pointer register.
     pub fp: u64,
-    /// Link register where there is one.
+    /// Link register, if there is one.
     #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
     pub lr: u64,
 }
@@ -59,7 +59,8 @@ impl Path {
 }
 
 impl Path {
-    /// Ends the path at the frame for which `inside` holds and that called one for which it does not.
+    /// Ends the path before the first frame that is inside code for which `inside` holds and called code for which it
+    /// does not.
     pub fn cut_behind(&mut self, inside: impl Fn(u64) -> bool) {
         let mut called = false;
         let ip = self.ip.iter().take(self.len);
@@ -72,7 +73,8 @@ impl Path {
 }
 
 impl Tables {
-    /// First and last address of the module that holds an address, of those that were looked at.
+    /// First address of the module that holds an address, and the one behind its last, among the modules that were
+    /// looked at.
     pub fn module_of(&self, address: u64) -> Option<(u64, u64)> {
         let after = self.modules.partition_point(|m| m.0 <= address);
         let module = self.modules.get(after.checked_sub(1)?)?;
@@ -115,14 +117,14 @@ impl Tables {
         }
     }
 
-    /// Unwinds from `start`, on the thread's own stack or another one, to the frame whose return address
-    /// stands at `cut` or above, which is not taken. Never allocates.
+    /// Unwinds from `start`, on the thread's own stack or another one. Ends before the frame whose return address is
+    /// at `cut` or above. Never allocates.
     pub fn walk(&self, start: Start, stack: Stack, cut: u64, cache: &mut Cache, path: &mut Path) {
         let read = |address: u64| stack.word(start.sp, address);
         self.walk_with(start, cut, cache, path, read);
     }
 
-    /// The same with words of a stack from where `word` gives them.
+    /// The same for a stack whose words `word` returns.
     pub fn walk_with(
         &self,
         start: Start,

@@ -1,11 +1,11 @@
-//! How many bytes a call moves.
+//! Computes how many bytes a call moves.
 
 use crate::abi;
 use crate::comms::Comm;
 use crate::roles::{Decoder, Messages};
 use headwater_mpi_abi::{Class, Role};
 
-/// Lists longer than this are not summed up: it would be felt.
+/// Longer lists are not summed up: that would take noticeable time.
 const MOST_PARTNERS: u32 = 4096;
 
 impl Decoder<'_> {
@@ -37,7 +37,7 @@ impl Decoder<'_> {
         size.max(0) as u64
     }
 
-    /// Forgets the size of a datatype: its handle may come again for another one.
+    /// Forgets the size of a datatype: another one may get the same handle.
     pub fn forget_type(&self, m: &mut Messages) {
         let Some(at) = self.shape.at(Role::Type) else {
             return;
@@ -55,7 +55,7 @@ impl Decoder<'_> {
             .shape
             .at(count)
             .map_or(0, |at| self.args.count(at, self.shape.large));
-        // The datatype of nothing may be anything.
+        // With a count of 0, the datatype may be anything.
         if n == 0 {
             0
         } else {
@@ -63,13 +63,13 @@ impl Decoder<'_> {
         }
     }
 
-    /// Bytes of a collective: what this rank gives, or, where it gives nothing of its own (scatters,
-    /// data in place), what it takes. Where each partner gets a part of its own, all parts.
+    /// Bytes of a collective: what this rank sends. If it sends nothing of its own (scatters, data in place), what it
+    /// receives. If each partner gets a part of its own, all parts.
     pub fn collective_bytes(&self, m: &mut Messages, comm: &Comm) -> u64 {
         let in_place =
             |raw: u64| raw == self.abi.in_place || self.library.fortran_in_place.contains(&raw);
         let two_sided = self.shape.at(Role::Rtype).is_some();
-        // In place, the lists of an exchange with a datatype for each say nothing.
+        // In place, the lists of an exchange with a datatype for each partner are not valid.
         if in_place(self.args.raw(0)) && self.shape.at(Role::Types).is_some() {
             return 0;
         }
@@ -87,7 +87,7 @@ impl Decoder<'_> {
             _ => comm.size,
         };
         if let Some(at) = self.shape.at(counts[0]) {
-            // The root of a scatter in place neither gives to itself nor takes.
+            // The root of a scatter in place neither sends to itself nor receives.
             if takes && in_place(self.args.raw(at.saturating_sub(1))) {
                 return 0;
             }
@@ -102,8 +102,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Bytes of a list of `n` counts at argument `at`, each with its datatype where there is a list of
-    /// those too.
+    /// Bytes of a list of `n` counts at argument `at`, each with its own datatype if there is a list of those too.
     fn listed_bytes(&self, m: &mut Messages, at: u8, n: u32, datatype: Role) -> u64 {
         let count = |i: usize| self.args.int_at(at, i).max(0) as u64;
         let parts = 0..n as usize;

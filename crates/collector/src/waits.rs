@@ -1,4 +1,4 @@
-//! Waits of a thread for another one: how long, where, and where the other one let it wait.
+//! Waits of a thread for another one: how long, where, and where the other thread made it wait.
 
 use crate::pause;
 use crate::process;
@@ -11,23 +11,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Rows of a thread.
 pub const WAITS: u32 = 1 << 11;
 
-/// Of a wait, what counts for sure as waiting for the other thread and not for its core, nanoseconds.
+/// This much of a wait is certainly waiting for the other thread and not for a core, nanoseconds.
 const BRIEF: u64 = 1_000_000;
 
-/// Waits after which it is asked how much of them was sleep, nanoseconds: the scheduler's answer takes some microseconds.
+/// After this much waiting, the scheduler is asked how much of it was sleep, nanoseconds. Its answer takes some
+/// microseconds.
 const WORTH_ASKING: u64 = 1_000_000;
 
-/// Whom a thread waited for.
+/// The thread that a thread waited for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Holder {
     /// Its number, `u32::MAX` for unknown.
     pub thread: u32,
-    /// Return address of the call by which it took the lock, or let this one go on; 0 for unknown.
+    /// Return address of the call by which it took the lock, or released this thread; 0 for unknown.
     pub address: u64,
 }
 
 impl Holder {
-    /// Nobody knows.
+    /// Unknown.
     pub const UNKNOWN: Self = Self {
         thread: u32::MAX,
         address: 0,
@@ -41,12 +42,12 @@ pub struct Awaited {
     pub kind: WaitKind,
     /// Its address, 0 for unknown.
     pub lock: u64,
-    /// Whom.
+    /// The thread that it waited for.
     pub holder: Holder,
 }
 
 impl Awaited {
-    /// A wait of which nobody knows whom and what it was for.
+    /// A wait of this kind, for an unknown thread and an unknown thing.
     pub const fn unknown(kind: WaitKind) -> Self {
         Self {
             kind,
@@ -55,21 +56,21 @@ impl Awaited {
         }
     }
 
-    /// What stands for the lock among others: one bit.
+    /// The one bit that represents the lock among others.
     fn bit(&self) -> u64 {
         let known = self.lock != 0 && self.kind.is_lock();
         u64::from(known) << (mix(self.lock) >> 58)
     }
 }
 
-/// What a thread keeps of its waits.
+/// What a thread records of its waits.
 pub struct Waits {
     rows: Later<WaitRow>,
-    /// Waits too short to ask how much of them was sleep, since it was asked.
+    /// Waiting since the scheduler was last asked how much of it was sleep, nanoseconds.
     unasked: u64,
-    /// All of them, and sleeps in calls of the system.
+    /// All waits and all sleeps in system calls together, nanoseconds.
     pub explained: u64,
-    /// What it took last, for others to ask.
+    /// Which locks it took last; other threads read this.
     pub taken: Taken,
 }
 
@@ -98,7 +99,7 @@ impl Thread {
         });
     }
 
-    /// The thread has waited at a barrier for so long, nanoseconds.
+    /// The thread has waited at a barrier for `wall` nanoseconds.
     pub fn waited_for_all(&mut self, ctx: u32, wall: u64) {
         if !process::RECORDING.load(Ordering::Relaxed) {
             return;
@@ -109,7 +110,7 @@ impl Thread {
         });
     }
 
-    /// Asks now and then how much of what was waited was sleep.
+    /// Asks the scheduler, now and then, how much of the waiting was sleep.
     fn ask(&mut self, ctx: u32, wall: u64) {
         self.waits.unasked += wall;
         if self.waits.unasked > WORTH_ASKING {
@@ -118,12 +119,12 @@ impl Thread {
         }
     }
 
-    /// Whether the handler may count waits.
+    /// Whether the signal handler may count waits.
     pub fn expects_waits(&self) -> bool {
         self.waits.rows.is_settled()
     }
 
-    /// Makes the room for waits, which the handler cannot.
+    /// Makes the table for waits, which the signal handler cannot do.
     pub fn expect_waits(&mut self) {
         let number = self.number;
         self.undisturbed(|t| {
@@ -131,8 +132,8 @@ impl Thread {
         });
     }
 
-    /// Counts `times` waits that took so long together, without asking how much of that was sleep. Also for the
-    /// handler, where waits are expected.
+    /// Counts `times` waits that took `wall` nanoseconds together, without asking how much of that was sleep. The
+    /// signal handler may call this if the thread [expects waits](Thread::expects_waits).
     pub fn count_waits(&mut self, ctx: u32, what: Awaited, wall: u64, times: u64) {
         if !pause::is_on() {
             return;
@@ -170,13 +171,13 @@ impl Thread {
     }
 }
 
-/// Entries of what a thread has taken; a power of two.
+/// Entries for the locks that a thread has taken; a power of two.
 const PLACES: usize = 64;
 /// Bits of an address of code.
 const ADDRESS_BITS: u32 = 48;
 
-/// Where a thread took locks, by the lock's address. Others read it while they wait for this thread: an entry is
-/// one word, the return address and some bits of the lock's, so it is whole or not there.
+/// Where a thread took locks, by the lock's address. Other threads read it while they wait for this thread. An entry
+/// is one word, the return address and some bits of the lock's hash, so a reader sees a whole entry or none.
 pub struct Taken([AtomicU64; PLACES]);
 
 impl Taken {
@@ -194,7 +195,7 @@ impl Taken {
         }
     }
 
-    /// Where the lock was taken; 0 where that is not known any more.
+    /// Where the lock was taken; 0 if that is no longer known.
     pub fn find(&self, lock: u64) -> u64 {
         let hash = mix(lock);
         let place = self.0.get(hash as usize % PLACES);
@@ -207,12 +208,12 @@ impl Taken {
     }
 }
 
-/// Who let others go on last, by the address of what they wait for: a condition, a semaphore, a lock of a runtime
-/// that does not say who holds it. An entry is one word: some bits of that address, the thread and the
-/// return address.
+/// The thread that released others last, by the address of what they wait for: a condition, a semaphore, or a lock of
+/// a runtime that does not report its holder. An entry is one word: some bits of that address's hash, the thread, and
+/// the return address.
 static LAST: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
-/// Remembers that a thread let others go on, or holds the lock, by the call that returns to `holder.address`.
+/// Records that a thread released others, or holds the lock, by the call that returns to `holder.address`.
 #[inline]
 pub fn note_last(what: u64, holder: Holder) {
     if let Some(place) = LAST.get(mix(what) as usize % LAST.len()) {
@@ -220,17 +221,18 @@ pub fn note_last(what: u64, holder: Holder) {
     }
 }
 
-/// What stands for a holder.
+/// The entry for a holder.
 fn entry(what: u64, holder: Holder) -> u64 {
     let thread = u64::from(u8::try_from(holder.thread).unwrap_or(u8::MAX));
     mix(what) >> 56 << 56 | thread << ADDRESS_BITS | holder.address
 }
 
-/// In an entry of a lock, that who took it has given it back: no address of a program's code has this bit.
+/// Set in the entry of a lock when the thread that took the lock has released it. No address of a program's code has
+/// this bit.
 const GONE: u64 = 1 << (ADDRESS_BITS - 1);
 
-/// Takes a lock's entry, if it is free and so nobody holds the lock; `false` where somebody does, or another
-/// lock has the entry.
+/// Takes the entry of a lock if it is free, which means that no thread holds the lock. Returns `false` if a thread
+/// holds it, or if another lock has the entry.
 #[inline]
 pub fn claim(lock: u64, me: Holder) -> bool {
     let Some(place) = LAST.get(mix(lock) as usize % LAST.len()) else {
@@ -244,7 +246,7 @@ pub fn claim(lock: u64, me: Holder) -> bool {
         .is_ok()
 }
 
-/// The lock is about to be given back by a thread.
+/// A thread is about to release the lock.
 #[inline]
 pub fn release(lock: u64, thread: u32) {
     let hash = mix(lock);
@@ -253,13 +255,13 @@ pub fn release(lock: u64, thread: u32) {
         let address = now & !(u64::MAX << ADDRESS_BITS);
         if now == entry(lock, Holder { thread, address }) {
             let order = Ordering::Relaxed;
-            // Where another thread was quicker, the lock is that one's.
+            // If another thread was faster, the entry is that thread's.
             let _ = place.compare_exchange(now, now | GONE, order, order);
         }
     }
 }
 
-/// Who let others go on last.
+/// The thread that released others last.
 pub fn last(what: u64) -> Holder {
     let hash = mix(what);
     let place = LAST.get(hash as usize % LAST.len());

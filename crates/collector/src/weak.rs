@@ -1,9 +1,9 @@
-//! Weak references of the program to MPI functions that its library does not have.
+//! Undoes the program's weak references to MPI functions that its library does not have.
 //!
-//! A program may ask by a weak reference whether there is a function, as mpi4py does for those of MPI 4, and do
-//! without it. Our wrapper answers for every function of the table, so such references are undone as the loader
-//! would have left them: they become null. That is done in `MPI_Init`; who asks before, by `dlsym` or in a library
-//! that is opened later finds our wrapper, which then fails.
+//! A program may use a weak reference to ask whether a function exists, and do without it, as mpi4py does for
+//! functions of MPI 4. Our wrappers define every function of the table. So references to functions that the library
+//! lacks are set to null, as the loader would have left them without us. This is done in `MPI_Init`. Code that asks
+//! earlier, by `dlsym`, or in a library that is opened later finds our wrapper, which then fails.
 
 use crate::abi;
 use crate::references::{Reference, modules};
@@ -11,12 +11,12 @@ use headwater_mpi_abi::id_of;
 use std::ops::Range;
 use std::sync::Once;
 
-/// Undoes the weak references of all modules to wrappers behind which there is nothing. To be called when the
-/// library is there; once, so that no two threads do it at a time.
+/// Undoes the weak references of all modules to wrappers without a function behind them. To be called when the
+/// library is there. It works only once, so that no two threads do this at the same time.
 pub fn undo() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Where nothing is found, nothing is known to be missing.
+        // If nothing is found, nothing is known to be missing.
         if abi::pmpi("MPI_Init") == 0 {
             return;
         }
@@ -25,8 +25,8 @@ pub fn undo() {
         each_to(&ours, |reference, function| {
             found.push((reference.at, function));
         });
-        // The library is asked when the loader's lock is free, and what was found is looked at again under it:
-        // its module may be gone.
+        // The library is asked while the loader's lock is free. What was found is then looked at again under the
+        // lock, because its module may be gone.
         found.retain(|(at, function)| abi::real(u32::from(*function), *at) == 0);
         if found.is_empty() {
             return;
@@ -52,7 +52,7 @@ pub fn ours() -> Range<u64> {
     ours
 }
 
-/// Gives all weak references to our wrappers, and their functions.
+/// Passes all weak references to our wrappers, with their functions, to `each`.
 fn each_to(ours: &Range<u64>, mut each: impl FnMut(&Reference<'_>, u16)) {
     modules(|module| {
         module.references(|reference| {

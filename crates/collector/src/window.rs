@@ -1,10 +1,10 @@
-//! Event windows: stretches of the run in which every MPI event is kept, on all ranks alike.
+//! Event windows: stretches of the run in which every MPI event is recorded, the same on all ranks.
 //!
-//! They are chosen by the time on the common clock ([`Slots`]), so all ranks keep the same ones without a message,
-//! also ranks that call no collective. A call is in the window in which it begins. As long as there is room all time is
-//! kept; when the room is full, half of the windows go, or half of each. On the way of a call this costs a comparison
-//! of its start with the next boundary. A pause of recording ends a stretch and another one begins behind it, which
-//! rows of the kind [`STRETCH`] say.
+//! They are chosen by the time on the common clock ([`Slots`]). So all ranks record the same windows without a
+//! message, even ranks that call no collective. A call is in the window in which it begins. As long as there is room,
+//! all time is recorded. When the room is full, half of the windows are dropped, or half of each. On the path of a
+//! call, this costs a comparison of its start with the next boundary. A pause of recording ends a stretch, and
+//! another one begins after it. Rows of the kind [`STRETCH`] mark the stretches.
 
 use crate::align;
 use crate::table::Table;
@@ -12,19 +12,20 @@ use crate::thread::Link;
 use headwater_format::spool::layout::{EventRow, STRETCH};
 use headwater_format::spool::slots::Slots;
 
-/// Rows that are used before some go: full, then half, then what two ranks have in common must be enough.
+/// Rows that are used before some are dropped. Enough must remain when the room is full, then halved, and only what
+/// two ranks have in common is left of that.
 const MOST: u32 = 1 << 14;
-/// Rows that are left at the most when room was made.
+/// The most rows that are left when room was made.
 const MADE: u32 = MOST / 4 * 3;
-/// Stretches at the most; behind them nothing is kept any more.
+/// The most stretches; after them nothing is recorded any more.
 const STRETCHES: u32 = 64;
 
 /// The windows of a thread.
 pub struct Windows {
     rows: Table<EventRow>,
-    /// Whether now is in a window.
+    /// Whether the present time is in a window.
     open: bool,
-    /// Until when that holds, on this rank's clock; 0 to find it out.
+    /// Until when that is valid, on this rank's clock; 0 if it must be found out.
     until: u64,
     slots: Slots,
     /// When the first stretch began.
@@ -51,7 +52,7 @@ impl Windows {
         }
     }
 
-    /// Recording is paused, or a call could not be kept: what comes later does not follow what came before.
+    /// Recording is paused, or a call could not be recorded: later events do not follow directly on earlier ones.
     pub fn close(&mut self) {
         (self.open, self.until) = (false, 0);
         let Some(stretch) = self.stretch.take() else {
@@ -67,7 +68,7 @@ impl Windows {
         }
     }
 
-    /// Recording goes on at `now`.
+    /// Recording resumes at `now`.
     pub fn open_at(&mut self, now: u64) {
         self.begin_stretch(now, false);
     }
@@ -93,7 +94,7 @@ impl Windows {
         self.until = if self.stretch.is_some() { 0 } else { u64::MAX };
     }
 
-    /// Keeps a call and its links if it begins in a window. `true` says that this took long.
+    /// Records a call and its links if the call begins in a window. Returns `true` if this took long.
     #[inline]
     pub fn record(
         &mut self,
@@ -123,7 +124,7 @@ impl Windows {
         self.keep(call, links)
     }
 
-    /// Looks whether the time of a call is in a window. The call in which recording goes on after a pause is in none.
+    /// Checks whether the time of a call is in a window. The call that resumes recording after a pause is in none.
     #[cold]
     fn turn(&mut self, busy_ns: u64, enter_ns: u64, mpi_ns: u64) {
         match self.stretch {
@@ -149,14 +150,14 @@ impl Windows {
         (self.open, self.until) = (open, until.max(now + 1));
     }
 
-    /// Leaves so many rows at the most, by choosing fewer windows.
+    /// Leaves at most this many rows, by choosing fewer windows.
     pub fn leave(&mut self, rows: u32) {
         let last = self.rows.len().saturating_sub(1);
         let now = self.rows.get(last).map_or(0, |r| r.enter_ns);
         while self.rows.len() > rows && self.thin(now) {}
     }
 
-    /// Makes room for `needed` rows; gives whether there is some and the moment `now` is still in a window.
+    /// Makes room for `needed` rows. Returns whether there is room and the moment `now` is still in a window.
     #[cold]
     fn make_room(&mut self, needed: u32, now: u64) -> bool {
         while self.rows.len() + needed > MADE {
@@ -169,7 +170,7 @@ impl Windows {
         self.open
     }
 
-    /// Chooses half as much; `false` where nothing is left to halve.
+    /// Chooses half as much time. Returns `false` if nothing is left to halve.
     fn thin(&mut self, now: u64) -> bool {
         if !self.slots.halve(now.saturating_sub(self.begin)) {
             return false;
@@ -198,7 +199,7 @@ impl Windows {
         true
     }
 
-    /// A call is kept whole or not at all.
+    /// Records a call as a whole or not at all.
     #[inline]
     fn keep(&mut self, call: EventRow, links: &[Link]) -> bool {
         let needed = links.len().max(1) as u32;

@@ -1,11 +1,10 @@
-//! Structures that runs bring with them: those of modules that are no files on any machine, made of the symbols that
-//! a trace of another tool has.
+//! Makes the structures of modules that are not files on any machine, from the symbols that an imported trace contains.
 
 use headwater_model::psg::ModuleStructure;
 use headwater_model::run::{Module, Run, Symbol};
 
-/// The modules of `runs` that are told by symbols, with their structures, in the order of path and build id. Symbols
-/// of one module in several runs are put together: their offsets are the same wherever they are the same.
+/// The modules of `runs` for which a run has symbols, with their structures, in the order of path and build id. Symbols
+/// of one module from several runs are put together: equal offsets are the same place in all of them.
 pub fn brought(runs: &[Run]) -> Vec<(Module, ModuleStructure)> {
     let mut all: Vec<(&Module, &Symbol)> = Vec::new();
     for run in runs {

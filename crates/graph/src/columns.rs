@@ -1,12 +1,12 @@
-//! Data over ranks: rows that keep only the ranks that have any, of which equal ones are kept once.
+//! Values over ranks: a sparse row stores only the ranks that have a value, and equal rows are stored once.
 //!
-//! Values are 32-bit floats: a second measured by a clock has no more digits than that, and a row of
-//! many ranks is what fills the memory (DESIGN, "Graph").
+//! Values are 32-bit floats: a second measured by a clock has no more digits than that, and rows over many ranks need
+//! most of the memory (DESIGN, "Graph").
 
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-/// Values over ranks; ranks that are not there have 0.
+/// Values over ranks; a rank that is not in the row has 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankRow {
     /// Ranks with a value, ascending; `None` where they are `0..values.len()`.
@@ -16,13 +16,13 @@ pub struct RankRow {
 }
 
 impl RankRow {
-    /// The row of a value for each rank from 0 on; `None` if all are 0.
+    /// Makes a row from one value for each rank, from rank 0 on; `None` if all values are 0.
     pub fn new(values: &[f32]) -> Option<Self> {
         let held = values.iter().filter(|v| **v != 0.0).count();
         if held == 0 {
             return None;
         }
-        // An index costs as much as a value, so a row is sparse if fewer than half of it is there.
+        // An index costs as much as a value, so a row is sparse if fewer than half of its ranks have a value.
         if 2 * held >= values.len() {
             return Some(Self {
                 ranks: None,
@@ -57,7 +57,7 @@ impl RankRow {
         value.map_or(0.0, |v| f64::from(*v))
     }
 
-    /// Adds the row to a full one; ranks beyond its end are left out.
+    /// Adds the row to `full`, which has one value for each rank; ranks beyond its end are left out.
     pub fn add_to(&self, full: &mut [f64]) {
         match &self.ranks {
             None => (full.iter_mut().zip(&self.values)).for_each(|(f, v)| *f += f64::from(*v)),
@@ -99,7 +99,7 @@ pub struct RankRows {
 impl RankRows {
     const NONE: u32 = u32::MAX;
 
-    /// Rows from entries sorted by (key, rank); entries with one key and rank are added up.
+    /// Makes rows from entries sorted by (key, rank); entries with the same key and rank are added up.
     pub fn from_sorted(entries: &[(u32, u32, f64)]) -> Self {
         let mut this = Self::default();
         let mut full: Vec<f32> = Vec::new();
@@ -118,7 +118,7 @@ impl RankRows {
         this
     }
 
-    /// Gives `key` a value for each rank from 0 on.
+    /// Sets the row of `key` from one value for each rank, from rank 0 on.
     pub fn set(&mut self, key: u32, values: &[f32]) {
         let Some(row) = RankRow::new(values) else {
             return;
@@ -140,7 +140,7 @@ impl RankRows {
         }
     }
 
-    /// Gives up what only [`RankRows::set`] needs.
+    /// Frees the memory that only [`RankRows::set`] needs.
     pub(crate) fn seal(&mut self) {
         self.by_hash = FxHashMap::default();
         self.rows.shrink_to_fit();
@@ -168,7 +168,7 @@ impl RankRows {
         held.filter(|(_, row)| **row != Self::NONE).map(|(k, _)| k)
     }
 
-    /// How many different rows are kept.
+    /// How many different rows are stored.
     pub fn distinct(&self) -> usize {
         self.rows.len()
     }

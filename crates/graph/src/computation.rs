@@ -1,4 +1,4 @@
-//! Where a run computed: a row over ranks for each pair of a preceding MPI call and a vertex.
+//! Where the ranks of a run computed: one row over ranks for each pair of a preceding MPI call and a vertex.
 
 use crate::columns::RankRows;
 use crate::topdown::VertexIx;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 /// Computation in one vertex after one MPI call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    /// Context of the MPI call left before.
+    /// Context of the MPI call that the rank left last.
     pub after: CtxId,
     /// Vertex, without the vertices inside it.
     pub vertex: VertexIx,
@@ -17,7 +17,7 @@ pub struct Key {
 /// All computation of a run: a row over ranks for each key.
 #[derive(Debug, Default)]
 pub struct Computation {
-    /// What the rows of the columns stand for, ascending.
+    /// The keys of the columns' rows, ascending.
     pub keys: Vec<Key>,
     /// CPU time plus time asleep, seconds.
     pub busy: RankRows,
@@ -25,7 +25,7 @@ pub struct Computation {
     pub blocked: RankRows,
     /// Time ready to run without a core (not in `busy`), seconds.
     pub runq: RankRows,
-    /// CPU time that the rank's own samples stand for, seconds; kept where there are counters.
+    /// CPU time that the rank's own samples represent, seconds; only filled where the run has counters.
     pub sampled: RankRows,
     /// Growth of each of the run's counters.
     pub counters: Vec<RankRows>,
@@ -48,5 +48,5 @@ pub fn sum_rows(column: &RankRows, keys: &[u32], n: u32) -> Vec<f64> {
     full
 }
 
-/// Samples by vertex and source line: which line of a vertex is the hot one.
+/// Sampled CPU time by vertex and source line, nanoseconds: shows which line of a vertex is the hottest.
 pub type HotLines = FxHashMap<(VertexIx, u32), u64>;

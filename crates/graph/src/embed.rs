@@ -1,14 +1,14 @@
-//! Performance data embedded into vertices (PerFlow, section 3.3; ScalAna, III-B1).
+//! Embeds performance data into vertices (PerFlow, section 3.3; ScalAna, III-B1).
 //!
-//! Two measurements are joined: a *segment* says exactly how long a rank computed between two MPI
-//! calls, *samples* say in which vertices. The time of the segments that follow an MPI call is
-//! distributed over vertices as the rank's samples after that call are. A rank with few samples
-//! leans on those of the ranks that go on to the same call, and these on those of all ranks; where nobody
-//! has a sample, the time goes to the vertex around both calls. Time asleep goes to the system calls that slept; what
-//! none of them explains (joining a thread, waiting for memory) goes to the vertex around both calls.
+//! Two measurements are joined: a *segment* says exactly how long a rank computed between two MPI calls, and *samples*
+//! say in which vertices. The time of the segments that follow an MPI call is distributed over vertices as the rank's
+//! samples after that call are. If a rank has few samples, the samples of the ranks that go on to the same call count
+//! as well, and behind these the samples of all ranks. Where no rank has a sample, the time goes to the vertex around
+//! both calls. Time asleep goes to the system calls that slept; sleep that no system call explains (joining a thread,
+//! waiting for memory) goes to the vertex around both calls.
 //!
-//! Ranks are taken in tiles of a fixed number, so that the result does not depend on how many
-//! threads work; what is summed over ranks is summed in whole nanoseconds, in which order is no matter.
+//! Ranks are processed in tiles of a fixed number, so that the result does not depend on the number of threads. Sums
+//! over ranks are sums of whole nanoseconds, so that their order does not matter.
 
 use crate::columns::RankRows;
 use crate::computation::{Computation, Key};
@@ -23,7 +23,7 @@ use std::ops::Range;
 /// Seconds in a nanosecond.
 const NANO: f64 = 1e-9;
 
-/// Ranks that one task takes: few enough for their times to stay in a core's cache.
+/// Ranks that one task processes: few enough for their times to fit in a core's cache.
 const TILE: usize = 64;
 
 /// Columns of one tile of ranks, by key and then rank.
@@ -88,7 +88,7 @@ fn tile(
         let only = rank..rank + 1;
         own.clear();
         own.resize(plan.keys.len(), Pooled::default());
-        // Rows are sorted as keys are, mostly, so that the next key is the likely one.
+        // Rows are mostly sorted as keys are, so the next key is the likely one.
         let mut guess = 0;
         for s in within(samples, &only) {
             let Some(key) = plan.mapped.key(s.after, s.ctx) else {
@@ -155,7 +155,7 @@ fn distribute(
     let mine = &own[after.keys.clone()];
     let slept: u64 = mine.iter().map(|o| o.blocked).sum();
     let known = (slept as f64 * NANO).min(amount.blocked);
-    // The kernel tells being asleep from waiting for a core: what no call owns up to was asleep too.
+    // The kernel distinguishes sleep from waiting for a core, so sleep that no system call explains was sleep too.
     for column in [0, 1] {
         add(column, after.around, amount.blocked - known);
     }
@@ -177,7 +177,7 @@ fn distribute(
     }
 }
 
-/// All computation of a run.
+/// Distributes all computation of a run.
 pub(crate) fn place(run: &Run, mapped: &Mapped, top: &TopDown) -> Computation {
     let samples = stretches(&run.samples, |s| s.rank);
     let segments = stretches(&run.segments, |s| s.rank);

@@ -1,4 +1,4 @@
-//! The keys under which a run's computation is kept, found before any time is distributed.
+//! Finds the keys under which a run's computation is stored, before any time is distributed.
 
 use crate::computation::Key;
 use crate::stages::Stages;
@@ -9,10 +9,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Ranks that one task takes.
+/// Ranks that one task processes.
 const CHUNK: usize = 64;
 
-/// Weight of what other ranks' samples say about one rank's time, in samples.
+/// Weight of other ranks' samples when one rank's time is divided, in samples.
 const PRIOR: f64 = 1.0;
 
 /// What ranks did in a key.
@@ -20,7 +20,7 @@ const PRIOR: f64 = 1.0;
 pub(crate) struct Pooled {
     /// Samples.
     pub(crate) count: u64,
-    /// CPU time that they stand for, nanoseconds.
+    /// CPU time that they represent, nanoseconds.
     pub(crate) cpu: u64,
     /// Time asleep, nanoseconds.
     pub(crate) blocked: u64,
@@ -44,12 +44,12 @@ impl Pooled {
 /// The keys that follow one MPI call.
 pub(crate) struct After {
     pub(crate) keys: Range<usize>,
-    /// How the samples of all ranks divide over the keys, in shares of one; empty where nobody has a sample.
+    /// How the samples of all ranks divide over the keys, in shares of one; empty where no rank has a sample.
     pub(crate) of_all: Vec<f64>,
-    /// The same of the ranks that mostly go on to the same call: who goes on to another one may have computed
-    /// something else.
+    /// The same for the ranks that mostly go on to one call, by that call: ranks that go on to another call may have
+    /// computed something else.
     pub(crate) of_alike: FxHashMap<CtxId, Vec<f64>>,
-    /// Key of the vertex around the calls, for time that no sample tells about.
+    /// Key of the vertex around the calls, for time that no sample covers.
     pub(crate) around: usize,
 }
 
@@ -81,8 +81,8 @@ impl Mapped {
         Some(Key { after, vertex })
     }
 
-    /// The vertex around a segment, for time that no sample tells about: never one of its calls, even
-    /// where a call follows itself.
+    /// The vertex around a segment, for time that no sample covers: never one of its calls, even where a call follows
+    /// itself.
     fn around(&self, top: &TopDown, segment: &Segment) -> VertexIx {
         if let Some(base) = self.stages.base(segment.from) {
             return base;
@@ -94,13 +94,14 @@ impl Mapped {
         }
     }
 
-    /// Whether a segment is the last of its rank, but no samples tell it from others.
+    /// Whether a segment is the last of its rank, but its samples cannot be distinguished from those of other segments.
     pub(crate) fn ends_alone(&self, segment: &Segment) -> bool {
         self.stages.is_finalize(segment.to) && self.stages.base(segment.from).is_none()
     }
 }
 
-/// The call that each call of a rank is mostly followed by, as far as computation tells; the first in order of two.
+/// For each call of a rank, the call that follows after most CPU time; of two with the same CPU time, the first in
+/// order.
 pub(crate) fn next_calls<'s>(
     segments: impl Iterator<Item = &'s Segment>,
 ) -> FxHashMap<CtxId, CtxId> {
@@ -114,9 +115,9 @@ pub(crate) fn next_calls<'s>(
     most.into_iter().map(|(from, s)| (from, s.to)).collect()
 }
 
-/// How `own` samples divide the time of a call over its keys, in shares of one. Few of them lean on what is known of
-/// others, with the weight of [`PRIOR`] samples. Each sample covers another amount of CPU time: their number says how far
-/// to trust them, and that time says how to divide.
+/// How `own` samples divide the time of a call over its keys, in shares of one. If they are few, they are combined with
+/// `others`, which has the weight of [`PRIOR`] samples. Each sample covers another amount of CPU time: the number of
+/// samples says how far to trust them, and their CPU time says how to divide.
 pub(crate) fn divide<'s>(own: &'s [Pooled], others: &'s [f64]) -> impl Iterator<Item = f64> + 's {
     let samples: u64 = own.iter().map(|o| o.count).sum();
     let cpu: u64 = own.iter().map(|o| o.cpu).sum();
@@ -130,7 +131,7 @@ pub(crate) fn divide<'s>(own: &'s [Pooled], others: &'s [f64]) -> impl Iterator<
     own.iter().zip(others).map(share)
 }
 
-/// Samples of all ranks: in which key, and which call the rank mostly goes on to from there.
+/// Samples of all ranks, by key and by the call that the rank mostly goes on to from there.
 type Rows = FxHashMap<(Key, CtxId), Pooled>;
 
 /// Sums up the samples of all ranks.

@@ -1,19 +1,18 @@
-//! Structure joined with runs: the Program Abstraction Graph (PerFlow, section 3; ScalAna, III-C).
+//! Joins program structure with runs: the Program Abstraction Graph (PerFlow, section 3; ScalAna, III-C).
 //!
 //! *Comes in*: recorded [`Run`](headwater_model::run::Run)s of one program at several scales and the
-//! [`ModuleStructure`](headwater_model::psg::ModuleStructure)s of the modules they touched.
-//! *Goes out*: a [`Pag`]: one [`TopDown`] view that all runs share (structure joined along the call
-//! paths that were seen) and for each run a [`RunView`]: who computed how long where, as sparse
-//! columns over ranks, what the threads of each rank did, and the flow, message, collective and inter-thread
-//! edges between those vertices.
+//! [`ModuleStructure`](headwater_model::psg::ModuleStructure)s of the modules they touched. *Goes out*: a [`Pag`]. It
+//! has one [`TopDown`] view that all runs share (structure joined along the call paths that were seen) and for each run
+//! a [`RunView`]: how long each rank computed in which vertex, as sparse columns over ranks; what the threads of each
+//! rank did; and the flow, message, collective and inter-thread edges between those vertices.
 //!
-//! The parallel view is not copied per rank (DESIGN, "Graph"): a vertex of it is the pair
-//! (vertex, rank), and its data are an entry of a sparse row.
+//! The parallel view is not copied per rank (DESIGN, "Graph"): a vertex of it is the pair (vertex, rank), and its data
+//! are an entry of a sparse row.
 //!
-//! [`view`] makes flat graphs with attributes of both views of a run: what sets, passes and dataflows work on.
+//! [`view`] makes flat graphs with attributes from both views of a run. Sets, passes and dataflows work on these.
 //!
-//! This crate does no I/O. Give it whole inputs; what is odd in them (unknown modules, addresses in
-//! no function) becomes a vertex of its own, never an error.
+//! This crate does no I/O. The caller hands in complete inputs. An oddity in them (an unknown module, an address in no
+//! function) becomes a vertex of its own, never an error.
 
 mod brought;
 mod columns;

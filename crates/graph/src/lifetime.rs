@@ -1,19 +1,19 @@
-//! CPU time of threads between birth and end that no sample stands for.
+//! Finds the CPU time of threads, between their birth and their end, that no sample covers.
 //!
-//! A thread that the program makes belongs to a team, and its CPU time is measured from birth to end. Samples divide it.
-//! What they leave out is all of it where threads end before their first sample: it belongs to the routine in which the
-//! thread starts. That is the function in which others of the threads that the same call made were sampled; where none
-//! was, the call itself.
+//! A thread that the program makes belongs to a team, and its CPU time is measured from its birth to its end. Samples
+//! divide this time. Where a thread ends before its first sample, they leave out all of it. The time that samples leave
+//! out belongs to the routine in which the thread starts: the function in which other threads that the same call made
+//! were sampled. If none of them was sampled, the time belongs to the call itself.
 
 use crate::topdown::{TopDown, VertexIx};
 use headwater_model::run::{CtxId, Run, ThreadInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Nanoseconds of CPU time and asleep by vertex, rank and thread.
+/// Nanoseconds of CPU time and of sleep, by vertex, rank and thread.
 pub(crate) type Sums = FxHashMap<(VertexIx, u32, u16), (u64, u64)>;
 
-/// Nanoseconds of CPU time that `sums` leaves out, by vertex, rank and thread, of the threads for which `works` holds
-/// and that the program made; `of` gives the vertex of a context.
+/// Nanoseconds of CPU time that `sums` leaves out, by vertex, rank and thread, for the threads that the program made
+/// and for which `works` holds; `of` returns the vertex of a context.
 pub(crate) fn unplaced(
     run: &Run,
     works: impl Fn(&ThreadInfo) -> bool,
@@ -21,7 +21,7 @@ pub(crate) fn unplaced(
     top: &TopDown,
     sums: &Sums,
 ) -> Vec<((VertexIx, u32, u16), u64)> {
-    // Threads of a runtime are in teams that other calls begin, and spin between them.
+    // Threads of a runtime are in teams that other calls begin, and these threads spin between teams.
     let teams: FxHashSet<(u32, u16, CtxId)> = run
         .teams
         .iter()

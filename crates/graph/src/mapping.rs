@@ -1,4 +1,4 @@
-//! From the calling contexts of one run to vertices of the top-down view.
+//! Maps the calling contexts of one run to vertices of the top-down view.
 
 use crate::scaffold::Scaffold;
 use crate::structures::{Structures, is_runtime_library};
@@ -6,8 +6,8 @@ use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::{Context, CtxId, Run};
 
-/// For every context of `run` its vertex. Frames inside runtime libraries take the vertex of the
-/// call that led there.
+/// Returns the vertex of every context of `run`. Frames inside runtime libraries get the vertex of the call that led
+/// there.
 pub(crate) fn map_contexts(
     run: &Run,
     structures: &mut Structures,
@@ -24,7 +24,7 @@ pub(crate) fn map_contexts(
     vertices
 }
 
-/// The vertex of one context where the process begins at `base` instead of the root.
+/// The vertex of one context, as if the process began at `base` instead of the root.
 pub(crate) fn map_chain(
     run: &Run,
     structures: &mut Structures,
@@ -34,7 +34,7 @@ pub(crate) fn map_chain(
 ) -> VertexIx {
     let modules = modules(run, structures);
     let at = |ctx: CtxId| ctx.index().and_then(|i| run.contexts.get(i));
-    // A parent stands before its child, so a chain ends.
+    // A parent comes before its child, so every chain ends.
     let up = |ctx: &CtxId| at(*ctx).map(|c| c.parent).filter(|p| p < ctx);
     let mut chain: Vec<CtxId> = std::iter::successors(Some(ctx), up).collect();
     chain.reverse();
@@ -46,7 +46,7 @@ pub(crate) fn map_chain(
         })
 }
 
-/// Index and whether it is a runtime library, of each module of `run`.
+/// For each module of `run`: its index, and whether it is a runtime library.
 fn modules(run: &Run, structures: &mut Structures) -> Vec<(u32, bool)> {
     run.modules
         .iter()
@@ -77,7 +77,7 @@ fn enter(
     }
 }
 
-/// What was recorded as an MPI call is one, whatever the structure took the call for.
+/// A call that was recorded as an MPI call is one, whatever the structure says about it.
 fn mark_mpi_calls(run: &Run, vertices: &[VertexIx], top: &mut TopDown) {
     for calls in &run.calls {
         let Some(&v) = calls.ctx.index().and_then(|i| vertices.get(i)) else {
@@ -87,7 +87,7 @@ fn mark_mpi_calls(run: &Run, vertices: &[VertexIx], top: &mut TopDown) {
             continue;
         };
         let vertex = &mut top.vertices[v as usize];
-        // Where the module has no structure, that it is a call is known from the record alone.
+        // Where the module has no structure, only the recording shows that it is a call.
         let unknown = vertex.function == u32::MAX;
         if v > TopDown::WINDDOWN
             && vertex.mpi.is_none()

@@ -26,7 +26,7 @@ pub struct Pag {
     pub children: Vec<Vec<VertexIx>>,
     /// A view of each run, in the order given.
     pub runs: Vec<RunView>,
-    /// The source line of each vertex with the most sampled CPU time.
+    /// For each vertex, the source line with the most sampled CPU time.
     hottest: FxHashMap<VertexIx, u32>,
 }
 
@@ -37,7 +37,7 @@ pub struct RunView {
     pub ranks: u32,
     /// Vertex of each context.
     pub ctx_vertex: Vec<VertexIx>,
-    /// CPU time that a sample of computation stands for on average, seconds; 0 without samples.
+    /// CPU time that a sample of computation represents on average, seconds; 0 without samples.
     pub sampled_every: f64,
     /// Computation by preceding MPI call and vertex, over ranks.
     pub computation: Computation,
@@ -45,7 +45,7 @@ pub struct RunView {
     pub mpi: RankRows,
     /// Edges.
     pub parallel: ParallelView,
-    /// What the threads of ranks did that have several.
+    /// What the threads did, for ranks that have several.
     pub threads: ThreadView,
 }
 
@@ -57,13 +57,12 @@ impl RunView {
 }
 
 impl Pag {
-    /// Joins `runs` with the structures of their modules. Modules without structure are given one
-    /// that is empty.
+    /// Joins `runs` with the structures of their modules. A module without structure gets an empty one.
     ///
-    /// The samples are taken out of the runs: they are most of a run's memory, and what they say is
-    /// in the graph afterwards.
+    /// The samples are removed from the runs: they need most of a run's memory, and the graph contains their
+    /// information afterwards.
     pub fn build(runs: &mut [Run], mut structures: Structures) -> Self {
-        // What threads compute that call no MPI is in none of their rank's segments.
+        // The segments of a rank do not contain the computation of threads that call no MPI.
         let workers: Vec<Vec<Sample>> = runs.iter_mut().map(threads::take_workers).collect();
         let mut top = TopDown::default();
         let mapped: Vec<Mapped> = runs
@@ -124,7 +123,7 @@ impl Pag {
     }
 }
 
-/// The line of each vertex with the most CPU time; ties go to the smaller line.
+/// For each vertex, the line with the most CPU time; ties go to the smaller line.
 fn hottest(lines: &HotLines) -> FxHashMap<VertexIx, u32> {
     let mut most: FxHashMap<VertexIx, (u64, Reverse<u32>)> = FxHashMap::default();
     for ((vertex, line), cpu) in lines {
@@ -152,7 +151,7 @@ fn add_hot_lines(
             *hot.entry((v, line)).or_default() += n;
         }
     };
-    // A context has one vertex but for the few that were sampled before or after all MPI calls.
+    // A context has one vertex, except for the few that were sampled before the first or after the last MPI call.
     let mut by_ctx = vec![0u64; run.contexts.len()];
     for sample in &run.samples {
         match (mapped.stages.base(sample.after), sample.ctx.index()) {

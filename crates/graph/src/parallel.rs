@@ -1,8 +1,8 @@
-//! The parallel view: flows of all ranks joined by message and collective edges, and their threads by the
-//! edges between those (PerFlow, 3.4).
+//! The parallel view: message and collective edges join the flows of all ranks, and inter-thread edges join the threads
+//! of a rank (PerFlow, 3.4).
 //!
-//! A vertex of this view is (top-down vertex, rank). Edges keep counts, bytes and waiting, in
-//! seconds; they are sorted by their ends, so that equal inputs give equal views.
+//! A vertex of this view is (top-down vertex, rank). Edges have counts, bytes and waiting times in seconds. Work of
+//! teams is sorted; all other edges are in the order of the run's rows, so that equal inputs result in equal views.
 
 use crate::threads::{self, TeamStretch, ThreadEdge};
 use crate::topdown::VertexIx;
@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 pub struct FlowEdge {
     /// Rank.
     pub rank: u32,
-    /// MPI call left; `None` before the first.
+    /// MPI call that the rank left; `None` before the first.
     pub from: Option<VertexIx>,
     /// MPI call entered.
     pub to: Option<VertexIx>,
@@ -35,20 +35,20 @@ pub struct MessageLink {
     pub dst: u32,
     /// The sending call.
     pub send: VertexIx,
-    /// The call that completed the send, in which its rank may wait for the receiver; the sending one if it did so
-    /// itself.
+    /// The call that completed the send, in which its rank may wait for the receiver; the sending call if that one
+    /// completed the send itself.
     pub done: VertexIx,
     /// The call that completed the receive.
     pub recv: VertexIx,
-    /// The call that posted the receive, for which a sender may wait.
+    /// The call that posted the receive; a sender may wait for it.
     pub post: VertexIx,
     /// Messages sampled.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Waiting of the receiver for the sender, seconds.
+    /// Time that the receiver waited for the sender, seconds.
     pub late_sender: f64,
-    /// Waiting of the sender for the receiver, seconds.
+    /// Time that the sender waited for the receiver, seconds.
     pub late_receiver: f64,
 }
 
@@ -61,18 +61,20 @@ pub struct CollectiveEdge {
     pub vertex: VertexIx,
     /// Index into the run's communicators.
     pub comm: u16,
-    /// Index into the run's functions: the collective, of a nonblocking one that which posts it.
+    /// Index into the run's functions: the collective; for a nonblocking one, the function that posts it.
     pub func: u16,
     /// Instances sampled.
     pub count: u64,
-    /// Waiting for the last whose data are needed, seconds.
+    /// Time waited for the last rank whose data this rank needs, seconds.
     pub wait: f64,
-    /// Of a root that needs all others' data the part until the first of them came, where that is known.
+    /// For a root that needs the data of all others: the part of `wait` until the first of them came, where that is
+    /// known.
     pub first: Option<f64>,
     /// Instances in which this rank was the last.
     pub last: u64,
-    /// Whom this rank waits for, and where: the root where data are its, of the lower ranks in a scan who waited
-    /// least, else who was the last most often; another one than itself if anybody was.
+    /// The rank that this rank waits for, and where. If the data are the root's, it is the root; in a scan, the lower
+    /// rank that waited least; else the rank that was last most often. It is another rank than this one if there is
+    /// any.
     pub on: Option<(u32, VertexIx)>,
 }
 
@@ -85,16 +87,16 @@ pub struct ParallelView {
     pub messages: Vec<MessageLink>,
     /// Collectives.
     pub collectives: Vec<CollectiveEdge>,
-    /// Between threads of one rank.
+    /// Edges between threads of one rank.
     pub threads: Vec<ThreadEdge>,
-    /// What brings threads together: work of teams, by team, rank, ends and thread.
+    /// Work of teams, by team, rank, ends and thread: it shows where threads come together.
     pub teams: Vec<TeamStretch>,
 }
 
 const NANO: f64 = 1e-9;
 
 impl ParallelView {
-    /// The edges of `run`, whose contexts stand for `ctx_vertex`.
+    /// The edges of `run`; `ctx_vertex` has the vertex of each context.
     pub(crate) fn new(run: &Run, ctx_vertex: &[VertexIx]) -> Self {
         let vertex = |ctx: CtxId| ctx.index().and_then(|i| ctx_vertex.get(i)).copied();
         let flows = run.segments.iter().map(|s| FlowEdge {
@@ -163,7 +165,7 @@ fn site(c: &CollectiveEdge) -> Site {
     (c.vertex, c.comm, c.func)
 }
 
-/// By site: the two ranks that came last most often, of several the first, and how often.
+/// By site: the two ranks that came last most often, and how often; of equal ones, the smaller rank first.
 fn last_most_often(collectives: &[CollectiveEdge]) -> FxHashMap<Site, Vec<(u64, Reverse<u32>)>> {
     let mut out: FxHashMap<Site, Vec<(u64, Reverse<u32>)>> = FxHashMap::default();
     for c in collectives.iter().filter(|c| c.last > 0) {
@@ -175,8 +177,8 @@ fn last_most_often(collectives: &[CollectiveEdge]) -> FxHashMap<Site, Vec<(u64, 
     out
 }
 
-/// By rank and site of a scan: of the lower ranks the one that waited least, as those that come late do; of several
-/// the first.
+/// By rank and site of a scan: of the lower ranks the one that waited least, because a late rank waits little; of
+/// several, the first.
 fn before_in_scans(run: &Run, collectives: &[CollectiveEdge]) -> FxHashMap<(u32, Site), u32> {
     let is_scan: Vec<bool> = (run.functions.iter())
         .map(|f| abi::by_name(f).is_some_and(|f| f.class == abi::Class::Scan))
@@ -204,11 +206,11 @@ fn before_in_scans(run: &Run, collectives: &[CollectiveEdge]) -> FxHashMap<(u32,
 /// How often, and the call.
 type Frequent = (Reverse<u64>, VertexIx);
 
-/// The roots of collectives in which all need data of one.
+/// The roots of collectives in which all ranks need the data of one rank.
 struct Roots {
-    /// By communicator, function and, where it is known, call: the two roots that it had most often.
+    /// By call (where it is known), communicator and function: the two ranks that were the root most often.
     of: FxHashMap<(Option<VertexIx>, u16, u16), Vec<u32>>,
-    /// Where a rank takes part, by rank, communicator and function, the most frequent first.
+    /// The calls in which a rank takes part, by rank, communicator and function, the most frequent first.
     places: FxHashMap<(u32, u16, u16), Vec<Frequent>>,
 }
 
@@ -254,10 +256,11 @@ impl Roots {
         Self { of, places }
     }
 
-    /// The root that the others of a collective wait for, where it calls; of several roots another than the
-    /// rank itself.
+    /// The root that the other ranks of a collective wait for, and where it calls; of several roots, one that is not
+    /// the rank itself.
     fn of(&self, c: &CollectiveEdge) -> Option<(u32, VertexIx)> {
-        // A nonblocking one is completed elsewhere than it is posted, where the root is told.
+        // A nonblocking collective is posted in one call and completed in another; only the posting call names the
+        // root.
         let at = [Some(c.vertex), None];
         let roots = at.iter().find_map(|v| self.of.get(&(*v, c.comm, c.func)))?;
         let root = roots.iter().find(|r| **r != c.rank).or(roots.first())?;

@@ -1,23 +1,22 @@
-//! Code of a language that is part of the program and only leads to the program's own, which says nothing to anybody:
-//! what comes before `main`, and what Rust's library puts between a call and the closure that it is to call.
+//! Recognises code of a language that is part of the program but only leads to the program's own code, so that reports
+//! leave it out: code that runs before `main`, and code of Rust's library between a call and the closure that it calls.
 
 use headwater_model::psg::{ModuleStructure, VertexKind};
 
-/// What such code leads to.
+/// Where such code leads.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Scaffold {
-    /// From the start of the process to the program's `main`; Rust has a C `main` before that one, which only goes on
-    /// to it.
+    /// From the start of the process to the program's `main`. Rust has a C `main` before that one, which only calls it.
     Start,
-    /// From a call to what it is to call.
+    /// From a call to the function that it is to call.
     Call,
 }
 
-/// Beginnings of the names of functions by which the process starts.
+/// Prefixes of the names of functions by which the process starts.
 const START: [&str; 3] = ["_start", "std::rt::", "<std::rt::"];
 
-/// Those of functions that call what they are given. Locks, threads and files of the system are among them, so that
-/// waiting there is the call's, as it is in the C library.
+/// Prefixes of the names of functions that call what they get. They include the system's locks, threads and files, so
+/// that waiting there belongs to the call, as it does in the C library.
 const CALL: [&str; 6] = [
     "std::sys::",
     "std::sys_common::",
@@ -27,7 +26,7 @@ const CALL: [&str; 6] = [
     "core::ops::function::",
 ];
 
-/// Traits of which any type's functions are such.
+/// Traits: the functions of any type that implement them are such code.
 const TRAITS: [&str; 2] = [
     " as core::ops::function::Fn",
     " as core::panic::unwind_safe::",
@@ -43,7 +42,8 @@ impl Scaffold {
         (begins(&CALL) || of_trait).then_some(Self::Call)
     }
 
-    /// Whether the function at an address is such code, and nothing of the program's is inlined there.
+    /// Returns what the function at an address leads to, if it is such code and no function of the program is inlined
+    /// there.
     pub(crate) fn at(structure: &ModuleStructure, address: u64) -> Option<Self> {
         let (index, owner) = structure.locate(address)?;
         let function = structure.functions.get(index)?;

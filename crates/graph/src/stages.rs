@@ -1,9 +1,9 @@
-//! Computation before the first and after the last MPI call, as places of their own.
+//! Places of their own for computation before the first and after the last MPI call.
 //!
-//! Reading input and setting up takes its time once, whatever the kernel that follows does; the same
-//! function may even serve both. So what ranks compute before the first recorded call, and between
-//! their last call and `MPI_Finalize`, stands under a vertex of its own ([`TopDown::STARTUP`],
-//! [`TopDown::WINDDOWN`]) with its functions and lines, and is not blamed on the kernel.
+//! Reading input and setting up take their time once, whatever the kernel that follows does; the same function may even
+//! serve both. So what ranks compute before the first recorded call, and between their last call and `MPI_Finalize`, is
+//! under a vertex of its own ([`TopDown::STARTUP`], [`TopDown::WINDDOWN`]) with its functions and lines. The kernel is
+//! not blamed for it.
 
 use crate::mapping::map_chain;
 use crate::structures::Structures;
@@ -22,7 +22,7 @@ pub(crate) struct Stages {
 }
 
 impl Stages {
-    /// Finds the stages of `run` and enters what was sampled in them into the view.
+    /// Finds the stages of `run`, and adds to the view the vertices of what was sampled in them.
     pub(crate) fn new(run: &Run, structures: &mut Structures, top: &mut TopDown) -> Self {
         let ends = |func: u16| {
             abi::by_name(run.function(func)).is_some_and(|f| f.class == abi::Class::Finalize)
@@ -70,7 +70,7 @@ impl Stages {
         }
     }
 
-    /// Whether computation before a call is the last of its rank though such calls repeat elsewhere.
+    /// Whether `to` is the context of a call of `MPI_Finalize`.
     pub(crate) fn is_finalize(&self, to: CtxId) -> bool {
         self.finalize.contains(&to)
     }

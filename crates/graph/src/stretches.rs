@@ -1,8 +1,8 @@
-//! Rows of one table, rank by rank.
+//! Groups the rows of one table by rank.
 
 use std::ops::Range;
 
-/// Consecutive rows of a table that are of one rank.
+/// Consecutive rows of a table that belong to one rank.
 pub(crate) type Stretch<'s, T> = (u32, &'s [T]);
 
 /// The rows of a table, sorted by rank; a rank may have several stretches of them.

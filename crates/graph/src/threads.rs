@@ -1,11 +1,11 @@
-//! What the threads of a rank did, and who of them waited for whom (PerFlow, sections 3.2 to 3.4).
+//! What the threads of a rank did, and which thread waited for which (PerFlow, sections 3.2 to 3.4).
 //!
-//! A thread that calls MPI has segments, and its computation is the rank's. One that calls none has
-//! samples alone: they are kept out of the rank's segments, which they are no part of, and stand here by
-//! vertex, rank and thread, beside those of the thread that has segments. What such a thread used from its birth to its
-//! end is known exactly: what its samples leave out belongs to the routine in which it started (`lifetime.rs`). Work of teams and waits of
-//! threads, which the parallel view has, are rows of the run with vertices in place of contexts. All of it
-//! is empty where ranks have one thread each.
+//! A thread that calls MPI has segments, and its computation is the rank's. A thread that calls no MPI has samples
+//! alone. They are not part of the rank's segments. So they are here, by vertex, rank and thread, beside the samples of
+//! the thread that has segments. The CPU time that such a thread used from its birth to its end is known exactly: what
+//! its samples leave out belongs to the routine in which it started (`lifetime.rs`). Work of teams and waits of
+//! threads, which the parallel view has, are rows of the run with vertices in place of contexts. All of it is empty
+//! where each rank has one thread.
 
 use crate::columns::RankRows;
 use crate::keys::Mapped;
@@ -14,7 +14,7 @@ use crate::topdown::{TopDown, VertexIx};
 use headwater_model::run::{CtxId, Run, Sample, ThreadInfo, WaitKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What one thread spent in a vertex, without the vertices inside it.
+/// Time that one thread spent in a vertex, without the vertices inside it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThreadTime {
     /// Where.
@@ -23,9 +23,9 @@ pub struct ThreadTime {
     pub rank: u32,
     /// Thread within the rank.
     pub thread: u16,
-    /// CPU time that its samples stand for, seconds.
+    /// CPU time, seconds: what its samples represent and, where it started, what they leave out.
     pub cpu: f64,
-    /// Time asleep in calls made here, seconds.
+    /// Time asleep in system calls made here, seconds.
     pub blocked: f64,
 }
 
@@ -38,9 +38,9 @@ pub struct TeamStretch {
     pub thread: u16,
     /// The call that began the team.
     pub team: VertexIx,
-    /// The barrier left, or `team`.
+    /// The barrier that the thread left, or `team`.
     pub from: VertexIx,
-    /// The barrier entered, or `team`.
+    /// The barrier that it entered next, or `team`.
     pub to: VertexIx,
     /// Repetitions.
     pub count: u64,
@@ -50,15 +50,15 @@ pub struct TeamStretch {
     pub cpu: f64,
     /// Ready to run, but without a core.
     pub runq: f64,
-    /// Asleep, waiting for locks included.
+    /// Asleep, which includes waiting for locks.
     pub blocked: f64,
-    /// Waiting for other threads on the way, and in MPI.
+    /// Waiting for other threads on the way, and time in MPI.
     pub locked: f64,
-    /// Waiting for the last of the team at the end.
+    /// Waiting for the last thread of the team at the end.
     pub wait: f64,
 }
 
-/// An edge between threads: who waited goes on when the holder lets it.
+/// An edge between threads: the waiting thread goes on when the holder lets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThreadEdge {
     /// Rank of both.
@@ -67,9 +67,9 @@ pub struct ThreadEdge {
     pub thread: u16,
     /// The call in which it waited.
     pub at: VertexIx,
-    /// For what.
+    /// What it waited for.
     pub kind: WaitKind,
-    /// Thread that it waited for, where that is known.
+    /// The thread that it waited for, where that is known.
     pub holder: Option<u16>,
     /// Where that thread took the lock, where that is known.
     pub on: Option<VertexIx>,
@@ -77,16 +77,16 @@ pub struct ThreadEdge {
     pub count: u64,
     /// Seconds waited.
     pub wait: f64,
-    /// The same with at most 1 ms of each wait.
+    /// The same, but at most 1 ms of each wait.
     pub brief: f64,
-    /// Which locks these were: a bit for each, by a hash of its address; 0 where that is not known.
+    /// Which locks these were: a bit for each, by a hash of its address; 0 where they are not known.
     pub locks: u64,
 }
 
 /// Threads of one run on the graph.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadView {
-    /// Samples of all threads, by vertex, rank and thread.
+    /// Times of all threads, by vertex, rank and thread.
     pub times: Vec<ThreadTime>,
     /// CPU seconds of the threads that call no MPI, by vertex over ranks.
     pub workers: RankRows,
@@ -96,12 +96,12 @@ pub struct ThreadView {
 
 const NANO: f64 = 1e-9;
 
-/// Threads that have segments: those that call MPI.
+/// The threads that have segments: those that call MPI.
 fn callers(run: &Run) -> FxHashSet<(u32, u16)> {
     run.segments.iter().map(|s| (s.rank, s.thread)).collect()
 }
 
-/// Takes the samples of threads that call no MPI out of a run.
+/// Removes the samples of threads that call no MPI from a run and returns them.
 pub(crate) fn take_workers(run: &mut Run) -> Vec<Sample> {
     if run.samples.iter().all(|s| s.thread == 0) {
         return Vec::new();
@@ -115,7 +115,7 @@ pub(crate) fn take_workers(run: &mut Run) -> Vec<Sample> {
     workers
 }
 
-/// Work of the teams of `run` by team, rank, ends and thread; `of` gives the vertex of a context.
+/// Work of the teams of `run` by team, rank, ends and thread; `of` returns the vertex of a context.
 pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<TeamStretch> {
     // A rank that the run does not have is a damaged row, not a row to make room for.
     let rows = run.teams.iter().filter(|t| t.rank < run.header.ranks);
@@ -142,7 +142,7 @@ pub(crate) fn stretches(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Ve
     teams
 }
 
-/// The waits between threads of `run`; `of` gives the vertex of a context.
+/// The waits between threads of `run`; `of` returns the vertex of a context.
 pub(crate) fn edges(run: &Run, of: impl Fn(CtxId) -> Option<VertexIx>) -> Vec<ThreadEdge> {
     let rows = run.waits.iter().filter(|w| w.rank < run.header.ranks);
     let edges = rows.filter_map(|w| {
@@ -213,7 +213,7 @@ impl ThreadView {
         }
     }
 
-    /// What all threads spent in `v`, without what is inside it, by rank and thread.
+    /// Time that all threads spent in `v`, without what is inside it, by rank and thread.
     pub fn times_in(&self, v: VertexIx) -> &[ThreadTime] {
         let start = self.times.partition_point(|t| t.vertex < v);
         let rest = self.times.get(start..).unwrap_or(&[]);

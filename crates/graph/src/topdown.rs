@@ -1,8 +1,8 @@
-//! The top-down view: structure trees of functions joined along the call paths that were seen
-//! (PerFlow, section 3.4; ScalAna's complete PSG, but only where the program went).
+//! The top-down view: joins the structure trees of functions along the call paths that were seen (PerFlow, section 3.4;
+//! ScalAna's complete PSG, but only where the program went).
 //!
-//! A parent always has a smaller index than its children. A function that is already on the path is
-//! not entered again: recursion makes a cycle, not an endless tree (ScalAna, section III-A).
+//! A parent always has a smaller index than its children. A function that is already on the call path is not entered
+//! again: recursion makes a cycle, not an endless tree (ScalAna, section III-A).
 
 use crate::structures::Structures;
 use headwater_model::diagnosis::Place;
@@ -17,7 +17,7 @@ pub type VertexIx = u32;
 pub struct TopVertex {
     /// What it is.
     pub kind: VertexKind,
-    /// The vertex around it; `None` only for the root.
+    /// The vertex that encloses it; `None` only for the root.
     pub parent: Option<VertexIx>,
     /// Index into the structures; `u32::MAX` for the first three vertices.
     pub module: u32,
@@ -27,7 +27,7 @@ pub struct TopVertex {
     pub psg: u32,
     /// Address within the module.
     pub address: u64,
-    /// The MPI function called here, if a call of it was recorded.
+    /// The MPI function that is called here, if a call of it was recorded.
     pub mpi: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl TopDown {
 
     /// Whether `inner` is `outer` or inside it.
     pub fn contains(&self, outer: VertexIx, inner: VertexIx) -> bool {
-        // Parents have smaller indices: above `outer` nothing inside it can be found.
+        // Parents have smaller indices: no vertex with a smaller index than `outer` is inside it.
         let mut here = inner;
         while here > outer {
             here = self.get(here).parent.unwrap_or(Self::ROOT);
@@ -100,8 +100,8 @@ impl TopDown {
         children
     }
 
-    /// The place of every vertex in program order: the start-up, the tree from its root on with the vertices
-    /// of a function in their order, and the end.
+    /// The position of every vertex in program order: first the start-up, then the tree from its root on, with the
+    /// vertices of a function in their order, then the end.
     pub fn program_order(&self) -> Vec<u32> {
         let mut children = self.children();
         let key = |v: &VertexIx| {
@@ -133,7 +133,7 @@ impl TopDown {
         order
     }
 
-    /// The deepest vertex around both.
+    /// The deepest vertex that encloses both.
     pub fn common_ancestor(&self, mut a: VertexIx, mut b: VertexIx) -> VertexIx {
         // Parents have smaller indices, so the larger index is never an ancestor of the other.
         while a != b {
@@ -177,7 +177,7 @@ impl TopDown {
         let mut at = Some(leaf);
         while let Some(id) = at.filter(|id| *id != 0) {
             chain.push(id);
-            // A parent stands before its child; anything else would be a broken tree.
+            // A parent comes before its child; anything else would be a broken tree.
             at = vertices
                 .get(id as usize)
                 .and_then(|v| v.parent)
@@ -254,7 +254,7 @@ impl TopDown {
             let base = module.path.rsplit('/').next().unwrap_or(&module.path);
             place.function = format!("{base}@{:#x}", vertex.address);
         }
-        // What the compiler inlined is still the function that people know.
+        // An inlined function is still the function that people know.
         let inlined = self.ancestors(v).skip(1).find(|a| {
             let around = self.get(*a);
             around.kind == VertexKind::Inlined
@@ -279,8 +279,8 @@ impl TopDown {
         place
     }
 
-    /// Whether two vertices are one place in the source that different ways lead to; never where the
-    /// function is not known.
+    /// Whether two vertices are one place in the source, on different call paths; never where the function is not
+    /// known.
     pub fn is_same_place(&self, a: VertexIx, b: VertexIx) -> bool {
         let site = |v: VertexIx| {
             let vertex = self.get(v);
@@ -289,7 +289,7 @@ impl TopDown {
         site(a) == site(b) && self.get(a).function != u32::MAX
     }
 
-    /// The functions, inlined functions and calls around `v`, outermost first, ending with `v`.
+    /// The functions, inlined functions and loops around `v`, outermost first, ending with `v`.
     pub fn call_path(&self, structures: &Structures, v: VertexIx) -> Vec<Place> {
         let kept =
             |k: VertexKind| matches!(k, VertexKind::Function | VertexKind::Inlined) || k.is_loop();

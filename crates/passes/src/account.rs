@@ -1,9 +1,9 @@
-//! Where the loss of the largest scale goes: each second is in one part, and the parts sum to the loss.
+//! Accounts for the loss of the largest scale: each second is in one part, and the parts sum to the loss.
 //!
-//! The run time that shares refer to divides exactly: computation of the mean rank, what the slowest rank of each
-//! phase computes more (uneven work), waits in turn, moving data, and the rest. What the mean rank computes beyond
-//! the ideal that the smallest scale sets is growth. Causes take their gains out of these, the dearest first; what
-//! they leave is small losses, or unknown.
+//! The run time that shares refer to divides exactly into: computation of the mean rank, what the slowest rank of each
+//! phase computes beyond it (uneven work), waits in turn, moving data, and the rest. What the mean rank computes beyond
+//! the ideal that the smallest scale sets is growth. The gains of causes are taken out of these parts, the largest gain
+//! first. What remains is small losses, or unknown.
 
 use crate::cause::Candidate;
 use crate::scales::Scales;
@@ -14,10 +14,10 @@ use headwater_model::diagnosis::{
 };
 use headwater_model::words::seconds as time;
 
-/// Seconds that are no more than rounding.
+/// Seconds that are only rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// The loss by what is known of it without causes. Its sum is the loss.
+/// The loss by what is known about it without causes. The sum of the first five parts is the loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Pools {
     growth: f64,
@@ -25,15 +25,15 @@ struct Pools {
     serial: f64,
     transfer: f64,
     unknown: f64,
-    /// Computation that is no loss by the efficiencies: work that some ranks do beyond the others, what grew while other
-    /// places shrank more, and what is lost between threads. It is one where a cause shows it.
+    /// Computation that is not a loss by the efficiencies: work that some ranks do beyond the others, growth that is
+    /// hidden because other places shrank more, and losses between threads. It counts as a loss where a cause shows it.
     within: f64,
-    /// Mean excess of the late ranks of causes so far, as far as no gain has taken it: late ranks that do no more than
-    /// the others save that too, which evening their work out would not.
+    /// Mean excess of the late ranks of the causes so far, as far as no gain was taken from it. Late ranks that do no
+    /// more than the others save this time too; evening their work out would not.
     excess: f64,
 }
 
-/// What a gain is taken from first.
+/// The part of the loss that a gain is taken from first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pool {
     Growth,
@@ -43,7 +43,7 @@ enum Pool {
     Unknown,
 }
 
-/// The order in which a gain takes what its own pool does not have.
+/// The order of the other pools that a gain is taken from, if its own pool does not have enough.
 const OTHERS: [Pool; 5] = [
     Pool::Serial,
     Pool::Unknown,
@@ -62,7 +62,7 @@ impl Pools {
         let transfer = last.transfer_seconds().min(rest);
         let ideal = ideal(scales, last);
         let grown = ideal.map_or(0.0, |ideal| (mean - ideal).max(0.0));
-        // What is taken for the pace of the machine is explained by no place.
+        // Growth that is attributed to the pace of the machine is explained by no place.
         let at_pace = ideal.map_or(0.0, |ideal| (scales.pace.factor - 1.0) * ideal);
         let at_pace = at_pace.min(grown);
         let growth = grown - at_pace;
@@ -98,11 +98,12 @@ impl Pools {
         taken
     }
 
-    /// Takes up to `gain` for a cause; what computation held besides, which was no loss yet, comes second.
+    /// Takes up to `gain` for a cause. Returns what the pools of the loss had, and second what computation had that did
+    /// not count as a loss before.
     fn take_for(&mut self, c: &Candidate, gain: f64, parts: &Contributions) -> (f64, f64) {
         let all = c.ranks.len() as u32 >= parts.ranks;
         if c.class.is_of_threads() {
-            // Threads explain growth and unevenness of their own place, not that of others.
+            // Causes between threads explain growth and unevenness of their own place, not of others.
             let (growth, uneven) = parts.inside(c);
             let of_growth = self.take(Pool::Growth, growth.min(gain));
             let of_uneven = self.take(Pool::Uneven, uneven.min(gain - of_growth));
@@ -120,7 +121,7 @@ impl Pools {
             _ => Pool::Uneven,
         };
         let mut taken = self.take(own, gain);
-        // What grew is hidden in the sum where other places became faster than the ideal.
+        // Growth is hidden in the sum where other places became faster than the ideal.
         let hidden = match own {
             Pool::Growth => gain,
             Pool::Uneven => {
@@ -153,7 +154,7 @@ fn ideal(scales: &Scales, last: &Scale) -> Option<f64> {
     Some(work::ideal(scales.scaling, mean, first.p, last.p))
 }
 
-/// Seconds of a cause that the run with a core for each rank does not contain.
+/// Seconds of a cause that are not part of the run with a core for each rank.
 pub fn on_top(last: &Scale, c: &Candidate) -> f64 {
     if c.class == CauseClass::Preempted && last.is_crowded() {
         c.cost
@@ -162,8 +163,8 @@ pub fn on_top(last: &Scale, c: &Candidate) -> f64 {
     }
 }
 
-/// Bounds gains by the loss, each second of which is gained once, by the first cause that explains it: `causes` are
-/// those of `found`, in its order. Where less is left for a cause than it would gain alone, its evidence says so.
+/// Bounds gains by the loss: each second of it is gained once, by the first cause that explains it. `causes` are those
+/// of `found`, in the same order. If less is left for a cause than it would gain alone, its evidence says so.
 pub fn bound(scales: &Scales, found: &[Candidate], causes: &mut [Cause]) {
     let Some((last, _)) = scales.last().filter(|_| scales.ranks_alike()) else {
         return;
@@ -195,7 +196,7 @@ pub fn bound(scales: &Scales, found: &[Candidate], causes: &mut [Cause]) {
     }
 }
 
-/// The account of the loss at the largest scale; `causes` are those of `found`, in its order, and the start-up.
+/// The account of the loss at the largest scale; `causes` are those of `found`, in the same order, and the start-up.
 pub fn account(scales: &Scales, found: &[Candidate], causes: &[Cause]) -> Account {
     let Some((last, _)) = scales.last() else {
         return Account::default();
@@ -257,7 +258,7 @@ pub fn account(scales: &Scales, found: &[Candidate], causes: &[Cause]) -> Accoun
     account
 }
 
-/// How growth is called under a kind of scaling.
+/// How growth is described under a kind of scaling.
 pub fn grows(scaling: Scaling) -> &'static str {
     match scaling {
         Scaling::Weak => "they take longer as ranks are added",

@@ -1,9 +1,9 @@
-//! Threads that wait for one another in the memory allocator (PerFlow, 5.5: Vite): the place is the loop of
-//! the program that allocates.
+//! Finds threads that wait for one another in the memory allocator (PerFlow, 5.5: Vite): the place is the loop of the
+//! program that allocates.
 //!
-//! Allocators that lock by the system's mutexes are seen as other locks are. The C library's own waits are
-//! inside it: there a thread is asleep in its team, no call that sleeps explains it, and its samples show
-//! it allocating.
+//! Allocators that lock by the system's mutexes are seen as other locks are. The C library waits inside its own
+//! allocator. There a thread is asleep in its team, no system call that sleeps explains it, and its samples show that
+//! it allocates.
 
 use crate::charge::Proposal;
 use crate::contended::{Contended, Threads};
@@ -15,7 +15,7 @@ use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Functions that take memory or give it back.
+/// Functions that allocate or free memory.
 const FUNCTIONS: [&str; 14] = [
     "malloc",
     "calloc",
@@ -33,11 +33,11 @@ const FUNCTIONS: [&str; 14] = [
     "__rust_alloc",
 ];
 
-/// Share of a thread's CPU time in its team that must be in the allocator for its sleep to be blamed on it.
+/// Least share of a thread's CPU time in its team that must be in the allocator for its sleep to be blamed on it.
 const ALLOCATES: f64 = 0.1;
 
-/// Share of a thread's time in its team that such sleep must be at the least: page faults and the scheduler
-/// leave some everywhere.
+/// Least share of a thread's time in its team that such sleep must take: page faults and the scheduler cause some sleep
+/// everywhere.
 const ASLEEP: f64 = 0.05;
 
 /// Whether `v` is a call of the allocator or inside one.
@@ -84,7 +84,7 @@ pub fn asleep(pag: &Pag, scale: &Scale, threads: &Threads) -> Vec<Contended> {
             places: Vec<(VertexIx, f64)>,
         }
         let mut sums: FxHashMap<(u32, u16), Sum> = FxHashMap::default();
-        // What was slept where the team comes together is in no stretch.
+        // Sleep where the team comes together is in no stretch.
         let rows = scale.team_rows(team).iter();
         let ends: FxHashSet<VertexIx> = rows.map(|t| t.to).collect();
         let ways = scale.ways(team).iter();

@@ -1,11 +1,10 @@
-//! Telling causes apart that have one place: a function may be a cause of its own in each phase in which
-//! it is called.
+//! Distinguishes causes at the same place: a function may be a separate cause in each phase in which it is called.
 
 use crate::words;
 use headwater_model::diagnosis::{Cause, Place};
 
-/// Names for each of `causes` the innermost caller at which its call path parts from those of others of
-/// the same place. `several` says which ones have more ways than one themselves: those have no one caller.
+/// For each of `causes`, names the innermost caller at which its call path differs from those of the other causes at
+/// the same place. `several` says which causes have more than one call path themselves: those have no single caller.
 pub fn tell_apart(causes: &mut [Cause], several: &[bool]) {
     let paths: Vec<Vec<Place>> = causes.iter().map(|c| c.call_path.clone()).collect();
     for ((i, cause), several) in causes.iter_mut().enumerate().zip(several) {
@@ -13,21 +12,21 @@ pub fn tell_apart(causes: &mut [Cause], several: &[bool]) {
     }
 }
 
-/// The innermost frame at which path `own` parts from all others to the same place.
+/// The innermost frame at which path `own` differs from all others to the same place.
 fn parting(paths: &[Vec<Place>], own: usize) -> Option<&Place> {
     let path = paths.get(own)?;
     let shared = |other: &Vec<Place>| {
         let pairs = path.iter().rev().zip(other.iter().rev());
         pairs.take_while(|(a, b)| alike(a, b)).count()
     };
-    // Of a path that is the same throughout it cannot be told apart.
+    // A path that is identical to this one cannot be distinguished from it.
     let others = paths.iter().map(shared).filter(|n| *n < path.len());
     let shared = others.max().filter(|n| *n > 0)?;
     // The innermost frame is the place itself.
     path.iter().rev().nth(shared)
 }
 
-/// Whether two frames are one to people: each copy of an inlined function has addresses of its own.
+/// Whether two frames look the same to people: each copy of an inlined function has its own addresses.
 fn alike(a: &Place, b: &Place) -> bool {
     let named = |p: &Place| p.file.is_some() && p.first_line > 0;
     let address = |p: &Place| if named(p) { 0 } else { p.address };

@@ -1,8 +1,9 @@
-//! Sleep that all ranks have: waits for files and devices, and pauses, which no further rank makes shorter.
+//! Finds sleep that all ranks have: waits for files and devices, and pauses, which do not become shorter with more
+//! ranks.
 //!
-//! Sleep that differs between ranks is found with uneven work ([`crate::imbalance`]). Here the middle rank counts (of two
-//! the one that sleeps less): how much longer it sleeps at the largest scale than the smallest scale lets one expect. This
-//! is not work that does not shrink ([`crate::work`]), because it is mended in another way.
+//! Sleep that differs between ranks is found with uneven work ([`crate::imbalance`]). Here the median rank counts (of
+//! two, the one that sleeps less): how much longer it sleeps at the largest scale than expected from the smallest
+//! scale. This is not non-shrinking work ([`crate::work`]), because the remedy is another one.
 
 use crate::cause::{Candidate, Price, is_certain};
 use crate::holder::{Doubt, Holder, Part};
@@ -19,17 +20,18 @@ use headwater_model::run::CtxId;
 use headwater_model::words::seconds as time;
 use rustc_hash::FxHashSet;
 
-/// Causes looked for at the most.
+/// At most this many causes are looked for.
 const MOST: usize = 4;
 
-/// Part of the sleep that may be in one repetition.
+/// If this part of the sleep fits in one repetition, it is not a cause.
 const ONCE: f64 = 0.6;
 
-/// Standard error of the ideal sleep, as a part of it: devices are not always as fast.
+/// Standard error of the ideal sleep, as a part of it: devices are not always equally fast.
 const DEVICES: f64 = 0.1;
 
-/// Looks for sleep of all ranks. `scales` ascend; a single one is compared with no sleep at all. `least` is the smallest
-/// cost worth telling, seconds. Ranks whose threads call no MPI sleep while these work, so with threads nothing is found.
+/// Looks for sleep of all ranks. `scales` ascend; a single scale is compared with no sleep at all. `least` is the
+/// smallest cost worth reporting, seconds. If ranks have threads that call no MPI, the rank sleeps while these work, so
+/// nothing is reported.
 pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
     let (Some(first), Some(last)) = (scales.first(), scales.last()) else {
         return Vec::new();
@@ -100,8 +102,8 @@ fn has_teams(scale: &Scale) -> bool {
     threads.times.iter().any(worker)
 }
 
-/// Seconds by which the longest repetition after one of these calls is longer than the others, for the usual rank: so
-/// much it may have slept at once, as where a file is read for the first time. That is no sleep that repeats.
+/// Seconds by which the longest repetition after one of these calls is longer than the others, for the usual rank. It
+/// may have slept so long at once, for example when it read a file for the first time. Such sleep does not repeat.
 fn fits_in_one(scale: &Scale, after: &[CtxId]) -> f64 {
     let after: FxHashSet<CtxId> = after.iter().copied().collect();
     let mut longest = vec![0.0f64; scale.p as usize];
@@ -119,8 +121,8 @@ fn fits_in_one(scale: &Scale, after: &[CtxId]) -> f64 {
     stats::lower_median(&longest)
 }
 
-/// The sleep at a place as a cause, if the usual rank sleeps longer there than it should; `before` gives for some
-/// vertices what it should, and the longest sleep at the smallest scale, seconds.
+/// The sleep at a place as a cause, if the usual rank sleeps longer there than it should. For some vertices, `before`
+/// returns how long it should sleep, and the longest sleep at the smallest scale, seconds.
 fn judge(
     pag: &Pag,
     last: &Scale,

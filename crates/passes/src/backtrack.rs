@@ -1,9 +1,9 @@
-//! Backtracking in a diagnosis: [`backward`](crate::backward) from MPI calls on ranks, along the waits of the replay
-//! where there is one.
+//! Backtracking in a diagnosis: walks [`backward`](crate::backward) from MPI calls on ranks, along the waits of the
+//! replay where there is one.
 //!
 //! The pass of that name makes the same walks on the edges of a parallel view, whose waits are those of sampled
-//! messages: it asks what was recorded, and a diagnosis what would be with a core for each rank. A loop on the way
-//! stands for what is in it: the innermost one with the time is noted.
+//! messages. The pass asks what was recorded; a diagnosis asks what would happen with a core for each rank. A loop on
+//! the path represents what is in it: the innermost loop with the time is noted.
 
 use crate::backward::{Dependences, Left, backward};
 use crate::scale::Scale;
@@ -13,11 +13,10 @@ use headwater_model::psg::VertexKind;
 use headwater_mpi_abi as abi;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Share of the run time below which a wait does not keep its edge: clocks and scatter make some
-/// wait everywhere.
+/// Share of the run time below which a wait is ignored: clocks and scatter cause some waiting everywhere.
 const PRUNED: f64 = 0.005;
 
-/// Vertices of a path at the most.
+/// A path has at most this many vertices.
 const LONGEST: usize = 64;
 
 /// One vertex of a path.
@@ -25,15 +24,16 @@ const LONGEST: usize = 64;
 pub struct Hop {
     /// Where.
     pub at: At,
-    /// The rank waited for, in an MPI call that waited.
+    /// In an MPI call that waited: the rank that it waited for.
     pub on: Option<u32>,
     /// Seconds waited, or computed.
     pub seconds: f64,
 }
 
-/// What the walks need of one run, found once.
+/// What the walks need from one run, computed once.
 pub struct Backtracking {
-    /// By rank and MPI call entered: the call left before (`None` at the start) and computation between.
+    /// By rank and MPI call entered: the call that the rank left before (`None` at the start), and the computation
+    /// between.
     before: FxHashMap<At, (Option<VertexIx>, f64)>,
     least: f64,
 }
@@ -104,13 +104,13 @@ impl Backtracking {
     }
 }
 
-/// Whether an MPI call is one of all ranks of a communicator.
+/// Whether an MPI call is a collective.
 pub fn is_collective(pag: &Pag, v: VertexIx) -> bool {
     let name = pag.top.get(v).mpi.as_deref().unwrap_or("");
     abi::by_name(name).is_some_and(|f| f.is_collective())
 }
 
-/// The vertex in which a rank computes most after a call, without branches and bare computation.
+/// The vertex in which a rank computes most after a call, other than branches and bare computation.
 fn heaviest(pag: &Pag, scale: &Scale, rank: u32, after: Option<VertexIx>) -> VertexIx {
     let data = &scale.view().computation;
     let busy = |key: u32| {
@@ -125,7 +125,7 @@ fn heaviest(pag: &Pag, scale: &Scale, rank: u32, after: Option<VertexIx>) -> Ver
     structured(pag, most.map_or(TopDown::ROOT, |k| k.vertex))
 }
 
-/// The innermost place around `v`, or itself, that is no branch and no bare computation.
+/// The innermost place around `v`, or `v` itself, that is neither a branch nor bare computation.
 pub fn structured(pag: &Pag, v: VertexIx) -> VertexIx {
     let plain =
         |v: &VertexIx| matches!(pag.top.get(*v).kind, VertexKind::Branch | VertexKind::Comp);

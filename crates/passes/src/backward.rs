@@ -1,39 +1,39 @@
-//! The walk of backtracking (ScalAna, Algorithm 1; PerFlow, Listing 7), on whatever says what a place waited for and
-//! what was done before it.
+//! The walk of backtracking (ScalAna, Algorithm 1; PerFlow, Listing 7) on any graph that says what a place waited for
+//! and what happened before it.
 //!
-//! From a problematic place backward: along the edge that was waited for, if there was a wait, and otherwise along
-//! program order, until the beginning, a collective, or a place that was passed before. Who is come to along an edge
-//! that was waited for did not wait for its own message: there the walk goes on in program order.
+//! The walk goes backward from a problematic place: along the edge that was waited for, if there was a wait, and
+//! otherwise along program order, until the beginning, a collective, or a place that it passed before. A place that is
+//! reached along such an edge did not wait for its own message: there the walk continues in program order.
 
-/// What leads backward from the places of a graph.
+/// The dependences that lead backward from the places of a graph.
 pub trait Dependences {
     /// A place.
     type At: Copy;
-    /// What leads from one to another.
+    /// What leads from one place to another.
     type Edge;
 
-    /// What a place waited for longest, if that lets a delay pass, and where that leads.
+    /// The edge that a place waited for longest, if a delay can pass along it, and the place that it leads to.
     fn waited(&self, at: Self::At) -> Option<(Self::Edge, Self::At)>;
 
-    /// What was done before a place, and where that leads: nowhere at the beginning, or at a collective, as what that
-    /// lets go on at the same time on all ranks did not come from before it.
+    /// What happened before a place, and where that leads. It leads nowhere at the beginning, or at a collective: a
+    /// collective lets all ranks go on at the same time, so a delay behind it did not come from before it.
     fn before(&self, at: Self::At) -> Option<(Self::Edge, Option<Self::At>)>;
 }
 
-/// How a place was left.
+/// How the walk left a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Left<E> {
-    /// Along what was waited for.
+    /// Along the edge that was waited for.
     Waited(E),
     /// In program order.
     Before(E),
-    /// It is where the walk ends.
+    /// The walk ends here.
     Ends,
 }
 
-/// Goes back from `start`: places with how each was left. `is_new` is told of every place that is come to, and
-/// says whether it was not passed before: the walk ends at one that was, but for who is come to by a wait, as that one
-/// goes on otherwise than it may have done.
+/// Walks back from `start`; returns the places and how the walk left each. `is_new` is called for every place that is
+/// reached, and returns whether the walk passed it for the first time. The walk ends at a place that it passed before,
+/// unless it came there along a wait: then it continues in program order, which may be another way than the first time.
 pub fn backward<'g, G: Dependences>(
     graph: &'g G,
     start: G::At,

@@ -1,4 +1,4 @@
-//! A cause before it is put into words: where, who, what kind, and what it costs.
+//! A cause before it is put into words: its place, ranks, class and cost.
 
 use crate::flow::{Found, Stage};
 use crate::scale::Scale;
@@ -17,19 +17,19 @@ pub struct Candidate {
     pub ranks: Vec<u32>,
     /// Seconds of run time that it costs.
     pub cost: f64,
-    /// Seconds of run time that mending it would save at the most.
+    /// Seconds of run time that removing it would save at most.
     pub gain: f64,
     /// Standard error of `gain`, seconds: sampling, differences between repetitions, what was not recorded.
     pub error: f64,
-    /// MPI calls after which it happens; joins it to the windows for its path.
+    /// MPI calls after which it happens; they connect it to the windows, to find its path.
     pub after: Vec<CtxId>,
     /// Sentences with figures.
     pub evidence: Vec<String>,
-    /// Other vertices of the same place, reached by other ways, whose seconds belong to it.
+    /// Other vertices of the same place, on other call paths; their seconds belong to it.
     pub twins: Vec<VertexIx>,
     /// Whether its ranks are late one after another, not together.
     pub in_turn: bool,
-    /// What its threads do, where it is between threads.
+    /// For a cause between threads: what the threads do.
     pub team: Option<OfThreads>,
     /// How its gain is known.
     pub price: Price,
@@ -41,31 +41,31 @@ pub enum Price {
     /// Measured, with its standard error.
     #[default]
     Measured,
-    /// Estimated; so many seconds are certain.
+    /// Estimated; this many seconds are certain.
     AtLeast(f64),
-    /// Estimated, and what is certain of it is too little for a cause. The sentence says it in its stead.
+    /// Estimated, and its certain part is too small for a cause. This sentence is reported instead.
     Note(String),
 }
 
-/// Standard errors on either side of a gain that its range reaches: 95 of 100 figures of a normal distribution.
+/// Standard errors on either side of a gain that its range covers: 95 % of a normal distribution.
 pub const CONFIDENCE: f64 = 1.96;
 
 /// A gain is certain if its lower bound is at least this part of it: three standard errors. A cause is the largest of many
 /// places, so it must be further from chance than the ends of a range are.
 const CERTAIN: f64 = 1.0 / 3.0;
 
-/// Whether a gain with this standard error is none by chance.
+/// Whether a gain with this standard error is more than chance.
 pub fn is_certain(gain: f64, error: f64) -> bool {
     gain > 0.0 && gain - CONFIDENCE * error >= CERTAIN * gain
 }
 
 impl Candidate {
-    /// All vertices of its place: the one that is named, then those by other ways.
+    /// All vertices of its place: the named one, then those on other call paths.
     pub fn vertices(&self) -> impl Iterator<Item = VertexIx> {
         std::iter::once(self.vertex).chain(self.twins.iter().copied())
     }
 
-    /// Seconds of each rank at its place, by a column of the computation at a scale.
+    /// Seconds of each rank at its place, from a column of the computation at a scale.
     pub fn row(&self, pag: &Pag, scale: &Scale, column: &RankRows) -> Vec<f64> {
         let mut out = vec![0.0; scale.p as usize];
         for v in self.vertices() {
@@ -75,7 +75,7 @@ impl Candidate {
         out
     }
 
-    /// The least and the most that mending it is likely to gain, seconds.
+    /// The least and the most that removing it is likely to gain, seconds.
     pub fn range(&self) -> (f64, f64) {
         let reach = CONFIDENCE * self.error;
         let least = match self.price {
@@ -109,17 +109,17 @@ impl From<Vec<Candidate>> for Candidates {
     }
 }
 
-/// A cause between threads: who, and the way to it from where other threads wait.
+/// A cause between threads: which threads, and the path to it from where other threads wait.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfThreads {
     /// Threads of the rank that loses most.
     pub times: ThreadTimes,
-    /// Where the rank's own thread has the time that it costs.
+    /// Where the rank's own thread spends the time that it costs.
     pub around: VertexIx,
-    /// Seconds of its cost that the run with a core for each rank does not hold, because threads seldom met
-    /// for want of cores.
+    /// Seconds of its cost that are not part of the run with a core for each rank, because threads seldom met for lack
+    /// of cores.
     pub on_top: f64,
-    /// Where they wait for it, in words, and seconds of a rank; from symptom to cause.
+    /// The steps from symptom to cause: where threads wait for it, in words, and seconds of a rank.
     pub waits: Vec<ThreadStep>,
 }
 
@@ -132,6 +132,6 @@ pub struct ThreadStep {
     pub vertex: VertexIx,
     /// Seconds on each rank concerned.
     pub seconds: f64,
-    /// What the seconds are of.
+    /// The clock of the seconds.
     pub clock: Clock,
 }

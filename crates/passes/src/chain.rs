@@ -1,7 +1,7 @@
 //! The critical path through a part of a replayed window.
 //!
-//! It is followed backward from the rank that arrives last (Scalasca's critical path): at a wait it jumps to the rank
-//! that was waited for. A jump is a link of a chain of ranks that compute in turn, if there is one: see
+//! The path is followed backward from the rank that arrives last (Scalasca's critical path): at a wait it jumps to the
+//! rank that was waited for. If there is a chain of ranks that compute in turn, a jump is a link of it: see
 //! [`chain_cost`](crate::chain_cost).
 
 use crate::replay::{Epoch, Played, Replay};
@@ -18,7 +18,7 @@ pub struct Jump {
     pub on: u32,
 }
 
-/// One stretch of a critical path: a rank, the calls it passes backward, and how it was left.
+/// One stretch of a critical path: a rank, its calls on the path, and how the path leaves it backward.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
     /// Rank.
@@ -27,7 +27,7 @@ pub struct Stretch {
     pub calls: (u32, u32),
     /// Computation on the stretch, seconds.
     pub busy: f64,
-    /// The jump to the next stretch, which lies before this one.
+    /// The jump to the next stretch, which is earlier in time.
     pub jump: Option<Jump>,
 }
 
@@ -44,7 +44,7 @@ pub fn critical_path(replay: &Replay, epoch: &Epoch, rank: u32) -> Vec<Stretch> 
     let begin_of = |r: u32| epoch.calls.get(r as usize).map_or(0, |c| c.0);
     let mut rank = rank;
     let mut at = epoch.calls.get(rank as usize).map_or(0, |c| c.1);
-    // The closing synchronisation's own wait is where the path starts, not a part of it.
+    // The path starts after the wait of the closing synchronisation, which is not part of it.
     let mut skip_wait = epoch.closed;
     let mut path: Vec<Stretch> = Vec::new();
     let longest: usize = epoch.calls.iter().map(|c| (c.1 - c.0) as usize).sum();

@@ -1,10 +1,10 @@
-//! Ranks that compute in turn as a cause: which work passes the chain on, on which ranks, and what it costs.
+//! Finds a chain of ranks that compute in turn, as a cause: the work that delays the chain, the ranks, and the cost.
 //!
 //! A rank that waits for the one before is a symptom. The cause is the computation between a receive and the message
-//! that lets the next rank go on. Its place is the loop with most of it, if that is in the function that communicates.
-//! Where the work is in a function that is called there, and little else is computed around these calls, the place is
-//! the smallest one that holds the receive, the work and the send: the called function may have other callers, and
-//! it is the order of these three that makes the chain.
+//! that lets the next rank go on. Its place is the loop with most of it, if that loop is in the function that
+//! communicates. Where the work is in a function that is called there, and little else is computed around these calls,
+//! the place is the smallest one that contains the receive, the work and the send: the called function may have other
+//! callers, and the order of these three makes the chain.
 
 use crate::backtrack::structured;
 use crate::cause::{Candidate, Price, is_certain};
@@ -20,38 +20,39 @@ use headwater_model::run::CtxId;
 use headwater_model::words::seconds as time;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of the computation in turn before a send that a place around the receive and the send must hold.
+/// A place around the receive and the send must contain at least this share of the computation in turn before the send.
 const MOST: f64 = 0.5;
 
-/// Share of what paths compute in a place that must be in turn for the calls in it to say what it is for. Of two ranks
-/// that do nothing else it is a half.
+/// Least share of what critical paths compute in a place that must be in turn, so that the calls in the place count as
+/// part of the chain. For two ranks that do nothing else it is a half.
 const FOR_CHAIN: f64 = 0.4;
 
-/// Share of the waits on critical paths below which a call is not one of the chain's; and of the longest wait in such
-/// calls below which a rank does not wait in turn.
+/// A call with less than this share of the waits on critical paths is not part of the chain; a rank with less than this
+/// share of the longest wait in the chain's calls does not wait in turn.
 const LITTLE: f64 = 0.05;
 
-/// What passes a chain on.
+/// The links of a chain.
 #[derive(Default)]
 struct Links {
-    /// Computation in turn that another rank waited for, seconds, by the call that waited and the one that was waited for.
+    /// Computation in turn that another rank waited for, seconds, by the waiting call and the call that was waited for.
     ends: BTreeMap<(CtxId, CtxId), f64>,
     /// Seconds waited by call.
     waits: BTreeMap<CtxId, f64>,
-    /// Computation on paths between being let go on and letting the next rank go on, seconds, and how often it is there.
+    /// Computation on paths from a rank's receive to the send that lets the next rank go on, seconds, and how often it
+    /// occurs.
     passed: (f64, usize),
     /// Jumps.
     hops: usize,
 }
 
-/// Looks for a chain at one scale; `least` is the smallest cost worth telling, seconds.
+/// Looks for a chain at one scale; `least` is the smallest cost worth reporting, seconds.
 pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     if scale.chain() < least {
         return Vec::new();
     }
     let busy = stats::mean(&scale.busy());
     let cost = ChainCost::new(scale.run(), &scale.replay, busy);
-    // A run does not wait for longer than it has time beside its computation.
+    // A run cannot wait for longer than the time beside its computation.
     let most = scale.model_seconds() - stats::max(&scale.busy());
     let gain = (cost.per_busy * busy).min(most);
     let mut found = Candidate {
@@ -135,8 +136,8 @@ fn links(scale: &Scale, cost: &ChainCost, in_turn: &InTurn) -> Links {
     out
 }
 
-/// The ranks that wait in these calls for longer than next to nothing, beside the one that waits longest there, and all
-/// that they wait for by other ranks: the first ones of a chain hardly wait, or not at all.
+/// The ranks whose wait in these calls is not negligible beside the longest one there, and all ranks that they wait
+/// for, directly or through other ranks: the first ranks of a chain wait little, or not at all.
 fn ranks_in_turn(cost: &ChainCost, calls_of_chain: &[CtxId]) -> Vec<u32> {
     let mut waited: BTreeMap<u32, f64> = BTreeMap::new();
     let mut on: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
@@ -164,7 +165,7 @@ fn ranks_in_turn(cost: &ChainCost, calls_of_chain: &[CtxId]) -> Vec<u32> {
     ranks.into_iter().collect()
 }
 
-/// The place of the work that passes a chain on, the same place by other ways, and where in it the work is.
+/// The place of the work that delays the chain, the same place on other call paths, and where in it the work is.
 fn place(
     pag: &Pag,
     scale: &Scale,
@@ -172,7 +173,7 @@ fn place(
     in_turn: &InTurn,
 ) -> Option<(VertexIx, Vec<VertexIx>, VertexIx)> {
     let work = in_turn.seconds();
-    // The two ends of a message and the work between them have a place around them.
+    // The innermost place around the two ends of a message and the work between them.
     let mut around: BTreeMap<VertexIx, f64> = BTreeMap::new();
     for ((waits, sends), seconds) in &links.ends {
         let (a, b) = (scale.view().vertex(*waits)?, scale.view().vertex(*sends)?);
@@ -206,7 +207,7 @@ fn place(
     };
     let vertex = structured(pag, at);
     if vertex == TopDown::ROOT {
-        // Of a program that is gone only the calls have places.
+        // If the program's file is gone, only the calls have places.
         let waits = links.waits.iter().map(|(ctx, seconds)| (*ctx, *seconds));
         let (ctx, _) = waits.reduce(|a, b| if b.1 > a.1 { b } else { a })?;
         let call = scale.view().vertex(ctx)?;

@@ -1,8 +1,9 @@
-//! What ranks compute in turn, by place: what critical paths through a chain compute beyond what a rank computes itself.
+//! What ranks compute in turn, by place: what critical paths through a chain compute beyond what one rank computes
+//! itself.
 //!
-//! What all ranks compute at the same time is on a path as often as on a rank. What they compute in turn is there once
-//! for each of them. Samples divide the time after a call over places, those of its own rank: the last rank of a chain
-//! sends nothing, so that more follows its receive than that of the others.
+//! What all ranks compute at the same time is on a path as often as on one rank. What they compute in turn is on the
+//! path once for each of them. Samples divide the time after a call over places. They are those of the rank itself,
+//! because the last rank of a chain sends nothing, so that more follows its receive than that of the others.
 
 use crate::chain_cost::{ChainCost, Piece};
 use crate::inclusive::Inclusive;
@@ -18,7 +19,7 @@ type Shares = Vec<(VertexIx, f64)>;
 
 /// Computation by place, on critical paths and on the mean rank.
 pub struct InTurn {
-    /// Seconds on paths and on the mean rank, by vertex and all inside it.
+    /// Seconds on paths and on the mean rank, by vertex, with all that is inside it.
     seconds: Inclusive,
     shares: FxHashMap<(CtxId, u32), Shares>,
 }
@@ -26,7 +27,7 @@ pub struct InTurn {
 impl InTurn {
     /// Sums up all stretches with a chain.
     pub fn new(pag: &Pag, scale: &Scale, cost: &ChainCost) -> Self {
-        // By call and rank: computation on paths and in all.
+        // By call and rank: computation on paths, and all computation.
         let mut after: BTreeMap<(CtxId, u32), (f64, f64)> = BTreeMap::new();
         let mut ranks = 1.0f64;
         for piece in cost.pieces.iter().filter(|p| p.chain > 0.0) {
@@ -74,7 +75,7 @@ impl InTurn {
         self.seconds.row(v).map_or(0.0, Self::weigh)
     }
 
-    /// Part of what paths compute in a place that is in turn.
+    /// The part of a place's computation on paths that is in turn.
     pub fn part(&self, v: VertexIx) -> f64 {
         match self.seconds.row(v) {
             Some(row @ [on_paths, _]) if *on_paths > 0.0 => Self::weigh(row) / on_paths,
@@ -82,14 +83,15 @@ impl InTurn {
         }
     }
 
-    /// Part of the computation after a call on a rank that is in turn.
+    /// The part of a rank's computation after a call that is in turn.
     pub fn after(&self, call: CtxId, rank: u32) -> f64 {
         let shares = self.shares.get(&(call, rank)).into_iter().flatten();
         shares.map(|(v, share)| share * self.part(*v)).sum()
     }
 }
 
-/// How the computation after calls on ranks divides over places; where a rank has no samples, as on all of them.
+/// How the computation after calls on ranks divides over places; where a rank has no samples, as it does over all
+/// ranks.
 fn shares<'k>(
     scale: &Scale,
     wanted: impl Iterator<Item = &'k (CtxId, u32)>,
@@ -128,7 +130,7 @@ pub fn calls<'r>(cost: &'r ChainCost, piece: &Piece, rank: u32) -> &'r [Played] 
     calls.map_or(&[], |calls| calls)
 }
 
-/// Computation before some calls of a rank, by the call after which it is, seconds.
+/// Computation before some calls of a rank, by the MPI call that precedes it, seconds.
 pub fn work(
     scale: &Scale,
     cost: &ChainCost,
@@ -141,7 +143,7 @@ pub fn work(
     let recorded = recorded.and_then(|w| w.get(rank as usize));
     let one = |at: u32| {
         let call = own.get(at as usize)?;
-        // Only as it was recorded is the call known that was left before a window.
+        // The recorded window also knows the call that the rank left before the window.
         let after = recorded.and_then(|r| r.get(at as usize)).map(|c| c.after);
         Some((after.unwrap_or(call.after), call.busy))
     };

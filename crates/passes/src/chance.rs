@@ -1,8 +1,10 @@
-//! Whether ranks are late at a place by more than chance: equal work scatters, and samples may fall on few ranks.
+//! Tests whether ranks are late at a place by more than chance: times of equal work scatter, and samples may fall on
+//! few ranks.
 //!
-//! Samples are tested by the likelihood ratio of two rates (Wilks 1938): either all ranks do the same at the place, or late
-//! ranks do more. Times are divided by the seconds for each sample, and the quotients are used as counts. The standard error
-//! of a time would not do: of n samples it is √n, even if no other rank has one, so that few samples would hardly count.
+//! Samples are tested by the likelihood ratio of two rates (Wilks 1938): either all ranks do the same at the place, or
+//! late ranks do more. Times are divided by the seconds for each sample, and the quotients are used as counts. The
+//! standard error of a time would not be enough: for n samples it is √n, even if no other rank has a sample, so that
+//! few samples would hardly count.
 
 use crate::late::{Late, Shape, ranks_of, slowest};
 use crate::scale::Scale;
@@ -10,14 +12,14 @@ use crate::stats;
 use crate::timing::{self, Timing};
 use headwater_graph::{Pag, VertexIx, sum_rows};
 
-/// Standard errors of sampling by which late ranks must have more at a place, where it is certain that they are late in
-/// what is around it.
+/// Late ranks must have more at a place by this many standard errors of sampling, if it is certain that they are late
+/// in what is around it.
 const PLACED: f64 = 2.0;
 
-/// Samples that late ranks must have more at a place.
+/// Late ranks must have this many samples more at a place.
 const SAMPLES: f64 = 2.0;
 
-/// Logarithm of the evidence beyond which more of it changes nothing.
+/// Logarithm of the evidence above which more evidence changes nothing.
 const MOST_EVIDENCE: f64 = 50.0;
 
 /// By how much the times of one scale may differ by chance.
@@ -37,13 +39,14 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// Standard error of what a late rank has beyond the others, seconds, as ranks that do equal work scatter.
+    /// Standard error of a late rank's excess over the others, seconds, from the scatter of ranks that do equal work.
     pub fn of_timing(&self, inside: &[u32], row: &[f64], late: &Late) -> f64 {
         let after = self.scale.afters(inside);
         let alike = late.alike(row);
         let usual = self.timing.noise(&alike, row.len(), &after);
-        // A line over the ranks that explains the row well shows little noise. What is far from it may be uneven as well,
-        // and with other numbers the same ranks are in no line: they must not be believed less for it.
+        // A line over the ranks that explains the row well shows little noise. Ranks far from the line may be uneven as
+        // well. With other numbers, the same ranks would form no line; the result must not become less certain because
+        // they do.
         let of_line = late
             .scatter
             .map(|scatter| timing::bounded(scatter / late.high));
@@ -52,17 +55,18 @@ impl<'a> Noise<'a> {
         share * late.high * (1.0 + 1.0 / others.max(1) as f64).sqrt()
     }
 
-    /// Standard error of the time of one of some ranks in some keys by samples, seconds.
+    /// Standard error from sampling of the time of one of `ranks` in some keys, seconds.
     pub fn of_samples(&self, inside: &[u32], ranks: &[u32]) -> f64 {
         self.scale.sampling_noise(self.pag, inside, ranks)
     }
 
-    /// The same of the mean of these ranks.
+    /// The same for the mean of these ranks.
     pub fn of_mean(&self, inside: &[u32], ranks: &[u32]) -> f64 {
         self.of_samples(inside, ranks) / (ranks.len().max(1) as f64).sqrt()
     }
 
-    /// What samples may by chance show late ranks to have more at a place where they do the same as the others.
+    /// The excess of late ranks at a place that samples may show by chance, although these ranks do the same there as
+    /// the others.
     pub fn misplaced(&self, inside: &[u32], late: &Late, ranks: usize) -> f64 {
         let mask = late.mask(ranks);
         let others = ranks_of(&mask.iter().map(|late| !late).collect::<Vec<bool>>());
@@ -76,8 +80,8 @@ impl<'a> Noise<'a> {
         few.max(PLACED * one * (1.0 / n + 1.0 / others.len().max(1) as f64).sqrt())
     }
 
-    /// How many standard errors the excess of late ranks is above what equal work and samples show by chance; `timing` is
-    /// that of equal work, seconds.
+    /// The excess of late ranks, in standard errors of what equal work and samples show by chance; `timing` is the
+    /// error from equal work, seconds.
     pub fn errors(&self, inside: &[u32], row: &[f64], late: &Late, timing: f64) -> f64 {
         let sampling = match late.shape {
             // The excess is that of the latest rank alone.
@@ -94,7 +98,7 @@ impl<'a> Noise<'a> {
         late.excess / timing.hypot(sampling)
     }
 
-    /// Likelihood ratio, at least 1: ranks differ at this place, against chance alone, as this scale shows it.
+    /// Likelihood ratio, at least 1, at this scale: ranks differ at this place, against chance alone.
     fn evidence(&self, vertices: &[VertexIx]) -> f64 {
         let inside = self.scale.keys_inside_all(self.pag, vertices);
         let row = sum_rows(&self.scale.view().computation.busy, &inside, self.scale.p);
@@ -107,8 +111,9 @@ impl<'a> Noise<'a> {
     }
 }
 
-/// Standard deviations by which `late` ranks have more samples than `others`. Of both the number of ranks is given, and the
-/// seconds of one of them; `unit` is the seconds for each sample. Infinite where `unit` is 0: the time is measured then.
+/// Standard deviations by which `late` ranks have more samples than `others`. For both, the number of ranks and the
+/// seconds of one of them are given; `unit` is the seconds for each sample. Infinite where `unit` is 0: the time is
+/// measured then.
 fn deviation(late: (f64, f64), others: (f64, f64), unit: f64) -> f64 {
     let (a, b) = (late.0 * late.1 / unit, others.0 * others.1 / unit);
     if !(a + b).is_finite() {
@@ -130,7 +135,7 @@ fn deviation(late: (f64, f64), others: (f64, f64), unit: f64) -> f64 {
 pub struct Smaller<'a>(Vec<Noise<'a>>);
 
 impl<'a> Smaller<'a> {
-    /// Measures how ranks scatter at each of `scales`, which ascend, but at the last one.
+    /// Measures how ranks scatter at each of `scales` except the last; they ascend.
     pub fn new(pag: &'a Pag, scales: &'a [Scale]) -> Self {
         let smaller = scales.split_last().map_or(&[][..], |s| s.1);
         Self(smaller.iter().map(|s| Noise::new(pag, s)).collect())
@@ -152,11 +157,11 @@ mod tests {
         // Four samples on one of eight ranks: chance does that once in 8⁴ times for a given rank.
         let alone = deviation((1.0, 4.0), (7.0, 0.0), 1.0);
         assert!((0.5 * alone * alone - 4.0 * 8f64.ln()).abs() < 1e-9);
-        // As many more beside many say little.
+        // Four samples more than many samples show little.
         let beside = deviation((1.0, 44.0), (7.0, 40.0), 1.0);
         assert!(beside < 0.7, "{beside}");
         assert_eq!(deviation((1.0, 3.0), (3.0, 3.0), 1.0), 0.0);
-        // What is measured is certain.
+        // A measured time is certain.
         assert_eq!(deviation((1.0, 4.0), (7.0, 3.0), 0.0), f64::INFINITY);
     }
 }

@@ -1,9 +1,9 @@
-//! What causes between threads cost the run, and what of the ranks' computation they explain.
+//! Prices causes between threads: what they cost the run, and which part of the ranks' computation they explain.
 //!
-//! A rank whose threads lose time is late for the others. What that costs is what bringing each rank down
-//! by its loss takes off the slowest of each phase: the waiting of other ranks is in it, and a rank that
-//! nobody waits for costs nothing. What is charged is taken out of the computation in which ranks are
-//! compared, so that the lateness is not told again as uneven work between them.
+//! A rank whose threads lose time is late for the other ranks. To price the loss, each rank's computation is reduced by
+//! its own loss; the price is by how much the slowest rank of each phase becomes faster. So the waiting of other ranks
+//! is in the price, and a rank that nobody waits for costs nothing. Charged seconds are taken out of the computation in
+//! which ranks are compared, so that the same lateness is not reported again as uneven work between ranks.
 
 use crate::cause::Candidate;
 use crate::flow::{Found, Stage};
@@ -12,7 +12,7 @@ use crate::stats;
 use headwater_graph::{Pag, RankRows, VertexIx};
 use rustc_hash::FxHashMap;
 
-/// Seconds of ranks that a cause takes, and the computation that holds them.
+/// Seconds of ranks that a cause takes, and the computation that contains them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
     /// Keys of the computation.
@@ -21,7 +21,7 @@ pub struct Loss {
     pub around: VertexIx,
     /// Whether the ranks sleep there meanwhile.
     pub asleep: bool,
-    /// Whether it is not in that computation: with a core for each thread it would come on top.
+    /// Whether it is not in that computation: with a core for each thread it would be added.
     pub on_top: bool,
     /// By rank.
     pub by_rank: Vec<f64>,
@@ -61,7 +61,7 @@ impl Found for Charged {
 }
 
 impl Charged {
-    /// Keys with what is explained of them by rank, ascending.
+    /// Keys with the seconds that are explained by rank, ascending.
     pub fn rows(&self) -> Vec<(u32, &[f64])> {
         let mut rows: Vec<(u32, &[f64])> = self.by_key.iter().map(|(k, r)| (*k, &r[..])).collect();
         rows.sort_unstable_by_key(|r| r.0);
@@ -80,7 +80,7 @@ impl Charged {
     }
 }
 
-/// Prices proposals, the largest first, and keeps those that gain `least` seconds.
+/// Prices proposals, the largest first, and returns those that gain at least `least` seconds, with what they explain.
 pub fn price(scale: &Scale, mut proposals: Vec<Proposal>, least: f64) -> (Vec<Candidate>, Charged) {
     proposals.sort_by(|a, b| {
         let place = |p: &Proposal| (p.candidate.class, p.candidate.vertex);
@@ -149,7 +149,7 @@ pub fn price(scale: &Scale, mut proposals: Vec<Proposal>, least: f64) -> (Vec<Ca
     (out, charged)
 }
 
-/// Seconds by key as seconds by phase.
+/// Sums seconds by key up to seconds by phase.
 fn by_phase(scale: &Scale, taken: &FxHashMap<u32, Vec<f64>>) -> FxHashMap<u32, Vec<f64>> {
     let mut out: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
     let mut keys: Vec<u32> = taken.keys().copied().collect();
@@ -166,7 +166,7 @@ fn by_phase(scale: &Scale, taken: &FxHashMap<u32, Vec<f64>>) -> FxHashMap<u32, V
     out
 }
 
-/// What losses take of each key, in the proportions of what ranks spent there.
+/// What losses take from each key, in proportion to what ranks spent there.
 fn taken(scale: &Scale, losses: &[Loss]) -> FxHashMap<u32, Vec<f64>> {
     let data = &scale.view().computation;
     let mut out: FxHashMap<u32, Vec<f64>> = FxHashMap::default();

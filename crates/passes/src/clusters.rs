@@ -1,14 +1,14 @@
-//! Ranks that behave alike, found together: k-means on a vector of figures for each rank.
+//! Clusters ranks that behave alike: k-means on a vector of figures for each rank.
 //!
-//! The first centre is the vector farthest from the mean, each next one that is farthest from all centres (Gonzalez
-//! 1985), then Lloyd's iterations; so nothing is drawn, and ties go to the smaller rank. How many clusters there are is
-//! told by the mean silhouette, in its simple form against centres (Kaufman and Rousseeuw 1990; Hruschka et al. 2006):
-//! the number from two on for which it is largest, if it is over a half, from where on the authors call a structure
-//! found reasonable; otherwise all ranks are one cluster.
+//! The first centre is the vector farthest from the mean; each next one is the vector farthest from all centres so far
+//! (Gonzalez 1985). Lloyd's iterations follow. Nothing is random, and ties go to the smaller rank. The number of
+//! clusters is chosen by the mean silhouette, in its simple form against centres (Kaufman and Rousseeuw 1990; Hruschka
+//! et al. 2006): the number from two on with the largest one, if that is over a half. From there on the authors call a
+//! structure reasonable. Otherwise all ranks are one cluster.
 
 use crate::algorithm::Interrupted;
 
-/// Rounds at the most.
+/// At most this many rounds.
 const ROUNDS: usize = 100;
 
 /// Mean silhouette that clusters must have.
@@ -20,7 +20,8 @@ const BETTER: f64 = 0.02;
 /// Ranks divided into clusters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clusters {
-    /// By rank the number of its cluster; the largest is 0, of several as large the one with the smallest rank.
+    /// By rank the number of its cluster. The largest cluster is 0; of equally large ones, the one with the smallest
+    /// rank comes first.
     pub of_rank: Vec<u32>,
     /// Centres of the clusters.
     pub centres: Vec<Vec<f64>>,
@@ -33,7 +34,7 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     all.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Index and value of the largest, of several the first.
+/// Index and value of the largest; of several, the first.
 fn largest(values: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
     let all = values.enumerate();
     all.reduce(|a, b| if b.1 > a.1 { b } else { a })
@@ -64,7 +65,7 @@ fn nearest(vector: &[f64], centres: &[Vec<f64>]) -> (usize, f64, f64) {
     best
 }
 
-/// Divides into `k` clusters, or fewer where no more are different.
+/// Divides vectors into `k` clusters, or fewer if fewer vectors are different.
 fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64], interrupted: Interrupted<'_>) -> Clusters {
     let far_from = |centres: &[Vec<f64>]| largest(vectors.iter().map(|v| nearest(v, centres).1));
     let mut centres: Vec<Vec<f64>> = Vec::new();
@@ -79,14 +80,14 @@ fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64], interrupted: Interrupte
     let mut of_rank: Vec<usize> = Vec::new();
     for _ in 0..ROUNDS {
         let now: Vec<usize> = vectors.iter().map(|v| nearest(v, &centres).0).collect();
-        // A round looks at every figure of every rank.
+        // A round processes every figure of every rank.
         if now == of_rank || interrupted() {
             break;
         }
         of_rank = now;
         for (i, slot) in centres.iter_mut().enumerate() {
             let own = of_rank.iter().zip(vectors).filter(|o| *o.0 == i);
-            // One that lost all of its own stays where it is.
+            // A centre that lost all of its ranks stays where it is.
             if of_rank.contains(&i) {
                 *slot = centre(own.map(|o| o.1), mean.len());
             }
@@ -96,7 +97,7 @@ fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64], interrupted: Interrupte
     of_rank.iter().for_each(|c| sizes[*c] += 1);
     let silhouette = of_rank.iter().zip(vectors).map(|(c, v)| {
         let (_, own, next) = nearest(v, &centres);
-        // A cluster of one rank says nothing of how near its ranks are.
+        // A cluster of one rank does not show how near to each other its ranks are.
         if sizes[*c] < 2 || !next.is_finite() || next == 0.0 {
             0.0
         } else {
@@ -107,7 +108,7 @@ fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64], interrupted: Interrupte
     numbered(&of_rank, centres, silhouette)
 }
 
-/// Clusters in the order of their sizes.
+/// Numbers clusters in the order of their sizes.
 fn numbered(of_rank: &[usize], centres: Vec<Vec<f64>>, silhouette: f64) -> Clusters {
     let first = |c: usize| of_rank.iter().position(|o| *o == c);
     let size = |c: usize| of_rank.iter().filter(|o| **o == c).count();
@@ -125,8 +126,8 @@ fn numbered(of_rank: &[usize], centres: Vec<Vec<f64>>, silhouette: f64) -> Clust
     }
 }
 
-/// Divides ranks by their vectors, which are of one length, into `most` clusters at the most. Ranks of which none is
-/// farther from the mean than `least` of the mean's own length are alike. Where it is interrupted, what it gives is of no use.
+/// Divides ranks into at most `most` clusters by their vectors, which have equal lengths. If no rank is farther from
+/// the mean than `least` of the mean's own length, all ranks are alike. If it is interrupted, its result is useless.
 pub fn clusters(
     vectors: &[Vec<f64>],
     most: usize,
@@ -200,7 +201,7 @@ mod tests {
         let alike = |r: usize| vec![1.0 + 0.01 * (r % 3) as f64];
         let found = clusters(&(0..8).map(alike).collect::<Vec<_>>(), 8, 0.05, NEVER);
         assert_eq!((found.of_rank, found.silhouette), (vec![0; 8], None));
-        // Spread evenly they have no clusters either way.
+        // Evenly spread ranks have no clusters in either case.
         let even = |r: usize| vec![1.0 + r as f64];
         let found = clusters(&(0..3).map(even).collect::<Vec<_>>(), 8, 0.05, NEVER);
         assert!(found.silhouette.is_none(), "{found:?}");

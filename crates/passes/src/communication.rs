@@ -1,9 +1,9 @@
-//! Moving data that grows with the ranks: more or larger messages, also those of collectives, or a collective whose
-//! algorithm needs longer for more ranks though nobody is late for it and its data stay as they are.
+//! Finds moving of data that grows with the ranks: more or larger messages, also those of collectives; or a collective
+//! whose algorithm takes longer with more ranks, although no rank is late for it and its data do not grow.
 //!
 //! Calls and bytes are counted exactly; time is measured only where ranks do not share cores. Where they do, the price
-//! is an estimate. Of data that grow a part is certain: what the fastest machine takes to move them. If that is less
-//! than a cause must cost, a note is made of it in place of a cause.
+//! is an estimate. A part of the cost of growing data is certain: the time that the fastest machine takes to move them.
+//! If this part is less than a cause must cost, a note replaces the cause.
 
 use crate::cause::{CONFIDENCE, Candidate, Price};
 use crate::scale::{Scale, Transfer};
@@ -13,17 +13,17 @@ use headwater_model::diagnosis::{CauseClass, Scaling};
 use headwater_model::words::{self, location, seconds as time};
 use headwater_mpi_abi as abi;
 
-/// Growth of bytes or calls per rank, or of a collective's part of the run time, that counts as growing.
+/// Factor from which on bytes or calls per rank, or a collective's part of the run time, count as growing.
 const GROWTH: f64 = 1.3;
 
-/// Seconds per byte that moving data takes at the least: a core copies no more than 10 GB/s through memory.
+/// Least seconds per byte to move data: a core copies no more than 10 GB/s through memory.
 const FASTEST: f64 = 1e-10;
 
-/// How many times what a cause must cost a collective that only grows by its algorithm must, where nothing measures it:
-/// which algorithm the library takes is not known.
+/// Where time is not measured, a collective that only its algorithm makes slower must cost this many times what a cause
+/// must cost: it is unknown which algorithm the library uses.
 const BY_ALGORITHM: f64 = 2.0;
 
-/// Looks for growing communication between the smallest and the largest scale.
+/// Looks for communication that grows from the smallest scale that makes the calls to the largest scale.
 pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
     let [_, .., last] = scales else {
         return Vec::new();
@@ -68,7 +68,7 @@ impl Sums {
     }
 
     fn words(&self, ranks: u32) -> String {
-        // Calls that move nothing by themselves have no bytes to speak of.
+        // Calls that move no data themselves have no bytes to report.
         match self.bytes >= 0.5 {
             true => format!(
                 "{:.0} calls and {} on {}",
@@ -96,14 +96,14 @@ fn growing(
     let [first, .., last] = scales else {
         return None;
     };
-    // One rank does not talk: growth is seen from the first scale that does.
+    // One rank does not communicate: growth is measured from the first scale that does.
     let member = |t: &&Transfer| group.iter().any(|g| g.vertex == t.vertex);
     let talks = |s: &&Scale| s.p < last.p && s.transfer.iter().any(|t| member(&t) && t.calls > 0.0);
     let base = scales.iter().find(talks).unwrap_or(first);
     let main = (group.iter().copied()).reduce(|a, b| if weight(b) > weight(a) { b } else { a })?;
     let own = Sums::new(group.iter().copied());
     let before = Sums::new(base.transfer.iter().filter(member));
-    // Where the smaller scale takes other calls for the same, only what is around both tells what grows.
+    // Where the smaller scale uses other calls for the same purpose, only the place around both shows what grows.
     let compared = match before.calls > 0.0 {
         true => (own, before),
         false => around(pag, [base, last], main),
@@ -123,13 +123,13 @@ fn growing(
         (true, _) => return None,
         (false, true) => CauseClass::GrowingCommunication,
         (false, false) if collective && more_time => CauseClass::CollectiveAlgorithm,
-        // The same messages that only take longer, or take as long while work shrinks, do not grow.
+        // If the same messages only take longer, or take as long while work shrinks, communication does not grow.
         (false, false) => return None,
     };
     let unmeasured = last.shares_cores() && !files;
     let by_algorithm = unmeasured && class == CauseClass::CollectiveAlgorithm;
     if by_algorithm {
-        // Where cores are shared nothing tells how long a call takes without the scheduler; only its data say something.
+        // Where cores are shared, nothing shows how long a call takes without the scheduler; only its data are known.
         cost = cost.min(grows_by(|s| s.by_bytes));
     }
     let floor = if by_algorithm {
@@ -140,7 +140,7 @@ fn growing(
     if cost < floor {
         return None;
     }
-    // As uncertain as it can be where nothing measures it.
+    // Where nothing measures the cost, its error is as large as the cost itself.
     let scaled = ideal(scaling, 1.0, base_p, p);
     let error = (own.variance + scaled * scaled * before.variance).sqrt();
     let error = if unmeasured { cost.max(error) } else { error };
@@ -197,8 +197,8 @@ fn growing(
     })
 }
 
-/// All calls of one kind, collective or not, in the smallest place around a call that has such calls at the base too:
-/// at the largest scale, and at the base.
+/// All calls of one kind, collective or not, in the smallest place around a call that also has such calls at the base:
+/// their sums at the largest scale, and at the base.
 fn around(pag: &Pag, [base, last]: [&Scale; 2], main: &Transfer) -> (Sums, Sums) {
     let collective = |s: &Scale, t: &Transfer| {
         abi::by_name(s.run().function(t.func)).is_some_and(|f| f.is_collective())
@@ -219,13 +219,13 @@ fn part(seconds: f64, scale: &Scale) -> f64 {
     seconds / scale.model_seconds().max(f64::MIN_POSITIVE)
 }
 
-/// Bytes decide which call of an exchange is named; among equals the longer time.
+/// The call with the most bytes gives an exchange its name; among equals, the one with the longer time.
 fn weight(t: &Transfer) -> (u64, u64) {
     (t.bytes as u64, (t.seconds * 1e9) as u64)
 }
 
-/// The vertex that stands for the exchange a call belongs to: collectives stand for themselves,
-/// point-to-point calls for the function that holds them.
+/// The vertex that represents the exchange of a call: a collective represents itself; a point-to-point call belongs to
+/// the function that contains it.
 fn exchange_of(pag: &Pag, scale: &Scale, t: &Transfer) -> VertexIx {
     let name = scale.run().function(t.func);
     if abi::by_name(name).is_none_or(|f| f.is_collective()) {

@@ -1,8 +1,8 @@
-//! What threads waited for locks: at which place that is to mend, and for how long if each thread had a core.
+//! Waits of threads for locks: the place to change, and how long threads would wait if each had a core.
 //!
-//! The edges between threads lead from who waits to where the holder took the lock, and that is the place. Where
-//! threads outnumber cores a wait is also for the holder's core: of each wait at most a millisecond counts
-//! then, and of all of them as much as the thread itself had a core.
+//! The edges between threads lead from the waiting thread to where the holder took the lock, and that is the place.
+//! Where threads outnumber cores, a thread also waits for the holder's core. Then at most a millisecond of each wait
+//! counts, and of all waits only the share in which the thread itself had a core.
 
 use crate::allocator;
 use crate::program_place;
@@ -11,7 +11,7 @@ use headwater_graph::{Pag, ThreadEdge, VertexIx};
 use headwater_model::run::WaitKind;
 use rustc_hash::FxHashMap;
 
-/// Seconds that a thread waited at one place for another one.
+/// Seconds that a thread waited at one place for another thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contended {
     /// The team in which it worked; `None` for a thread that calls MPI and worked in none.
@@ -24,19 +24,19 @@ pub struct Contended {
     pub at: VertexIx,
     /// Where the holder took the lock, or else `at`.
     pub taken: VertexIx,
-    /// The place to mend: of who held it, or of who allocates.
+    /// The place to change: where the holder took the lock, or where the program allocates.
     pub place: VertexIx,
     /// Whether it waited for the memory allocator.
     pub allocator: bool,
     /// What it waited for; `None` where only its sleep was seen.
     pub kind: Option<WaitKind>,
-    /// Seconds, as with a core for each thread.
+    /// Seconds that it would wait with a core for each thread.
     pub seconds: f64,
     /// Seconds as recorded.
     pub recorded: f64,
     /// Times that it waited; 0 where only its sleep was seen.
     pub count: u64,
-    /// Which locks: a bit for each, by a hash; 0 where that is not known.
+    /// Which locks: a bit for each, by a hash; 0 where they are not known.
     pub locks: u64,
 }
 
@@ -73,14 +73,14 @@ impl Threads {
         Self(all)
     }
 
-    /// Share of the time in which a thread was ready to run that it had a core.
+    /// The share of the time in which a thread was ready to run and had a core.
     pub fn on_core(&self, rank: u32, thread: u16) -> f64 {
         let known = self.0.get(&(rank, thread)).filter(|k| k.cpu > 0.0);
         known.map_or(1.0, |k| k.cpu / (k.cpu + k.runq))
     }
 
-    /// The team in which a thread waited: the innermost one around the place, or else the one in which it waited
-    /// longest, as call paths of unknown origin do not begin at the team.
+    /// The team in which a thread waited: the innermost one around the place. If there is none, the one in which it
+    /// waited longest, because call paths of unknown origin do not begin at the team.
     fn team_of(&self, pag: &Pag, scale: &Scale, edge: &ThreadEdge) -> Option<VertexIx> {
         let locked = self.0.get(&(edge.rank, edge.thread));
         let locked = locked.map_or(&[][..], |k| &k.locked);
@@ -97,7 +97,7 @@ impl Threads {
     }
 }
 
-/// Waits for locks, those in the memory allocator included.
+/// Waits for locks, including those in the memory allocator.
 pub fn of_locks(pag: &Pag, scale: &Scale, threads: &Threads) -> Vec<Contended> {
     let crowded = scale.is_crowded();
     let mut inside: FxHashMap<VertexIx, bool> = FxHashMap::default();

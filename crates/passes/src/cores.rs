@@ -1,11 +1,10 @@
-//! Waits for threads that had no core, brought to what they would be with a core for each thread.
+//! Corrects waits for threads that had no core to what they would be with a core for each thread.
 //!
-//! A rank's thread that waits for its team is asleep for that long, and time asleep is time that the rank
-//! needs. Where threads outnumber cores a part of it is not: the thread waited for was ready to run, but
-//! had no core. What a team needs is what its slowest thread does, stretch by stretch; waiting beyond that is
-//! set aside as the rank's own waiting for a core is, so that what ranks need can be compared. Runtimes of OpenMP that
-//! spin while they wait take CPU time for it: what of that is at the place of a wait is treated alike. Without
-//! threads nothing changes.
+//! While a rank's thread waits for its team, it is asleep, and time asleep is time that the rank needs. Where threads
+//! outnumber cores, a part of it is not: the other thread was ready to run, but had no core. A team needs what its
+//! slowest thread does, stretch by stretch. Waiting beyond that is set aside, as the rank's own waiting for a core is,
+//! so that the needs of ranks can be compared. Some OpenMP runtimes spin while they wait and so use CPU time: the part
+//! of it at the place of a wait is treated alike. Without threads nothing changes.
 
 use crate::threads;
 use headwater_graph::{Structures, is_runtime_library};
@@ -15,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A thread of a rank.
 pub type Thread = (u32, u16);
 
-/// What is cut out of the time after a call, nanoseconds.
+/// Time that is removed after a call, nanoseconds.
 #[derive(Clone, Copy, Default)]
 pub struct Cut {
     /// Of its sleep.
@@ -24,19 +23,20 @@ pub struct Cut {
     pub spinning: u64,
 }
 
-/// Part of the time after a call from which on, if it is set aside, single repetitions tell nothing any more:
-/// which of them had to wait for a core is chance.
+/// If more than this part of the time after a call is set aside, single repetitions are no longer meaningful: it is
+/// chance which of them had to wait for a core.
 const SPOILT: f64 = 0.05;
 
-/// Takes waiting for threads without a core out of the computation of a run's ranks.
+/// Removes waiting for threads without a core from the computation of a run's ranks.
 pub fn set_aside(run: &mut Run, structures: &Structures) {
-    // With a core for each thread waits are what they should be. If not, a thread may have waited for its
-    // core before it could begin, which is in no stretch: then only what threads do tells anything.
+    // With a core for each thread, waits are correct. Otherwise a thread may have waited for its core before it could
+    // begin, which is in no stretch: then only what threads do is reliable.
     if run.teams.is_empty() && run.waits.is_empty() || !threads::is_crowded(run) {
         return;
     }
     let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
-    // Sleep that no call explains is for the rank's threads too, where it has any: at a barrier, say.
+    // Sleep that no system call explains is also waiting for the rank's threads, if it has any: for example at a
+    // barrier.
     let mut unknown: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
     for s in run.segments.iter().filter(|s| s.blocked_ns > 0) {
         *unknown.entry(((s.rank, s.thread), s.from)).or_default() += s.blocked_ns;
@@ -98,7 +98,7 @@ pub fn set_aside(run: &mut Run, structures: &Structures) {
 type Places = FxHashMap<(Thread, CtxId), f64>;
 type Threads = FxHashMap<Thread, f64>;
 
-/// Where a context is in the source, as far as it is known: copies of one call are one.
+/// Where a context is in the source, as far as that is known: copies of one call have the same site.
 type Site = (u32, usize, u32);
 
 fn site(run: &Run, structures: &Structures, ctx: CtxId) -> Site {
@@ -117,7 +117,7 @@ fn site(run: &Run, structures: &Structures, ctx: CtxId) -> Site {
 /// The work of one team on one rank from one point where it comes together to the next.
 struct Stretch<'a> {
     rows: Vec<&'a TeamWork>,
-    /// What its slowest thread needs, nanoseconds.
+    /// Time that its slowest thread needs, nanoseconds.
     slowest: f64,
     /// Whether a thread that calls MPI is one of them.
     joined: bool,
@@ -155,8 +155,8 @@ fn stretches<'a>(
     }
     let whole = |key| {
         let rows: Vec<&TeamWork> = rows.remove(&key).unwrap_or_default();
-        // Copies of a call that makes threads have made different ones, and a thread has several rows
-        // where it came by several ways.
+        // Copies of a call that makes threads made different threads, and a thread has several rows if it came along
+        // several call paths.
         let mut by_thread: FxHashMap<u16, f64> = FxHashMap::default();
         for t in &rows {
             *by_thread.entry(t.thread).or_default() += need(t);
@@ -170,7 +170,7 @@ fn stretches<'a>(
     order.into_iter().map(whole).collect()
 }
 
-/// Share of each thread's waiting for others that is waiting for locks, as with a core for each thread.
+/// By thread: the share of its waiting for other threads that would be waiting for locks with a core for each thread.
 fn locks(run: &Run) -> FxHashMap<Thread, f64> {
     let mut all: FxHashMap<Thread, (f64, f64, f64)> = FxHashMap::default();
     for t in &run.teams {
@@ -190,7 +190,7 @@ fn locks(run: &Run) -> FxHashMap<Thread, f64> {
     all.into_iter().map(share).collect()
 }
 
-/// Share of the waiting of threads that call MPI and work in a team themselves which is for threads without a
+/// For threads that call MPI and work in a team themselves: the share of their waiting that is for threads without a
 /// core, by thread and place, and by thread.
 fn beside(stretches: &[Stretch<'_>], callers: &FxHashSet<Thread>) -> (Places, Threads) {
     let mut sums: FxHashMap<(Thread, CtxId), (f64, f64)> = FxHashMap::default();
@@ -219,8 +219,8 @@ fn beside(stretches: &[Stretch<'_>], callers: &FxHashSet<Thread>) -> (Places, Th
     (places.collect(), threads.collect())
 }
 
-/// Samples of threads that spin where they wait for others, by number, with the part of their CPU time, nanoseconds,
-/// that is for threads without a core; `shares` are those of the places.
+/// Samples of threads that spin while they wait for others, by index, with the part of their CPU time that is for
+/// threads without a core, nanoseconds; `shares` are those of the places.
 fn spinning(run: &Run, shares: &Places) -> Vec<(usize, u64)> {
     let runtime: Vec<bool> = run
         .modules
@@ -234,7 +234,7 @@ fn spinning(run: &Run, shares: &Places) -> Vec<(usize, u64)> {
             let inside = runtime.get(context.module as usize).copied()?;
             inside.then_some(context.parent)
         };
-        // A path has an end, but a damaged one may lead around.
+        // A call path has an end, but a damaged one may form a cycle.
         let path = std::iter::successors(Some(ctx), up).take(run.contexts.len());
         path.last().unwrap_or(ctx)
     };
@@ -247,7 +247,7 @@ fn spinning(run: &Run, shares: &Places) -> Vec<(usize, u64)> {
     samples.filter_map(of_sample).collect()
 }
 
-/// Share of all other sleep of ranks for their threads that is for threads without a core, by rank.
+/// By rank: the share of all other sleep for its threads that is for threads without a core.
 fn of_ranks(
     run: &Run,
     stretches: &[Stretch<'_>],
@@ -286,7 +286,7 @@ fn part(of: f64, whole: f64) -> f64 {
     }
 }
 
-/// Shortens segments and events by what was cut out of the time after each call.
+/// Shortens segments and events by the time that was removed after each call.
 pub fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), Cut>) {
     // Sleep, all computation and repetitions after each call.
     let mut times: FxHashMap<(Thread, CtxId), (u64, u64, u64)> = FxHashMap::default();

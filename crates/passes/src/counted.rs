@@ -1,10 +1,10 @@
-//! What counters say of a place: whether ranks that take longer do more, or run slower.
+//! Counters of a place: they show whether ranks that take longer do more work, or run slower.
 //!
-//! Instructions per second of CPU time come from the samples, which hold the growth of each counter;
-//! times the exactly measured computation they give the instructions of a rank in a place. Equal
-//! instructions in more time are equal work run slower, by memory, frequency or placement; cycles and
-//! cache misses tell which. Without instructions nothing is said (DESIGN: missing, not guessed), but
-//! for page faults, which the kernel always counts and which may explain the time by themselves.
+//! Instructions per second of CPU time come from the samples, which have the growth of each counter. Their product with
+//! the exactly measured computation is the instructions of a rank in a place. Equal instructions in more time are equal
+//! work that ran slower, because of memory, frequency or placement; cycles and cache misses show which. Without
+//! instructions nothing is reported (DESIGN: missing, not guessed), except page faults, which the kernel always counts
+//! and which may explain the time by themselves.
 
 use crate::scale::Scale;
 use crate::stats;
@@ -12,26 +12,26 @@ use headwater_graph::sum_rows;
 use headwater_model::run::CtxId;
 use headwater_model::words::seconds as time;
 
-/// Samples that a rank must have in a place for its counters to be believed.
+/// Samples that a rank must have in a place before its counters are used.
 const SAMPLES: f64 = 16.0;
 
-/// Share of the excess in time, in logarithms, that instructions must explain for it to be work.
+/// Least share of the excess in time, in logarithms, that instructions must explain for it to be work.
 const EXPLAINED: f64 = 0.5;
 
-/// Ranks whose instructions per cycle are listed one by one, at the most.
+/// Up to this many ranks, instructions per cycle are listed rank by rank.
 const LISTED: u32 = 32;
 
-/// Time beyond which a page fault cannot be blamed: the kernel takes half a microsecond to clear and map
-/// a page, and a few times that on a virtual machine.
+/// Longest time that a page fault can explain: the kernel takes half a microsecond to clear and map a page, and a few
+/// times that on a virtual machine.
 const FAULT_SECONDS: f64 = 4e-6;
 
-/// How many times the faults of the others there must be.
+/// Late ranks must have this many times the page faults of the others.
 const FAULTS_MORE: f64 = 3.0;
 
-/// Counters of one place at one scale, by rank; `None` for ranks with too few samples.
+/// Counters of one place at one scale, by rank. Ranks with too few samples are left out of all figures.
 pub struct Counted {
     rows: Vec<(String, Vec<f64>)>,
-    /// CPU seconds that the samples stand for.
+    /// CPU seconds that the samples represent.
     sampled: Vec<f64>,
     /// Measured computation, seconds.
     busy: Vec<f64>,
@@ -56,8 +56,8 @@ impl Counted {
         })
     }
 
-    /// Growth of one counter over that of another (or over CPU seconds where `over` is empty), on each
-    /// of some ranks that can be believed.
+    /// Growth of one counter divided by that of another (or by CPU seconds where `over` is empty), on each of `ranks`
+    /// that has enough samples.
     fn ratio(&self, counter: &str, over: &str, ranks: impl Iterator<Item = usize>) -> Vec<f64> {
         let row = |name: &str| self.rows.iter().find(|r| r.0 == name).map(|r| &r.1);
         let Some(counted) = row(counter) else {
@@ -79,7 +79,7 @@ impl Counted {
             .collect()
     }
 
-    /// Instructions of the median rank of `ranks` in the place.
+    /// Instructions in the place of the median rank of `ranks`.
     pub fn instructions(&self, ranks: &[u32]) -> Option<f64> {
         let each: Vec<f64> = ranks
             .iter()
@@ -128,8 +128,8 @@ pub fn is_work(time_ratio: f64, instruction_ratio: f64) -> bool {
     work >= EXPLAINED * time
 }
 
-/// What the counters of `late` ranks say beside those of all others: whether they do more, and the
-/// figures in words. `None` where they cannot tell.
+/// Compares the counters of `late` ranks with those of all others: whether they do more work, and the figures in words.
+/// `None` where the counters do not show it.
 pub fn compare(
     scale: &Scale,
     keys: &[u32],
@@ -163,7 +163,7 @@ pub fn compare(
 
 /// Whether page faults explain why `late` ranks take longer after some MPI calls, with the figures.
 ///
-/// Faults come from wherever a sample happens to read them, so whole segments are compared.
+/// Faults are attributed to the place where a sample happens to read them, so whole segments are compared.
 pub fn faults(scale: &Scale, after: &[CtxId], late: &[u32]) -> Option<String> {
     let data = &scale.view().computation;
     let named = scale

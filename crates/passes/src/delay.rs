@@ -1,13 +1,13 @@
-//! Delay cost: which computation the waiting of all ranks is due to (Böhme et al. 2010; Scalasca).
+//! Delay cost: which computation causes the waiting of all ranks (Böhme et al. 2010; Scalasca).
 //!
-//! For a wait, the time that the rank waited for spent longer in each place than the waiter, since the
-//! two last met, is the delay. A wait of `w` seconds is split over the places by `s·d(c)` with
-//! `d(c) = max(0, own time of the late rank in c − the waiter's)`, `D = Σ d`, `W` the waiting of the
-//! late rank itself in the interval and `s = min(w/(D+W), 1)`. What falls on those inner waits is
-//! carried on to whoever caused them, which is the long-term part.
+//! A rank waits for a late rank. Its delay is the time by which the late rank spent longer in each place than the
+//! waiting rank since the two last met. A wait of `w` seconds is split over the places by `s·d(c)` with `d(c) = max(0,
+//! own time of the late rank in c − the waiter's)`, `D = Σ d`, `W` the waiting of the late rank itself in the interval
+//! and `s = min(w/(D+W), 1)`. The part that falls on those inner waits is carried on to the ranks that caused them; it
+//! is the long-term part.
 //!
-//! Played windows give waits and intervals call by call, and what they hold stands for the run. Where
-//! there are none, whole phases are compared rank by rank with the same formula.
+//! Replayed windows have waits and intervals call by call, and they represent the run. Where there are no windows,
+//! whole phases are compared rank by rank with the same formula.
 
 use crate::algorithm::{Ask, Interrupted};
 use crate::backtrack::structured;
@@ -21,10 +21,10 @@ use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
 use rustc_hash::FxHashMap;
 
-/// Seconds of waiting: how many, or where they were waited too.
+/// Seconds of waiting: either their number alone, or also where ranks waited.
 pub trait Amount: Clone + Default {
-    /// What of a wait in call `at` falls on each second of delay: the `own` share of it, and what was `inherited` from waits
-    /// that it passed on, over `all` seconds.
+    /// The part of a wait in call `at` that falls on each second of delay: its `own` share, and what it `inherited`
+    /// from waits that it passed on, over `all` seconds.
     fn shared(own: f64, inherited: Option<&Self>, all: f64, at: CtxId) -> Self;
 
     /// Adds `seconds` times as much as `share`.
@@ -67,7 +67,7 @@ pub fn in_windows(replay: &Replay, interrupted: Interrupted<'_>) -> Costs {
     Costs(sums(replay, interrupted))
 }
 
-/// What all windows are due to; where it is interrupted, what it gives is of no use.
+/// The delay costs of all windows, as any amount. If it is interrupted, its result is useless.
 pub fn sums<A: Amount>(replay: &Replay, interrupted: Interrupted<'_>) -> Sums<A> {
     let mut ask = Ask::new(interrupted);
     let mut costs = Sums::default();
@@ -111,7 +111,7 @@ fn epoch_costs<A: Amount>(
             .total_cmp(&b.leave)
             .then((a.rank, a.at).cmp(&(b.rank, b.at)))
     });
-    // Where a pair of ranks met before each wait: the first call after that, of waiter and late rank.
+    // Where the two ranks met before each wait: the first call after that, of the waiting and of the late rank.
     let mut met: FxHashMap<(u32, u32), (u32, u32)> = FxHashMap::default();
     let since: Vec<(u32, u32)> = waits
         .iter()
@@ -171,7 +171,7 @@ fn epoch_costs<A: Amount>(
     }
 }
 
-/// Seconds of waiting, of all ranks together and in the whole run, that a cause is to blame for.
+/// Seconds of waiting that a cause is to blame for, of all ranks together and in the whole run.
 pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 {
     let seen = |after: &CtxId| {
         cause
@@ -179,7 +179,7 @@ pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 
             .iter()
             .any(|r| costs.0.contains_key(&(*r, *after)))
     };
-    // What happened once is in a window or not by chance, and does not stand for the run.
+    // An event that happened once is in a window only by chance, and does not represent the run.
     let repeats = cause.class != CauseClass::OneOff;
     if let Some(factor) = scale.per_run
         && repeats
@@ -201,7 +201,7 @@ pub fn price(pag: &Pag, scale: &Scale, costs: &Costs, cause: &Candidate) -> f64 
             cause.ranks.iter().filter_map(of_rank).sum::<f64>()
         };
         let waited = factor * cause.after.iter().map(of_call).sum::<f64>();
-        // No more than all ranks spent in MPI.
+        // At most the time that all ranks spent in MPI.
         let mpi = &scale.view().mpi;
         let spent: f64 = mpi.keys().filter_map(|v| mpi.row(v)).map(|r| r.sum()).sum();
         return waited.min(spent);
@@ -242,7 +242,7 @@ fn in_phase(pag: &Pag, scale: &Scale, cause: &Candidate, phase: u32) -> f64 {
         .sum()
 }
 
-/// Tells of each computation of a phase by how many seconds one rank is longer in it than every rank.
+/// Calls `tell` for each computation of a phase with the seconds by which rank `late` is longer in it than each rank.
 pub fn longer(scale: &Scale, phase: u32, late: u32, mut tell: impl FnMut(&Key, &[f64])) {
     let data = &scale.view().computation;
     for key in scale.keys_in(phase) {

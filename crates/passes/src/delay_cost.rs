@@ -1,8 +1,8 @@
-//! Delay cost place by place: for each place that waits, the places that it waits because of, the ways between
-//! them, and seconds (Böhme et al. 2010).
+//! Delay cost place by place: for each place that waits, the places that cause the wait, the calls between them, and
+//! seconds (Böhme et al. 2010).
 //!
-//! It is the same split of waits as in [`delay`](crate::delay), with where they were waited kept beside the seconds, and
-//! for all causes, not one that was found before. What a rank did longer after a call is divided over its places as for
+//! The split of waits is the same as in [`delay`](crate::delay). Here it also records where ranks waited, and covers
+//! all causes, not one that was found before. What a rank did longer after a call is divided over its places as for
 //! causes, see [`lateness`](crate::lateness).
 
 use crate::algorithm::Interrupted;
@@ -16,21 +16,22 @@ use headwater_model::run::CtxId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// Calls on a way at the most.
+/// A chain of calls has at most this many calls.
 const LONGEST: usize = 8;
 
-/// Ways with calls in between that are kept of a rank's lateness: those with the most seconds. There can be as many as there
-/// are ways through the program's calls; of the others only the call that waited is kept, so that no second is lost.
+/// Chains with calls in between that are stored for a rank's lateness: those with the most seconds. There can be as
+/// many as there are paths through the program's calls. For the others only the call that waited is stored, so that no
+/// second is lost.
 const MOST: usize = 64;
 
-/// Waiting of all ranks in one place because of another one.
+/// Waiting of all ranks in one place because of another place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delay {
-    /// The MPI call in which it is waited.
+    /// The MPI call in which ranks wait.
     pub waits: VertexIx,
-    /// The place that it is due to.
+    /// The place that causes the wait.
     pub cause: VertexIx,
-    /// Calls that passed the wait on, from the waiting one to the cause, neither of which is among them.
+    /// Calls that passed the wait on, in the order from the waiting call to the cause; without these two.
     pub via: Vec<VertexIx>,
     /// Seconds, by late rank.
     pub by_rank: BTreeMap<u32, f64>,
@@ -43,7 +44,7 @@ impl Delay {
     }
 }
 
-/// Shares by the calls that they came along, the one that waited first.
+/// Shares by the chain of calls that passed them on; the call that waited is first.
 #[derive(Clone, Debug, Default)]
 struct ByWay(BTreeMap<Vec<CtxId>, f64>);
 
@@ -52,7 +53,7 @@ impl Amount for ByWay {
         let mut ways = BTreeMap::from([(vec![at], own)]);
         for (way, seconds) in inherited.into_iter().flat_map(|i| &i.0) {
             let mut way = way.clone();
-            // Pipelines come by one call again and again.
+            // Pipelines pass one call again and again.
             if !way.contains(&at) && way.len() < LONGEST {
                 way.push(at);
             }
@@ -65,7 +66,7 @@ impl Amount for ByWay {
         for (way, share) in &share.0 {
             *self.0.entry(way.clone()).or_default() += share * seconds;
         }
-        // Now and then, so that it costs no more than the sums do.
+        // Only now and then, so that this costs no more than the sums do.
         if self.0.len() > 2 * MOST {
             self.shorten();
         }
@@ -73,11 +74,11 @@ impl Amount for ByWay {
 }
 
 impl ByWay {
-    /// Leaves the calls in between out of the ways with the least seconds.
+    /// Removes the calls in between from the chains with the least seconds.
     fn shorten(&mut self) {
         let all = std::mem::take(&mut self.0).into_iter();
         let (mut long, short): (Vec<_>, Vec<_>) = all.partition(|w| w.0.len() > 1);
-        // Sorting is stable: of equal ones the first in order is kept.
+        // Sorting is stable: of equal ones, the first in order comes first.
         long.sort_by(|a, b| b.1.total_cmp(&a.1));
         self.0 = short.into_iter().collect();
         for (i, (mut way, seconds)) in long.into_iter().enumerate() {
@@ -89,11 +90,11 @@ impl ByWay {
     }
 }
 
-/// Seconds by the waiting call, the place that it is due to and the calls between.
+/// Seconds by the waiting call, the place that causes the wait, and the calls between.
 type ByEnds = BTreeMap<(VertexIx, VertexIx, Vec<VertexIx>), BTreeMap<u32, f64>>;
 
-/// The delay costs of a run, the largest first, and what their seconds are of: from its windows, extrapolated to the
-/// run and limited to the time in the calls, or, where there are none, from whole phases.
+/// The delay costs of a run, the largest first, and the clock of their seconds. They come from its windows,
+/// extrapolated to the run and limited to the time in the calls, or, where there are none, from whole phases.
 pub fn of_run(pag: &Pag, scale: &Scale, interrupted: Interrupted<'_>) -> (Vec<Delay>, Clock) {
     let (ends, clock) = if let Some(factor) = scale.per_run {
         let sums = delay::sums(&scale.replay, interrupted);
@@ -115,7 +116,7 @@ pub fn of_run(pag: &Pag, scale: &Scale, interrupted: Interrupted<'_>) -> (Vec<De
     (out, clock)
 }
 
-/// Limits what is waited in a call to the time that all ranks together spent there.
+/// Limits the waiting in a call to the time that all ranks together spent there.
 fn limit(scale: &Scale, ends: &mut ByEnds) {
     let mut waited: BTreeMap<VertexIx, f64> = BTreeMap::new();
     for ((waits, _, _), by_rank) in ends.iter() {
@@ -164,7 +165,7 @@ fn of_windows(pag: &Pag, scale: &Scale, sums: delay::Sums<ByWay>, factor: f64) -
     out
 }
 
-/// The slowest rank of each phase against all others.
+/// Compares the slowest rank of each phase with all others.
 fn of_phases(pag: &Pag, scale: &Scale) -> ByEnds {
     let mut out = ByEnds::new();
     let mut phases: Vec<(&u32, &Vec<f64>)> = scale.phase_busy.iter().collect();
@@ -201,7 +202,7 @@ fn of_phases(pag: &Pag, scale: &Scale) -> ByEnds {
     out
 }
 
-/// The call with which a phase mostly ends: what follows it is another one.
+/// The call with which a phase mostly ends: the computation after it belongs to another phase.
 fn closing(scale: &Scale, phase: u32) -> Option<VertexIx> {
     let mut counts: BTreeMap<VertexIx, u64> = BTreeMap::new();
     let run = scale.run();

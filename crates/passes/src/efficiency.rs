@@ -1,13 +1,13 @@
-//! Efficiencies in the words of the POP project, from useful computation per rank.
+//! Computes efficiencies in the words of the POP project, from useful computation per rank.
 //!
-//! Useful computation is CPU time plus time asleep outside MPI. Where cores are crowded the run
-//! time is that of the same run with a core for each rank (see [`crate::scale`]).
+//! Useful computation is CPU time plus time asleep outside MPI. Where ranks outnumber cores, the run time is that of
+//! the same run with a core for each rank (see [`crate::scale`]).
 
 use crate::scale::{self, Scale};
 use crate::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
-/// Sums up each scale; the first is the base of the scaling efficiencies, where scales can be compared.
+/// Summarises each scale; the first is the base of the scaling efficiencies, where scales can be compared.
 pub fn summaries(scales: &[Scale], scaling: Scaling) -> Vec<ScaleSummary> {
     let compared = scales.len() > 1 && scale::paused_alike(scales);
     let base = scales.first().filter(|_| compared);
@@ -15,12 +15,12 @@ pub fn summaries(scales: &[Scale], scaling: Scaling) -> Vec<ScaleSummary> {
     scales.iter().map(of_scale).collect()
 }
 
-/// `a` over `b`; `None` where there is nothing to divide by.
+/// `a` divided by `b`; `None` unless `b` is above zero.
 fn ratio(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b)
 }
 
-/// A share of time, which rounding and noise must not make more than the whole.
+/// A share of time, limited to 0 to 1 against rounding and noise.
 fn share(a: f64, b: f64) -> Option<f64> {
     ratio(a, b).map(|s| s.clamp(0.0, 1.0))
 }
@@ -40,9 +40,9 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
     let (mean, max) = (stats::mean(&busy), stats::max(&busy));
     let time = scale.model_seconds();
     let parallel = share(mean, time);
-    // Serialisation needs the order of events: without windows it is not known, not perfect.
+    // Serialisation needs the order of events: without windows it is unknown, not perfect.
     let known = !scale.replay.epochs.is_empty();
-    // More than 1 where less work or better caches make ranks faster than their number: no share.
+    // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.
     let computation_scaling = base.and_then(|base| {
         let per_rank_base = stats::mean(&base.busy());
         let should = crate::work::ideal(scaling, per_rank_base, base.p, scale.p);
@@ -63,7 +63,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
         wall_seconds: scale.wall,
         model_seconds: time,
         runq_share: scale.runq_share(),
-        // Ranks of which different parts of the program are missing have no mean.
+        // Ranks that miss different parts of the program have no meaningful mean.
         efficiencies: if !scale.run().header.paused_alike() {
             Efficiencies::default()
         } else {

@@ -1,7 +1,8 @@
-//! A replay in which work is even: what takes longer there than the slowest rank computes is the program's order.
+//! A replay in which work is even: the time that it takes beyond the computation of the slowest rank is due to the
+//! program's order.
 //!
 //! Each stretch of computation between the same two calls takes the mean of all ranks and repetitions. So neither
-//! scatter nor uneven work makes a rank wait, and what is left are ranks that can only compute in turn.
+//! scatter nor uneven work makes a rank wait. The remaining waits belong to ranks that can only compute in turn.
 
 use crate::algorithm::NEVER;
 use crate::replay::{Replay, play_from};
@@ -11,7 +12,7 @@ use headwater_model::run::{CtxId, Event, Run};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Two calls of one thread that follow each other.
+/// Two consecutive calls of one thread.
 pub type Between = (CtxId, CtxId);
 
 /// Seconds of each repetition, by rank.
@@ -32,7 +33,7 @@ pub struct Mean {
 /// may, for instance, do another number of steps each time.
 const IRREGULAR: f64 = 0.6;
 
-/// Repetitions of a rank that it takes to see their scatter.
+/// Least number of repetitions of a rank that show their scatter.
 const SEVERAL: usize = 4;
 
 /// Whether the repetitions of most ranks take about as long as each other, given each rank's.
@@ -43,7 +44,7 @@ fn is_regular(of_ranks: &OfRanks) -> bool {
     stats::median(&shares) < IRREGULAR
 }
 
-/// The windows played again with even work.
+/// The windows, replayed with even work.
 pub struct EvenReplay {
     /// The replay.
     pub replay: Replay,
@@ -51,7 +52,7 @@ pub struct EvenReplay {
 }
 
 impl EvenReplay {
-    /// Plays the windows of `run` again.
+    /// Replays the windows of `run`.
     pub fn new(run: &Run) -> Self {
         let mut events: Vec<Event> = run
             .events
@@ -103,7 +104,7 @@ impl EvenReplay {
 fn between(events: &[Event]) -> Vec<Option<Between>> {
     let mut out = Vec::with_capacity(events.len());
     for rank in events.chunk_by(|a, b| (a.window, a.rank) == (b.window, b.rank)) {
-        // What was left before a window is not known: first calls are compared with first calls.
+        // The call before a window is not known: first calls are compared with first calls.
         let mut last = CtxId::NONE;
         for (index, event) in rank.iter().enumerate() {
             let begins = event.first_of_call || index == 0;

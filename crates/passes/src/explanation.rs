@@ -1,14 +1,14 @@
-//! What is wrong at a place and what to try, for each class of cause.
+//! The sentences for each class of cause: what is wrong at a place, and what to try.
 
 use crate::words::noun;
 use headwater_model::diagnosis::{CauseClass, Place};
 use headwater_model::rank::RankSet;
 use headwater_model::words;
 
-/// Characters that the ranks of a sentence may take.
+/// At most this many characters of a sentence name ranks.
 const ROOM: usize = 40;
 
-/// What a sentence depends on beside its class.
+/// What a sentence depends on besides its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Case {
     /// Whether all ranks are concerned.
@@ -19,7 +19,7 @@ pub struct Case {
     pub in_turn: bool,
 }
 
-/// The sentences, with the place of ranks and of what they do, and `[words for many|for one]` of them.
+/// The sentences, with placeholders for ranks and for what they do, and `[words for many|for one]` of them.
 fn template(class: CauseClass, case: Case) -> &'static str {
     match class {
         CauseClass::UnevenWork if case.in_turn => {
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn one_rank_is_not_told_as_many() {
         let place = Place {
-            // What looks like a choice of words is the program's.
+            // Text that looks like a choice of words comes from the program.
             function: "operator[a|b]".into(),
             file: Some("a.c".into()),
             module: "app".into(),

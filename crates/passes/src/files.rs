@@ -1,14 +1,13 @@
-//! Time in calls of MPI-IO that concern the calling rank alone: the rank's own, as computation is, and asleep.
+//! Treats time in MPI-IO calls that concern the calling rank alone as the rank's own time, asleep, like computation.
 //!
-//! A rank that reads or writes is late for what the others wait for in the next synchronisation, just as one that
-//! computes. So these calls are taken for segments of their own, from the call to itself, whose one place is the
-//! call. What they take is counted as time asleep, though a library may copy there for the kernel: it is files that it
-//! takes.
+//! A rank that reads or writes makes others wait at the next synchronisation, as a rank that computes does. So these
+//! calls become segments of their own, from the call to itself, and the call is their only place. Their time counts as
+//! time asleep, although a library may copy data there for the kernel: the cause is the use of files.
 
 use headwater_model::run::{Run, Sample, Segment};
 use headwater_mpi_abi::{self as abi, Class, Mode};
 
-/// By number of a function whether it is such a call.
+/// By index of a function: whether it is such a call.
 fn own(run: &Run) -> Vec<bool> {
     (run.functions.iter())
         .map(|name| {
@@ -23,7 +22,7 @@ pub fn are_there(run: &Run) -> bool {
     own(run).contains(&true)
 }
 
-/// Makes calls that concern files work of their ranks.
+/// Turns such calls into work of their ranks.
 pub fn as_work(run: &mut Run) {
     let own = own(run);
     let is_own = |func: u16| own.get(func as usize).copied().unwrap_or(false);
@@ -61,7 +60,7 @@ pub fn as_work(run: &mut Run) {
         .sort_by_key(|s| (s.rank, s.thread, s.from, s.to));
     run.samples
         .sort_by_key(|s| (s.rank, s.thread, s.after, s.ctx));
-    // In windows it is computation that follows the call.
+    // In windows, their time becomes computation that follows the call.
     let mut owed = 0;
     for i in 0..run.events.len() {
         let (before, rest) = run.events.split_at_mut(i);

@@ -1,10 +1,10 @@
-//! How a figure grows with the number of ranks: a log-log line, and models chosen by cross-validation.
+//! Models how a figure grows with the number of ranks: a log-log line, and models chosen by cross-validation.
 //!
-//! The line is ScalAna's (section IV-A, after Barnes et al.). A line alone does not see a floor, so
-//! where the scales suffice (four or more) it competes with `c + a·p^(i/j)·log2(p)^k`, one term of the performance
-//! model normal form (Calotoiu et al. 2013, "Using automated performance modeling to find scalability bugs in complex
-//! codes"), under leave-one-out cross-validation; the simpler model wins a tie of 5 %. Errors are relative ones, or, where
-//! a figure may be next to nothing at one of the scales, symmetric ones, as Extra-P tells them: see [`Measure`].
+//! The line is ScalAna's (section IV-A, after Barnes et al.). A line alone does not show a constant part. Where there
+//! are four scales or more it competes with `c + a·p^(i/j)·log2(p)^k`, one term of the performance model normal form
+//! (Calotoiu et al. 2013, "Using automated performance modeling to find scalability bugs in complex codes"), under
+//! leave-one-out cross-validation; the simpler model wins a tie of 5 %. Errors are relative; where a figure may be near
+//! zero at one of the scales, they are symmetric, as Extra-P reports them: see [`Measure`].
 
 /// A straight line through the logarithms: `value ≈ factor · p^slope`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,8 +65,8 @@ pub enum Form {
     Term(i8, i8, i32),
 }
 
-/// Forms in the order of preference where they do equally well: simple ones first. The terms are those that Extra-P
-/// tries by default, and the ones by which work is divided.
+/// Forms in the order of preference if they predict equally well: simple ones first. The terms are those that Extra-P
+/// tries by default, and those that describe work that is divided over ranks.
 const FORMS: [Form; 52] = {
     use Form::*;
     [
@@ -126,7 +126,7 @@ const FORMS: [Form; 52] = {
 };
 
 impl Form {
-    /// What the factor of the term is multiplied with at `p` ranks.
+    /// The term without its factor, at `p` ranks.
     fn of(self, p: f64) -> f64 {
         match self {
             Self::Term(i, j, k) => p.powf(f64::from(i) / f64::from(j)) * p.log2().powi(k),
@@ -180,8 +180,8 @@ impl Model {
         }
     }
 
-    /// The model as a formula, its factors to three digits that tell something. A floor that is nothing beside the rest,
-    /// as rounding leaves one, is not told.
+    /// The model as a formula, its factors with three significant digits. A constant that is only rounding beside the
+    /// rest is left out.
     pub fn words(&self) -> String {
         let (c, a) = (digits(self.c), digits(self.a));
         let growing = match self.form {
@@ -217,7 +217,7 @@ fn fit(form: Form, points: &[(f64, f64)], x: &[f64]) -> Option<Model> {
             points.iter().map(|p| p.1).sum::<f64>() / points.len().max(1) as f64,
             0.0,
         ),
-        // A negative floor or amount is no time that a program could take.
+        // A negative constant or factor is not a possible time of a program.
         Form::Term(..) => {
             let all: Vec<(f64, f64)> = x.iter().zip(points).map(|(x, p)| (*x, p.1)).collect();
             line(&all).filter(|(c, a)| *c >= 0.0 && *a >= 0.0)?
@@ -231,13 +231,13 @@ fn fit(form: Form, points: &[(f64, f64)], x: &[f64]) -> Option<Model> {
     })
 }
 
-/// How far a prediction is off.
+/// How the error of a prediction is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// |predicted − true| / |true|: unbounded, so that one figure next to nothing decides alone.
+    /// |predicted − true| / |true|: unbounded, so that one figure near zero can decide alone.
     Relative,
-    /// |predicted − true| / ((|predicted| + |true|) / 2), from 0 to 2; its mean is the symmetric mean absolute percentage
-    /// error, which Extra-P tells of its models.
+    /// |predicted − true| / ((|predicted| + |true|) / 2), from 0 to 2; its mean is the symmetric mean absolute
+    /// percentage error, which Extra-P reports for its models.
     Symmetric,
 }
 
@@ -278,8 +278,9 @@ pub fn select(points: &[(f64, f64)], measure: Measure) -> Option<Model> {
     best
 }
 
-/// How far values scatter around the form that describes them best, as a standard deviation in parts of them: what
-/// disturbs a run disturbs long times more. 0 where there are too few points to tell: any two lie on a line.
+/// How far values scatter around the form that describes them best: a standard deviation relative to the values,
+/// because a disturbance of a run changes long times more. 0 for fewer than three points: a line passes through any
+/// two.
 pub fn scatter(points: &[(f64, f64)]) -> f64 {
     let free = points.len() as f64 - 2.0;
     if free <= 0.0 {
@@ -384,7 +385,7 @@ mod tests {
         let data = [(2.0, 0.000_25), (4.0, 0.083), (8.0, 0.253), (16.0, 0.25)];
         let errors = [Measure::Relative, Measure::Symmetric].map(|m| select(&data, m).unwrap());
         assert!(errors[0].cross_error > 2.0 && errors[1].cross_error <= 2.0);
-        // What a model describes is found by both.
+        // Both measures find the model that describes the points.
         for measure in [Measure::Relative, Measure::Symmetric] {
             let model = select(&points(|p| 1.0 + 0.5 * p.log2()), measure).unwrap();
             assert_eq!(model.form, Form::Term(0, 1, 1));

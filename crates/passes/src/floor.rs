@@ -1,4 +1,4 @@
-//! What a cause must cost to be reported: a share of the run, and in a short run more than the machine's noise.
+//! The least cost of a cause that is reported: a share of the run, and in a short run at least the machine's noise.
 
 use crate::diagnose::LEAST_SHARE;
 use crate::scale::Scale;
@@ -8,8 +8,8 @@ use headwater_model::words::{self, seconds as time};
 /// Computation of the slowest rank below which a run is short, seconds.
 const SHORT: f64 = 0.2;
 
-/// What start-up of the first iterations, interrupts and page faults take of a short run in one recording and not in the
-/// next, seconds.
+/// Seconds that start-up of the first iterations, interrupts and page faults may take in one recording of a short run
+/// and not in the next.
 const NOISE: f64 = 3e-3;
 
 /// Whether a run is too short for gains of a few milliseconds.
@@ -17,7 +17,7 @@ fn is_short(last: &Scale) -> bool {
     stats::max(&last.busy()) < SHORT
 }
 
-/// Seconds that a cause must cost, of which `share` is the part of the run time that the user asked for.
+/// The least seconds that a cause must cost; `share` is the part of the run time that the user asked for.
 pub fn seconds(last: &Scale, share: f64) -> f64 {
     let asked = share * last.model_seconds();
     if is_short(last) {
@@ -27,7 +27,7 @@ pub fn seconds(last: &Scale, share: f64) -> f64 {
     }
 }
 
-/// What to say of a run that is too short, if less than the noise would be reported of it otherwise.
+/// The sentence about a run that is too short, if otherwise gains below the noise would be reported.
 pub fn sentence(last: &Scale) -> Option<String> {
     let asked = LEAST_SHARE * last.model_seconds();
     (is_short(last) && asked < NOISE).then(|| {

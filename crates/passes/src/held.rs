@@ -1,4 +1,4 @@
-//! How long threads hold a lock, from the samples between where it is taken and given back.
+//! How long threads hold a lock, from the samples between the calls that take it and give it back.
 
 use crate::scale::Scale;
 use headwater_graph::{Pag, VertexIx};
@@ -13,7 +13,7 @@ const GIVES_BACK: [&str; 4] = [
     "end_critical",
 ];
 
-/// A place in the source, whatever way leads there: module, function and vertex within it.
+/// A place in the source, on any call path: module, function and vertex within it.
 pub type Site = (u32, u32, u32);
 
 /// Seconds by rank and thread.
@@ -26,15 +26,15 @@ pub fn site(pag: &Pag, v: VertexIx) -> Option<Site> {
     known.then_some((vertex.module, vertex.function, vertex.psg))
 }
 
-/// The function that holds a vertex.
+/// The function that contains a vertex.
 pub fn function_of(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
     let mut around = pag.top.ancestors(v);
     around.find(|v| pag.top.get(*v).kind == VertexKind::Function)
 }
 
-/// Addresses between a call that takes a lock and the last one in its function that gives a lock back before the next
-/// one is taken: a compiler makes several calls of one that gives it back, with a branch of what is done in between
-/// behind the first of them. `None` where there is none.
+/// The addresses between a call that takes a lock and the last call in its function that gives a lock back before the
+/// next one is taken. A compiler may make several calls from one that gives the lock back, and place a branch between
+/// them behind the first of them. `None` where no call gives a lock back.
 pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Range<u64>> {
     let (_, structure) = pag.structures.get(module)?;
     let function = structure.functions.get(function as usize)?;
@@ -57,7 +57,7 @@ pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Ran
     Some(taken + 1..end)
 }
 
-/// Adds the CPU seconds of each rank's threads, by rank and thread, in a section of a function that was entered at
+/// Adds the CPU seconds of all threads in a section of a function, by rank and thread; the function was entered at
 /// `function`.
 pub fn add(
     pag: &Pag,

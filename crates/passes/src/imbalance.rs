@@ -1,10 +1,10 @@
-//! Computation that differs between ranks, priced by what the others wait for it.
+//! Finds computation that differs between ranks, priced by how long the other ranks wait for it.
 //!
-//! The price is the delay cost of Böhme et al. (2010; FACTS "delay cost") on whole phases: what the slowest rank of each
-//! phase would save if the late ranks needed no more than the others at a place. Only what ranks measured is compared:
-//! ranks that never ran a copy of a place have no time in it. Causes are taken off one after another, the dearest first,
-//! so that two of them do not claim the same second, and one that is not reported takes nothing off: the gains of a
-//! phase are together no more than its slowest rank is above the usual one.
+//! The price is the delay cost of Böhme et al. (2010; FACTS "delay cost") on whole phases: what the slowest rank of
+//! each phase would save if the late ranks needed no more than the others at a place. Only what ranks measured is
+//! compared: ranks that never ran a copy of a place have no time in it. Causes are taken off one after another, the one
+//! with the largest gain first, so that two of them do not claim the same second. A cause that is not reported takes
+//! nothing off. The gains of a phase are together at most the distance of its slowest rank from the usual one.
 
 use crate::cause::{CONFIDENCE, Candidate};
 use crate::chance::{Noise, Smaller};
@@ -21,33 +21,33 @@ use crate::workers;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use rustc_hash::FxHashSet;
 
-/// Causes looked for in one phase at the most.
+/// At most this many causes are looked for in one phase.
 const MOST: usize = 12;
 
-/// Share of the smallest gain worth reporting that a phase must lose to be looked at: a place is priced in all phases
-/// together, but a tenth of them are not many.
+/// A phase is examined if it loses at least this share of the smallest gain worth reporting. A place is priced in all
+/// phases together, but phases below a tenth add little.
 const PHASE: f64 = 0.1;
 
-/// Part of an excess that its range reaches down at the most: that there is one was tested, and few samples only leave open
-/// how large it is.
+/// The range of an excess reaches down by at most this part of it: that there is an excess was tested, and few samples
+/// only leave its size open.
 const TESTED: f64 = 0.9;
 
-/// Standard error of what samples missed of a place, as a part of it.
+/// Standard error of the time of a place that samples missed, as a part of that time.
 const MISSED: f64 = 0.25;
 
-/// What mending changes in a phase.
+/// What changes in a phase if a cause is removed.
 struct Mended {
-    /// The vertices of the place, and what share of their time (or sleep) there the ranks keep.
+    /// The vertices of the place, and the share of their time (or sleep) there that each rank keeps.
     vertices: Vec<VertexIx>,
     shares: Vec<f64>,
-    /// Seconds of the place that samples attribute to what is around it, by rank.
+    /// Seconds of the place that samples attribute to what encloses it, by rank.
     around: Vec<f64>,
     /// Seconds of work that ranks take over from others.
     more: Vec<f64>,
 }
 
-/// Looks for uneven computation at the largest of `scales`, which ascend, beside what causes between threads explain.
-/// `least` is the smallest gain worth reporting, seconds.
+/// Looks for uneven computation at the largest of `scales`, which ascend, apart from what causes between threads
+/// explain. `least` is the smallest gain worth reporting, seconds.
 pub fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candidate> {
     let Some(scale) = scales.last() else {
         return Vec::new();
@@ -67,7 +67,8 @@ pub fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<C
         let dear = all.iter().filter(|u| u.gain >= least);
         dear.map(|u| (u.of, u.place)).collect()
     };
-    // What is not reported must not lower what is: it is left out, and the rest is priced without it.
+    // Causes that are not reported must not reduce those that are: they are left out, and the rest is priced without
+    // them.
     for _ in 0..MOST {
         if all.iter().all(|u| u.gain >= least) {
             break;
@@ -84,11 +85,11 @@ pub fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<C
 /// What is looked for, and at which places.
 type Allowed = FxHashSet<(Of, u32)>;
 
-/// What is left of the time of one phase as causes are taken off it.
+/// The time of one phase that is left after causes are taken off.
 struct Left {
     /// All that ranks need: CPU time and sleep.
     busy: Inclusive,
-    /// The sleep of it that is for no thread of the rank.
+    /// The part of it that is sleep, without sleep that waits for the rank's threads.
     asleep: Inclusive,
     /// Seconds of work that ranks take over where it is evened out.
     moved: Vec<f64>,
@@ -110,7 +111,7 @@ impl Left {
         Some(own.map(|(own, more)| own + more).collect())
     }
 
-    /// Takes off what mending a place changes.
+    /// Takes off what changes if the cause at a place is removed.
     fn take(&mut self, pag: &Pag, of: Of, mended: &Mended) {
         for v in &mended.vertices {
             match of {
@@ -122,7 +123,7 @@ impl Left {
             }
         }
         self.taken.extend(&mended.vertices);
-        // Around the call path with the most of it.
+        // Taken from what encloses the vertex with the most time.
         let time = |v: &&VertexIx| stats::ticks(self.busy.row(**v).map_or(0.0, stats::mean));
         let heaviest = mended.vertices.iter().max_by_key(time);
         if let Some(v) = heaviest.and_then(|v| pag.top.get(*v).parent) {
@@ -140,13 +141,13 @@ struct Search<'a> {
     noise: Noise<'a>,
     smaller: Smaller<'a>,
     charged: Vec<(u32, &'a [f64])>,
-    /// Places where ranks sleep until their threads have done.
+    /// Places where ranks sleep until their threads have finished.
     waits: FxHashSet<VertexIx>,
     least: f64,
 }
 
 impl Search<'_> {
-    /// What all phases have, by place; only at `allowed` places where they are given.
+    /// The uneven work of all phases, by place; only at `allowed` places where they are given.
     fn phases(&self, allowed: Option<&Allowed>) -> Vec<Uneven> {
         if allowed.is_some_and(Allowed::is_empty) {
             return Vec::new();
@@ -159,7 +160,8 @@ impl Search<'_> {
             .map(|(phase, _)| *phase)
             .collect();
         phases.sort_unstable();
-        // In one phase it is one cause who is late by how much; in another one other ranks may be late at the place.
+        // In one phase, all late ranks at a place are one cause, whatever they are late by; in another phase, other
+        // ranks may be late at the place.
         let of_phase = |phase| merge(self.peel(phase, allowed), true, |_, _| true);
         let same_ranks = |a: &Uneven, b: &Uneven| in_common(&a.ranks, &b.ranks) >= SAME_RANKS;
         merge(
@@ -169,8 +171,8 @@ impl Search<'_> {
         )
     }
 
-    /// The causes of one phase. Sleep comes first: it is known better than work, as no core and no memory that ranks share
-    /// makes it longer, and so less of it is noise.
+    /// The causes of one phase. Sleep comes first: it is known better than work, because no core and no memory that
+    /// ranks share makes it longer, so less of it is noise.
     fn peel(&self, phase: u32, allowed: Option<&Allowed>) -> Vec<Uneven> {
         let mut left = self.left(phase);
         let mut out = Vec::new();
@@ -186,7 +188,7 @@ impl Search<'_> {
         out
     }
 
-    /// The time of one phase, beside what causes between threads explain.
+    /// The time of one phase, without what causes between threads explain.
     fn left(&self, phase: u32) -> Left {
         let (pag, scale) = (self.pag, self.scale);
         let data = &scale.view().computation;
@@ -208,7 +210,7 @@ impl Search<'_> {
         }
     }
 
-    /// The dearest cause in what is left of a phase.
+    /// The cause with the largest gain in what is left of a phase.
     fn next(
         &self,
         phase: u32,
@@ -239,7 +241,7 @@ impl Search<'_> {
             taken: &left.taken,
             compared: holder.count(),
         };
-        // Whether there is something at all, the whole phase tells best: its time is no matter of samples.
+        // The whole phase shows best whether there is any uneven work: its time does not depend on samples.
         let all = excess(own, &late);
         let whole = self.lateness(&here, &holder.whole(all), None);
         let doubt = match whole {
@@ -275,8 +277,8 @@ impl Search<'_> {
         inside
     }
 
-    /// Which ranks are late at a place, if that is more than noise. `whole` is how they are late in what is around it, if
-    /// that is certain: then chance has had only the choice of the place, and its ranks are mostly those.
+    /// Which ranks are late at a place, if that is more than noise. `whole` is how they are late in what encloses it,
+    /// if that is certain: then only the choice of the place is left to chance, and its late ranks are mostly the same.
     fn lateness(&self, here: &Here<'_>, part: &Part, whole: Option<&Known>) -> Option<Known> {
         let row = here.column.sum(&part.vertices);
         let inside = self.inside(here, part);
@@ -293,14 +295,14 @@ impl Search<'_> {
             Of::All => self.noise.of_timing(&inside, &row, &late),
             Of::Sleep => timing::of_sleep(&late.alike(&row), late.high),
         };
-        // Differences that might have been found instead: each of so many ranks, or groups of them, at each place. What a
-        // whole phase shows was not chosen from places; few ranks hardly show their scatter, though.
+        // Number of differences that might have been found instead: each rank, or group of ranks, at each place. A
+        // difference in a whole phase was not chosen from places; but few ranks hardly show their scatter.
         let choices = late.choices(row.len());
         let chosen = part.place != WHOLE || row.len() < timing::FEW;
         let places = if chosen { here.compared as f64 } else { 1.0 };
         let chance = timing::above_chance(choices * places);
         let is_late = match (whole, here.of) {
-            // Time between two calls is measured, so where all of it is at one place samples decide nothing.
+            // Time between two calls is measured, so where all of it is at one place, samples do not matter.
             (Some(_), Of::All) if stats::is_above(sampling, 0.0) => {
                 let misplaced = self.noise.misplaced(&inside, &late, row.len());
                 late.excess > (chance * timing).max(misplaced)
@@ -310,7 +312,7 @@ impl Search<'_> {
                 let errors = self.noise.errors(&inside, &row, &late, timing);
                 errors > chance
                     || errors > timing::above_chance(choices) && {
-                        // A place that smaller scales show as well was not chosen from all.
+                        // A place that smaller scales show too was not chosen from all places.
                         let evidence = self.evidence(here, part);
                         errors > timing::above_chance(choices * (places / evidence).max(1.0))
                     }
@@ -325,8 +327,8 @@ impl Search<'_> {
         })
     }
 
-    /// What smaller scales say of a place. Causes are not taken off there, so they say nothing of a place in which one was
-    /// found, nor of what is around or inside it.
+    /// Evidence from smaller scales for a place. Causes are not taken off there, so smaller scales are no evidence for
+    /// a place where a cause was found, nor for what is around or inside it.
     fn evidence(&self, here: &Here<'_>, part: &Part) -> f64 {
         let top = &self.pag.top;
         let related = |v: &VertexIx| {
@@ -339,7 +341,7 @@ impl Search<'_> {
         self.smaller.evidence(&part.vertices)
     }
 
-    /// What late ranks have at a place beyond the others, if it is more than noise and mending it shortens the phase.
+    /// The excess of late ranks at a place, if it is more than noise and its removal shortens the phase.
     fn judge(
         &self,
         here: &Here<'_>,
@@ -360,7 +362,8 @@ impl Search<'_> {
             first,
             ..
         } = here;
-        // Where the place holds all that ranks are late by, that is known better than what samples give it.
+        // If ranks are late by the whole excess at this place, their lateness is known better than samples at the place
+        // show.
         let alone = whole.is_some() && !late.evens_out();
         let slack = if alone { BLURRED * sampling } else { 0.0 };
         let (mended, after) = mend(of, part, &row, totals, &late, slack);
@@ -371,7 +374,7 @@ impl Search<'_> {
         let around = stats::mean_of(&mended.around, &late.ranks);
         let noise = match whole {
             Some(whole) if around > 0.0 => {
-                // What is beyond all that samples may have missed is elsewhere, or here as well.
+                // An excess beyond all that samples may have missed is elsewhere, or here as well.
                 let rest = stats::mean_of(&after, &late.ranks) - usual(totals, &late);
                 whole.noise.hypot(MISSED * around).hypot(rest / CONFIDENCE)
             }
@@ -410,7 +413,7 @@ struct Known {
     inside: Vec<u32>,
     /// Standard error of the excess, seconds.
     noise: f64,
-    /// The part of that by samples, which may attribute time to other places, seconds.
+    /// The part of it from samples, which may attribute time to other places, seconds.
     sampling: f64,
 }
 
@@ -418,19 +421,19 @@ struct Known {
 struct Here<'a> {
     phase: u32,
     of: Of,
-    /// What is looked at, by vertex and rank.
+    /// The time that is examined, by vertex and rank.
     column: &'a Inclusive,
     /// Seconds of each rank in the phase.
     totals: &'a [f64],
-    /// By rank whether it is late in the phase.
+    /// By rank: whether it is late in the phase.
     first: &'a [bool],
     /// Vertices of the causes that were found in it before.
     taken: &'a [VertexIx],
-    /// Places that it is one of.
+    /// Number of places that are compared.
     compared: usize,
 }
 
-/// What ranks that are not late need in a whole phase.
+/// Time that ranks which are not late need in a whole phase.
 fn usual(totals: &[f64], late: &Late) -> f64 {
     if late.evens_out() {
         return stats::mean(totals);
@@ -440,10 +443,10 @@ fn usual(totals: &[f64], late: &Late) -> f64 {
     stats::median(&others.map(|(total, _)| *total).collect::<Vec<f64>>())
 }
 
-/// What a place and the totals of its phase are if late ranks need no more than the others there. Nobody becomes faster
-/// than ranks usually are: what a rank is late by beyond that is elsewhere. A rank that no longer sleeps may be: its work
-/// may be less than usual by chance. `slack` is by how many seconds of a rank samples may attribute too little to the
-/// place.
+/// What changes at a place, and the new totals of its phase, if late ranks need no more than the others there. No rank
+/// becomes faster than ranks usually are: what it is late by beyond that is elsewhere. A rank that no longer sleeps may
+/// become faster: its work may be less than usual by chance. `slack` is by how many seconds of a rank samples may
+/// attribute too little to the place.
 fn mend(
     of: Of,
     part: &Part,
@@ -475,7 +478,7 @@ fn mend(
         taken += beyond;
     }
     let mut more = vec![0.0; row.len()];
-    // What is evened out goes to those that have less than the mean, which have room for all of it.
+    // The work that is evened out goes to ranks with less than the mean, which have room for all of it.
     let room: Vec<f64> = after.iter().map(|t| (usual - t).max(0.0)).collect();
     let all: f64 = room.iter().sum();
     if late.evens_out() && all > 0.0 {

@@ -1,4 +1,4 @@
-//! Time of vertices including everything inside them, over ranks, and the way down to where it is.
+//! Time of vertices with everything inside them, over ranks, and the descent to the vertex that has most of it.
 
 use headwater_graph::{Pag, RankRows, RunView, TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
@@ -9,19 +9,19 @@ pub struct Inclusive {
     ranks: usize,
 }
 
-/// A place must hold this share of all that there is to show, or what is around it is the place. Not of
-/// what its parent has: over many levels that would lead to something small that explains nothing.
+/// A place must contain this share of the whole, or the place around it is reported. The share is not that of its
+/// parent: over many levels that would lead to a small place that explains nothing.
 const DESCEND: f64 = 0.4;
 
-/// Part of the weight of a place that another way to it must have to be the same cause.
+/// Another call path to a place must have this part of the place's weight to be the same cause.
 const ALIKE: f64 = 0.25;
 
-/// Part of a loop's weight that an inlined function without loops must have to be told in its stead:
-/// such a function is a few lines of the loop's body.
+/// An inlined function without loops must have this part of a loop's weight to be reported instead of the loop: such a
+/// function is a few lines of the loop's body.
 const BODY: f64 = 0.8;
 
-/// Whether `v` is an inlined function that is only lines of the body of a loop around it. A loop that
-/// communicates is not such a loop: its body is the program's step, and the functions in it are its parts.
+/// Whether `v` is an inlined function that is only a few lines of the body of a loop around it. This does not apply to
+/// a loop that communicates: its body is the program's step, and the functions in it are its parts.
 pub fn is_body(pag: &Pag, v: VertexIx) -> bool {
     let kind = |v: VertexIx| pag.top.get(v).kind;
     let own = |c: &VertexIx| kind(*c) != VertexKind::Function;
@@ -29,12 +29,12 @@ pub fn is_body(pag: &Pag, v: VertexIx) -> bool {
     around.is_some_and(|l| !holds(pag, v, |c| kind(c).is_loop(), own) && !communicates(pag, l))
 }
 
-/// Whether ranks communicate in `v`: then it is a step of the program, and no one piece of work.
+/// Whether ranks communicate in `v`: then it is a step of the program, not a single piece of work.
 pub fn communicates(pag: &Pag, v: VertexIx) -> bool {
     pag.inside(v).any(|v| pag.top.get(v).mpi.is_some())
 }
 
-/// Whether `v` or something inside it, as far as `enters`, is `wanted`.
+/// Whether `v` or something inside it is `wanted`; only children for which `enters` holds are visited.
 fn holds(
     pag: &Pag,
     v: VertexIx,
@@ -62,13 +62,13 @@ fn loop_around(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
     around.find(|a| kind(a).is_loop())
 }
 
-/// Whether `weight` is enough of a loop's to be told in its stead.
+/// Whether `weight` is a large enough part of a loop's weight to be reported instead of it.
 pub fn is_most_of_body(weight: f64, of_loop: f64) -> bool {
     weight >= BODY * of_loop
 }
 
 impl Inclusive {
-    /// Sums the rows that `column` has for `keys` over each vertex and all around it.
+    /// Sums the rows that `column` has for `keys` up: each row counts for its vertex and all vertices around it.
     pub fn new(pag: &Pag, view: &RunView, column: &RankRows, keys: &[u32]) -> Self {
         let n = pag.top.vertices.len();
         let mut this = Self {
@@ -95,7 +95,7 @@ impl Inclusive {
         this
     }
 
-    /// Sums values given by vertex and column over each vertex and all around it.
+    /// Sums values by vertex and column up: each value counts for its vertex and all vertices around it.
     pub fn of_columns(
         pag: &Pag,
         columns: usize,
@@ -117,7 +117,7 @@ impl Inclusive {
         this
     }
 
-    /// Takes seconds by rank out of `v` and everything around it.
+    /// Subtracts seconds by rank from `v` and everything around it.
     pub fn take(&mut self, pag: &Pag, v: VertexIx, seconds: &[f64]) {
         for v in pag.top.ancestors(v).chain([TopDown::ROOT]) {
             let row = self.rows.get_mut(v as usize).and_then(|r| r.as_deref_mut());
@@ -132,13 +132,13 @@ impl Inclusive {
         self.rows[v as usize].get_or_insert_with(|| vec![0.0; ranks].into_boxed_slice())
     }
 
-    /// The row of a vertex; `None` where nobody spent time.
+    /// The row of a vertex; `None` where no rank spent time.
     pub fn row(&self, v: VertexIx) -> Option<&[f64]> {
         self.rows.get(v as usize).and_then(|r| r.as_deref())
     }
 
-    /// `v` and the vertices of the same place that other ways lead to, where those hold as much of the
-    /// weight that it counts: one loop called from two places is one place.
+    /// `v` and the vertices of the same place on other call paths, if they have at least the part `ALIKE` of its
+    /// weight: one loop called from two places is one place.
     pub fn same_place(
         &self,
         pag: &Pag,
@@ -169,8 +169,8 @@ impl Inclusive {
         out
     }
 
-    /// From `start` down to the vertex where most of `weigh` is: into the heaviest child as long as it
-    /// holds enough of the weight of `start`. Computation without structure of its own is not entered.
+    /// Descends from `start` to the vertex with most of the weight: into the heaviest child, as long as it has enough
+    /// of the weight of `start`. Computation without structure of its own is not entered.
     pub fn descend(&self, pag: &Pag, start: VertexIx, weigh: impl Fn(&[f64]) -> f64) -> VertexIx {
         let mut here = start;
         let whole = self.row(start).map_or(0.0, &weigh);
@@ -192,7 +192,8 @@ impl Inclusive {
         }
     }
 
-    /// Takes out of `v`, what is inside it and everything around it what ranks do not keep of the `other` seconds there.
+    /// Subtracts from `v`, what is inside it and everything around it the part of the `other` seconds there that ranks
+    /// do not keep.
     pub fn take_part(&mut self, pag: &Pag, v: VertexIx, other: &Self, kept: &[f64]) {
         let less = |v: VertexIx| -> Option<Vec<f64>> {
             let row = other.row(v)?.iter().zip(kept);
@@ -213,7 +214,7 @@ impl Inclusive {
         }
     }
 
-    /// Leaves each rank the given share of its time in `v` and inside it, and takes the difference out of everything
+    /// Leaves each rank the given share of its time in `v` and inside it, and subtracts the difference from everything
     /// around it.
     pub fn scale(&mut self, pag: &Pag, v: VertexIx, shares: &[f64]) {
         let Some(old) = self.row(v).map(<[f64]>::to_vec) else {
@@ -236,8 +237,8 @@ impl Inclusive {
     }
 }
 
-/// A branch or a function that was only entered through its call is a place nobody would look for:
-/// names the loop, call or function around it instead.
+/// A branch is not a place that people would look for: returns the innermost vertex around `v`, or `v` itself, that is
+/// not a branch.
 fn settle(pag: &Pag, v: VertexIx) -> VertexIx {
     pag.top
         .ancestors(v)

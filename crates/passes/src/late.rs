@@ -1,45 +1,45 @@
-//! Which ranks are late at a place, by how much, and what they would take if they were not.
+//! Which ranks are late at a place, by how much, and how long they would take if they were not late.
 //!
-//! Ranks that were mended need as long as each other but for rounding, which must not make one of them late: what is less
-//! than a nanosecond is no difference here.
+//! Differences of less than a nanosecond do not count: ranks of which a cause was taken off need equal times except for
+//! rounding, and rounding must not make one of them late.
 
 use crate::stats;
 
-/// Part of what a late rank usually has more that a rank must have to be late too: it is then nearer to the late ranks
-/// than to the others.
+/// A rank is late too if it has this part of the usual excess of late ranks: it is then nearer to the late ranks than
+/// to the others.
 const HALF: f64 = 0.5;
 
-/// Part of the way from the mean to the slowest rank (or to the one that sleeps longest) beyond which a rank is one of the
-/// slowest.
+/// A rank is one of the slowest if it is beyond this part of the way from the mean to the slowest rank (or to the one
+/// that sleeps longest).
 const HALF_WAY: f64 = 0.5;
 
-/// Part of what late ranks have more by which they must at least be apart from the next rank to be a group. Where they
-/// are not, the work rises over the ranks without a step.
+/// Late ranks are a group only if the gap to the next rank is at least this part of their excess. Otherwise the work
+/// rises over the ranks without a step.
 const STEP: f64 = 0.25;
 
-/// How many times the spread within late ranks and within the others the gap between the two must be. Cutting in two what
-/// is spread evenly gives a gap of 3.5 times that spread, what is spread normally one of 2.7 (natural breaks: Fisher 1958,
-/// Jenks).
+/// The gap between late ranks and others must be this many times the spread within the two groups. Cutting an even
+/// distribution in two results in a gap of 3.5 times that spread, cutting a normal one in 2.7 times (natural breaks:
+/// Fisher 1958, Jenks).
 const APART: f64 = 4.0;
 
-/// Share of the variance over ranks that a straight line must explain for work to rise or fall with the rank.
+/// Least share of the variance over ranks that a straight line must explain for work to rise or fall with the rank.
 const STRAIGHT: f64 = 0.8;
 
-/// Standard errors of sampling by which a rank must differ to be another one than in the whole.
+/// A rank changes its group at a place only if it differs by this many standard errors of sampling.
 const CERTAIN: f64 = 3.0;
 
-/// Ranks that it takes to see a line.
+/// Least number of ranks that show a line.
 const LINE: usize = 6;
 
 /// How the ranks divide into late ones and others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
-    /// A few, apart from the others, whose median they should need.
+    /// A few ranks, apart from the others; they should need the median or mean of these.
     Few,
-    /// Most ranks: a few others have less. What most ranks have cannot be taken from them, only evened out.
+    /// Most ranks: a few others have less. The excess of most ranks cannot be removed, only evened out.
     Most,
-    /// All differ, without a step between late ranks and others; the late ones are those above the mean. `slope` is by
-    /// how much the time rises with each rank, where it does in a line.
+    /// All ranks differ, without a step between late ranks and others; the late ones are those above the mean. `slope`
+    /// is by how much the time rises with each rank, if it rises in a line.
     Spread {
         /// Seconds for each rank.
         slope: Option<f64>,
@@ -53,15 +53,15 @@ pub struct Late {
     pub ranks: Vec<u32>,
     /// How they differ from the others.
     pub shape: Shape,
-    /// What they should need, seconds.
+    /// Time that they should need, seconds.
     pub level: f64,
-    /// What they need, mean, seconds.
+    /// Time that they need, mean, seconds.
     pub high: f64,
-    /// What the other ranks need, mean, seconds.
+    /// Time that the other ranks need, mean, seconds.
     pub low: f64,
-    /// By how much a late rank is usually above the others, seconds.
+    /// By how much a late rank usually exceeds the others, seconds.
     pub excess: f64,
-    /// By how much ranks scatter about what these figures explain, seconds; `None` where the row does not show it.
+    /// By how much ranks scatter around what these figures explain, seconds; `None` where the row does not show it.
     pub scatter: Option<f64>,
 }
 
@@ -71,14 +71,14 @@ pub fn pick(row: &[f64], mask: &[bool], wanted: bool) -> Vec<f64> {
     all.map(|(value, _)| *value).collect()
 }
 
-/// By rank whether it is one of the slowest: in the upper half of the way from the mean to the slowest rank.
+/// By rank: whether it is one of the slowest, in the upper half of the way from the mean to the slowest rank.
 pub fn slowest(row: &[f64]) -> Vec<bool> {
     let (most, mean) = (stats::max(row), stats::mean(row));
     let from = mean + HALF_WAY * (most - mean);
     row.iter().map(|t| !stats::is_above(from, *t)).collect()
 }
 
-/// For each of `count` ranks whether it is one of `ranks`.
+/// For each of `count` ranks: whether it is one of `ranks`.
 pub fn mask_of(ranks: &[u32], count: usize) -> Vec<bool> {
     let mut mask = vec![false; count];
     for rank in ranks {
@@ -96,12 +96,12 @@ pub fn ranks_of(mask: &[bool]) -> Vec<u32> {
 }
 
 impl Late {
-    /// The ranks that are late in `row`, the seconds of all ranks at a place; `first` says by rank whether it is late in
-    /// the whole phase. `None` where those are not late here.
+    /// The ranks that are late in `row`, the seconds of all ranks at a place; `first` says by rank whether it is late
+    /// in the whole phase. `None` if those ranks are not late here.
     pub fn new(row: &[f64], first: &[bool]) -> Option<Self> {
         let mut mask = first.to_vec();
         let mut excess = 0.0;
-        // A few rounds settle who is nearer to whom.
+        // A few rounds decide to which group each rank is nearer.
         for _ in 0..4 {
             let level = stats::median(&pick(row, &mask, false));
             let both: Vec<bool> = mask.iter().zip(first).map(|(m, f)| *m && *f).collect();
@@ -144,10 +144,10 @@ impl Late {
         })
     }
 
-    /// The late ranks at a place that holds most of what ranks have more in `whole`. They are those of the whole but for
-    /// ranks that differ from them for certain: samples that divide time between places leave an error of `blur` seconds
-    /// in the time of each rank, by which others would seem late here, and some of these not. `None` where they have no
-    /// more here.
+    /// The late ranks at a place that contains most of the excess in `whole`. They are those of the whole, except ranks
+    /// that certainly differ from them: samples that divide time between places leave an error of `blur` seconds in the
+    /// time of each rank, so that other ranks would seem late here, and some of these not. `None` if they have no
+    /// excess here.
     pub fn within(row: &[f64], whole: &Self, blur: f64) -> Option<Self> {
         if let Shape::Spread { .. } = whole.shape {
             return Self::spread(row);
@@ -208,20 +208,21 @@ impl Late {
         })
     }
 
-    /// Whether late ranks can only give work to others, not do without it.
+    /// Whether late ranks can only give work to others, not save it.
     pub fn evens_out(&self) -> bool {
         self.shape != Shape::Few
     }
 
-    /// By rank whether it is late.
+    /// By rank: whether it is late.
     pub fn mask(&self, ranks: usize) -> Vec<bool> {
         mask_of(&self.ranks, ranks)
     }
 
-    /// Groups of as many of `ranks` that might have been late instead: so many differences the largest was chosen from.
+    /// Number of groups of equal size that might have been late instead: the largest difference was chosen from so
+    /// many.
     pub fn choices(&self, ranks: usize) -> f64 {
         let own = match self.shape {
-            // Its excess is that of the slowest rank alone.
+            // The excess is that of the slowest rank alone.
             Shape::Spread { .. } => 1,
             Shape::Few => self.ranks.len(),
             Shape::Most => ranks.saturating_sub(self.ranks.len()),
@@ -229,7 +230,7 @@ impl Late {
         ranks as f64 / own.max(1) as f64
     }
 
-    /// Seconds of ranks that do the same as each other, if there are such.
+    /// Seconds of the ranks that do equal work, if there are any.
     pub fn alike(&self, row: &[f64]) -> Vec<f64> {
         match self.shape {
             Shape::Spread { .. } => Vec::new(),
@@ -237,7 +238,7 @@ impl Late {
         }
     }
 
-    /// How the late ranks differ from the others, as a sentence, where there is more to it than who they are.
+    /// A sentence about how the late ranks differ from the others, if there is more to say than which ranks they are.
     pub fn words(&self) -> Option<String> {
         let each = |slope: f64| headwater_model::words::seconds(slope.abs());
         match self.shape {
@@ -255,7 +256,7 @@ impl Late {
     }
 }
 
-/// Slope over ranks and standard deviation about it, where a straight line explains how they differ.
+/// Slope over ranks and standard deviation around the line, if a straight line explains how ranks differ.
 fn line(row: &[f64]) -> Option<(f64, f64)> {
     if row.len() < LINE {
         return None;
@@ -306,7 +307,7 @@ mod tests {
         assert_eq!((here.ranks, here.shape), (vec![3], Shape::Few));
         assert!((here.excess - 0.4).abs() < 1e-9);
         assert_eq!(Late::within(&[0.1, 0.5, 0.0, 0.0], &whole, 0.2), None);
-        // Another cause makes rank 3 the latest of all, but at this place rank 1 is late for certain too.
+        // Another cause makes rank 3 the latest of all, but at this place rank 1 is certainly late too.
         let here = Late::within(&row, &whole, 0.01).expect("ranks are late here");
         assert_eq!(here.ranks, [1, 3]);
     }

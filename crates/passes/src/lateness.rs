@@ -1,4 +1,4 @@
-//! Where a rank is late: the places among which what it computes longer than the others after a call is divided. Causes and
+//! Divides a rank's lateness after a call over places: by what it computes there longer than the others. Causes and
 //! delay costs are priced by this one division.
 
 use crate::backtrack::structured;
@@ -24,7 +24,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// What follows call `after`; `keys` are those of the computation there.
+    /// The places of the computation after call `after`; `keys` are the keys of that computation.
     pub fn new(pag: &Pag, scale: &Scale, after: CtxId, keys: &[u32]) -> Self {
         let data = &scale.view().computation;
         let mut of_place: BTreeMap<VertexIx, Vec<u32>> = BTreeMap::new();
@@ -49,8 +49,9 @@ impl Lateness {
         }
     }
 
-    /// Places with the part that each has in a rank's lateness: by what it computes there beyond the median of all ranks,
-    /// or, if that is nothing, by all that it computes. A rank that computes nothing there is late by the call itself.
+    /// Places with their parts of a rank's lateness: by what the rank computes there beyond the median of all ranks,
+    /// or, if that is nothing, by all that it computes. If a rank computes nothing there, the call itself makes it
+    /// late.
     pub fn parts(&self, rank: u32) -> Vec<(VertexIx, f64)> {
         let own = |p: &Place| p.row.get(rank as usize).copied().unwrap_or(0.0);
         let divided = |of: &dyn Fn(&Place) -> f64| -> Vec<(VertexIx, f64)> {

@@ -1,13 +1,14 @@
-//! How much longer teams would take because their threads stand in line for a lock, had each thread a core.
+//! Estimates how much longer teams would take if each thread had a core, because their threads wait in line for a lock.
 //!
-//! Threads that seldom run at the same time, as where they outnumber cores, seldom meet at a lock that they
-//! would stand in line for. But a lock is held by one at a time: a team takes at least as long as all its
-//! threads together hold it, and that is CPU time. It takes longer than that where threads compute first and all want
-//! the lock then: a replay of each stretch says how much at the most (`queue`), and how often threads met at the lock
-//! says how much of that is likely. Places where a lock is taken belong to one line if threads
-//! wait at the one for who took it at the other, and each is told for its part of it. Where several locks are taken
-//! at a place, as one of each element of an array, there are as many lines. Of several lines of a team the longest
-//! decides, as threads stand in all of them at once.
+//! Threads that seldom run at the same time, as where they outnumber cores, seldom meet at a lock. But only one thread
+//! at a time holds a lock: a team takes at least as long as all its threads together hold it, and that is CPU time. It
+//! takes longer if threads compute first and then all want the lock. A replay of each stretch shows by how much at most
+//! (`queue`), and how often threads met at the lock shows how much of that is likely.
+//!
+//! Two places where a lock is taken belong to one line if threads wait at one of them for a thread that took the lock
+//! at the other; each is priced for its part of the line. If several locks are taken at one place, such as one for each
+//! element of an array, there are as many lines. Of several lines of a team the longest decides, because threads wait
+//! in all of them at the same time.
 
 use crate::cause::CONFIDENCE;
 use crate::contended::Contended;
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 /// Seconds by rank, by number of the place and by team.
 pub type ByTeam = BTreeMap<(usize, VertexIx), Vec<f64>>;
 
-/// What lines make teams take longer.
+/// The seconds that lines make teams take longer.
 #[derive(Default)]
 pub struct Beyond {
     /// Seconds that are likely.
@@ -33,7 +34,7 @@ pub struct Beyond {
     pub error: ByTeam,
 }
 
-/// Seconds by rank that teams would take longer, beyond `measured`, by the waits `rows`, each with the number of
+/// Seconds by rank that teams would take longer, beyond `measured`, because of the waits `rows`; each has the number of
 /// its place.
 pub fn beyond(
     pag: &Pag,
@@ -43,7 +44,7 @@ pub fn beyond(
     measured: &ByTeam,
 ) -> Beyond {
     let mut by_team: BTreeMap<VertexIx, Vec<(usize, &Contended)>> = BTreeMap::new();
-    // Who reads stands in nobody's line.
+    // A thread that only reads waits in no line.
     let stands = |c: &Contended| !c.allocator && c.kind != Some(WaitKind::ReadLock);
     for (place, c) in rows.iter().filter(|r| stands(r.1)) {
         if let Some(team) = c.team {
@@ -82,16 +83,16 @@ pub fn beyond(
     out
 }
 
-/// How much longer than its slowest thread computes one line makes a team take on one rank, seconds.
+/// How much longer one line makes a team take on one rank, beyond the computation of its slowest thread, seconds.
 struct Estimate {
     likely: f64,
-    /// Its standard error: of the samples, and of what is not known of the order in which threads come.
+    /// Its standard error: from the samples, and from the unknown order in which threads come.
     error: f64,
 }
 
-/// What each of several lines is told for, by how much longer than it computes each would make a team take. While
-/// threads stand in one line others stand in another, so that all of them together make it as much longer as the longest
-/// does: so far as several reach, they share it.
+/// Divides the delay of a team over several lines, by how much longer each alone would make it take. While threads wait
+/// in one line, others wait in another, so all lines together delay the team as much as the longest does. A part of the
+/// delay to which several lines reach is shared between these.
 fn shared(longer: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..longer.len()).collect();
     order.sort_by(|a, b| longer[*a].total_cmp(&longer[*b]).then(a.cmp(b)));
@@ -106,14 +107,14 @@ fn shared(longer: &[f64]) -> Vec<f64> {
     out
 }
 
-/// About how many different locks there are in a set of them, one at the least: how many of its 64 bits
-/// stay clear tells how many locks share them.
+/// About how many different locks there are in a set, at least one: how many of its 64 bits are clear shows how many
+/// locks share the others.
 pub fn count(locks: u64) -> f64 {
     let clear = f64::from(locks.count_zeros()).max(0.5);
     (64.0 * (64.0 / clear).ln()).round().max(1.0)
 }
 
-/// What the thread of each rank that computes longest in a team computes.
+/// By rank: the computation of the thread that computes longest in a team.
 fn longest(scale: &Scale, team: &Team) -> Vec<f64> {
     let mut by_thread: FxHashMap<(u32, u16), f64> = FxHashMap::default();
     for s in &team.stretches {
@@ -138,7 +139,7 @@ struct Line<'a> {
 
 /// The lines of one team.
 fn lines<'a>(pag: &Pag, rows: &[(usize, &'a Contended)]) -> Vec<Line<'a>> {
-    // Where the function is not known each vertex is a site of its own.
+    // Where the function is not known, each vertex is a site of its own.
     let site = |v: VertexIx| held::site(pag, v).unwrap_or((u32::MAX, u32::MAX, v));
     let mut line_of: FxHashMap<Site, usize> = FxHashMap::default();
     let mut into: Vec<usize> = Vec::new();
@@ -165,7 +166,7 @@ fn lines<'a>(pag: &Pag, rows: &[(usize, &'a Contended)]) -> Vec<Line<'a>> {
     out.into_values().collect()
 }
 
-/// The line that a line was joined with in the end.
+/// The line that a line was finally joined with.
 fn end(into: &[usize], mut line: usize) -> usize {
     while into[line] != line {
         line = into[line];
@@ -189,8 +190,8 @@ impl Held {
         count(self.locks.get(rank).copied().unwrap_or(0))
     }
 
-    /// What the threads of a team do in each stretch of one rank in which they wait: without one of the locks, and
-    /// with it. What a thread holds it for is divided over the stretches as the waits are.
+    /// What the threads of a team do in each stretch of one rank in which they wait: without one of the locks, and with
+    /// it. The time that a thread holds it is divided over the stretches as the waits are.
     fn works<'t>(&self, team: &'t Team, rank: u32) -> Vec<(&'t Stretch, Vec<Works>)> {
         let stretches = team.of_rank(rank);
         let weight = |s: &Stretch| s.shares.iter().map(|t| t.waited).sum::<f64>();
@@ -223,8 +224,8 @@ impl Held {
         rows.map(|row| row.get(rank).copied().unwrap_or(0.0)).sum()
     }
 
-    /// What each place has in what the line makes a team `longer` on one rank, but for what was `measured`, in seconds and
-    /// as a part.
+    /// By place: its share of the seconds that the line makes a team take `longer` on one rank beyond the `measured`
+    /// ones, in seconds and as a part.
     fn beyond(
         &self,
         rank: usize,
@@ -248,10 +249,10 @@ impl Held {
 }
 
 impl Line<'_> {
-    /// How much longer than its slowest thread, which computes for `own` seconds, the team takes by this line. At the
-    /// least as long as all threads together hold the lock. At the most what a replay says in which each thread takes
-    /// it as often as it was seen to wait, or once: then each but one of them waits in each repetition, and as far
-    /// as so many waits were recorded that is likely. It is no more than they waited.
+    /// How much longer the team takes because of this line than its slowest thread, which computes for `own` seconds.
+    /// At least as long as all threads together hold the lock. At most the result of a replay in which each thread
+    /// takes the lock as often as it was seen to wait, or once: then each thread but one waits in each repetition, and
+    /// the more of these waits were recorded, the likelier that is. It is no more than the threads waited.
     fn estimate(&self, scale: &Scale, team: &Team, held: &Held, rank: usize, own: f64) -> Estimate {
         let here = self.rows.iter().filter(|r| r.1.rank as usize == rank);
         let (mut waits, mut waited) = (0.0, 0.0);
@@ -297,7 +298,8 @@ impl Line<'_> {
         team: &Team,
         functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
     ) -> Held {
-        // The place of each site is that of who waits for who took the lock there; where nobody does, of who waits there.
+        // The place of each site is that of the waits for threads that took the lock there; if there are none, that of
+        // the waits there.
         let mut places: BTreeMap<Site, usize> = BTreeMap::new();
         let mut entered: FxHashMap<Site, FxHashSet<VertexIx>> = FxHashMap::default();
         for of in [|c: &Contended| c.taken, |c: &Contended| c.at] {
@@ -316,7 +318,7 @@ impl Line<'_> {
             let Some(section) = held::section(pag, site) else {
                 continue;
             };
-            // Who waits there is known to hold it elsewhere in the team as well.
+            // Threads that wait there are known to hold the lock elsewhere in the team as well.
             let of_team = functions.get(&(site.0, site.1)).into_iter().flatten();
             let inside = |v: &&VertexIx| ways.iter().any(|w| pag.top.contains(*w, **v));
             let mut all: Vec<VertexIx> = of_team.filter(inside).copied().collect();

@@ -1,9 +1,9 @@
-//! Threads that wait for the same lock (PerFlow, 4.3.2 D): the edges between them lead from who waits to
-//! where the holder took it, and that is the place. The pass `contention` looks for patterns of such edges, whoever
-//! waits for whatever, and asks for no price.
+//! Finds threads that wait for the same lock (PerFlow, 4.3.2 D): the edges between them lead from the waiting thread to
+//! where the holder took the lock, and that is the place. The pass `contention` looks for patterns of such edges of any
+//! kind, and computes no price.
 //!
-//! The price is how much longer a team takes by its threads' waits (`contended`). Where threads outnumber cores they
-//! seldom meet: what they would stand in line for with a core each comes on top (`line`).
+//! The price is how much longer a team takes because of its threads' waits (`contended`). Where threads outnumber cores
+//! they seldom meet: the time that they would wait in line with a core each is added (`line`).
 
 use crate::cause::{Candidate, OfThreads, Price, ThreadStep};
 use crate::charge::{Loss, Proposal};
@@ -26,7 +26,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
     contention(pag, scale, teams, CauseClass::LockContention, least)
 }
 
-/// Contention of one class, by place, where it takes `least` of all ranks together.
+/// Contention of one class, by place, where it costs all ranks together at least `least` seconds.
 pub fn contention(
     pag: &Pag,
     scale: &Scale,
@@ -122,8 +122,8 @@ pub fn contention(
     (0..).zip(&groups).filter_map(of_group).collect()
 }
 
-/// Standard error of what is known of waits by samples, as a part: of so many of them, or where only sleep was seen
-/// that nothing else explains, half of it.
+/// Standard error of waits, as a part of them: from the number of waits, or a half where only otherwise unexplained
+/// sleep was seen.
 fn of_samples(here: &[&Contended]) -> f64 {
     let count: u64 = here.iter().map(|c| c.count).sum();
     if count > 0 {
@@ -140,7 +140,7 @@ struct Group<'a> {
     waits: Vec<&'a Contended>,
 }
 
-/// Waits, sorted by place, in groups.
+/// Groups waits, which are sorted by place.
 fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut of_site: FxHashMap<Site, usize> = FxHashMap::default();
@@ -149,7 +149,7 @@ fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Group<
         let Some(v) = here.first().map(|c| c.place) else {
             continue;
         };
-        // Memory is taken in an inner loop and given back in one around it.
+        // Memory may be allocated in an inner loop and freed in a loop around it.
         let around = pag.top.ancestors(v).filter(|_| allocator);
         let nested = around.filter_map(|o| of_vertex.get(&o).copied()).min();
         let site = held::site(pag, v);
@@ -179,7 +179,7 @@ fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Group<
     groups
 }
 
-/// What the waits of each group have of what `of_stretch` gives for all waits of the class.
+/// The part of each group's waits in the losses that `of_stretch` returns for all waits of the class.
 fn measured(teams: &Teams, groups: &[Group<'_>], of_stretch: fn(&Stretch) -> f64) -> ByTeam {
     let mut whole: FxHashMap<(VertexIx, u32), f64> = FxHashMap::default();
     let mut parts: BTreeMap<(usize, VertexIx), BTreeMap<u32, f64>> = BTreeMap::new();
@@ -216,7 +216,7 @@ fn measured(teams: &Teams, groups: &[Group<'_>], of_stretch: fn(&Stretch) -> f64
     out
 }
 
-/// Waiting of the ranks' own threads outside all teams: it is in their computation as it stands.
+/// Waiting of the ranks' own threads outside all teams: their computation contains it unchanged.
 fn of_ranks(pag: &Pag, scale: &Scale, here: &[&Contended]) -> Option<Loss> {
     let mut keys: Vec<u32> = Vec::new();
     let mut by_rank = vec![0.0; scale.p as usize];
@@ -294,7 +294,7 @@ fn evidence(
     out
 }
 
-/// What the threads of the rank that loses most waited, and where.
+/// How long and where the threads of the rank with the largest loss waited.
 fn of_threads(
     pag: &Pag,
     teams: &Teams,

@@ -1,15 +1,14 @@
-//! Problematic vertices before their causes are sought (ScalAna, section IV-A): vertices that scale
-//! badly, and vertices that differ between ranks.
+//! Marks problematic vertices before their causes are sought (ScalAna, section IV-A): vertices that scale badly, and
+//! vertices that differ between ranks.
 //!
-//! Time over ranks is summed up in all of the paper's ways (one rank, mean, median, variance,
-//! clusters of ranks), and each is fitted over the scales; a vertex is listed by the way in which it
-//! loses most. Ranked by slope *and* by share of the loss: by the product of the share and of how far
-//! the slope is from the ideal one. So neither a long loop that shrinks almost as it should nor a
-//! growing trifle comes first.
+//! Time over ranks is summed up in all of the paper's ways (one rank, mean, median, variance, clusters of ranks), and
+//! each is fitted over the scales; a vertex is listed with the one in which it loses most. Vertices are ranked by the
+//! product of their share of the loss and the distance of their slope from the ideal one. So neither a long loop that
+//! shrinks almost as it should nor a small vertex that grows comes first.
 //!
-//! The pass `differential` compares two runs metric by metric, by what places take themselves; here time with all that is
-//! inside is fitted over all scales. Ranks are compared by two natural groups (Jenks; Fisher 1958) and a robust test: see
-//! [`stats::stands_out`].
+//! The pass `differential` compares two runs metric by metric, by the own time of places. Here, time with everything
+//! inside is fitted over all scales. Ranks are compared by two natural groups (Jenks; Fisher 1958) and a robust test:
+//! see [`stats::stands_out`].
 
 use crate::fit::{Measure, log_log, select};
 use crate::flow::{Found, Stage};
@@ -22,16 +21,16 @@ use headwater_model::diagnosis::{Aggregate, Aggregation, Marked, Scaling};
 use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
 
-/// Vertices listed at the most.
+/// At most this many vertices are listed.
 const MOST: usize = 20;
 
 /// Smallest share of the run time, or of the loss, that is worth listing.
 const LEAST: f64 = 0.01;
 
-/// Slope above which a vertex scales badly, where time should shrink as 1/p and where it should stay.
+/// Slope above which a vertex scales badly: where time should shrink as 1/p, and where it should stay constant.
 const UNUSUAL: [f64; 2] = [-0.7, 0.1];
 
-/// Excess slope beyond which growth is as bad as it can be.
+/// Excess slopes above this count as this one.
 const STEEPEST: f64 = 2.0;
 
 /// Places that were marked, the worst first.
@@ -43,7 +42,7 @@ impl Found for Marks {
 
 type Way = fn(&Summary) -> f64;
 
-/// Ways to sum a vertex up over ranks; among ways that lose alike the first is listed.
+/// Ways to sum a vertex up over ranks; of ways with equal losses the first is listed.
 const WAYS: [(Aggregation, Way); 5] = [
     (Aggregation::Mean, |s| s.mean),
     (Aggregation::Median, |s| s.median),
@@ -136,7 +135,7 @@ pub fn non_scalable(
             continue;
         };
         let listed = aggregate(scales, &over, aggregation, way);
-        // A vertex that some scales do not have has no line; that it came at all is growth.
+        // A vertex that some scales do not have has no line, but its appearance is growth.
         let excess = listed.slope.map_or(1.0, |slope| slope - ideal_slope);
         if excess <= unusual - ideal_slope {
             continue;
@@ -180,7 +179,7 @@ pub fn abnormal(
             continue;
         }
         let at_end = times.shown(pag, scales.len() - 1, v);
-        // The groups cannot be further apart than the ranks are.
+        // The distance between the groups is at most that between the ranks.
         if at_end.most - at_end.least < least {
             continue;
         }

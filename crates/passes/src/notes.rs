@@ -1,4 +1,4 @@
-//! What the reader of a diagnosis must know before its figures, and what could not be measured.
+//! Notes for the reader of a diagnosis: what to know before reading the figures, and what could not be measured.
 
 use crate::cause::Candidate;
 use crate::counted;
@@ -83,7 +83,7 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
     out
 }
 
-/// Says once that more work cannot be told from slower work, where that matters and nobody said so.
+/// A sentence that more work cannot be distinguished from slower work, if that matters and no other sentence says it.
 pub fn untold(last: &Scale, found: &[Candidate], missing: &[String]) -> Option<String> {
     let matters = |c: &Candidate| {
         matches!(
@@ -98,7 +98,7 @@ pub fn untold(last: &Scale, found: &[Candidate], missing: &[String]) -> Option<S
     })
 }
 
-/// What could not be measured, said once.
+/// What could not be measured, each sentence once.
 pub fn missing(runs: &[&Run], structures: &Structures) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let problems = structures.iter().flat_map(|(m, s)| {

@@ -1,4 +1,4 @@
-//! Whether ranks are late by one single repetition of what they do again and again.
+//! Tests whether ranks are late because of one single repetition of work that repeats.
 
 use crate::late::mask_of;
 use crate::scale::Scale;
@@ -7,11 +7,12 @@ use headwater_graph::{Pag, VertexIx};
 use headwater_model::run::{CtxId, Segment};
 use rustc_hash::FxHashMap;
 
-/// A pause counts as happening once if a single repetition holds this share of the excess.
+/// A delay counts as happening once if a single repetition has this share of the excess.
 const ONCE: f64 = 0.6;
 
-/// A repetition is a stage of the program, such as a level of a grid, if it is so many times as long as the others and at
-/// least such a share of all of them. Ranks that take longer in a stage that most ranks have do more of what all do then.
+/// A repetition is a stage of the program, such as a level of a grid, if it takes this many times as long as the others
+/// and at least this share of all of them. If most ranks have such a stage, ranks that take longer in it do more of
+/// what all ranks do.
 const STAGE: (f64, f64) = (3.0, 0.2);
 
 /// Nanoseconds by which the longest repetition of a segment is longer than the others are on the mean.
@@ -20,7 +21,7 @@ pub fn longer_once(s: &Segment) -> u64 {
     s.max_busy_ns.saturating_sub(usual)
 }
 
-/// Whether the longest repetition is a stage, of repetitions, time of all and of the longest.
+/// Whether the longest repetition is a stage.
 fn is_stage(&(count, busy, longest): &Sums) -> bool {
     let others = busy.saturating_sub(longest) as f64 / count.saturating_sub(1).max(1) as f64;
     longest as f64 >= (STAGE.0 * others).max(STAGE.1 * busy as f64).max(1.0)
@@ -29,8 +30,8 @@ fn is_stage(&(count, busy, longest): &Sums) -> bool {
 /// Repetitions, time of all of them and of the longest, nanoseconds.
 type Sums = (u64, u64, u64);
 
-/// The sums of each rank after some calls. Segments that leave the same call are repetitions of one, wherever they lead:
-/// what is done only once often has a way of its own.
+/// The sums of each rank after some calls. Segments that leave the same call are repetitions of one segment, wherever
+/// they lead: work that is done only once often leads to another call.
 fn sums(scale: &Scale, after: &[CtxId]) -> FxHashMap<CtxId, Vec<Sums>> {
     let row = |from: &CtxId| (*from, vec![(0, 0, 0); scale.p as usize]);
     let mut totals: FxHashMap<CtxId, Vec<Sums>> = after.iter().map(row).collect();
@@ -45,7 +46,7 @@ fn sums(scale: &Scale, after: &[CtxId]) -> FxHashMap<CtxId, Vec<Sums>> {
     totals
 }
 
-/// What ranks that are not late do after a call, nanoseconds of the median one.
+/// Computation after a call of the ranks that are not late: nanoseconds of the median one.
 struct Others {
     busy: f64,
     longest: f64,
@@ -67,8 +68,8 @@ impl Others {
     }
 }
 
-/// Mean over late ranks of the nanoseconds that `once` says are of one repetition, given the rank, its sums and what
-/// the others do; of several calls the most counts. In seconds.
+/// Mean over late ranks of the time in one repetition, in seconds. `once` returns it in nanoseconds, from the rank, its
+/// sums and what the others do; of several calls, the one with the most counts.
 fn in_one(
     scale: &Scale,
     ranks: &[u32],
@@ -82,7 +83,7 @@ fn in_one(
         let others = Others::new(&others.map(|(sum, _)| *sum).collect::<Vec<Sums>>());
         for (worst, rank) in worst.iter_mut().zip(ranks) {
             let own = row.get(*rank as usize).map_or(0.0, |own| {
-                // A rank that is late without its longest repetition too is so every time.
+                // A rank that would be late without its longest repetition too is late every time.
                 let once = once(*rank, own, &others);
                 let is_once = once >= ONCE * (own.1 as f64 - others.busy);
                 if is_once { once } else { 0.0 }
@@ -93,11 +94,11 @@ fn in_one(
     stats::mean(&worst) * 1e-9
 }
 
-/// Repetitions from which on one of them is an exception.
+/// From this many repetitions on, one of them can be an exception.
 const SEVERAL: u64 = 5;
 
-/// How often each rank comes by the innermost loop around `v` in which it calls MPI: as often as it makes a call that is in
-/// no other loop inside it. None where there is no such loop.
+/// How often each rank passes through the innermost loop around `v` in which it calls MPI: as often as it makes a call
+/// that is in no other loop inside it. Empty if there is no such loop.
 fn steps(pag: &Pag, scale: &Scale, v: VertexIx) -> Vec<u64> {
     let loops_around = |v: VertexIx| {
         let around = pag.top.ancestors(v).skip(1);
@@ -127,9 +128,9 @@ fn steps(pag: &Pag, scale: &Scale, v: VertexIx) -> Vec<u64> {
     around.iter().find_map(most).unwrap_or_default()
 }
 
-/// Whether most of the excess of the late ranks at `v` is one single repetition of something that repeats, and of which no
-/// repetition is longer on the other ranks. It repeats if ranks leave the same calls several times, or if the loop around
-/// it does.
+/// Whether most of the excess of the late ranks at `v` is one single repetition of something that repeats, and most
+/// other ranks have no such long repetition there. It repeats if ranks leave the same calls several times, or if the
+/// loop around it repeats.
 pub fn happened_once(
     pag: &Pag,
     scale: &Scale,
@@ -141,7 +142,7 @@ pub fn happened_once(
     let steps = steps(pag, scale, v);
     let once = |rank: u32, &(count, busy, longest): &Sums, others: &Others| {
         let repeats = steps.get(rank as usize).is_some_and(|n| *n >= SEVERAL);
-        // A stage that comes once on every rank is no stall of some.
+        // A stage that most ranks have once is not a stall of some ranks.
         if count < SEVERAL && !repeats || others.have_stage {
             return 0.0;
         }
@@ -151,8 +152,8 @@ pub fn happened_once(
     in_one(scale, ranks, after, once) >= ONCE * excess
 }
 
-/// Whether most of the excess of the late ranks is in one repetition, be it a stall or a stage that comes once on every
-/// rank: by how much their longest repetition is longer than that of the others.
+/// Whether most of the excess of the late ranks is in one repetition, either a stall or a stage that every rank has
+/// once: by how much their longest repetition is longer than that of the others.
 pub fn in_one_repetition(scale: &Scale, ranks: &[u32], after: &[CtxId], excess: f64) -> bool {
     let once = |_, sums: &Sums, others: &Others| sums.2 as f64 - others.longest;
     in_one(scale, ranks, after, once) >= ONCE * excess

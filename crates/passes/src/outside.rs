@@ -1,14 +1,14 @@
-//! Calls that lead out of what the user can mend: told as the loop or function around them.
+//! Reports calls to code that the user cannot change as the loop or function around them.
 
 use crate::cause::Candidate;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::psg::VertexKind;
 
-/// Whether `v` is a call of code without source lines, outside the module that calls.
+/// Whether `v` is a call to code without source lines, outside the module that calls.
 fn leads_out(pag: &Pag, v: VertexIx) -> bool {
     let vertex = pag.top.get(v);
-    // What is in no known function of the module is a stub on the way out.
+    // Code in no known function of the module is a stub on the way out.
     let inside = |c: &VertexIx| {
         let own = pag.top.get(*c);
         pag.place(*c).file.is_some() || own.module == vertex.module && own.function != u32::MAX
@@ -16,7 +16,7 @@ fn leads_out(pag: &Pag, v: VertexIx) -> bool {
     vertex.kind == VertexKind::ExternalCall && !pag.children[v as usize].iter().any(inside)
 }
 
-/// The loop or function around the call by which `v` leads out, and what is called there.
+/// The loop or function around the call by which `v` leaves the program's code, and the name of what is called.
 fn home(pag: &Pag, v: VertexIx) -> Option<(VertexIx, String)> {
     let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
     let named = |v: &VertexIx| {
@@ -28,7 +28,7 @@ fn home(pag: &Pag, v: VertexIx) -> Option<(VertexIx, String)> {
     Some((around, pag.place(call).name))
 }
 
-/// Where a cause is computation in such a call, its place becomes the loop or function around it.
+/// If a cause is computation in such a call, its place becomes the loop or function around it.
 pub fn bring_home(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     for mut c in found {

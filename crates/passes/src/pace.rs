@@ -1,9 +1,9 @@
-//! The machine's own pace: how much longer the same work takes at the largest scale.
+//! Estimates the machine's own pace: how much longer the same work takes at the largest scale.
 //!
-//! Ranks that share cores, caches or memory with more others than at the smallest scale compute slower. Where nothing
-//! counts instructions, that looks like work that does not shrink. The program itself shows the pace: if much of its
-//! computation, place by place, takes longer by the same factor, that factor is the machine's. This is an assumption,
-//! which the diagnosis states. It is made only where the larger scale has more ranks for each core.
+//! Ranks that share cores, caches or memory with more others than at the smallest scale compute slower. Where
+//! instructions are not counted, that looks like work that does not shrink. The program itself shows the pace: if much
+//! of its computation, place by place, takes longer by the same factor, that factor is attributed to the machine. This
+//! is an assumption, which the diagnosis states. It is made only where the larger scale has more ranks for each core.
 
 use crate::backtrack::structured;
 use crate::counted;
@@ -15,20 +15,21 @@ use headwater_graph::Pag;
 use headwater_model::diagnosis::Scaling;
 use rustc_hash::FxHashMap;
 
-/// Share of the computation that must agree on a pace.
+/// Least share of the computation that must agree on a pace.
 const AGREE: f64 = 0.4;
 
-/// How many times the middle pace a place may take, or the middle one its, to agree with it.
+/// A place agrees with the median pace if neither is more than this many times the other.
 const BAND: f64 = 1.15;
 
-/// A machine on which ranks have no core for themselves is not slower than this. Ranks are compared in CPU time, so that
-/// waiting for a core is no part of it.
+/// A machine whose cores are shared by ranks is not slower than this. Ranks are compared in CPU time, so waiting for a
+/// core is not part of it.
 const SLOWED: f64 = 2.0;
 
-/// Part of the growth that work which every rank does would show, from which on a common factor is taken for such work.
+/// If a common factor reaches this part of the growth that work of every rank would show, it is attributed to such
+/// work.
 const REPLICATED: f64 = 0.9;
 
-/// A pace below this is none: it is within the error that every comparison has.
+/// A pace below this does not count: it is within the error that every comparison has.
 const LEAST: f64 = 1.1;
 
 /// How much longer the same work takes at the largest scale than at the smallest one.
@@ -41,7 +42,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// No pace of its own.
+    /// No change of pace.
     pub const NONE: Self = Self {
         factor: 1.0,
         agrees: 0.0,
@@ -52,7 +53,7 @@ impl Pace {
         self.factor > 1.0
     }
 
-    /// The pace between the smallest and the largest of scales, ascending, that can be compared.
+    /// The pace between the smallest and the largest of `scales`, which ascend and can be compared.
     pub fn new(pag: &Pag, scales: &[Scale], scaling: Scaling) -> Self {
         let [first, .., last] = scales else {
             return Self::NONE;
@@ -67,7 +68,8 @@ impl Pace {
             return Self::NONE;
         }
         let [before, now] = ends.map(|s| own_seconds(pag, places, s));
-        // Weighted by what places should take: one that does not shrink would outvote the others by that alone.
+        // Weighted by the time that places should take: otherwise a place that does not shrink would outvote the
+        // others.
         let mut ratios: Vec<(f64, f64)> = Vec::new();
         let mut all = 0.0;
         for (place, seconds) in before {
@@ -95,7 +97,7 @@ impl Pace {
     }
 }
 
-/// What the reader must know of the pace that was assumed, if one was.
+/// What the reader must know about the assumed pace, if there is one.
 pub fn sentence(scales: &Scales) -> Option<String> {
     let [first, .., last] = scales.compared() else {
         return None;

@@ -1,10 +1,9 @@
-//! The way from the symptom, where the time shows, to the cause (ScalAna, Algorithm 1).
+//! The path from the symptom, where the time shows, to the cause (ScalAna, Algorithm 1).
 //!
-//! Backtracking starts at the MPI call in which the other ranks wait and follows dependences
-//! backward: within a rank through the calls before, between ranks along the message or collective
-//! that was waited for. Edges without a wait are pruned. Where event windows were kept it walks one
-//! real epoch, the one that passes most messages on its way to the cause; otherwise it walks the
-//! sampled message edges with the most waiting.
+//! Backtracking starts at the MPI call in which the other ranks wait and follows dependences backward: within a rank
+//! through the calls before, between ranks along the message or collective that was waited for. Edges without a wait
+//! are pruned. If event windows were recorded, it walks one real epoch, the one that passes most messages on its way to
+//! the cause; otherwise it walks the sampled message edges with the most waiting.
 
 use crate::backtrack::{Backtracking, Hop, is_collective};
 use crate::cause::{Candidate, ThreadStep};
@@ -21,23 +20,23 @@ use headwater_mpi_abi::{self as abi, Mode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Messages that a path follows at the most.
+/// A path has at most this many stretches.
 const LONGEST: usize = 24;
 
-/// Epochs tried in search of a path.
+/// At most this many epochs are searched for a path.
 const TRIED: usize = 200;
 
-/// Share of the longest computation of a cause that an epoch must hold to show its path.
+/// An epoch must contain at least this share of the cause's longest computation to show its path.
 const TYPICAL: f64 = 0.3;
 
-/// Share of an epoch that a wait must take for a path to be the longer by it.
+/// A wait must take this share of an epoch for the path to count as longer by it.
 const WORTH_TELLING: f64 = 0.1;
 
-/// The steps from symptom to cause. `seconds` of waits are means over the waiting ranks in the run.
+/// The steps from symptom to cause. The `seconds` of waits are means over the waiting ranks in the run.
 pub fn steps(pag: &Pag, scale: &Scale, walks: &Backtracking, cause: &Candidate) -> Vec<Step> {
     let rows = WaitRows::new(scale, cause);
     let mut out = Vec::new();
-    // Where the threads of all ranks lose alike, no rank waits for another one; nor does a single one.
+    // Where the threads of all ranks lose the same, no rank waits for another one, and neither does a single rank.
     let alike = cause.team.is_some() && cause.ranks.len() as u32 >= scale.p;
     if alike || scale.p == 1 {
         out.extend(thread_steps(pag, cause));
@@ -53,7 +52,7 @@ pub fn steps(pag: &Pag, scale: &Scale, walks: &Backtracking, cause: &Candidate) 
             if let Some(v) = scale.view().vertex(jump.at) {
                 let seconds = rows.at(scale, jump.rank, v);
                 let step = rows.wait(pag, scale, (jump.rank, v), jump.on, seconds);
-                // Iterations that nothing separates show the same waits again and again.
+                // Iterations without a synchronisation between them show the same waits again and again.
                 if !out.contains(&step) {
                     out.push(step);
                 }
@@ -62,7 +61,7 @@ pub fn steps(pag: &Pag, scale: &Scale, walks: &Backtracking, cause: &Candidate) 
     } else if let Some(symptom) = rows.longest(pag, scale, cause) {
         out.extend(rows.shared_wait(pag, scale, symptom, cause));
         for hop in through_graph(pag, scale, walks, symptom, cause) {
-            // That they wait in a collective has just been said.
+            // The step before already says that they wait in a collective.
             let said = hop.at.1 == symptom && is_collective(pag, symptom);
             if let (Some(on), false) = (hop.on, said) {
                 out.push(rows.wait(pag, scale, hop.at, on, hop.seconds));
@@ -100,8 +99,8 @@ fn thread_steps(pag: &Pag, cause: &Candidate) -> Vec<Step> {
     waits.map(step).collect()
 }
 
-/// The walk over the parallel view from `symptom` to the cause, up to there; empty if it goes
-/// elsewhere. It starts on the rank that waits longest there.
+/// The walk over the parallel view from `symptom` to the cause, up to there; empty if it goes elsewhere. It starts on
+/// the rank that spends most time there, of the ranks outside the cause.
 fn through_graph(
     pag: &Pag,
     scale: &Scale,
@@ -136,9 +135,9 @@ fn through_windows<'s>(scale: &'s Scale, cause: &Candidate) -> Option<(&'s Epoch
     let mut most_told = (0, 0.0);
     let epochs = || replay.epochs.iter().take(TRIED);
     let most = epochs().map(|e| held(scale, e, cause)).fold(0.0, f64::max);
-    // The end of a run, or of a window, passes messages too, but next to nothing happens there.
+    // The end of a run, or of a window, also passes messages, but almost nothing happens there.
     for epoch in epochs().filter(|e| held(scale, e, cause) >= TYPICAL * most) {
-        // Ranks that arrive together with the last one were all held up; each may show the longer way.
+        // Ranks that arrive together with the last one were all delayed; each of them may show the longer path.
         let Some(last) = last_rank(replay, epoch) else {
             continue;
         };
@@ -165,7 +164,7 @@ fn through_windows<'s>(scale: &'s Scale, cause: &Candidate) -> Option<(&'s Epoch
     best
 }
 
-/// How much a path tells: its jumps with a wait worth the name, and the seconds of all of them.
+/// How much a path shows: the number of its jumps with a long wait, and the seconds of all waits.
 fn told(scale: &Scale, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
     let window = scale.replay.windows.get(epoch.window);
     let wait = |s: &Stretch| {
@@ -239,7 +238,7 @@ fn closing_call(scale: &Scale, epoch: &Epoch) -> Option<VertexIx> {
         .flatten()
 }
 
-/// Seconds of waiting by call and rank: replayed ones where there are any, otherwise time in the call.
+/// Seconds of waiting by call and rank: replayed ones if there are any, otherwise time in the call.
 struct WaitRows {
     rows: FxHashMap<VertexIx, Vec<f64>>,
     clock: Clock,
@@ -247,7 +246,7 @@ struct WaitRows {
 
 impl WaitRows {
     fn new(scale: &Scale, cause: &Candidate) -> Self {
-        // With a core for each rank, nobody waits for ranks that have to share one.
+        // With a core for each rank, no rank waits for ranks that have to share one.
         let clock = match cause.class {
             CauseClass::Preempted => Clock::Wall,
             _ => scale.waits.clock,
@@ -297,7 +296,7 @@ impl WaitRows {
             .reduce(|a, b| if others(b) > others(a) { b } else { a })
     }
 
-    /// What the ranks outside the cause do in the call where it shows.
+    /// The step of the ranks outside the cause, in the call where the time shows.
     fn shared_wait(
         &self,
         pag: &Pag,
@@ -318,7 +317,7 @@ impl WaitRows {
         })
     }
 
-    /// Where the ranks of a chain wait for one another, as far as no step before says so: the longest wait first.
+    /// Where the ranks of a chain wait for one another, unless an earlier step says so: the longest wait first.
     fn in_turn(&self, pag: &Pag, scale: &Scale, cause: &Candidate, said: &[Step]) -> Vec<Step> {
         if cause.class != CauseClass::LateSenderChain {
             return Vec::new();
@@ -351,8 +350,8 @@ impl WaitRows {
     }
 }
 
-/// The collective for which ranks wait most in a call that completes what other calls posted; `None` where they wait
-/// more for messages. Of collectives with equal waits it is that of the smaller index.
+/// The collective for which ranks wait most in a call that completes what other calls posted; `None` if they wait more
+/// for messages. Of collectives with equal waits it is the one with the smaller index.
 fn posted_collective(scale: &Scale, v: VertexIx) -> Option<&str> {
     let run = scale.run();
     let links = &scale.view().parallel;
@@ -374,7 +373,7 @@ fn posted_collective(scale: &Scale, v: VertexIx) -> Option<&str> {
 }
 
 fn cause_step(pag: &Pag, scale: &Scale, cause: &Candidate) -> Step {
-    // What many ranks do, and what one does.
+    // The words for many ranks, and for one.
     let [many, one] = match cause.class {
         CauseClass::LateSenderChain => ["compute in turn, each after the one before", "computes"],
         CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => {
@@ -410,7 +409,7 @@ fn cause_step(pag: &Pag, scale: &Scale, cause: &Candidate) -> Step {
     }
 }
 
-/// What the seconds of a cause are of.
+/// The clock of the seconds of a cause.
 pub fn cause_clock(scale: &Scale, cause: &Candidate) -> Clock {
     match cause.class {
         CauseClass::LateSenderChain => scale.waits.clock,

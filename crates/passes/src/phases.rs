@@ -1,15 +1,15 @@
 //! Phases: computation between synchronisations of all ranks.
 //!
-//! Inside a phase, delays of different ranks overlap; at its end they are waited for. So the loss by
-//! uneven work is the sum over phases of (slowest rank − mean), not the difference of the totals.
-//! MPI calls are nodes, segments are edges; a call that makes every rank wait for all others (or for
-//! the root) cuts the graph, and what stays connected is one phase.
+//! Inside a phase, delays of different ranks overlap; at its end the other ranks wait for them. So the loss by uneven
+//! work is the sum over phases of (slowest rank − mean), not the difference of the totals. MPI calls are nodes,
+//! segments are edges. A call that makes every rank wait for all others (or for the root) cuts the graph, and each part
+//! that stays connected is one phase.
 
 use headwater_model::run::{CtxId, Run};
 use headwater_mpi_abi as abi;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Phase of the computation that follows each MPI call context.
+/// The phase of the computation after each MPI call, by its context.
 #[derive(Debug, Default)]
 pub struct Phases {
     of: FxHashMap<CtxId, u32>,
@@ -45,7 +45,7 @@ impl Phases {
             .filter(|c| world(c.comm) && sync.get(c.func as usize).copied().unwrap_or(false))
             .map(|c| c.ctx)
             .collect();
-        // Node numbers: one for a call, but a cut has another one for the side where it is entered.
+        // Node numbers: one for each call, but a cut has a second one for the side where it is entered.
         let mut nodes: FxHashMap<(CtxId, bool), u32> = FxHashMap::default();
         let mut parent: Vec<u32> = Vec::new();
         let mut pairs: Vec<(CtxId, CtxId)> = run.segments.iter().map(|s| (s.from, s.to)).collect();
@@ -78,7 +78,7 @@ impl Phases {
         Self { of }
     }
 
-    /// The phase of computation after a call; the calls of no phase share `u32::MAX`.
+    /// The phase of computation after a call; all calls without a phase have `u32::MAX`.
     pub fn after(&self, ctx: CtxId) -> u32 {
         self.of.get(&ctx).copied().unwrap_or(u32::MAX)
     }

@@ -1,8 +1,8 @@
-//! Places in the source: all vertices that call paths and compilers made of one loop, function or call.
+//! Places in the source: a place is all vertices that call paths and compilers made from one loop, function or call.
 //!
-//! A place is a module, a file, a function, a kind and the lines. Unrolled, peeled, cloned and inlined copies of a loop
-//! have these in common, and so has a loop that several call paths reach. What differs between ranks is decided by place;
-//! only afterwards by which call paths.
+//! A place is identified by module, file, function, kind and lines. Unrolled, peeled, cloned and inlined copies of a
+//! loop have these in common, and so has a loop on several call paths. Differences between ranks are decided by place,
+//! and only afterwards by call path.
 
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
@@ -44,7 +44,7 @@ fn source(pag: &Pag, v: VertexIx) -> Option<Source> {
     let file = place.file.filter(|_| place.first_line > 0)?;
     let vertex = pag.top.get(v);
     let (kind, function, name) = match vertex.kind {
-        // An inlined function has the name of its own, but the function around it.
+        // The name of an inlined function is its own; its `function` is the one around it.
         VertexKind::Function | VertexKind::Inlined => {
             (VertexKind::Function, place.name, String::new())
         }
@@ -74,7 +74,7 @@ impl Places {
         };
         let mut of: Vec<u32> = Vec::with_capacity(pag.top.vertices.len());
         for (v, vertex) in (0..).zip(&pag.top.vertices) {
-            // What is in no known function is a place of its own.
+            // A vertex in no known function is a place of its own.
             if vertex.function == u32::MAX {
                 of.push(new());
                 continue;
@@ -110,8 +110,8 @@ impl Places {
     }
 }
 
-/// Whether computation may be said to be in `v`: branches and straight code are lines that nobody looks for, and the
-/// root is the whole program.
+/// Whether a report may name `v` as the place of computation: people do not look for branches and straight code, and
+/// the root is the whole program.
 pub fn is_named(pag: &Pag, v: VertexIx) -> bool {
     let kind = pag.top.get(v).kind;
     v != TopDown::ROOT && !matches!(kind, VertexKind::Branch | VertexKind::Comp)

@@ -1,17 +1,18 @@
-//! What a diagnosis can never say, whatever was recorded: more waiting than there was time, gains beyond the loss.
+//! Checks a diagnosis for what is impossible, whatever was recorded: more waiting than there was time, gains beyond the
+//! loss.
 
 use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis, ScaleSummary};
 
-/// How far figures may be apart by rounding: a share of them, and seconds.
+/// How far figures may differ by rounding: a share of them, and seconds.
 const SHARE: f64 = 1e-3;
 const SECONDS: f64 = 1e-6;
 
-/// Whether `a` is no more than `b`, but for rounding. What is not known breaks no rule.
+/// Whether `a` is at most `b`, except for rounding. An unknown figure breaks no rule.
 fn within(a: f64, b: f64) -> bool {
     a.is_nan() || b.is_nan() || a <= b * (1.0 + SHARE) + SECONDS
 }
 
-/// What is impossible in a diagnosis, a sentence each; empty for a sound one.
+/// A sentence for each impossible statement in a diagnosis; empty for a sound one.
 pub fn impossible(d: &Diagnosis) -> Vec<String> {
     let mut out = Vec::new();
     for s in &d.scales {
@@ -33,8 +34,8 @@ pub fn impossible(d: &Diagnosis) -> Vec<String> {
     out
 }
 
-/// The most that a cause on `ranks` can cost: what the rank with the most spent there or, where ranks may be late one
-/// after another, what all of them did; 0 where that is not known.
+/// The most that a cause on `ranks` can cost: the time of the rank that spent most there or, where ranks may be late
+/// one after another, of all of them; 0 where it is unknown.
 pub fn spent(class: CauseClass, ranks: &[u32], by_rank: &[f64]) -> f64 {
     let rows = ranks
         .iter()
@@ -43,7 +44,7 @@ pub fn spent(class: CauseClass, ranks: &[u32], by_rank: &[f64]) -> f64 {
         CauseClass::UnevenWork | CauseClass::LateSenderChain | CauseClass::SystemCallOrIo => {
             rows.sum()
         }
-        // What threads would wait with a core for each is estimated where they seldom met.
+        // The waiting of threads with a core for each is estimated where they seldom met.
         CauseClass::LockContention | CauseClass::AllocatorContention => 0.0,
         _ => rows.fold(0.0, f64::max),
     }
@@ -126,7 +127,7 @@ fn of_account(d: &Diagnosis) -> Vec<String> {
         out.push("a share of the loss is no share".to_string());
     }
     let gains: f64 = d.causes.iter().map(|c| c.gain_seconds).sum();
-    // Without a loss that is known there is nothing to compare with: ranks that paused recording differently.
+    // Without a known loss there is nothing to compare with: ranks paused recording differently.
     if account.loss_seconds > 0.0 && !within(gains, account.loss_seconds) {
         let loss = account.loss_seconds;
         out.push(format!("gains of {gains} s in a loss of {loss} s"));

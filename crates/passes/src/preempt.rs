@@ -1,7 +1,9 @@
-//! Time without a core. What all ranks have to bear alike is a note; delay of *some* ranks is a cause,
-//! and so is that of ranks which are bound to cores with more ranks than each core would have if they
-//! were spread evenly, for the waiting beyond that. Where ranks outnumber cores every rank waits now and
-//! then, some by chance more than others: there only such binding is told.
+//! Finds ranks that waited for a core although they had work.
+//!
+//! If all ranks wait alike, it is only a note. The delay of *some* ranks is a cause. So is the delay of ranks that are
+//! bound to cores with more ranks than an even spread would put on each core, for the waiting beyond that. Where ranks
+//! outnumber cores, every rank waits now and then, some by chance more than others: there only such binding is
+//! reported.
 
 use crate::cause::{Candidate, Price};
 use crate::inclusive::Inclusive;
@@ -14,17 +16,17 @@ use headwater_model::run::{RankInfo, Run};
 use headwater_model::words::seconds as time;
 use rustc_hash::FxHashMap;
 
-/// Share of a rank's computation that waiting for a core must add before it is told.
+/// Waiting for a core must add this share of a rank's computation to be reported.
 const SHARE: f64 = 0.1;
 
-/// How often what the middle rank waits another one must wait to be told, if its binding tells nothing.
+/// A rank must wait this many times as long as the median rank to be reported, unless its binding explains it.
 const BEYOND: f64 = 2.0;
 
 /// How much more crowded than an even spread a rank's cores must be.
 const CROWDED: f64 = 1.2;
 
-/// Threads for each core that a rank may use, when every rank spreads its threads evenly over its cores; 0
-/// where the cores are not known.
+/// By rank: threads for each core that it may use, if every rank spreads its threads evenly over its cores; 0 where the
+/// cores are not known.
 pub fn crowds(run: &Run) -> Vec<f64> {
     let infos = &run.ranks;
     let threads = crate::threads::concurrent(run);
@@ -66,7 +68,7 @@ pub fn bound(run: &Run, ranks: &RankSet) -> bool {
     own.peek().is_some() && own.all(few)
 }
 
-/// Looks for ranks that were kept from running while they had work.
+/// Looks for ranks that could not run although they had work.
 pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     let column = &scale.view().computation.runq;
     let runq = Inclusive::new(pag, scale.view(), column, &scale.keys());
@@ -79,7 +81,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
         .zip(&busy)
         .map(|(w, b)| if *b > 0.0 { w / b } else { 0.0 })
         .collect();
-    // Ranks on each core if they were spread evenly; each then waits while the others on it compute.
+    // Threads on each core if they were spread evenly; each then waits while the others on it compute.
     let even = if scale.outnumbers() {
         f64::from(scale.threads) / f64::from(scale.cores)
     } else {
@@ -87,7 +89,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     };
     let borne = stats::lower_median(&ratio);
     let crowd = crowds(scale.run());
-    // Waiting for each second of computation that nobody is to blame for, and how often it must be waited.
+    // Waiting for each second of computation that is usual, and how many times that a rank must wait to be reported.
     let usual = |r: usize| match crowd[r] > CROWDED * even {
         true => (even - 1.0, CROWDED),
         false => (borne, BEYOND),
@@ -129,7 +131,7 @@ pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
             scale.cores
         ));
     }
-    // How much ranks differ in it by chance: those that nothing makes wait, or all where these are too few.
+    // How much ranks differ in it by chance: the ranks that nothing makes wait, or all ranks if these are too few.
     let others = (0..scale.p).filter(|r| !kept.contains(r));
     let mut alike: Vec<f64> = others.map(|r| beyond(r as usize)).collect();
     if alike.len() < 2 {

@@ -1,4 +1,4 @@
-//! Where in the program's own code something is: headers of the system are not what people can mend.
+//! Finds the program's own code around a vertex, because users cannot change system headers.
 
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
@@ -12,13 +12,13 @@ const SYSTEM: [&str; 5] = [
     "/rustlib/",
 ];
 
-/// Whether `v` has source lines that are the program's own.
+/// Whether `v` has source lines of the program's own code.
 fn is_own(pag: &Pag, v: VertexIx) -> bool {
     let file = pag.place(v).file;
     file.is_some_and(|f| !SYSTEM.iter().any(|part| f.contains(part)))
 }
 
-/// The innermost place around `v`, itself included, that is the program's own; `v` where there is none.
+/// The innermost place around `v`, itself included, that is in the program's own code; `v` if there is none.
 pub fn own(pag: &Pag, v: VertexIx) -> VertexIx {
     let told =
         |v: &VertexIx| !matches!(pag.top.get(*v).kind, VertexKind::Branch | VertexKind::Comp);
@@ -26,7 +26,7 @@ pub fn own(pag: &Pag, v: VertexIx) -> VertexIx {
     around.find(|a| is_own(pag, *a)).unwrap_or(v)
 }
 
-/// The innermost loop around `v` that is the program's own, or else the innermost such place.
+/// The innermost loop around `v` in the program's own code, or else the innermost such place.
 pub fn own_loop(pag: &Pag, v: VertexIx) -> VertexIx {
     let mut loops = pag
         .top

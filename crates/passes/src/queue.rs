@@ -1,9 +1,10 @@
-//! What threads that compute and then take a lock need if each has a core: a replay of one stretch of their team.
+//! How long threads that compute and then take a lock need if each has a core: a replay of one stretch of their team.
 //!
 //! The order within a stretch matters. Threads that take a lock now and then while they compute get out of each other's
 //! way after the first time, so that they wait only where the lock is held longer than one of them computes. Threads
-//! that compute first and then all want the lock wait for one another each time. So the replay divides what each
-//! thread computes and holds into as many rounds as it takes the lock, and gives the lock to who came first.
+//! that compute first and then all want the lock wait for one another each time. So the replay divides the time in
+//! which each thread computes and holds the lock into as many rounds as it takes the lock, and gives the lock to the
+//! thread that came first.
 
 /// What one thread does in a stretch, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,11 +15,11 @@ pub struct Works {
     pub hold: f64,
 }
 
-/// Rounds that are replayed at the most: with more of them there is no difference.
+/// At most this many rounds are replayed: more of them make no difference.
 pub const MOST_ROUNDS: usize = 64;
 
-/// Seconds until the last thread has done, where each takes the lock `rounds` times. Of threads that come at the same
-/// time the first one in the slice gets it.
+/// Seconds until the last thread has finished, if each takes the lock `rounds` times. Of threads that come at the same
+/// time, the first one in the slice gets it.
 pub fn longest(threads: &[Works], rounds: usize) -> f64 {
     let rounds = rounds.clamp(1, MOST_ROUNDS);
     let part = 1.0 / rounds as f64;
@@ -33,7 +34,7 @@ pub fn longest(threads: &[Works], rounds: usize) -> f64 {
         let (Some(works), Some(slot)) = (threads.get(at), next.get_mut(at)) else {
             break;
         };
-        // Who does not want it waits for nobody.
+        // A thread that does not want the lock does not wait.
         let end = if works.hold > 0.0 {
             free = arrives.max(free) + works.hold * part;
             free
@@ -58,10 +59,10 @@ mod tests {
     fn threads_that_compute_and_then_queue_wait_for_one_another() {
         let all = longest(&alike(4, 0.8, 0.2), 1);
         assert!((all - 1.6).abs() < 1e-9, "{all}");
-        // In many rounds they keep out of each other's way.
+        // In many rounds they get out of each other's way.
         let all = longest(&alike(4, 0.8, 0.2), 64);
         assert!(all < 1.02, "{all}");
-        // Who comes later finds it free.
+        // A thread that comes later finds the lock free.
         let [a, b] = [(0.5, 0.1), (0.7, 0.2)].map(|(compute, hold)| Works { compute, hold });
         assert!((longest(&[a, b], 1) - 0.9).abs() < 1e-9);
         assert_eq!(longest(&[], 1), 0.0);

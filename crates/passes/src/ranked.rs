@@ -1,16 +1,16 @@
-//! Candidates for causes in the order of what mending them would gain, each told once.
+//! Sorts candidates for causes by what removing them would gain, and reports each once.
 
 use crate::cause::{Candidate, Price};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
 
-/// Part of a cause's gain up to which more of the same around it is told with it.
+/// A further loss of the same class around a cause is reported with it, if it is at most this part of its gain.
 pub const REST: f64 = 0.25;
 
-/// The dearest first; equal prices in the order of the graph. What counts is the middle between the gain and what is
-/// certain of it, so that a vague figure does not stand before one that is known; of an estimate, only what is certain.
-/// What may cost nothing, as far as its error tells, comes behind what is known to cost something.
+/// Sorts candidates, the largest gain first; equal ones are in the order of the graph. The mean of the gain and its
+/// lower bound counts, so that an uncertain figure does not come before a certain one; for an estimate, only its
+/// certain part counts. Candidates whose error range includes zero come after the others.
 pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
     let known = |c: &Candidate| c.range().0 > 0.0;
     let gain = |c: &Candidate| match c.price {
@@ -24,8 +24,8 @@ pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
     remainders(pag, told_once(pag, found))
 }
 
-/// Sleep that all ranks have is a cause of its own. So it is subtracted from work that does not shrink around it, and that
-/// work stays a cause only if `least` seconds or more are left.
+/// Sleep that all ranks have is a cause of its own. So it is subtracted from non-shrinking work around it, and that
+/// work stays a cause only if at least `least` seconds are left.
 pub fn without_sleep(pag: &Pag, mut found: Vec<Candidate>, least: f64) -> Vec<Candidate> {
     use CauseClass::{NonShrinkingWork, SerialRegion, SlowerWork, SystemCallOrIo};
     let asleep = found.iter().filter(|c| c.class == SystemCallOrIo);
@@ -53,8 +53,8 @@ pub fn without_sleep(pag: &Pag, mut found: Vec<Candidate>, least: f64) -> Vec<Ca
     found
 }
 
-/// Divides candidates into causes, and sentences about those of which too little is certain for a cause: ranks that differ
-/// by no more than their error tells may do the same. `ranks` are those of the scale.
+/// Divides candidates into causes, and sentences about those that are too uncertain for a cause: ranks that differ by
+/// no more than the error may do equal work. `ranks` is the number of ranks of the scale.
 pub fn divide(pag: &Pag, found: Vec<Candidate>, ranks: u32) -> (Vec<Candidate>, Vec<String>) {
     use CauseClass::{OneOff, SlowerWork, SystemCallOrIo, UnevenWork};
     let (mut causes, mut notes) = (Vec::new(), Vec::new());
@@ -78,12 +78,12 @@ pub fn divide(pag: &Pag, found: Vec<Candidate>, ranks: u32) -> (Vec<Candidate>, 
     (causes, notes)
 }
 
-/// Computation that is done by one thread of each rank may be work that does not shrink as well: of two
-/// causes at one place the dearer one is told, with what the other one says.
+/// Computation on one thread of each rank may also be non-shrinking work: of two such causes at one place, the one with
+/// the larger gain is reported, with what the other one says.
 fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     for next in found {
-        // What other classes lose at the same place is lost besides.
+        // Losses of other classes at the same place are added to it.
         let stays = |c: &Candidate| {
             use CauseClass::{NonShrinkingWork, SlowerWork};
             matches!(c.class, NonShrinkingWork | SlowerWork)
@@ -113,8 +113,8 @@ fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     out
 }
 
-/// Takes what is left around a place for a part of it: the same ranks are late there by a little more,
-/// mostly because samples do not tell exactly what was inside.
+/// Treats what is left around a place as a part of it: the same ranks are late there by a little more, mostly because
+/// samples do not show exactly what was inside.
 fn remainders(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     for next in found {

@@ -1,13 +1,13 @@
-//! Both answers where it is not certain how the problem grows.
+//! Reports both answers where it is not certain how the problem grows.
 //!
-//! The figures rest on the reading that [`crate::scaling`] chose; its causes come in their usual order and say
-//! whether they hold in the other reading too. Causes of the other reading alone are listed apart.
+//! The figures use the kind of scaling that [`crate::scaling`] chose; its causes are in their usual order and say
+//! whether they also hold under the other kind. Causes that hold under the other kind only are listed separately.
 
 use crate::repeat::is_same;
 use crate::words;
 use headwater_model::diagnosis::{Diagnosis, Reading, Scaling};
 
-/// The other way in which the problem may grow.
+/// The other kind of scaling.
 pub fn other(scaling: Scaling) -> Option<Scaling> {
     match scaling {
         Scaling::Strong => Some(Scaling::Weak),
@@ -16,7 +16,7 @@ pub fn other(scaling: Scaling) -> Option<Scaling> {
     }
 }
 
-/// How a reading begins.
+/// The sentence with which the answer for a kind of scaling begins.
 fn condition(scaling: Scaling) -> &'static str {
     match scaling {
         Scaling::Weak => "If it grows with the ranks (weak scaling)",
@@ -26,7 +26,7 @@ fn condition(scaling: Scaling) -> &'static str {
     }
 }
 
-/// Joins the diagnosis of the other reading to `d`; `shared` is a sentence that both begin with.
+/// Joins the diagnosis under the other kind of scaling to `d`; `shared` is a sentence that begins both.
 pub fn join(d: &mut Diagnosis, other: Diagnosis, shared: Option<&String>) {
     for cause in &mut d.causes {
         let holds = other.causes.iter().any(|c| is_same(cause, c));
@@ -47,7 +47,7 @@ pub fn join(d: &mut Diagnosis, other: Diagnosis, shared: Option<&String>) {
         all.join(" ")
     };
     let mut headline: Vec<String> = shared.cloned().into_iter().collect();
-    // The answer says it here, so that no note has to.
+    // The answer says it here, so no note is needed.
     let doubt = words::doubt(d);
     d.notes.retain(|note| Some(note) != doubt.as_ref());
     headline.extend(doubt);

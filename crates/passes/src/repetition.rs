@@ -1,6 +1,6 @@
-//! How much ranks are late differs from one repetition to the next: what that leaves open of their lateness in all.
+//! The standard error of ranks' total lateness, from its differences between repetitions.
 //!
-//! Of a segment its total is recorded, not its scatter; the iterations in the windows show that.
+//! For a segment, only its total is recorded, not its scatter; the iterations in the windows show the scatter.
 
 use crate::holder::excess;
 use crate::moving::by_phase;
@@ -9,11 +9,12 @@ use crate::stats;
 use headwater_model::run::CtxId;
 use rustc_hash::FxHashSet;
 
-/// Iterations that must have been seen for their scatter to be known.
+/// Least number of iterations that show their scatter.
 const LEAST_SEEN: usize = 4;
 
-/// Standard error of the `seconds` by which `late` ranks are late after the calls `after` in the whole run, as a share of
-/// these, or of what the repetitions that were seen add up to if that is more; `None` where too few repetitions were seen.
+/// Standard error of the `seconds` by which `late` ranks are late after the calls `after` in the whole run. It is a
+/// share of these seconds, or of the sum that the observed repetitions imply if that is more; `None` if too few
+/// repetitions were observed.
 pub fn error(scale: &Scale, after: &[CtxId], late: &[bool], seconds: f64) -> Option<f64> {
     let phases: FxHashSet<u32> = after.iter().map(|a| scale.phases.after(*a)).collect();
     let mut each: Vec<f64> = Vec::new();
@@ -34,8 +35,8 @@ pub fn error(scale: &Scale, after: &[CtxId], late: &[bool], seconds: f64) -> Opt
     relative(&each, counts.max().unwrap_or(1) as f64, seconds)
 }
 
-/// The same of excesses that were seen in some of `count` repetitions. Those that were seen may be less late than others:
-/// how late ranks are in all is measured.
+/// The same from excesses that were observed in some of `count` repetitions. The observed ones may be less late than
+/// others, but the total lateness is measured.
 fn relative(seen: &[f64], count: f64, seconds: f64) -> Option<f64> {
     let n = seen.len() as f64;
     let count = count.max(n);
@@ -58,10 +59,10 @@ mod tests {
         let seen = [0.5, 1.5, 0.5, 1.5, 0.5, 1.5];
         let scattered = relative(&seen, 100.0, 100.0);
         assert!(scattered.is_some_and(|e| (0.05..0.06).contains(&e)));
-        // More repetitions than were counted were not.
+        // The count is raised to the number of observed repetitions.
         let few = relative(&seen, 1.0, 6.0);
         assert!(few.is_some_and(|e| e < 0.25));
-        // Ranks were hardly late when they were seen, or later than usual.
+        // In the observed repetitions, ranks were hardly late, or later than usual.
         let rarely = relative(&seen.map(|s| s - 0.99), 100.0, 100.0);
         let mostly = relative(&seen, 100.0, 10.0);
         for other in [rarely, mostly] {

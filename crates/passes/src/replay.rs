@@ -1,24 +1,25 @@
-//! Event windows played again in virtual time.
+//! Replays event windows in virtual time.
 //!
-//! In a window every MPI event of every rank was kept. Playing it with each rank on a core of its own
-//! and an ideal network gives the waits that the *program's* order causes, whatever the scheduler of
-//! the measured machine did: virtual time advances by recorded computation, a receive completes when
-//! its message was sent, a collective when the last of those arrived whom the member needs. To one that is not
-//! blocking a rank comes where it posts it, and it waits where it completes it. (Wait states as in Böhme et al.
-//! 2010; the ideal network as in POP's serialisation efficiency.)
+//! In a window every MPI event of every rank was recorded. A replay with each rank on a core of its own and an ideal
+//! network shows the waits that the *program's* order causes, whatever the scheduler of the measured machine did.
+//! Virtual time advances by recorded computation. A receive completes when its message was sent, a collective when the
+//! last rank arrived that the member needs. A rank arrives at a nonblocking collective where it posts it, and waits
+//! where it completes it. (Wait states as in Böhme et al. 2010; the ideal network as in POP's serialisation
+//! efficiency.)
 //!
-//! A window is cut into epochs by calls that synchronise all ranks. What an epoch takes beyond its
-//! slowest rank's computation is *chain*: ranks that wait in turn.
+//! A window is cut into epochs by calls that synchronise all ranks. The time that an epoch takes beyond its slowest
+//! rank's computation is *chain*: ranks that wait in turn.
 //!
-//! A window that is cut out of the run begins at one moment of real time, at which the scheduler may have let some ranks
-//! run ahead. So how the ranks' clocks compare is not known at first: each has its own *origin*. A rank that waits for
-//! another one takes over that one's origin, and only then its clock is known relative to it; how long that wait was is
-//! unknown and nobody's. Waits between ranks of one origin are the program's. Epochs begin when the last rank has changed
-//! its origin: in a bulk-synchronous program with the first synchronisation of all, in a pipeline when each rank has
-//! waited for the one before. They end when the first rank has no event left. What is outside of epochs is not covered.
+//! A window that is cut out of the run begins at one moment of real time. Before that, the scheduler may have let some
+//! ranks run ahead, so the relation between the ranks' clocks is unknown at first: each has its own *origin*. When a
+//! rank waits for another one, it takes over that rank's origin, and from then on its clock is known relative to it.
+//! The length of that wait is unknown and not attributed to anyone. Waits between ranks of one origin are the
+//! program's. Epochs begin when the last rank has changed its origin: in a bulk-synchronous program with the first
+//! synchronisation of all ranks, in a pipeline when each rank has waited for the one before. They end when the first
+//! rank has no event left. Events outside of epochs are not used.
 //!
-//! Where each rank had a core of its own and clocks agree, no scheduler let any rank run ahead: the moments at which ranks
-//! begin are the program's, so all have one origin from the first call on.
+//! If each rank had a core of its own and clocks agree, no scheduler let any rank run ahead. Then the program
+//! determines when ranks begin, so all have one origin from the first call on.
 
 use crate::algorithm::{Ask, Interrupted};
 use crate::threads;
@@ -26,13 +27,13 @@ use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// One MPI call of one rank in a window, played.
+/// One MPI call of one rank in a window, replayed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
     /// Call site.
     pub ctx: CtxId,
-    /// The call left before it. For the first of a window, which is not recorded there, it is the one
-    /// that this call follows most often.
+    /// The call that the rank left before it. For the first call of a window, whose predecessor is not recorded there,
+    /// it is the call that it follows most often.
     pub after: CtxId,
     /// Index into the run's functions.
     pub func: u16,
@@ -42,16 +43,17 @@ pub struct Played {
     pub enter: f64,
     /// Virtual time of completion, seconds.
     pub leave: f64,
-    /// The (rank, call) that was waited for, if there was a wait.
+    /// The (rank, call) that it waited for, if there was a wait.
     pub waited_for: Option<(u32, u32)>,
 }
 
-/// A stretch between two synchronisations of all ranks, or a whole window without any.
+/// A stretch between two synchronisations of all ranks, or the part of a window before the first or after the last of
+/// them, or a window without any.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Epoch {
     /// Index into [`Replay::windows`].
     pub window: usize,
-    /// Half-open range of calls of each rank; the last one is the closing synchronisation.
+    /// Half-open range of calls of each rank; in a closed epoch the last call is the synchronisation.
     pub calls: Vec<(u32, u32)>,
     /// Virtual duration, seconds.
     pub seconds: f64,
@@ -59,7 +61,7 @@ pub struct Epoch {
     pub busy: Vec<f64>,
     /// Whether a synchronisation of all ranks closes it.
     pub closed: bool,
-    /// Whether it begins at one, or with the run.
+    /// Whether it begins at a synchronisation, or with the run.
     pub whole: bool,
 }
 
@@ -70,7 +72,7 @@ impl Epoch {
     }
 }
 
-/// All windows of a run, played.
+/// All windows of a run, replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replay {
     /// By window, then rank: calls in order.
@@ -95,7 +97,7 @@ impl Replay {
             .sum()
     }
 
-    /// The calls of all epochs, each with its window, rank and place in the window.
+    /// The calls of all epochs, each with its window, rank and index in the window.
     pub fn in_epochs(&self) -> impl Iterator<Item = (&[Vec<Played>], u32, u32, &Played)> {
         self.epochs.iter().flat_map(|epoch| {
             let window = self
@@ -112,9 +114,9 @@ impl Replay {
         })
     }
 
-    /// By what seconds of the epochs are multiplied to be those of the run, in which ranks compute `busy` seconds and run
-    /// for `wall`: as often as their computation is in the epochs', and no more than makes them wait for all the time that
-    /// they do not compute. `None` without epochs.
+    /// The factor that extrapolates seconds of the epochs to the run, in which ranks compute `busy` seconds and run for
+    /// `wall`: the ratio of the computation in the run to that in the epochs. It is limited so that ranks wait for no
+    /// more than the time in which they do not compute. `None` without epochs.
     pub fn per_run(&self, busy: &[f64], wall: f64) -> Option<f64> {
         let in_windows = self.mean_busy();
         if in_windows <= 0.0 {
@@ -151,36 +153,36 @@ struct Clock {
     next: usize,
     now: f64,
     arrived: bool,
-    /// Ranks with the same have clocks that can be compared.
+    /// Clocks of ranks with the same origin can be compared.
     origin: u32,
 }
 
-/// How a window lies in the run.
+/// How a window begins and ends in the run.
 #[derive(Clone, Copy)]
 struct Ends {
     /// All ranks begin together.
     together: bool,
-    /// When they begin is known of each.
+    /// It is known when each rank begins.
     apart: bool,
-    /// The ranks call nothing more.
+    /// The ranks make no more calls after it.
     of_run: bool,
 }
 
-/// Differences of virtual time that are rounding, seconds.
+/// Smaller differences of virtual time are rounding, seconds.
 const MOMENT: f64 = 1e-9;
 
-/// A rank that has come, its call, and when.
+/// The arrival of a rank: the rank, its call, and the time.
 type Arrival = (u32, u32, f64);
 
 /// An instance of a collective.
 #[derive(Default)]
 struct Instance {
-    /// The function that the members come to it by; that of the first of them.
+    /// The function by which members arrive; that of the first of them.
     func: Option<u16>,
-    /// Ranks that come to it within the window.
+    /// Ranks that arrive at it within the window.
     members: FxHashSet<u32>,
     arrivals: FxHashMap<u32, Arrival>,
-    /// Who came last; of several whoever was played first.
+    /// The last arrival; of equal ones, the one that was replayed first.
     last: Option<Arrival>,
 }
 
@@ -192,7 +194,8 @@ impl Instance {
         }
     }
 
-    /// Of those whom a member needs the last that came, if one of them is of the window; `None` while one is to come.
+    /// The last arrival of the ranks that a member needs, if one of them is in the window; `None` while one of them has
+    /// not arrived.
     fn last_needed(&self, needs: Needs, rank: u32, root: u32) -> Option<Option<Arrival>> {
         match needs {
             Needs::Nobody => Some(None),
@@ -211,8 +214,8 @@ impl Instance {
     }
 }
 
-/// Whether a row of a window, of a call of `function`, tells that its rank comes to a collective. The calls that
-/// complete what others posted do not.
+/// Whether a row of a window, of a call of `function`, shows that its rank arrives at a collective. Calls that complete
+/// what others posted do not.
 pub fn comes_to_collective(e: &Event, function: Option<&abi::Function>) -> bool {
     match e.kind {
         EventKind::Collective => !function.is_some_and(|f| f.class.is_completing()),
@@ -221,27 +224,27 @@ pub fn comes_to_collective(e: &Event, function: Option<&abi::Function>) -> bool 
     }
 }
 
-/// Uncertainty of the clocks, in parts of a window, up to which ranks begin when they say.
+/// Largest uncertainty of the clocks, as a part of a window, with which recorded begins of ranks are used.
 const CLOCKS: f64 = 0.01;
 
-/// Plays all windows of `run` as they were recorded; where it is interrupted, what it gives is of no use.
+/// Replays all windows of `run` as they were recorded. If it is interrupted, its result is useless.
 pub fn play(run: &Run, interrupted: Interrupted<'_>) -> Replay {
     let cores: u32 = run.header.cores.iter().sum();
     let crowded = cores == 0 || threads::is_crowded(run);
-    // Clocks of several nodes that nobody compared have no uncertainty either.
+    // Clocks of several nodes that were not compared have no uncertainty either.
     let compared = run.header.nodes.len() < 2 || run.header.clock_error_seconds > 0.0;
     play_from(run, !crowded && compared, interrupted)
 }
 
-/// Plays all windows of `run`; `on_clocks`, a rank begins when it did as recorded, which says nothing of other work than
-/// was recorded.
+/// Replays all windows of `run`. With `on_clocks`, a rank begins at the recorded time; this does not apply to work
+/// other than the recorded one.
 pub fn play_from(run: &Run, on_clocks: bool, interrupted: Interrupted<'_>) -> Replay {
     let mut replay = Replay::default();
     let mut ask = Ask::new(interrupted);
     let before = usually_before(run);
     for window in run.events.chunk_by(|a, b| a.window == b.window) {
         let number = window.first().map_or(0, |e| e.window as usize);
-        // Where nothing is said of a window, it begins behind a collective of all ranks.
+        // A window that the header does not describe begins after a collective of all ranks.
         let said = run.header.windows.get(number);
         let together = said.is_none_or(|w| w.from_start);
         let length = said.map_or(0.0, |w| w.length_ns as f64 * 1e-9);
@@ -255,7 +258,7 @@ pub fn play_from(run: &Run, on_clocks: bool, interrupted: Interrupted<'_>) -> Re
     replay
 }
 
-/// For each call the call that it follows most often; ties go to the smaller context.
+/// For each call, the call that it follows most often; ties go to the smaller context.
 fn usually_before(run: &Run) -> FxHashMap<CtxId, CtxId> {
     let mut counts: FxHashMap<(CtxId, CtxId), u64> = FxHashMap::default();
     for s in &run.segments {
@@ -277,7 +280,7 @@ fn play_window(
 ) {
     let p = run.header.ranks as usize;
     let mut calls: Vec<Vec<Call<'_>>> = (0..p).map(|_| Vec::new()).collect();
-    // The analysis follows the first thread of each rank; others have no order with it here.
+    // The analysis follows the first thread of each rank; the order of others relative to it is unknown here.
     for rank in events.chunk_by(|a, b| a.rank == b.rank) {
         let Some(list) = calls.get_mut(rank[0].rank as usize) else {
             continue;
@@ -311,7 +314,7 @@ fn play_window(
         ..Clock::default()
     };
     let mut clocks: Vec<Clock> = (0..run.header.ranks).map(of_rank).collect();
-    // By rank: the origin with which it arrived at each call.
+    // By rank: its origin when it arrived at each call.
     let mut origins: Vec<Vec<u32>> = vec![Vec::new(); p];
     // When the last rank changed its origin.
     let mut in_step = 0.0f64;
@@ -326,7 +329,7 @@ fn play_window(
                 let rows = call.rows;
                 let mut busy = rows[0].busy_ns;
                 if index == 0 && !ends.together {
-                    // The rest of it was computed before the window.
+                    // The rest of this computation was before the window.
                     busy = busy.min(rows[0].enter_ns);
                 }
                 if index == 0 && ends.apart && !clocks[rank].arrived {
@@ -394,7 +397,8 @@ fn play_window(
     );
 }
 
-/// When a call that arrived at `enter` completes and whom it waited for; `None` while it cannot yet.
+/// When a call that arrived at `enter` completes, and the (rank, call) that it waited for; `None` while it cannot
+/// complete yet.
 fn complete(
     rows: &[Event],
     rank: u32,
@@ -412,7 +416,7 @@ fn complete(
     };
     for e in rows.iter().filter(|e| e.link != 0) {
         match e.kind {
-            // A message whose send is outside the window was not waited for in it.
+            // In a window, there is no wait for a message whose send is outside of it.
             EventKind::Recv => match sends.get(&e.link) {
                 Some(Some(sent)) => wait(*sent),
                 Some(None) => return None,
@@ -435,7 +439,8 @@ fn complete(
     Some((leave, waited_for))
 }
 
-/// Cuts a played window at the synchronisations of all ranks, from when on the clocks of all can be compared.
+/// Cuts a replayed window at the synchronisations of all ranks, from the time on when the clocks of all ranks can be
+/// compared.
 fn cut_epochs(
     run: &Run,
     calls: &[Vec<Call<'_>>],
@@ -477,7 +482,7 @@ fn cut_epochs(
     };
     let window = replay.windows.len();
     let slab = |ranges: Vec<(u32, u32)>, from: f64, to: f64| {
-        // Computation that the begin or the end cuts counts as far as it is inside.
+        // Computation that the begin or the end cuts counts only as far as it is inside.
         let inside = |c: &Played| (c.enter.min(to) - (c.enter - c.busy).max(from)).max(0.0);
         Epoch {
             window,
@@ -496,7 +501,7 @@ fn cut_epochs(
         let range: Vec<(u32, u32)> = cuts.iter().map(|c| (c[k - 1] + 1, c[k] + 1)).collect();
         epochs.push(synchronised(window, range, &played));
     }
-    // Before the first synchronisation, and behind the last one.
+    // Before the first synchronisation, and after the last one.
     let first: Vec<u32> = cuts
         .iter()
         .filter_map(|c| c.first().map(|c| c + 1))
@@ -538,7 +543,7 @@ fn cut_epochs(
             ..slab(range, from, to)
         });
     }
-    // A part of an iteration is less even than iterations are, and stands for the rest only where those are few.
+    // A part of an iteration is less even than whole iterations, and is used only if these are few.
     let longest = epochs.iter().map(|e| e.seconds).fold(0.0, f64::max);
     parts.retain(|e| e.seconds > longest);
     epochs.extend(parts);
@@ -548,7 +553,8 @@ fn cut_epochs(
     replay.windows.push(played);
 }
 
-/// The epoch of some calls of each rank, that a synchronisation of all closes, and another one or the run begins.
+/// The epoch of some calls of each rank; it begins with a synchronisation of all ranks or with the run, and ends with a
+/// synchronisation.
 fn synchronised(window: usize, calls: Vec<(u32, u32)>, played: &[Vec<Played>]) -> Epoch {
     let of = |(list, (from, to)): (&Vec<Played>, &(u32, u32))| -> Option<(f64, f64, f64)> {
         let part = list.get(*from as usize..*to as usize)?;

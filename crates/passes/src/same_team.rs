@@ -1,13 +1,14 @@
-//! Calls that begin one team: the compiler makes several of one in the source, as where it unrolls a loop.
+//! Finds calls that begin the same team: a compiler may make several calls from one in the source, for example when it
+//! unrolls a loop.
 
 use headwater_graph::{Pag, TeamStretch, VertexIx};
 use headwater_model::psg::VertexKind;
 use rustc_hash::FxHashMap;
 
-/// A call as the source has it: the function around it, file, line and name.
+/// A call in the source: the function around it, file, line and name.
 type Call = (Option<VertexIx>, String, u32, String);
 
-/// For each call that begins a team the first of those that begin the same one.
+/// For each call that begins a team: the first of the calls that begin the same team.
 pub fn find(pag: &Pag, rows: &[TeamStretch]) -> FxHashMap<VertexIx, VertexIx> {
     let mut known: FxHashMap<Call, VertexIx> = FxHashMap::default();
     let mut first: FxHashMap<VertexIx, VertexIx> = FxHashMap::default();
@@ -25,7 +26,7 @@ pub fn find(pag: &Pag, rows: &[TeamStretch]) -> FxHashMap<VertexIx, VertexIx> {
     first
 }
 
-/// The rows of teams with the first call of each in place of all that begin it.
+/// The rows of teams, in which the first call of each team replaces all calls that begin it.
 pub fn joined(
     pag: &Pag,
     rows: &[TeamStretch],

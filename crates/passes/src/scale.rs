@@ -1,8 +1,8 @@
-//! One run as the analysis sees it: its sizes, its phases, and what time means on it.
+//! One run as the analysis sees it: its sizes, its phases, and what time means in it.
 //!
-//! Where ranks outnumber cores or other work takes them, wall time shows the scheduler. Computation is then compared in CPU
-//! time (plus time asleep), time in the run queue is kept apart, and the run time that shares refer
-//! to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
+//! Where ranks outnumber cores or other work takes the cores, wall time shows the scheduler. Then computation is
+//! compared in CPU time (plus time asleep), time in the run queue is recorded separately, and the run time that shares
+//! refer to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
 
 use crate::algorithm::Interrupted;
 use crate::moving::{self, Moving};
@@ -19,12 +19,12 @@ use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// One run with everything derived from it alone.
+/// One run with everything that is derived from it alone.
 pub struct Scale {
     recorded: Recorded,
     /// Ranks.
     pub p: u32,
-    /// Threads that computed at the same time, of all ranks together; one for each rank at the least.
+    /// Threads that computed at the same time, of all ranks together; at least one for each rank.
     pub threads: u32,
     /// Cores of all nodes together; 0 where unknown.
     pub cores: u32,
@@ -34,45 +34,45 @@ pub struct Scale {
     pub phases: Phases,
     /// Busy seconds by phase, then rank.
     pub phase_busy: FxHashMap<u32, Vec<f64>>,
-    /// Event windows played again in virtual time.
+    /// Event windows, replayed in virtual time.
     pub replay: Replay,
-    /// What makes seconds of its epochs those of the run ([`Replay::per_run`]).
+    /// The factor that extrapolates seconds of the epochs to the run ([`Replay::per_run`]).
     pub per_run: Option<f64>,
-    /// Who waited for whom.
+    /// Which call on which rank waited for which.
     pub waits: Waits,
-    /// CPU time that a sample stands for, mean, seconds.
+    /// CPU time that a sample represents, mean, seconds.
     pub period: f64,
     /// Time that moving data took, by MPI call vertex, seconds per rank.
     pub transfer: Vec<Transfer>,
-    /// Unevenness that moves from rank to rank.
+    /// Uneven work that moves from rank to rank.
     pub moving: Vec<Moving>,
     /// Work of teams of threads, by team, rank, ends and thread.
     pub teams: Vec<TeamStretch>,
-    /// The calls that begin teams, each with the one that stands for its team.
+    /// The calls that begin teams, each with the call that represents its team.
     same_team: FxHashMap<VertexIx, VertexIx>,
-    /// The same the other way round, ascending.
+    /// The inverse: by team, the calls that begin it, ascending.
     ways: FxHashMap<VertexIx, Vec<VertexIx>>,
     /// Keys of computation by vertex.
     keys_at: FxHashMap<VertexIx, Vec<u32>>,
-    /// Share of all rank time, that of their threads included, that went into waiting for a core.
+    /// Share of all rank time, including that of their threads, that was waiting for a core.
     runq_share: f64,
 }
 
-/// Time that the ranks spent in a call without waiting for anybody.
+/// Time that ranks spent in a call without waiting for another rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer {
     /// The MPI call.
     pub vertex: VertexIx,
     /// Seconds per rank.
     pub seconds: f64,
-    /// Standard error of that, seconds. As large as the seconds where ranks share cores: there the amount of data
-    /// gives a bound, and nothing measures the time.
+    /// Standard error of the seconds. It is as large as the seconds where ranks share cores: there the amount of data
+    /// limits the time, and nothing measures it.
     pub error: f64,
     /// The part of the seconds that the amount of data explains, without the number of calls.
     pub by_bytes: f64,
     /// Calls per rank, mean.
     pub calls: f64,
-    /// Bytes that a rank sends and receives; of a collective those of the rank with the most, otherwise the mean.
+    /// Bytes that a rank sends and receives: for a collective, those of the rank with the most, otherwise the mean.
     pub bytes: f64,
     /// Index into the run's functions.
     pub func: u16,
@@ -81,7 +81,7 @@ pub struct Transfer {
 const NANO: f64 = 1e-9;
 
 impl Scale {
-    /// Derives what the analysis needs of a run; where it is interrupted, what it gives is of no use.
+    /// Derives what the analysis needs from a run. If it is interrupted, its result is useless.
     pub fn new(recorded: &Recorded, interrupted: Interrupted<'_>) -> Self {
         let (pag, run, view) = (recorded.pag(), recorded.run(), recorded.on_graph());
         let p = run.header.ranks;
@@ -135,7 +135,7 @@ impl Scale {
             keys_at,
             runq_share: crate::threads::runq_share(run),
         };
-        // What is extrapolated from windows is no more than the run has room for.
+        // Seconds extrapolated from windows are limited to the time that the run has for them.
         let (all, most) = (this.moving_seconds(), this.not_computing());
         if all > most {
             this.moving.iter_mut().for_each(|m| m.seconds *= most / all);
@@ -154,12 +154,12 @@ impl Scale {
         self.recorded.on_graph()
     }
 
-    /// What no figure covers of its threads, in words, if there is something.
+    /// Which of its threads no figure covers, in words, if there are any.
     pub fn unseen(&self) -> Option<&String> {
         self.recorded.unseen()
     }
 
-    /// For how long the machine stopped its cores, in words, if it did.
+    /// How long the machine stopped its cores, in words, if it did.
     pub fn stopped(&self) -> Option<&String> {
         self.recorded.stopped()
     }
@@ -197,7 +197,7 @@ impl Scale {
         ScaleSummary::crowds(self.threads, self.cores, self.runq_share())
     }
 
-    /// Whether some ranks share a core, because there are too few or because they are bound so.
+    /// Whether some ranks share a core, because there are too few cores or because ranks are bound so.
     pub fn shares_cores(&self) -> bool {
         let crowded = |c: &f64| *c > 1.0 + 1e-9;
         self.is_crowded() || crate::preempt::crowds(self.run()).iter().any(crowded)
@@ -225,33 +225,33 @@ impl Scale {
         each.into_iter().map(|e| e.1).sum()
     }
 
-    /// Time lost because ranks wait in turn for one another though their work is even, seconds; from
-    /// the windows, extended to the run, as far as the run has time in which its slowest rank does not compute.
+    /// Time lost because ranks wait in turn for one another although their work is even, seconds. It is extrapolated
+    /// from the windows to the run, limited to the time in which the run's slowest rank does not compute.
     pub fn chain(&self) -> f64 {
         let busy = crate::stats::mean(&self.busy());
         let left = self.not_computing() - self.moving_seconds();
         (self.replay.chain_per_busy() * busy).min(left.max(0.0))
     }
 
-    /// Time lost because other ranks are late in each iteration, seconds.
+    /// Time lost because in each iteration other ranks are late, seconds.
     pub fn moving_seconds(&self) -> f64 {
         self.moving.iter().map(|m| m.seconds).sum()
     }
 
-    /// The run without the slowest rank's computation of each phase, seconds: no wait and no path can take longer.
+    /// The run time without the slowest rank's computation of each phase, seconds: no wait and no path can take longer.
     fn not_computing(&self) -> f64 {
         (self.wall - self.busy_critical()).max(0.0)
     }
 
-    /// Part of the ranks' computation that the epochs of the windows hold; `None` without any.
+    /// The part of the ranks' computation that is in the epochs of the windows; `None` without any.
     pub fn replayed_share(&self) -> Option<f64> {
         let in_windows = self.replay.mean_busy();
         let busy = crate::stats::mean(&self.busy());
         (in_windows > 0.0 && busy > 0.0).then(|| (in_windows / busy).min(1.0))
     }
 
-    /// The run time that shares refer to, seconds: as measured where each rank had a core, otherwise
-    /// that of the same run with a core for each rank.
+    /// The run time that shares refer to, seconds: the measured one if each rank had a core, otherwise that of the same
+    /// run with a core for each rank.
     pub fn model_seconds(&self) -> f64 {
         if self.is_crowded() {
             self.ideal_seconds() + self.transfer_seconds()
@@ -275,7 +275,7 @@ impl Scale {
         self.transfer.iter().map(|t| t.seconds).sum()
     }
 
-    /// Share of all rank time, that of their threads included, that went into waiting for a core.
+    /// Share of all rank time, including that of their threads, that was waiting for a core.
     pub fn runq_share(&self) -> f64 {
         self.runq_share
     }
@@ -290,9 +290,9 @@ impl Scale {
         self.view().computation.keys_where(|_| true)
     }
 
-    /// Standard error of the time of one of `ranks` in some keys, seconds. Time between two MPI calls is
-    /// measured exactly, and so is what comes after the last one even if that call repeats; only how it
-    /// divides among the places in between comes from counting samples.
+    /// Standard error of the time of one of `ranks` in some keys, seconds. Time between two MPI calls is measured
+    /// exactly, and so is the time after the last call, even if that call repeats; only its division over the places in
+    /// between comes from counting samples.
     pub fn sampling_noise(&self, pag: &Pag, keys: &[u32], ranks: &[u32]) -> f64 {
         let period = self.period;
         let data = &self.view().computation;
@@ -328,7 +328,7 @@ impl Scale {
         keys
     }
 
-    /// The same of several vertices, ascending and each once.
+    /// The same for several vertices, ascending and each once.
     pub fn keys_inside_all(&self, pag: &Pag, vertices: &[VertexIx]) -> Vec<u32> {
         let inside = vertices.iter().flat_map(|v| self.keys_inside(pag, *v));
         let mut keys: Vec<u32> = inside.collect();
@@ -347,36 +347,34 @@ impl Scale {
     }
 }
 
-/// Whether recording was paused as often at all scales, so that the same part of the program is in all of them.
+/// Whether recording was paused equally often at all scales, so that all of them contain the same part of the program.
 pub fn paused_alike(scales: &[Scale]) -> bool {
     let mut times = scales.iter().map(|s| s.run().header.pauses());
     let first = times.next().flatten();
     first.is_some() && times.all(|t| t == first)
 }
 
-/// CPU time that a sample stands for, seconds: the period that was asked for or more, as the rate falls in
-/// a long run, and a timer that fires at ticks of the kernel gives fewer than it should.
+/// CPU time that a sample represents, seconds: the requested period or more, because the rate falls in a long run, and
+/// a timer that fires at ticks of the kernel produces fewer samples than requested.
 pub(crate) fn period(run: &Run, view: &RunView) -> f64 {
     let asked = 1.0 / run.header.sampling_hz.max(1.0);
     asked.max(view.sampled_every)
 }
 
-/// Seconds that a call may need at the most where CPU time in it is mostly polling: a start-up time, and the slower
-/// of two ways to move the bytes through memory. A collective has stages, of which there are as many as the logarithm
-/// of the ranks.
+/// Limit for the seconds of a call where its CPU time is mostly polling: a start-up time, and the slower of two ways to
+/// move the bytes through memory. A collective has as many stages as the logarithm of the ranks.
 const STARTUP_SECONDS: f64 = 2e-6;
 const SECONDS_PER_BYTE: f64 = 1.5e-9;
 
-/// Part of a call's time by which its waits may be told too long for them to be believed.
+/// If waits exceed a call's time by this part of it, they are not used.
 const DOUBT: f64 = 0.25;
 
-/// What each call costs when nobody is waited for.
+/// The time of each call without waiting for other ranks.
 ///
-/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, but for
-/// what one of them was without a core in the call: that long the others may have waited for it. Where
-/// the last one is not always the same, all of them wait: what is known of that is taken off.
-/// Where ranks share cores the time is CPU time, and no more than the bytes that are moved there can explain: what is
-/// above is polling while others have the core.
+/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, minus the time in
+/// which one of them was without a core in the call: the others may have waited for it so long. If the last rank is not
+/// always the same, all of them wait: the known part of that is subtracted. Where ranks share cores the time is CPU
+/// time, limited to what the moved bytes can explain: the rest is polling while others have the core.
 fn transfers(scale: &Scale) -> Vec<Transfer> {
     struct Sum {
         seconds: Vec<f64>,
@@ -412,7 +410,7 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
             sum.runq[r] += c.runq_ns as f64 * NANO;
         }
     }
-    // CPU time holds no waiting that has to be taken off.
+    // CPU time contains no waiting that must be subtracted.
     let waits = if over {
         FxHashMap::default()
     } else {
@@ -435,7 +433,7 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
             };
             let mut seconds = crate::stats::quantile(&sum.seconds, 0.0);
             let spent = seconds;
-            // What is gathered is what the others have, whatever way it comes by.
+            // In a gather, the bytes are what the other ranks have, whatever the algorithm.
             let by_bytes = match name.contains("ather") {
                 true => moved * SECONDS_PER_BYTE,
                 false => moved * SECONDS_PER_BYTE * stages,
@@ -447,7 +445,7 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
                 let apart: Vec<f64> = (sum.seconds.iter().enumerate())
                     .map(|(r, s)| s - waits.get(r).copied().unwrap_or(0.0))
                     .collect();
-                // Waits of windows that are less even than the run say nothing of it.
+                // Waits from windows that are less even than the run are no evidence about the run.
                 let usual = crate::stats::quantile(&apart, 0.5);
                 if usual > -DOUBT * crate::stats::quantile(&sum.seconds, 0.5) {
                     seconds = seconds.min(usual);
@@ -457,7 +455,7 @@ fn transfers(scale: &Scale) -> Vec<Transfer> {
             Transfer {
                 vertex,
                 seconds,
-                // Measured, it is as uncertain as what had to be taken off.
+                // A measured time is as uncertain as what was subtracted from it.
                 error: if over {
                     seconds
                 } else {

@@ -1,4 +1,4 @@
-//! Runs of one program at their scales, with all that finders look at.
+//! Runs of one program at their scales, with everything that finders use.
 
 use crate::algorithm::Interrupted;
 use crate::efficiency;
@@ -15,7 +15,7 @@ use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::run::Run;
 use rayon::prelude::*;
 
-/// Runs at their scales. There is one at the least.
+/// Runs at their scales; there is at least one.
 pub struct Scales {
     /// By ranks, ascending.
     pub all: Vec<Scale>,
@@ -40,10 +40,10 @@ impl Found for Scales {
 }
 
 impl Scales {
-    /// Derives what is needed of runs; `said` is how the problem grows, if the user says so.
+    /// Derives what is needed from runs; `said` is how the problem grows, if the user says so.
     ///
     /// # Errors
-    /// If there is none, they do not belong together, or it is interrupted.
+    /// If there are no runs, they do not belong together, or it is interrupted.
     pub fn new(
         mut runs: Vec<&Recorded>,
         said: Option<Scaling>,
@@ -102,8 +102,7 @@ impl Scales {
         self.all.last().zip(self.teams.last())
     }
 
-    /// Scales that can be compared: all of them, or the largest alone where a part of the program is missing of
-    /// some only.
+    /// Scales that can be compared: all of them, or the largest alone if only some of them miss a part of the program.
     pub fn compared(&self) -> &[Scale] {
         if scale::paused_alike(&self.all) {
             &self.all
@@ -112,8 +111,8 @@ impl Scales {
         }
     }
 
-    /// Whether ranks can be compared at the largest scale: where a part of the program is missing of some only,
-    /// the others seem to do more.
+    /// Whether ranks can be compared at the largest scale: if only some of them miss a part of the program, the others
+    /// seem to do more.
     pub fn ranks_alike(&self) -> bool {
         self.end.run().header.paused_alike()
     }
@@ -123,7 +122,7 @@ impl Scales {
         (self.compared().len() > 1).then_some(self.scaling)
     }
 
-    /// Each scale summed up.
+    /// A summary of each scale.
     pub fn summaries(&self) -> Vec<ScaleSummary> {
         efficiency::summaries(&self.all, self.scaling)
     }

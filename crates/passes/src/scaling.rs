@@ -1,16 +1,15 @@
-//! Strong or weak scaling, as the user says, or as the command lines and the measured work let guess.
+//! Strong or weak scaling: as the user says, or as guessed from the command lines and the measured work.
 //!
-//! The numbers in the arguments are compared between the scales. Numbers that are the number of ranks,
-//! or whose product is (a process grid), say nothing of the problem; a number, or the product of
-//! several, that grows as the ranks do (or as their square or cube root, the side of a plane or cube)
-//! makes the problem grow.
+//! The numbers in the arguments are compared between the scales. Numbers that are the number of ranks, or whose product
+//! is (a process grid), do not show how the problem grows. The problem grows if a number, or the product of several,
+//! grows in proportion to the ranks (or to their square or cube root, the side of a plane or cube).
 //!
-//! Measured work is the second witness: computation of all ranks together stays under strong scaling and grows as the
-//! ranks do under weak scaling. Work that does not shrink makes it grow under strong scaling too; but then other
-//! places shrink, as none does under weak scaling. Work that grows as the ranks do everywhere is weak scaling or work
-//! that no rank shares: with arguments that do not say which, both readings are given. The guess is certain where
-//! both witnesses agree or one says nothing. Where they contradict each other the measured work decides what the figures
-//! rest on, where the work is unclear the arguments do.
+//! Measured work is the second witness: the computation of all ranks together stays constant under strong scaling and
+//! grows in proportion to the ranks under weak scaling. Non-shrinking work makes it grow under strong scaling too; but
+//! then other places shrink, which none does under weak scaling. If work grows in proportion to the ranks everywhere,
+//! it is weak scaling or work that every rank repeats: if the arguments do not decide, both answers are reported. The
+//! guess is certain if both witnesses agree or one shows nothing. If they contradict each other, the figures use the
+//! scaling that the measured work shows; if the work is unclear, that of the arguments.
 
 use crate::counted::Counted;
 use crate::scale::{Scale, paused_alike};
@@ -20,23 +19,24 @@ use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::Scaling;
 use headwater_model::run::Run;
 
-/// How far growth may be from that of the ranks, as a share: sizes are rounded.
+/// How far growth may differ from that of the ranks, as a share: sizes are rounded.
 const NEAR: f64 = 0.15;
 
-/// Exponents of total work over ranks up to which it stays, and from which it grows as the ranks do.
+/// Exponents of total work over ranks: up to the first it stays constant, from the second on it grows in proportion to
+/// the ranks.
 const STAYS: f64 = 0.25;
 const GROWS: f64 = 0.75;
 
-/// Exponent of a rank's time in a place up to which it counts as divided: half way to the ideal, −1.
+/// Exponent of a rank's time in a place up to which the place counts as divided: half way to the ideal, −1.
 const DIVIDED: f64 = -0.5;
 
-/// Share of the computation that divided places must have to show strong scaling.
+/// Least share of the computation in divided places that shows strong scaling.
 const PART: f64 = 0.1;
 
-/// Share of the run that computation must have at the smallest scale to tell how the problem grows.
+/// Least share of computation in the run at the smallest scale that shows how the problem grows.
 const COMPUTES: f64 = 0.1;
 
-/// A place tells something from this share of the computation and from so many samples on.
+/// A place counts if it has at least this share of the computation and this many samples.
 const TELLS: f64 = 0.05;
 const SAMPLES: f64 = 20.0;
 
@@ -45,7 +45,7 @@ const SAMPLES: f64 = 20.0;
 pub struct Guess {
     /// Strong or weak.
     pub scaling: Scaling,
-    /// What it rests on.
+    /// The reason for it.
     pub reason: String,
     /// Whether the other kind can be excluded.
     pub certain: bool,
@@ -62,7 +62,7 @@ pub struct Growth {
     pub divided: f64,
 }
 
-/// What measured work says.
+/// What measured work shows.
 #[derive(Clone, Copy, PartialEq)]
 enum Work {
     Strong,
@@ -71,7 +71,7 @@ enum Work {
 }
 
 impl Growth {
-    /// Of scales that can be compared; `None` where too little was computed to say anything.
+    /// The growth over scales that can be compared; `None` if too little was computed to show anything.
     pub fn new(pag: &Pag, scales: &[Scale], times: &Times) -> Option<Self> {
         let [first, .., last] = scales else {
             return None;
@@ -145,7 +145,7 @@ fn divided(pag: &Pag, scales: &[Scale], times: &Times, ranks: f64) -> f64 {
     if all > 0.0 { (sum / all).min(1.0) } else { 0.0 }
 }
 
-/// Strong or weak, and how that is known; `growth` is that of the measured work, where it is known.
+/// Strong or weak, and how that is known; `growth` is that of the measured work, if it is known.
 pub fn scaling_of(runs: &[&Run], said: Option<Scaling>, growth: Option<Growth>) -> Guess {
     let certain = |scaling, reason: String| Guess {
         scaling,
@@ -165,7 +165,7 @@ pub fn scaling_of(runs: &[&Run], said: Option<Scaling>, growth: Option<Growth>) 
     let reason = format!("guessed: {why}; {}", growth.words());
     let (scaling, certain) = match (argued, growth.says()) {
         (Some(Scaling::Weak), Work::Weak) => (Scaling::Weak, true),
-        // Work that grows so is weak, though a part of the program is divided.
+        // Work that grows in proportion to the ranks is weak scaling, even if a part of the program is divided.
         (Some(Scaling::Weak), Work::Strong) if growth.factor >= growth.ranks.powf(GROWS) => {
             (Scaling::Weak, true)
         }
@@ -183,7 +183,7 @@ pub fn scaling_of(runs: &[&Run], said: Option<Scaling>, growth: Option<Growth>) 
     }
 }
 
-/// What the arguments say, and why; `None` where they change and do not show how.
+/// What the arguments show, and why; `None` if they change but do not show how.
 fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
     if runs
         .windows(2)
@@ -217,8 +217,8 @@ fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
     (Some(Scaling::Strong), why.to_string())
 }
 
-/// Numbers in the arguments that are not the same at all scales, each over the scales; `None` where
-/// the arguments differ in more than numbers.
+/// Numbers in the arguments that are not the same at all scales, each over the scales; `None` if the arguments differ
+/// in more than numbers.
 fn changed_numbers(runs: &[&Run]) -> Option<Vec<Vec<f64>>> {
     let parts: Vec<(String, Vec<f64>)> = runs.iter().map(|r| split(&r.header.command)).collect();
     let (frame, first) = parts.first()?;
@@ -250,7 +250,7 @@ fn split(command: &[String]) -> (String, Vec<f64>) {
     (frame, numbers)
 }
 
-/// Whether `values` grow as the ranks, or as their square or cube root.
+/// Whether `values` grow in proportion to the ranks, or to their square or cube root.
 fn grows_with(values: &[f64], ranks: &[f64]) -> bool {
     let (Some(v0), Some(p0)) = (values.first(), ranks.first()) else {
         return false;

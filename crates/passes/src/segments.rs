@@ -1,6 +1,6 @@
-//! Uneven computation told by the MPI calls around it, where the program's places have no names.
+//! Reports uneven computation by the MPI calls around it, if the program's places have no names.
 //!
-//! Segments between two calls are measured exactly, so that they need no samples and no structure.
+//! Segments between two calls are measured exactly, so this needs no samples and no structure.
 
 use crate::cause::{Candidate, Price};
 use crate::late::Late;
@@ -13,7 +13,7 @@ use headwater_model::run::CtxId;
 use headwater_model::words;
 use std::collections::BTreeMap;
 
-/// Busy seconds of each rank before the MPI call `to`, whatever call it left.
+/// Busy seconds of each rank before the MPI call `to`, whatever call the rank left before.
 pub fn before(scale: &Scale, to: VertexIx) -> Vec<f64> {
     let mut row = vec![0.0; scale.p as usize];
     for s in &scale.run().segments {

@@ -1,8 +1,8 @@
-//! What one thread computes between the regions of its team, which idles meanwhile.
+//! Finds what one thread computes between the regions of its team, while the team idles.
 //!
-//! It is the part of Amdahl's law: with the team's threads it would take its share of the time. Only what all
-//! ranks do alike counts, as what some do beyond that is uneven work between ranks; and what comes before the
-//! first and after the last MPI call is done once.
+//! This is the serial part of Amdahl's law: with the team's threads it would take a fraction of the time. Only what all
+//! ranks do alike counts, because what some do beyond that is uneven work between ranks. Computation before the first
+//! and after the last MPI call does not count, because it happens once.
 
 use crate::cause::{Candidate, OfThreads, Price};
 use crate::charge::{Loss, Proposal};
@@ -16,17 +16,17 @@ use headwater_model::psg::VertexKind;
 use headwater_model::words;
 use std::cmp::Reverse;
 
-/// Part of the serial computation in a place that must be its own, and not that of places inside it, for the place to be
-/// told: nobody can mend a function that only calls many small ones.
+/// A place is reported only if this part of its serial computation is its own, and not that of places inside it: users
+/// can do little about a function that only calls many small ones.
 const OWN: f64 = 0.25;
 
-/// Part of the serial computation of a loop that a place inside it must hold to be named instead of the loop.
+/// A place inside a loop is reported instead of the loop if it has at least this part of the loop's serial computation.
 const MOSTLY: f64 = 0.8;
 
-/// Share of a rank's computation that its teams must have: who hardly uses threads does not lack them.
+/// Least share of a rank's computation in its teams: a rank that hardly uses threads does not lack them.
 const IN_TEAMS: f64 = 0.1;
 
-/// Places looked for at the most.
+/// At most this many places are reported.
 const MOST: usize = 3;
 
 /// Serial computation of ranks that have teams.
@@ -57,8 +57,8 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
         }
         row
     };
-    // What threads that others made do meanwhile is not known in time: no more can have been serial than
-    // was left beside them.
+    // It is unknown when threads that other threads made run: at most the time that was left beside them can have been
+    // serial.
     let beside = beside(scale, teams);
     let room: Vec<f64> = busy.iter().zip(&beside).map(|(b, t)| b - t).collect();
     let entries = keys.iter().flat_map(|key| {
@@ -102,7 +102,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
         }
         let noise = scale.sampling_noise(pag, &inside, &ranks);
         let mut found = proposal(scale, teams, vertex, &row, loss, &ranks, inside);
-        // As large a part of it is lost as of the time.
+        // The error is lost in the same part as the time.
         let lost = found.seconds() / row.iter().sum::<f64>();
         found.candidate.error = noise * lost.min(1.0);
         out.push(found);
@@ -110,7 +110,7 @@ pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Propo
     out
 }
 
-/// The way down to the smallest places that hold enough serial computation.
+/// The descent to the smallest places with enough serial computation.
 struct Walk<'a, F> {
     pag: &'a Pag,
     times: &'a Inclusive,
@@ -125,7 +125,7 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
         self.times.row(v).map_or(0.0, &self.usual)
     }
 
-    /// The next places inside a vertex: a branch and lines without structure are a part of what is around them.
+    /// The next places inside a vertex; branches and lines without structure are a part of what encloses them.
     fn parts(&self, v: VertexIx) -> Vec<VertexIx> {
         let children = self.pag.children[v as usize].iter();
         let part = |c: &VertexIx| match self.pag.top.get(*c).kind {
@@ -136,7 +136,7 @@ impl<F: Fn(&[f64]) -> f64> Walk<'_, F> {
         children.flat_map(part).collect()
     }
 
-    /// Notes the places in `v`, or `v` itself.
+    /// Collects the places in `v`, or `v` itself.
     fn walk(&mut self, v: VertexIx) {
         let all = self.seconds(v);
         let parts = self.parts(v);
@@ -172,7 +172,8 @@ fn at_work(scale: &Scale, teams: &Teams) -> Vec<f64> {
     out
 }
 
-/// The same of teams that a rank's own thread does not work in, and so may compute beside, or where it is a guest.
+/// The same for teams in which a rank's own thread does not work, so that it may compute at the same time, or where it
+/// is a guest.
 fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
     let mut out = vec![0.0; scale.p as usize];
     let apart = teams.teams.iter().filter(|t| !t.joined || !t.inside);

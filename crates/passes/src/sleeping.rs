@@ -1,9 +1,9 @@
-//! Sleep of ranks: how much of it is possible at the most, and what class of cause it is.
+//! Limits the sleep of ranks to what is possible, and decides the class of a cause with sleep.
 //!
 //! A rank that sleeps gives its core up, and the system counts that as a voluntary context switch. So a rank cannot
 //! have slept in more repetitions of its computation than it has such switches. Recordings say how often each stretch
-//! between two calls was repeated and how long the longest repetition was: from the two follows how long the rank can
-//! have slept. Time off the core beyond that is waiting for a core, as where a hypervisor took it.
+//! between two calls was repeated and how long the longest repetition was: the two limit how long the rank can have
+//! slept. Time off the core beyond that is waiting for a core, for example because a hypervisor took it.
 
 use crate::cores::{self, Cut, Thread};
 use crate::stats;
@@ -12,11 +12,11 @@ use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::{CtxId, Run, Segment};
 use rustc_hash::FxHashMap;
 
-/// Share of the excess of late ranks that must be sleep to call it that.
+/// The excess of late ranks counts as sleep if more than this share of it is sleep.
 const MOST: f64 = 0.5;
 
-/// The class of computation that takes some ranks `excess` seconds longer, `asleep` seconds of which they sleep: a
-/// stall that `happened_once` is that, be it asleep or not, unless they sleep `often`.
+/// The class of computation that takes some ranks `excess` seconds longer, of which they sleep `asleep` seconds. A
+/// stall that `happened_once` is a one-off, asleep or not, unless the ranks sleep `often`.
 pub fn class(asleep: f64, excess: f64, happened_once: bool, often: bool) -> CauseClass {
     let is_sleep = asleep > MOST * excess;
     if happened_once && !(is_sleep && often) {
@@ -28,11 +28,12 @@ pub fn class(asleep: f64, excess: f64, happened_once: bool, often: bool) -> Caus
     }
 }
 
-/// Voluntary context switches that sleeping once does not make, and times the scatter of those of the other ranks.
+/// The voluntary context switches of frequent sleep exceed the median of the other ranks by this number, plus this many
+/// times the others' scatter.
 const MANY: (f64, f64) = (16.0, 4.0);
 
-/// Whether ranks gave their cores up so much more often in the whole run than the others that their sleep is no single
-/// one, even if all of it lies between the same two calls.
+/// Whether ranks gave their cores up so much more often in the whole run than the others that they did not sleep only
+/// once, even if all their sleep is between the same two calls.
 pub fn is_often(run: &Run, late: &[u32]) -> bool {
     let switches = |is_late: bool| -> Vec<f64> {
         let of = run
@@ -48,7 +49,7 @@ pub fn is_often(run: &Run, late: &[u32]) -> bool {
     !own.is_empty() && !others.is_empty() && least >= many
 }
 
-/// Takes time off the core that cannot be sleep out of what the ranks of a run were busy.
+/// Removes time off the core that cannot be sleep from the busy time of a run's ranks.
 pub fn set_aside(run: &mut Run) {
     let mut cut: FxHashMap<(Thread, CtxId), Cut> = FxHashMap::default();
     let counted: FxHashMap<u32, u64> = run
@@ -84,7 +85,7 @@ pub fn set_aside(run: &mut Run) {
     }
 }
 
-/// Nanoseconds that a rank with so many voluntary context switches can have slept in each of its `segments`.
+/// Nanoseconds that a rank with `switches` voluntary context switches can have slept in each of its `segments`.
 fn possible(segments: &[&Segment], switches: u64) -> Vec<u64> {
     let longest = |s: &Segment| {
         if s.max_busy_ns > 0 {
@@ -98,7 +99,7 @@ fn possible(segments: &[&Segment], switches: u64) -> Vec<u64> {
         longest(s).saturating_mul(repetitions).min(s.blocked_ns)
     };
     let own: Vec<u64> = segments.iter().map(|s| most(s, switches)).collect();
-    // All of them share the switches: at the most they slept in the longest repetitions.
+    // All segments share the switches: the most is sleep in the longest repetitions.
     let mut order: Vec<&Segment> = segments.to_vec();
     order.sort_by_key(|s| std::cmp::Reverse(longest(s)));
     let (mut left, mut together) = (switches, 0u64);

@@ -1,7 +1,7 @@
-//! Losses that are each too small for a cause, summed by place in the source, and what they share.
+//! Sums losses that are each too small for a cause, by place in the source, and finds what they share.
 //!
-//! The loss by uneven work and by growth divides over places exactly: of each phase, what its slowest rank computes
-//! there more than the mean; of the mean rank, what it computes there beyond the ideal.
+//! The loss by uneven work and by growth divides over places exactly. Uneven work of a place is, in each phase, what
+//! the slowest rank computes there beyond the mean; growth is what the mean rank computes there beyond the ideal.
 
 use crate::account::grows;
 use crate::cause::Candidate;
@@ -15,19 +15,19 @@ use headwater_model::psg::VertexKind;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of the run time that a place must lose to be counted among small losses.
+/// A place must lose this share of the run time to count among small losses.
 pub const PLACE: f64 = 0.0002;
 
-/// Share of small losses that is called all of them.
+/// This share of small losses counts as all of them.
 const ALL: f64 = 0.8;
 
-/// Share of small losses that the counted places hold together: the others are noise.
+/// The counted places have together this share of small losses: the others are noise.
 const MOST: f64 = 0.95;
 
-/// Places that are listed.
+/// At most this many places are listed.
 const LISTED: usize = 5;
 
-/// Characters that the ranks of a sentence may take.
+/// At most this many characters of a sentence name ranks.
 const ROOM: usize = 40;
 
 /// Seconds that each vertex, without what is inside it, contributes to the loss.
@@ -39,14 +39,14 @@ pub struct Contributions {
     tree: Vec<Option<VertexIx>>,
 }
 
-/// The first rank with the most.
+/// The rank with the most; of several, the first.
 fn slowest(row: &[f64]) -> u32 {
     let longest = (0..).zip(row).reduce(|a, b| if b.1 > a.1 { b } else { a });
     longest.map_or(0, |(rank, _)| rank)
 }
 
 impl Contributions {
-    /// Of the largest scale.
+    /// The contributions at the largest scale.
     pub fn new(scales: &Scales, last: &Scale) -> Self {
         let mut by_vertex: BTreeMap<VertexIx, (f64, f64)> = BTreeMap::new();
         let late: FxHashMap<u32, u32> = last
@@ -88,7 +88,7 @@ impl Contributions {
         }
     }
 
-    /// Growth and unevenness in the places of a cause, 0 where they shrink.
+    /// Growth and unevenness in the places of a cause, 0 if negative.
     pub fn inside(&self, c: &Candidate) -> (f64, f64) {
         let places = places(c);
         let mut sum = (0.0, 0.0);
@@ -105,7 +105,8 @@ impl Contributions {
         std::iter::successors(Some(v), up).any(|a| places.contains(&a))
     }
 
-    /// Places that are in no cause and lose `floor` seconds or more, and the sums of their unevenness and growth.
+    /// Places that are in no cause and lose more than `floor` seconds; and the sums of unevenness and growth of all
+    /// places that are in no cause.
     pub fn small(
         &self,
         scales: &Scales,
@@ -115,7 +116,7 @@ impl Contributions {
     ) -> (Option<SmallLosses>, f64, f64) {
         let pag = scales.pag();
         let taken: BTreeSet<VertexIx> = found.iter().flat_map(places).collect();
-        // By place in the source, whatever call path leads to it; each has one vertex to show it.
+        // By place in the source, over all call paths; one vertex represents each.
         let mut by_place: BTreeMap<(u32, u32, u32, VertexIx), Small> = BTreeMap::new();
         for (v, (growth, uneven)) in &self.by_vertex {
             if self.is_inside(*v, &taken) {
@@ -165,7 +166,7 @@ fn places(c: &Candidate) -> BTreeSet<VertexIx> {
         .collect()
 }
 
-/// The loop or function that holds `v`.
+/// The innermost loop or function around `v`.
 fn structured(pag: &Pag, v: VertexIx) -> VertexIx {
     let holds = |kind: VertexKind| {
         kind.is_loop() || matches!(kind, VertexKind::Function | VertexKind::Inlined)
@@ -234,7 +235,7 @@ fn shared(scales: &Scales, last: &Scale, all: &[Small], taken: &BTreeSet<VertexI
     out
 }
 
-/// The innermost caller that holds most of the losses, if it is more than the program itself.
+/// The innermost caller that contains most of the losses, if it is more than the program itself.
 fn caller(pag: &Pag, all: &[Small], known: Option<&str>) -> Option<String> {
     let mut inside: FxHashMap<VertexIx, f64> = FxHashMap::default();
     let mut sum = 0.0;
@@ -271,7 +272,7 @@ fn caller(pag: &Pag, all: &[Small], known: Option<&str>) -> Option<String> {
     })
 }
 
-/// Ranks that are late in most of the small losses, if they are few and the same.
+/// The ranks that are late in most of the small losses, if they are few and the same.
 fn late_ranks(pag: &Pag, last: &Scale, taken: &BTreeSet<VertexIx>) -> Option<String> {
     let mut phases: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     let data = &last.view().computation;

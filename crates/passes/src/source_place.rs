@@ -1,4 +1,4 @@
-//! Vertices that are one place in the source: reached by several call paths, or copied by the compiler.
+//! Groups vertices that are one place in the source: on several call paths, or copied by the compiler.
 
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
@@ -10,7 +10,7 @@ pub struct SourcePlaces {
     vertices: Vec<Vec<VertexIx>>,
 }
 
-/// The stage of the run that a vertex is in: its start-up, its end, or what is between.
+/// The stage of the run that a vertex is in: its start-up, its end, or between them (`None`).
 type Stage = Option<VertexIx>;
 
 fn stage(pag: &Pag, v: VertexIx) -> Stage {
@@ -18,21 +18,21 @@ fn stage(pag: &Pag, v: VertexIx) -> Stage {
     stages.into_iter().find(|s| pag.top.contains(*s, v))
 }
 
-/// What is the same for all vertices of a place.
+/// What all vertices of a place have in common.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
-    /// A loop begins on its line; copies of it may end on others, where the compiler moved code.
+    /// The file and first line of a loop; copies of it may end on other lines, where the compiler moved code.
     Loop(String, u32),
     /// A function, inlined or not.
     Function(String, String),
     /// A vertex of the structure.
     Site(u32, u32, u32),
-    /// Nothing is known of it.
+    /// A vertex about which nothing is known.
     Alone(VertexIx),
 }
 
 impl SourcePlaces {
-    /// Sorts the vertices of a graph.
+    /// Groups the vertices of a graph.
     pub fn new(pag: &Pag) -> Self {
         let mut places: FxHashMap<(Stage, Key), u32> = FxHashMap::default();
         let mut this = Self {
@@ -45,7 +45,7 @@ impl SourcePlaces {
             if place == next {
                 this.vertices.push(Vec::new());
             }
-            // A recursive place is counted where it is entered first. Parents have smaller indices.
+            // A recursive place counts where it is entered first. Parents have smaller indices.
             let mut around = pag.top.ancestors(v).skip(1);
             let again = around.any(|a| this.of(a) == place);
             this.of.push(place);

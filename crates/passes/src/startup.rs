@@ -1,6 +1,6 @@
-//! Time before `MPI_Init` returned: a cause where it grows with the ranks, a sentence where the machine may be why.
+//! Time before `MPI_Init` returned: a cause if it grows with the ranks, a sentence if the machine may be the reason.
 //!
-//! It is outside the part of the run that efficiencies cover. Where ranks outnumber cores, processes that start
+//! The part of the run that efficiencies cover does not contain it. Where ranks outnumber cores, processes that start
 //! together wait for a core, so there it is a cause only if CPU time grows as well.
 
 use crate::diagnose::LEAST_SHARE;
@@ -14,18 +14,18 @@ use headwater_model::words::{self, seconds as time};
 
 const NANO: f64 = 1e-9;
 
-/// Growth up to which start-up says nothing, seconds: processes and the MPI library need about as long by themselves,
-/// and it differs that much between runs.
+/// Growth below this is usual, seconds: processes and the MPI library need about as long by themselves, and it differs
+/// that much between runs.
 const USUAL: f64 = 0.5;
 
-/// Growth from which it is a cause: on a busy machine less than this can be chance.
+/// Growth from which on it is a cause, seconds: on a busy machine less than this can be chance.
 const CAUSE: f64 = 1.0;
 
-/// Part of the growth that must be CPU time where ranks had to wait for cores. Ranks that poll while they wait for
-/// others in `MPI_Init` use as much as their share of the cores, which is half with twice as many ranks.
+/// Least part of the growth that must be CPU time where ranks had to wait for cores. Ranks that poll while they wait
+/// for others in `MPI_Init` use CPU time as large as their share of the cores, which is half with twice as many ranks.
 const MOSTLY: f64 = 0.75;
 
-/// How much longer than the mean a rank must take for it to be named.
+/// A rank is named if it takes this many times the mean.
 const LONGER: f64 = 1.3;
 
 /// The name of the place.
@@ -53,13 +53,15 @@ struct Growth<'a> {
     first: &'a Scale,
     last: &'a Scale,
     seconds: f64,
-    /// The run with its start-up at the largest scale, seconds.
+    /// The run time including the start-up at the largest scale, seconds.
     whole: f64,
-    /// Whether it is no chance, and the program or its library is why: ranks had cores, or most of it is CPU time.
+    /// Whether it is more than chance, and caused by the program or its library: ranks had cores, or most of it is CPU
+    /// time.
     own: bool,
 }
 
-/// The growth between the smallest and the largest scale, where it is more than usual and than what a cause must cost.
+/// The growth between the smallest and the largest scale, if it is more than usual and more than what a cause must
+/// cost.
 fn growth(scales: &Scales) -> Option<Growth<'_>> {
     let [first, .., last] = scales.compared() else {
         return None;
@@ -77,7 +79,7 @@ fn growth(scales: &Scales) -> Option<Growth<'_>> {
     })
 }
 
-/// What to say in the answer where start-up grew but is no cause.
+/// The sentence of the answer if start-up grew but is not a cause.
 pub fn sentence(scales: &Scales) -> Option<String> {
     let growth = growth(scales).filter(|g| !g.own)?;
     let at = |s: &Scale| {
@@ -97,7 +99,7 @@ pub fn sentence(scales: &Scales) -> Option<String> {
     ))
 }
 
-/// The start-up as a cause; shares are of the run with its start-up.
+/// The start-up as a cause; shares are of the run including its start-up.
 pub fn cause(scales: &Scales) -> Option<Cause> {
     let g = growth(scales).filter(|g| g.own)?;
     let (rows, last) = (by_rank(g.last), mean_seconds(g.last));
@@ -176,7 +178,7 @@ pub fn cause(scales: &Scales) -> Option<Cause> {
     })
 }
 
-/// Puts the start-up among the causes: first if it outweighs each of them, otherwise last.
+/// Puts the start-up among the causes: first if its gain is larger than each of theirs, otherwise last.
 pub fn put_among(causes: &mut Vec<Cause>, startup: Option<Cause>) {
     let Some(startup) = startup else { return };
     let outweighs = causes.iter().all(|c| startup.gain_seconds > c.gain_seconds);

@@ -2,7 +2,7 @@
 //!
 //! All functions take plain slices, accept empty ones and never return NaN.
 
-/// Arithmetic mean; 0 for nothing.
+/// Arithmetic mean; 0 without values.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() {
         0.0
@@ -21,21 +21,22 @@ pub fn mean_of(row: &[f64], ranks: &[u32]) -> f64 {
     mean(&values)
 }
 
-/// Parts of a second below which times do not differ. They are recorded in nanoseconds, and sums of them differ by less
-/// with the order of what is added. A power of two: no mean of whole nanoseconds is half way between two of them.
+/// Times that differ by less than one part in this many of a second are equal. Times are recorded in nanoseconds, and
+/// sums of them change by less with the order of addition. It is a power of two, so that no mean of whole nanoseconds
+/// is half way between two ticks.
 const TICKS: f64 = (1u64 << 30) as f64;
 
-/// Seconds in ticks of about a nanosecond, for an order in which rounding decides nothing.
+/// Seconds in ticks of about a nanosecond, for an order that rounding does not change.
 pub fn ticks(seconds: f64) -> i64 {
     (seconds * TICKS).round() as i64
 }
 
-/// Whether `a` seconds are more than `b` by more than rounding.
+/// Whether `a` seconds exceed `b` by more than rounding.
 pub fn is_above(a: f64, b: f64) -> bool {
     ticks(a - b) > 0
 }
 
-/// Largest value; 0 for nothing.
+/// Largest value; 0 without values.
 pub fn max(values: &[f64]) -> f64 {
     values.iter().copied().reduce(f64::max).unwrap_or(0.0)
 }
@@ -52,12 +53,13 @@ pub fn quantile(values: &[f64], q: f64) -> f64 {
     sorted[low] + (sorted[high] - sorted[low]) * (at - low as f64)
 }
 
-/// The middle value.
+/// The median.
 pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The value at which half of the weight is reached, of pairs of both, which are sorted; `None` for nothing.
+/// The value at which half of the weight is reached; `values` are pairs of value and weight, which it sorts. `None`
+/// without values.
 pub fn weighted_median(values: &mut [(f64, f64)]) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let half = 0.5 * values.iter().map(|v| v.1).sum::<f64>();
@@ -69,7 +71,7 @@ pub fn weighted_median(values: &mut [(f64, f64)]) -> Option<f64> {
     reached.map(|v| v.0)
 }
 
-/// The middle value, of two the lower one.
+/// The median; of two middle values, the lower one.
 pub fn lower_median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -128,19 +130,18 @@ pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
     })
 }
 
-/// How often the spread within the groups the gap between them must be. Cutting what is spread evenly
-/// in two gives a gap of 3.5 times that spread, what is spread normally one of 2.7.
+/// The gap between the groups must be this many times the spread within them. Cutting an even distribution in two
+/// results in a gap of 3.5 times that spread, cutting a normal one in 2.7 times.
 const OVER_SPREAD: f64 = 3.0;
 
-/// How often the standard error of one value the gap must be: the largest of a thousand values lies
-/// 3.2 standard errors above their mean by chance alone.
+/// The gap must be this many times the standard error of one value: the largest of a thousand values is 3.2 standard
+/// errors above their mean by chance alone.
 const OVER_NOISE: f64 = 4.0;
 
-/// Whether the upper group stands out: its mean is more than `threshold` times the lower one's
-/// (ScalAna's `AbnormThd`, section IV-A), and the gap is wide enough for two natural groups (Jenks'
-/// breaks; Fisher, "On grouping for maximum homogeneity", 1958) and for `noise`, the standard error
-/// of one value (seconds). The last is what keeps the scatter of a few samples, of which the largest
-/// of many ranks is looked at, from being called a finding.
+/// Whether the upper group stands out: its mean is more than `threshold` times the lower one's (ScalAna's `AbnormThd`,
+/// section IV-A), and the gap is wide enough for two natural groups (Jenks' breaks; Fisher, "On grouping for maximum
+/// homogeneity", 1958) and for `noise`, the standard error of one value (seconds). The last condition prevents a report
+/// of scatter: of many ranks the largest is examined, and its excess may come from few samples.
 pub fn stands_out(groups: &TwoGroups, threshold: f64, noise: f64) -> bool {
     let gap = groups.high - groups.low;
     groups.high > threshold * groups.low

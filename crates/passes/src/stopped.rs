@@ -1,10 +1,10 @@
-//! Cores that stood still: CPU time that went on by the clock while nothing ran.
+//! Finds cores that the machine stopped: the clock of CPU time went on while nothing ran.
 //!
-//! The machine under the system may stop a core for a while, as that of a virtual machine does. The clock of a thread's CPU
-//! time goes on, so that the time looks like work. But a thread that works is sampled again and again, and of time in
-//! which its core stood still there is a single sample. Where one repetition of a stretch between two calls is that much
-//! longer than the others, and samples are missing for just that, the difference is time without a core. How often samples
-//! come changes over a run, so they are compared with those of other threads after the same call.
+//! The machine below the system may stop a core for a while, as a hypervisor stops the core of a virtual machine. The
+//! clock of a thread's CPU time goes on, so that the time looks like work. But a working thread is sampled again and
+//! again, and the time in which its core was stopped has a single sample. If one repetition of a stretch between two
+//! calls is much longer than the others, and samples are missing for just that time, the difference is time without a
+//! core. The sampling rate changes over a run, so samples are compared with those of other threads after the same call.
 
 use crate::cores::Thread;
 use crate::stats;
@@ -14,20 +14,20 @@ use headwater_model::words;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Nanoseconds by which one repetition must be longer than usual to be looked at.
+/// One repetition is examined if it is longer than usual by this many nanoseconds.
 const LEAST: f64 = 1e7;
 
-/// Share of what it is longer by that samples must be missing for; for more than that divided by it something else takes
-/// samples away.
+/// Samples must be missing for at least this share of its excess; if they are missing for more than the excess divided
+/// by it, something else prevents samples.
 const MOST: f64 = 0.6;
 
-/// Threads that must have samples after a call to tell how often they come there.
+/// Least number of threads with samples after a call that show how often samples are taken there.
 const SEVERAL: usize = 3;
 
-/// Standard errors by which samples may be fewer than usual by chance.
+/// Samples may be fewer than usual by this many standard errors by chance.
 const BY_CHANCE: f64 = 2.0;
 
-/// What a thread does after a call.
+/// Computation of a thread after a call.
 #[derive(Clone, Copy, Default)]
 struct Stretch {
     busy: u64,
@@ -38,7 +38,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Nanoseconds by which the longest repetition is longer than the others are on the mean.
+    /// Nanoseconds by which the longest repetition exceeds the mean of the others.
     fn once(&self) -> f64 {
         let others = self.count.saturating_sub(1).max(1) as f64;
         self.longest as f64 - self.busy.saturating_sub(self.longest) as f64 / others
@@ -53,7 +53,7 @@ impl Stretch {
         (self.sampled.1 > 0.0).then(|| self.sampled.0 / self.sampled.1)
     }
 
-    /// Whether samples of this period are missing for what the longest repetition is longer by. The stop itself has one
+    /// Whether samples of this period are missing for the excess of the longest repetition. The stop itself has one
     /// sample, the first after it.
     fn stood_still(&self, period: f64) -> bool {
         let (cpu, n) = self.sampled;
@@ -63,7 +63,7 @@ impl Stretch {
     }
 }
 
-/// Nanoseconds in which cores stood still, by thread and the call after which they did.
+/// Nanoseconds in which cores were stopped, by thread and the preceding call.
 fn found(run: &Run) -> BTreeMap<(Thread, CtxId), u64> {
     let mut stretches: FxHashMap<(Thread, CtxId), Stretch> = FxHashMap::default();
     for s in &run.segments {
@@ -88,7 +88,7 @@ fn found(run: &Run) -> BTreeMap<(Thread, CtxId), u64> {
             all.push(period);
         }
     }
-    // Most of those that come there must tell the usual one.
+    // Several threads must show the usual period.
     periods.retain(|_, all| all.len() >= SEVERAL);
     let periods: FxHashMap<CtxId, f64> = periods
         .into_iter()
@@ -101,7 +101,7 @@ fn found(run: &Run) -> BTreeMap<(Thread, CtxId), u64> {
     stretches.iter().filter_map(stop).collect()
 }
 
-/// What to say of such time.
+/// The sentence about such time.
 fn sentence(run: &Run, found: &BTreeMap<(Thread, CtxId), u64>) -> Option<String> {
     let ranks: RankSet = found.keys().map(|((rank, _), _)| *rank).collect();
     let most = found.values().max()?;
@@ -113,12 +113,12 @@ fn sentence(run: &Run, found: &BTreeMap<(Thread, CtxId), u64>) -> Option<String>
     ))
 }
 
-/// Takes such time out of what the ranks of a run were busy. Gives what to say of it, if there was some.
+/// Removes such time from the busy time of a run's ranks. Returns a sentence about it, if there was any.
 pub fn set_aside(run: &mut Run) -> Option<String> {
     let found = found(run);
     let said = sentence(run, &found)?;
-    // The stop is taken out where it was recorded: in the sample with the most time, in the longest repetition between two
-    // calls, and in the event that is as long.
+    // The stop is removed where it was recorded: from the sample with the most time, from the longest repetition
+    // between two calls, and from the event that is as long.
     let mut samples: FxHashMap<(Thread, CtxId), (u64, usize)> = FxHashMap::default();
     for (i, s) in run.samples.iter().enumerate() {
         let key = ((s.rank, s.thread), s.after);

@@ -1,9 +1,9 @@
-//! Teams of threads at one scale: what each thread had to do between the points where its team comes
-//! together, and what of its waiting was for locks and for the memory allocator.
+//! Teams of threads at one scale: what each thread had to do between the points where its team comes together, and
+//! which part of its waiting was for locks and for the memory allocator.
 //!
-//! A team takes as long as its slowest thread computes and waits. So its time divides, stretch by stretch,
-//! into what each thread computes if all do the same (mean), what one computes beyond that (imbalance),
-//! and what waiting for locks and for the allocator adds: the parts cannot claim the same second.
+//! A team takes as long as its slowest thread computes and waits. So its time divides, stretch by stretch, into the
+//! mean computation of its threads, what the slowest computes beyond that (imbalance), and what waiting for locks and
+//! for the allocator adds. Two parts cannot claim the same second.
 
 use crate::allocator;
 use crate::cause::CONFIDENCE;
@@ -14,16 +14,16 @@ use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, su
 use headwater_model::run::ThreadInfo;
 use rustc_hash::FxHashMap;
 
-/// How much longer than the others of its team a thread must compute: ScalAna's `AbnormThd`, fixed, as what
-/// a stretch takes does not depend on what the user wants to be told.
+/// A thread must compute this many times as long as the others of its team to be late: ScalAna's `AbnormThd`, fixed,
+/// because the time of a stretch does not depend on the user's options.
 const STANDS_OUT: f64 = 1.3;
 
-/// Share of a rank's time that must be found around a team to say that the rank waits for it; sampling and
-/// rounding leave a little out.
+/// A vertex around a team contains it if the ranks' computation there is at least this share of the team's losses;
+/// sampling and rounding leave a little out.
 const MOST: f64 = 0.9;
 
-/// Share of the life of all threads made by one call that the slowest of them must have: threads that
-/// follow one another are no team.
+/// Threads made by one call are a team if the slowest of them has this share of the life of all: threads that follow
+/// one another are not a team.
 const TOGETHER: f64 = 0.5;
 
 /// What a thread did in one stretch, seconds.
@@ -33,7 +33,7 @@ pub struct Share {
     pub thread: u16,
     /// CPU time and time asleep, without waiting for other threads.
     pub busy: f64,
-    /// Waiting for locks, as with a core for each thread.
+    /// Waiting for locks as it would be with a core for each thread.
     pub locked: f64,
     /// Waiting for the memory allocator, likewise.
     pub allocator: f64,
@@ -52,7 +52,7 @@ pub struct Stretch {
     pub shares: Vec<Share>,
     /// Repetitions.
     pub repeats: u64,
-    /// Seconds from the start until the last thread has come, where each thread had a core.
+    /// Seconds from the start until the last thread has arrived, if each thread had a core.
     pub duration: Option<f64>,
 }
 
@@ -73,7 +73,7 @@ impl Stretch {
         groups.map_or_else(Vec::new, |g| g.upper.iter().map(|i| *i as usize).collect())
     }
 
-    /// Seconds that threads compute beyond the mean; none where that is scatter.
+    /// Seconds that the slowest thread computes beyond the mean; 0 if that is scatter.
     pub fn imbalance(&self) -> f64 {
         if self.late().is_empty() {
             0.0
@@ -82,7 +82,7 @@ impl Stretch {
         }
     }
 
-    /// Standard error of these: of the mean of what the other threads compute.
+    /// Standard error of the imbalance: that of the mean computation of the other threads.
     pub fn imbalance_error(&self) -> f64 {
         let late = self.late();
         let others = (0..).zip(&self.shares).filter(|(i, _)| !late.contains(i));
@@ -94,22 +94,25 @@ impl Stretch {
         }
     }
 
-    /// Seconds that waiting for locks adds. A thread that waits each time is longer by that. Threads that wait by turns,
-    /// as the order in which they come changes, each wait for a part of it at the lock, and for the rest at the end
-    /// for whose turn it was to be last: the stretch itself was longer then. It was by no more than all of them
-    /// waited for the lock, and by the lock as far as they waited at the end for as long as at the lock.
+    /// Seconds that waiting for locks adds. A thread that waits each time takes longer by that. If threads wait by
+    /// turns, as the order in which they come changes, each waits at the lock for a part of it, and at the end for the
+    /// thread whose turn it was to be last: the stretch itself was longer then. It was longer by at most the time that
+    /// all threads waited for the lock. The lock is the reason only as far as they waited at the end for as long as at
+    /// the lock.
     pub fn locks(&self) -> f64 {
         let (each, more, likely) = self.in_turn();
         each + likely * more
     }
 
-    /// Standard error of the seconds that waiting for locks adds: where threads wait by turns for a part.
+    /// Standard error of the seconds that waiting for locks adds: from threads that wait by turns for a part of the
+    /// time.
     pub fn locks_error(&self) -> f64 {
         let (_, more, likely) = self.in_turn();
         likely.min(1.0 - likely) * more / CONFIDENCE
     }
 
-    /// Seconds that a thread is longer by waiting each time, what waiting by turns may add, and how likely that is.
+    /// The seconds that a thread takes longer because it waits each time, the seconds that waiting by turns may add,
+    /// and how likely the latter are.
     fn in_turn(&self) -> (f64, f64, f64) {
         let own = self.slowest(|s| s.busy);
         let each = self.slowest(|s| s.busy + s.locked) - own;
@@ -137,21 +140,21 @@ pub struct Team {
     pub vertex: VertexIx,
     /// Its work, by rank.
     pub stretches: Vec<Stretch>,
-    /// Whether the ranks' threads that call MPI work in it; if not they wait for it, at the most.
+    /// Whether the ranks' threads that call MPI work in it; if not, they at most wait for it.
     pub joined: bool,
-    /// Whether what they compute in it is inside the call that begins it; it is not where they are guests of threads
+    /// Whether their computation in it is inside the call that begins it; it is not where they are guests of threads
     /// that they made.
     pub inside: bool,
-    /// The vertex whose computation of ranks holds it.
+    /// The vertex in which the ranks' computation contains it.
     pub around: VertexIx,
-    /// Keys of the computation of ranks in which they work in it or wait for it.
+    /// Keys of the ranks' computation in which they work in it or wait for it.
     pub keys: Vec<u32>,
-    /// Part of its losses that can have lengthened each rank's computation there.
+    /// By rank: the part of its losses that can have lengthened the rank's computation there.
     pub felt: Vec<f64>,
 }
 
 impl Team {
-    /// Seconds by rank of what `of` gives for a stretch, as far as the rank was longer by it.
+    /// By rank: the sum of `of` over stretches, as far as the rank took longer because of it.
     pub fn losses(&self, of: impl Fn(&Stretch) -> f64) -> Vec<f64> {
         let mut out = vec![0.0; self.felt.len()];
         for s in &self.stretches {
@@ -164,8 +167,8 @@ impl Team {
     }
 }
 
-/// The threads of a team on one rank by their place in it: those of later generations are told as the
-/// first ones.
+/// The threads of a team on one rank by their position in it: threads of later generations are reported as the first
+/// ones.
 #[derive(Clone, Debug, Default)]
 pub struct Positions {
     /// Numbers of the first threads.
@@ -174,7 +177,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// The place of a thread.
+    /// The position of a thread.
     pub fn of(&self, thread: u16) -> Option<usize> {
         self.at.get(&thread).copied()
     }
@@ -213,13 +216,13 @@ pub struct Teams {
     pub contended: Vec<Contended>,
 }
 
-/// What is set aside of a thread's waiting, and what that is for.
+/// The parts of a thread's waiting that are set aside, and what each was for.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     /// For locks and for the allocator, recorded as waits.
     locked: f64,
     allocator: f64,
-    /// For locks, whether or not with a core for each thread.
+    /// For locks, as recorded.
     waited: f64,
     /// For the allocator, seen as sleep that nothing else explains.
     asleep: f64,
@@ -297,7 +300,7 @@ impl Teams {
         out
     }
 
-    /// Threads of the largest team of each rank; 1 where there is none.
+    /// Number of threads of the largest team of each rank; 1 if there is none.
     pub fn sizes(&self, ranks: u32) -> Vec<usize> {
         let mut out = vec![1; ranks as usize];
         for s in self.teams.iter().flat_map(|t| &t.stretches) {
@@ -309,21 +312,21 @@ impl Teams {
     }
 }
 
-/// Seconds of a stretch that a thread was busy: what it waited for other threads is taken off, be it asleep
-/// or, as spin locks do, on the core.
+/// Seconds of a stretch in which a thread was busy: without its waiting for other threads, asleep or, with spin locks,
+/// on the core.
 pub fn busy(t: &TeamStretch) -> f64 {
     let spinning = (t.locked - t.blocked - t.runq).max(0.0);
     (t.cpu - spinning).max(0.0) + (t.blocked - t.locked).max(0.0)
 }
 
-/// A thread's waiting in a team, and what of it is known to be what.
+/// A thread's waiting in a team, and the parts of it that are known.
 #[derive(Clone, Copy, Default)]
 struct InTeam {
-    /// For other threads, recorded.
+    /// For other threads, as recorded.
     locked: f64,
-    /// Asleep beside that.
+    /// Asleep in addition.
     idle: f64,
-    /// What is set aside.
+    /// The parts that are set aside.
     waiting: Waiting,
 }
 
@@ -350,7 +353,7 @@ fn in_team(
 fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>, crowded: bool) -> Stretch {
     let share = |t: &TeamStretch| {
         let sum = sums.get(&(t.rank, t.thread)).copied().unwrap_or_default();
-        // Waits are known by thread, stretches say which of them it was in.
+        // Waits are known by thread; stretches say in which of them they were.
         let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
         let sleep = part(sum.waiting.asleep, sum.idle) * idle(t);
         Share {
@@ -371,8 +374,8 @@ fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>, crowded: 
     }
 }
 
-/// Threads of one stretch that were there at the same time. A call in a loop makes new threads each time:
-/// those are one team after another, and lateness in one is not made up for in the next.
+/// Groups the threads of one stretch that existed at the same time. A call in a loop makes new threads each time: those
+/// are one team after another, and one team cannot make up for lateness in another.
 fn generations(
     rows: &[TeamStretch],
     infos: &FxHashMap<(u32, u16), &ThreadInfo>,
@@ -418,8 +421,8 @@ fn computes_inside(pag: &Pag, scale: &Scale, team: VertexIx) -> bool {
     ways.any(|w| scale.keys_inside(pag, *w).into_iter().any(|k| cpu(k) > 0.0))
 }
 
-/// Finds where the ranks' computation holds the team: inside the call that begins it where they work in it
-/// themselves, otherwise where they sleep until it has done, at the call or around it.
+/// Finds where the ranks' computation contains the team: inside the call that begins it if they work in it themselves,
+/// otherwise where they sleep until it has finished, at the call or around it.
 fn find_rank_time(pag: &Pag, scale: &Scale, team: &mut Team) {
     let loss = |s: &Stretch| s.slowest(|t| t.busy + t.locked + t.allocator) - s.mean();
     let needed = team.losses(loss);

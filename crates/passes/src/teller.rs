@@ -1,4 +1,4 @@
-//! From a candidate to a cause: figures by scale and by rank, its path, its price and its words.
+//! Makes causes from candidates: figures by scale and by rank, path, price and words.
 
 use crate::backtrack::{Backtracking, Hop};
 use crate::cause::Candidate;
@@ -13,7 +13,7 @@ use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
 use headwater_model::words::seconds as time;
 
-/// Ways back from the MPI calls that were marked before causes were sought.
+/// Backtracking paths from the MPI calls that were marked before causes were sought.
 pub struct Ways {
     walks: Backtracking,
     /// One for each call, from the rank with the most time in it.
@@ -25,7 +25,7 @@ impl Found for Ways {
 }
 
 impl Ways {
-    /// Goes back from the MPI calls of `marked` vertices; `last` is the largest scale.
+    /// Walks back from the MPI calls of `marked` vertices; `last` is the largest scale.
     pub fn new(scales: &Scales, last: &Scale, mut marked: Vec<VertexIx>) -> Self {
         let pag = scales.pag();
         marked.retain(|v| pag.top.get(*v).kind == VertexKind::MpiCall);
@@ -48,7 +48,7 @@ fn slowest(scales: &Scales, v: VertexIx) -> u32 {
     longest.map_or(0, |(rank, _)| rank)
 }
 
-/// What causes are told with.
+/// What is needed to describe causes.
 pub struct Teller<'a> {
     pub pag: &'a Pag,
     pub scales: &'a Scales,
@@ -77,8 +77,8 @@ impl Teller<'_> {
             bound: preempt::bound(last.run(), &ranks),
             in_turn: c.in_turn,
         };
-        // Waiting for a core is no part of the run with a core for each rank: it comes on top.
-        // So is standing in line for a lock that threads seldom met at for want of cores.
+        // The run with a core for each rank does not contain waiting for a core, so it is added. The same applies to
+        // waiting in line for a lock at which threads seldom met for lack of cores.
         let whole = last.model_seconds() + account::on_top(last, c);
         let share = |seconds: f64| {
             if whole > 0.0 {
@@ -88,10 +88,10 @@ impl Teller<'_> {
             }
         };
         let (by_rank, by_scale) = self.seconds(c);
-        // Nobody waits longer than in MPI calls.
+        // Waiting is limited to the time in MPI calls.
         let in_calls: u64 = last.run().calls.iter().map(|call| call.wall_ns).sum();
         let waiting_seconds = self.waiting(c).map(|w| w.min(in_calls as f64 * 1e-9));
-        // A cause costs no more than its ranks spend in its place.
+        // A cause costs at most what its ranks spend in its place.
         let spent = possible::spent(c.class, &c.ranks, &by_rank);
         let most = if spent > 0.0 { spent } else { f64::INFINITY };
         let bounded = (c.cost > most * (1.0 + 1e-3)).then(|| {
@@ -171,7 +171,7 @@ impl Teller<'_> {
         )
     }
 
-    /// What the seconds of a cause's place are of.
+    /// The clock of the seconds of a cause's place.
     fn clock(&self, c: &Candidate) -> Clock {
         match self.pag.top.get(c.vertex).kind {
             _ if c.class == CauseClass::Preempted || Self::contends(c) => Clock::Wall,
@@ -183,8 +183,8 @@ impl Teller<'_> {
         }
     }
 
-    /// The vertices that the seconds of a cause are of: its place by all ways to it; of a chain the calls in which
-    /// ranks wait for one another.
+    /// The vertices whose seconds a cause has: its place on all call paths; for a chain, the calls in which ranks wait
+    /// for one another.
     fn vertices(&self, c: &Candidate) -> Vec<VertexIx> {
         if c.class == CauseClass::LateSenderChain {
             return path::waits_of_chain(self.last, c);
@@ -210,7 +210,7 @@ impl Teller<'_> {
             Clock::Wall if c.class != CauseClass::LateSenderChain => s.view().mpi.dense(v, s.p),
             Clock::Cpu | Clock::Virtual | Clock::Wall => {
                 let mut row = self.scales.times.row(self.pag, &self.scales.all, i, v);
-                // Threads that call no MPI have no part in their rank's own time.
+                // The rank's own time does not contain that of threads that call no MPI.
                 if c.class.is_of_threads() || stats::max(&row) <= 0.0 {
                     for (all, own) in row.iter_mut().zip(self.workers(s, v)) {
                         *all += own;
@@ -249,7 +249,7 @@ impl Teller<'_> {
                 let own = own.iter().filter_map(|v| rows.get(v));
                 Some(own.flatten().sum())
             }
-            // Where all ranks are the cause, nobody waits for them.
+            // If all ranks are the cause, no other rank waits for them.
             _ if c.ranks.len() as u32 >= self.last.p => None,
             CauseClass::UnevenWork
             | CauseClass::SlowerWork

@@ -1,7 +1,7 @@
-//! Threads of one rank with uneven work: the team waits for the slowest of them, stretch by stretch.
+//! Finds threads of one rank with uneven work: the team waits for the slowest of them, stretch by stretch.
 //!
-//! How long each thread of a team computes from one barrier to the next is measured, so only the place is
-//! sampled. The loss is what the slowest computes beyond the mean, as work divided evenly would take.
+//! The time that each thread of a team computes from one barrier to the next is measured, so only the place comes from
+//! samples. The loss is what the slowest thread computes beyond the mean, which evenly divided work would take.
 
 use crate::cause::{Candidate, OfThreads, Price, ThreadStep};
 use crate::charge::{Loss, Proposal};
@@ -14,10 +14,10 @@ use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::words;
 use rustc_hash::FxHashMap;
 
-/// Part of the largest loss (or excess) that a rank (or thread) must have to be one of those concerned.
+/// A rank (or thread) is concerned if it has this part of the largest loss (or excess).
 pub const CONCERNED: f64 = 0.5;
 
-/// Ranks with a good part of the largest loss, ascending, and the one that has it.
+/// Ranks with the part [`CONCERNED`] or more of the largest loss, ascending, and the rank that has the largest.
 pub fn concerned(losses: &[f64]) -> (Vec<u32>, u32) {
     let most = stats::max(losses);
     let ranks = (0..).zip(losses).filter(|l| *l.1 >= CONCERNED * most);
@@ -124,7 +124,7 @@ pub fn threads(list: &[u32]) -> String {
     format!("thread{plural} {set}")
 }
 
-/// Those of `of`, one for each thread, whose excess is a good part of the largest.
+/// The elements of `of`, one for each thread, of threads whose excess is a large part of the largest.
 fn picked<T: Copy>(times: &ThreadTimes, excess: &[f64], of: &[T]) -> Vec<T> {
     let most = stats::max(excess);
     let late = |i: &usize| excess.get(*i).is_some_and(|e| *e >= CONCERNED * most);
@@ -132,7 +132,7 @@ fn picked<T: Copy>(times: &ThreadTimes, excess: &[f64], of: &[T]) -> Vec<T> {
     all.filter_map(|i| of.get(i)).copied().collect()
 }
 
-/// What the threads of a team computed on one rank, and beyond the mean where some were late.
+/// Computation of a team's threads on one rank, and their excess over the mean in stretches where they were late.
 fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
     let names = team.positions(rank).names;
     let (mut seconds, mut excess) = (vec![0.0; names.len()], vec![0.0; names.len()]);
@@ -155,7 +155,7 @@ fn times(team: &Team, rank: u32) -> (ThreadTimes, Vec<f64>) {
     (times, excess)
 }
 
-/// Seconds by place that the ranks' own threads wait for others, but not for locks.
+/// Seconds by place that the ranks' own threads wait for other threads, except for locks.
 fn callers_wait(scale: &Scale) -> FxHashMap<VertexIx, f64> {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
     let callers = &scale.view().threads;
@@ -167,8 +167,8 @@ fn callers_wait(scale: &Scale) -> FxHashMap<VertexIx, f64> {
     at
 }
 
-/// Where the team waits longest for its last thread: a barrier, or its end; or where the rank's own thread waits
-/// for it.
+/// Where the team waits longest for its last thread: at a barrier, or at its end; or where the rank's own thread waits
+/// for the team.
 fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> VertexIx {
     let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
     if !team.joined {
@@ -184,7 +184,8 @@ fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> V
     longest.map_or(team.vertex, |a| a.0)
 }
 
-/// The loop in which late threads spend more than the others of their team do, first, and the other ways to it.
+/// The loop in which late threads spend more time than the others of their team, first, and then the same loop on other
+/// call paths.
 fn place(pag: &Pag, scale: &Scale, team: &Team) -> Vec<VertexIx> {
     // Excess of each thread over the mean of its team.
     let mut excess: FxHashMap<(u32, u16), f64> = FxHashMap::default();
@@ -214,7 +215,7 @@ fn place(pag: &Pag, scale: &Scale, team: &Team) -> Vec<VertexIx> {
         let entries: Vec<(VertexIx, usize, f64)> = entries.collect();
         (entries.iter().any(|e| e.1 == 0)).then(|| Inclusive::of_columns(pag, 2, entries))
     };
-    // Call paths of threads that somebody unknown made do not begin at the team.
+    // Call paths of threads whose maker is unknown do not begin at the team.
     let ways = scale.ways(team.vertex);
     let start = ways.iter().copied();
     let start = start.reduce(|a, b| pag.top.common_ancestor(a, b));

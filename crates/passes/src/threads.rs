@@ -1,4 +1,4 @@
-//! How many threads computed, and whether the recorded ones are all.
+//! How many threads computed, and whether all of them were recorded.
 
 use headwater_model::RankSet;
 use headwater_model::diagnosis::ScaleSummary;
@@ -6,14 +6,14 @@ use headwater_model::run::{CtxId, Run, ThreadInfo};
 use headwater_model::words;
 use rustc_hash::FxHashSet;
 
-/// How much more CPU time a process must have used than its recorded threads.
+/// A process has more threads than the recorded ones if it used this many times their CPU time.
 const MORE: f64 = 1.1;
 
-/// CPU time below which a difference tells nothing: a few ticks of the kernel, nanoseconds.
+/// A smaller difference of CPU time is not significant: a few ticks of the kernel, nanoseconds.
 const TICKS: f64 = 30e6;
 
-/// Share of the time in which it had a core, or could have, that a thread must compute to count: others sleep
-/// until they are needed.
+/// A thread counts if it computes for this share of the time in which it had a core, or could have had one: others
+/// sleep until they are needed.
 const COMPUTES: f64 = 0.1;
 
 /// Recorded threads that call no MPI.
@@ -36,7 +36,7 @@ pub fn concurrent(run: &Run) -> Vec<u32> {
             .filter(active)
             .flat_map(|t| [(t.begin_ns, 1), (t.begin_ns.saturating_add(t.wall_ns), -1)])
             .collect();
-        // Who ends makes room before the next one begins.
+        // A thread that ends counts as gone before the next one begins.
         turns.sort_unstable();
         let (mut now, mut most) = (0, 0);
         for (_, turn) in turns {
@@ -51,10 +51,10 @@ pub fn concurrent(run: &Run) -> Vec<u32> {
     out
 }
 
-/// Share of all rank time, that of their threads included, that went into waiting for a core.
+/// Share of all rank time, including that of their threads, that was waiting for a core.
 pub fn runq_share(run: &Run) -> f64 {
     let ranks: f64 = run.ranks.iter().map(|r| r.wall_ns as f64).sum();
-    // A rank's time is that of its first thread; what waited for a core is that of all of them.
+    // A rank's time is that of its first thread; waiting for a core is that of all its threads.
     let others = run.threads.iter().filter(|t| t.thread > 0);
     let threads: f64 = others.map(|t| t.wall_ns as f64).sum();
     let runq: f64 = run.ranks.iter().map(|r| r.runq_ns as f64).sum();
@@ -65,7 +65,7 @@ pub fn runq_share(run: &Run) -> f64 {
     }
 }
 
-/// Whether threads outnumber cores, or other work took those.
+/// Whether threads outnumber cores, or other work took the cores.
 pub fn is_crowded(run: &Run) -> bool {
     let cores = run.header.cores.iter().sum();
     ScaleSummary::crowds(concurrent(run).iter().sum(), cores, runq_share(run))
@@ -88,7 +88,7 @@ pub fn recorded(runs: &[&Run]) -> Option<String> {
     ))
 }
 
-/// The sentence about threads that the verdict does not cover, if there are any.
+/// The sentence about threads that the results do not cover, if there are any.
 pub fn unseen(run: &Run) -> Option<String> {
     let mut known = vec![0.0; run.header.ranks as usize];
     let mut add = |rank: u32, ns: u64| {

@@ -1,8 +1,8 @@
-//! Time of every vertex at every scale, summed up over ranks in ScalAna's ways (section IV-A): one
-//! rank, the mean or median, the spread between ranks, and clusters of ranks.
+//! Time of every vertex at every scale, summed up over ranks in ScalAna's ways (section IV-A): one rank, the mean or
+//! median, the spread between ranks, and clusters of ranks.
 //!
-//! Rows over all ranks are made one after another and given up again: of thousands of vertices only
-//! a few are looked at rank by rank, and those rows are made when they are asked for.
+//! Rows over all ranks are made one after another and then freed: of thousands of vertices only a few are examined rank
+//! by rank, and their rows are made on demand.
 
 use crate::scale::Scale;
 use crate::stats;
@@ -12,8 +12,8 @@ use headwater_model::psg::VertexKind;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-/// Share of the run time below which a vertex is not worth sorting its ranks: all ways of summing up
-/// then give the mean.
+/// Below this share of the computation, the ranks of a vertex are not sorted: then median, usual rank and cluster are
+/// the mean.
 const NEGLIGIBLE: f64 = 1e-3;
 
 /// Seconds in a vertex at one scale, over ranks.
@@ -23,13 +23,13 @@ pub struct Summary {
     pub one: f64,
     /// Mean over ranks.
     pub mean: f64,
-    /// The middle rank.
+    /// The median rank.
     pub median: f64,
-    /// The middle rank, the faster of two: what a rank takes if up to half of them are late.
+    /// The median rank, of two the faster one: what a rank takes if up to half of them are late.
     pub usual: f64,
     /// Standard deviation over ranks: the root of the variance, so that it is seconds too.
     pub deviation: f64,
-    /// Mean of the slower of two clusters of ranks.
+    /// Mean of the slower one of two clusters of ranks.
     pub cluster: f64,
     /// The fastest rank.
     pub least: f64,
@@ -63,7 +63,7 @@ impl Summary {
 pub struct Times {
     computation: Vec<Vec<Summary>>,
     mpi: Vec<FxHashMap<VertexIx, Vec<f64>>>,
-    /// What seconds in MPI calls are of.
+    /// The clock of seconds in MPI calls.
     pub clock: Clock,
 }
 
@@ -88,7 +88,7 @@ impl Times {
         at.copied().unwrap_or_default()
     }
 
-    /// What `v` is measured by at one scale: time in it if it is an MPI call, computation otherwise.
+    /// The measure of `v` at one scale: time in it if it is an MPI call, computation otherwise.
     pub fn shown(&self, pag: &Pag, scale: usize, v: VertexIx) -> Summary {
         if pag.top.get(v).kind == VertexKind::MpiCall {
             let row = self.mpi.get(scale).and_then(|s| s.get(&v));
@@ -123,10 +123,10 @@ fn computation(pag: &Pag, scale: &Scale) -> Vec<Summary> {
         (0..).zip(&data.keys).map(|(i, k)| (k.vertex, i)).collect();
     by_vertex.sort_unstable();
     let mut summaries = vec![Summary::default(); n];
-    // Rows in work, and ones given back: no more are alive than a path is deep.
+    // Rows in use, and rows to be used again: only as many exist as a path is deep.
     let mut open: FxHashMap<VertexIx, Vec<f64>> = FxHashMap::default();
     let mut spare: Vec<Vec<f64>> = Vec::new();
-    // Parents have smaller indices than their children, so a vertex is whole when it is reached.
+    // Parents have smaller indices than their children, so the sum of a vertex is complete when it is reached.
     for v in (0..n as VertexIx).rev() {
         let mut taken = open.remove(&v);
         while let Some(&(_, key)) = by_vertex.last().filter(|k| k.0 == v) {
@@ -166,8 +166,8 @@ fn calls(scale: &Scale, clock: Clock) -> FxHashMap<VertexIx, Vec<f64>> {
     mpi.keys().map(|v| (v, mpi.dense(v, scale.p))).collect()
 }
 
-/// What seconds in MPI calls are of, the same at all scales. Where cores are crowded time in a call
-/// is mostly waiting for a core, so then it is the waiting of the replay, if every scale has one.
+/// The clock of seconds in MPI calls, the same at all scales. Where cores are crowded, time in a call is mostly waiting
+/// for a core. So it is then the waiting in the replay, if every scale has one.
 fn call_clock(scales: &[Scale]) -> Clock {
     let replayed = |s: &Scale| s.waits.clock == Clock::Virtual;
     if scales.iter().any(Scale::is_crowded) && scales.iter().all(replayed) {

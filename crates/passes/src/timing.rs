@@ -1,50 +1,49 @@
-//! How far ranks that do equal work differ in time: the noise against which a late rank is judged.
+//! How far the times of ranks that do equal work differ: the noise against which a late rank is tested.
 //!
-//! It is taken from the data. Time between two MPI calls is exact, so how the ranks scatter in it shows the machine's
-//! noise, wherever most ranks do the same. The scatter is measured by the median of absolute deviations, which up to
-//! half of the ranks with other work do not change.
+//! The noise is estimated from the data. Time between two MPI calls is exact, so its scatter over ranks shows the
+//! machine's noise wherever most ranks do the same. The scatter is measured by the median of absolute deviations, which
+//! does not change even if up to half of the ranks do other work.
 
 use crate::scale::Scale;
 use crate::stats;
 use headwater_model::run::CtxId;
 
-/// Scatter below which a machine is not believed to be, as a share of the time: caches, interrupts and the clock's own
-/// reading leave that much.
+/// Least scatter of a machine, as a share of the time: caches, interrupts and the reading of the clock cause that much.
 const LEAST: f64 = 0.005;
 
-/// Scatter above which it is no noise: ranks with a core each that do equal work need the same CPU time within a few
-/// per cent, so what scatters more has unequal work, which must not hide itself.
+/// Greatest scatter of a machine: ranks with a core each that do equal work need the same CPU time within a few per
+/// cent, so larger scatter is uneven work, which must not hide itself.
 const MOST: f64 = 0.05;
 
-/// Scatter that is assumed where nothing measures it: usual for equal work on machines that others use too.
+/// Scatter that is assumed where nothing measures it: a usual value for equal work on machines that others use too.
 const USUAL: f64 = 0.02;
 
-/// The same for fewer ranks than can show a scatter: one may have a hardware thread whose core another program uses, which
-/// takes a third of its speed or more, and nothing tells that from work.
+/// The same for fewer ranks than can show a scatter: one may run on a hardware thread whose core another program uses,
+/// which takes a third of its speed or more, and nothing distinguishes that from work.
 const UNSEEN: f64 = 0.15;
 
-/// Scatter of sleep, as a share of it: below that it is not believed to be, as timers and devices are no more exact, and
-/// where fewer ranks than that show it.
+/// Scatter of sleep, as a share of it: its least value, because timers and devices are not more exact; and the value
+/// for too few ranks to show it.
 const LEAST_OF_SLEEP: f64 = 0.02;
 const UNSEEN_SLEEP: f64 = 0.1;
 
-/// Ranks that it takes to measure a scatter.
+/// Least number of ranks that show a scatter.
 const ENOUGH: usize = 4;
 
-/// Ranks below which no less scatter than usual is believed.
+/// With fewer ranks than this, the scatter counts as at least the usual one.
 pub const FEW: usize = 8;
 
-/// Ranks at which the scatter at a place is known well enough without that of other places, and the share of all ranks
-/// that they must be: ranks that are cut in two halves by chance scatter little in each.
+/// Number of ranks at which the scatter at a place is known well enough without that of other places, and the least
+/// share of all ranks that they must be: if ranks are cut in two halves by chance, each half scatters little.
 const MANY: (usize, f64) = (8, 0.75);
 
-/// Share of the run's computation that other places must have for their scatter to count.
+/// Other places must have this share of the run's computation for their scatter to count.
 const OTHERS: f64 = 0.1;
 
 /// Standard deviation of a normal distribution over its median of absolute deviations.
 const NORMAL: f64 = 1.4826;
 
-/// How the ranks scatter after each MPI call.
+/// The scatter of ranks after each MPI call.
 pub struct Timing {
     /// The call, seconds of the median rank, and the scatter as a share of that.
     after: Vec<(CtxId, f64, f64)>,
@@ -81,8 +80,8 @@ impl Timing {
         Self { after }
     }
 
-    /// The scatter in most of the computation but that after `here`, as a share of its time; `None` where there is too
-    /// little other computation.
+    /// The scatter in most of the computation, without that after the calls `here`, as a share of its time; `None` if
+    /// there is too little other computation.
     fn elsewhere(&self, here: &[CtxId]) -> Option<f64> {
         let all: f64 = self.after.iter().map(|a| a.1).sum();
         let others = self.after.iter().filter(|a| !here.contains(&a.0));
@@ -94,13 +93,14 @@ impl Timing {
         stats::weighted_median(&mut others)
     }
 
-    /// Standard deviation of the time of one rank at a place, as a share of that time: by the scatter of `others` of the
-    /// `ranks`, which do the same there, and by the computation that does not follow the calls `here`.
+    /// Standard deviation of the time of one rank at a place, as a share of that time. It comes from the scatter of
+    /// `others`, those of the `ranks` that do equal work there, and from the computation that does not follow the calls
+    /// `here`.
     pub fn noise(&self, others: &[f64], ranks: usize, here: &[CtxId]) -> f64 {
         let middle = stats::median(others);
         let own = (others.len() >= ENOUGH && middle > 0.0).then(|| scatter(others) / middle);
         let many = others.len() >= MANY.0 && others.len() as f64 >= MANY.1 * ranks as f64;
-        // What few ranks show may be too little by chance.
+        // The scatter of few ranks may be too small by chance.
         let seen = if many { others.len() } else { ranks };
         let by_chance = 1.0 + 4.0 / seen.max(1) as f64;
         let noise = match (own, self.elsewhere(here)) {
@@ -111,15 +111,15 @@ impl Timing {
             (None, None) if ranks < ENOUGH => return UNSEEN,
             (None, None) => return USUAL,
         };
-        // Few ranks say little of each other.
+        // Few ranks show little about each other.
         let least = if ranks < FEW { USUAL } else { 0.0 };
         bounded((by_chance * noise).max(least))
     }
 }
 
-/// Standard deviation of the sleep of one rank at a place, seconds: by the scatter of `others`, which sleep as long as
-/// each other there. Nothing makes a rank sleep longer but what it waits for, so where others do not show it, it is no
-/// more than a part of the longest sleep, `high` seconds.
+/// Standard deviation of the sleep of one rank at a place, seconds: from the scatter of `others`, which sleep equally
+/// long there. Only what a rank waits for makes its sleep longer. So if too few others show the scatter, it is a fixed
+/// part of the longest sleep, `high` seconds.
 pub fn of_sleep(others: &[f64], high: f64) -> f64 {
     let least = LEAST_OF_SLEEP * high;
     if others.len() < ENOUGH {
@@ -129,14 +129,14 @@ pub fn of_sleep(others: &[f64], high: f64) -> f64 {
     (by_chance * scatter(others)).max(least)
 }
 
-/// A scatter, as a share of the time, within what it can be on a machine that runs equal work.
+/// A scatter, as a share of the time, limited to what is possible on a machine that runs equal work.
 pub fn bounded(share: f64) -> f64 {
     share.clamp(LEAST, MOST)
 }
 
-/// How many standard errors a difference must be above zero that is the largest of `family` differences: the largest of
-/// that many figures of a normal distribution is seldom more than one standard error above √(2 ln n). Half of one more,
-/// as the scatter of machines has more far figures than a normal distribution.
+/// How many standard errors above zero a difference must be that is the largest of `family` differences: the largest of
+/// n values of a normal distribution is seldom more than one standard error above √(2 ln n). Half of one more is added,
+/// because the scatter of machines has more outliers than a normal distribution.
 pub fn above_chance(family: f64) -> f64 {
     1.5 + (2.0 * family.max(1.0).ln()).sqrt()
 }

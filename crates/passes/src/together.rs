@@ -1,4 +1,4 @@
-//! Whether runs can be analysed, and whether they can be analysed together.
+//! Checks whether runs can be analysed, and whether they can be analysed together.
 
 use headwater_model::run::{Header, Run};
 
@@ -8,7 +8,7 @@ pub enum RunError {
     /// Nothing recorded.
     #[error("run {0} holds no MPI activity; record it again and check that the program calls MPI")]
     Empty(String),
-    /// A number of ranks that cannot be.
+    /// An impossible number of ranks.
     #[error(
         "run {0} says that it had {1} ranks, which no run has; its header is damaged, so record it again"
     )]
@@ -47,8 +47,8 @@ fn program(header: &Header) -> &str {
     header.program.rsplit('/').next().unwrap_or("")
 }
 
-/// The build id of a run's program, where one is known: as it was found when the run was recorded, or that of
-/// the module of its name.
+/// The build id of a run's program, if it is known: as it was found when the run was recorded, or that of the module
+/// with the program's name.
 pub fn build(run: &Run) -> Option<&str> {
     let mut modules = run.modules.iter();
     let own = modules.find(|m| m.path.rsplit('/').next() == Some(program(&run.header)));
@@ -90,7 +90,7 @@ pub fn scales(runs: &[&Run]) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Checks that recordings are of one program and build, and none of them is there twice.
+/// Checks that recordings are of one program and build, and that none of them occurs twice.
 pub fn recordings(runs: &[&Run]) -> Result<(), RunError> {
     one_build(runs)?;
     for (i, a) in runs.iter().enumerate() {

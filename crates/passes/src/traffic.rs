@@ -1,9 +1,9 @@
 //! Bytes by MPI call: what a rank sends and receives there, and what a completing call completes.
 //!
-//! Calls are recorded with the bytes that they ask for. A call that completes others' requests has none of its own:
-//! the sampled messages say which requests are completed there, and each stands for all of its kind. Requests of
-//! which no message was sampled may be completed anywhere; they are divided over the completing calls of their rank
-//! of which no message is known.
+//! Calls are recorded with the bytes that they ask for. A call that completes others' requests has no bytes of its own:
+//! the sampled messages show which requests are completed there, and each represents all of its kind. Requests without
+//! a sampled message may be completed anywhere; they are divided over the completing calls of their rank without a
+//! known message.
 
 use headwater_graph::{RunView, VertexIx};
 use headwater_model::run::Run;
@@ -15,9 +15,9 @@ type At = (VertexIx, u32);
 /// Bytes of all calls of a run.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    /// What calls send and receive, by call and rank.
+    /// Bytes that calls send and receive, by call and rank.
     asked: FxHashMap<At, f64>,
-    /// What is moved by the end of calls, by call and rank.
+    /// Bytes that have been moved when calls end, by call and rank.
     moved: FxHashMap<At, f64>,
 }
 
@@ -56,7 +56,7 @@ impl Traffic {
             *sampled.entry((m.send, m.src)).or_default() += m.count as f64;
             *sampled.entry((m.post, m.dst)).or_default() += m.count as f64;
         }
-        // How many messages of a call each sampled one stands for.
+        // How many messages of a call each sampled one represents.
         let stands_for = |at: At| match (counts.get(&at), sampled.get(&at)) {
             (Some(all), Some(some)) if *some > 0.0 => (all / some).max(1.0),
             _ => 1.0,
@@ -109,14 +109,14 @@ impl Traffic {
         self.asked.get(&(vertex, rank)).copied().unwrap_or(0.0)
     }
 
-    /// Bytes that are moved by the end of a rank's calls.
+    /// Bytes that have been moved when a rank's calls end.
     pub fn moved(&self, vertex: VertexIx, rank: u32) -> f64 {
         self.moved.get(&(vertex, rank)).copied().unwrap_or(0.0)
     }
 }
 
-/// How many times the recorded bytes a rank sends and receives in a collective. What is recorded is what it sends, or
-/// what it receives from a root: who gathers, receives as much from each member.
+/// By how much to multiply the recorded bytes to get what a rank sends and receives in a collective. Recorded are the
+/// bytes that it sends, or that it receives from a root: a rank that gathers receives as much from each member.
 fn parts(function: &str, is_root: bool, size: u32) -> f64 {
     let gathers_all = function.contains("llgather") && !function.contains("eighbor");
     let gathers = function.contains("ather") && !gathers_all && !function.contains("eighbor");
@@ -177,7 +177,7 @@ mod tests {
                 call(0, 3, 2, 1, 500),
                 call(1, 4, 3, 40, 4_000),
             ],
-            // A tenth of the messages was sampled.
+            // One tenth of the messages was sampled.
             messages: vec![message(1, 1, 100), message(2, 3, 300)],
             ..Default::default()
         }
@@ -192,10 +192,10 @@ mod tests {
         let at = |ctx: u32| view.vertex(CtxId(ctx)).expect("each context has a vertex");
         let moved = [0, 1, 2].map(|ctx| traffic.moved(at(ctx), 0).round() as u64);
         assert_eq!(moved, [0, 1_000, 3_000]);
-        // A post asks for them, and nothing is asked for twice.
+        // The posting calls ask for the bytes, and no bytes are counted twice.
         assert_eq!(traffic.asked(at(0), 0).round() as u64, 4_000);
         assert_eq!(traffic.asked(at(1), 0).round() as u64, 0);
-        // Who gathers from two ranks receives twice what it gives.
+        // A rank that gathers from two ranks receives twice what it sends.
         assert_eq!(traffic.asked(at(3), 0).round() as u64, 1_000);
     }
 

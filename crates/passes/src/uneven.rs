@@ -1,5 +1,5 @@
-//! Uneven work at a place before it is a candidate: one entry for what phases and rounds found, its class, and its
-//! sentences.
+//! Uneven work at a place before it is a candidate: one entry for the results of several phases and rounds, its class,
+//! and its sentences.
 
 use crate::cause::{Candidate, Price};
 use crate::counted;
@@ -19,14 +19,14 @@ use headwater_model::words;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 
-/// Share of ranks that what two phases found at a place must have in common to be one cause.
+/// Two phases' results at a place are one cause if they have at least this share of ranks in common.
 pub const SAME_RANKS: f64 = 0.5;
 
-/// Part of what the latest ranks need longer that others must need longer to be late as well: cores that two threads
-/// share run at half their speed, and the times of equal work are further apart then.
+/// Other ranks are late too if they need longer by this part of the latest ranks' excess: cores that two threads share
+/// run at half their speed, and then the times of equal work differ more.
 const ALSO_LATE: f64 = 0.25;
 
-/// Call paths that are listed at the most.
+/// At most this many call paths are listed.
 const LISTED: usize = 4;
 
 /// What differs between ranks.
@@ -45,13 +45,13 @@ pub struct Uneven {
     pub of: Of,
     /// The place.
     pub place: u32,
-    /// Its vertices with what each adds to the excess, the most first.
+    /// Its vertices with the part of each in the excess, the largest first.
     pub vertices: Vec<(VertexIx, f64)>,
     /// Late ranks, ascending.
     pub ranks: Vec<u32>,
     /// Seconds of run time that it costs.
     pub cost: f64,
-    /// Seconds of run time that mending it would save.
+    /// Seconds of run time that removing it would save.
     pub gain: f64,
     /// Standard error of the gain, seconds.
     pub error: f64,
@@ -64,11 +64,11 @@ pub struct Uneven {
 }
 
 impl Uneven {
-    /// As a candidate, with its class and what counters say.
+    /// Makes a candidate, with its class and the evidence of counters.
     pub fn candidate(self, pag: &Pag, scale: &Scale, waits: &FxHashSet<VertexIx>) -> Candidate {
         let (u, data) = (self, &scale.view().computation);
         let after = scale.afters(&u.inside);
-        // A rank that sleeps until its threads have done waits for no file or device.
+        // A rank that sleeps until its threads have finished waits for no file or device.
         let sleeping = workers::without(scale, &u.inside, waits);
         let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
         let row = match u.of {
@@ -93,9 +93,9 @@ impl Uneven {
         }];
         evidence.extend(u.shape.clone());
         evidence.extend(paths(pag, &u.vertices));
-        // Ranks that are late by less lower the mean, which what the latest need longer is not of.
+        // Ranks that are late by less lower the mean, but `longer` does not contain them.
         let longer = u.longer.min(high - low.min(high));
-        // Where all ranks differ, or most do more than a few, no single stall of some is the reason.
+        // If all ranks differ, or a few have less than most, a single stall of some ranks is not the reason.
         let at = u.vertices.first().map_or(TopDown::ROOT, |v| v.0);
         let once = u.shape.is_none() && happened_once(pag, scale, at, &u.ranks, &after, longer);
         let often = sleeping::is_often(scale.run(), &u.ranks);
@@ -117,7 +117,7 @@ impl Uneven {
             evidence.extend(compared.into_iter().flat_map(|c| c.1));
             evidence.extend(faults.filter(|_| slower));
         }
-        // What happens once does not scatter.
+        // A single event has no scatter.
         let repeats = class != CauseClass::OneOff;
         let scatter = repetition::error(scale, &after, &is_late, u.longer).filter(|_| repeats);
         let mut vertices = u.vertices.iter().map(|v| v.0);
@@ -137,7 +137,7 @@ impl Uneven {
         }
     }
 
-    /// Adds what another one costs, in other phases or once this one is mended.
+    /// Adds the cost of another one, in other phases or after this one is removed.
     fn add(&mut self, next: &mut Self) {
         self.gain += next.gain;
         self.cost = (self.cost + next.cost).max(self.gain);
@@ -148,13 +148,13 @@ impl Uneven {
         self.inside.dedup();
     }
 
-    /// Whether a part of the computation is that of another one.
+    /// Whether a part of the computation belongs to both.
     fn shares(&self, other: &Self) -> bool {
         self.inside.iter().any(|k| other.inside.contains(k))
     }
 
-    /// Whether the place of another one is inside this one, and all of that is one piece of work: where ranks communicate,
-    /// it would be a step of the program with causes of their own.
+    /// Whether the place of another one is inside this one, and this one is a single piece of work: if ranks
+    /// communicate in it, it would be a step of the program with causes of its own.
     fn holds(&self, pag: &Pag, other: &Self) -> bool {
         let own = || self.vertices.iter().map(|v| v.0);
         let mut others = other.vertices.iter().map(|v| v.0);
@@ -163,12 +163,12 @@ impl Uneven {
     }
 }
 
-/// Share of the gains of two places of which one is inside the other that the inner one must have to be named for both.
+/// Of two places, one inside the other, the inner one is named for both if it has at least this share of their gains.
 const INNER: f64 = 0.8;
 
-/// One cause of two at places that are inside each other, with mostly the same ranks: one phase showed the outer one and
-/// another phase the inner one, or one that was mended left much around it. A little that is left around in the same phase
-/// is told with it in words ([`crate::ranked`]).
+/// Joins two causes at places of which one is inside the other, with mostly the same ranks: one phase showed the outer
+/// place and another phase the inner one, or removing one left much around it. A little that is left around it in the
+/// same phase is reported with it in words ([`crate::ranked`]).
 pub fn join(pag: &Pag, mut found: Vec<Uneven>) -> Vec<Uneven> {
     found.sort_by_key(|u| (Reverse(stats::ticks(u.gain)), u.vertices[0].0));
     let mut out: Vec<Uneven> = Vec::new();
@@ -196,7 +196,7 @@ pub fn most_first(&(vertex, seconds): &(VertexIx, f64)) -> (Reverse<i64>, Vertex
     (Reverse(stats::ticks(seconds)), vertex)
 }
 
-/// By which call paths a place is reached, where there are several, with what each adds.
+/// A sentence about the call paths to a place, if there are several, with the part of each.
 fn paths(pag: &Pag, vertices: &[(VertexIx, f64)]) -> Option<String> {
     let top = &pag.top;
     let mut callers: Vec<(VertexIx, f64)> = Vec::new();
@@ -233,14 +233,15 @@ fn paths(pag: &Pag, vertices: &[(VertexIx, f64)]) -> Option<String> {
     ))
 }
 
-/// Share of the ranks of either that both have.
+/// Share of common ranks among all ranks of both.
 pub fn in_common(a: &[u32], b: &[u32]) -> f64 {
     let set = |ranks: &[u32]| ranks.iter().copied().collect();
     headwater_model::rank::RankSet::jaccard(&set(a), &set(b))
 }
 
-/// One entry for a place that is `same` for two of what was found: gains add up, and the ranks are those of the dearest.
-/// What late ranks need longer adds up over phases; in `one_phase` the dearest need it.
+/// Merges two results at one place that are `same` into one entry: gains are added, and the ranks are those of the
+/// result with the largest gain. The excess of late ranks is added over phases; within `one_phase` it is that of the
+/// result with the largest gain.
 pub fn merge(
     mut found: Vec<Uneven>,
     one_phase: bool,
@@ -257,7 +258,8 @@ pub fn merge(
             continue;
         };
         if one_phase {
-            // Once the latest ranks are mended, others are the latest: late at this place as well, only by less.
+            // After the excess of the latest ranks is taken off, others are the latest: they are late at this place as
+            // well, but by less.
             if next.shape.is_none() && !stats::is_above(ALSO_LATE * kept.longer, next.longer) {
                 kept.ranks.append(&mut next.ranks);
                 kept.ranks.sort_unstable();

@@ -1,19 +1,19 @@
-//! A program whose places have no names: it was built anew since it was recorded, or is gone.
+//! Detects a program whose places have no names: it was rebuilt after it was recorded, or its file is gone.
 //!
-//! Then only the MPI calls tell computation apart. That is said before anything else: "no cause" of a
-//! program that could not be looked into clears nothing.
+//! Then only the MPI calls distinguish parts of the computation. The report says so before anything else: if the
+//! program could not be analysed, "no cause" proves nothing.
 
 use headwater_graph::Structures;
 use headwater_model::run::{Module, Run};
 
-/// The program's own module among those that calls and samples were recorded in.
+/// The program's own module, among those in which calls and samples were recorded.
 fn module(run: &Run) -> Option<&Module> {
     let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
     let program = base(&run.header.program);
     run.modules.iter().find(|m| base(&m.path) == program)
 }
 
-/// What to say where the main module of the runs has no structure.
+/// The sentence if the main module of the runs has no structure.
 pub fn main(runs: &[&Run], structures: &Structures) -> Option<String> {
     let module = runs.iter().find_map(|run| module(run))?;
     let structure = structures.find(module);

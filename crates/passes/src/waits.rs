@@ -1,10 +1,10 @@
-//! Who waited for whom, where, and for how long: the communication edges that carry a wait.
+//! Which call on which rank waited for which, and for how long: the communication edges that carry a wait.
 //!
-//! Where event windows were recorded, waits are those of their replay in virtual time, extrapolated to the run
-//! by the computation that the windows hold: they are the program's own, whatever the scheduler did. The calls
-//! of a place stand for no more calls than the rank made there.
-//! Otherwise they are the recorded ones of sampled messages, at either end, and of collectives, in wall
-//! time, extrapolated to all messages and collectives as in the views of a run. Replayed sends wait for nobody.
+//! If event windows were recorded, waits are those of their replay in virtual time, extrapolated to the run by the
+//! computation in the windows: they are the program's own, whatever the scheduler did. The calls of a place represent
+//! at most as many calls as the rank made there. Otherwise waits are the recorded ones of sampled messages, at either
+//! end, and of collectives, in wall time, extrapolated to all messages and collectives as in the views of a run.
+//! Replayed sends never wait.
 //!
 //! No rank waits longer in a call than it was in it.
 
@@ -32,15 +32,15 @@ pub struct WaitEdge {
 pub struct Waits {
     /// By waiting call, the longest first.
     edges: FxHashMap<At, Vec<WaitEdge>>,
-    /// By waiting call the seconds of its edges, before they were limited to the time in the call.
+    /// By waiting call: the seconds of its edges, before they were limited to the time in the call.
     unlimited: FxHashMap<At, f64>,
-    /// What the seconds are seconds of.
+    /// The clock of the seconds.
     pub clock: Clock,
     ranks: usize,
 }
 
 impl Waits {
-    /// The waits of a run: replayed ones where there are windows, of which `per_run` makes those of the run
+    /// The waits of a run: replayed ones if there are windows; `per_run` extrapolates these to the run
     /// ([`Replay::per_run`]).
     pub fn new(run: &Run, view: &RunView, replay: &Replay, per_run: Option<f64>) -> Self {
         let (clock, all) = match per_run {
@@ -85,8 +85,8 @@ impl Waits {
         self.by_rank(self.edges.iter().map(|(at, edges)| (*at, sum(edges))))
     }
 
-    /// The same before it was limited to the time in the call: where that is far less, the windows do not show what
-    /// the call usually waits.
+    /// The same before the limit to the time in the call: where that is far less, the windows do not show what the call
+    /// usually waits.
     pub fn unlimited_rows(&self) -> FxHashMap<VertexIx, Vec<f64>> {
         self.by_rank(self.unlimited.iter().map(|(at, seconds)| (*at, *seconds)))
     }
@@ -103,8 +103,8 @@ impl Waits {
     }
 }
 
-/// How many calls a rank made for each that is in a played epoch, by rank and context. Polls are left out: windows have few
-/// of them, and most wait for nothing.
+/// How many calls a rank made for each one that is in a replayed epoch, by rank and context. Polls are left out:
+/// windows have few of them, and most do not wait.
 fn calls_for_each(run: &Run, replay: &Replay) -> FxHashMap<(u32, CtxId), f64> {
     let polls = |func: u16| {
         let function = abi::by_name(run.function(func));
@@ -126,7 +126,7 @@ fn calls_for_each(run: &Run, replay: &Replay) -> FxHashMap<(u32, CtxId), f64> {
         .collect()
 }
 
-/// Waits of the replayed windows times `factor`, but no more often than the calls were made.
+/// Waits of the replayed windows times `factor`, but at most as often as the calls were made.
 fn replayed(run: &Run, view: &RunView, replay: &Replay, factor: f64) -> Vec<(At, At, f64)> {
     let most = calls_for_each(run, replay);
     let factor_of = |rank: u32, call: &Played| {
@@ -149,7 +149,7 @@ fn replayed(run: &Run, view: &RunView, replay: &Replay, factor: f64) -> Vec<(At,
     out
 }
 
-/// Waits of messages and collectives, in which it is the rank for whom most of them waited.
+/// Recorded waits of messages and collectives; in a collective it is the rank for which most of them waited.
 fn recorded(run: &Run, view: &RunView) -> Vec<(At, At, f64)> {
     let here = |(vertex, rank): (VertexIx, u32)| (rank, vertex);
     let waits = view::waits(run, view).into_iter();

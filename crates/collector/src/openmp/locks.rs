@@ -1,10 +1,10 @@
-//! Sections and locks that one thread at a time may hold: who waited, and for whom.
+//! Sections and locks that one thread at a time may hold: which thread waited, and for which.
 //!
-//! Whether one is held is found out before it is taken, so that a free one costs no reading of the clock. Locks
-//! can be tried. Critical sections cannot, and how they are built is the runtime's own affair; so whoever wants
-//! one puts itself into a small table by the section's address (`waits::claim`) and is marked as gone when it
-//! leaves. Who finds another one there reads the clock, and has waited for that one, or whoever came between the two.
-//! If another section has the same entry, only what takes longer than a microsecond counts.
+//! Whether one is held is checked before it is taken, so that a free one costs no reading of the clock. Locks can be
+//! tried. Critical sections cannot, and only the runtime knows how they are built. So a thread that wants one enters
+//! itself into a small table, by the section's address (`waits::claim`), and is marked as gone when it leaves. A
+//! thread that finds another one there reads the clock: it has waited for that one, or for one that came in between.
+//! If another section has the same entry, only a wait of more than a microsecond counts.
 
 use super::count;
 use crate::args::Args;
@@ -16,16 +16,16 @@ use headwater_model::run::WaitKind;
 /// Which section a function enters.
 #[derive(Clone, Copy)]
 pub enum Section {
-    /// All that have no name are one.
+    /// All sections without a name are one.
     Unnamed,
-    /// That of atomic operations that the processor does not have.
+    /// The section of atomic operations that the processor does not have.
     Atomic,
-    /// Told by the first argument.
+    /// The one that the first argument identifies.
     First,
 }
 
 impl Section {
-    /// What tells it from others.
+    /// What distinguishes it from others.
     #[inline]
     pub fn key(self, args: &Args) -> u64 {
         match self {
@@ -61,7 +61,7 @@ pub unsafe fn take(t: *mut Thread, real: usize, args: &Args, from: Caller, key: 
     }
 }
 
-/// Counts the wait for a section or a lock that somebody held, or seemed to.
+/// Counts the wait for a section or a lock that another thread held, or seemed to hold.
 fn taken(t: &mut Thread, from: Caller, key: u64, start: u64) {
     let end = clock::now();
     let what = Awaited {
@@ -81,7 +81,7 @@ pub fn other(t: &Thread, holder: Holder) -> Holder {
     }
 }
 
-/// Leaves a section, or gives a lock back.
+/// Leaves a section, or releases a lock.
 pub unsafe fn give(t: *mut Thread, real: usize, args: &Args, key: u64) -> i64 {
     // SAFETY: promised by the caller.
     unsafe {

@@ -1,10 +1,11 @@
-//! Runtimes that tell of themselves: OpenMP's own interface for tools (OpenMP 5.0, chapter 4), as LLVM's and
-//! Intel's have it. Only what is used of it is defined here.
+//! Runtimes that report their own events, through OpenMP's interface for tools (OpenMP 5.0, chapter 4), as LLVM's and
+//! Intel's do. Only what is used of the interface is defined here.
 //!
-//! Such a runtime asks for a tool when it is first used. It gets us if recording is wanted and no other tool is
-//! there; from then on it calls ours for each of the events in `build/openmp.rs`, on the thread that they befall.
-//! Events come in pairs, and the first of a pair is remembered, one within the other. A worker's part ends when it
-//! arrives at the region's last barrier: what the runtime says of it later, it says when there is new work.
+//! Such a runtime asks for a tool when it is first used. It gets us if recording is wanted and there is no other
+//! tool. From then on it calls us for each of the events in `build/openmp.rs`, on the thread of the event. Events
+//! come in pairs, which may be nested, and the first of each pair is stored. A worker's part ends when it arrives at
+//! the region's last barrier: what the runtime reports about this barrier later, it reports only when there is new
+//! work.
 
 use super::locks;
 use super::region::Region;
@@ -26,29 +27,29 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub enum Event {
     /// A thread begins a region: task, its frame, the region's data, threads wanted, flags, return address.
     ParallelBegin,
-    /// It ends it: the region's data.
+    /// The thread ends the region: the region's data.
     ParallelEnd,
-    /// A thread goes from one task to another: the first one, what became of it, the other.
+    /// A thread switches from one task to another: the first one, what became of it, the other.
     TaskSchedule,
     /// A part of a region: end of it, the region's data, task, threads, number, flags.
     ImplicitTask,
-    /// A lock is given back: kind, lock.
+    /// A thread releases a lock: kind, lock.
     MutexReleased,
-    /// Threads come together: kind, end of it, the region's data.
+    /// Threads synchronise: kind, end of it, the region's data.
     SyncRegion,
     /// A thread wants a lock: kind, hint, how it is made, lock.
     MutexAcquire,
-    /// It has it: kind, lock.
+    /// The thread has the lock: kind, lock.
     MutexAcquired,
 }
 
-/// Ends of what lasts.
+/// The two ends of an event that lasts.
 const BEGIN: u64 = 1;
 const END: u64 = 2;
 
-/// Kinds of coming together.
+/// Kinds of synchronisation.
 mod sync {
-    /// Implicit barrier of a region or in it, before OpenMP 5.1 told the two apart.
+    /// Implicit barrier at the end of a region or inside it, before OpenMP 5.1 distinguished the two.
     pub const IMPLICIT: u64 = 2;
     pub const TASKWAIT: u64 = 5;
     pub const TASKGROUP: u64 = 6;
@@ -64,7 +65,7 @@ mod mutex {
     pub const ORDERED: u64 = 7;
 }
 
-/// What became of a task that another one follows.
+/// What became of a task when the thread switches to another one.
 mod status {
     pub const COMPLETE: u64 = 1;
     pub const YIELD: u64 = 2;
@@ -73,13 +74,14 @@ mod status {
     pub const SWITCH: u64 = 7;
 }
 
-/// Flags of regions: teams of the `teams` construct. Of parts: the program's first one, which is in no region.
+/// Flag of a region: a team of the `teams` construct. `INITIAL` is a flag of a part: the program's first one, which
+/// is in no region.
 const LEAGUE: u64 = 0x4000_0000;
 const INITIAL: u64 = 1;
 
 type Lookup = unsafe extern "C" fn(*const c_char) -> usize;
 
-/// What a runtime is given.
+/// What a runtime gets from a tool.
 #[repr(C)]
 struct Tool {
     initialize: unsafe extern "C" fn(Lookup, c_int, *mut c_void) -> c_int,
@@ -105,7 +107,7 @@ extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_voi
     };
     let others = loader::next(c"ompt_start_tool");
     if others != 0 {
-        // SAFETY: OpenMP defines the function; the runtime's own one looks further.
+        // SAFETY: OpenMP defines the function; the runtime's own one searches further.
         let other = unsafe {
             let start: extern "C" fn(u32, *const c_char) -> *const c_void =
                 std::mem::transmute(others);
@@ -115,7 +117,8 @@ extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_voi
             return other;
         }
     }
-    // Linked into the program, as we are, a runtime is no module of its own, by which its part of the time could be told.
+    // If the collector is linked into the program, the runtime is no module of its own, so its time could not be
+    // distinguished.
     let asked = std::env::var_os("HEADWATER_SPOOL").is_some();
     let wanted = !process::IS_LINKED && (asked || loader::next(c"PMPI_Init") != 0);
     let named = std::env::var_os("OMP_TOOL_LIBRARIES").is_some_and(|l| !l.is_empty());
@@ -157,11 +160,11 @@ enum Begun {
     Task(Task, Root),
 }
 
-/// What a thread was told the beginning of.
+/// The events whose beginning was reported to a thread.
 pub struct Told {
     open: [Option<Begun>; 32],
     count: usize,
-    /// Since when it wants a lock, 0 if it only tries, and whether the lock seemed free.
+    /// Since when it wants a lock, 0 if it only tries; and whether the lock seemed free.
     wanted: (u64, bool),
 }
 
@@ -188,14 +191,14 @@ impl Told {
     }
 }
 
-/// A runtime tells of an event.
+/// A runtime reports an event.
 pub fn told(id: usize, args: &Args, from: Caller) -> i64 {
     // SAFETY: null or this thread's own recording, which is never freed.
     let t = unsafe { super::own().as_mut() };
     let (Some((_, _, event)), Some(t)) = (OMPT.get(id), t) else {
         return 0;
     };
-    // One without work is not recorded as long as it has none.
+    // An idle thread keeps samples away, so `recorded` does not return it. Its events count all the same.
     if !process::RECORDING.load(Ordering::Relaxed) || recorded().is_none() && !t.openmp.idle() {
         return 0;
     }
@@ -222,7 +225,7 @@ pub fn told(id: usize, args: &Args, from: Caller) -> i64 {
     0
 }
 
-/// The region that the runtime keeps for us at `data`.
+/// The region that the runtime stores for us at `data`.
 unsafe fn region(data: u64) -> Option<&'static Region> {
     // SAFETY: null or a place that holds what `told_region` wrote: null or a region, which is never freed.
     unsafe {
@@ -232,11 +235,11 @@ unsafe fn region(data: u64) -> Option<&'static Region> {
     }
 }
 
-/// Whether the task that the calling thread does has ended but for its barrier: it has no frame any more.
+/// Whether the task of the calling thread has ended except for its barrier: it has no frame any more.
 fn is_at_its_end() -> bool {
     let none = std::ptr::null_mut::<c_void>();
     let mut frame: *const Frame = std::ptr::null();
-    // SAFETY: the runtime's own function, as OpenMP defines it; null pointers are answers not asked for.
+    // SAFETY: the runtime's own function, as OpenMP defines it. A null pointer says that an answer is not wanted.
     unsafe {
         type Info = unsafe extern "C" fn(
             c_int,
@@ -253,7 +256,7 @@ fn is_at_its_end() -> bool {
 }
 
 impl Thread {
-    /// The context of the program's call that made the runtime tell something.
+    /// The context of the program's call that made the runtime report something.
     fn context_of_told(&mut self, from: Caller) -> u32 {
         let ctx = self.context(from);
         self.undisturbed(|t| t.contexts.without(ctx, runtime::tells))
@@ -268,7 +271,7 @@ impl Thread {
             self.begin_region_at(ctx, from.stack_pointer)
         };
         let region = seen.map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: the runtime keeps a word of ours for each region.
+        // SAFETY: the runtime stores a word of ours for each region.
         unsafe { place.write(region) };
     }
 
@@ -289,8 +292,8 @@ impl Thread {
         if !self.join_region(region, from.stack_pointer) {
             return;
         }
-        // Frames behind the runtime's are left out by themselves (`Contexts::of_path`). Where the program calls
-        // a region's function directly, as it does if the team is one thread, there is none of the runtime's.
+        // Frames behind the runtime's are left out anyway (`Contexts::of_path`). If the team is one thread, the
+        // program calls the region's function directly, and there is no frame of the runtime.
         if args.raw(3) & 0xffff_ffff > 1 {
             self.hang_under_region(u64::MAX);
         } else {
@@ -339,7 +342,7 @@ impl Thread {
         }
     }
 
-    /// What was waited for last is there.
+    /// The last wait is over.
     fn told_together(&mut self, from: Caller) {
         match self.openmp.told.pop() {
             Some(Begun::Barrier(ctx)) => self.leave_barrier(ctx),
@@ -362,7 +365,7 @@ impl Thread {
         let tries = matches!(kind, mutex::TEST_LOCK | mutex::TEST_NEST_LOCK);
         let start = if tries { 0 } else { clock::now() };
         let thread = self.number;
-        // Who comes first to an ordered section need not be who may go first.
+        // The thread that arrives first at an ordered section need not be the first that may enter.
         let free = !tries
             && kind != mutex::ORDERED
             && claim(

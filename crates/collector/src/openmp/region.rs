@@ -1,9 +1,10 @@
-//! Parallel regions: each thread's part in one, its arrivals at barriers, and the wait at the end.
+//! Parallel regions: each thread's part of a region, its arrivals at barriers, and the wait at the end.
 //!
-//! A region's function is run inside [`part`], on every thread of the team. When a thread has done its part it
-//! says so in the region, which lives as long as the thread that began it, and who began it counts what each
-//! one waited, as soon as the runtime says that all are through: until then none of them can go on. Whoever
-//! does tasks after its arrival arrives so much later, and the team waits for the last task as for the last thread.
+//! A region's function runs inside [`part`] on every thread of the team. A thread that has done its part notes this
+//! in the region, which lives as long as the thread that began it. As soon as the runtime reports that all threads
+//! are through, the thread that began the region counts how long each one waited: until then none of them can go on.
+//! A thread that does tasks after its arrival arrives later by their time, and the team waits for the last task as
+//! for the last thread.
 
 use crate::args::Args;
 use crate::meter::Spent;
@@ -16,8 +17,8 @@ use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
-/// Barriers whose last arrival is known at a time. A thread that comes to one knows that all have left the one
-/// before the last, so three would do.
+/// At so many barriers at a time, the last arrival is known. A thread that reaches a barrier knows that all have left
+/// the one before the last, so three would be enough.
 const BARRIERS: usize = 4;
 
 /// What a team shares.
@@ -28,7 +29,7 @@ pub struct Region {
     thread: AtomicU32,
     /// Parts that have been done.
     done: AtomicPtr<Part>,
-    /// When the last one was, or the last task after it.
+    /// When the last part was done, or the last task after it.
     end: AtomicU64,
     /// The last arrival at each barrier.
     last: [AtomicU64; BARRIERS],
@@ -40,21 +41,21 @@ pub struct Part {
     arrival: UnsafeCell<Arrival>,
 }
 
-// SAFETY: the arrival is written by the thread whose part it is, and read by the one that began the region when
-// the runtime has brought the team together.
+// SAFETY: the thread whose part this is writes the arrival. The thread that began the region reads it when the
+// runtime has brought the team together.
 unsafe impl Sync for Part {}
 
-/// What a thread needs at one depth: the region that it begins there, and two parts that it does, by turns. So
-/// one that was done stays as it is while the next one is.
+/// What a thread needs at one depth: the region that it begins there, and two parts that it does in turn. So a part
+/// that was done is not changed while the next one is done.
 pub(super) struct Level {
     pub(super) region: Region,
     parts: [Part; 2],
     turn: AtomicU32,
-    /// What the team is called with, where the call that began it is over.
+    /// The argument that the team gets, for the case that the call that began the region is over.
     packet: UnsafeCell<Packet>,
 }
 
-// SAFETY: the packet is written by the thread that begins a region, before others see it.
+// SAFETY: the thread that begins a region writes the packet, before others see it.
 unsafe impl Sync for Level {}
 
 impl Level {
@@ -87,7 +88,7 @@ impl Level {
 }
 
 impl Region {
-    /// Begins anew, for the call of `origin`.
+    /// Begins a new region, for the call of `origin`.
     pub(super) fn begin(&self, origin: Origin) {
         self.rows.store(origin.rows.cast_mut(), Ordering::Relaxed);
         self.ctx.store(origin.ctx, Ordering::Relaxed);
@@ -110,7 +111,7 @@ impl Region {
 
     /// A thread has done its part.
     pub(super) fn add(&self, part: &Part, arrival: Arrival) {
-        // SAFETY: the part is not in any list at the moment.
+        // SAFETY: at the moment the part is in no list.
         unsafe { *part.arrival.get() = arrival };
         self.end.fetch_max(arrival.at, Ordering::AcqRel);
         let mut first = self.done.load(Ordering::Relaxed);
@@ -133,14 +134,14 @@ impl Region {
         place.unwrap_or(&self.end)
     }
 
-    /// A thread comes to the barrier of this number.
+    /// A thread arrives at the barrier of this number.
     pub(super) fn arrive(&self, barrier: u32, at: u64) {
         self.last(barrier.wrapping_add(2))
             .store(0, Ordering::Relaxed);
         self.last(barrier).fetch_max(at, Ordering::AcqRel);
     }
 
-    /// Counts what each thread waited at the end; all have come.
+    /// Counts how long each thread waited at the end; all have arrived.
     pub(super) fn settle(&self) {
         let end = self.end.load(Ordering::Acquire);
         let mut next = self.done.swap(null_mut(), Ordering::AcqRel);
@@ -152,25 +153,25 @@ impl Region {
         }
     }
 
-    /// What a thread waited that has done `part`.
+    /// How long the thread that has done `part` waited.
     pub(super) fn wait(&self, part: &Part) -> u64 {
         let end = self.end.load(Ordering::Acquire);
-        // SAFETY: of the calling thread.
+        // SAFETY: the part of the calling thread.
         end.saturating_sub(unsafe { *part.arrival.get() }.at)
     }
 
     /// A task was done after a part, until `now`.
     pub(super) fn worked(&self, part: &Part, wall: u64, spent: Spent, now: u64) {
-        // SAFETY: of the calling thread; the team has not come together as long as it does tasks.
+        // SAFETY: the part of the calling thread; its team has not met as long as the thread does tasks.
         unsafe { (*part.arrival.get()).worked(wall, spent) };
         self.end.fetch_max(now, Ordering::AcqRel);
     }
 }
 
-/// What each thread of a team is called with in place of the program's argument.
+/// The argument that each thread of a team gets instead of the program's argument.
 #[repr(C)]
 struct Packet {
-    /// The first word behind the program's argument, where the runtime looks at it.
+    /// The first word that the program's argument points to, if the runtime reads it.
     first: u64,
     function: u64,
     argument: u64,
@@ -201,7 +202,7 @@ impl Packet {
     }
 }
 
-/// Brings the calling thread back to where it was when it came, also where an exception or a cancellation leads out.
+/// Restores where the calling thread was before, also if an exception or a cancellation leaves the region.
 struct Back(*mut Thread, usize);
 
 impl Drop for Back {
@@ -255,7 +256,7 @@ unsafe extern "C-unwind" fn part(packet: *const Packet) {
     }
 }
 
-/// A part ends, also where `pthread_exit` or a cancellation ends it.
+/// Ends a part, also if `pthread_exit` or a cancellation ends it.
 struct Done(*mut Thread, usize);
 
 impl Drop for Done {

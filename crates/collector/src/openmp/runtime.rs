@@ -1,11 +1,11 @@
-//! The runtime's functions behind the wrappers.
+//! Finds the runtime's functions behind the wrappers.
 //!
-//! A program may see the runtime from everywhere, or only from modules that bring their own, as those of Python
-//! do: then each module's calls go to the runtime that it would have called without us.
+//! A program may see one runtime everywhere, or a runtime only from modules that bring their own, as those of Python
+//! do. Each module's calls then go to the runtime that it would have called without us.
 //!
-//! Which code is a runtime's is known by the modules' addresses, without a question to the loader: that would wait
-//! while another thread opens a library, and that thread may be waiting for this one. A runtime that is a part of
-//! the program cannot be told from it, and is not taken for one.
+//! Whether code belongs to a runtime is decided by the addresses of modules, without asking the loader. Asking it
+//! would wait while another thread opens a library, and that thread may be waiting for this one. A runtime that is
+//! linked into the program cannot be distinguished from the program, and is not treated as a runtime.
 
 use crate::loader;
 use crate::modules::Loaded;
@@ -14,19 +14,19 @@ use headwater_format::spool::layout;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Functions by their row, of one runtime.
+/// The functions of one runtime, by their row in the table.
 type Functions = [AtomicUsize; OPENMP.len()];
 
 /// Those that everybody sees.
 static REAL: Functions = [const { AtomicUsize::new(0) }; OPENMP.len()];
 
-/// What a module sees that has a runtime of its own.
+/// A module with a runtime of its own, and the functions that it sees.
 struct Local {
     module: Range,
     real: Functions,
 }
 
-/// First address and the one behind the last.
+/// First address, and the one behind the last.
 struct Range {
     start: AtomicU64,
     end: AtomicU64,
@@ -52,7 +52,7 @@ impl Range {
     }
 }
 
-/// Modules with a runtime of their own; others are looked up at each call.
+/// Modules with a runtime of their own. For modules that do not fit here, functions are looked up at each call.
 static LOCAL: [Local; 16] = [const {
     Local {
         module: Range::empty(),
@@ -60,21 +60,21 @@ static LOCAL: [Local; 16] = [const {
     }
 }; 16];
 
-/// How files of runtimes are called, in the beginning.
+/// How the names of runtimes' files begin.
 const NAMES: [&str; 3] = ["libgomp", "libomp", "libiomp"];
 
-/// The runtimes that there are, by their files' names or because one of their functions was found.
+/// The runtimes in the process, known by their file names or because one of their functions was found.
 static RUNTIMES: [Range; 4] = [const { Range::empty() }; 4];
 
-/// Taken to note a module.
+/// Held while a module or a runtime is recorded.
 static NOTING: Mutex<()> = Mutex::new(());
 
 /// A function.
 #[derive(Clone, Copy)]
 pub struct Real {
-    /// Its address; 0 where there is none.
+    /// Its address; 0 if there is none.
     pub address: usize,
-    /// Whether its runtime tells of itself what it does (`ompt`), so that the wrapper need not.
+    /// Whether its runtime reports its own events (`ompt`), so that the wrapper need not.
     pub tells: bool,
 }
 
@@ -93,10 +93,10 @@ pub fn real(id: usize, caller: u64) -> Real {
     }
 }
 
-/// The runtime that tells of itself.
+/// The runtime that reports its own events.
 static TELLS: Range = Range::empty();
 
-/// The runtime that holds `address` tells of itself what it does; `false` where it is a part of the program.
+/// Notes that the runtime that holds `address` reports its own events. Returns `false` if it is part of the program.
 pub fn note_that_tells(address: u64) -> bool {
     let Some(range) = library_of(address) else {
         return false;
@@ -106,7 +106,7 @@ pub fn note_that_tells(address: u64) -> bool {
     true
 }
 
-/// Whether code at `address` is of a runtime that tells of itself. Also for the handler.
+/// Whether code at `address` belongs to a runtime that reports its own events. The signal handler may call this.
 #[inline]
 pub fn tells(address: u64) -> bool {
     TELLS.holds(address)
@@ -137,7 +137,7 @@ fn find(id: usize, caller: u64) -> usize {
     found
 }
 
-/// Remembers the runtimes among the process's modules.
+/// Records the runtimes among the process's modules.
 pub fn note_runtimes(modules: &[Loaded]) {
     for module in modules {
         let path = layout::text(&module.row.path);
@@ -148,7 +148,7 @@ pub fn note_runtimes(modules: &[Loaded]) {
     }
 }
 
-/// Remembers the runtime that holds a function.
+/// Records the runtime that holds a function.
 fn note_who_has(function: u64) {
     if !is_runtime(function)
         && let Some(range) = library_of(function)
@@ -165,7 +165,7 @@ fn note_runtime(range: (u64, u64)) {
     }
 }
 
-/// Remembers what a module sees.
+/// Records a function that a module sees.
 fn note_module(id: usize, caller: u64, found: usize) {
     let module = range_of(caller).map(|m| m.0);
     let _alone = NOTING.lock();
@@ -184,22 +184,23 @@ fn note_module(id: usize, caller: u64, found: usize) {
     }
 }
 
-/// Whether code at `address` is a runtime's, which has teams of its own.
+/// Whether code at `address` belongs to a runtime, which forms its own teams.
 pub fn is_runtime(address: u64) -> bool {
     RUNTIMES.iter().any(|r| r.holds(address))
 }
 
-/// Forgets what was found: libraries have left the process.
+/// Forgets what was found: libraries were unloaded.
 pub fn forget() {
     REAL.iter().for_each(|p| p.store(0, Ordering::Relaxed));
     let _alone = NOTING.lock();
     let modules = LOCAL.iter().map(|l| &l.module);
     modules.chain(&RUNTIMES).for_each(|r| r.set((0, 0)));
-    // One that tells of itself is ended before it leaves, and begins again as it comes.
+    // A runtime that reports its own events is finalized before it is unloaded, and is initialized again when it is
+    // loaded again.
 }
 
-/// First address and the one behind the last of the library that holds an address; `None` where that is the
-/// program itself.
+/// First address, and the one behind the last, of the library that holds an address; `None` if that is the program
+/// itself.
 fn library_of(address: u64) -> Option<(u64, u64)> {
     range_of(address).filter(|m| !m.1).map(|m| m.0)
 }

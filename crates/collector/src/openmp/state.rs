@@ -1,7 +1,7 @@
-//! Where a thread is: in which region, on its way, waiting or without work.
+//! Where a thread is: in which region, and whether it works, waits or has no work.
 //!
-//! A thread may begin regions inside others, to a depth of [`DEPTH`]; deeper ones go unseen. Between two regions
-//! a thread of a team is without work: whatever the runtime does on it then, be it asleep or not, is no sample.
+//! A thread may begin regions inside others, to a depth of [`DEPTH`]; deeper ones are not seen. Between two regions,
+//! a thread of a team has no work. Whatever the runtime does on it then, asleep or not, is not sampled.
 
 use super::ompt::Told;
 use super::region::{Level, Part, Region};
@@ -24,7 +24,7 @@ enum Waiting {
     Barrier(Arrival),
     /// Its team, at the end of the region.
     End(&'static Part),
-    /// Something else; so many nanoseconds it has done tasks meanwhile.
+    /// Something else. The number is the time of the tasks that it has done meanwhile, nanoseconds.
     Else(u64),
 }
 
@@ -37,11 +37,11 @@ struct Now {
     /// Barriers of the region that it has left.
     barriers: u32,
     waiting: Waiting,
-    /// It has nothing to do until the runtime gives it another part.
+    /// It has no work until the runtime gives it another part.
     idle: bool,
 }
 
-/// What is put back at the end of a part.
+/// What is restored at the end of a part.
 #[derive(Clone, Copy)]
 struct Frame {
     before: Now,
@@ -57,7 +57,7 @@ pub struct State {
     frames: [Option<Frame>; DEPTH],
     depth: usize,
     now: Now,
-    /// What a runtime has told the beginning of.
+    /// The events whose beginning a runtime has reported.
     pub(super) told: Told,
 }
 
@@ -90,7 +90,7 @@ impl State {
         }
     }
 
-    /// The thread has ended, wherever it was; another one may go on with what there is.
+    /// The thread has ended, wherever it was. Another thread may continue with what was allocated.
     pub fn forget(&mut self) {
         let levels = self.levels;
         *self = Self {
@@ -114,7 +114,7 @@ impl State {
         self.now.idle
     }
 
-    /// Whether the innermost region was begun by the thread of this number, which is this one.
+    /// Whether this thread, whose number this is, began the innermost region.
     pub fn began_by(&self, number: u32) -> bool {
         self.depth > 0 && self.now.region.is_some_and(|r| r.origin().thread == number)
     }
@@ -134,7 +134,7 @@ impl State {
         Before(std::mem::replace(&mut self.now.waiting, Waiting::Else(0)))
     }
 
-    /// It ends; gives how much of it went into tasks, nanoseconds.
+    /// Such a wait ends. Returns how much of it was spent in tasks, nanoseconds.
     pub fn end_waiting(&mut self, before: Before) -> u64 {
         match std::mem::replace(&mut self.now.waiting, before.0) {
             Waiting::Else(worked) => worked,
@@ -144,7 +144,7 @@ impl State {
 }
 
 impl Thread {
-    /// Begins a region by the call `from`; `None` where it is not seen.
+    /// Begins a region by the call `from`; `None` if the region is not seen.
     pub(super) fn begin_region(&mut self, from: Caller) -> Option<&'static Region> {
         let ctx = self.context(from);
         self.begin_region_at(ctx, from.stack_pointer)
@@ -165,7 +165,7 @@ impl Thread {
         Some(&level.region)
     }
 
-    /// Regions that were left by `longjmp` are none any more: who calls stands above them on the same stack.
+    /// Leaves regions that the program left by `longjmp`: the caller is above them on the same stack.
     fn forget_left(&mut self, stack_pointer: u64) {
         while let Some(frame) = self.openmp.frame()
             && frame.stack_pointer <= stack_pointer
@@ -176,7 +176,8 @@ impl Thread {
         }
     }
 
-    /// The thread begins its part of a region, where it stands at `stack_pointer`; `false` where that is not seen.
+    /// The thread begins its part of a region, with its stack pointer at `stack_pointer`. Returns `false` if this is
+    /// not seen.
     pub(super) fn join_region(&mut self, region: &'static Region, stack_pointer: u64) -> bool {
         self.wake();
         let depth = self.openmp.depth;
@@ -207,7 +208,7 @@ impl Thread {
     /// A thread without work gets some.
     fn wake(&mut self) {
         if self.openmp.now.idle {
-            // What it did last is over.
+            // Its last part is over.
             self.openmp.depth = self.openmp.depth.saturating_sub(1);
             self.openmp.now.idle = false;
             self.slept.forget();
@@ -215,7 +216,7 @@ impl Thread {
         }
     }
 
-    /// Call paths hang under the region from here on, without the frames that begin at `cut`.
+    /// From here on, call paths are below the region, without the frames from `cut` on.
     pub(super) fn hang_under_region(&mut self, cut: u64) {
         self.contexts.root = Root {
             ctx: self.openmp.now.team,
@@ -240,11 +241,11 @@ impl Thread {
             self.openmp.now.idle = true;
             self.in_mpi.store(true, Ordering::Relaxed);
         }
-        // From here on the one who began the region may go on.
+        // From here on, the thread that began the region may go on.
         region.add(part, arrival);
     }
 
-    /// The team is through, says the runtime to the thread that began the region.
+    /// The runtime reports to the thread that began the region that the team is through.
     pub(super) fn end_region(&mut self) {
         let Now {
             region,
@@ -265,7 +266,7 @@ impl Thread {
         self.waited_for_all(team, waited);
     }
 
-    /// Ends what the thread does below a depth, however it got out of it.
+    /// Leaves all regions deeper than `depth`, however the thread got out of them.
     pub(super) fn back_to(&mut self, depth: usize) {
         while self.openmp.depth > depth
             && let Some(frame) = self.openmp.frame()
@@ -279,7 +280,7 @@ impl Thread {
         }
     }
 
-    /// Comes to a barrier by the call `from`; gives its context if it is one of a team's.
+    /// Arrives at a barrier by the call `from`. Returns its context if the barrier is a team's.
     pub(super) fn enter_barrier(&mut self, from: Caller) -> Option<u32> {
         self.openmp.now.region?;
         let ctx = self.context(from);
@@ -360,7 +361,7 @@ impl Thread {
         }
     }
 
-    /// What was done since `start` was no waiting.
+    /// What was done since `start` was not waiting.
     fn task_over(&mut self, before: Now, start: u64) {
         let (now, spent) = self.task_end(start);
         let wall = now.saturating_sub(start);
@@ -385,7 +386,7 @@ impl State {
         matches!(self.now.waiting, Waiting::End(_))
     }
 
-    /// What is put back at the end of the innermost part.
+    /// What is restored at the end of the innermost part.
     fn frame(&self) -> Option<Frame> {
         let at = self.depth.checked_sub(1)?;
         self.frames.get(at).copied().flatten()

@@ -1,7 +1,7 @@
-//! Tasks: run inside ours, so that whoever does one while the team waits is known to work.
+//! Tasks: run inside ours, so that a thread that does a task while its team waits is known to work.
 //!
-//! The runtime copies a task's arguments, or has them copied by a function of the program, and calls the task
-//! with the copy. So it is given ours to call, with a longer copy: [`Head`], then the program's own arguments.
+//! The runtime copies a task's arguments, or has a function of the program copy them, and calls the task with the
+//! copy. So the runtime gets our function to call, with a longer copy: [`Head`], then the program's own arguments.
 
 use crate::args::Args;
 use crate::process;
@@ -9,15 +9,15 @@ use crate::thread::{self, Thread};
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 
-/// What stands before the arguments of a task.
+/// What precedes the arguments of a task.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Head {
-    /// The first words of the arguments of a part of a loop: which part, which the runtime writes there, and where
-    /// reductions are told of, which it reads.
+    /// The first words of the arguments of a part of a loop. The runtime writes there which part it is. It reads
+    /// there where reductions are described.
     first: [u64; 3],
     function: u64,
-    /// The program's own function that copies arguments, 0 where bytes are copied.
+    /// The program's own function that copies arguments; 0 if the runtime copies their bytes.
     copies: u64,
     /// The arguments as they were passed.
     given: u64,
@@ -28,10 +28,11 @@ struct Head {
 }
 
 const HEAD: u64 = size_of::<Head>() as u64;
-/// Bytes of arguments; tasks with more run as they are.
+/// The most bytes of arguments; tasks with more run unchanged.
 const MOST: u64 = 1024;
 
-/// Flags: reductions are told of in the arguments; their first word is written to when the task is made.
+/// Flags. The first: the arguments describe reductions. The second: their first word is written to when the task is
+/// made.
 const REDUCES: u64 = 1 << 12;
 const DETACHES: u64 = 1 << 13;
 
@@ -39,7 +40,7 @@ const DETACHES: u64 = 1 << 13;
 #[repr(C, align(64))]
 struct Room(MaybeUninit<[u8; (HEAD + MOST) as usize]>);
 
-/// Has `call` make a task, or the tasks of a loop, so that ours are called in place of the program's.
+/// Lets `call` make a task, or the tasks of a loop, so that the runtime calls our functions instead of the program's.
 ///
 /// # Safety
 /// `args` are those of the runtime's functions.
@@ -56,7 +57,7 @@ pub unsafe fn make<R>(
     if t.openmp.depth() == 0 || !plain {
         return call(args);
     }
-    // As long as a multiple of every alignment that there may be.
+    // The length of the head is a multiple of every possible alignment.
     const { assert!(HEAD == 64) };
     let mut head = Head {
         first: [0; 3],
@@ -90,9 +91,9 @@ pub unsafe fn make<R>(
     call(args)
 }
 
-/// Copies a head, and has the program copy its arguments.
+/// Copies a head, and lets the program copy its arguments.
 unsafe extern "C-unwind" fn copy(to: *mut u8, from: *const Head) {
-    // SAFETY: as `make` passes them: both have room for the head, and the program's function is for the rest.
+    // SAFETY: as `make` passes them. Both have room for the head, and the program's function copies the rest.
     unsafe {
         let head = from.read();
         to.cast::<Head>().write(head);

@@ -1,5 +1,7 @@
-//! A recording's beginning and end. One is made whole for a thread that calls MPI, and light for others: tables
-//! of MPI calls follow with the first call. It may be made by another thread than the one it is of.
+//! The beginning and the end of a recording.
+//!
+//! A recording is made whole for a thread that calls MPI, and light for other threads. A light one gets the tables of
+//! MPI calls with the thread's first call. Another thread may make a thread's recording.
 
 use super::pauses::Pauses;
 use super::totals::Base;
@@ -24,11 +26,12 @@ use crate::{birth, clock, memory, off_core, openmp, roster, sampler, uncancelled
 use headwater_format::spool::slots;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
-/// Rows that a recording's tables have addresses for, and the room that the first tables have from the start.
+/// How many rows a recording's tables have addresses for, and how much disk space its first tables have from the
+/// start.
 struct Size {
     contexts: u32,
     samples: u32,
-    /// Of a thread that calls MPI, as calls.
+    /// For threads that call MPI, like `calls`.
     segments: u32,
     calls: u32,
     first: u64,
@@ -36,7 +39,7 @@ struct Size {
     memory: usize,
 }
 
-/// Of the thread that `MPI_Init` is called by, where addresses are plenty: for a hundred thousand call paths.
+/// For the thread that calls `MPI_Init`, if addresses are plentiful: room for a hundred thousand call paths.
 const AMPLE: Size = Size {
     contexts: 1 << 18,
     samples: 1 << 14,
@@ -45,7 +48,7 @@ const AMPLE: Size = Size {
     first: FIRST_BYTES,
     memory: 256 << 20,
 };
-/// Of another thread that calls MPI.
+/// For another thread that calls MPI.
 const WHOLE: Size = Size {
     contexts: 1 << 16,
     segments: 1 << 15,
@@ -53,7 +56,7 @@ const WHOLE: Size = Size {
     memory: 16 << 20,
     ..AMPLE
 };
-/// Of others.
+/// For other threads.
 const LIGHT: Size = Size {
     contexts: 1 << 13,
     samples: 1 << 12,
@@ -72,7 +75,7 @@ pub fn tid() -> libc::pid_t {
     unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
-/// Makes the calling thread's recording, or takes it up where it is made.
+/// Makes the calling thread's recording, or takes it over if it was made already.
 #[cold]
 pub(super) fn make() -> Option<&'static mut Thread> {
     if local().refused.replace(true) {
@@ -105,7 +108,7 @@ pub(super) fn make() -> Option<&'static mut Thread> {
     Some(this)
 }
 
-/// Makes the calling thread's recording; gives whether there is room for it.
+/// Makes the calling thread's recording. Returns whether there is room for it.
 pub fn begin() -> bool {
     // SAFETY: null or this thread's own recording.
     unsafe { super::current().as_ref() }.is_some() || make().is_some()
@@ -115,15 +118,16 @@ pub fn begin() -> bool {
 pub fn start() {
     // SAFETY: null or this thread's own recording.
     if let Some(t) = unsafe { super::current().as_mut() } {
-        // What ranks told each other since the recording was made is not the program's.
+        // Messages that the ranks exchanged since the recording was made are ours, not the program's.
         t.begin_here();
         t.sampler.counters.rebase();
     }
 }
 
-/// Writes what living threads have come to into their rows: recording has ended.
+/// Recording has ended: writes the totals of the living threads into their rows.
 pub fn settle() {
-    // The reader takes no more than twice its room of a rank, after what ranks have in common is half of it.
+    // The reader takes at most twice its room per rank. Before that, it drops windows that the ranks do not have in
+    // common, which may be half of them.
     let most = 4 * slots::room(process::SIZE.load(Ordering::Relaxed)) as u32;
     for at in roster::all() {
         // SAFETY: a recording; nothing is recorded any more, so its thread writes no totals.
@@ -138,7 +142,8 @@ pub fn settle() {
     }
 }
 
-/// This is a child after `fork`, which has only the thread that called it: what others send signals by is theirs.
+/// For a child after `fork`. It has only the thread that called `fork`; the events and timers of the parent's threads
+/// are not its own.
 pub fn leave_to_parent() {
     for at in roster::all() {
         // SAFETY: a recording; the other threads, which might use theirs, are not in this process.
@@ -149,7 +154,7 @@ pub fn leave_to_parent() {
 }
 
 impl Thread {
-    /// A recording that waits for its thread to begin, or of the one with this number, which goes on elsewhere.
+    /// A recording that waits for its thread to begin, or the recording of the running thread with this number.
     pub fn light(tid: Option<libc::pid_t>) -> Option<&'static mut Self> {
         let t = Self::made(&LIGHT)?;
         t.expect_waits();
@@ -185,11 +190,11 @@ impl Thread {
         let contexts = thread.contexts.rows();
         let at = Box::into_raw(thread);
         roster::put(number, at, contexts);
-        // SAFETY: just leaked, and nobody else's until it has a thread.
+        // SAFETY: just leaked, and nobody else uses it until it has a thread.
         Some(unsafe { &mut *at })
     }
 
-    /// In a box from the start: it is some KiB, and the stack that this runs on may be small.
+    /// Made in a box from the start: it has some KiB, and the stack that this runs on may be small.
     fn new(number: u32, size: &Size, spool: &mut Spool) -> Option<Box<Self>> {
         let whole = size.calls > 0;
         let contexts = spool.table_from(number, size.contexts, true, size.first)?;
@@ -266,11 +271,11 @@ impl Thread {
             }
         }
         self.links.reserve(256);
-        // From here on it is counted with segments and calls.
+        // From here on this time is counted with segments and calls.
         self.totals.runq_ns = 0;
     }
 
-    /// The call that made the thread, of its own contexts, and whether that made it one of a team.
+    /// Sets the call that made the thread, a context of its own, and whether that call made it a member of a team.
     pub fn made_at(&mut self, ctx: u32, in_team: bool) {
         self.totals.made_by = u64::from(ctx.wrapping_add(1));
         self.in_team = in_team;
@@ -281,14 +286,14 @@ impl Thread {
         (self.totals.made_by as u32).wrapping_sub(1)
     }
 
-    /// Enters the team of those that were made by the same call.
+    /// Enters the team of the threads that the same call made.
     pub fn join_team(&mut self) {
         if self.in_team && self.made_by() != NONE {
             self.enter_team(self.made_by());
         }
     }
 
-    /// Takes the recording of a thread that has ended for one that is about to be made.
+    /// Takes the recording of a thread that has ended for one that is about to be made. Returns whether it could.
     pub fn take_for_next(&self) -> bool {
         let taken = self
             .tid
@@ -305,7 +310,7 @@ impl Thread {
         self.open_schedstat(tid);
         // SAFETY: a plain query.
         let handle = unsafe { libc::pthread_self() };
-        // One that has ended may have had the same.
+        // A thread that has ended may have had the same handle.
         for other in roster::all().filter(|t| !std::ptr::eq(*t, self)) {
             // SAFETY: recordings are never freed, and this is atomic.
             let theirs = unsafe { &(*other).handle };
@@ -315,14 +320,15 @@ impl Thread {
         self.tid.store(tid, Ordering::Release);
         self.in_mpi.store(true, Ordering::Relaxed);
         self.sampler.start(tid, self.unsampled.carried());
-        // Behind the start of the sampler and of the meters: that costs a short thread a part of its life, which is ours and
-        // not its. What it computes and what is placed begin with one look at the clock.
+        // The totals begin after the start of the sampler and of the meters. That start takes up part of a short
+        // thread's life, and this time is ours, not the thread's. The sampled CPU time and the totals begin with the
+        // same reading of the clock.
         self.begin_counting();
         self.begin_totals(self.sampled_at.0);
         self.in_mpi.store(false, Ordering::Relaxed);
     }
 
-    /// The thread goes on elsewhere, and is sampled from now on.
+    /// For a thread that is running already, and not the calling one: it is sampled from now on.
     pub fn sample_from_afar(&mut self, tid: libc::pid_t) {
         self.open_schedstat(tid);
         let cpu = clock::cpu_of(tid).unwrap_or(0);
@@ -333,14 +339,15 @@ impl Thread {
         self.sampler.start(tid, 0);
     }
 
-    /// Everything begins now, and the calling thread is the one recorded. Also for the handler.
+    /// Everything begins now for the calling thread, which this is the recording of. The signal handler may call
+    /// this.
     pub fn begin_here(&mut self) {
         self.in_mpi.store(true, Ordering::Relaxed);
         self.begin_counting();
         self.in_mpi.store(false, Ordering::Relaxed);
     }
 
-    /// The same, for who keeps samples away.
+    /// The same, for a caller that keeps samples away.
     fn begin_counting(&mut self) {
         let now = clock::now();
         local().recording.set(self);
@@ -385,7 +392,7 @@ impl Thread {
             self.sum_up(cpu, clock::now());
             self.place_unsampled(cpu);
         }
-        // Signals on the way come before this returns, and are told by what the recording has.
+        // Pending signals arrive before this returns. They are recognised by what the recording still has.
         self.sampler.stop();
         self.for_signals.take_back();
         local().recording.set(std::ptr::null_mut());
@@ -393,7 +400,7 @@ impl Thread {
         self.end_from_afar();
     }
 
-    /// The thread has ended; the next one may have its recording.
+    /// The thread has ended. Another thread may now take over its recording.
     pub fn end_from_afar(&mut self) {
         self.in_mpi.store(true, Ordering::Relaxed);
         self.sampler.stop();
@@ -404,7 +411,7 @@ impl Thread {
     }
 }
 
-/// A table that is there from the start only where the recording is `whole`.
+/// A table. It has room from the start only if the recording is `whole`.
 fn later<R: headwater_format::spool::layout::Row>(
     spool: &mut Spool,
     number: u32,

@@ -1,5 +1,6 @@
-//! What a pause of recording means to a thread: computation ends where it begins, and begins anew where
-//! it ends, whoever called `MPI_Pcontrol`.
+//! What a pause of recording means to a thread, whichever thread called `MPI_Pcontrol`.
+//!
+//! Computation ends where the pause begins, and begins again where it ends.
 
 use super::{Call, Caller, Spent, Thread, current, enter, leave};
 use crate::clock;
@@ -8,12 +9,12 @@ use crate::process::WORLD_COLLECTIVES;
 use crate::roles::NO_PARAMS;
 use std::sync::atomic::Ordering;
 
-/// What a thread remembers of pauses.
+/// What a thread knows about pauses.
 #[derive(Clone, Copy)]
 pub struct Pauses {
-    /// The switch when the thread last left a call; `None` where recording was paused then.
+    /// The switch when the thread last left a call; `None` if recording was paused then.
     on: Option<State>,
-    /// Nanoseconds paused in all until then.
+    /// All paused time until then, nanoseconds.
     paused: u64,
     /// The switch when the last sample was taken.
     sampled: State,
@@ -39,7 +40,7 @@ impl Pauses {
         self.on != Some(State::now())
     }
 
-    /// Looks at the switch when the clock is at `now`; gives the nanoseconds paused since the last look.
+    /// Looks at the switch at the clock `now`. Returns the time paused since the last look, nanoseconds.
     fn look(&mut self, now: u64) -> u64 {
         let before = *self;
         *self = Self {
@@ -52,14 +53,14 @@ impl Pauses {
 }
 
 impl Thread {
-    /// Looks at the switch; gives the nanoseconds paused since the last look.
+    /// Looks at the switch. Returns the time paused since the last look, nanoseconds.
     fn look_at_pauses(&mut self, now: u64) -> u64 {
         let paused = self.pauses.look(now);
         self.totals.paused_ns = self.pauses.paused;
         paused
     }
 
-    /// Whether the handler may take a sample now; behind a pause it begins anew.
+    /// Whether the signal handler may take a sample now. After a pause, sampling begins again here.
     pub fn may_be_sampled(&mut self) -> bool {
         let state = State::now();
         if state == self.pauses.sampled {
@@ -79,8 +80,8 @@ impl Thread {
         self.sampler.counters.kernel_growth(self.run_delay());
     }
 
-    /// A call begins, and since the last one recording was paused: what was computed before and after is
-    /// counted, with its CPU time in proportion.
+    /// A call begins, and recording was paused since the last one. Counts the computation before and after the pause,
+    /// with its CPU time in proportion.
     #[cold]
     pub(super) fn enter_behind_a_pause(&mut self, call: &mut Call) {
         self.count_what_is_held_back();
@@ -146,7 +147,7 @@ pub fn count_what_is_held_back() {
     }
 }
 
-/// The calling thread pauses recording by function `id`, which is the last call counted.
+/// The calling thread pauses recording by function `id`. This is the last call that is counted.
 pub fn pause(from: Caller, id: u16) {
     let mut call = Call::of(from, id);
     let Some(t) = enter(current(), &mut call) else {
@@ -164,10 +165,11 @@ pub fn pause(from: Caller, id: u16) {
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 
-/// The calling thread lets recording go on by function `id`: computation begins there.
+/// The calling thread resumes recording by function `id`. Computation begins there.
 ///
-/// Where the ranks came together meanwhile, what is late before the pause and after it are two things.
-/// Where they did not, they are one, and a segment of no time from one end of the pause to the other says so.
+/// If the ranks met in a collective during the pause, delays before and after the pause have nothing to do with each
+/// other. If they did not meet, the delays belong together. A segment of no time from one end of the pause to the
+/// other then records this.
 pub fn go_on(from: Caller, id: u16) {
     let mut call = Call::of(from, id);
     let Some(t) = enter(current(), &mut call) else {

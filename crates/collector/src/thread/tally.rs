@@ -1,5 +1,5 @@
-//! Where the time of a thread is counted: segments of computation, calls, rows of polls, and the messages
-//! that are kept for joining.
+//! Counts the time of a thread: segments of computation, calls, series of idle polls, and the messages that are
+//! recorded for joining with their other ends.
 
 use super::{Call, Link, MANY_CALLS, MESSAGES, Params, Spent, Thread};
 use crate::polls::Times;
@@ -89,7 +89,7 @@ impl Thread {
         self.totals.runq_ns += spent.runq;
     }
 
-    /// Counts what a row of idle polls has gathered, as one event.
+    /// Counts what a series of idle polls has gathered, as one event.
     #[cold]
     pub(super) fn count_polls(&mut self) {
         let polls = self.polls;
@@ -120,8 +120,8 @@ impl Thread {
         );
     }
 
-    /// Keeps a message or collective for joining with its other end. Whether it is kept depends on its
-    /// id alone, so both ends agree; when the table is full the limit halves.
+    /// Records a message or collective for joining with its other end. Whether it is recorded depends on its id
+    /// alone, so both ends agree. When the table is full, the limit is halved.
     #[inline]
     pub(super) fn sample_message(
         &mut self,

@@ -1,31 +1,32 @@
-//! What a thread did in all, without what it did in pauses of recording.
+//! What a thread did in total, without what it did during pauses of recording.
 //!
-//! The thread itself reads its clock now and then. What it had used when a pause began and when it ended is read by
-//! who pauses, so that it is exact for any number of pauses, however short. Its time without a core in pauses would cost
-//! a system call more, for every thread and pause: as large a part of it is taken to be theirs as of CPU time.
+//! The thread itself reads its clock only now and then. But the thread that pauses or resumes recording reads the CPU
+//! time of all threads at that moment. So the CPU time in pauses is exact, however many and however short they are.
+//! Reading the time that a thread waited for a core would cost another system call for every thread and pause. So it
+//! is assumed that the same share of this time is in pauses as of CPU time.
 
 use super::Thread;
 use crate::pause::State;
 use crate::{clock, roster};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// CPU time that a thread used in pauses, nanoseconds. Written by who pauses.
+/// CPU time that a thread used in pauses, nanoseconds. The thread that pauses or resumes recording writes it.
 pub struct InPauses {
-    /// In those that are over.
+    /// In pauses that are over.
     sum: AtomicU64,
-    /// What the thread had used when the one that goes on began; 0 where none does.
+    /// The thread's CPU time when the present pause began; 0 if there is none.
     since: AtomicU64,
 }
 
 impl InPauses {
-    /// A thread that has used so much when it is first seen.
+    /// Begins, for a thread that has used `cpu` when it is first seen.
     fn begin(&self, cpu: u64) {
         let paused = !State::now().is_on();
         self.sum.store(0, Ordering::Relaxed);
         self.switch(cpu, !paused);
     }
 
-    /// Recording pauses or goes on, and so much has the thread used.
+    /// Recording pauses or resumes when the thread has used `cpu`.
     fn switch(&self, cpu: u64, on: bool) {
         let since = if on { 0 } else { cpu.max(1) };
         let before = self.since.swap(since, Ordering::Relaxed);
@@ -35,7 +36,7 @@ impl InPauses {
         }
     }
 
-    /// All until the thread has used so much.
+    /// CPU time in all pauses until the thread has used `cpu`.
     fn until(&self, cpu: u64) -> u64 {
         let now = match self.since.load(Ordering::Relaxed) {
             0 => 0,
@@ -45,11 +46,11 @@ impl InPauses {
     }
 }
 
-/// What a thread's totals were when it was first seen, and what it had used then.
+/// A thread's totals when it was first seen, and what it had used by then.
 pub struct Base {
-    /// CPU time: of threads before it in this row, and its own clock.
+    /// CPU time of earlier threads in this row, and the thread's own CPU clock.
     cpu: (u64, u64),
-    /// Time without a core, likewise.
+    /// The same for waiting for a core.
     runq: (u64, u64),
     /// CPU time since, without pauses and in all.
     counted: (u64, u64),
@@ -71,7 +72,7 @@ impl Base {
     }
 }
 
-/// Recording pauses or goes on in all threads.
+/// Recording pauses or resumes in all threads.
 pub fn switch(on: bool) {
     for at in roster::all() {
         // SAFETY: recordings are never freed, and what is looked at is atomic.
@@ -84,7 +85,8 @@ pub fn switch(on: bool) {
 }
 
 impl Thread {
-    /// What a thread has when it is first seen, or again in place of one that has ended, is not its own.
+    /// Begins the totals of a thread that is first seen, or that takes over the row of one that has ended. What the
+    /// clock and the row show then is not its own.
     pub(super) fn begin_totals(&mut self, cpu: u64) {
         let now = clock::now();
         if self.totals.begin_ns == 0 {
@@ -97,7 +99,7 @@ impl Thread {
         self.seen(cpu, now);
     }
 
-    /// A sign of life: so much CPU time has it had.
+    /// The thread was seen, with this much CPU time.
     pub(super) fn seen(&mut self, cpu: u64, now: u64) {
         let all = cpu.saturating_sub(self.base.cpu.1);
         let own = all.saturating_sub(self.base.in_pauses.until(cpu));
@@ -107,7 +109,8 @@ impl Thread {
         self.totals.paused_ns = State::now().paused(now);
     }
 
-    /// Time without a core, which the scheduler tells; MPI calls and segments count it themselves.
+    /// Counts the time of waiting for a core, which the scheduler reports. For threads that call MPI, calls and
+    /// segments count it themselves.
     pub fn delayed(&mut self, run_delay: u64) {
         if !self.calls_mpi {
             let (own, all) = self.base.counted;
@@ -118,13 +121,13 @@ impl Thread {
         }
     }
 
-    /// What it has come to.
+    /// Writes its totals.
     pub(super) fn sum_up(&mut self, cpu: u64, now: u64) {
         self.seen(cpu, now);
         self.delayed(self.run_delay());
     }
 
-    /// CPU time of the thread that has the row now, without pauses and what was placed before.
+    /// CPU time of the thread that has the row now, without pauses.
     pub(super) fn own_cpu(&self) -> u64 {
         self.base.counted.0
     }

@@ -1,17 +1,17 @@
-//! CPU time of made threads that no sample stands for: it belongs to the routine in which they start.
+//! Charges CPU time that no sample represents to the routine in which a thread started.
 //!
-//! A thread that lives for less than a period of the sampler ends before its first sample, and so do all those that a
-//! program makes anew in each step. What a thread has used since its last sample is therefore counted where it started,
-//! by a row of no sample. The next thread in the same recording that starts there goes on with it: its first sample
-//! comes as much earlier, stands for that time too, and takes it out of the start routine again. So short-lived
-//! threads together are sampled as one thread that lives as long as all of them, and none of their time is lost.
+//! A thread that lives for less than a sampling period ends before its first sample. So do all threads that a program
+//! creates again in each step. So what a thread has used since its last sample is counted at its start routine, in a
+//! row without a sample. The next thread in the same recording that starts there continues this time: its first
+//! sample comes earlier by it, represents it too, and takes it out of the start routine again. So short-lived threads
+//! together are sampled like one thread that lives as long as all of them, and no time is lost.
 
 use super::Thread;
 use crate::context::NONE;
 
-/// What was counted at the start routine and is no sample's yet.
+/// What was counted at the start routine and is not part of a sample yet.
 pub struct Unsampled {
-    /// Context of the start routine; [`NONE`] where it is not known.
+    /// Context of the start routine; [`NONE`] if it is not known.
     start: u32,
     /// CPU time, nanoseconds.
     carried: u64,
@@ -24,14 +24,14 @@ impl Unsampled {
         carried: 0,
     };
 
-    /// CPU time that the next sample stands for beside its own, nanoseconds.
+    /// CPU time that the next sample represents beside its own, nanoseconds.
     pub fn carried(&self) -> u64 {
         self.carried
     }
 }
 
 impl Thread {
-    /// The thread that begins runs the routine at this address.
+    /// The thread that begins runs the start routine at this address.
     pub fn starts_with(&mut self, routine: usize) {
         let root = self.made_by();
         let start = if root == NONE {
@@ -44,14 +44,14 @@ impl Thread {
         }
     }
 
-    /// Counts what the thread has used since its last sample, now that it has used `cpu`, at its start routine.
-    /// What threads that call MPI compute is in segments.
+    /// Counts at the start routine what the thread has used since its last sample, now that it has used `cpu`.
+    /// Threads that call MPI have their computation in segments.
     pub(super) fn place_unsampled(&mut self, cpu: u64) {
         let start = self.unsampled.start;
         if self.calls_mpi || start == NONE {
             return;
         }
-        // Pauses may be in it, but in no total.
+        // This may include pauses, which no total includes.
         let rest = cpu.saturating_sub(self.sampled_at.0).min(self.own_cpu());
         self.sampled_at.0 = cpu;
         if let Some(row) = self.sample_row(start) {
@@ -60,7 +60,8 @@ impl Thread {
         }
     }
 
-    /// Takes what earlier threads used out of the start routine, for the sample that is being taken. For the handler.
+    /// Takes what earlier threads used out of the start routine, for the sample that is being taken. The signal
+    /// handler calls this.
     pub fn take_carried(&mut self) -> u64 {
         let carried = std::mem::take(&mut self.unsampled.carried);
         if carried == 0 {

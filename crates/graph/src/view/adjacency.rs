@@ -1,7 +1,7 @@
-//! Who is joined with whom: ends of edges as two arrays, and compressed sparse rows both ways.
+//! Which vertices the edges join: the ends of edges as two arrays, and compressed sparse rows in both directions.
 //!
-//! The rows are made when they are first asked for: an analysis that only sorts vertices never needs them.
-//! Edges of a vertex stand in the order of their indices, so every walk is the same each time.
+//! The rows are made at their first use: an analysis that only sorts vertices never needs them. The edges of a vertex
+//! are in the order of their indices, so every walk is the same each time.
 
 use std::sync::OnceLock;
 
@@ -51,8 +51,8 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
-    /// A graph of edges `src[i]` → `dst[i]`; edges to vertices that are not there are left out by
-    /// `None`.
+    /// A graph of edges `src[i]` → `dst[i]`; `None` if an edge ends at a vertex that is not there, or the arrays differ
+    /// in length.
     pub fn new(vertices: usize, src: Vec<u32>, dst: Vec<u32>) -> Option<Self> {
         let there = |v: &u32| (*v as usize) < vertices;
         let whole = src.len() == dst.len() && src.iter().chain(&dst).all(there);
@@ -90,7 +90,7 @@ impl Adjacency {
         rows.of(vertex)
     }
 
-    /// Edges that come into a vertex, ascending.
+    /// Edges that enter a vertex, ascending.
     pub fn in_edges(&self, vertex: u32) -> &[u32] {
         let rows = self
             .into

@@ -1,8 +1,8 @@
-//! Columns and tables: attributes of vertices and edges, held as Arrow arrays (PerFlow, section 3.1).
+//! Columns and tables: attributes of vertices and edges, stored as Arrow arrays (PerFlow, section 3.1).
 //!
-//! There are two kinds of columns. Figures are 64-bit floats, in which every count below 2⁵³ is exact; what
-//! was not measured is null, never zero. Words are indices into a dictionary, so that a name that ten
-//! million vertices share is kept and compared once. Columns are shared, not copied, when a table is.
+//! There are two kinds of columns. Figures are 64-bit floats, which represent every count below 2⁵³ exactly; a figure
+//! that was not measured is null, never zero. Words are indices into a dictionary, so that a name that ten million
+//! vertices share is stored and compared once. Copying a table shares its columns and does not copy them.
 
 use super::known::unit;
 use arrow_array::builder::StringDictionaryBuilder;
@@ -70,7 +70,7 @@ impl Words {
         self.codes.is_empty()
     }
 
-    /// The same words in rows of other codes; a code that is no word is a missing one.
+    /// The same words with other codes for the rows; a code without a word is a missing word.
     pub fn recoded(&self, codes: impl IntoIterator<Item = Option<i32>>) -> Self {
         let most = self.words.len();
         let valid = |c: &i32| usize::try_from(*c).is_ok_and(|c| c < most);
@@ -83,13 +83,13 @@ impl Words {
 }
 
 impl Column {
-    /// A column of figures; what is not finite is missing.
+    /// A column of figures; a value that is not finite is missing.
     pub fn numbers(values: impl IntoIterator<Item = Option<f64>>) -> Self {
         let values = values.into_iter().map(|v| v.filter(|v| v.is_finite()));
         Self::Number(values.collect())
     }
 
-    /// A column of figures that are all there, without a copy.
+    /// A column of figures in which none is missing, without a copy.
     pub fn known(values: Vec<f64>) -> Self {
         Self::Number(Float64Array::new(ScalarBuffer::from(values), None))
     }
@@ -103,7 +103,7 @@ impl Column {
         Self::from_dictionary(&builder.finish())
     }
 
-    /// A column of words by their index in `words`; an index that is not there is a missing word.
+    /// A column of words by their index in `words`; an index that is not in `words` is a missing word.
     pub fn coded(words: &[impl AsRef<str>], codes: impl IntoIterator<Item = Option<i32>>) -> Self {
         let words = Words {
             codes: Int32Array::from(Vec::<i32>::new()),
@@ -119,7 +119,8 @@ impl Column {
         })
     }
 
-    /// A column of an Arrow array of figures, without a copy where all of them are finite; what is not is missing.
+    /// A column from an Arrow array of figures, without a copy where all of them are finite; a figure that is not
+    /// finite is missing.
     pub fn from_floats(array: &Float64Array) -> Self {
         let finite = array.values().iter().all(|v| v.is_finite());
         if finite {
@@ -129,7 +130,7 @@ impl Column {
         }
     }
 
-    /// A column of an Arrow array of words by their index, without a copy; `None` if the words are no `Utf8`.
+    /// A column from an Arrow array of words by their index, without a copy; `None` if the words are not `Utf8`.
     pub fn from_words(array: &DictionaryArray<Int32Type>) -> Option<Self> {
         array.values().as_string_opt::<i32>()?;
         Some(Self::from_dictionary(array))
@@ -147,7 +148,7 @@ impl Column {
         }
     }
 
-    /// Whether both are one array in memory, and so alike; columns that are not may be alike still.
+    /// Whether both are the same array in memory, and therefore equal; columns in different arrays may be equal too.
     pub fn shares(&self, other: &Self) -> bool {
         let one = |a: &dyn Array, b: &dyn Array| a.to_data().ptr_eq(&b.to_data());
         match (self, other) {
@@ -157,12 +158,12 @@ impl Column {
         }
     }
 
-    /// Feeds the contents to a hasher: equal columns give equal hashes.
+    /// Feeds the contents to a hasher: equal columns have equal hashes.
     pub fn hash_into(&self, hasher: &mut impl Hasher) {
         match self {
             Self::Number(values) => {
                 for row in 0..values.len() {
-                    // No column holds a value that is not finite, so this stands for a missing one.
+                    // No column has a value that is not finite, so these bits mean a missing one.
                     let bits = self.number(row).map_or(u64::MAX, f64::to_bits);
                     hasher.write_u64(bits);
                 }
@@ -215,7 +216,7 @@ impl Column {
         }
     }
 
-    /// The rows at `indices`, in that order; one that is not there is missing.
+    /// The rows at `indices`, in that order; a row that is not there is missing.
     pub fn take(&self, indices: &[u32]) -> Self {
         match self {
             Self::Number(v) if v.null_count() == 0 => {
@@ -245,7 +246,7 @@ pub struct Table {
     rows: usize,
     columns: Vec<(Arc<str>, Column)>,
     index: FxHashMap<Arc<str>, usize>,
-    /// Units of columns that their names do not tell.
+    /// Units of columns whose names do not say them.
     units: FxHashMap<Arc<str>, Option<&'static str>>,
 }
 
@@ -284,7 +285,7 @@ impl Table {
         self.columns.iter().map(|(n, c)| (&**n, c))
     }
 
-    /// Unit of a column, as it was set or as its name tells; see [`unit`].
+    /// Unit of a column, as it was set or as its name implies; see [`unit`].
     pub fn unit(&self, name: &str) -> Option<&'static str> {
         let own = self.units.get(name).copied();
         own.unwrap_or_else(|| unit(name))
@@ -295,10 +296,10 @@ impl Table {
         self.columns.iter().map(|c| &*c.0).collect()
     }
 
-    /// Adds a column, or puts it in the place of the one of that name. Its unit is what the name tells.
+    /// Adds a column, or replaces the one of that name. Its unit is the one that the name implies.
     ///
     /// # Panics
-    /// If it has not as many rows as the table: that is a fault of the caller, never of its input.
+    /// If the column does not have as many rows as the table: that is an error of the caller, never of its input.
     pub fn set(&mut self, name: &str, column: Column) {
         assert_eq!(column.len(), self.rows, "rows of column {name}");
         self.units.remove(name);
@@ -312,7 +313,7 @@ impl Table {
         }
     }
 
-    /// The same for a column that was made of one with this unit, whatever it is called.
+    /// As [`Table::set`], for a column that was computed from one with this unit, whatever its name is.
     ///
     /// # Panics
     /// As [`Table::set`].
@@ -323,7 +324,7 @@ impl Table {
         }
     }
 
-    /// The same with a column more.
+    /// The table with one more column.
     pub fn with(mut self, name: &str, column: Column) -> Self {
         self.set(name, column);
         self

@@ -1,11 +1,11 @@
-//! How many messages and collectives there were for each that both ends sampled.
+//! How many messages and collectives there were for each one that was sampled at both ends.
 //!
-//! Ranks sample at different rates, and a message is joined only where both of its ranks sampled it, so messages are
-//! counted by call and partner. What the sender's call says comes first: each of its calls names whom it sends to,
-//! where a receiver may take what comes, and a call that sends and receives names its destination alone. Calls to
-//! `MPI_PROC_NULL` bring no message, and those of a rank to itself stand for no others. Collectives are counted by
-//! call and communicator; a rank that is alone in one waits for nobody and is left out. Where everything was seen,
-//! each stands for itself.
+//! Ranks sample at different rates, and a message is joined only if both of its ranks sampled it, so messages are
+//! counted by call and partner. The counts of the sender's call come first, because each of its calls names its
+//! destination. A receiver may accept messages from any source, and a call that sends and receives names its
+//! destination alone. Calls to `MPI_PROC_NULL` move no message, and messages of a rank to itself represent no others.
+//! Collectives are counted by call and communicator; a rank that is alone in its communicator waits for nobody and is
+//! left out. Where every message and collective was sampled, each represents itself.
 
 use super::starts::{Started, Starts, started};
 use super::waits::At;
@@ -15,16 +15,16 @@ use headwater_model::run::{MpiCalls, Run, peer};
 use headwater_mpi_abi::{self as abi, Class};
 use rustc_hash::FxHashMap;
 
-/// What a row of calls is to messages.
+/// How many messages a row of calls sends and receives.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Partners {
     /// Messages that it sends.
     pub(crate) sends: f64,
-    /// Messages that it asks for, where it says so.
+    /// Messages that it receives, where the call shows that.
     receives: f64,
 }
 
-/// How many messages the calls of a row send, and how many they ask for.
+/// How many messages the calls of a row send, and how many they receive.
 pub(crate) fn partners(run: &Run, starts: &Starts, row: &MpiCalls, at: At) -> Partners {
     let Some(function) = abi::by_name(run.function(row.func)) else {
         return Partners::default();
@@ -39,18 +39,18 @@ pub(crate) fn partners(run: &Run, starts: &Starts, row: &MpiCalls, at: At) -> Pa
             (count * sent, count * (1.0 - sent))
         }
         (_, Some(_)) => (0.0, 0.0),
-        // A call that receives as well names only whom it sends to.
+        // A call that also receives names only its destination.
         (Class::Send | Class::SendRecv, _) => (count, 0.0),
         _ => (0.0, count),
     };
     Partners { sends, receives }
 }
 
-/// One way of messages at a call: to or from whom, how many there were, and how many were sampled.
+/// One direction of messages at a call: the partners, how many messages there were, and how many were sampled.
 #[derive(Default)]
 struct Way {
     by_partner: FxHashMap<(At, u32), Counts>,
-    /// To and from all but the rank itself.
+    /// With all partners but the rank itself.
     others: FxHashMap<At, Counts>,
 }
 
@@ -58,9 +58,9 @@ struct Way {
 struct Counts {
     /// Of calls that name their partner.
     named: f64,
-    /// Of calls of which nobody knows the partner, but that there is one.
+    /// Of calls that have a partner, but an unknown one.
     vague: f64,
-    /// Of calls of which nobody knows whether they have a partner.
+    /// Of calls for which it is unknown whether they have a partner.
     silent: f64,
     sampled: f64,
 }
@@ -74,8 +74,8 @@ impl Counts {
         }
     }
 
-    /// How many there were for each that was sampled. Silent calls count where no others are: in an imported trace
-    /// those to `MPI_PROC_NULL` are silent too.
+    /// How many there were for each one that was sampled. Silent calls count only where there are no others: in an
+    /// imported trace, calls to `MPI_PROC_NULL` are silent too.
     fn factor(&self) -> Option<f64> {
         let known = self.named + self.vague;
         let all = if known > 0.0 { known } else { self.silent };
@@ -104,7 +104,7 @@ impl Way {
         self.by_partner.entry((at, partner)).or_default().sampled += n as f64;
     }
 
-    /// Of messages with one partner, where all calls name theirs.
+    /// The factor for messages with one partner, where all calls name their partners.
     fn with(&self, at: At, partner: u32) -> Option<f64> {
         let all_named = self.others.get(&at).is_none_or(|o| o.vague == 0.0);
         let counts = self.by_partner.get(&(at, partner));
@@ -126,7 +126,7 @@ impl Ratio {
     }
 }
 
-/// How many messages and collectives there were for each that was sampled.
+/// How many messages and collectives there were for each one that was sampled.
 pub(crate) struct Factors {
     sends: Way,
     receives: Way,
@@ -140,7 +140,7 @@ pub(crate) struct Factors {
     persistent: FxHashMap<u32, Ratio>,
 }
 
-/// When a function of the run is done, if it is a collective.
+/// The mode of a function of the run (blocking, nonblocking or persistent), if it is a collective.
 fn mode(run: &Run, func: u16) -> Option<abi::Mode> {
     let function = abi::by_name(run.function(func))?;
     function.is_collective().then_some(function.mode)
@@ -191,7 +191,7 @@ impl Factors {
                 continue;
             }
             let of = partners(run, &starts, c, at);
-            // Whom one-sided calls name is not whom they wait for.
+            // The partner that a one-sided call names is not the rank that it waits for.
             let class = abi::by_name(run.function(c.func)).map(|f| f.class);
             let partner = match class {
                 Some(Class::Send | Class::Recv | Class::SendRecv | Class::Start) => c.peer,
@@ -229,8 +229,8 @@ impl Factors {
         }
     }
 
-    /// Of a message. Nobody knows how many requests a call starts that starts several: the other end may know, or the
-    /// bytes say.
+    /// The factor of a message. If a call starts several requests, their number is unknown: then the counts of the
+    /// other end are used, or else the bytes.
     pub(crate) fn of_message(&self, m: &MessageLink) -> f64 {
         let (send, post) = ((m.send, m.src), (m.post, m.dst));
         let one = |at: &At| !self.several.contains_key(at);
@@ -248,7 +248,7 @@ impl Factors {
         known.unwrap_or(1.0).max(1.0)
     }
 
-    /// Of a collective on one rank.
+    /// The factor of a collective on one rank.
     pub(crate) fn of_collective(&self, run: &Run, c: &CollectiveEdge) -> f64 {
         let ratio = match mode(run, c.func) {
             Some(abi::Mode::Nonblocking) => self.posted.get(&(c.rank, c.func, c.comm)),

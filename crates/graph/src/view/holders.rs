@@ -1,8 +1,8 @@
-//! Where the holder of a lock is on its thread.
+//! Finds the vertex of a lock's holder on its own thread.
 //!
-//! Of who took a lock the call is recorded, and not the ways to it, so that its vertex may be one that the thread was
-//! never seen at, beside one of the same place at which it was. They are one: only so do two threads that let each
-//! other go on stand in a circle.
+//! For the thread that took a lock, the call is recorded, but not all of its callers. So the recorded vertex may be one
+//! where the thread was never seen, while it was seen at another vertex of the same place. Both are taken as one
+//! vertex: only then do two threads that let each other go on form a cycle.
 
 use crate::pag::{Pag, RunView};
 use crate::topdown::VertexIx;
@@ -20,7 +20,7 @@ pub(super) struct Holders<'a> {
 }
 
 impl<'a> Holders<'a> {
-    /// Those of a run whose threads' time is that of `flow`.
+    /// The vertices at which the threads of a run were seen; `flow` returns the flow that a thread belongs to.
     pub(super) fn new(pag: &'a Pag, view: &RunView, flow: impl Fn(u32, u16) -> u16) -> Self {
         let mut seconds: FxHashMap<(u32, u16, VertexIx), f64> = FxHashMap::default();
         for e in &view.parallel.threads {
@@ -44,7 +44,7 @@ impl<'a> Holders<'a> {
                 .mostly
                 .entry((rank, thread, place))
                 .or_insert((v, seconds));
-            // Of as much time at several the first vertex.
+            // If several have the same time, the first vertex.
             if seconds > most.1 || (seconds == most.1 && v < most.0) {
                 *most = (v, seconds);
             }
@@ -52,7 +52,7 @@ impl<'a> Holders<'a> {
         this
     }
 
-    /// None where the function is not known.
+    /// `None` where the function is not known.
     fn place(&self, v: VertexIx) -> Option<Place> {
         let vertex = self.pag.top.get(v);
         (vertex.function != u32::MAX).then_some((vertex.module, vertex.function, vertex.psg))

@@ -1,4 +1,4 @@
-//! The words and units that columns of views have: types and kinds of edges, units of attributes.
+//! The words and units that columns of views use: types and kinds of edges, units of attributes.
 
 use headwater_model::run::WaitKind;
 
@@ -35,7 +35,7 @@ impl EdgeType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum EdgeKind {
-    /// What is around a vertex holds it.
+    /// The source encloses the target.
     Contains,
     /// A call enters a function.
     Call,
@@ -73,7 +73,7 @@ pub enum EdgeKind {
     Ordered,
     /// As above, the kernel's own lock.
     Futex,
-    /// The last of an OpenMP team to come to a barrier, or to the end of the parallel region.
+    /// The last thread of an OpenMP team to arrive at a barrier, or at the end of the parallel region.
     Barrier,
 }
 

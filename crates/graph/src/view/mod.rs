@@ -1,9 +1,9 @@
 //! One run as a flat attributed graph: numbered vertices and edges with columns (PerFlow, section 3).
 //!
-//! A [`View`] is what sets are sets of. Its vertices and edges are tables, its ends two arrays; figures over
-//! ranks stay available as rows ([`View::rows`]), and what belongs to neither a vertex nor an edge stands in
-//! tables beside it. Views are shared and never change: a new metric makes a new view that shares the rest, and
-//! elements of both can still be put together, as they have the same [`Adjacency`].
+//! Sets are sets of vertices and edges of a [`View`]. Vertices and edges are tables, and the ends of edges are two
+//! arrays. Figures over ranks stay available as rows ([`View::rows`]); data that belong to neither a vertex nor an edge
+//! are in tables beside the graph. Views are shared and never change. A new metric makes a new view that shares the
+//! rest. Elements of both views can be combined, because they have the same [`Adjacency`].
 
 mod adjacency;
 mod column;
@@ -27,7 +27,7 @@ use headwater_model::run::Header;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the vertices of a view stand for.
+/// What the vertices of a view represent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ViewKind {
     /// Places in the program, summed up over ranks.
@@ -57,7 +57,7 @@ pub struct View {
     pub kind: ViewKind,
     /// The run that it shows.
     pub header: Arc<Header>,
-    /// Who is joined with whom.
+    /// Which vertices the edges join.
     pub graph: Arc<Adjacency>,
     /// Attributes of vertices.
     pub vertices: Table,
@@ -65,14 +65,14 @@ pub struct View {
     pub edges: Table,
     /// Metrics over ranks, by vertex; a vertex of the parallel view is on one rank and has none.
     pub rows: BTreeMap<String, Arc<RankRows>>,
-    /// What is neither of a vertex nor of an edge: `ranks`; in a top-down view `sizes` and `peers`, in a parallel one
-    /// `unheld`, waiting for nobody that is known.
+    /// Data of neither a vertex nor an edge: `ranks`; in a top-down view also `sizes` and `peers`; in a parallel view
+    /// also `places` and `unheld`, which has waiting without a known rank or thread that was waited for.
     pub tables: BTreeMap<&'static str, Arc<Table>>,
 }
 
 impl View {
-    /// A view of vertices and edges with given attributes; `None` if an edge ends at a vertex that is not
-    /// there, or ends and attributes of edges are not of one length.
+    /// A view of vertices and edges with given attributes; `None` if an edge ends at a vertex that is not there, or if
+    /// the tables of ends and attributes of edges differ in length.
     pub fn made(vertices: Table, src: Vec<u32>, dst: Vec<u32>, edges: Table) -> Option<Self> {
         let whole = src.len() == edges.len();
         let graph = Adjacency::new(vertices.len(), src, dst).filter(|_| whole)?;
@@ -84,12 +84,12 @@ impl View {
         })
     }
 
-    /// Whether both have the same vertices and edges, so that their elements can be put together.
+    /// Whether both have the same vertices and edges, so that their elements can be combined.
     pub fn shares_graph(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.graph, &other.graph)
     }
 
-    /// A table that stands beside the graph.
+    /// A table beside the graph, by its name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.get(name).map(|t| &**t)
     }

@@ -1,23 +1,26 @@
 //! The parallel view of one run (PerFlow, section 3.4): a vertex for each place on each rank and thread.
 //!
-//! A *flow* is what one rank, or one thread that calls no MPI, does in program order: from an MPI call
-//! through the computation that follows it to the next one. Calls stand in the order of the program; computation
-//! stands before the call that mostly comes next, wherever the compiler put its code: it is behind that call's
-//! delays, also where a loop goes back in between. Flows are joined by messages, by collectives (from
-//! the root, or the rank that was last, to those that waited for it), by teams that begin and by locks that are
-//! passed on.
-//! Edges point the way that time goes: from what is done first, or let the other go on.
+//! A *flow* is what one rank, or one thread that calls no MPI, does in program order: from an MPI call through the
+//! computation that follows it to the next call. Calls are in the order of the program. Computation comes before the
+//! call that mostly follows it, wherever the compiler put its code: it causes the delays at that call, also where a
+//! loop goes back in between. Flows are joined by messages, by collectives (from the root, or from the rank that was
+//! last, to the ranks that waited for it), by the begin of teams, and by locks that one thread passes on to another.
+//! Edges point in the direction of time: from what happens first, or from the end that lets the other one go on.
 //!
-//! Vertices have the columns of the top-down view, `total` and `before` left out, for their rank alone, and
-//! `vertex` (the place there), `rank` and `thread` besides; they stand by rank, thread and program order. Columns
-//! of edges: `type` and `kind` (see [`EdgeType`], [`EdgeKind`]), `back` (1 where a flow goes back in a loop),
-//! `count`, `bytes`, `time` (computing on the way into a call), `wait` (what the later end waited),
-//! `late_sender` and `late_receiver`, `first` (of a root that waits for others' data the part until the first of them
-//! came), `collective` (the function of one, also where it is completed by another call); what an edge has no such
-//! thing of is missing. Of the tables beside, `ranks` is there, and `unheld`: waiting for nobody that is known, also
-//! of an OpenMP team's threads for its last one, by
-//! `vertex`, with `kind`, `collective`, `wait` and `count` as edges have them, and `places`: the vertices of the top-down view
-//! with `type`, `name`, `file`, `first_line` and `parent`, which say by what way a `vertex` is reached.
+//! Vertices have the columns of the top-down view without `total`, `before` and `parent`, for their rank alone. In
+//! addition they have `vertex` (the place in the top-down view), `rank` and `thread`. They are in the order of rank,
+//! thread and program order.
+//!
+//! Columns of edges: `type` and `kind` (see [`EdgeType`], [`EdgeKind`]), `back` (1 where a flow goes back in a loop),
+//! `count`, `bytes`, `time` (computing on the way into a call), `wait` (what the later end waited), `late_sender` and
+//! `late_receiver`, `first` (for a root that waits for the data of others, the part of the wait until the first of them
+//! came), `collective` (its function, also where another call completes it). A value that an edge cannot have is
+//! missing.
+//!
+//! Tables beside the graph: `ranks`; `unheld`, which has waiting without a known rank or thread that was waited for,
+//! and waiting of an OpenMP team's threads for their last one, by `vertex`, with `kind`, `collective`, `wait` and
+//! `count` as edges have them; and `places`, the vertices of the top-down view with `type`, `name`, `file`,
+//! `first_line` and `parent`, which show the call path to a `vertex`.
 
 use super::column::{Column, Table};
 use super::holders::Holders;
@@ -76,10 +79,10 @@ impl Edge {
 struct Builder<'a> {
     pag: &'a Pag,
     view: &'a RunView,
-    /// Program order by vertex, and back.
+    /// Position in program order by vertex. The next field is its inverse.
     order: Vec<u32>,
     vertex: Vec<VertexIx>,
-    /// By place of computation: the call after which it mostly is.
+    /// By place of computation: the call after which it mostly happens.
     home: FxHashMap<VertexIx, Option<VertexIx>>,
     spots: Vec<Spot>,
     edges: Vec<Edge>,
@@ -87,7 +90,7 @@ struct Builder<'a> {
     holders: Holders<'a>,
 }
 
-/// Waiting for nobody that is known.
+/// Waiting without a known rank or thread that was waited for.
 struct Unheld {
     at: u32,
     kind: EdgeKind,
@@ -124,15 +127,15 @@ impl Builder<'_> {
         flow(self.view, rank, thread)
     }
 
-    /// Where the thread is that was waited for.
+    /// The spot of the thread that was waited for.
     fn holder(&self, e: &ThreadEdge) -> Option<Spot> {
         let (holder, on) = e.holder.zip(e.on)?;
         let thread = self.flow(e.rank, holder);
         self.spot(e.rank, thread, self.holders.at(e.rank, thread, on))
     }
 
-    /// Where a thread of an OpenMP team waited for the others: at a barrier, or at the end of the parallel region, which
-    /// is the call that began it. Threads that a program makes itself end without waiting.
+    /// The spot where a thread of an OpenMP team waited for the others: at a barrier, or at the end of the parallel
+    /// region, whose spot is the call that began it. Threads that a program makes itself end without waiting.
     fn barrier(&self, t: &TeamStretch) -> Option<Spot> {
         let maker = self.pag.place(t.team).name;
         let is_made = ["pthread_", "thrd_"].iter().any(|p| maker.starts_with(p));
@@ -196,7 +199,7 @@ impl Builder<'_> {
         self.home = mostly.into_iter().map(|(v, most)| (v, most.1)).collect();
     }
 
-    /// The place that a spot is of.
+    /// The top-down vertex of a spot.
     fn place_of(&self, spot: u32) -> VertexIx {
         let order = self.spots.get(spot as usize).map_or(0, |s| s.2);
         self.vertex.get(order as usize).copied().unwrap_or(0)
@@ -275,7 +278,7 @@ impl Builder<'_> {
 
     /// From every MPI call through what follows it in program order to the next ones.
     fn flows(&mut self) {
-        // Computation by rank and the MPI call before it; `u32::MAX` stands for the start.
+        // Computation by rank and the MPI call before it; `u32::MAX` means the start.
         let mut after: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
         let data = &self.view.computation;
         let mut last_after: Option<(headwater_model::run::CtxId, Option<u32>)> = None;
@@ -296,7 +299,7 @@ impl Builder<'_> {
                 }
             }
         }
-        // Rows of one rank, ends and thread; threads are put together here.
+        // The rows are by rank, ends and thread; here threads are put together.
         let mut next: FxHashMap<(u32, u32), BTreeMap<u32, (u64, f64)>> = FxHashMap::default();
         for f in &self.view.parallel.flows {
             let from = f.from.and_then(|v| self.at(f.rank, 0, v));
@@ -316,12 +319,12 @@ impl Builder<'_> {
             through.dedup();
             let call = begin.1;
             through.retain(|v| *v != call);
-            // What stands before the call is done after it by going back in a loop.
+            // Vertices before the call in program order run after it by going back in a loop.
             let split = through.partition_point(|v| call != u32::MAX && *v < call);
             through.rotate_left(split);
             let to = next.remove(&begin).unwrap_or_default();
             let count: u64 = to.values().map(|t| t.0).sum();
-            // What is mostly done after another call stands elsewhere: it goes beside the others, not between.
+            // Computation that mostly follows another call belongs there: it goes beside the others, not between them.
             let begin = (call != u32::MAX).then_some(call);
             let of_call = begin.map(|c| self.place_of(c));
             let here = |v: &u32| self.home.get(&self.place_of(*v)) == Some(&of_call);
@@ -499,7 +502,7 @@ impl Builder<'_> {
             .with("collective", Column::coded(&run.functions, collectives))
     }
 
-    /// Waiting for nobody that is known, of which there was any.
+    /// The rows of `unheld` that have any waiting.
     fn unheld(&self, run: &Run) -> Table {
         let all: Vec<&Unheld> = self.unheld.iter().filter(|u| u.wait > 0.0).collect();
         let of =
@@ -533,7 +536,7 @@ impl Builder<'_> {
         let ids = |get: fn(&Spot) -> f64| Column::known(self.spots.iter().map(get).collect());
         out.set("rank", ids(|s| f64::from(s.0)));
         out.set("thread", ids(|s| f64::from(s.1)));
-        // What threads spend that call no MPI, by spot.
+        // The time of threads that call no MPI, by spot.
         let mut worked: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
         for t in &self.view.threads.times {
             let thread = self.flow(t.rank, t.thread);
@@ -578,7 +581,7 @@ impl Builder<'_> {
     }
 }
 
-/// What the places of a top-down view are and stand in.
+/// What the places of a top-down view are, and which place encloses each.
 fn places(top: &View) -> Table {
     let names = ["type", "name", "file", "first_line", "parent"];
     let columns = names
@@ -589,12 +592,12 @@ fn places(top: &View) -> Table {
     })
 }
 
-/// The parallel view of run `index` of a graph; `run` is that run as it was recorded, `top` its top-down
-/// view. The view of a run that the graph does not have is empty.
+/// The parallel view of run `index` of a graph; `run` is that run as it was recorded, `top` its top-down view. If the
+/// graph does not have the run, the view is empty.
 pub fn parallel(pag: &Pag, run: &Run, index: usize, top: &View) -> View {
     let mut this = top.clone();
     this.kind = ViewKind::Parallel;
-    // The others tell vertices by their number in the top-down view.
+    // The other tables name vertices by their number in the top-down view.
     this.tables.retain(|name, _| *name == "ranks");
     let Some(view) = pag.runs.get(index) else {
         this.graph = Arc::default();

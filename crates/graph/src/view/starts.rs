@@ -1,8 +1,8 @@
-//! Which way the messages of persistent requests go, and how many a call starts.
+//! In which direction the messages of persistent requests go, and how many a call starts.
 //!
-//! A call that starts requests is recorded with its bytes, and with its partner and tag where it starts one
-//! request; whether that one sends is known from the calls that made requests of this partner and tag. Of a call
-//! that starts several only the bytes are known: what it sends of them is as in its sampled messages.
+//! A call that starts requests is recorded with its bytes. If it starts one request, its partner and tag are recorded
+//! as well; the calls that made requests with this partner and tag show whether that request sends. For a call that
+//! starts several requests only the bytes are known: the part that it sends is taken from its sampled messages.
 
 use super::waits::At;
 use crate::pag::RunView;
@@ -10,12 +10,12 @@ use headwater_model::run::{MpiCalls, Run, peer};
 use headwater_mpi_abi::{self as abi, Class, Mode, Role};
 use rustc_hash::FxHashMap;
 
-/// What a row of calls that start requests starts in each call.
+/// What each call of a row starts, for calls that start requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Started {
     /// One message.
     One,
-    /// Several requests, nobody knows how many.
+    /// Several requests; their number is unknown.
     Several,
     /// A collective.
     Collective,
@@ -31,7 +31,7 @@ pub(crate) fn started(run: &Run, row: &MpiCalls) -> Option<Started> {
     })
 }
 
-/// Something that goes out and comes in.
+/// An amount that is sent, and an amount that is received.
 type Ways = (u64, u64);
 
 /// Partner and tag of a rank's requests: rank, communicator, partner, tag.
@@ -46,7 +46,7 @@ fn add(sum: &mut Ways, out: bool, n: u64) {
     *part = part.saturating_add(n);
 }
 
-/// Which way started messages go.
+/// In which direction started messages go.
 pub(crate) struct Starts {
     made: FxHashMap<Key, Ways>,
     of_rank: FxHashMap<u32, Ways>,
@@ -82,7 +82,7 @@ impl Starts {
         this
     }
 
-    /// The part of a row's messages that its rank sends; the row is of calls at `at` that start requests.
+    /// The part of a row's messages that its rank sends; the calls of the row are at `at` and start requests.
     pub(crate) fn sent_part(&self, row: &MpiCalls, at: At) -> f64 {
         let known = [
             self.made.get(&key(row)),

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `name`, `type` | callee or function, and the vertex kind (`function`, `loop`, `mpi-call` …) |
 //! | `file`, `first_line`, `last_line`, `line` | source lines; `line` is the hottest |
-//! | `module`, `function`, `parent`, `depth` | where it stands |
+//! | `module`, `function`, `parent`, `depth` | where it is |
 //! | `site` | number of the place in the program: several ways that lead to one place share it |
 //! | `class` | of an MPI call: `point-to-point`, `collective`, `wait`, `one-sided`, `file`, `start-or-end` or `other` |
 //! | `time` | own seconds without the vertices inside, all ranks and threads: `busy + mpi + workers` |
@@ -16,8 +16,8 @@
 //! | `count`, `bytes`, `sent` | MPI calls, their bytes, and of these what the rank sent |
 //! | counters | as the run names them |
 //!
-//! Metrics have a row over ranks each. A vertex that is no MPI call has no `count`, and one that nobody
-//! sampled has zero seconds: that is measured.
+//! Each metric has a row over ranks. A vertex that is not an MPI call has no `count`. A vertex that no rank sampled has
+//! zero seconds, because that is a measurement.
 
 use super::column::{Column, Table};
 use super::extrapolate::partners;
@@ -76,7 +76,7 @@ fn sent(run: &Run, view: &RunView, starts: &Starts, row: &MpiCalls) -> u64 {
 
 /// The top-down view of run `index` of a graph; `run` is that run as it was recorded.
 ///
-/// The view of a run that the graph does not have is empty.
+/// If the graph does not have the run, the view has the places but no metrics, and `total` is zero.
 pub fn top_down(pag: &Pag, run: &Run, index: usize) -> View {
     let n = pag.top.vertices.len();
     let mut vertices = places(pag);
@@ -103,7 +103,7 @@ pub fn top_down(pag: &Pag, run: &Run, index: usize) -> View {
     }
 }
 
-/// What every vertex is and where it stands.
+/// What every vertex is, and where in the program.
 fn places(pag: &Pag) -> Table {
     let all = 0..pag.top.vertices.len() as VertexIx;
     let hot = pag.hottest_lines();
@@ -171,7 +171,8 @@ fn class_word(name: &str) -> &'static str {
         return "other";
     };
     match function.class {
-        // Also those that all ranks call together: they are waited in like collectives, but move no messages.
+        // This includes calls that all ranks make together: ranks wait in them as in collectives, but they move no
+        // messages.
         _ if function.is_about_files() => "file",
         _ if function.is_collective() => "collective",
         _ if function.is_start_or_end() => "start-or-end",
@@ -182,7 +183,7 @@ fn class_word(name: &str) -> &'static str {
     }
 }
 
-/// A number for each place, the smallest vertex of it; a vertex in no known function is a place of its own.
+/// A number for each place: its smallest vertex. A vertex in no known function is a place of its own.
 fn sites(pag: &Pag) -> Vec<f64> {
     let mut first: FxHashMap<(u32, u32, u32), VertexIx> = FxHashMap::default();
     let all = (0..).zip(&pag.top.vertices);
@@ -265,7 +266,7 @@ fn metrics(
     let busy = by_vertex(view, &data.busy, n);
     let time = time(view, &busy, n);
     add("time", time, vertices);
-    // Filled in from `time` when all metrics are there; here for its place among them.
+    // Computed from `time` when all metrics are there; set here to be in this position among them.
     vertices.set("total", Column::known(vec![0.0; n]));
     add("busy", busy, vertices);
     add("blocked", by_vertex(view, &data.blocked, n), vertices);
@@ -348,7 +349,7 @@ fn time(view: &RunView, busy: &RankRows, n: usize) -> RankRows {
 fn total(pag: &Pag, vertices: &mut Table) {
     let own = |v| vertices.get("time").and_then(|t| t.number(v));
     let mut total: Vec<f64> = (0..vertices.len()).map(|v| own(v).unwrap_or(0.0)).collect();
-    // A parent has a smaller index than its children, so each is whole when it is given up.
+    // A parent has a smaller index than its children, so each sum is complete before it is added to its parent.
     for v in (1..total.len()).rev() {
         let parent = pag.top.get(v as VertexIx).parent.unwrap_or(TopDown::ROOT);
         total[parent as usize] += total[v];
@@ -382,7 +383,7 @@ fn tree(pag: &Pag) -> (Adjacency, Table) {
     (graph.unwrap_or_default(), edges)
 }
 
-/// A row for each rank; what a rank that did not finish could not tell is missing.
+/// A row for each rank; for a rank that did not finish, figures that are read at the end are missing.
 pub(crate) fn ranks(run: &Run) -> Table {
     let of = |figure: fn(&headwater_model::run::RankInfo) -> Option<f64>| {
         Column::numbers(run.ranks.iter().map(figure))
@@ -399,7 +400,7 @@ pub(crate) fn ranks(run: &Run) -> Table {
         .with("migrations", of(|r| Some(r.migrations as f64)))
 }
 
-/// MPI calls by a key of vertex, rank and one thing more; `messages` are those sent to single ranks.
+/// MPI calls by vertex, rank and a third key; `messages` are those sent to single ranks.
 fn grouped(
     run: &Run,
     view: &RunView,

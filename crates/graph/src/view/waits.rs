@@ -1,7 +1,7 @@
-//! Waiting of every MPI call on every rank, from the messages and collectives that both ends sampled.
+//! Waiting in every MPI call on every rank, from the messages and collectives that were sampled at both ends.
 //!
-//! What was waited for those that were sampled is extrapolated to all of them (`extrapolate.rs`), at most to the
-//! exact time that the rank spent in that call.
+//! Waiting for the sampled ones is extrapolated to all of them (`extrapolate.rs`), at most to the exact time that the
+//! rank spent in that call.
 
 use super::extrapolate::Factors;
 use crate::pag::RunView;
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 /// A vertex on a rank.
 pub type At = (VertexIx, u32);
 
-/// A message's or collective's share of waiting, extrapolated to the run.
+/// Waiting at messages or collectives of one kind, extrapolated to the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scaled {
     /// The call that was waited for, where that is known.
@@ -25,7 +25,7 @@ pub(crate) struct Scaled {
     pub(crate) bytes: u64,
     /// Seconds that the receiver waited.
     pub(crate) late_sender: f64,
-    /// Of a root's wait the part until the first of the others came.
+    /// The part of a root's wait until the first of the others came.
     pub(crate) first: Option<f64>,
     /// Seconds that the sender waited, for the call that posted the receive.
     pub(crate) late_receiver: f64,
@@ -33,11 +33,11 @@ pub(crate) struct Scaled {
     pub(crate) done: At,
     /// The call that posted the receive.
     pub(crate) post: At,
-    /// Index into the run's functions, of a collective.
+    /// For a collective: index into the run's functions.
     pub(crate) collective: Option<u16>,
 }
 
-/// Everything that was waited for, in the order of the run's rows.
+/// All waiting, in the order of the run's rows.
 pub(crate) fn scaled(run: &Run, view: &RunView) -> Vec<Scaled> {
     let factors = Factors::new(run, view);
     let messages = view.parallel.messages.iter().map(|m| {
@@ -97,7 +97,7 @@ pub struct Waiting {
     pub seconds: f64,
 }
 
-/// All waits for calls that are known, from sampled messages and collectives, extrapolated to the run.
+/// All waits for known calls, from sampled messages and collectives, extrapolated to the run.
 pub fn waits(run: &Run, view: &RunView) -> Vec<Waiting> {
     let of = |s: &Scaled| {
         let sender = s.from.map(|on| (s.to, on, s.late_sender));
@@ -110,7 +110,7 @@ pub fn waits(run: &Run, view: &RunView) -> Vec<Waiting> {
         .collect()
 }
 
-/// Seconds waited in each call, those of which there are any.
+/// Seconds waited in each call that has any waiting.
 fn waited(all: &[Scaled]) -> FxHashMap<At, f64> {
     let mut sums: FxHashMap<At, f64> = FxHashMap::default();
     for s in all {

@@ -1,4 +1,4 @@
-//! Lowest common ancestors, for two vertices and for many at once.
+//! Lowest common ancestors, of two vertices and of many at once.
 
 use super::{Ask, Counts, Interrupted, NONE, breadth_first, steps};
 use crate::set::Direction;
@@ -13,9 +13,8 @@ pub struct Shared {
     pub edges: Vec<u32>,
 }
 
-/// The lowest vertex from which both can be reached: no vertex that it leads to is another such one. A vertex is
-/// its own ancestor. Of several the nearest is taken; where they lead to each other in a circle, too. `None` if
-/// there is none.
+/// The lowest vertex from which both can be reached: it leads to no other such vertex. A vertex is its own ancestor. Of
+/// several, the nearest is taken, also where they lead to each other in a cycle. `None` if there is none.
 pub fn lowest_common_ancestor(
     graph: &Adjacency,
     a: u32,
@@ -37,7 +36,7 @@ pub fn lowest_common_ancestor(
     let nearest = |v: u32| (leads_on(v), far(v), v);
     let all = from_a.order.iter().copied().filter(|v| common(*v));
     let vertex = all.map(nearest).min()?.2;
-    // Ways were searched backward, so they are told the other way round.
+    // Paths were searched backward, so they are reversed.
     let way = |walk: &super::Walk| {
         let mut way = walk.way_to(graph, vertex);
         way.reverse();
@@ -52,13 +51,13 @@ pub fn lowest_common_ancestor(
 /// The two nearest of many vertices that each vertex leads to.
 #[derive(Clone, Debug)]
 pub struct Meetings {
-    /// By vertex: whom it leads to, and the edge that it goes there by.
+    /// By vertex: the ends that it leads to, and for each the edge by which its path begins.
     led: Vec<[(u32, u32); 2]>,
 }
 
-/// From every vertex the two nearest of `ends` that it leads to, itself included; found for all at once by going
-/// backward from all of them, so that it costs no more than a search or two, however many they are. With
-/// [`Direction::In`] it is the other way round: the nearest that lead to each vertex.
+/// For every vertex, the two nearest of `ends` that it leads to, itself included. One search goes backward from all
+/// ends at once, so it costs no more than a search or two, however many ends there are. With [`Direction::In`] the
+/// direction is reversed: the nearest ends that lead to each vertex.
 pub fn meetings(
     graph: &Adjacency,
     ends: &[u32],
@@ -105,9 +104,9 @@ impl Meetings {
         held.into_iter().find(|e| *e != NONE && *e != vertex)
     }
 
-    /// The edges on the ways from vertices to another end that each leads to, each once, in the order of the
-    /// vertices; for meetings in the direction [`Direction::Out`]. Where a way goes on as one before did it ends, so
-    /// that this costs no more than the edges there are, twice.
+    /// The edges on the paths from each of `vertices` to another end that it leads to, each edge once, in the order of
+    /// the vertices; for meetings in the direction [`Direction::Out`]. A path ends where it would continue as one
+    /// before it did, so all paths together cost at most twice the number of edges.
     pub fn ways(&self, graph: &Adjacency, vertices: &[u32]) -> Vec<u32> {
         let mut gone = vec![[false; 2]; self.led.len()];
         let mut seen = vec![false; graph.edges()];

@@ -1,12 +1,12 @@
-//! Whether to end early: what takes long asks now and then.
+//! Lets a long computation ask now and then whether to end early.
 
-/// Asks whether the caller wants no more.
+/// Asks whether the computation should end.
 pub type Interrupted<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Goes on to the end.
+/// Never ends early.
 pub const NEVER: Interrupted<'static> = &|| false;
 
-/// Steps between two questions: some milliseconds.
+/// Steps between two questions; they take some milliseconds.
 const EVERY: u32 = 4096;
 
 /// Counts the steps of a loop.
@@ -21,7 +21,7 @@ impl<'a> Ask<'a> {
         Self { interrupted, left }
     }
 
-    /// One step more; whether it is the last.
+    /// Counts one step; returns whether the computation should end.
     pub(crate) fn ends(&mut self) -> bool {
         self.left -= 1;
         if self.left > 0 {

@@ -1,19 +1,21 @@
-//! Communities: vertices more joined with each other than with the rest (Blondel et al. 2008, "Louvain").
+//! Finds communities: groups of vertices with more edges among each other than to the rest (Blondel et al. 2008,
+//! "Louvain").
 //!
-//! Directions do not count here. Vertices are taken in the order of their numbers, and of communities that are as good the
-//! first, so that the result is the same each time. After the first round only those are looked at again of whose neighbours
-//! one went elsewhere (Ozaki et al. 2016, "A simple acceleration method for the Louvain algorithm").
+//! Directions of edges do not count. Vertices are processed in the order of their numbers, and of equally good
+//! communities the first is taken, so that the result is the same each time. After the first round, a vertex is
+//! processed again only if one of its neighbours moved to another community (Ozaki et al. 2016, "A simple acceleration
+//! method for the Louvain algorithm").
 
 use super::{Ask, Counts, Interrupted};
 use headwater_graph::view::Adjacency;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-/// Rounds over all vertices at one level, and levels, at the most.
+/// At most this many rounds over all vertices at one level, and this many levels.
 const ROUNDS: usize = 64;
 const LEVELS: usize = 16;
 
-/// A graph of communities: neighbours with weights, own weight within, by vertex.
+/// A graph of communities: for each vertex its neighbours with weights, and the weight within it.
 struct Level {
     start: Vec<usize>,
     to: Vec<u32>,
@@ -60,7 +62,8 @@ impl Level {
         to.zip(self.weight[range].iter().copied())
     }
 
-    /// Moves vertices to the neighbouring community where modularity grows most, until none moves.
+    /// Moves each vertex to the neighbouring community where modularity grows most, until none moves. Returns the
+    /// communities, and whether any vertex moved.
     fn moved(&self, ask: &mut Ask<'_>) -> (Vec<u32>, bool) {
         let n = self.within.len();
         let degree: Vec<f64> = (0..n)
@@ -122,7 +125,7 @@ impl Level {
     }
 }
 
-/// Numbers from 0 on in the order in which they come first.
+/// Renumbers labels from 0 on, in the order in which they first occur; returns how many there are.
 fn dense(labels: &mut [u32]) -> usize {
     let mut number: FxHashMap<u32, u32> = FxHashMap::default();
     for label in labels.iter_mut() {
@@ -132,8 +135,8 @@ fn dense(labels: &mut [u32]) -> usize {
     number.len()
 }
 
-/// By vertex the number of its community, from 0 on in the order in which they come first. Edges without a weight
-/// above zero do not count.
+/// For each vertex the number of its community, from 0 on, in the order in which they first occur. Edges whose weight
+/// is not above zero do not count.
 pub fn communities(
     graph: &Adjacency,
     weight: impl Fn(u32) -> f64,
@@ -160,12 +163,12 @@ pub fn communities(
         of_vertex
             .iter_mut()
             .for_each(|c| *c = community[*c as usize]);
-        // Put together where they are: a map of a hundred million of them would be larger than they.
+        // Edges are merged in place: a map of a hundred million edges would need more memory than the edges.
         edges.par_iter_mut().for_each(|(a, b, _)| {
             let ends = (community[*a as usize], community[*b as usize]);
             (*a, *b) = (ends.0.min(ends.1), ends.0.max(ends.1));
         });
-        // By weight too, so that sums are the same in whatever order equal ones came.
+        // Sorted by weight too, so that sums do not depend on the order of edges with equal ends.
         edges.par_sort_unstable_by_key(|e| (e.0, e.1, e.2.to_bits()));
         edges.dedup_by(|next, kept| {
             let same = (next.0, next.1) == (kept.0, kept.1);

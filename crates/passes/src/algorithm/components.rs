@@ -3,7 +3,7 @@
 use super::{Ask, Counts, Interrupted, NONE};
 use headwater_graph::view::Adjacency;
 
-/// By vertex the number of its component. Components are numbered so that edges between them go from a larger
+/// For each vertex the number of its component. Components are numbered so that edges between them go from a larger
 /// number to a smaller one.
 pub fn strongly_connected(
     graph: &Adjacency,
@@ -16,7 +16,7 @@ pub fn strongly_connected(
     let mut low = vec![0u32; n];
     let mut component = vec![NONE; n];
     let mut stack: Vec<u32> = Vec::new();
-    // Vertices entered and not yet left, each with how many of its edges were gone.
+    // Vertices entered and not yet left, each with the number of its edges that were followed.
     let mut path: Vec<(u32, usize)> = Vec::new();
     let (mut next, mut components) = (0, 0);
     for start in 0..n as u32 {
@@ -51,7 +51,7 @@ pub fn strongly_connected(
                 }
             }
             if let Some((k, to)) = deeper {
-                // It is looked at again when `to` is left, for its low; it is not gone again.
+                // `v` is visited again when `to` is left, to update its `low`; this edge is not followed again.
                 path.push((v, k + 1));
                 path.push((to, 0));
                 continue;
@@ -74,8 +74,8 @@ pub fn strongly_connected(
     component
 }
 
-/// Vertices so that every edge goes forward; `None` if edges go in a circle. Of several that could be next it is
-/// the one that could be so first.
+/// Vertices in an order in which every edge goes forward; `None` if edges form a cycle. Of several vertices that could
+/// be next, the one that became ready first is next.
 pub fn topological_order(
     graph: &Adjacency,
     counts: Counts<'_>,

@@ -1,8 +1,8 @@
-//! Subgraph matching: where in a large graph a small one is found.
+//! Subgraph matching: finds where a small graph occurs in a large one.
 //!
-//! The pattern's vertices are placed one after the other, each next to one that is placed already, so that only
-//! neighbours are tried. Edges of the pattern must be there; the graph may have more (a subgraph that is not
-//! induced). What a vertex or edge must be besides is for the caller's tests.
+//! The pattern's vertices are placed one after the other, each next to one that is already placed, so that only
+//! neighbours are tried. Edges of the pattern must be in the graph; the graph may have more (the subgraph need not be
+//! induced). The caller's tests decide what else a vertex or edge must be.
 
 use super::{Ask, Counts, Interrupted};
 use headwater_graph::view::Adjacency;
@@ -17,9 +17,9 @@ pub struct PatternEdge<'a> {
     pub fits: Counts<'a>,
 }
 
-/// A small graph to look for. Its vertices must be joined with each other.
+/// A small graph to look for. It must be connected.
 pub struct Pattern<'a> {
-    /// For each vertex which vertices of the graph it can be.
+    /// For each vertex: which vertices of the graph it can be.
     pub vertices: Vec<Counts<'a>>,
     /// Edges.
     pub edges: Vec<PatternEdge<'a>>,
@@ -34,15 +34,15 @@ pub struct Found {
     pub edges: Vec<u32>,
 }
 
-/// A step of the search: an edge of the pattern of which one end is placed, or both.
+/// A step of the search: an edge of the pattern with one end or both ends placed.
 struct Step {
     edge: usize,
-    /// The end that is new, if one is.
+    /// The end that this step places, if it places one.
     places: Option<usize>,
 }
 
 impl Pattern<'_> {
-    /// An order in which every edge touches what is placed; `None` if the pattern does not hang together.
+    /// An order in which every edge touches a placed vertex; `None` if the pattern is not connected.
     fn plan(&self) -> Option<Vec<Step>> {
         let mut placed = vec![false; self.vertices.len()];
         *placed.first_mut()? = true;
@@ -77,9 +77,9 @@ impl Pattern<'_> {
     }
 }
 
-/// Where the pattern is found with its first vertex at one of `starts`: for each place the graph's vertices and
-/// edges in the order of the pattern's, `most` at the most. Vertices of one place are all different. A pattern
-/// that does not hang together is found nowhere.
+/// Where the pattern occurs with its first vertex at one of `starts`, at most `most` times: for each occurrence the
+/// graph's vertices and edges, in the order of the pattern's. The vertices of one occurrence are all different. A
+/// pattern that is not connected is found nowhere.
 pub fn subgraph_matching(
     graph: &Adjacency,
     pattern: &Pattern<'_>,
@@ -115,7 +115,7 @@ pub fn subgraph_matching(
     found
 }
 
-/// A search under way; one that is interrupted looks for no more places.
+/// The state of a search. An interrupted search looks for no more places.
 struct Search<'a, 'b> {
     graph: &'a Adjacency,
     pattern: &'a Pattern<'b>,
@@ -128,7 +128,7 @@ struct Search<'a, 'b> {
 }
 
 impl Search<'_, '_> {
-    /// Places what is left from `step` on. It goes as deep as the pattern has edges.
+    /// Places what is left from `step` on. The recursion is as deep as the pattern has edges.
     fn go(&mut self, step: usize) {
         if self.ask.ends() {
             self.most = 0;

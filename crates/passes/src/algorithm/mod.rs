@@ -1,9 +1,9 @@
-//! Graph algorithms on the ends of edges alone (PerFlow, section 4.3.1).
+//! Graph algorithms that use only the ends of edges (PerFlow, section 4.3.1).
 //!
-//! All take an [`Adjacency`] and a test of which edges count, and none recurses, so that graphs of millions of
-//! vertices are no trouble. Ties go to the smaller vertex or edge. The attributes are the callers' business:
-//! they hand in weights as functions. What can take long is given whom to ask whether to end; then it ends where it is, and
-//! what it gives is of no use.
+//! Each takes an [`Adjacency`] and a test of which edges count. None recurses over the graph, so graphs of millions of
+//! vertices cannot overflow the stack; subgraph matching recurses as deep as its pattern has edges. Ties go to the
+//! smaller vertex or edge. The algorithms do not know attributes: callers pass weights as functions. An algorithm that
+//! can take long gets a function to ask whether it should end. If so, it ends at once, and its result is useless.
 
 mod ancestor;
 mod ask;
@@ -31,7 +31,7 @@ pub type Counts<'a> = &'a (dyn Fn(u32) -> bool + Sync);
 /// No vertex, or no edge.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Edges of a vertex in a direction, with the vertex at their other end; edges that leave come first.
+/// Edges of a vertex in a direction, with the vertex at the other end; edges that leave come first.
 pub(crate) fn steps(
     graph: &Adjacency,
     vertex: u32,

@@ -1,4 +1,4 @@
-//! Shortest paths (Dijkstra 1959) and longest paths in graphs without circles.
+//! Shortest paths (Dijkstra 1959), and longest paths in graphs without cycles.
 
 use super::{Ask, Counts, Interrupted, NEVER, NONE, steps, topological_order};
 use crate::set::Direction;
@@ -6,7 +6,7 @@ use headwater_graph::view::Adjacency;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// A way through a graph.
+/// A path through a graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
     /// Its vertices.
@@ -48,7 +48,7 @@ pub fn shortest_path(
     shortest_path_between(graph, &[from], &[to], direction, weight, counts, NEVER)
 }
 
-/// The same from any of some vertices to any of others.
+/// As [`shortest_path`], from any vertex of `from` to any vertex of `to`.
 pub fn shortest_path_between(
     graph: &Adjacency,
     from: &[u32],
@@ -116,8 +116,8 @@ fn back(end: u32, by: &[(u32, u32)], length: f64) -> Path {
     path
 }
 
-/// The path along edges with the greatest sum of the weights of its vertices and edges. `None` if edges that
-/// count go in a circle; an empty path for a graph without vertices.
+/// The path along edges with the greatest sum of the weights of its vertices and edges. `None` if the edges that count
+/// form a cycle; an empty path for a graph without vertices.
 pub fn longest_path(
     graph: &Adjacency,
     of_vertex: impl Fn(u32) -> f64,

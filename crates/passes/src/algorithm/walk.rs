@@ -5,14 +5,14 @@ use crate::set::Direction;
 use headwater_graph::view::Adjacency;
 use std::collections::VecDeque;
 
-/// Where a search came.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
     /// Vertices in the order in which they were reached.
     pub order: Vec<u32>,
-    /// By vertex: the edge by which it was reached; `u32::MAX` where it was a start or was not.
+    /// By vertex: the edge by which it was reached; `u32::MAX` for a start, and where it was not reached.
     pub by: Vec<u32>,
-    /// By vertex: edges from the start on the way found; `u32::MAX` where it was not reached.
+    /// By vertex: number of edges from the start on the path found; `u32::MAX` where it was not reached.
     pub depth: Vec<u32>,
 }
 
@@ -30,7 +30,7 @@ impl Walk {
         self.depth.get(vertex as usize).is_some_and(|d| *d != NONE)
     }
 
-    /// The edges from a start to `vertex`, in the order in which they were gone; nothing for a start or what
+    /// The edges from a start to `vertex`, in the order in which they were followed; empty for a start or a vertex that
     /// was not reached.
     pub fn way_to(&self, graph: &Adjacency, vertex: u32) -> Vec<u32> {
         let mut way = Vec::new();
@@ -51,7 +51,7 @@ impl Walk {
     }
 }
 
-/// The nearest first, from all starts at once.
+/// Breadth-first search from all starts at once: the nearest vertices first.
 pub fn breadth_first(
     graph: &Adjacency,
     starts: &[u32],
@@ -82,8 +82,8 @@ pub fn breadth_first(
     walk
 }
 
-/// As far as it goes before it turns back, from one start after the other. The order is that in which vertices
-/// are entered, and depth that of the way taken.
+/// Depth-first search, from one start after the other. The order is that in which vertices are entered; depth is that
+/// of the path taken.
 pub fn depth_first(
     graph: &Adjacency,
     starts: &[u32],
@@ -111,7 +111,7 @@ pub fn depth_first(
                     open.push((to, edge, depth + 1));
                 }
             }
-            // The first edge is gone first.
+            // The first edge is followed first.
             open[begin..].reverse();
         }
     }

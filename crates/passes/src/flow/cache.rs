@@ -1,7 +1,8 @@
-//! Results of passes by what they were made of: the pass, its parameters and the contents of its arguments.
+//! Stores results of passes, keyed by what they were made from: the pass, its parameters and the contents of its
+//! arguments.
 //!
-//! What comes into a flow is hashed by its contents; what a pass gives has the hash of what it was made of, so
-//! that large sets between passes are never gone through for it.
+//! A value that enters a flow is hashed by its contents. The result of a pass has the hash of what it was made from, so
+//! that large sets between passes are never hashed by contents.
 
 use super::{Parameter, Parameters, Value, Work};
 use crate::set::Set;
@@ -11,10 +12,10 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Results that are kept at the most, if nothing else is said.
+/// At most this many results are stored by default.
 const MOST: usize = 256;
 
-/// Results from before. It may be used by several flows at the same time.
+/// Results of earlier runs. Several flows may use it at the same time.
 #[derive(Debug)]
 pub struct Cache {
     kept: Mutex<Kept>,
@@ -35,7 +36,7 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// One that keeps the results of `most` passes, the latest.
+    /// A cache that stores the results of the latest `most` passes.
     pub fn new(most: usize) -> Self {
         Self {
             kept: Mutex::default(),
@@ -44,7 +45,7 @@ impl Cache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // A pass that panicked had not yet given anything to keep.
+        // A pass that panicked had not yet returned anything to store.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -64,22 +65,22 @@ impl Cache {
         }
     }
 
-    /// Results that are kept.
+    /// Number of stored results.
     pub fn len(&self) -> usize {
         self.lock().by_key.len()
     }
 
-    /// Whether nothing is kept.
+    /// Whether nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Gives all results up.
+    /// Removes all results.
     pub fn clear(&self) {
         *self.lock() = Kept::default();
     }
 
-    /// The hash of something that comes into a flow.
+    /// The hash of a value that enters a flow.
     pub(super) fn of_value(value: &Value) -> u64 {
         let mut hasher = DefaultHasher::new();
         match value {
@@ -94,7 +95,7 @@ impl Cache {
         hasher.finish()
     }
 
-    /// The hash of what a node gives, from those of what it is given; `None` if it cannot be kept.
+    /// The hash of what a node returns, from those of its inputs; `None` if it must not be stored.
     pub(super) fn of_work(work: &Work, inputs: &[(u64, usize)]) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
         inputs.hash(&mut hasher);
@@ -105,13 +106,13 @@ impl Cache {
     }
 }
 
-/// Whether the work always gives the same of the same.
+/// Hashes the work; returns whether it always returns the same result for the same input.
 fn hash_work(work: &Work, hasher: &mut DefaultHasher) -> bool {
     match work {
         Work::Input { name, .. } => (0u8, name).hash(hasher),
         Work::Pass { pass, parameters } => {
-            // Two passes of one name are two, though the second's function may be where the first's was; and a
-            // function can be put in the place of another.
+            // Two passes of one name are different, even if the second's function is at the address where the first's
+            // was; and another function can take the place of a function.
             (1u8, &pass.name, pass.number).hash(hasher);
             (std::sync::Arc::as_ptr(&pass.function) as *const () as usize).hash(hasher);
             of_parameters(parameters, hasher);

@@ -1,13 +1,13 @@
-//! Whether a flow can run, found out before it does: arguments, kinds, parameters, circles.
+//! Checks before a flow runs whether it can run: arguments, kinds, parameters, cycles.
 
 use super::{Flow, FlowError, Gives, Kind, Link, Of, Parameters, Pass, Work};
 
-/// A flow that was checked: the kinds of what each node gives, and an order in which to run.
+/// A checked flow: the kinds of what each node returns, and an order in which to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
-    /// By node: what it gives.
+    /// By node: what it returns.
     pub(crate) gives: Vec<Vec<Kind>>,
-    /// Nodes of which each needs only those of earlier steps.
+    /// Steps of nodes; each node needs only nodes of earlier steps.
     pub(crate) steps: Vec<Vec<usize>>,
 }
 
@@ -42,7 +42,7 @@ impl Flow {
         Ok(Checked { gives, steps })
     }
 
-    /// How a node is called in messages.
+    /// The name of a node in messages.
     pub(crate) fn label(&self, i: usize) -> String {
         match self.nodes.get(i).map(|n| &n.work) {
             Some(Work::Input { name, .. }) => format!("input {name}"),
@@ -52,7 +52,7 @@ impl Flow {
         }
     }
 
-    /// Nodes by how far they are from the inputs.
+    /// Nodes by their distance from the inputs.
     fn steps(&self) -> Result<Vec<Vec<usize>>, FlowError> {
         let mut needs: Vec<usize> = vec![0; self.nodes.len()];
         let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
@@ -84,9 +84,9 @@ impl Flow {
         }
     }
 
-    /// Names of the passes of a circle, among nodes that still need others.
+    /// Names of the passes of a cycle, among nodes that still need others.
     fn circle(&self, needs: &[usize]) -> String {
-        // Every such node needs another one: going back, some node comes twice.
+        // Every such node needs another one, so on the way back some node occurs twice.
         let stuck = |i: &usize| needs.get(*i).is_some_and(|n| *n > 0);
         let mut path: Vec<usize> = Vec::new();
         let mut at = (0..needs.len()).find(stuck);

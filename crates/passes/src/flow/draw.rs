@@ -1,4 +1,4 @@
-//! A flow printed and drawn.
+//! Prints and draws a flow.
 
 use super::{Flow, Work};
 use std::fmt;
@@ -47,7 +47,7 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// Shortened to what fits into a box.
+/// Shortens a text to what fits into a box.
 fn shortened(text: &str) -> String {
     if text.chars().count() <= FITS {
         return text.to_string();
@@ -71,9 +71,9 @@ impl Flow {
         (self.label(i), details)
     }
 
-    /// The flow as a drawing, from its inputs at the top to what it gives.
+    /// The flow as a drawing, from its inputs at the top to its outputs.
     ///
-    /// Passes that go in a circle are left out: they have no place in any order.
+    /// Passes that form a cycle are left out: they have no place in any order.
     pub fn svg(&self) -> String {
         let steps = self.checked().map(|c| c.steps).unwrap_or_default();
         let widest = steps.iter().map(Vec::len).max().unwrap_or(0).max(1);

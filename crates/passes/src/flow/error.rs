@@ -1,4 +1,4 @@
-//! What can be wrong with a dataflow and in its passes; every message names the pass and the argument.
+//! Errors of a dataflow and of its passes; every message names the pass and the argument.
 
 use super::Kind;
 use crate::set::SetError;
@@ -6,7 +6,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// An error of a pass of the caller's own, which the caller gets back as it was.
+/// An error of the caller's own pass, which the caller gets back unchanged.
 #[derive(Clone)]
 pub struct OwnError {
     /// What went wrong, in words.
@@ -30,7 +30,7 @@ impl PartialEq for OwnError {
 /// Why a pass could not do its work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PassError {
-    /// What a set cannot do.
+    /// An error of a set operation.
     #[error(transparent)]
     Set(#[from] SetError),
     /// An argument that is wrong: its name, what is wrong.
@@ -42,15 +42,15 @@ pub enum PassError {
     /// An error of the caller's own.
     #[error("{}", .0.text)]
     Own(OwnError),
-    /// The caller wants no more.
+    /// The caller interrupted it.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Why a dataflow cannot run, or did not come to its end.
+/// Why a dataflow cannot run, or did not finish.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FlowError {
-    /// A pass that there is not.
+    /// A pass that does not exist.
     #[error("there is no pass {0}; there are {1}")]
     NoPass(String, String),
     /// An argument that nothing flows into.
@@ -59,16 +59,16 @@ pub enum FlowError {
     /// More arguments than the pass has.
     #[error("pass {0} takes {1} sets, tables or runs, and {2} are given")]
     TooMany(String, usize, usize),
-    /// An argument of another kind: pass, argument, what it needs, what it is given, by whom.
+    /// An argument of the wrong kind: pass, argument, what it needs, what it gets, from which pass.
     #[error("pass {0}, argument {1}: it needs {2} and is given {3} by {4}")]
     WrongKind(String, String, Kind, Kind, String),
-    /// Something that a pass does not give.
+    /// An output that the pass does not have.
     #[error("pass {0}, argument {1}: {2} gives {3} things, and number {4} is asked for")]
     NoSuchOutput(String, String, String, usize, usize),
     /// A parameter that the pass does not have.
     #[error("pass {0} has no parameter {1}; it has {2}")]
     NoParameter(String, String, String),
-    /// A parameter of another kind, or a figure out of range: pass, argument, what it needs, what it is given.
+    /// A parameter of the wrong kind, or a figure out of range: pass, argument, what it needs, what it gets.
     #[error("pass {0}, argument {1}: {2} is needed, and not {3}")]
     WrongParameter(String, String, String, String),
     /// Passes that need each other.
@@ -79,16 +79,16 @@ pub enum FlowError {
     /// An input that the caller did not give.
     #[error("input {0} of the dataflow {1} is not given; it needs {2}")]
     NoInput(String, String, Kind),
-    /// An input of another kind.
+    /// An input of the wrong kind.
     #[error("input {0} of the dataflow {1} needs {2} and is given {3}")]
     WrongInput(String, String, Kind, Kind),
-    /// An output that there is not.
+    /// An output of the dataflow that does not exist.
     #[error("the dataflow {0} gives no {1}; it gives {2}")]
     NoOutput(String, String, String),
-    /// A repeated flow without as many inputs as outputs.
+    /// A repeated flow that has no outputs, or more outputs than inputs.
     #[error("the dataflow {0} cannot be repeated: it gives {1} and takes {2}")]
     NotRepeatable(String, usize, usize),
-    /// An argument without members where some are needed: pass, argument, what it needs, who gives it.
+    /// An argument without members where some are needed: pass, argument, what it needs, the pass that it comes from.
     #[error("pass {0}, argument {1}: it needs {2} with members, and what {3} gives is empty")]
     Empty(String, String, Kind, String),
     /// What is wrong with an argument: pass, argument, what.
@@ -97,13 +97,13 @@ pub enum FlowError {
     /// A pass that failed.
     #[error("pass {0}: {1}")]
     Pass(String, PassError),
-    /// A pass that gives other things than it says.
+    /// A pass that returns other things than it declares.
     #[error("pass {0} gives {1} instead of {2}; that is a fault of the pass")]
     Broken(String, String, String),
     /// A saved flow that cannot be read.
     #[error("the saved dataflow cannot be read: {0}")]
     Saved(String),
-    /// The caller wants no more.
+    /// The caller interrupted it.
     #[error("interrupted")]
     Interrupted,
 }

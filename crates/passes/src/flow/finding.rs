@@ -1,5 +1,5 @@
-//! What the passes of a diagnosis give one another: neither sets nor tables, as it is of several runs, or not
-//! yet sure.
+//! What the passes of a diagnosis pass to one another. It is neither a set nor a table, because it concerns several
+//! runs or is not yet certain.
 
 use headwater_model::diagnosis::Diagnosis;
 use std::any::Any;
@@ -10,19 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How far a diagnosis has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// Runs at their scales, with what is derived of each.
+    /// Runs at their scales, with what is derived from each.
     Scales,
     /// Places that scale badly, or in which ranks differ.
     Marks,
     /// Causes between threads that have no price yet.
     Proposals,
-    /// What of the ranks' computation causes between threads explain.
+    /// The part of the ranks' computation that causes between threads explain.
     Charged,
     /// Candidates for causes, with their prices.
     Candidates,
-    /// Ways back from where the time shows.
+    /// Backtracking paths from where the time shows.
     Ways,
-    /// Who let others wait, and how long.
+    /// Which ranks made others wait, and how long.
     Delays,
     /// Causes, in words and figures.
     Causes,
@@ -31,7 +31,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// All of them, with the word for each in a saved flow and what it is called in messages.
+    /// All stages, with the word for each in a saved flow and its name in messages.
     pub(super) const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::Scales, "scales", "runs at their scales"),
         (Self::Marks, "marks", "marked places"),
@@ -56,7 +56,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Something that is one stage of a diagnosis.
+/// A type that is one stage of a diagnosis.
 pub(crate) trait Found: Any + Send + Sync {
     /// Which.
     const STAGE: Stage;
@@ -70,12 +70,12 @@ impl Found for Diagnosis {
 #[derive(Clone)]
 pub struct Finding {
     stage: Stage,
-    /// Tells it from all others.
+    /// Number that distinguishes it from all others.
     number: u64,
     what: Arc<dyn Any + Send + Sync>,
 }
 
-/// Findings that were made.
+/// Number of findings made so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 impl fmt::Debug for Finding {
@@ -102,7 +102,7 @@ impl Finding {
         self.stage
     }
 
-    /// What tells it from all others.
+    /// The number that distinguishes it from all others.
     pub(super) fn number(&self) -> u64 {
         self.number
     }

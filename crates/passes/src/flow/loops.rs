@@ -1,10 +1,10 @@
-//! A flow repeated until what it gives no longer changes (PerFlow, Figure 11).
+//! Repeats a flow until its results no longer change (PerFlow, Figure 11).
 
 use super::{Event, Flow, FlowError, Inputs, Runner, State, Value};
 
-/// Runs `body` on `inputs`, then on what it gave in the place of the first ones, and so on: until it gives what
-/// it was given, metrics included, or `most` times. Where it went in a circle of several sets it ends with the last one.
-/// That it still changed in the end is told as [`State::Unsettled`].
+/// Runs `body` on the values `given`, then on its results in place of the first inputs, and so on, until it returns
+/// what it got, metrics included, or `most` times. If the results repeat in a cycle, it ends with the last one. If they
+/// still changed at the end, it reports [`State::Unsettled`].
 pub(super) fn run(
     body: &Flow,
     most: usize,

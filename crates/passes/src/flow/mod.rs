@@ -1,9 +1,9 @@
 //! The dataflow of an analysis: passes joined by the sets that flow between them (PerFlow, sections 4.1 and 4.2).
 //!
-//! A [`Flow`] is built by adding passes, each with what flows into it. It is checked as a whole before anything
-//! runs ([`Flow::check`]): whether every argument is given and of the right kind, and whether the passes go in
-//! a circle. Running it ([`Flow::run`]) does only what the asked-for outputs need, passes that do not need each
-//! other at the same time, and nothing that the [`Cache`] holds from before. A flow can be printed, drawn
+//! A caller builds a [`Flow`] by adding passes, each with what flows into it. The flow is checked as a whole before
+//! anything runs ([`Flow::check`]): every argument must be given and of the right kind, and the passes must not form a
+//! cycle. A run ([`Flow::run`]) does only the passes that the requested outputs need. Passes that do not need each
+//! other run at the same time. Results that the [`Cache`] has are not computed again. A flow can be printed, drawn
 //! ([`Flow::svg`]) and saved as JSON ([`Flow::to_json`]).
 
 mod cache;
@@ -34,12 +34,12 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(crate) usize);
 
-/// What a pass or input gives: most give one thing, the first.
+/// One output of a pass or input. Most have one, the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Link {
-    /// Who gives it.
+    /// The pass or input.
     pub node: NodeId,
-    /// Which of the things given.
+    /// Which of its outputs, counted from 0.
     pub output: usize,
 }
 
@@ -55,7 +55,7 @@ impl NodeId {
         Self(index)
     }
 
-    /// What it gives as number `output`, counted from 0.
+    /// Its output number `output`, counted from 0.
     pub fn output(self, output: usize) -> Link {
         Link { node: self, output }
     }
@@ -64,14 +64,14 @@ impl NodeId {
 /// What a node does.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
-    /// Takes what the caller of the flow gives.
+    /// Takes a value from the caller of the flow.
     Input { name: String, kind: Kind },
     /// Runs a pass.
     Pass {
         pass: Arc<Pass>,
         parameters: Parameters,
     },
-    /// Runs a flow again and again on what it gave, until that no longer changes.
+    /// Runs a flow again and again on its own results, until they no longer change.
     Repeat { body: Arc<Flow>, most: usize },
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Node {
     pub(crate) inputs: Vec<Link>,
 }
 
-/// Passes joined to an analysis.
+/// Passes joined into an analysis.
 #[derive(Clone, Debug, Default)]
 pub struct Flow {
     pub(crate) name: String,
@@ -108,7 +108,7 @@ impl Flow {
         NodeId(self.nodes.len() - 1)
     }
 
-    /// Adds what the caller will give by `name`.
+    /// Adds an input that the caller will give by `name`.
     pub fn input(&mut self, name: &str, kind: Kind) -> NodeId {
         let name = name.to_string();
         self.push(Work::Input { name, kind }, Vec::new())
@@ -142,8 +142,9 @@ impl Flow {
         Ok(self.add(pass, inputs, parameters))
     }
 
-    /// Adds a flow that runs on what it gave until that no longer changes, `most` times at the most (PerFlow,
-    /// Figure 11). It has as many inputs as outputs, or more: the first ones are given anew each time, the others stay.
+    /// Adds a flow that runs on its own results until they no longer change, at most `most` times (PerFlow, Figure 11).
+    /// It needs at least as many inputs as outputs: the outputs replace the first inputs each time, the other inputs
+    /// stay.
     pub fn repeat<L: Into<Link>>(
         &mut self,
         body: Self,
@@ -157,8 +158,8 @@ impl Flow {
         self.push(work, inputs.into_iter().map(Into::into).collect())
     }
 
-    /// Puts another link in the place of argument `argument` of a node, or after the last one; a node that is
-    /// not there is left alone.
+    /// Replaces argument `argument` of a node by another link, or adds it after the last one. A node that does not
+    /// exist is ignored.
     pub fn connect(&mut self, node: NodeId, argument: usize, from: impl Into<Link>) {
         let Some(node) = self.nodes.get_mut(node.0) else {
             return;
@@ -169,12 +170,12 @@ impl Flow {
         }
     }
 
-    /// Names what the flow gives.
+    /// Adds an output of the flow by `name`.
     pub fn output(&mut self, name: &str, from: impl Into<Link>) {
         self.outputs.push((name.to_string(), from.into()));
     }
 
-    /// Names of what it needs, with their kinds, in the order in which they were added.
+    /// Names and kinds of its inputs, in the order in which they were added.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, Kind)> {
         self.nodes.iter().filter_map(|n| match &n.work {
             Work::Input { name, kind } => Some((name.as_str(), *kind)),
@@ -182,12 +183,12 @@ impl Flow {
         })
     }
 
-    /// Names of what it gives.
+    /// Names of its outputs.
     pub fn output_names(&self) -> impl Iterator<Item = &str> {
         self.outputs.iter().map(|o| o.0.as_str())
     }
 
-    /// Passes and inputs.
+    /// Number of passes and inputs.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -1,4 +1,4 @@
-//! Parameters of passes: what is set when a flow is built, and does not flow.
+//! Parameters of passes: values that are set when a flow is built, and do not flow between passes.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,12 +71,12 @@ impl<const N: usize> From<[&str; N]> for Parameter {
 pub struct Parameters(pub BTreeMap<String, Parameter>);
 
 impl Parameters {
-    /// None: every parameter is as the pass declares it.
+    /// No parameters: each has the default that the pass declares.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The same with one more.
+    /// These parameters with one more.
     pub fn with(mut self, name: &str, value: impl Into<Parameter>) -> Self {
         self.0.insert(name.to_string(), value.into());
         self

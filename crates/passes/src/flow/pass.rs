@@ -1,4 +1,4 @@
-//! A pass: what it takes, what it gives, and the function that makes the one of the other.
+//! A pass: its arguments, its outputs, and the function that makes the outputs from the arguments.
 
 use super::{Found, Kind, Parameter, Parameters, PassError, Value};
 use crate::recorded::Recorded;
@@ -16,29 +16,29 @@ pub struct Port {
     pub name: Cow<'static, str>,
     /// What may flow into it.
     pub kind: Kind,
-    /// Whether a set must have members: without one there is no answer, and not an empty one.
+    /// Whether a set must have members: without any, the result is an error, not an empty result.
     pub some: bool,
 }
 
-/// What a pass gives.
+/// The kind of an output of a pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gives {
-    /// Always this.
+    /// Always this kind.
     Kind(Kind),
     /// A set of the view of the argument with this number.
     AsArgument(usize),
 }
 
-/// A parameter of a pass, with the value it has if the user gives none.
+/// A parameter of a pass, with its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declared {
     /// Its name.
     pub name: Cow<'static, str>,
-    /// What it is if not given; its kind is that of the parameter.
+    /// Its value if none is given; the kind of this value is the kind of the parameter.
     pub default: Parameter,
     /// What it means, with its unit.
     pub about: Cow<'static, str>,
-    /// The least that a figure can be.
+    /// The least value of a figure.
     pub least: Option<f64>,
     /// Whether a figure is a whole number.
     pub whole: bool,
@@ -73,30 +73,30 @@ pub type Function = dyn Fn(&Call<'_>) -> Result<Vec<Value>, PassError> + Send + 
 
 /// A pass.
 pub struct Pass {
-    /// Its name, by which it is saved.
+    /// Its name, under which it is saved.
     pub name: Cow<'static, str>,
     /// What it does, one sentence.
     pub about: Cow<'static, str>,
-    /// What it takes.
+    /// Its arguments.
     pub inputs: Vec<Port>,
     /// Whether the last argument may come several times.
     pub more: bool,
     /// Parameters.
     pub parameters: Vec<Declared>,
-    /// What it gives.
+    /// Its outputs.
     pub outputs: Vec<Gives>,
-    /// Whether equal arguments give equal results, so that they may be kept.
+    /// Whether equal arguments produce equal results, so that results may be cached.
     pub cached: bool,
-    /// Does it.
+    /// The function that does the work.
     pub function: Arc<Function>,
-    /// What the pass was made of, as a number of the caller's: passes of one name, one number and as many things that
-    /// they give are saved as one.
+    /// What the pass was made from, as a number that the caller chooses. Passes with equal names, numbers and output
+    /// counts are saved as one.
     pub made_of: Option<usize>,
-    /// Tells it from all passes that were made before, so that none gets the results of another of its name.
+    /// Distinguishes it from all passes made before, so that none gets the results of another pass with its name.
     pub(super) number: u64,
 }
 
-/// Passes that were made.
+/// Number of passes made so far.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 impl fmt::Debug for Pass {
@@ -106,7 +106,7 @@ impl fmt::Debug for Pass {
 }
 
 impl Pass {
-    /// A pass that takes nothing and gives nothing yet.
+    /// A pass without arguments and outputs.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         about: impl Into<Cow<'static, str>>,
@@ -126,14 +126,14 @@ impl Pass {
         }
     }
 
-    /// With an argument more.
+    /// Adds an argument.
     pub fn takes(mut self, name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
         let (name, some) = (name.into(), false);
         self.inputs.push(Port { name, kind, some });
         self
     }
 
-    /// With an argument more that must have members.
+    /// Adds an argument that must have members.
     pub fn takes_some(self, name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
         let mut pass = self.takes(name, kind);
         if let Some(port) = pass.inputs.last_mut() {
@@ -142,13 +142,13 @@ impl Pass {
         pass
     }
 
-    /// The last argument may come several times.
+    /// Allows the last argument several times.
     pub fn and_more(mut self) -> Self {
         self.more = true;
         self
     }
 
-    /// With a parameter more.
+    /// Adds a parameter.
     pub fn with(
         mut self,
         name: impl Into<Cow<'static, str>>,
@@ -165,7 +165,7 @@ impl Pass {
         self
     }
 
-    /// The last parameter is a figure that cannot be less.
+    /// Sets the least value of the last parameter, a figure.
     pub fn figure_from(mut self, least: f64) -> Self {
         if let Some(declared) = self.parameters.last_mut() {
             declared.least = Some(least);
@@ -173,7 +173,7 @@ impl Pass {
         self
     }
 
-    /// The last parameter is a whole number that cannot be less.
+    /// Makes the last parameter a whole number with this least value.
     pub fn whole_from(self, least: f64) -> Self {
         let mut pass = self.figure_from(least);
         if let Some(declared) = pass.parameters.last_mut() {
@@ -182,20 +182,20 @@ impl Pass {
         pass
     }
 
-    /// Gives one thing more.
+    /// Adds an output.
     pub fn gives(mut self, what: Gives) -> Self {
         self.outputs.push(what);
         self
     }
 
-    /// Whether both are one pass where a flow is saved.
+    /// Whether both are saved as one pass.
     pub(super) fn is_as(&self, other: &Self) -> bool {
         let of = |pass: &Self| (pass.outputs.len(), pass.cached, pass.made_of);
         let made_alike = self.made_of.is_some() && self.name == other.name && of(self) == of(other);
         self.number == other.number || made_alike
     }
 
-    /// The name of argument `i`.
+    /// The declaration of argument `i`.
     pub(crate) fn argument(&self, i: usize) -> Option<&Port> {
         let last = self.inputs.last().filter(|_| self.more);
         self.inputs.get(i).or(last)
@@ -221,8 +221,9 @@ impl Call<'_> {
         self.parameters
     }
 
-    /// The argument that an operation on sets could not be done for: the parameter that asked for what there is not,
-    /// or else the first set, or, of sets of different graphs, the first that is of another graph than the first.
+    /// The argument or parameter to blame when an operation on sets failed: the parameter that asked for something that
+    /// does not exist. If there is none, it is the first set; if sets are of different graphs, the first one whose
+    /// graph differs from that of the first set.
     pub(crate) fn blamed(&self, error: &SetError) -> String {
         let asked = match error {
             SetError::NoAttribute(word, _)
@@ -265,7 +266,7 @@ impl Call<'_> {
     /// Argument `i` as a set.
     ///
     /// # Errors
-    /// If it is none; so for the two below.
+    /// If it is not a set.
     pub fn set(&self, i: usize) -> Result<&Set, PassError> {
         match self.inputs.get(i) {
             Some(Value::Set(set)) => Ok(set),
@@ -273,10 +274,10 @@ impl Call<'_> {
         }
     }
 
-    /// Argument `i` as a set of vertices, for passes that look at no edges.
+    /// Argument `i` as a set of vertices, for passes that use no edges.
     ///
     /// # Errors
-    /// If it is no set, or has edges and no vertices.
+    /// If it is not a set, or has edges but no vertices.
     pub fn vertices(&self, i: usize) -> Result<&Set, PassError> {
         let set = self.set(i)?;
         if set.vertices().is_empty() && !set.edges().is_empty() {
@@ -285,10 +286,10 @@ impl Call<'_> {
         Ok(set)
     }
 
-    /// Argument `i` as a set of edges, for passes that look at no vertices.
+    /// Argument `i` as a set of edges, for passes that use no vertices.
     ///
     /// # Errors
-    /// If it is no set, or has vertices and no edges.
+    /// If it is not a set, or has vertices but no edges.
     pub fn edges(&self, i: usize) -> Result<&Set, PassError> {
         let set = self.set(i)?;
         if set.edges().is_empty() && !set.vertices().is_empty() {
@@ -346,7 +347,7 @@ impl Call<'_> {
         }
     }
 
-    /// How many: a figure that is declared as a whole number; none for a parameter that the pass does not declare.
+    /// A count: a figure that is declared as a whole number; 0 for a parameter that the pass does not declare.
     pub fn count(&self, name: &str) -> usize {
         self.number(name) as usize
     }
@@ -372,10 +373,10 @@ impl Call<'_> {
         matches!(self.parameter(name), Some(Parameter::Flag(true)))
     }
 
-    /// Ends the pass if the caller wants no more; long passes ask now and then.
+    /// Returns an error if the caller interrupted the flow; long passes call it now and then.
     ///
     /// # Errors
-    /// If so.
+    /// If the caller interrupted it.
     pub fn go_on(&self) -> Result<(), PassError> {
         if (self.interrupted)() {
             return Err(PassError::Interrupted);

@@ -1,5 +1,4 @@
-//! Running a flow: only what is asked for, side by side where passes do not need each other, with what is known
-//! from before.
+//! Runs a flow: only what is asked for, passes that do not need each other at the same time, and with cached results.
 
 use super::check::Checked;
 use super::{
@@ -10,10 +9,10 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What the caller gives, by the names of the flow's inputs.
+/// Values from the caller, by the names of the flow's inputs.
 pub type Inputs = FxHashMap<String, Value>;
 
-/// What a flow gave, by name, in the order of its outputs.
+/// Results of a flow, by name, in the order of its outputs.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs(pub Vec<(String, Value)>);
 
@@ -24,46 +23,46 @@ impl Outputs {
     }
 }
 
-/// What became of a pass.
+/// State of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It begins.
     Begins,
-    /// It has done its work.
+    /// It has finished.
     Done,
-    /// Its results were known.
+    /// Its results were in the cache.
     Known,
-    /// It is a flow that was repeated as often as it may be, and what it gives still changed.
+    /// It is a flow that was repeated the greatest number of times, and its results still changed.
     Unsettled,
 }
 
-/// Told whenever a pass begins or ends.
+/// Reports that a pass begins or ends.
 #[derive(Clone, Debug)]
 pub struct Event<'a> {
     /// The pass.
     pub pass: &'a str,
-    /// What became of it.
+    /// Its state.
     pub state: State,
-    /// Passes that have run to their end.
+    /// Number of passes that have finished.
     pub done: usize,
-    /// Passes that must run: inputs and passes whose results were known are none of them, and a flow that is repeated
-    /// is one.
+    /// Number of passes that must run. Inputs and passes with cached results do not count; a repeated flow counts as
+    /// one.
     pub of: usize,
 }
 
-/// With what a flow runs: results from before, who is told, and whether to end early.
+/// What a flow runs with: cached results, a function for progress, and a function that asks whether to end early.
 #[derive(Clone, Copy)]
 pub struct Runner<'a> {
     /// Results from before.
     pub cache: &'a Cache,
-    /// Told of every pass, on the thread that runs it.
+    /// Called for every pass, on the thread that runs it.
     pub progress: &'a (dyn Fn(&Event<'_>) + Sync),
-    /// Asked between passes and within long ones.
+    /// Called between passes and within long ones; returns whether to end early.
     pub interrupted: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl<'a> Runner<'a> {
-    /// One that tells nobody and goes on to the end.
+    /// A runner that reports no progress and never ends early.
     pub fn quiet(cache: &'a Cache) -> Self {
         Self {
             cache,
@@ -76,27 +75,27 @@ impl<'a> Runner<'a> {
 /// What is known of a node while its flow runs.
 #[derive(Clone, Default)]
 struct Known {
-    /// Hash of what it gives; `None` where equal arguments may give other results.
+    /// Hash of its results; `None` where equal arguments may produce other results.
     key: Option<u64>,
-    /// What it gives, once it has run.
+    /// Its results, once it has run.
     values: Option<Vec<Value>>,
 }
 
 impl Flow {
-    /// Runs what the outputs need, and gives them all.
+    /// Runs what the outputs need, and returns all outputs.
     ///
     /// # Errors
-    /// What is wrong with the flow or its inputs, found before anything runs; a pass that fails, of several
-    /// the first in the order of the nodes; or that the caller wants no more.
+    /// An error in the flow or its inputs, which is found before anything runs; the error of a pass, of several failed
+    /// passes the first in the order of the nodes; or an interruption by the caller.
     pub fn run(&self, inputs: &Inputs, runner: &Runner<'_>) -> Result<Outputs, FlowError> {
         let names: Vec<&str> = self.output_names().collect();
         self.run_only(&names, inputs, runner)
     }
 
-    /// Runs what some outputs need, and gives these.
+    /// Runs what some outputs need, and returns these.
     ///
     /// # Errors
-    /// As [`Flow::run`]; or a name that is no output.
+    /// As [`Flow::run`]; or a name that is not an output.
     pub fn run_only(
         &self,
         names: &[&str],
@@ -120,7 +119,7 @@ impl Flow {
         Ok(Outputs(named.zip(values).collect()))
     }
 
-    /// Runs what some links need, and gives what flows along them: any step of an analysis can be looked at.
+    /// Runs what some links need, and returns what flows along them, so that any step of an analysis can be inspected.
     ///
     /// # Errors
     /// As [`Flow::run`].
@@ -166,7 +165,7 @@ impl Flow {
                         });
                     };
                     tell(State::Begins, done.load(Ordering::Relaxed));
-                    // What goes on in a flow that is repeated is a part of this one's progress.
+                    // Progress within a repeated flow is part of this flow's progress.
                     let inner = |event: &Event<'_>| {
                         (runner.progress)(&Event {
                             done: done.load(Ordering::Relaxed),
@@ -202,7 +201,7 @@ impl Flow {
         all.collect()
     }
 
-    /// Puts the inputs in, and finds the keys of all nodes.
+    /// Fills in the inputs, and computes the keys of all nodes.
     fn begin(&self, checked: &Checked, inputs: &Inputs) -> Result<Vec<Known>, FlowError> {
         let mut known: Vec<Known> = vec![Known::default(); self.nodes.len()];
         for &i in checked.steps.iter().flatten() {
@@ -239,7 +238,7 @@ impl Flow {
         Ok(known)
     }
 
-    /// Which nodes must be there for `links`; those that the cache has are filled in, and need nothing.
+    /// Which nodes `links` need. Nodes with cached results are filled in, and need no others.
     fn needed(
         &self,
         checked: &Checked,
@@ -279,7 +278,7 @@ impl Flow {
             let values = known.get(link.node.0).and_then(|k| k.values.as_ref());
             values.and_then(|v| v.get(link.output)).cloned()
         };
-        // Steps are in order, so that what flows in is there.
+        // Steps run in order, so the values that flow in exist.
         let inputs: Vec<Value> = node.inputs.iter().filter_map(value).collect();
         match &node.work {
             Work::Input { .. } => Ok(inputs),
@@ -292,7 +291,7 @@ impl Flow {
     }
 }
 
-/// Runs one pass: what flows in is looked at before, and what it gives after.
+/// Runs one pass; checks its arguments before, and its results after.
 fn one(
     pass: &Pass,
     inputs: &[Value],
@@ -357,8 +356,8 @@ impl Pass {
     /// Runs the pass by itself, without a dataflow and without a cache: interactive use, step by step.
     ///
     /// # Errors
-    /// As [`Flow::run`]: arguments that are not given or of another kind, parameters that there are not, a pass that
-    /// fails, or that the caller wants no more.
+    /// As [`Flow::run`]: arguments that are missing or of the wrong kind, parameters that do not exist, a pass that
+    /// fails, or an interruption by the caller.
     pub fn run(
         &self,
         inputs: &[Value],

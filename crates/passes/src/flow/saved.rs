@@ -1,7 +1,7 @@
-//! A flow as JSON, and back.
+//! Writes a flow as JSON, and reads it back.
 //!
-//! Our passes stand by their names. Passes of the user's own stand by names of their own, told from ours and from each
-//! other, and must be given where the flow is read again.
+//! Our passes are saved by their names. The user's own passes are saved by other names, which differ from ours and from
+//! each other. The caller must supply these passes to read the flow again.
 
 use super::{Flow, FlowError, Kind, Link, NodeId, Of, Parameters, Pass, Stage, Work};
 use headwater_graph::view::ViewKind;
@@ -64,11 +64,11 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
 /// A pass of the user's own in a saved flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnPass {
-    /// Its name, which no other pass of the flow has.
+    /// Its name, which no other pass of the user's own in the flow has.
     pub name: String,
-    /// How many things it gives.
+    /// Number of its outputs.
     pub gives: usize,
-    /// Whether what it gives may be kept.
+    /// Whether its results may be cached.
     pub cached: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct OwnPass {
 struct Names(Vec<(Arc<Pass>, String)>);
 
 impl Names {
-    /// The name of a pass, with a number where another one has it; `None` for one of ours.
+    /// The name of a pass, with a number where another pass has the same name; `None` for one of ours.
     fn of(&mut self, pass: &Arc<Pass>) -> Option<String> {
         if crate::pass::by_name(&pass.name).is_ok_and(|ours| Arc::ptr_eq(ours, pass)) {
             return None;
@@ -136,7 +136,7 @@ fn save(flow: &Flow, names: &mut Names) -> Saved {
     }
 }
 
-/// The pass of the user's own that a saved one is.
+/// The user's own pass that a saved one refers to.
 fn own_pass<'a>(wanted: &OwnPass, own: &'a [Arc<Pass>]) -> Result<&'a Arc<Pass>, FlowError> {
     let name = &wanted.name;
     let mut of_name = own.iter().filter(|p| p.name == *name);
@@ -233,15 +233,15 @@ fn restore(saved: Saved, own: &[Arc<Pass>]) -> Result<Flow, FlowError> {
 impl Flow {
     /// The flow as JSON.
     pub fn to_json(&self) -> String {
-        // All of it is words, figures and lists of these.
+        // It consists of words, figures and lists of these only.
         serde_json::to_string_pretty(&save(self, &mut Names::default())).unwrap_or_default() + "\n"
     }
 
-    /// Reads a flow; `own` are the passes that [`Flow::own_passes`] tells of, by the names there.
+    /// Reads a flow; `own` are the passes that [`Flow::own_passes`] lists, by the names there.
     ///
     /// # Errors
-    /// If it is no saved flow, names a pass that there is not, is not given its own passes, each once and giving as
-    /// many things, or would not pass its check.
+    /// If it is not a saved flow, names a pass that does not exist, is not given each of its own passes once and with
+    /// as many outputs, or fails its check.
     pub fn from_json(text: &str, own: &[Arc<Pass>]) -> Result<Self, FlowError> {
         restore(saved(text)?, own)
     }
@@ -249,7 +249,7 @@ impl Flow {
     /// The user's own passes in a saved flow and in the flows that it repeats, which must be given to read it.
     ///
     /// # Errors
-    /// If it is no saved flow.
+    /// If it is not a saved flow.
     pub fn own_passes(text: &str) -> Result<Vec<OwnPass>, FlowError> {
         let mut found = Vec::new();
         own_passes(&saved(text)?, &mut found);

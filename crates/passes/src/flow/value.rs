@@ -1,4 +1,4 @@
-//! What flows between passes, and its kinds.
+//! The values that flow between passes, and their kinds.
 
 use super::{Finding, Stage};
 use crate::recorded::Recorded;
@@ -9,7 +9,7 @@ use headwater_model::report::Section;
 use std::fmt;
 use std::sync::Arc;
 
-/// Something that flows from one pass to others. Copies share their contents.
+/// A value that flows from one pass to others. Copies share their contents.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A recorded run.
@@ -25,13 +25,13 @@ pub enum Value {
 /// Of which view a set is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// Whichever.
+    /// Any view.
     Any,
     /// This one.
     View(ViewKind),
 }
 
-/// What a pass takes or gives.
+/// The kind of an argument or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A recorded run.
@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// A set of whichever view.
+    /// A set of any view.
     pub const SET: Self = Self::Set(Of::Any);
     /// A set of a top-down view.
     pub const TOP_DOWN: Self = Self::Set(Of::View(ViewKind::TopDown));
@@ -54,7 +54,7 @@ impl Kind {
     /// A set of a view that an analysis made.
     pub const MADE: Self = Self::Set(Of::View(ViewKind::Made));
 
-    /// Whether what is of kind `given` may stand here, as far as that is known before running.
+    /// Whether a value of kind `given` fits here, as far as that is known before running.
     pub fn takes(self, given: Self) -> bool {
         match (self, given) {
             (Self::Set(a), Self::Set(b)) => a == b || a == Of::Any || b == Of::Any,
@@ -86,7 +86,8 @@ impl Value {
         }
     }
 
-    /// Whether it is the same elements of the same graph with equal metrics, the same run or finding, or an equal table.
+    /// Whether both are the same elements of the same graph with equal metrics, the same run or finding, or equal
+    /// tables.
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Run(a), Self::Run(b)) => a.digest() == b.digest(),

@@ -1,5 +1,5 @@
-//! Iterative causal analysis (PerFlow, Figure 11): places in which ranks differ, then again and again what of them
-//! is behind others, until that no longer changes.
+//! Iterative causal analysis (PerFlow, Figure 11): finds places in which ranks differ, and then repeatedly those of
+//! them that are behind others, until the set no longer changes.
 
 use super::{Paradigm, Takes, begin_computing, table, what_is_missing};
 use crate::diagnose::Options;
@@ -14,16 +14,16 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
     notes: what_is_missing,
 };
 
-/// Waiting that lets a delay pass, and lateness that counts: shares of the run time.
+/// Least waiting along which a delay can pass, and least lateness that counts: shares of the run time.
 const LEAST: f64 = 0.005;
 
-/// How often the causal analysis is done at the most.
+/// The causal analysis is repeated at most this many times.
 const MOST: usize = 200;
 
 fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing(PARADIGM.name, runs.min(1))?;
     let all = flow.pass("parallel", runs, Parameters::none())?;
-    // Calls that start and end MPI are outside of the run time.
+    // Calls that start and end MPI are not part of the run time.
     let ours = "not (class == 'start-or-end')";
     let own = flow.pass("filter", [all], with("where", ours))?;
     let uneven = flow.pass("imbalance", [own], with("least", LEAST))?;

@@ -1,4 +1,4 @@
-//! Contention diagnosis (PerFlow, Figure 14): hot vertices, those that grow from the first run to the last, patterns
+//! Contention diagnosis (PerFlow, Figure 14): hot vertices, vertices that grow from the first run to the last, patterns
 //! of waiting for one resource around them, and which places with such a problem are behind the others.
 
 use super::{Paradigm, Takes, begin, table, what_is_missing};
@@ -14,16 +14,16 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
     notes: what_is_missing,
 };
 
-/// Vertices that are looked at.
+/// Number of vertices that are examined.
 const MOST: f64 = 30.0;
 
-/// How much longer the late ranks of a place must be there than the others, as a share of the run time.
+/// Late ranks must be longer at a place than the others by this share of the run time.
 const LATE: f64 = 0.005;
 
-/// Calls that start and end MPI are outside of the run time.
+/// Calls that start and end MPI are not part of the run time.
 const OURS: &str = "not (class == 'start-or-end')";
 
-/// Places of which a tenth of the time and more came with the last run.
+/// Places of which more than a tenth of the time is new in the last run.
 const GROWN: &str = "time > 0.1 * after_time";
 
 fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
@@ -44,7 +44,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
         let title = "Places that take longer in the last run than in the first";
         grew.push(grown(&mut flow, (first, last), "grown", title)?);
     }
-    // What of it comes from run to run.
+    // What grows from each run to the next.
     for (i, pair) in (1..).zip(of_runs.windows(2)).filter(|_| of_runs.len() > 2) {
         let name = format!("grown_{i}_{}", i + 1);
         let title = format!("Places that take longer in run {} than in run {i}", i + 1);
@@ -69,7 +69,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     if grew.is_empty() {
         return Ok(flow);
     }
-    // Who is behind whom is asked of what has a problem: that a place is hot is none.
+    // Only places with a problem are tested for being behind others; to be hot is not a problem.
     let mut problems = vec![found];
     for grown in grew {
         let much = flow.pass("filter", [grown], with("where", GROWN))?;
@@ -95,7 +95,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     Ok(flow)
 }
 
-/// The places that take longer in the second of two runs, told as a table.
+/// The places that take longer in the second of two runs, as a table.
 fn grown(
     flow: &mut Flow,
     (before, after): (NodeId, NodeId),

@@ -1,4 +1,4 @@
-//! The critical path: which places the run time is made of, and how much evening their work out could gain
+//! The critical path: the places that the run time consists of, and how much the run could gain if their work were even
 //! (Böhme et al. 2012; Schmitt et al. 2017).
 
 use super::{Paradigm, Takes, begin_computing, table, what_is_missing};

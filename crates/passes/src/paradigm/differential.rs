@@ -1,4 +1,4 @@
-//! The differential of two runs or two builds (PerFlow, section 4.3.2 B): what takes longer, and what less long.
+//! The differential of two runs or two builds (PerFlow, section 4.3.2 B): what takes longer, and what takes less long.
 
 use super::{Paradigm, Takes, begin, table, what_is_missing};
 use crate::diagnose::Options;

@@ -1,7 +1,7 @@
-//! Paradigms: dataflows for questions that are often asked (PerFlow, section 4.4).
+//! Paradigms: dataflows for frequent questions (PerFlow, section 4.4).
 //!
-//! Each is a function that builds a flow; what the flow gives, in order, are the tables of the report. A user's
-//! own flow can begin with one, as a flow is made of parts that can be seen.
+//! Each paradigm is a function that builds a flow; the outputs of the flow, in order, are the tables of the report. A
+//! user's own flow can begin with a paradigm, because a flow consists of visible parts.
 
 mod causal;
 mod communication;
@@ -37,16 +37,16 @@ pub enum Takes {
     Several,
 }
 
-/// What the user may set of a paradigm; see [`Options`].
+/// An option of a paradigm that the user may set; see [`Options`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// How the problem grows.
     Scaling,
-    /// How much longer than the others late ranks must take.
+    /// How much longer than the others late ranks must take to be reported.
     AbnormThreshold,
 }
 
-/// A question that is often asked, and the dataflow that answers it.
+/// A frequent question, and the dataflow that answers it.
 #[derive(Clone, Copy, Debug)]
 pub struct Paradigm {
     /// Its name, as in `headwater analyse NAME`.
@@ -57,9 +57,9 @@ pub struct Paradigm {
     pub takes: Takes,
     /// Which options matter to it.
     pub settings: &'static [Setting],
-    /// Builds the dataflow for so many runs; its inputs are `run1`, `run2` and so on.
+    /// Builds the dataflow for a number of runs; its inputs are `run1`, `run2` and so on.
     pub build: fn(usize, &Options) -> Result<Flow, FlowError>,
-    /// What the reader must know of the runs.
+    /// Notes about the runs for the reader.
     notes: fn(&[&Run]) -> Vec<String>,
 }
 
@@ -80,10 +80,10 @@ pub const ALL: [Paradigm; 10] = [
 /// Why a paradigm cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ParadigmError {
-    /// One that there is not.
+    /// The paradigm does not exist.
     #[error("there is no analysis {0}; there are {1}")]
     Unknown(String, String),
-    /// Another number of runs.
+    /// The wrong number of runs.
     #[error("{0} takes {1}, and {2} were given")]
     Runs(&'static str, &'static str, usize),
     /// Runs that do not belong together.
@@ -119,10 +119,10 @@ impl Paradigm {
         }
     }
 
-    /// The dataflow for so many runs.
+    /// The dataflow for a number of runs.
     ///
     /// # Errors
-    /// If it takes another number of runs.
+    /// If the paradigm takes another number of runs.
     pub fn flow(&self, runs: usize, options: &Options) -> Result<Flow, ParadigmError> {
         self.check(runs)?;
         Ok((self.build)(runs, options)?)
@@ -131,7 +131,7 @@ impl Paradigm {
     /// Runs the paradigm.
     ///
     /// # Errors
-    /// If it takes another number of runs, or they do not belong together; see [`ParadigmError`].
+    /// If the paradigm takes another number of runs, or the runs do not belong together; see [`ParadigmError`].
     pub fn run(
         &self,
         runs: &[Recorded],
@@ -194,7 +194,7 @@ fn begin(name: &str, n: usize) -> (Flow, Vec<crate::flow::NodeId>) {
     (flow, runs)
 }
 
-/// A flow with an input for each of `n` runs, and these with calls that concern files as work.
+/// A flow with an input for each of `n` runs; calls that concern files count as work of these runs.
 fn begin_computing(name: &str, n: usize) -> Result<(Flow, Vec<crate::flow::NodeId>), FlowError> {
     let (mut flow, runs) = begin(name, n);
     let of_run = |run: &crate::flow::NodeId| flow.pass("computing", [*run], Parameters::none());
@@ -202,7 +202,7 @@ fn begin_computing(name: &str, n: usize) -> Result<(Flow, Vec<crate::flow::NodeI
     Ok((flow, runs))
 }
 
-/// How the problem grows as a parameter, if the user says so.
+/// How the problem grows, as a parameter, if the user says so.
 fn scaling(options: &Options) -> Parameters {
     match options.scaling {
         Some(Scaling::Strong) => with("scaling", "strong"),

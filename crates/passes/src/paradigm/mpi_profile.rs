@@ -13,7 +13,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
     notes: what_is_missing,
 };
 
-/// Calls of MPI, but those that start and end it: they are outside of the run time.
+/// MPI calls, except those that start and end MPI: they are not part of the run time.
 const CALLS: &str = "type == 'mpi-call' and class != 'start-or-end'";
 
 fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {

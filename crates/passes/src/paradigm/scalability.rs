@@ -1,9 +1,9 @@
-//! Scalability analysis, the main job (PerFlow, Listing 7 and Figure 8): which places scale badly, in which ranks
-//! differ, what causes that, and the ways from where the time shows to where it is lost.
+//! Scalability analysis, the main job (PerFlow, Listing 7 and Figure 8): which places scale badly, in which places
+//! ranks differ, what causes that, and the backtracking paths from where the time shows to where it is lost.
 //!
-//! Runs are prepared together; places are marked; finders propose causes, those between threads first, as ranks
-//! are compared by what these do not explain; then causes are brought to where they can be mended, put in the order
-//! of their gain, and told with their ways. The diagnosis is one of the things that it gives.
+//! The runs are prepared together, and places are marked. Finders propose causes, those between threads first, because
+//! ranks are then compared by what these do not explain. Causes are moved to where the user can change something, put
+//! in the order of their gain, and reported with their paths. The diagnosis is one of the outputs.
 
 use super::{Paradigm, Setting, Takes, begin_computing, scaling};
 use crate::diagnose::Options;
@@ -15,11 +15,11 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
     takes: Takes::Several,
     settings: &[Setting::Scaling, Setting::AbnormThreshold],
     build: flow,
-    // The answer has them.
+    // The answer contains the notes.
     notes: |_| Vec::new(),
 };
 
-/// The name by which the flow gives the diagnosis.
+/// Name of the flow's output that is the diagnosis.
 pub(crate) const DIAGNOSIS: &str = "diagnosis";
 
 /// Finders of causes between threads.
@@ -30,7 +30,7 @@ const BETWEEN_THREADS: [&str; 4] = [
     "serial-region",
 ];
 
-/// The dataflow for so many runs.
+/// The dataflow for a number of runs.
 pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing("scalability", runs.max(1))?;
     let scales = flow.pass("scales", runs.clone(), scaling(options))?;
@@ -108,7 +108,7 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     Ok(flow)
 }
 
-/// A parameter where the user set something else than passes have.
+/// A parameter, if the user set another value than the default.
 fn set(name: &str, value: f64, default: f64) -> Parameters {
     if value == default {
         Parameters::none()

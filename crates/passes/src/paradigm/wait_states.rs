@@ -16,7 +16,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin(PARADIGM.name, runs.min(1));
     let edges = flow.pass("edges", runs.clone(), Parameters::none())?;
-    // Of those that wait for nobody known only the vertex is there.
+    // If the rank or thread that was waited for is unknown, there is only the waiting vertex.
     let vertices = flow.pass("parallel", runs, Parameters::none())?;
     let edges = flow.pass("union", [edges, vertices], Parameters::none())?;
     for pass in ["wait-states", "wait-states-by-call"] {

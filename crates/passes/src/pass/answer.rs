@@ -1,4 +1,4 @@
-//! What a diagnosis says, as tables.
+//! The results of a diagnosis as tables.
 
 use super::causes::Causes;
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Stage, Value};
@@ -69,12 +69,12 @@ fn answer(call: &Call<'_>) -> Result<Section, PassError> {
     Ok(section)
 }
 
-/// A number of a cause, from 1 on, as in a diagnosis.
+/// The number of a cause, from 1 on, as in a diagnosis.
 fn number(i: usize) -> Item {
     Item::Number(i as f64 + 1.0)
 }
 
-/// The word of something in JSON.
+/// The word of a value in JSON.
 fn word(of: &impl Serialize) -> Item {
     let value = serde_json::to_value(of).ok();
     let word = value.as_ref().and_then(|v| v.as_str());
@@ -178,7 +178,7 @@ fn marks(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     section.note = (!note.is_empty()).then(|| note.to_string());
     for (_, m) in &call.found::<Marks>(0)?.0 {
         let [name, location] = at(&m.place);
-        // What is told of one scale alone has been summed up in no way.
+        // Marks of a single scale have no aggregation.
         let over_scales = !m.aggregates.is_empty();
         let aggregation = over_scales.then(|| word(&m.aggregation));
         section.rows.push(vec![

@@ -1,7 +1,7 @@
-//! Attribution: what functions, loops, files or modules take, whatever ways lead there.
+//! Attribution: figures of functions, loops, files or modules over all call paths.
 //!
-//! A function that several ways lead to is many vertices of a top-down view; here it is one, with its own figures and
-//! those with everything inside it, where recursion counts once.
+//! A function on several call paths is several vertices of a top-down view; here it is one vertex, with its own figures
+//! and with those of everything inside it, where recursion counts once.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -32,13 +32,13 @@ pub(super) fn passes() -> Vec<Pass> {
 /// What figures are attributed to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum To {
-    /// Vertices of these types, each place one.
+    /// Vertices of these types; each place is one thing.
     Types(&'static [&'static str]),
-    /// What a column says.
+    /// The values of a column.
     Column(&'static str),
 }
 
-/// By word: what is meant, and of which types vertices are that hold what is inside them.
+/// The word for each kind of thing, and the types of its vertices or its column.
 const TO: [(&str, To); 5] = [
     ("function", To::Types(&["function"])),
     ("inlined", To::Types(&["function", "inlined"])),
@@ -47,21 +47,22 @@ const TO: [(&str, To); 5] = [
     ("module", To::Column("module")),
 ];
 
-/// Whether the figures of several vertices can be added up.
+/// Whether a column is a figure that can be added up over vertices.
 fn is_sum(view: &View, name: &str) -> bool {
     let known = unit(name).is_some() || view.header.counters.iter().any(|c| c == name);
     known && !matches!(name, "total" | "longest" | "before")
 }
 
-/// To what each vertex belongs, itself if it is such a thing; and the nearest vertex around it that begins one.
+/// The thing that each vertex belongs to (its own if it begins one), and the nearest vertex around it that begins a
+/// thing.
 struct Held {
-    /// By vertex: what its own figures go to.
+    /// By vertex: the thing that its own figures go to.
     of: Vec<Option<u32>>,
-    /// By vertex: the one around it whose total has this one's, none for the outermost.
+    /// By vertex: the nearest vertex around it that begins a thing; none for the outermost.
     around: Vec<Option<u32>>,
-    /// By thing: the vertex that tells what it is.
+    /// By thing: the first vertex of it, which has its name and place.
     first: Vec<u32>,
-    /// By vertex: whether it begins something that is not around it already.
+    /// By vertex: whether it begins a thing and no vertex around it is of the same thing.
     outermost: Vec<bool>,
 }
 
@@ -76,7 +77,7 @@ fn held(view: &View, to: To) -> Held {
         first: Vec::new(),
         outermost: vec![false; n],
     };
-    // By vertex: the vertices that begin something, the innermost first, as links.
+    // By vertex: the innermost vertex that begins a thing, itself included.
     let mut begins: Vec<Option<u32>> = vec![None; n];
     for v in 0..n {
         let parent = figure("parent", v).map(|p| p as usize).filter(|p| *p < v);
@@ -91,7 +92,7 @@ fn held(view: &View, to: To) -> Held {
         out.around[v] = parent.and_then(|p| begins[p]);
         begins[v] = out.around[v];
         let Some(key) = key else {
-            // What a loop calls is no line of it, though it is inside.
+            // A function that a loop calls is inside the loop, but not part of its own lines.
             let own = parent.filter(|_| !is_function).and_then(|p| out.of[p]);
             out.of[v] = own;
             continue;
@@ -113,12 +114,13 @@ fn held(view: &View, to: To) -> Held {
 }
 
 /// Functions, loops, files or modules as vertices of a made view of the same run, those with the most own `time` first.
-/// Figures are sums over the vertices of `set`: what the place does itself, and `total_time`, `total_mpi`,
-/// `total_wait` and `total_busy` with everything inside, in recursion counted once. `ways` is how many ways lead
-/// there; what has no vertex of the set, itself or inside, is left out. Metrics that are known by rank stay so.
+/// Figures are sums over the vertices of `set`: the own figures of the thing, and `total_time`, `total_mpi`,
+/// `total_wait` and `total_busy` with everything inside, where recursion counts once. `ways` is the number of call
+/// paths that lead there. A thing without a vertex of the set, its own or inside, is left out. Metrics that are known
+/// by rank remain known by rank.
 ///
 /// # Errors
-/// If there is no such thing to attribute to, or the set's view does not say what vertices are.
+/// If `to` is not a known kind of thing, or the set's view does not say what vertices are.
 pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
     let Some((_, to)) = TO.into_iter().find(|t| t.0 == to) else {
         let known = TO.map(|t| t.0).join(", ");
@@ -199,7 +201,7 @@ pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
     }
 }
 
-/// Things that have vertices of the set, themselves or inside.
+/// Things that have vertices of the set, their own or inside.
 fn with_members(set: &Set, held: &Held, things: usize) -> Vec<u32> {
     let parents = set.view().vertices.get("parent");
     let parent = |v: u32| parents.and_then(|p| p.number(v as usize)).map(|p| p as u32);
@@ -217,7 +219,7 @@ fn with_members(set: &Set, held: &Held, things: usize) -> Vec<u32> {
     (0..things as u32).filter(|i| there[*i as usize]).collect()
 }
 
-/// Sums with what is inside, by thing.
+/// Sums with everything inside, by thing.
 fn with_inside(set: &Set, held: &Held, column: &Column, things: usize) -> Vec<f64> {
     let mut of_vertex = vec![0.0; held.of.len()];
     for v in set.vertices() {
@@ -225,7 +227,7 @@ fn with_inside(set: &Set, held: &Held, column: &Column, things: usize) -> Vec<f6
     }
     let parents = set.view().vertices.get("parent");
     let mut out = vec![0.0; things];
-    // A parent has a smaller index than its children, so each is whole when it is given up.
+    // A parent has a smaller index than its children, so each sum is complete before it is added to its parent.
     for v in (0..of_vertex.len()).rev() {
         if let Some(of) = held.of[v].filter(|_| held.outermost[v]) {
             out[of as usize] += of_vertex[v];

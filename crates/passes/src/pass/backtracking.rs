@@ -1,8 +1,9 @@
-//! Backtracking (ScalAna, Algorithm 1; PerFlow, Listing 7): from vertices with problems back to where they begin.
+//! Backtracking (ScalAna, Algorithm 1; PerFlow, Listing 7): from vertices with problems back to where their delays
+//! begin.
 //!
-//! The walk is that of [`backward`](crate::backward), on the edges of a parallel view: what was waited for longest
-//! among those along which a delay can go, or else what mostly came before. In a diagnosis it goes along the replayed
-//! waits instead, see `crate::backtrack`.
+//! The walk is that of [`backward`](crate::backward), on the edges of a parallel view: along the edge that was waited
+//! for longest, of those along which a delay can pass, or else along the edge that most often came before. In a
+//! diagnosis it follows the replayed waits instead, see `crate::backtrack`.
 
 use super::causal::{between, carries};
 use super::graph::whole;
@@ -35,19 +36,19 @@ pub(super) fn passes() -> Vec<Pass> {
 /// The edges of a view along which a walk may go.
 struct OnView<'a> {
     view: &'a View,
-    /// By edge: whether a delay can go along it, and whether it is between ranks or threads.
+    /// By edge: whether a delay can pass along it. The next field says whether an edge is between ranks or threads.
     carries: Vec<bool>,
     between: Option<Box<dyn Fn(usize) -> Option<bool> + 'a>>,
     wait: Option<&'a Column>,
     count: Option<&'a Column>,
     names: Option<&'a Words>,
-    /// Of the different names, whether all ranks of a communicator call it together.
+    /// For each different name: whether it is a collective.
     collective: Vec<bool>,
 }
 
 impl OnView<'_> {
-    /// The edge into `at` with the most of `metric`, of those between ranks or threads or the others; of equal ones the
-    /// first.
+    /// The edge into `at` with the most of `metric`, either of those between ranks or threads or of the others; of
+    /// equal ones, the first.
     fn most(&self, at: u32, between: bool, metric: Option<&Column>) -> Option<u32> {
         let figure = |e: u32| metric.and_then(|m| m.number(e as usize)).unwrap_or(0.0);
         let is_between = |e: u32| self.between.as_ref().and_then(|b| b(e as usize)) == Some(true);
@@ -83,8 +84,8 @@ impl Dependences for OnView<'_> {
     }
 }
 
-/// Vertices and edges on the ways back from the vertices of `set`, in the order in which they were passed. Ways
-/// that come together go on as one.
+/// Vertices and edges on the backtracking paths from the vertices of `set`, in the order in which they were passed.
+/// Paths that meet continue as one.
 ///
 /// # Errors
 /// If the edges of its view do not say what they are, or it is interrupted.
@@ -130,7 +131,7 @@ pub fn backtracking(set: &Set, least: f64, interrupted: Interrupted<'_>) -> Resu
         }
         vertices.extend(new);
     }
-    // Who is come to by a wait may have been passed before, and is left again.
+    // A vertex that the walk reaches along a wait may have been passed before, and is left a second time.
     Ok(Set::new(view.clone(), vertices, edges))
 }
 
@@ -141,7 +142,7 @@ mod tests {
     use headwater_graph::view::{Column, Table, View};
     use std::sync::Arc;
 
-    /// The ways back from the last vertex of a flow with a call of `name` in its middle.
+    /// The backtracking path from the last vertex of a flow with a call of `name` in its middle.
     fn passed(name: &str) -> Vec<u32> {
         let names = [Some("red"), Some(name), Some("blue"), Some("MPI_Send")];
         let vertices = Table::new(4).with("name", Column::texts(names));

@@ -1,17 +1,16 @@
 //! Breakdown analysis (PerFlow, Figure 2): why some ranks are longer in a communication call than others.
 //!
-//! What the late ranks take longer than the others, on the mean, is divided, in this order:
+//! The mean time that late ranks take longer than the others is divided, in this order:
 //!
 //! | part | what it is |
 //! | --- | --- |
-//! | `load_before` | they waited, and had computed less before the call than the others: it is the others' load |
-//! | `waiting` | they waited for another reason, as a chain of ranks |
-//! | `calls` | they call more often |
+//! | `load_before` | they waited, and had computed less before the call than the others: others have more load |
+//! | `waiting` | they waited for another reason, such as a chain of ranks |
+//! | `calls` | they make more calls |
 //! | `message_size` | they move more bytes in a call |
 //! | `transfer` | the rest: moving the data |
 //!
-//! Of a call in which ranks are alike it is the mean time that is divided, into waiting and transfer. `reason`
-//! names the largest part.
+//! If ranks are alike in a call, its mean time is divided into waiting and transfer. `reason` names the largest part.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -40,10 +39,10 @@ const PARTS: [&str; 5] = [
     "transfer",
 ];
 
-/// How far the groups of ranks must be apart to be compared: below, ranks are alike.
+/// Late ranks must take this many times as long as the others; below that, ranks are alike.
 const APART: f64 = 1.1;
 
-/// Vertices with the parts of the time that late ranks take longer, seconds, and the `reason`.
+/// The vertices with the parts of the time that late ranks take longer, seconds, and the `reason`.
 ///
 /// # Errors
 /// If the set's view has no time over ranks.
@@ -137,7 +136,7 @@ mod tests {
         // They wait because the others compute longer.
         let load = rows([0.0, 0.0, 4.0, 4.0], [6.0, 6.0, 2.0, 2.0], even);
         assert_eq!(load, [4.0, 0.0, 0.0, 0.0, 0.0]);
-        // They wait though all compute alike.
+        // They wait although all ranks compute alike.
         assert_eq!(rows([0.0, 0.0, 4.0, 4.0], even, even)[1], 4.0);
         // They move five times as much.
         let size = rows([0.0; 4], even, [1.0, 1.0, 5.0, 5.0]);

@@ -1,5 +1,5 @@
-//! A profile as a tree of call paths (Graham, Kessler and McKusick 1982, section 4; Adhianto et al. 2010): what is inside
-//! each place stands below it. Times are those of `flat_profile.rs`.
+//! A profile as a tree of call paths (Graham, Kessler and McKusick 1982, section 4; Adhianto et al. 2010): what is
+//! inside each place is listed below it. Times are those of `flat_profile.rs`.
 
 use super::location;
 use super::owners::{Role, Tree};
@@ -31,18 +31,18 @@ pub(super) fn passes() -> Vec<Pass> {
 
 /// The places of a tree that are shown, by vertex.
 struct Shown {
-    /// Seconds in the place and what is inside.
+    /// Seconds in the place with everything inside.
     total: Vec<f64>,
-    /// Seconds in the place and in its parts that are none of their own.
+    /// Seconds in the place and in its parts that are not places themselves.
     own: Vec<f64>,
     /// The places inside, the shortest first.
     inside: Vec<Vec<usize>>,
-    /// Those that are inside none.
+    /// The places that are inside no other one.
     outermost: Vec<usize>,
 }
 
 impl Shown {
-    /// Places with at least so much of all time.
+    /// The places with at least the share `least` of all time.
     fn new(tree: &Tree<'_>, least: f64) -> Self {
         let n = tree.time.len();
         let mut out = Self {
@@ -90,7 +90,7 @@ fn call_tree(tree: &Tree<'_>, least: f64) -> Section {
     ));
     let shown = Shown::new(tree, least);
     let mpi = tree.inclusive(tree.figures("mpi"));
-    // The last one comes next.
+    // The last entry is processed next.
     let mut next: Vec<(usize, usize)> = shown.outermost.iter().map(|v| (*v, 0)).collect();
     while let Some((v, level)) = next.pop() {
         let name = match tree.role[v] {

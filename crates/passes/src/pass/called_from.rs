@@ -1,14 +1,14 @@
-//! The way to a place: the functions around it with the lines at which they go on, for tables in which one line of the
-//! program stands once for each way that leads there.
+//! The call path to a place: the functions around it with the lines at which they continue, for tables in which one
+//! line of the program occurs once for each call path.
 
 use crate::set::Set;
 use headwater_graph::view::{Cell, Table, ViewKind};
 
-/// `main (a.c:69) > solve (b.c:12) > step`: the functions around a vertex, outermost first, each with the call that the
-/// way goes on by. `None` for a vertex that nothing is around, and in views that do not say what is.
+/// `main (a.c:69) > solve (b.c:12) > step`: the functions around a vertex, outermost first, each with the call at which
+/// the path continues. `None` for a vertex that nothing encloses, and in views that do not say what encloses a vertex.
 pub(super) fn called_from(set: &Set, v: u32) -> Option<String> {
     let view = set.view();
-    // Vertices of a parallel view tell where they stand by their number in the top-down view.
+    // Vertices of a parallel view refer to their place by its number in the top-down view.
     let (tree, start) = match view.kind {
         ViewKind::Parallel => (view.table("places")?, set.cell("vertex", v)),
         _ => (&view.vertices, Cell::Number(f64::from(v))),
@@ -19,10 +19,10 @@ pub(super) fn called_from(set: &Set, v: u32) -> Option<String> {
     let mut at = start as usize;
     let mut frames = Vec::new();
     let mut going_on: Option<String> = None;
-    // Parents stand before their children; one that does not is none.
+    // Parents come before their children; one that does not is ignored.
     while let Some(parent) = number(tree, "parent", at).filter(|p| *p < at) {
         at = parent;
-        // What is around all is the program itself.
+        // The outermost vertex is the program itself.
         if number(tree, "parent", at).is_none() {
             break;
         }

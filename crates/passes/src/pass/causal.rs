@@ -1,9 +1,9 @@
 //! Causal analysis (PerFlow, section 4.3.2 C): which vertices with problems are behind those of others.
 //!
-//! PerFlow asks for the lowest common ancestor of every pair and keeps those that have problems themselves. A
-//! vertex is its own ancestor, so these are the vertices of the set that lead to another one of it; they are
-//! found for all pairs together. Only edges along which a delay can go count: program order within a
-//! flow, not back in a loop, and edges between ranks or threads along which somebody waited.
+//! PerFlow computes the lowest common ancestor of every pair, and selects those that have problems themselves. A vertex
+//! is its own ancestor, so these are the vertices of the set that lead to another vertex of it; they are found for all
+//! pairs together. Only edges along which a delay can pass count: program order within a flow, but not back in a loop;
+//! and edges between ranks or threads along which one waited.
 
 use super::graph::whole;
 use crate::algorithm::{Interrupted, meetings};
@@ -30,7 +30,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Which edges a delay can go along.
+/// By edge: whether a delay can pass along it.
 pub(crate) fn carries(view: &View, least: f64) -> Result<Vec<bool>, PassError> {
     let missing = || {
         let what = "its edges do not say what they are; give vertices of a run's parallel view";
@@ -42,7 +42,7 @@ pub(crate) fn carries(view: &View, least: f64) -> Result<Vec<bool>, PassError> {
     let between = between(types);
     let least = least * view.header.wall_seconds;
     let of = |e: usize| match between(e) {
-        // A team begins for all of its threads, whether or not somebody waits.
+        // A team begins for all of its threads, whether or not any of them waits.
         Some(true) => wait.number(e).is_none_or(|w| w > least),
         Some(false) => back.and_then(|b| b.number(e)) != Some(1.0),
         None => false,
@@ -65,9 +65,9 @@ pub(crate) fn between(types: &Column) -> impl Fn(usize) -> Option<bool> + Sync +
     move |e| known.get(column?.code(e)?).copied()
 }
 
-/// The vertices of `set` that lead to others of it along edges that carry delays, in its order, with the edges of
-/// one way from each. Where several lead to each other in a circle all of them stay; so do vertices that lead
-/// nowhere and that nobody leads to, as nothing else is behind them.
+/// The vertices of `set` that lead to others of it along edges that pass delays on, in its order, with the edges of one
+/// path from each. Where several lead to each other in a cycle, all of them stay. Vertices that lead nowhere and that
+/// none leads to stay too, because nothing else is behind them.
 ///
 /// # Errors
 /// If the edges of its view do not say what they are, or it is interrupted.

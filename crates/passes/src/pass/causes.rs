@@ -1,5 +1,5 @@
-//! From candidates for causes to a diagnosis: where they can be mended, which are chance, which are one, what they
-//! cost, and the ways to them.
+//! The passes from candidates for causes to a diagnosis: they move causes to places that the user can change, set aside
+//! those that are chance, merge those that are one, price them, and find the paths to them.
 
 use super::found;
 use crate::cause::Candidates;
@@ -16,7 +16,7 @@ use crate::{
 };
 use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
 
-/// Causes, the dearest first.
+/// Causes, the one with the largest gain first.
 pub(super) struct Causes(pub(super) Vec<Cause>);
 
 impl Found for Causes {
@@ -25,7 +25,7 @@ impl Found for Causes {
 
 type Does = fn(&Call<'_>) -> Result<Vec<Value>, PassError>;
 
-/// A pass on stages of a diagnosis; with `more` the last of them may come several times.
+/// A pass on stages of a diagnosis; with `more`, the last argument may occur several times.
 struct Row {
     name: &'static str,
     about: &'static str,

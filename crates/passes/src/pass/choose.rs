@@ -1,4 +1,4 @@
-//! Set operations as passes (PerFlow, section 4.3.1): what they give is part of what they take.
+//! Set operations as passes (PerFlow, section 4.3.1): their results are part of their arguments.
 
 use crate::flow::{Gives, Kind, Pass, PassError, Value};
 use crate::set::{Expr, Set, SetError};

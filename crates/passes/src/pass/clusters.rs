@@ -1,4 +1,4 @@
-//! Clustering of ranks by what they spend where (the fourth of ScalAna's ways to sum up over ranks, section IV-A).
+//! Clusters ranks by what they spend where (the fourth of ScalAna's ways to sum up over ranks, section IV-A).
 
 use super::graph::whole;
 use crate::algorithm::Interrupted;
@@ -35,13 +35,13 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Vertices that make up the vectors, at the most: those with most of the metric.
+/// The vectors consist of at most this many vertices: those with the most of the metric.
 const DIMENSIONS: usize = 256;
 
 /// Clusters of ranks by a metric of the vertices, and the vertices with `cluster_N`, the mean over the cluster's ranks,
-/// and `spread`, the difference between the largest and the smallest of these; the largest spread comes first. Figures
-/// are taken as they are, so that those that matter most tell ranks apart; of many vertices only the 256 with the most
-/// of the metric do.
+/// and `spread`, the difference between the largest and the smallest of these means; the largest spread comes first.
+/// Figures are not normalised, so that large ones distinguish ranks most. If there are many vertices, only the 256 with
+/// the most of the metric are used.
 ///
 /// # Errors
 /// If vertices have no such metric, it is not known by rank, or it is interrupted.

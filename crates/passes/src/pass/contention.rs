@@ -1,18 +1,18 @@
-//! Contention detection (PerFlow, section 4.3.2 D): patterns of vertices that wait for one resource, looked for
-//! around the vertices of a set in the parallel view.
+//! Contention detection (PerFlow, section 4.3.2 D): looks for patterns of vertices that wait for one resource, around
+//! the vertices of a set in the parallel view.
 //!
 //! | pattern | what it is |
 //! | --- | --- |
-//! | `convoy` | one holder lets two others go on: threads stand in line |
+//! | `convoy` | one holder lets two others go on: threads wait in line |
 //! | `mutual` | two threads or ranks let each other go on, in turn |
-//! | `chain` | who waits for one lets another one wait |
+//! | `chain` | a vertex that waits for one makes another one wait |
 //! | `fan-in` | PerFlow's: two go into one, which lets two others go on |
 //!
-//! A pattern of the user's own is a flow of edges written as `a>b b>c`, each letter a vertex; a word after a colon
-//! is the kind or type that the edge must have (`a>b:mutex b>c:inter-thread`), and without one it is any along
-//! which somebody waited between threads, or between ranks for one-sided access to a window. Messages and collectives
-//! are no resource: all wait for a collective's last rank, and whoever sends or receives for the other end, whatever
-//! these are late by.
+//! The user's own pattern is a list of edges such as `a>b b>c`, where each letter is a vertex. A word after a colon is
+//! the kind or type that the edge must have (`a>b:mutex b>c:inter-thread`). Without a word, the edge may be any along
+//! which threads waited for each other, or ranks for one-sided access to a window. Messages and collectives are not a
+//! resource: all ranks wait for the last rank of a collective, and a sender or receiver for the other end, whatever the
+//! reason for their lateness.
 
 use super::causal::between;
 use super::graph::{check_kind, whole};
@@ -55,7 +55,7 @@ pub(super) fn passes() -> Vec<Pass> {
                         edges.extend(place.edges);
                     }
                     if !whole {
-                        // What was found first is of the first ranks; the others wait at the same places.
+                        // The places found first are on the first ranks; the other ranks wait at the same places.
                         edges.extend(alike(set.view(), &edges, least));
                         vertices.extend(ends(set.view(), &edges));
                     }
@@ -96,7 +96,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Edges of a set by kind and the places at both ends, the most waiting first.
+/// A table of a set's edges by kind and the places at both ends, the most waiting first.
 fn contended(set: &Set) -> Section {
     let columns = [
         ("kind", "kind", Unit::None),
@@ -174,8 +174,8 @@ fn contended(set: &Set) -> Section {
     section
 }
 
-/// Waiting of a set's vertices for nobody that is known, by kind and place, the most first. Collectives and barriers
-/// are left out: nobody holds those.
+/// Waiting of a set's vertices without a known holder, by kind and place, the most first. Collectives and barriers are
+/// left out: they have no holder.
 fn unheld(set: &Set) -> Result<Section, PassError> {
     let columns = [
         ("kind", "kind", Unit::None),
@@ -243,7 +243,7 @@ fn ends(view: &View, edges: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Edges that were waited on and are of the kind of some of `edges`, between vertices of the same places.
+/// Edges with waiting that have the same kind as some of `edges` and join vertices of the same places.
 fn alike(view: &View, edges: &[u32], least: f64) -> Vec<u32> {
     let kinds = view.edges.get("kind");
     let places = view.vertices.get("vertex");
@@ -263,7 +263,7 @@ fn alike(view: &View, edges: &[u32], least: f64) -> Vec<u32> {
         .collect()
 }
 
-/// Edges between ranks or threads along which somebody waited more than `least` of the run time.
+/// By edge: whether it is between ranks or threads and has more waiting than `least` of the run time.
 fn waited(view: &View, least: f64) -> Vec<bool> {
     let least = least * view.header.wall_seconds;
     let between = view.edges.get("type").map(between);
@@ -275,7 +275,7 @@ fn waited(view: &View, least: f64) -> Vec<bool> {
     (0..view.graph.edges()).into_par_iter().map(of).collect()
 }
 
-/// Edges of messages and collectives, which have no holder.
+/// By edge: whether it is a message or collective, which have no holder.
 fn unowned(view: &View) -> Vec<bool> {
     use EdgeKind::{Collective, LateReceiver, PointToPoint};
     let kinds = view.edges.get("kind");
@@ -291,7 +291,7 @@ fn unowned(view: &View) -> Vec<bool> {
     (0..view.graph.edges()).into_par_iter().map(of).collect()
 }
 
-/// Whether a function has or ends access to a window. A fence is a collective.
+/// Whether a function begins or ends access to a window. A fence is a collective.
 fn is_access(function: &str) -> bool {
     use abi::Class::*;
     let class = abi::by_name(function).map(|f| f.class);
@@ -301,8 +301,8 @@ fn is_access(function: &str) -> bool {
     )
 }
 
-/// Where a pattern is found around vertices of `set`: vertices and edges in the order in which the pattern
-/// names them, `most` at the most. Its first vertex is one of the set, or joined with one by such an edge.
+/// Where a pattern occurs around vertices of `set`, at most `most` times: vertices and edges in the order in which the
+/// pattern names them. Its first vertex is one of the set, or an edge with waiting leads from it to one of the set.
 ///
 /// # Errors
 /// If the pattern cannot be read, or it is interrupted.
@@ -357,7 +357,7 @@ pub fn contention(
             })
             .collect(),
     };
-    // Who holds what the set's vertices wait for is around them.
+    // The holders that the set's vertices wait for are around them.
     let graph = &view.graph;
     let mut starts = set.vertices().to_vec();
     for &v in set.vertices() {
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn pairs_are_of_ranks_and_threads_and_not_of_ways_to_a_place() {
-        // Two threads of one rank meet at one place, to which each has two ways, and wait in turn.
+        // Two threads of one rank meet at one place, which each reaches on two call paths, and wait in turn.
         let edges = Table::new(4)
             .with("kind", Column::texts([Some("mutex"); 4]))
             .with("wait", Column::known(vec![1.0; 4]));

@@ -1,11 +1,10 @@
-//! The critical path (Böhme et al. 2012; Schmitt et al. 2017): the one chain of computation and messages that the
-//! run time is made of.
+//! The critical path (Böhme et al. 2012; Schmitt et al. 2017): the one chain of computation and messages that the run
+//! time consists of.
 //!
-//! Where windows of events were kept, it is followed backward in their replay from the last rank; what it holds is
-//! brought up to the run. Otherwise it is made of the slowest rank of each phase between synchronisations. A
-//! vertex's seconds on the path are divided over the places of a rank's computation as its samples are. *Imbalance*
-//! is what a vertex has on the path beyond what ranks compute in it on the mean: so much shorter the run could be
-//! if its work were even.
+//! Where event windows were recorded, the path is followed backward in their replay from the last rank, and its seconds
+//! are extrapolated to the run. Otherwise it consists of the slowest rank of each phase between synchronisations. A
+//! rank's seconds on the path are divided over its places as its samples are. *Imbalance* is the time of a vertex on
+//! the path beyond the mean over ranks: the run could be shorter by it if the vertex's work were even.
 
 use super::graph::whole;
 use crate::algorithm::Interrupted;
@@ -33,7 +32,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Seconds on the path by rank and the call left before.
+/// Seconds on the path, by rank and the call that the rank left before.
 fn on_path(scale: &Scale) -> FxHashMap<(u32, CtxId), f64> {
     let mut out: FxHashMap<(u32, CtxId), f64> = FxHashMap::default();
     let in_windows = scale.replay.mean_busy();
@@ -77,8 +76,8 @@ fn on_path(scale: &Scale) -> FxHashMap<(u32, CtxId), f64> {
     out
 }
 
-/// Windows that are less even than the run make more of a path than the run has: a rank is on it with what it computes
-/// in the run at the most, and all of it is no longer than the run.
+/// Limits the path: windows that are less even than the run result in a longer path than the run has. A rank is on the
+/// path with at most what it computes in the run, and the whole path is at most as long as the run.
 fn bound(scale: &Scale, path: &mut FxHashMap<(u32, CtxId), f64>) {
     let data = &scale.view().computation;
     let mut busy: FxHashMap<CtxId, Vec<f64>> = FxHashMap::default();

@@ -1,4 +1,4 @@
-//! Delay cost as a graph of places, each joined with those that wait because of it, and as a table.
+//! Delay cost as a graph of places, in which each place is joined with those that wait because of it, and as a table.
 
 use super::graph::whole;
 use crate::algorithm::Interrupted;
@@ -13,7 +13,7 @@ use headwater_model::rank::RankSet;
 use headwater_model::report::{Item, Section, Unit};
 use std::sync::Arc;
 
-/// Part of the seconds of the rank that causes most which others must cause to be named.
+/// A rank is named if it causes at least this part of the seconds of the rank that causes most.
 const CONCERNED: f64 = 0.5;
 
 /// The passes of this file.
@@ -62,13 +62,12 @@ fn largest(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     Ok(vec![most.clone().into()])
 }
 
-/// Delay cost of a run as a graph: its vertices are places of the top-down view, with their attributes and how many
-/// seconds ranks wait because of them (`delay`) and in them (`waited`); its edges lead from the place that is late to the one
-/// that waits, with `wait`, the ranks that are late and the calls that pass the delay on. `least` is a share of all rank
-/// time.
+/// Delay cost of a run as a graph. Its vertices are places of the top-down view, with their attributes and the seconds
+/// that ranks wait because of them (`delay`) and in them (`waited`). Its edges lead from the late place to the waiting
+/// one, with `wait`, the late ranks and the calls that pass the delay on. `least` is a share of all rank time.
 ///
 /// # Errors
-/// If the run's places cannot be put on a graph, which would be a fault, or if it is interrupted.
+/// If the run's places cannot be put on a graph, which would be a bug, or if it is interrupted.
 pub fn delay_cost(
     run: &Recorded,
     least: f64,

@@ -1,11 +1,13 @@
 //! Performance differential analysis (PerFlow, section 4.3.2 B): what changed between two runs.
 //!
-//! Places of two runs are the same if the ways to them are: function after function, with the vertices within
-//! each by kind, name and how many such came before. So two runs that share a graph are compared vertex by vertex,
-//! and two builds of one program as far as they are alike: a place that moved by some lines is still the same.
-//! The difference is the second run's view with the difference (second − first) in the place of each metric;
-//! `before_*` and `after_*` have what they were. What only one of the runs recorded has changed by nobody knows what, and
-//! so has a place that the caller left out of the first set: there is no difference.
+//! Places of two runs are the same if their call paths are: function by function, with the vertices within each
+//! function compared by kind, name and the number of equal ones before. So two runs that share a graph are compared
+//! vertex by vertex, and two builds of one program as far as they are alike: a place that moved by some lines is still
+//! the same.
+//!
+//! The result is the second run's view in which each metric is replaced by the difference (second − first); `before_*`
+//! and `after_*` have the figures of the two runs. If only one of the runs recorded a metric, its change is unknown,
+//! and so is the change of a place that the caller left out of the first set: then there is no difference.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -46,18 +48,18 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// What is compared of two runs with different numbers of ranks.
+/// Which figures of two runs with different numbers of ranks are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// All ranks together. Perfect strong scaling makes no difference.
     All,
     /// The mean over ranks. Perfect weak scaling makes no difference.
     Rank,
-    /// The mean over ranks less what the first run's would be with perfect strong scaling.
+    /// The mean over ranks minus the mean that the first run would have with perfect strong scaling.
     Ideal,
 }
 
-/// Attributes that say where a vertex is, not how much of something.
+/// Attributes that say where a vertex is and are not metrics.
 pub const PLACES: [&str; 9] = [
     "first_line",
     "last_line",
@@ -70,7 +72,7 @@ pub const PLACES: [&str; 9] = [
     "thread",
 ];
 
-/// By vertex a hash of its word in a column, without folders if it is a file; each different word is hashed once.
+/// By vertex: a hash of its word in a column, without directories if it is a file; each different word is hashed once.
 fn word_hashes(view: &View, name: &str) -> Vec<u64> {
     let Some(Column::Text(words)) = view.vertices.get(name) else {
         return Vec::new();
@@ -86,8 +88,8 @@ fn word_hashes(view: &View, name: &str) -> Vec<u64> {
     (0..words.len()).map(|v| hash(v).unwrap_or(0)).collect()
 }
 
-/// A hash of the way to each vertex: in a top-down view with what is around it, as parents stand before their children;
-/// elsewhere with the rank and thread that it is on.
+/// A hash of the path to each vertex: in a top-down view with the vertices around it, as parents come before their
+/// children; in other views with the rank and thread that it is on.
 pub(super) fn ways(view: &View) -> Vec<u64> {
     let n = view.graph.vertices();
     let column = |name| view.vertices.get(name);
@@ -97,7 +99,7 @@ pub(super) fn ways(view: &View) -> Vec<u64> {
         .map(|c| c.filter(|_| parents.is_none()));
     let words = ["type", "name", "function", "file"].map(|name| word_hashes(view, name));
     let mut ways = vec![0u64; n];
-    // Vertices alike under one parent are told apart by their order.
+    // Equal vertices under one parent are distinguished by their order.
     let mut alike: FxHashMap<u64, u32> = FxHashMap::default();
     alike.reserve(n);
     for v in 0..n {
@@ -118,7 +120,7 @@ pub(super) fn ways(view: &View) -> Vec<u64> {
     ways
 }
 
-/// By vertex of `b` the vertex of `a` that is the same place.
+/// By vertex of `b`: the vertex of `a` that is the same place.
 pub fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
     let alike = ["name", "type", "file", "first_line", "parent"]
         .iter()
@@ -131,15 +133,15 @@ pub fn same_places(a: &View, b: &View) -> Vec<Option<u32>> {
     of_b.iter().map(|way| of_a.get(way).copied()).collect()
 }
 
-/// Whether a metric of a run is a sum over its ranks: of a place where nothing was done it is nothing, and divided by
-/// the ranks it is a rank's mean. Others, such as the longest call and ratios, are compared as they are.
+/// Whether a metric of a run is a sum over its ranks: it is zero for a place where nothing was done, and divided by the
+/// number of ranks it is a rank's mean. Other metrics, such as the longest call and ratios, are compared unchanged.
 fn is_sum(view: &View, name: &str) -> bool {
     name == "total" || name != "longest" && view.rows.contains_key(name)
 }
 
-/// Vertices of `second` with what changed since `first`, those whose time grew most first. Of sums over ranks, a place that
-/// one of the runs does not have had nothing there; other figures have changed only where both runs have them. A metric that
-/// only the second run has, and a place of the first run that is not in its set, have no change.
+/// Vertices of `second` with the change since `first`, those whose time grew most first. For sums over ranks, a place
+/// that one of the runs does not have counts as zero there; other figures have a change only where both runs have them.
+/// A metric that only the second run has, and a place of the first run that is not in its set, have no change.
 ///
 /// # Errors
 /// If the sets are not of top-down views of runs of one program.
@@ -154,7 +156,7 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
     super::of_one_program(&a.header, &b.header, "V2")?;
     let same = same_places(a, b);
     let ranks = [a, b].map(|v| f64::from(v.header.ranks.max(1)));
-    // By what figures of each run are divided, to be compared.
+    // The divisors of the figures of each run, which make them comparable.
     let by = match scale {
         Scale::All => [1.0, 1.0],
         Scale::Rank => ranks,
@@ -195,7 +197,7 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
             [
                 Column::numbers((0..n).map(change)),
                 Column::numbers((0..n).map(old)),
-                // What is not divided is shared.
+                // A column that is not divided is shared.
                 match new_column.filter(|_| by[1] == 1.0) {
                     Some(column) => column.clone(),
                     None => Column::numbers((0..n).map(new)),
@@ -204,7 +206,7 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
         })
         .collect();
     let mut view = View::clone(b);
-    // Rows over ranks are those of the second run, as its figures are; a change has none.
+    // Rows over ranks are those of the second run, like its figures; a change has none.
     view.rows = std::mem::take(&mut view.rows)
         .into_iter()
         .map(|(name, rows)| (format!("after_{name}"), rows))

@@ -1,8 +1,8 @@
-//! The differential of edges: what changed between two runs on the way from one place to another (PerFlow, section 4.3.1,
-//! graph difference), as waiting, messages and bytes between ranks, or how often a flow goes where.
+//! The differential of edges: what changed between two runs on the way from one place to another (PerFlow, section
+//! 4.3.1, graph difference): waiting, messages and bytes between ranks, or how often a flow takes an edge.
 //!
 //! Edges are the same if they join the same places, see [`differential`](fn@super::differential), on the same ranks and
-//! threads, and are of the same type and kind; of several such the first is the same as the first.
+//! threads, and have the same type and kind; equal edges are matched in their order.
 
 use super::differential::{PLACES, ways};
 use crate::flow::{Gives, Kind, Pass, PassError};
@@ -29,7 +29,7 @@ pub(super) fn passes() -> Vec<Pass> {
 /// Attributes that say where an edge is.
 const ENDS: [&str; 3] = ["from", "to", "back"];
 
-/// By edge of a view what tells it from others: a hash of both ends, its words, and how many such came before.
+/// By edge of a view: a hash that identifies it, from both ends, its words, and the number of equal ones before.
 fn edges(view: &View) -> Vec<u64> {
     let ways = ways(view);
     let columns = ["type", "kind", "collective"].map(|name| view.edges.get(name));
@@ -50,9 +50,10 @@ fn edges(view: &View) -> Vec<u64> {
     (0..view.graph.edges()).map(of).collect()
 }
 
-/// Edges of `second` with what changed since `first`, those whose waiting grew most first: the change is in the place of
-/// each metric, and `before_*` and `after_*` have what it was. An edge that the first run does not have carried nothing
-/// there; what only one of the runs recorded, of an edge or of all, and what was left out of the first set has no change.
+/// Edges of `second` with the change since `first`, those whose waiting grew most first: the change replaces each
+/// metric, and `before_*` and `after_*` have the figures of the two runs. An edge that the first run does not have
+/// counts as zero there. If only one of the runs recorded a metric, for an edge or for all edges, or if the caller left
+/// the edge out of the first set, there is no change.
 ///
 /// # Errors
 /// If the sets are of views of different kinds, or of different programs.

@@ -1,4 +1,4 @@
-//! POP's efficiencies as a table, from one run or over several scales.
+//! POP's efficiencies as a table, for one run or over several scales.
 
 use super::marks::{SCALING, said};
 use crate::efficiency;
@@ -27,7 +27,7 @@ pub(super) fn passes() -> Vec<Pass> {
 
 type Figure = fn(&ScaleSummary) -> Option<f64>;
 
-/// Columns with the field that each has.
+/// Columns, each with the function that reads its field.
 const FIGURES: [(&str, &str, Unit, Figure); 10] = [
     ("wall_seconds", "time", Unit::Seconds, |s| {
         Some(s.wall_seconds)
@@ -71,7 +71,7 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let scales = runs.iter().map(|r| Scale::new(r, call.interrupted));
     let scales: Vec<Scale> = scales.collect();
     call.go_on()?;
-    // Runs of several builds have no place in common.
+    // Runs of different builds have no place in common.
     let one_graph = runs
         .first()
         .filter(|f| runs.iter().all(|r| r.shares_graph(f)));

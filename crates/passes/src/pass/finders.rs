@@ -1,5 +1,5 @@
-//! The finders of a diagnosis, each of which looks for one kind of cause at the largest scale: causes between
-//! threads first, then what is left between ranks.
+//! The finders of a diagnosis as passes. Each looks for one class of cause at the largest scale: first between threads,
+//! then between ranks.
 
 use crate::cause::{Candidate, Candidates};
 use crate::charge::{self, Charged, Proposal, Proposals};
@@ -15,10 +15,11 @@ use crate::{
 use headwater_graph::Pag;
 use headwater_model::diagnosis::CauseClass;
 
-/// Share of what a place costs by not shrinking that causes between threads must explain to be told instead.
+/// If causes between threads explain more than this share of the cost of non-shrinking work at a place, only they are
+/// reported.
 const EXPLAINED: f64 = 0.5;
 
-/// What a finder looks at.
+/// What a finder examines.
 struct Look<'a> {
     scales: &'a Scales,
     pag: &'a Pag,
@@ -26,7 +27,7 @@ struct Look<'a> {
     last: &'a Scale,
     teams: &'a Teams,
     charged: &'a Charged,
-    /// Seconds that a cause must cost to be told.
+    /// Seconds that a cause must cost to be reported.
     least: f64,
 }
 
@@ -56,8 +57,8 @@ const BETWEEN_THREADS: [(&str, &str, Proposes); 4] = [
     ),
 ];
 
-/// A finder of causes between ranks: whether it needs ranks of which the same part of the program is known, and whether
-/// what is charged to threads matters to it.
+/// A finder of causes between ranks. `alike`: it needs ranks of which the same part of the program was recorded.
+/// `charged`: it needs to know what is charged to threads.
 struct Finder {
     name: &'static str,
     about: &'static str,
@@ -173,7 +174,7 @@ fn with_least(pass: Pass) -> Pass {
     .figure_from(0.0)
 }
 
-/// The scales of a call and what to look for, if there is something to look at.
+/// The scales of a call and what to look for, if there is any run.
 fn look<'a>(call: &'a Call<'_>, charged: &'a Charged) -> Result<Option<Look<'a>>, PassError> {
     let scales = call.found::<Scales>(0)?;
     Ok(scales.last().map(|(last, teams)| Look {
@@ -223,7 +224,7 @@ fn candidates(call: &Call<'_>, finder: &Finder) -> Result<Vec<Value>, PassError>
     super::found(Candidates::from(found.unwrap_or_default()))
 }
 
-/// What causes between threads explain is told with them.
+/// Finds non-shrinking work, without what causes between threads explain.
 fn non_shrinking(l: &Look<'_>) -> Vec<Candidate> {
     let rest = |mut c: Candidate| {
         let explained = l.charged.inside(l.pag, l.last, c.vertex, &c.ranks);
@@ -250,7 +251,7 @@ fn segments(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         && l.scales.ranks_alike()
         && unnamed::main(&l.scales.runs(), &l.pag.structures).is_some()
     {
-        // Single addresses hold a part of what the calls around them show whole.
+        // Single addresses have a part of the work that the calls around them show completely.
         let whole = segments::find(l.pag, l.last, l.least);
         let covered = |c: &Candidate| {
             let told = |w: &Candidate| w.after.iter().any(|a| c.after.contains(a));

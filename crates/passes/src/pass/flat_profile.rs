@@ -1,8 +1,8 @@
 //! A flat profile: where the time goes, by function (Graham, Kessler and McKusick 1982, section 4).
 //!
-//! Time is that of all ranks and threads together, seconds: what was computed, what was spent in MPI, waiting there
-//! included, and sleep. The time of a loop or branch belongs to the function that it stands in; an inlined copy is a function,
-//! and a call of MPI, or of another library that was not looked into, is a row of its own.
+//! Times are seconds of all ranks and threads together: computation, MPI including waiting there, and sleep. The time
+//! of a loop or branch belongs to the function that contains it. An inlined copy is a function, and a call of MPI, or
+//! of another library whose code was not analysed, is a row of its own.
 
 use super::owners::{Role, Tree};
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
@@ -26,12 +26,12 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// A function, or a call that is not looked into, wherever it stands.
+/// A function, or a call whose code was not analysed, at all its places.
 #[derive(Default)]
 struct Function {
     /// Own seconds.
     own: f64,
-    /// With what it calls.
+    /// Seconds with what it calls.
     with_callees: f64,
     /// Calls of MPI.
     count: f64,
@@ -39,7 +39,7 @@ struct Function {
     parts: Vec<usize>,
 }
 
-/// A function's name and file: two files may each have one of a name.
+/// A function's name and file: two files may have functions of the same name.
 type Key = (String, Option<String>);
 
 fn flat_profile(tree: &Tree<'_>) -> Section {
@@ -63,7 +63,7 @@ fn flat_profile(tree: &Tree<'_>) -> Section {
     functions.sort_by(|a, b| b.1.own.total_cmp(&a.1.own).then_with(|| a.0.cmp(&b.0)));
     for ((name, _), f) in functions {
         let longest = longest(tree, &f.parts);
-        // Of parts with as much, the first.
+        // Of parts with equal times, the first.
         let hotter = |a: usize, b: usize| if tree.time[b] > tree.time[a] { b } else { a };
         let hottest = f.parts.iter().copied().reduce(hotter);
         section.rows.push(vec![
@@ -88,7 +88,7 @@ fn functions(tree: &Tree<'_>) -> BTreeMap<Key, Function> {
     let key = |v: usize| {
         let at = tree.owner(v);
         let name = tree.text("name", at).unwrap_or_else(|| "?".into());
-        // A library's function is one, wherever it is called from.
+        // A library's function is one function, wherever it is called from.
         let in_file = tree.role[at] != Role::Leaf;
         (name, tree.text("file", at).filter(|_| in_file))
     };
@@ -101,7 +101,7 @@ fn functions(tree: &Tree<'_>) -> BTreeMap<Key, Function> {
         if tree.time[v] > 0.0 {
             function.parts.push(v);
         }
-        // What a function calls by itself again is in its outermost call already.
+        // In recursion, the outermost call already contains the inner ones.
         let again = || tree.outwards(v).skip(1).any(|a| keys[a] == *key);
         if tree.owner(v) == v && !again() {
             function.with_callees += total[v];
@@ -110,7 +110,7 @@ fn functions(tree: &Tree<'_>) -> BTreeMap<Key, Function> {
     out
 }
 
-/// The rank with the most own time in some vertices, the first of those with as much, and its seconds.
+/// The rank with the most own time in some vertices, and its seconds; of equal ones, the first.
 fn longest(tree: &Tree<'_>, parts: &[usize]) -> Option<(u32, f64)> {
     let view = tree.set().view();
     let rows = view.rows.get("time")?;
@@ -151,7 +151,7 @@ mod tests {
             assert_eq!((&row(i)[0], &row(i)[2]), (&word(i), &Item::Number(own)));
         }
         assert_eq!(row(1)[1], Item::from("b.c:5"));
-        // Its own call of itself is in it once.
+        // Its call of itself counts once.
         assert_eq!(row(1)[4], Item::Number(7.5));
         assert!(matches!(row(2)[4], Item::Number(x) if (x - 19.501).abs() < 1e-9));
     }

@@ -1,17 +1,17 @@
-//! Parts of a graph as passes, on the vertices and edges of a set (PerFlow, section 4.3.1), and what all passes on graphs
-//! share.
+//! Components and communities of a graph as passes, on the vertices and edges of a set (PerFlow, section 4.3.1), and
+//! what all passes on graphs share.
 //!
-//! Edges are those of the set; where it has none, all between its vertices.
+//! The edges are those of the set; if it has none, all edges between its vertices.
 
 use crate::algorithm::{self, Interrupted};
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::set::Set;
 use headwater_graph::view::{Column, EdgeKind, EdgeType, View};
 
-/// What the parameter `kind` means, which several passes have.
+/// The meaning of the parameter `kind`, which several passes have.
 pub(super) const KIND: &str = "type or kind that edges must have, as inter-process; all if empty";
 
-/// A pass that gives a set of the view of its first argument.
+/// A pass that returns a set of the view of its first argument.
 pub(super) fn set_pass(
     name: &'static str,
     about: &'static str,
@@ -39,7 +39,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Ends a pass that was interrupted, as what it found until then is of no use.
+/// Ends a pass that was interrupted, because its incomplete result is useless.
 pub(super) fn whole<T>(found: T, interrupted: Interrupted<'_>) -> Result<T, PassError> {
     if interrupted() {
         return Err(PassError::Interrupted);
@@ -47,7 +47,7 @@ pub(super) fn whole<T>(found: T, interrupted: Interrupted<'_>) -> Result<T, Pass
     Ok(found)
 }
 
-/// Checks that edges of a view can be of a kind; `argument` is what it was given for.
+/// Checks that edges of a view can have a kind; `argument` is the argument that named it.
 pub(super) fn check_kind(view: &View, kind: &str, argument: &str) -> Result<(), PassError> {
     let wrong = |what: String| Err(PassError::Argument(argument.to_string(), what));
     let mut there: Vec<&str> = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn check_kind(view: &View, kind: &str, argument: &str) -> Result<(), 
     if there.is_empty() {
         return wrong("edges of this view have no kinds".to_string());
     }
-    // What no run of ours has is a slip of the pen, and what this one has not is nowhere.
+    // A kind that no run can have is a typing error; a known kind that this run does not have is just nowhere.
     if there.contains(&kind) || EdgeType::WORDS.contains(&kind) || EdgeKind::WORDS.contains(&kind) {
         return Ok(());
     }
@@ -72,7 +72,7 @@ pub(super) fn check_kind(view: &View, kind: &str, argument: &str) -> Result<(), 
     ))
 }
 
-/// By edge of the view whether it is of a kind; all are of none. `argument` is what the kind was given for.
+/// By edge of the view: whether it has the kind; an empty `kind` means any. `argument` is the argument that named it.
 pub(super) fn of_kind(set: &Set, kind: &str, argument: &str) -> Result<Vec<bool>, PassError> {
     let view = set.view();
     let columns = [view.edges.get("type"), view.edges.get("kind")];
@@ -86,7 +86,7 @@ pub(super) fn of_kind(set: &Set, kind: &str, argument: &str) -> Result<Vec<bool>
     Ok((0..view.graph.edges()).map(is).collect())
 }
 
-/// What counts of a view where only a set does: vertices and edges.
+/// The vertices and edges of a view that belong to a set.
 pub(super) struct Within {
     pub(super) vertices: Vec<u32>,
     pub(super) edges: Vec<bool>,
@@ -106,7 +106,7 @@ impl Within {
         }
         for &e in set.edges() {
             let ends = [graph.sources(), graph.targets()].map(|all| all[e as usize] as usize);
-            // Of edges alone the vertices are those that they join.
+            // If the set has only edges, the vertices are those that they join.
             if set.vertices().is_empty() {
                 ends.iter().for_each(|v| held[*v] = true);
             }
@@ -122,7 +122,7 @@ impl Within {
     }
 }
 
-/// Figures of a metric of edges, one where none is named; an edge may have none.
+/// Weights of edges by a metric; 1 for each if no metric is named. An edge may have none.
 pub(super) fn weights(set: &Set, metric: &str) -> Result<impl Fn(u32) -> Option<f64>, PassError> {
     let wrong = |what: String| PassError::Argument("weight".to_string(), what);
     let column = match metric {
@@ -145,7 +145,7 @@ pub(super) fn weights(set: &Set, metric: &str) -> Result<impl Fn(u32) -> Option<
     })
 }
 
-/// A set's vertices with `component`, the number of the strongly connected component.
+/// A set's vertices with `component`, the number of their strongly connected component.
 ///
 /// # Errors
 /// If it is interrupted.
@@ -157,7 +157,8 @@ pub fn components(set: &Set, interrupted: Interrupted<'_>) -> Result<Set, PassEr
     numbered(set, within.vertices, "component", &of)
 }
 
-/// A set's vertices with `community`, the number of the community; edges weigh as much as a metric says, or all alike.
+/// A set's vertices with `community`, the number of their community; edges have the weight of a metric, or all the
+/// same.
 ///
 /// # Errors
 /// If edges have no such metric, or it is interrupted.
@@ -168,7 +169,7 @@ pub fn communities(
 ) -> Result<Set, PassError> {
     let (within, weight) = (Within::new(set), weights(set, weight)?);
     let graph = &set.view().graph;
-    // Who is joined by nothing that was measured is joined by nothing.
+    // An edge without a measured weight joins nothing.
     let weight = |e| weight(e).unwrap_or(0.0);
     let counts = |e: u32| within.edges[e as usize];
     let of = algorithm::communities(graph, weight, &counts, interrupted);
@@ -176,7 +177,7 @@ pub fn communities(
     numbered(set, within.vertices, "community", &of)
 }
 
-/// Vertices with numbers from 0 on, in the order in which they come first.
+/// Vertices with numbers from 0 on, in the order in which the numbers first occur.
 fn numbered(set: &Set, vertices: Vec<u32>, name: &str, of: &[u32]) -> Result<Set, PassError> {
     let mut known: rustc_hash::FxHashMap<u32, usize> = rustc_hash::FxHashMap::default();
     let mut number = |v: &u32| {

@@ -1,7 +1,7 @@
-//! Groups and classes of vertices (PerFlow, section 4.3.1): by a value that they share, or by conditions.
+//! Groups and classes of vertices (PerFlow, section 4.3.1): by a common value, or by conditions.
 //!
-//! A dataflow gives so many things, however many groups there are: vertices are numbered or named by their group, so that
-//! `filter` chooses one, and a table tells what there is.
+//! A pass has a fixed number of outputs, however many groups there are. So vertices are numbered or named by their
+//! group; `filter` selects one group, and a table lists all.
 
 use crate::flow::{Call, Gives, Kind, Parameter, Pass, PassError, Value};
 use crate::set::{Expr, Set};
@@ -43,9 +43,9 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// A set's vertices with `group`, a number for each value of an attribute in the order in which values come first, those of
-/// one group together; and for each group its value, how many vertices it has, and a metric of all of them. Vertices without
-/// a value are the last group.
+/// A set's vertices with `group`, a number for each value of an attribute in the order in which values first occur, the
+/// vertices of one group together; and a table with each group's value, number of vertices, and sum of a metric.
+/// Vertices without a value are the last group.
 ///
 /// # Errors
 /// If vertices have no such attribute or metric.
@@ -73,7 +73,7 @@ pub fn group(set: &Set, by: &str, metric: &str) -> Result<(Set, Section), PassEr
         vertices.extend(group.vertices());
         numbers.extend(std::iter::repeat_n(Some(i as f64), size));
     }
-    // Where there is no vertex there is no group to tell of a metric that there is not.
+    // Without vertices there is no group that would report a missing metric.
     set.numbers(metric)?;
     let set = Set::of(set.view(), vertices, set.edges().to_vec());
     Ok((set.with_metric("group", &numbers)?, section))
@@ -96,11 +96,11 @@ fn classes(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     Ok(vec![classify(set, &classes, name)?.into()])
 }
 
-/// A set's vertices with the name of the first class whose condition they fit, as `name`; those that fit none have none.
-/// Classes are names with conditions.
+/// A set's vertices with the name of the first class whose condition they fulfil, as `name`; it is missing for those
+/// that fulfil none. Classes are names with conditions.
 ///
 /// # Errors
-/// If a condition cannot be read or worked out.
+/// If a condition cannot be read or evaluated.
 pub fn classify(set: &Set, classes: &[(&str, &str)], name: &str) -> Result<Set, PassError> {
     let mut words: Vec<Option<String>> = vec![None; set.vertices().len()];
     for (class, condition) in classes {

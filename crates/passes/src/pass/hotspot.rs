@@ -32,7 +32,7 @@ pub fn hotspot(set: &Set, metric: &str, n: usize) -> Result<Set, SetError> {
         .zip(values)
         .filter_map(|(i, v)| Some((v.filter(|v| *v > 0.0)?, i)))
         .collect();
-    // Of many, only the first are put in order.
+    // If there are many, only the first are sorted.
     let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
     if n < some.len() {
         some.select_nth_unstable_by(n, order);

@@ -1,11 +1,12 @@
 //! Imbalance analysis: vertices on which some ranks spend much longer than others.
 //!
 //! Ranks are two natural groups (Jenks; Fisher 1958) if the slower one stands out by the threshold, by the spread
-//! within the groups and by the noise of sampling; see [`stats::stands_out`](crate::stats::stands_out). In a
-//! top-down view a vertex has a row over ranks; in a parallel view those of the set that stand for one place are
-//! compared, with nothing for each rank where the view has none, and the late ones given. Nothing is priced here: what the others wait for late ranks is another question, which
-//! [`crate::imbalance`] asks phase by phase, and which [`crate::marks`] does not ask of places with all that is inside them.
-//! The test is one.
+//! within the groups and by the noise of sampling; see [`stats::stands_out`](crate::stats::stands_out). In a top-down
+//! view, a vertex has a row over ranks. In a parallel view, the vertices of the set at one place are compared, with
+//! zero for each rank on which the view has no vertex of that place, and the late ones are returned.
+//!
+//! Nothing is priced here. [`crate::imbalance`] computes phase by phase how long others wait for late ranks, and
+//! [`crate::marks`] compares the time of places with everything inside. All use the same test.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -42,20 +43,20 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// In the stead of the number of a place that is not known.
+/// Replaces the number of an unknown place.
 const NO_PLACE: u64 = u64::MAX;
 
 /// The late ranks of one place.
 struct Uneven {
-    /// Which value is late, as indices into those given.
+    /// Indices of the late values.
     upper: Vec<u32>,
-    /// How much more they have, mean.
+    /// By how much their mean exceeds that of the others.
     excess: f64,
 }
 
-/// Seconds that the scatter of sampling gives one rank's time.
+/// Standard error of one rank's time from sampling, seconds.
 fn noise(set: &Set, metric: &str, vertex: u32, values: &[f64]) -> f64 {
-    // The rate falls in long runs; a set that was made has what was asked for, if anything.
+    // The sampling rate falls in long runs; a set of a made view may have only the rate that was asked for.
     let sampling = set.view().table("sampling");
     let every = match sampling.map(|t| t.cell("sampled_every", 0)) {
         Some(Cell::Number(seconds)) => seconds,
@@ -81,8 +82,8 @@ fn uneven(values: &[f64], threshold: f64, least: f64, noise: f64) -> Option<Unev
 
 /// Vertices of `set` on which some ranks have more of `metric` than others, the largest excess first.
 ///
-/// Added are `excess`, how much more the late ranks have on the mean, and in a top-down view `late_ranks`. Of a
-/// parallel view the vertices on late ranks are given, and `excess` is that of their place.
+/// The result has `excess`, the mean excess of the late ranks, and in a top-down view `late_ranks`. In a parallel view
+/// the vertices on late ranks are returned, and `excess` is that of their place.
 ///
 /// # Errors
 /// If vertices have no such metric, or none over ranks.
@@ -105,7 +106,7 @@ pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<
         .vertices()
         .par_iter()
         .filter_map(|v| {
-            // A row that is not even kept has the same for all ranks: nothing.
+            // A vertex without a row has zero on all ranks.
             rows.row(*v)?;
             let values = rows.dense(*v, ranks);
             let noise = noise(set, metric, *v, &values);
@@ -123,10 +124,10 @@ pub fn imbalance(set: &Set, metric: &str, threshold: f64, least: f64) -> Result<
         .with_words("late_ranks", &late)?)
 }
 
-/// By place, for how many ranks the view has no vertex of it: these spent nothing there. A vertex that the view has and
-/// the set does not hold says nothing of its rank.
+/// By place: the number of ranks on which the view has no vertex of it; these spent nothing there. A vertex that is in
+/// the view but not in the set does not say anything about its rank.
 ///
-/// `groups` are the set's vertices by place. Places that it holds on all ranks need no look at the view.
+/// `groups` are the set's vertices by place. For places that the set has on all ranks, the view is not examined.
 fn absent(set: &Set, groups: &[&[(u64, u32)]]) -> FxHashMap<u64, usize> {
     let view = set.view();
     let ranks = view.header.ranks as usize;
@@ -141,7 +142,7 @@ fn absent(set: &Set, groups: &[&[(u64, u32)]]) -> FxHashMap<u64, usize> {
         held.len() >= ranks
     };
     let some = groups.par_iter().filter(|group| !on_all(group));
-    // How many ranks are not there, and the rank that was seen last: vertices stand by rank.
+    // The number of missing ranks, and the rank seen last: vertices are in the order of ranks.
     let mut found: FxHashMap<u64, (usize, Option<u64>)> = some
         .filter_map(|group| Some((group.first()?.0, (ranks, None))))
         .collect();

@@ -1,4 +1,4 @@
-//! Where a diagnosis begins: runs at their scales, and the places in them that scale badly or in which ranks
+//! The first passes of a diagnosis: runs at their scales, and the places in them that scale badly or in which ranks
 //! differ (PerFlow, Listing 7: differential analysis with hot spots, and imbalance analysis).
 
 use super::found;
@@ -60,7 +60,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// What the parameter `scaling` means.
+/// The meaning of the parameter `scaling`.
 pub(super) const SCALING: &str = "strong or weak; guessed from the arguments of the runs if empty";
 
 /// The parameter `scaling` of a call.

@@ -30,11 +30,11 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// The vertices and edges of the places where a pattern is found among a set's elements, `most` at the most; conditions
-/// are expressions behind the name of a vertex and a colon.
+/// The vertices and edges of at most `most` places where a pattern occurs among a set's elements. A condition is the
+/// name of a vertex, a colon and an expression.
 ///
 /// # Errors
-/// If the pattern or a condition cannot be read, or names what there is not; or if it is interrupted.
+/// If the pattern or a condition cannot be read, or names something that does not exist; or if it is interrupted.
 pub fn matching(
     set: &Set,
     pattern: &str,

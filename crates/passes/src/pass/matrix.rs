@@ -1,9 +1,9 @@
-//! The communication matrix: who sends how much to whom, and who waits for whom.
+//! The communication matrix: which rank sends how much to which, and which rank waits for which.
 //!
-//! It is a graph: ranks are its vertices, and an edge goes from each rank to one that it sends to or lets wait. Messages
-//! and bytes are those of calls that name their partner; what calls send that start several requests at once is
-//! brought up from sampled messages, and so is waiting. Where none was sampled nobody knows how long was waited, which is
-//! missing and not nothing.
+//! The matrix is a graph: ranks are its vertices, and an edge leads from each rank to one that it sends to or makes
+//! wait. Messages and bytes are those of calls that name their partner. For calls that start several requests at once
+//! they are extrapolated from sampled messages, and so is waiting. If no message was sampled, the waiting is unknown:
+//! it is missing, not zero.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::recorded::Recorded;
@@ -27,13 +27,13 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// What goes from one rank to another.
+/// Messages and waiting from one rank to another.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     messages: f64,
     bytes: f64,
-    /// Seconds that the receiver waits for the sender, and the other way round; of no message that was sampled nothing
-    /// is known.
+    /// Seconds that the receiver waits for the sender, and the sender for the receiver; unknown if no message was
+    /// sampled.
     late_sender: Option<f64>,
     late_receiver: Option<f64>,
     /// Seconds that the second waits for the first in collectives.
@@ -41,19 +41,19 @@ struct Cell {
 }
 
 impl Cell {
-    /// Of ranks that send each other nothing nobody is late.
+    /// If a rank sends nothing to the other, there is no waiting for messages.
     fn of_messages(&self, wait: Option<f64>) -> Option<f64> {
         wait.or((self.messages == 0.0).then_some(0.0))
     }
 }
 
-/// Whether calls of a function start several requests, whose partners are not told.
+/// Whether calls of a function start several requests, whose partners are not recorded.
 fn starts_several(name: &str) -> bool {
     let function = abi::by_name(name).filter(|f| f.class == Class::Start);
     function.is_some_and(|f| f.position(Role::N).is_some())
 }
 
-/// Whether ranks call something together in which they could wait for one another.
+/// Whether ranks call any collective, in which they could wait for one another.
 fn has_collectives(run: &Run) -> bool {
     let of = |name: &String| abi::by_name(name).is_some_and(|f| f.is_collective());
     let is: Vec<bool> = run.functions.iter().map(of).collect();
@@ -62,15 +62,15 @@ fn has_collectives(run: &Run) -> bool {
         .any(|c| is.get(usize::from(c.func)) == Some(&true))
 }
 
-/// The edges of a run's communication matrix, by their ranks; the ranks are the vertices of its view, with `rank`,
+/// The edges of a run's communication matrix, by their ranks. The ranks are the vertices of its view, with `rank`,
 /// `name`, `node`, `wall`, `mpi` and what else is known of each. Edges have `from` and `to` (ranks), `messages` and
-/// `bytes` sent, `late_sender` (seconds that `to` waits for messages of `from`), `late_receiver` (that `from` waits until
-/// `to` receives), `collective_wait` (that `to` waits for `from` in collectives) and `wait`, the three together. Missing is what
-/// was not measured: waiting for messages between ranks of which none was sampled, and waiting in collectives in a run in
-/// which none was; then `wait` is missing too.
+/// `bytes` sent, `late_sender` (seconds that `to` waits for messages of `from`), `late_receiver` (that `from` waits
+/// until `to` receives), `collective_wait` (that `to` waits for `from` in collectives) and `wait`, the sum of the
+/// three. What was not measured is missing: waiting for messages between ranks for which none was sampled, and waiting
+/// in collectives in a run in which none was sampled; then `wait` is missing too.
 ///
 /// # Errors
-/// None of its own; what sets refuse.
+/// Only errors of the set.
 pub fn communication_matrix(run: &Recorded) -> Result<Set, PassError> {
     let mut cells: BTreeMap<(u32, u32), Cell> = BTreeMap::new();
     let n = run.run().header.ranks;
@@ -119,7 +119,7 @@ pub fn communication_matrix(run: &Recorded) -> Result<Set, PassError> {
         *cell.late_receiver.get_or_insert(0.0) += figure("late_receiver", e);
     }
     cells.retain(|(from, to), _| *from.max(to) < n);
-    // Of a run without collectives nobody waits in one.
+    // In a run without collectives no rank waits in one.
     let collectives = !run.run().collectives.is_empty() || !has_collectives(run.run());
     let collective = |c: &Cell| collectives.then_some(c.collective);
     let of = |f: fn(&Cell) -> f64| Column::known(cells.values().map(f).collect());
@@ -148,7 +148,7 @@ pub fn communication_matrix(run: &Recorded) -> Result<Set, PassError> {
         Column::texts(all.iter().map(|r| Some(format!("rank {r}")))),
     );
     if let Some(ranks) = run.top_down().table("ranks") {
-        // A rank of which nothing is left has no row there.
+        // A rank whose data are lost has no row there.
         let mut row: Vec<u32> = vec![u32::MAX; all.len()];
         for i in 0..ranks.len() {
             let rank = ranks

@@ -1,8 +1,8 @@
 //! The built-in passes, by name (PerFlow, section 4.3.2).
 //!
-//! A pass is a row of a table: what it takes and gives, its parameters, and a plain function on sets, which is
-//! public too, so that a pass can be used without a dataflow. What is wrong with an argument is told with its name and
-//! that of the pass; see [`FlowError`].
+//! A pass is a row of a table: its arguments, outputs and parameters, and a plain function on sets. The function is
+//! public too, so that it can be used without a dataflow. An error about an argument has the names of the argument and
+//! of the pass; see [`FlowError`].
 
 mod answer;
 mod attribution;
@@ -104,9 +104,9 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
     lists.into_iter().flatten().map(Arc::new).collect()
 });
 
-/// Figures of a metric over ranks; a message that names those that there are if it is not known by rank.
+/// Figures of a metric over ranks; if it is not known by rank, an error that names the metrics that are.
 fn by_rank<'a>(view: &'a View, metric: &str) -> Result<&'a RankRows, PassError> {
-    // A change has no figures by rank: of a difference those of the second run are taken.
+    // A change has no figures by rank: for a differential, those of the second run are used.
     let after = || view.rows.get(&format!("after_{metric}"));
     let rows = view.rows.get(metric).or_else(after).map(|rows| &**rows);
     rows.ok_or_else(|| {
@@ -121,7 +121,7 @@ fn by_rank<'a>(view: &'a View, metric: &str) -> Result<&'a RankRows, PassError> 
     })
 }
 
-/// Refuses to set figures of two programs side by side; `argument` is where the second's come from.
+/// Refuses to compare figures of two programs; `argument` is where the second one's figures come from.
 fn of_one_program(first: &Header, second: &Header, argument: &str) -> Result<(), PassError> {
     let wrong = |e: RunError| PassError::Argument(argument.to_string(), e.to_string());
     same_program(first, second).map_err(wrong)
@@ -143,7 +143,7 @@ pub fn by_name(name: &str) -> Result<&'static Arc<Pass>, FlowError> {
     })
 }
 
-/// What a pass gives that gives one stage of a diagnosis.
+/// The result of a pass that returns one stage of a diagnosis.
 fn found(what: impl Found) -> Result<Vec<Value>, PassError> {
     Ok(vec![Finding::new(what).into()])
 }

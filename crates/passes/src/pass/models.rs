@@ -1,5 +1,5 @@
-//! Scaling models of places over runs: a log-log line (ScalAna, section IV-A), and where there are four runs or more
-//! the performance model normal form, chosen by cross-validation (Calotoiu et al. 2013); see the module `fit`.
+//! Scaling models of places over runs: a log-log line (ScalAna, section IV-A), and with four runs or more the
+//! performance model normal form, chosen by cross-validation (Calotoiu et al. 2013); see the module `fit`.
 
 use super::differential::same_places;
 use crate::algorithm::Interrupted;
@@ -51,11 +51,11 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Symmetric error over which a model says nothing: at 0.5 runs are on the mean predicted by 1.7 times too much, or too
-/// little.
+/// Symmetric error above which a model is useless: at 0.5, predictions are on the mean 1.7 times too large or too
+/// small.
 const WORST: f64 = 0.5;
 
-/// What of a place's figures over ranks is modelled.
+/// Which of a place's figures over ranks is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// Their mean.
@@ -66,7 +66,7 @@ pub enum Over {
     All,
 }
 
-/// By vertex of the view what is modelled.
+/// By vertex of the view: the figure that is modelled.
 fn figures(
     view: &View,
     set: &Set,
@@ -92,14 +92,16 @@ fn figures(
 }
 
 /// Vertices of the run with the most ranks, with models of a metric over all runs: `slope` and `r_squared` of the
-/// log-log line, and with four runs or more `model`, its formula, and `model_error`, the mean symmetric error, 0 to 2, when
-/// a run is predicted by the others. Where even the best model is off by more than 0.5 there is none, nor a figure that is
-/// predicted, and the place stands behind those that have one. `predicted` is the figure at `at` ranks, by the model or,
-/// with fewer runs, by the line, and `growth` what it is more there than in the run with the most ranks; the most growth
-/// comes first. `at_N` is the figure of the run with N ranks. Of runs with as many ranks the mean counts as one.
+/// log-log line, and with four runs or more `model`, its formula, and `model_error`, the mean symmetric error, 0 to 2,
+/// when each run is predicted from the others. If even the best model has an error above 0.5, `model` and `predicted`
+/// are missing, and the place comes after those that have them. `predicted` is the figure at `at` ranks, by the model
+/// or, with fewer runs, by the line. `growth` is how much more that is than in the run with the most ranks; the most
+/// growth comes first. `at_N` is the figure of the run with N ranks; the mean of runs with equal numbers of ranks
+/// counts as one.
 ///
 /// # Errors
-/// If the sets are of different programs, of runs with as many ranks all, have no such metric, or it is interrupted.
+/// If the sets are of different programs, all runs have the same number of ranks, vertices have no such metric, or it
+/// is interrupted.
 pub fn scaling_models(
     sets: &[&Set],
     metric: &str,
@@ -126,7 +128,7 @@ pub fn scaling_models(
         return Err(PassError::Argument("V2".to_string(), what));
     }
     let at = at.unwrap_or(2.0 * f64::from(*most));
-    // By run, by vertex of the last one.
+    // By run, and by vertex of the last run.
     let mut known: Vec<Vec<Option<f64>>> = Vec::new();
     for set in &sets {
         let own = figures(set.view(), set, metric, over)?;
@@ -136,7 +138,7 @@ pub fn scaling_models(
     }
     let mut scales = ranks.clone();
     scales.dedup();
-    // What a run of that many ranks has at a vertex.
+    // The figure of a run with `p` ranks at a vertex.
     let of_scale = |p: u32, v: u32| {
         let of_runs = ranks.iter().zip(&known).filter(|(r, _)| **r == p);
         let values: Vec<f64> = of_runs.filter_map(|(_, k)| *k.get(v as usize)?).collect();
@@ -156,7 +158,7 @@ pub fn scaling_models(
         let model = best.filter(|m| m.cross_error <= WORST);
         let predicted = match (best, model, line) {
             (_, Some(model), _) => Some(model.at(at)),
-            // Too few runs to judge the line by.
+            // Too few runs to test the line.
             (None, _, Some(line)) => Some(line.factor * at.powf(line.slope)),
             _ => None,
         };

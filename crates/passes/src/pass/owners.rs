@@ -1,4 +1,5 @@
-//! A top-down view as profiles see it: which vertex is a place of its own, and whose time that of the others is.
+//! A top-down view as profiles use it: which vertices are places of their own, and which of them owns the time of each
+//! other vertex.
 
 use crate::set::Set;
 use headwater_graph::view::Cell;
@@ -7,13 +8,13 @@ use headwater_model::report::Item;
 /// What a vertex is to a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A function, or a copy of one that is inlined.
+    /// A function, or an inlined copy of one.
     Function,
     /// A loop: a place of its own in a tree.
     Loop,
-    /// A call that is not looked into.
+    /// A call whose code was not analysed.
     Leaf,
-    /// Anything else: its time is that of what is around it.
+    /// Anything else: its time belongs to what encloses it.
     Part,
 }
 
@@ -26,14 +27,14 @@ fn role(kind: &str) -> Role {
     }
 }
 
-/// A top-down view with what a profile needs of it, by vertex. Vertices outside of the set have no figures.
+/// A top-down view with what a profile needs, by vertex. Vertices outside of the set have no figures.
 pub(super) struct Tree<'a> {
     set: &'a Set,
     pub role: Vec<Role>,
     pub parent: Vec<Option<usize>>,
     /// Own seconds.
     pub time: Vec<f64>,
-    /// Those of all vertices.
+    /// Seconds of all vertices.
     pub whole: f64,
 }
 
@@ -41,7 +42,7 @@ impl<'a> Tree<'a> {
     pub fn new(set: &'a Set) -> Self {
         let all = || 0..set.view().vertices.len() as u32;
         let parent = |v: u32| match set.cell("parent", v) {
-            // Parents stand before their children; one that does not is none.
+            // Parents come before their children; one that does not is ignored.
             Cell::Number(p) if (0.0..f64::from(v)).contains(&p) => Some(p as usize),
             _ => None,
         };
@@ -85,18 +86,18 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The vertex itself and those around it, innermost first.
+    /// The vertex itself and those that enclose it, innermost first.
     pub fn outwards(&self, v: usize) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(Some(v), |v| self.parent[*v])
     }
 
-    /// The function or call whose time the vertex's is.
+    /// The function or call that owns the vertex's time.
     pub fn owner(&self, v: usize) -> usize {
         let is_owner = |v: &usize| matches!(self.role[*v], Role::Function | Role::Leaf);
         self.outwards(v).find(is_owner).unwrap_or(v)
     }
 
-    /// Adds the figures of each vertex to those around it.
+    /// Adds the figures of each vertex to those of the vertices around it.
     pub fn inclusive(&self, mut figures: Vec<f64>) -> Vec<f64> {
         for v in (0..figures.len()).rev() {
             if let Some(parent) = self.parent[v] {

@@ -1,11 +1,11 @@
-//! Small graphs to look for, written as edges: `a>b b>c:mutex`.
+//! Small graphs to search for, written as edges: `a>b b>c:mutex`.
 
 use crate::flow::PassError;
 
 /// Patterns that have a name.
 pub(super) type Library = &'static [(&'static str, &'static str)];
 
-/// An edge of a pattern: its ends, and what it must be.
+/// An edge of a pattern: its ends, and its kind.
 #[derive(Debug, PartialEq)]
 pub(super) struct Drawn {
     pub(super) src: usize,
@@ -24,7 +24,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern, or the name of one in `library`; `argument` is what it was given for.
+    /// Reads a pattern, or the name of one in `library`; `argument` is the argument that it was given for.
     pub(super) fn read(argument: &str, text: &str, library: Library) -> Result<Self, PassError> {
         let known = library.iter().find(|p| p.0 == text).map(|p| p.1);
         let wrong = |what: String| PassError::Argument(argument.to_string(), what);
@@ -76,10 +76,10 @@ impl Pattern {
         }
     }
 
-    /// Names of vertices that no edges join with the first.
+    /// Names of vertices that no path joins with the first.
     fn apart(&self) -> Vec<&str> {
         let mut joined: Vec<bool> = (0..self.names.len()).map(|v| v == 0).collect();
-        // A round for each vertex that could be reached: patterns are written by hand.
+        // One round for each vertex that could be reached: patterns are written by hand, so they are small.
         for _ in &self.names {
             for Drawn { src, dst, .. } in &self.edges {
                 let either = joined[*src] || joined[*dst];

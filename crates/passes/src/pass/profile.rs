@@ -1,7 +1,7 @@
-//! The tables of an MPI profile, as mpiP's users know them (Vetter and Chambreau 2005; PerFlow, section 4.4).
+//! The tables of an MPI profile, as users of mpiP know them (Vetter and Chambreau 2005; PerFlow, section 4.4).
 //!
-//! A call site is a place in the program: the ways that lead there are put together. Sites are numbered by the
-//! time spent in them, the longest first; the number is the same in all tables of a set.
+//! A call site is a place in the program: all call paths to it are put together. Sites are numbered by the time spent
+//! in them, the longest first; the number of a site is the same in all tables of a set.
 
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::set::Set;
@@ -68,10 +68,10 @@ pub(super) fn passes() -> Vec<Pass> {
     std::iter::once(tasks).chain(own).collect()
 }
 
-/// What is told where threads besides a rank's first one called MPI.
+/// Note for runs in which threads besides a rank's first one called MPI.
 const THREADS: &str = " Threads besides the first called MPI: their time in it is counted too, so that a task can have more of it than app time.";
 
-/// What one rank did at one site, or all of it.
+/// Calls of one rank at one site, or of all ranks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     count: f64,
@@ -174,7 +174,7 @@ impl Profile {
             site.by_rank.entry(rank).or_default().add(&sum);
             let size = by_size.entry((site.function.clone(), class)).or_default();
             size.add(&sum);
-            // Here the bytes moved count, whoever sent them.
+            // Here all moved bytes count, sent or received.
             size.sent += cell("bytes", row) - sent;
         }
         sites.sort_by(|a, b| b.all.time.total_cmp(&a.all.time));
@@ -298,7 +298,7 @@ fn time(profile: &Profile) -> Section {
     section
 }
 
-/// What is not in the tables of what was sent.
+/// Note about what is not in the tables of sent bytes.
 const EMPTY: &str =
     "Calls that sent empty messages count, but sites that sent nothing else are left out.";
 

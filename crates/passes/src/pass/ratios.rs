@@ -1,17 +1,17 @@
-//! Ratios of counters, as those that place a loop under a roofline (Williams et al. 2009): how much it computes for
-//! each cycle and for each byte that comes from memory.
+//! Ratios of counters, such as those that place a loop under a roofline (Williams et al. 2009): how much it computes in
+//! each cycle and for each byte from memory.
 //!
-//! A miss of the last cache is taken as one line of 64 bytes; what prefetchers and writes bring besides is not in
-//! the counters, so traffic is a lower bound.
+//! A miss of the last cache counts as one line of 64 bytes. The counters do not include the traffic of prefetchers and
+//! writes, so the traffic is a lower bound.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
 use headwater_graph::view::View;
 
-/// Bytes of a cache line on the machines that we know.
+/// Bytes of a cache line on the known machines.
 const LINE: f64 = 64.0;
 
-/// A ratio: name, what is divided, by what, times what, and what it means.
+/// A ratio: name, dividend, divisor, factor, and meaning.
 type Ratio = (&'static str, &'static str, &'static str, f64, &'static str);
 
 const RATIOS: [Ratio; 7] = [
@@ -92,11 +92,11 @@ fn recorded(view: &View) -> String {
     }
 }
 
-/// Vertices with ratios of counters as metrics; a ratio is missing where it would be divided by nothing. Nothing is
-/// added unless all that is named can be.
+/// Vertices with ratios of counters as metrics; a ratio is missing where its divisor is zero or missing. Either all
+/// named ratios are added, or none.
 ///
 /// # Errors
-/// A ratio that there is not, or whose counters were not recorded; without names, if no ratio can be given.
+/// If a ratio does not exist, or its counters were not recorded; without names, if no ratio can be computed.
 pub fn counter_ratios(set: &Set, names: &[String]) -> Result<Set, PassError> {
     let view = set.view();
     let wrong = |what: String| PassError::Argument("ratios".to_string(), what);
@@ -133,7 +133,7 @@ pub fn counter_ratios(set: &Set, names: &[String]) -> Result<Set, PassError> {
     for (name, above, below, by, _) in wanted {
         let (above, mut below_all) = (set.numbers(above)?, set.numbers(below)?);
         if *below == "busy" && view.vertices.get("blocked").is_some() {
-            // Who is asleep counts nothing.
+            // Counters do not advance during sleep.
             let asleep = set.numbers("blocked")?;
             let awake =
                 |(b, a): (&mut Option<f64>, Option<f64>)| *b = b.map(|b| b - a.unwrap_or(0.0));

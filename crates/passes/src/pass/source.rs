@@ -1,4 +1,4 @@
-//! From a recorded run to the vertices and edges of its views, and from one view to the other.
+//! The passes from a recorded run to the vertices and edges of its views, and from one view to the other.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -55,7 +55,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// Which vertex of the top-down view the vertices of a set stand for, with these.
+/// For each vertex of a set: its vertex in the top-down view, and itself.
 fn places(set: &Set) -> Result<Vec<(u32, u32)>, PassError> {
     let own = set.vertices().iter().copied();
     if set.view().kind != ViewKind::Parallel {
@@ -67,7 +67,7 @@ fn places(set: &Set) -> Result<Vec<(u32, u32)>, PassError> {
         .collect())
 }
 
-/// Checks that vertex `v` of one view is the place that `w` of another is: on one graph it always is.
+/// Checks that vertex `v` of one view and vertex `w` of another are the same place: on one graph they always are.
 fn same_place(a: &View, v: u32, b: &View, w: u32) -> Result<(), PassError> {
     super::of_one_program(&a.header, &b.header, "V")?;
     let alike = |name: &str| a.vertices.cell(name, v as usize) == b.vertices.cell(name, w as usize);
@@ -82,7 +82,7 @@ fn same_place(a: &View, v: u32, b: &View, w: u32) -> Result<(), PassError> {
     Err(PassError::Argument("V".to_string(), what))
 }
 
-/// Vertices of `all`, of a parallel view, that stand for the places of `set`, in its order.
+/// Vertices of `all`, of a parallel view, at the places of `set`, in its order.
 ///
 /// # Errors
 /// If the views are not of runs on one graph.
@@ -102,7 +102,7 @@ pub fn on_ranks(set: &Set, all: &Set) -> Result<Set, PassError> {
     Ok(Set::new(all.view().clone(), vertices, Vec::new()))
 }
 
-/// Vertices of `all`, of a top-down view, that the vertices of `set` stand for, in its order.
+/// Vertices of `all`, of a top-down view, at the places of the vertices of `set`, in its order.
 ///
 /// # Errors
 /// If the views are not of runs on one graph.

@@ -1,4 +1,4 @@
-//! Sets as tables for people and programs: the report at the end of a dataflow.
+//! Shows sets as tables for people and programs: the report at the end of a dataflow.
 
 use super::called_from::called_from;
 use crate::flow::{Gives, Kind, Pass, PassError};
@@ -32,7 +32,7 @@ pub(super) fn passes() -> Vec<Pass> {
     ]
 }
 
-/// What PerFlow's attributes of several values are here.
+/// The attributes that represent PerFlow's attributes with several values.
 fn several(attribute: &str) -> Option<&'static [&'static str]> {
     Some(match attribute {
         "comm-info" => &["class", "count", "bytes", "wait"],
@@ -52,7 +52,8 @@ pub(super) fn heading(table: &Table, attribute: &str) -> Heading {
     heading_as(table, attribute, attribute)
 }
 
-/// The heading of what was made of an attribute and has its unit; the name for programs tells it where it is seconds.
+/// The heading of a figure that was computed from an attribute and has its unit; if that is seconds, the name for
+/// programs says so.
 pub(super) fn heading_as(table: &Table, attribute: &str, name: &str) -> Heading {
     let (suffix, unit) = match table.unit(attribute) {
         Some("s") => ("_seconds", Unit::Seconds),
@@ -87,8 +88,8 @@ pub fn location(set: &Set, v: u32) -> Option<String> {
     }
 }
 
-/// The vertices of a set in rows, or its edges if it has no vertices. `debug-info` (or `dbg-info`), `comm-info` and
-/// `pmu` stand for several attributes, of which those are taken that were recorded.
+/// The vertices of a set in rows, or its edges if it has no vertices. `debug-info` (or `dbg-info`) is a location;
+/// `comm-info` and `pmu` represent several attributes, of which the recorded ones are shown.
 ///
 /// # Errors
 /// If there is no such attribute.

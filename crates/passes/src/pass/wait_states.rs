@@ -1,4 +1,4 @@
-//! Wait states by Scalasca's names (Geimer et al. 2010): where ranks and threads wait, why, and for whom.
+//! Wait states by Scalasca's names (Geimer et al. 2010): where ranks and threads wait, why, and for which other one.
 //!
 //! | state | what it is |
 //! | --- | --- |
@@ -7,11 +7,12 @@
 //! | wait at barrier, wait at n-to-n | until the last rank came to a collective that needs all |
 //! | late broadcast, early reduce, early scan | until the root, the first sender or the lower ranks came |
 //! | wait at window | until another rank opened or ended its access to a window, or gave its lock back |
-//! | wait at OpenMP barrier | until the last thread of the team came to a barrier or to the end of the parallel region, tasks that the thread did meanwhile left out |
+//! | wait at OpenMP barrier | until the last thread of the team came to a barrier, or to the end of the region |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
 //!
-//! Waiting in calls that start or end MPI is left out: it is no part of the run time.
+//! A wait at an OpenMP barrier does not include tasks that the thread did meanwhile. Waiting in calls that start or end
+//! MPI is left out: it is not part of the run time.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::set::Set;
@@ -42,7 +43,7 @@ pub(super) fn passes() -> Vec<Pass> {
 
 const EARLY_REDUCE: &str = "early reduce";
 
-/// Waiting on an edge, or for nobody that is known.
+/// Waiting on an edge, or without a known rank or thread that was waited for.
 struct Wait<'a> {
     state: &'static str,
     /// The collective that was waited for, which another call may complete.
@@ -53,7 +54,7 @@ struct Wait<'a> {
     count: f64,
 }
 
-/// The state of an edge of a kind, whose later end is in a call of `function`.
+/// The wait state of an edge of a kind; its later end is in a call of `function`.
 fn state(kind: &str, function: &str) -> Option<&'static str> {
     use abi::Class::*;
     let kind = EdgeKind::WORDS.iter().position(|w| *w == kind)?;
@@ -71,7 +72,7 @@ fn state(kind: &str, function: &str) -> Option<&'static str> {
         });
     }
     if is(EdgeKind::Collective) {
-        // A nonblocking one is waited for in the call that completes it.
+        // Ranks wait for a nonblocking collective in the call that completes it.
         return Some(match class {
             Some(Barrier) => "wait at barrier",
             Some(OneToAll) => "late broadcast",
@@ -108,7 +109,7 @@ fn waits(set: &Set) -> Result<Vec<Wait<'_>>, PassError> {
     };
     let (kinds, wait, count) = (column("kind")?, column("wait")?, column("count")?);
     let collective = edges.get("collective");
-    // A nonblocking collective is waited for in a call that says nothing of it.
+    // Ranks wait for a nonblocking collective in a call whose name does not show it.
     let state_of = |kind: Option<&str>, collective: Option<&str>, at: u32| {
         if set.cell("class", at) == Cell::Text("start-or-end") {
             return None;
@@ -127,8 +128,8 @@ fn waits(set: &Set) -> Result<Vec<Wait<'_>>, PassError> {
         let Some(state) = state_of(kinds.text(i), collective, to) else {
             continue;
         };
-        // A reduction is early until the first of the others comes; what the root waits for the others then is none
-        // of Scalasca's states.
+        // A reduction is early until the first of the others comes; the root's later wait for the others is none of
+        // Scalasca's states.
         let first = edges.get("first").and_then(|f| f.number(i));
         let seconds = first
             .filter(|_| state == EARLY_REDUCE)

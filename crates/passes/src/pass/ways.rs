@@ -1,5 +1,5 @@
-//! Ways through a graph as passes: what can be reached, the shortest and the longest way, and where two ways part
-//! (PerFlow, section 4.3.1).
+//! Paths through a graph as passes: what can be reached, the shortest and the longest path, and the common ancestor of
+//! two vertices (PerFlow, section 4.3.1).
 
 use super::graph::{KIND, Within, of_kind, set_pass, weights, whole};
 use crate::algorithm::{self, Counts, Interrupted, Walk};
@@ -85,8 +85,8 @@ fn direction(call: &Call<'_>) -> Result<Direction, PassError> {
     }
 }
 
-/// What can be reached from a set's vertices along edges of a kind (all if empty), within so many edges, in the order in
-/// which it is reached, with `depth`; and the edges by which.
+/// Vertices that can be reached from a set's vertices along edges of a kind (all if empty), within `most` edges, in the
+/// order in which they are reached, with `depth`; and the edges by which they are reached.
 ///
 /// # Errors
 /// If edges have no such kind, or it is interrupted.
@@ -104,8 +104,8 @@ pub fn reach(
     walked(set, &whole(walk, interrupted)?, most)
 }
 
-/// What can be reached from a set's vertices along edges of a kind (all if empty), as far as it goes before it turns back,
-/// in the order in which it is entered, with `depth` on the way taken; and the edges of that way.
+/// Vertices that a depth-first search reaches from a set's vertices along edges of a kind (all if empty), in the order
+/// in which they are entered, with `depth` on the path taken; and the edges of that path.
 ///
 /// # Errors
 /// If edges have no such kind, or it is interrupted.
@@ -122,7 +122,7 @@ pub fn depth_first(
     walked(set, &whole(walk, interrupted)?, None)
 }
 
-/// What a search came to, within so many edges.
+/// The vertices that a search reached, within `most` edges.
 fn walked(set: &Set, walk: &Walk, most: Option<f64>) -> Result<Set, PassError> {
     let graph = &set.view().graph;
     let near = |v: &u32| most.is_none_or(|m| f64::from(walk.depth[*v as usize]) <= m);
@@ -134,12 +134,12 @@ fn walked(set: &Set, walk: &Walk, most: Option<f64>) -> Result<Set, PassError> {
     Ok(Set::of(set.view(), vertices, edges).with_metric("depth", &depth)?)
 }
 
-/// The way with the least sum of a metric of edges (one for each if empty) from any vertex of one set to any of another;
-/// nothing where there is none. No way goes along an edge that has none of the metric.
+/// The path with the least sum of a metric of edges (one for each if empty) from any vertex of one set to any of
+/// another; empty if there is none. No path uses an edge without the metric.
 ///
 /// # Errors
-/// If the sets are of different graphs, edges have no such metric or kinds, or one of them has less than zero of it; or if it is
-/// interrupted.
+/// If the sets are of different graphs, edges have no such metric or kind, or an edge has a negative value of it; or if
+/// it is interrupted.
 pub fn shortest_path(
     from: &Set,
     to: &Set,
@@ -178,11 +178,11 @@ pub fn shortest_path(
     Ok(Set::of(from.view(), path.vertices, path.edges))
 }
 
-/// The way along a set's edges of a kind with the greatest sum of a metric of its vertices (one for each if empty) and one of
-/// its edges (nothing if empty). Edges by which loops go back do not count.
+/// The path along a set's edges of a kind with the greatest sum of a metric of its vertices (one for each if empty) and
+/// one of its edges (nothing if empty). Edges by which loops go back do not count.
 ///
 /// # Errors
-/// If edges go in a circle, have no such metric or kind, vertices have no such metric, or it is interrupted.
+/// If edges form a cycle, have no such metric or kind, vertices have no such metric, or it is interrupted.
 pub fn longest_path(
     set: &Set,
     metric: &str,
@@ -192,7 +192,7 @@ pub fn longest_path(
 ) -> Result<Set, PassError> {
     let view = set.view();
     let (within, of_kind) = (Within::new(set), of_kind(set, kind, "kind")?);
-    // No way ends beside the set.
+    // No path ends outside the set.
     let mut own = vec![f64::NEG_INFINITY; view.graph.vertices()];
     let vertices = Set::of(view, within.vertices.clone(), Vec::new());
     let figures = match metric {
@@ -213,17 +213,18 @@ pub fn longest_path(
         let what = "its edges go in a circle, so that no way is the longest; choose a kind of edges that do not, or a part of the set";
         PassError::Argument("V".to_string(), what.to_string())
     })?;
-    // Of a set without vertices the longest way has none.
+    // The longest path of a set without vertices has none.
     let there = !within.vertices.is_empty();
     let [vertices, edges] = [path.vertices, path.edges].map(|p| if there { p } else { Vec::new() });
     Ok(Set::of(view, vertices, edges))
 }
 
-/// The lowest vertex that leads along edges of a kind to the one vertex of each set, and the edges from it to them; nothing
-/// where there is none.
+/// The lowest vertex that leads along edges of a kind to the only vertex of each set, and the edges from it to them;
+/// empty if there is none.
 ///
 /// # Errors
-/// If a set has several vertices, the sets are of different graphs, edges have no such kind, or it is interrupted.
+/// If a set does not have exactly one vertex, the sets are of different graphs, edges have no such kind, or it is
+/// interrupted.
 pub fn common_ancestor(
     a: &Set,
     b: &Set,

@@ -1,4 +1,4 @@
-//! Collectives played again: who waits for whom.
+//! Collectives in a replay: which rank waits for which.
 
 use super::*;
 use crate::algorithm::NEVER;
@@ -73,7 +73,7 @@ fn a_nonblocking_collective_is_come_to_where_it_is_posted() {
     use EventKind::{Collective, CollectivePost};
     const NONE: u32 = u32::MAX;
     let functions = ["MPI_Iallreduce", "MPI_Wait"];
-    // All post at once and compute for unlike times: nobody waits.
+    // All post at the same time and compute for different times: no rank waits.
     let post = |rank, busy| (rank, 0, CollectivePost, 1, NONE, busy);
     let done = |rank, busy| (rank, 1, Collective, 1, NONE, busy);
     let rows = [
@@ -124,7 +124,7 @@ fn cut(ranks: u32, calls: impl Fn(u32) -> Vec<(EventKind, u32, u64, u64)>) -> Re
     cut_on(1, ranks, calls)
 }
 
-/// The same on so many cores.
+/// The same on `cores` cores.
 fn cut_on(
     cores: u32,
     ranks: u32,
@@ -140,7 +140,7 @@ fn cut_on(
             }],
             ..Default::default()
         },
-        // By number of the kind of event, modulo 3.
+        // By code of the kind of event, modulo 3.
         functions: ["MPI_Allreduce", "MPI_Send", "MPI_Recv"]
             .map(String::from)
             .to_vec(),
@@ -202,7 +202,8 @@ fn how_far_ranks_are_apart_when_a_window_begins_is_no_wait() {
         };
         (kind, link, 10, u64::from(5 + 10 * n))
     };
-    // Rank 0 waits for what rank 1 sends two iterations later; that is known of the rank it waited for alone.
+    // Rank 0 receives what rank 1 sends two iterations later; with its first wait it only takes over the origin of rank
+    // 1.
     let replay = cut(2, |rank| (0..20).map(|n| item(rank, n)).collect());
     assert!(replay.waited() < 1e-9, "{}", replay.waited());
     assert!(replay.mean_busy() > 0.1, "{}", replay.mean_busy());
@@ -267,7 +268,7 @@ fn ranks_on_cores_of_their_own_are_in_step_at_once() {
     assert!(replay.mean_busy() > 0.08, "{}", replay.mean_busy());
     let chain: f64 = replay.epochs.iter().map(Epoch::chain).sum();
     assert!(chain < 0.03, "two steps at most: {chain}");
-    // A rank that begins late because it computes is waited for.
+    // The others wait for a rank that begins late because it computes.
     let late = |rank: u32| {
         let enter = if rank == 1 { 30 } else { 10 };
         vec![

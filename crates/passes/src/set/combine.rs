@@ -4,11 +4,12 @@ use super::{Set, SetError};
 use headwater_graph::view::{Column, Table, View};
 use std::sync::Arc;
 
-/// Tables that are put together.
+/// Two tables that are combined.
 struct Both<'a> {
     first: &'a Table,
     second: &'a Table,
-    /// By row: whether it is an element that is kept and the second set has, and whether the first has it too.
+    /// By row: `Some` if the element is in the result and in the second set; the value says whether the first set has
+    /// it too.
     of_second: Vec<Option<bool>>,
 }
 
@@ -27,9 +28,9 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// The columns that the first table has not, or not with these cells. The cell of an element that is kept is that of
-    /// the set that has it, the first if both do; where it is missing there, that of the other. Where one has figures
-    /// and the other words, and for elements that are not kept, it is the first's.
+    /// The columns that the first table does not have, or not with these cells. The cell of an element of the result
+    /// comes from the set that has it, from the first if both do; if it is missing there, from the other. For elements
+    /// outside the result, and where one set has figures and the other words, it is that of the first.
     fn columns(&self) -> Vec<(&'a str, Column)> {
         let changed = |(name, theirs): (&'a str, &'a Column)| {
             let Some(mine) = self.first.get(name) else {
@@ -59,13 +60,13 @@ impl<'a> Both<'a> {
     }
 }
 
-/// Unit of a column of the first table, or of the second if the first has none such.
+/// Unit of a column of the first table, or of the second if the first does not have it.
 fn unit_of(first: &Table, second: &Table, name: &str) -> Option<&'static str> {
     let has = first.get(name).map_or(second, |_| first);
     has.unit(name)
 }
 
-/// A view with what both sets know of the vertices and edges that are kept.
+/// A view with the attributes of both sets for the vertices and edges of the result.
 fn joined(a: &Set, b: &Set, vertices: &[u32], edges: &[u32]) -> Arc<View> {
     if Arc::ptr_eq(&a.view, &b.view) {
         return a.view.clone();
@@ -79,7 +80,7 @@ fn joined(a: &Set, b: &Set, vertices: &[u32], edges: &[u32]) -> Arc<View> {
     }
     let mut view = View::clone(first);
     for (name, column) in vertices {
-        // Figures over ranks go with a column that is of one view alone; of a mixture there are none.
+        // A column that only one view has keeps its figures over ranks; a mixed column has none.
         let rows = second.rows.get(name);
         match rows.filter(|_| first.vertices.get(name).is_none()) {
             Some(rows) => view.rows.insert(name.to_string(), rows.clone()),
@@ -95,7 +96,7 @@ fn joined(a: &Set, b: &Set, vertices: &[u32], edges: &[u32]) -> Arc<View> {
     Arc::new(view)
 }
 
-/// Which of `n` indices are held.
+/// By index up to `n`: whether it is in `indices`.
 fn held(indices: &[u32], n: usize) -> Vec<bool> {
     let mut held = vec![false; n];
     for i in indices {
@@ -121,11 +122,12 @@ impl Set {
         Ok(self.kept(Self::of(&view, vertices, edges)))
     }
 
-    /// Elements of either: this set's in its order, then those that only the other has. Attributes of an element are
-    /// those of the set that has it; of one of both this set's, and what is missing here the other's.
+    /// Elements of either set: this set's in its order, then those that only the other has. An element has the
+    /// attributes of the set that has it. An element of both has those of this set, or those of the other where they
+    /// are missing here.
     ///
     /// # Errors
-    /// If the sets are of different graphs; so for the two below.
+    /// If the sets are of different graphs. This also applies to [`Set::intersection`] and [`Set::difference`].
     pub fn union(&self, other: &Self) -> Result<Self, SetError> {
         self.with(other, |a, b, n| {
             let mine = held(a, n);
@@ -150,8 +152,8 @@ impl Set {
         })
     }
 
-    /// What the view has besides: vertices of a set of vertices, edges of a set of edges, both of both. A set that
-    /// lost its last member still counts as one of what it had.
+    /// The view's other elements: vertices for a set of vertices, edges for a set of edges, both for a set of both. A
+    /// set that lost its last member still has the kind that it had.
     pub fn complement(&self) -> Self {
         let others = |of: bool, own: &[u32], n: usize| -> Vec<u32> {
             if !of {

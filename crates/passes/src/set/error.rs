@@ -1,11 +1,11 @@
-//! What can be wrong with an operation on sets.
+//! Errors of operations on sets.
 
 use headwater_graph::view::Table;
 
-/// Why an operation on a set could not be done.
+/// Why an operation on a set failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SetError {
-    /// An attribute that is not there; the second text lists those that are.
+    /// An attribute that does not exist; the second text lists those that do.
     #[error("there is no attribute {0}; there are {1}")]
     NoAttribute(String, String),
     /// Words where figures are needed.
@@ -14,13 +14,13 @@ pub enum SetError {
     /// Sets of different graphs.
     #[error("the sets are of different graphs ({0} and {1}); bring one to the other's view first")]
     OtherGraph(String, String),
-    /// An expression that cannot be read: the expression, the column from 1 on, what is wrong.
+    /// An expression that cannot be read: the expression, the column from 1 on, and what is wrong.
     #[error("expression \"{0}\", column {1}: {2}")]
     Expression(String, usize, String),
-    /// An expression that cannot be worked out.
+    /// An expression that cannot be evaluated.
     #[error("expression \"{0}\": {1}")]
     Kinds(String, String),
-    /// As many values as elements are needed.
+    /// The number of values is not the number of elements.
     #[error("metric {0} has {1} values for {2} elements")]
     Length(String, usize, usize),
 }

@@ -1,15 +1,15 @@
-//! Expressions worked out for rows of a table, column by column.
+//! Evaluates expressions for rows of a table, column by column.
 
 use super::expr::{Expr, Function, Node, Operator};
 use super::{SetError, glob};
 use headwater_graph::view::{Column, Table, Words};
 use std::cmp::Ordering;
 
-/// What a part of an expression is for each of the rows.
+/// The values of a part of an expression, for all rows.
 enum Values<'a> {
-    /// One figure for all.
+    /// One figure for all rows.
     Number(f64),
-    /// One word for all.
+    /// One word for all rows.
     Text(&'a str),
     /// Figures; NaN where missing.
     Numbers(Vec<f64>),
@@ -36,10 +36,10 @@ struct Work<'a> {
 }
 
 impl Expr {
-    /// For which rows the expression holds.
+    /// For each row: whether the expression holds.
     ///
     /// # Errors
-    /// If it names an attribute that is not there, mixes figures and words, or is a figure itself.
+    /// If it names an attribute that does not exist, mixes figures and words, or is not true or false.
     pub fn holds(&self, table: &Table, rows: &[u32]) -> Result<Vec<bool>, SetError> {
         let work = Work {
             expression: self,
@@ -50,10 +50,10 @@ impl Expr {
         work.truth(values)
     }
 
-    /// The figure that the expression gives for each row; NaN where it is missing.
+    /// The value of the expression for each row; NaN where it is missing.
     ///
     /// # Errors
-    /// If it names an attribute that is not there, mixes figures and words, or is no figure.
+    /// If it names an attribute that does not exist, mixes figures and words, or is not a figure.
     pub fn numbers(&self, table: &Table, rows: &[u32]) -> Result<Vec<f64>, SetError> {
         let work = Work {
             expression: self,
@@ -128,7 +128,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Operators that stand one after the other, as in `a + b + c`, in a loop: there may be many.
+    /// Evaluates a sequence of operators, as in `a + b + c`, in a loop: there may be many.
     fn chain(&self, node: &'a Node) -> Result<Values<'a>, SetError> {
         let (mut first, mut rest) = (node, Vec::new());
         while let Node::Binary(operator, left, right) = first {
@@ -283,7 +283,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// The comparison with its sides changed.
+/// The comparison with its sides swapped.
 fn turned(operator: Operator) -> Operator {
     use Operator::*;
     match operator {

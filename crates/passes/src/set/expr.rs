@@ -11,7 +11,7 @@
 //! product   a * b, a / b
 //! single    1.5e-3, "word", 'word', name, `any name`, -a, (a), abs(a), sqrt(a), min(a, b), max(a, b), known(a)
 //! ```
-//! What is missing compares to nothing, so a comparison with it does not hold; `known(a)` asks for it.
+//! A comparison with a missing value does not hold; `known(a)` tests whether a value is there.
 
 use super::SetError;
 
@@ -72,7 +72,7 @@ const FUNCTIONS: [(&str, Function, usize); 5] = [
     ("known", Function::Known, 1),
 ];
 
-/// Operators by level, the loosest first; `not` stands between `and` and the comparisons.
+/// Operators by level, the loosest first; `not` is between `and` and the comparisons.
 const LEVELS: [&[(&str, Operator)]; 5] = [
     &[("or", Operator::Or)],
     &[("and", Operator::And)],
@@ -92,17 +92,17 @@ const LEVELS: [&[(&str, Operator)]; 5] = [
 
 const COMPARE: usize = 2;
 
-/// Operators at the most: each stands inside the next one, and many would use up the stack.
+/// An expression has at most this many operators: each is inside the next one, and too many would use up the stack.
 const MOST_OPERATORS: usize = 500;
 
-/// How deep parentheses and signs may be nested: deeper is a mistake, and would use up the stack.
+/// Greatest nesting depth of parentheses and signs: a deeper one is a mistake, and would use up the stack.
 const DEEPEST: usize = 100;
 
 impl Expr {
     /// Reads an expression.
     ///
     /// # Errors
-    /// What is wrong with it, and in which column.
+    /// If the expression is wrong: what, and in which column.
     pub fn parse(text: &str) -> Result<Self, SetError> {
         let mut parser = Parser {
             text,
@@ -135,7 +135,7 @@ impl Expr {
         }
     }
 
-    /// `attribute in (values)`, for one of several words or figures, however many; of none it holds nowhere.
+    /// `attribute in (values)`, for one of several words or figures, however many; without any it never holds.
     pub fn one_of(attribute: &str, words: Vec<String>, figures: Vec<f64>) -> Self {
         let said = words.iter().map(|w| format!("{w:?}"));
         let said: Vec<String> = said.chain(figures.iter().map(f64::to_string)).collect();
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Takes `token` if it is next; a word only if it ends there.
+    /// Reads `token` if it is next; a word only if it ends there.
     fn take(&mut self, token: &str) -> bool {
         self.space();
         let Some(after) = self.rest().strip_prefix(token) else {

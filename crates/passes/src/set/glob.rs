@@ -1,11 +1,11 @@
-//! Names by pattern: `MPI_*`, `mpi_?send`, `[ab]*`.
+//! Matches names with patterns: `MPI_*`, `mpi_?send`, `[ab]*`.
 
-/// Whether `text` is of the pattern: `*` stands for anything, `?` for one character, `[ab-d]` for one of these and
-/// `[!ab]` for any other. Upper and lower case differ. A bracket that is not closed stands for itself.
+/// Whether `text` matches the pattern: `*` matches anything, `?` one character, `[ab-d]` one of these, and `[!ab]` any
+/// other. Upper and lower case differ. A bracket that is not closed matches itself.
 pub fn glob(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
-    // Where to go on if what follows the last star does not fit: one character further.
+    // Where to continue if the text after the last star does not match: one character further.
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
@@ -36,7 +36,7 @@ pub fn glob(pattern: &str, text: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// Whether `c` is in the class that `pattern` begins with, and how long the class is.
+/// Whether `c` is in the class at the start of `pattern`, and how long the class is.
 fn class(pattern: &[char], c: char) -> Option<(bool, usize)> {
     let not = pattern.get(1) == Some(&'!');
     let begin = if not { 2 } else { 1 };

@@ -5,16 +5,16 @@ use headwater_graph::view::{Cell, Column, Table, View, unit};
 use std::sync::Arc;
 
 impl Set {
-    /// A metric more: values for the set's vertices, in its order. Vertices outside have none, or keep what
-    /// they had by that name.
+    /// Adds a metric: values for the set's vertices, in its order. Vertices outside the set have none, or keep their
+    /// value of that name.
     ///
     /// # Errors
-    /// If there are not as many values as vertices.
+    /// If the number of values is not the number of vertices.
     pub fn with_metric(&self, name: &str, values: &[Option<f64>]) -> Result<Self, SetError> {
         self.with_metric_in(name, values, unit(name))
     }
 
-    /// The same for a metric that was made of another, whose unit it has.
+    /// The same for a metric that was computed from another one, whose unit it has.
     ///
     /// # Errors
     /// As [`Set::with_metric`].
@@ -49,7 +49,7 @@ impl Set {
     /// The same with words.
     ///
     /// # Errors
-    /// If there are not as many words as vertices.
+    /// If the number of words is not the number of vertices.
     pub fn with_words(&self, name: &str, words: &[Option<String>]) -> Result<Self, SetError> {
         self.fits(name, words.len())?;
         let n = self.view.graph.vertices();
@@ -71,11 +71,11 @@ impl Set {
         Err(SetError::Length(name.to_string(), values, n))
     }
 
-    /// The same set on a view with a column more; the column has a row for each vertex of the view.
+    /// The same set on a view with one more column; the column has a row for each vertex of the view.
     fn with_column(&self, name: &str, column: Column, unit: Option<&'static str>) -> Self {
         let mut view = View::clone(&self.view);
         view.vertices.set_in(name, column, unit);
-        // Rows over ranks are of the metric that had the name before.
+        // Rows over ranks belong to the metric that had this name before.
         view.rows.remove(name);
         Self {
             view: Arc::new(view),
@@ -83,10 +83,10 @@ impl Set {
         }
     }
 
-    /// A metric more, worked out from others: `set.derive("waiting", "wait / mpi")`.
+    /// Adds a metric that is computed from others: `set.derive("waiting", "wait / mpi")`.
     ///
     /// # Errors
-    /// If the expression cannot be read, names an attribute that is not there, or gives no figure.
+    /// If the expression cannot be read, names an attribute that does not exist, or is not a figure.
     pub fn derive(&self, name: &str, expression: &str) -> Result<Self, SetError> {
         let values = Expr::parse(expression)?.numbers(&self.view.vertices, &self.vertices)?;
         let values: Vec<Option<f64>> = values
@@ -96,9 +96,9 @@ impl Set {
         self.with_metric(name, &values)
     }
 
-    /// Elements for which an expression holds, in order: `time > 0.1 and name ~ "MPI_*"`. It is asked of
-    /// vertices by their attributes and of edges by theirs; a kind of element without one of the attributes
-    /// has none for which it holds.
+    /// Elements for which an expression holds, in order: `time > 0.1 and name ~ "MPI_*"`. It is evaluated for vertices
+    /// with their attributes and for edges with theirs; if a kind of element does not have one of the attributes, the
+    /// expression holds for none of that kind.
     ///
     /// # Errors
     /// If the expression cannot be read, or names an attribute that no element of the set can have.
@@ -186,14 +186,13 @@ impl Maker {
         Self::default()
     }
 
-    /// Adds a vertex with attributes, and gives its index. The kind of an attribute is that of its first
-    /// value.
+    /// Adds a vertex with attributes, and returns its index. The kind of an attribute is that of its first value.
     pub fn vertex<'a>(&mut self, attributes: impl IntoIterator<Item = (&'a str, Cell<'a>)>) -> u32 {
         self.vertices.push(owned(attributes));
         self.vertices.len() as u32 - 1
     }
 
-    /// Adds an edge; one to a vertex that is not there is not added.
+    /// Adds an edge; an edge to a vertex that does not exist is ignored.
     pub fn edge<'a>(
         &mut self,
         src: u32,
@@ -205,7 +204,7 @@ impl Maker {
         }
     }
 
-    /// The graph, as a set of all of it.
+    /// The graph, as a set of all its elements.
     pub fn finish(&self) -> Set {
         let vertices = table(self.vertices.iter());
         let edges = table(self.edges.iter().map(|e| &e.2));

@@ -1,8 +1,8 @@
-//! Sets: what flows between passes (PerFlow, sections 4.2 and 4.3.1).
+//! Sets: the values that flow between passes (PerFlow, sections 4.2 and 4.3.1).
 //!
-//! A [`Set`] is some vertices and some edges of one [`View`], in an order, each once. Operations make new sets
-//! and leave the view as it is; only those that add a metric make a new view, which shares all that did not
-//! change. Sets of views with the same vertices and edges can be put together; their metrics then are too.
+//! A [`Set`] is some vertices and some edges of one [`View`], in an order, each once. Operations make new sets and do
+//! not change the view. Only operations that add a metric make a new view, which shares everything that did not change.
+//! Sets of views with the same vertices and edges can be combined, and their metrics with them.
 
 mod combine;
 mod error;
@@ -31,7 +31,7 @@ pub struct Set {
     kinds: Kinds,
 }
 
-/// What a set is made of, which one that lost its last member remembers.
+/// The kinds of elements of a set; a set that lost its last member remembers them.
 #[derive(Clone, Copy, Debug)]
 struct Kinds {
     vertices: bool,
@@ -48,7 +48,7 @@ impl Kinds {
         edges: true,
     };
 
-    /// Those of the members, or `other` where there are none.
+    /// The kinds of the members, or `other` if there are none.
     fn of(vertices: &[u32], edges: &[u32], other: Self) -> Self {
         let (vertices, edges) = (!vertices.is_empty(), !edges.is_empty());
         if vertices || edges {
@@ -60,15 +60,15 @@ impl Kinds {
 }
 
 impl Set {
-    /// Vertices and edges by their index; those that the view does not have are left out, repeats too. A set of neither
-    /// is one of vertices.
+    /// Makes a set of vertices and edges by their index. Indices that the view does not have and repeats are left out.
+    /// An empty set is one of vertices.
     pub fn new(view: Arc<View>, vertices: Vec<u32>, edges: Vec<u32>) -> Self {
         let vertices = once(vertices, view.graph.vertices());
         let edges = once(edges, view.graph.edges());
         Self::of(&view, vertices, edges)
     }
 
-    /// The same where the caller knows that each is there, and once.
+    /// The same if the caller knows that each index exists and occurs once.
     pub(crate) fn of(view: &Arc<View>, vertices: Vec<u32>, edges: Vec<u32>) -> Self {
         Self {
             view: view.clone(),
@@ -92,7 +92,7 @@ impl Set {
         Self::of(view, Vec::new(), (0..view.graph.edges() as u32).collect()).only_edges()
     }
 
-    /// The view that the elements are of.
+    /// The view that the elements belong to.
     pub fn view(&self) -> &Arc<View> {
         &self.view
     }
@@ -135,12 +135,12 @@ impl Set {
         }
     }
 
-    /// Vertices and edges of the view put in the place of this set's.
+    /// A set of other vertices and edges of the same view, which replace this set's.
     pub(crate) fn with_elements(&self, vertices: Vec<u32>, edges: Vec<u32>) -> Self {
         self.kept(Self::of(&self.view, vertices, edges))
     }
 
-    /// What was made of this set: if nothing is left, it is of the same kinds still.
+    /// Marks a set that was made from this set: if it is empty, it has the same kinds.
     fn kept(&self, mut made: Self) -> Self {
         made.kinds = Kinds::of(&made.vertices, &made.edges, self.kinds);
         made
@@ -198,7 +198,7 @@ impl Set {
     }
 }
 
-/// Indices below `most`, each kept where it comes first.
+/// Indices below `most`, each at its first position.
 fn once(mut indices: Vec<u32>, most: usize) -> Vec<u32> {
     let mut seen = vec![false; most];
     indices.retain(|i| {

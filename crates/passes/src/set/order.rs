@@ -1,4 +1,4 @@
-//! Sorting, the first few, groups and classes.
+//! Sorting, the first elements, groups and classes.
 
 use super::{Set, SetError};
 use headwater_graph::view::{Cell, Column};
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 
-/// The larger first, or the smaller; what is missing last.
+/// The larger first, or the smaller if `ascending`; a missing value last.
 fn compared(a: f64, b: f64, ascending: bool) -> Ordering {
     match (a.is_nan(), b.is_nan()) {
         (false, false) if ascending => a.total_cmp(&b),
@@ -16,8 +16,8 @@ fn compared(a: f64, b: f64, ascending: bool) -> Ordering {
 }
 
 impl Set {
-    /// The vertices by a metric, the largest first (words from A to Z); those without it come last, and equal
-    /// ones stay in their order. Edges stay as they are.
+    /// The vertices sorted by a metric, the largest first (words from A to Z); those without it come last, and equal
+    /// ones stay in their order. Edges do not change.
     ///
     /// # Errors
     /// If vertices have no such attribute.
@@ -25,7 +25,7 @@ impl Set {
         self.sorted(metric, false)
     }
 
-    /// The same with the smallest first; words are from A to Z as well, what is missing comes last as well.
+    /// The same with the smallest first; words are also from A to Z, and missing values also last.
     ///
     /// # Errors
     /// If vertices have no such attribute.
@@ -56,7 +56,7 @@ impl Set {
         Ok(self.with_elements(vertices, self.edges.to_vec()))
     }
 
-    /// The other way round.
+    /// The elements in reverse order.
     pub fn reversed(&self) -> Self {
         let back = |all: &[u32]| all.iter().rev().copied().collect();
         self.with_elements(back(&self.vertices), back(&self.edges))
@@ -68,8 +68,8 @@ impl Set {
         self.with_elements(first(&self.vertices), first(&self.edges))
     }
 
-    /// Vertices with one value of an attribute together, in the order in which values come first. The last
-    /// group, without a value, are those that have none.
+    /// Groups vertices by the value of an attribute, in the order in which values first occur. The last group, whose
+    /// value is `None`, has the vertices without one.
     ///
     /// # Errors
     /// If vertices have no such attribute.
@@ -79,7 +79,7 @@ impl Set {
         let mut groups: Vec<(Option<String>, Vec<u32>)> = Vec::new();
         let mut rest = Vec::new();
         for &v in self.vertices.iter() {
-            // Words by their code, figures by their bits: nothing is made for a vertex but for the first.
+            // Words by their code, figures by their bits: only the first vertex of a group needs a new entry.
             let (key, word) = match (column, column.cell(v as usize)) {
                 (Column::Text(w), Cell::Text(text)) => {
                     (w.code(v as usize).unwrap_or(0) as u64, text.to_string())
@@ -104,7 +104,7 @@ impl Set {
         Ok(groups.into_iter().map(set).collect())
     }
 
-    /// Vertices by what `class` says of each, in the order in which classes come first.
+    /// Groups vertices by the result of `class`, in the order in which classes first occur.
     pub fn classify<C: PartialEq>(&self, class: impl Fn(u32) -> C) -> Vec<(C, Self)> {
         let mut classes: Vec<(C, Vec<u32>)> = Vec::new();
         for &v in self.vertices.iter() {

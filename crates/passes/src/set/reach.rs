@@ -1,13 +1,13 @@
-//! From vertices to their edges and neighbours, and from edges to their ends.
+//! Leads from vertices to their edges and neighbours, and from edges to their ends.
 
 use super::{Set, SetError};
 
 /// Which edges of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Those that come in.
+    /// Edges that enter it.
     In,
-    /// Those that leave.
+    /// Edges that leave it.
     Out,
     /// All.
     Both,
@@ -18,7 +18,7 @@ impl Set {
     /// is that word.
     ///
     /// # Errors
-    /// If edges of this view have no kinds but one was asked for.
+    /// If a kind is given, but edges of this view have no kinds.
     pub fn incident(&self, direction: Direction, kind: Option<&str>) -> Result<Self, SetError> {
         let graph = &self.view.graph;
         let wanted = self.kind_test(kind)?;
@@ -57,7 +57,7 @@ impl Set {
         })
     }
 
-    /// Edges that come into the set's vertices.
+    /// Edges that enter the set's vertices.
     ///
     /// # Errors
     /// See [`Set::incident`].
