@@ -40,7 +40,7 @@ pub struct Epoch {
 }
 
 impl Decoder<'_> {
-    /// The RMA window of the call: its handle, and the communicator that stands for it.
+    /// The RMA window of the call: its handle, and the communicator that represents the window.
     pub fn window(&self) -> Option<(u64, Option<&'static Comm>)> {
         let at = self.shape.at(Role::Win)?;
         let handle = self.args.handle(at, &self.library.win) | WINDOW;

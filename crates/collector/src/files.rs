@@ -33,7 +33,7 @@ impl Decoder<'_> {
         Some(FILE | handle)
     }
 
-    /// The file of the call: its handle, and the communicator that stands for it.
+    /// The file of the call: its handle, and the communicator that represents the file.
     fn file(&self) -> (u64, Option<&'static Comm>) {
         let handle = self.file_handle().unwrap_or(0);
         (handle, comms::find(handle))

@@ -5,7 +5,7 @@
 //! memory if libraries were opened since the thread last called it, which must not happen in a signal handler. An
 //! object that is loaded from the start, as this one is, can have its variables in the room that each thread has from
 //! its start (the *initial-exec* model of the ABI's thread-local storage). Access then takes one load and no call.
-//! The compiler cannot be told to do so, so the variable is defined in assembly. If the collector is linked into a
+//! Stable Rust has no option for this model, so the variable is defined in assembly. If the collector is linked into a
 //! program, the linker turns the load into a constant.
 
 use crate::birth::Birth;

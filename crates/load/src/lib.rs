@@ -74,7 +74,7 @@ impl Meant {
         self.dirs.len()
     }
 
-    /// Reads them, in the order given; all of them by their ranks, if a directory stands for its runs.
+    /// Reads the runs in the order given. If a directory was named for all runs in it, the order is that of their ranks.
     ///
     /// # Errors
     /// A directory that holds no run, or one that cannot be read.

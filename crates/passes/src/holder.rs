@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// Share of the excess that a place must hold to be named for all of it. Samples attribute what is near a loop's ends
 /// to its neighbours, and a gain may be wrong by as much; with less, a good part of what is reported would be elsewhere.
-const HOLDS: f64 = 0.8;
+pub const HOLDS: f64 = 0.8;
 
 /// How many times the excess a place may hold: where late ranks have much more here, but less elsewhere, they do another
 /// part of the work, and what is around both parts is what differs.

@@ -15,6 +15,7 @@
 use crate::cause::{CONFIDENCE, Candidate, Price, is_certain};
 use crate::counted::{self, Counted};
 use crate::fit;
+use crate::holder::HOLDS;
 use crate::inclusive::{is_body, is_most_of_body};
 use crate::pace::Pace;
 use crate::scale::Scale;
@@ -36,9 +37,6 @@ const MOSTLY: f64 = 0.5;
 
 /// Share of the loss of a place that places in it must hold to be looked at in its stead.
 const COVERED: f64 = 0.4;
-
-/// Share of the loss of a place that places in it must hold to be named for all of it.
-const HOLDS: f64 = 0.8;
 
 /// Part of the time of a place that must be lost for the place to be one piece of work, which more ranks do not make less.
 const LOST: f64 = 0.6;
@@ -305,14 +303,11 @@ impl Search<'_> {
         let all = self.loss(place);
         let inner = self.inner(place);
         // Inside this place, each vertex once.
-        let within: Vec<VertexIx> = outermost(
+        let all_inner = outermost(
             self.pag,
             inner.iter().flat_map(|p| self.places.vertices(*p)).copied(),
         );
-        let within: Vec<VertexIx> = within
-            .into_iter()
-            .filter(|v| own.iter().any(|o| self.pag.top.contains(*o, *v)))
-            .collect();
+        let within = self.within(&own, &all_inner);
         let is_root = place == self.places.of(TopDown::ROOT);
         let covered = if within.is_empty() {
             0.0
@@ -322,14 +317,9 @@ impl Search<'_> {
         // What stays in a loop itself and in what it calls is one piece of work.
         let is_loop = own.iter().any(|v| self.pag.top.get(*v).kind.is_loop());
         if is_loop && covered < HOLDS * all && self.is_one(&own, all) && self.note(place, all) {
-            let within = |p: &u32| -> Vec<VertexIx> {
-                let vertices = self.places.vertices(*p).iter().copied();
-                let inside = |v: &VertexIx| own.iter().any(|o| self.pag.top.contains(*o, *v));
-                vertices.filter(inside).collect()
-            };
-            let parts: Vec<(u32, Vec<VertexIx>)> = inner.iter().map(|p| (*p, within(p))).collect();
-            for (p, vertices) in parts {
-                if self.loss_in(&vertices) >= HOLDS * self.loss(p) {
+            for p in inner {
+                let here = self.within(&own, self.places.vertices(p));
+                if self.loss_in(&here) >= HOLDS * self.loss(p) {
                     self.opened.insert(p);
                 }
             }
@@ -343,6 +333,12 @@ impl Search<'_> {
         }
         // Where many places lose a little each, the places around them are no causes either.
         found || !is_root && (!self.is_concentrated(&own, all) || self.note(place, all))
+    }
+
+    /// Those of some vertices that are inside others.
+    fn within(&self, around: &[VertexIx], vertices: &[VertexIx]) -> Vec<VertexIx> {
+        let inside = |v: &VertexIx| around.iter().any(|a| self.pag.top.contains(*a, *v));
+        vertices.iter().copied().filter(inside).collect()
     }
 
     /// Whether most of a loop's time is lost, much of it in its own computation and not in its parts.

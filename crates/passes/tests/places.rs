@@ -174,25 +174,30 @@ fn a_loop_whose_body_is_inlined_functions_is_the_place_not_one_of_them() {
     assert_eq!(found(&d), [(CauseClass::UnevenWork, 50, "12-15".into())]);
 }
 
+/// Two scales of a program whose time shrinks but for so many seconds at each of these places.
+fn with_places_that_stay(places: &[(u64, u64)], seconds: f64) -> Diagnosis {
+    let on = |p: u32| {
+        let shrinks = move |_: u32| 4.0 / f64::from(p);
+        let stays = move |_: u32| seconds;
+        let mut parts: Vec<Part<'_>> = vec![((0, 0), &shrinks)];
+        parts.extend(places.iter().map(|at| -> Part<'_> { (*at, &stays) }));
+        recorded_on(p, &parts)
+    };
+    let d = diagnose(vec![on(2), on(16)], structures(), &Options::default());
+    d.expect("two scales of a program")
+}
+
+fn first_lines(d: &Diagnosis) -> Vec<u32> {
+    let mut lines: Vec<u32> = d.causes.iter().map(|c| c.place.first_line).collect();
+    lines.sort_unstable();
+    lines
+}
+
 #[test]
 fn a_loop_that_does_not_shrink_is_one_cause_with_what_it_calls() {
     // Half of it is in a function that the loop calls, and half in the loop itself.
-    let on = |p: u32| {
-        let shrinks = move |_: u32| 4.0 / f64::from(p);
-        let stays = |_: u32| 0.05;
-        recorded_on(
-            p,
-            &[
-                ((0, 0), &shrinks),
-                ((0, 0x300), &stays),
-                ((0x750, 0x10000), &stays),
-            ],
-        )
-    };
-    let d = diagnose(vec![on(2), on(16)], structures(), &Options::default());
-    let d = d.expect("two scales of a program");
-    let at: Vec<u32> = d.causes.iter().map(|c| c.place.first_line).collect();
-    assert_eq!(at, [50], "{:?}", d.causes);
+    let d = with_places_that_stay(&[(0, 0x300), (0x750, 0x10000)], 0.05);
+    assert_eq!(first_lines(&d), [50], "{:?}", d.causes);
     let gain = d.causes[0].gain_seconds;
     assert!((gain - 0.0875).abs() < 0.01, "{gain}");
 }
@@ -200,23 +205,8 @@ fn a_loop_that_does_not_shrink_is_one_cause_with_what_it_calls() {
 #[test]
 fn two_parts_of_a_loop_that_do_not_shrink_are_two_causes() {
     // The time loop around them computes nothing itself.
-    let on = |p: u32| {
-        let shrinks = move |_: u32| 4.0 / f64::from(p);
-        let stays = |_: u32| 0.1;
-        recorded_on(
-            p,
-            &[
-                ((0, 0), &shrinks),
-                ((0, 0x300), &stays),
-                ((0x150, 0x10000), &stays),
-            ],
-        )
-    };
-    let d = diagnose(vec![on(2), on(16)], structures(), &Options::default());
-    let d = d.expect("two scales of a program");
-    let mut at: Vec<u32> = d.causes.iter().map(|c| c.place.first_line).collect();
-    at.sort_unstable();
-    assert_eq!(at, [50, 105], "{:?}", d.causes);
+    let d = with_places_that_stay(&[(0, 0x300), (0x150, 0x10000)], 0.1);
+    assert_eq!(first_lines(&d), [50, 105], "{:?}", d.causes);
 }
 
 #[test]
