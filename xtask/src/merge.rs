@@ -9,6 +9,7 @@ use crate::shell::{Done, HANGING, output, within};
 use headwater_format::spool::layout::*;
 use headwater_format::spool::merge::{Merge, Piece, Source, Wire};
 use headwater_format::spool::read_spool;
+use headwater_model::hash::mix;
 use headwater_model::run::Run;
 use std::collections::{HashMap, VecDeque};
 use std::os::unix::fs::MetadataExt;

@@ -6,9 +6,9 @@
 
 use crate::clock;
 use crate::process;
-use crate::table::mix2;
 use crate::tree::{Tree, tree};
 use headwater_format::spool::layout::Alignment;
+use headwater_model::hash::mix2;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// What to add to this rank's clock to get rank 0's, as measured at the start.

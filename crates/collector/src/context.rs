@@ -10,10 +10,11 @@ use crate::known::Known;
 use crate::openmp;
 use crate::root::{Origin, Root};
 use crate::stack::Stack;
-use crate::table::{Table, mix2};
+use crate::table::Table;
 use crate::thread::Caller;
 use crate::unwind::{Cache, DEEPEST, Path, Start, Tables};
 use headwater_format::spool::layout::ContextRow;
+use headwater_model::hash::mix2;
 
 /// No context.
 pub const NONE: u32 = u32::MAX;

@@ -282,7 +282,10 @@ pub fn name() {
     process::with_spool(|spool| {
         let header = spool.header();
         header.counters = names.len() as u16;
-        crate::modules::copy_text(&mut header.counter_names, names.join(" ").as_bytes());
+        headwater_format::spool::layout::put_text(
+            &mut header.counter_names,
+            names.join(" ").as_bytes(),
+        );
         Some(())
     });
     if had == 0 {

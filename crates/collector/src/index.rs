@@ -109,7 +109,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::mix2;
+    use headwater_model::hash::mix2;
 
     #[test]
     fn every_row_is_found_while_it_grows_and_none_that_is_not_there() {

@@ -8,9 +8,9 @@
 
 use crate::root::Root;
 use crate::stack::{AT_ONCE, Stack, ask};
-use crate::table::mix2;
 use crate::thread::Caller;
 use crate::unwind::{DEEPEST, Path};
+use headwater_model::hash::mix2;
 use std::alloc::Layout;
 
 /// Paths in a set.

@@ -6,8 +6,8 @@
 
 use crate::comms::Comm;
 use crate::roles::Messages;
-use crate::table::mix2;
 use crate::thread::{Link, Thread};
+use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;
 use std::sync::Once;
 

@@ -4,7 +4,7 @@
 
 use crate::comms::Origin;
 use crate::roles::Decoder;
-use crate::table::mix2;
+use headwater_model::hash::mix2;
 use headwater_mpi_abi::Role;
 
 /// Position of the tag in the arguments of the function that makes a communicator from a group alone.

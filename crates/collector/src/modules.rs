@@ -2,7 +2,7 @@
 //!
 //! `dl_iterate_phdr` enumerates them. It takes a lock, so the signal handler must never call this.
 
-use headwater_format::spool::layout::ModuleRow;
+use headwater_format::spool::layout::{ModuleRow, put_text};
 use std::ffi::CStr;
 
 /// A loaded module, with what unwinding needs from it.
@@ -78,7 +78,7 @@ unsafe extern "C" fn visit(
         id: [0; 32],
         path: [0; 448],
     };
-    copy_text(&mut row.path, &path);
+    put_text(&mut row.path, &path);
     // The segment that holds `address`, to its end in memory.
     let mapped = |address: u64| {
         let segment =
@@ -144,13 +144,4 @@ fn build_id(mut notes: &[u8]) -> Option<&[u8]> {
         }
         notes = notes.get(desc_at + desc.checked_next_multiple_of(4)?..)?;
     }
-}
-
-/// Copies text into a fixed field. The text is truncated to fit, and always ends with NUL.
-pub fn copy_text(field: &mut [u8], text: &[u8]) {
-    let len = text.len().min(field.len().saturating_sub(1));
-    field
-        .iter_mut()
-        .zip(text.iter().take(len))
-        .for_each(|(a, b)| *a = *b);
 }

@@ -9,7 +9,7 @@
 
 use crate::comms::Comm;
 use crate::memory;
-use crate::table::mix;
+use headwater_model::hash::mix;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Places of the first level; a power of two, as in all levels.

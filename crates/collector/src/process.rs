@@ -3,10 +3,9 @@
 use crate::in_force;
 pub use crate::in_force::{are_away, look_at_modules, tables, while_modules_change};
 use crate::memory;
-use crate::modules::copy_text;
 use crate::spool::{self, Spool};
 use crate::{clock, past, pause};
-use headwater_format::spool::layout::{self, UNKNOWN_NAME};
+use headwater_format::spool::layout::{self, UNKNOWN_NAME, put_text};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -66,7 +65,7 @@ pub fn say(note: &str) {
         } else {
             format!("\n{note}")
         };
-        copy_text(notes.get_mut(used..)?, text.as_bytes());
+        put_text(notes.get_mut(used..)?, text.as_bytes());
         Some(())
     });
 }
@@ -267,14 +266,14 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     header.cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(0) as u32;
     let (allowed, cores) = affinity();
     header.cpus_allowed = allowed;
-    copy_text(&mut header.cpus, cores.as_bytes());
-    copy_text(&mut header.host, host.as_bytes());
-    copy_text(
+    put_text(&mut header.cpus, cores.as_bytes());
+    put_text(&mut header.host, host.as_bytes());
+    put_text(
         &mut header.library,
         library.lines().next().unwrap_or("").as_bytes(),
     );
     if let Ok(program) = std::fs::read_link("/proc/self/exe") {
-        copy_text(&mut header.program, program.as_os_str().as_encoded_bytes());
+        put_text(&mut header.program, program.as_os_str().as_encoded_bytes());
     }
     let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let len = command.len().min(header.command.len() - 1);
@@ -371,7 +370,7 @@ pub fn end() {
         // Programs bind themselves after MPI_Init as well.
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];
-        copy_text(&mut header.cpus, cores.as_bytes());
+        put_text(&mut header.cpus, cores.as_bytes());
         header.disk_full = u16::from(spool::disk_was_full());
         header.finished = u32::from(!stopped);
         Some(())

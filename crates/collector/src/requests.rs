@@ -2,8 +2,8 @@
 //!
 //! The streams of messages, whose numbers identify the messages, are here too.
 
-use crate::table::mix;
 use crate::{memory, process, shared};
+use headwater_model::hash::mix;
 
 /// What a request does.
 #[derive(Clone, Copy, PartialEq, Eq)]

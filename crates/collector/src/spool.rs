@@ -388,7 +388,7 @@ impl Source for Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::mix;
+    use headwater_model::hash::mix;
 
     #[test]
     fn modules_are_those_of_the_last_look_that_had_room() {

@@ -7,7 +7,6 @@
 use crate::index::Index;
 use crate::process;
 use crate::spool::{FEW_BYTES, Opened};
-pub use headwater_format::spool::layout::mix;
 use headwater_format::spool::layout::{Desc, Row};
 
 /// A table of one thread.
@@ -18,12 +17,6 @@ pub struct Table<R: Row> {
     file: Opened,
     /// Rows for which disk space is reserved.
     ready: u32,
-}
-
-/// Mixes a second part into a hash.
-#[inline]
-pub fn mix2(a: u64, b: u64) -> u64 {
-    mix(mix(a).wrapping_add(b))
 }
 
 /// A table that is made when it is first needed.

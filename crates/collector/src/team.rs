@@ -26,9 +26,10 @@ use crate::meter::Spent;
 use crate::pause::State;
 use crate::process;
 use crate::root::Origin;
-use crate::table::{Later, mix2};
+use crate::table::Later;
 use crate::thread::{self, Caller, Thread, WORTH_READING};
 use headwater_format::spool::layout::TeamRow;
+use headwater_model::hash::mix2;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// Rows of a thread.

@@ -17,7 +17,7 @@ impl Decoder<'_> {
     }
 
     fn size_of_handle(&self, m: &mut Messages, handle: u64) -> u64 {
-        let slot = crate::table::mix(handle) as usize % m.types.len();
+        let slot = headwater_model::hash::mix(handle) as usize % m.types.len();
         if let Some(known) = m.types.get(slot).filter(|t| t.0 == handle) {
             return known.1;
         }
@@ -43,7 +43,7 @@ impl Decoder<'_> {
             return;
         };
         let handle = self.args.handle_at(at, 0, &self.library.datatype);
-        let slot = crate::table::mix(handle) as usize % m.types.len();
+        let slot = headwater_model::hash::mix(handle) as usize % m.types.len();
         if let Some(known) = m.types.get_mut(slot).filter(|t| t.0 == handle) {
             known.0 = u64::MAX;
         }

@@ -2,9 +2,10 @@
 
 use crate::pause;
 use crate::process;
-use crate::table::{Later, mix, mix2};
+use crate::table::Later;
 use crate::thread::Thread;
 use headwater_format::spool::layout::WaitRow;
+use headwater_model::hash::{mix, mix2};
 use headwater_model::run::WaitKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 

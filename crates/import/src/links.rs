@@ -4,7 +4,7 @@
 //! in which MPI matches them: sends as they start, receives as they are posted. What is posted is known only when it is
 //! completed, so numbers are given once nothing is open: until then a link stands for itself.
 
-use headwater_format::spool::layout::mix;
+use headwater_model::hash::mix;
 use rustc_hash::FxHashMap;
 
 /// Ends of messages that an import keeps of all ranks, at the most; the reader of runs keeps as many.

@@ -16,6 +16,7 @@
 mod account;
 pub mod diagnosis;
 pub mod excerpt;
+pub mod hash;
 pub mod printable;
 pub mod psg;
 pub mod rank;

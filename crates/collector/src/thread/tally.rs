@@ -3,8 +3,8 @@
 
 use super::{Call, Link, MANY_CALLS, MESSAGES, Params, Spent, Thread};
 use crate::polls::Times;
-use crate::table::{mix, mix2};
 use headwater_format::spool::layout::{CallRow, MessageRow, SegmentRow};
+use headwater_model::hash::{mix, mix2};
 use headwater_model::run::tag;
 
 impl Thread {

@@ -10,9 +10,10 @@
 
 use super::access::{self, Access};
 use super::clock::Clocks;
-use super::layout::{EventRow, MessageRow, mix};
+use super::layout::{EventRow, MessageRow};
 use super::read::Renumber;
 use super::windows::Windows;
+use headwater_model::hash::mix;
 use headwater_model::run::*;
 use headwater_mpi_abi::{self as abi, Class, Needs};
 use once::{Call, For, SiteKey, Waits};

@@ -585,12 +585,13 @@ pub fn read_rows<R: Row>(bytes: &[u8], desc: &Desc) -> Vec<R> {
     rows(all().unwrap_or(&[])).collect()
 }
 
-/// Mixes the bits of a key; multiplication by an odd constant and a fold (Fibonacci hashing). Which messages
-/// are kept hangs on their mixed number.
-#[inline]
-pub fn mix(key: u64) -> u64 {
-    let h = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    h ^ (h >> 29)
+/// Copies text into a fixed field. The text is truncated to fit, and always ends with NUL.
+pub fn put_text(field: &mut [u8], text: &[u8]) {
+    let len = text.len().min(field.len().saturating_sub(1));
+    field
+        .iter_mut()
+        .zip(text.iter().take(len))
+        .for_each(|(a, b)| *a = *b);
 }
 
 /// The text up to the first NUL.

@@ -8,7 +8,7 @@
 //! A rank whose room is full adds a bit. It takes the one above while there are at least 16 windows then (their number
 //! halves), else the one below (their length halves), so that windows are spread over the run whenever it ends.
 
-use super::layout::mix;
+use headwater_model::hash::mix;
 
 /// The lowest bit: slots are not shorter than this many powers of two nanoseconds (16 µs).
 const LOWEST: u32 = 14;
