@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates in the order of the data; each may use only those before it.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
     "model",
     "mpi-abi",
+    "mpi-call",
     "files",
     "format",
     "structure",
@@ -28,7 +29,7 @@ const ORDER: [&str; 15] = [
 const NEVER: [(&str, &str); 1] = [("collector", "structure")];
 
 /// Crates that open no file and no connection.
-const PURE: [&str; 5] = ["model", "graph", "passes", "report", "export"];
+const PURE: [&str; 6] = ["model", "mpi-call", "graph", "passes", "report", "export"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -6,6 +6,7 @@ use crate::loader::{first, found, next, object_of, symbol};
 use crate::process;
 use crate::trampoline::C_NAMES;
 use headwater_mpi_abi::{Abi, Evidence, FUNCTIONS, Family, FuncId, id_of, recognise};
+use headwater_mpi_call::library::{Conversion, Library};
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -19,54 +20,6 @@ const OWN: usize = FORTRAN.len() + 1;
 static REAL: [AtomicUsize; COUNT * (OWN + 1)] = [const { AtomicUsize::new(0) }; COUNT * (OWN + 1)];
 static ABI: AtomicPtr<Abi> = AtomicPtr::new(std::ptr::null_mut());
 static LIBRARY: OnceLock<Library> = OnceLock::new();
-
-/// Handles and conversions that are the library's own.
-pub struct Library {
-    /// `MPI_COMM_WORLD`.
-    pub world: u64,
-    /// `MPI_COMM_NULL`.
-    pub comm_null: u64,
-    /// `MPI_BYTE`.
-    pub byte: u64,
-    /// Addresses of Fortran's `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE`.
-    pub fortran_ignore: Vec<u64>,
-    /// Addresses of Fortran's `MPI_IN_PLACE`.
-    pub fortran_in_place: Vec<u64>,
-    /// Conversions of Fortran handles.
-    pub comm: Conversion,
-    /// Conversions of Fortran handles.
-    pub request: Conversion,
-    /// Conversions of Fortran handles.
-    pub datatype: Conversion,
-    /// Conversions of Fortran handles.
-    pub message: Conversion,
-    /// Conversions of Fortran handles.
-    pub win: Conversion,
-    /// Conversions of Fortran handles.
-    pub group: Conversion,
-    /// Conversions of Fortran handles.
-    pub session: Conversion,
-    /// What the library calls itself.
-    pub version: String,
-}
-
-/// A function such as `MPI_Comm_f2c`, in the standard ABI `MPI_Comm_fromint`.
-pub struct Conversion(usize);
-
-impl Conversion {
-    /// The C handle of a Fortran handle.
-    #[inline]
-    pub fn handle(&self, fortran: i32) -> u64 {
-        if self.0 == 0 {
-            return u64::from(fortran as u32);
-        }
-        // SAFETY: the library's conversion takes an int and returns a handle.
-        unsafe {
-            let convert: unsafe extern "C" fn(i32) -> u64 = std::mem::transmute(self.0);
-            narrow(convert(fortran))
-        }
-    }
-}
 
 /// Whether, for the call of this wrapper, the library's Fortran layer does not call the C function.
 #[inline]
@@ -94,16 +47,6 @@ pub fn get() -> Option<&'static Abi> {
 #[inline]
 pub fn library() -> Option<&'static Library> {
     LIBRARY.get()
-}
-
-/// Cuts a handle to its width: the upper half of a register that holds an `int` is undefined.
-#[inline]
-pub fn narrow(handle: u64) -> u64 {
-    if get().is_some_and(|a| a.handle_bytes == 4) {
-        handle & 0xffff_ffff
-    } else {
-        handle
-    }
 }
 
 /// What a wrapper calls: the library's function, or that of another tool between us and the library that defines
@@ -197,24 +140,6 @@ pub fn is_librarys(id: FuncId, address: u64) -> bool {
     known != 0 && known as u64 == address
 }
 
-/// PMPI functions by their C names; `None` if the library lacks any.
-pub fn all<const N: usize>(names: [&str; N]) -> Option<[usize; N]> {
-    Some(names.map(pmpi)).filter(|real| !real.contains(&0))
-}
-
-/// The number that a function such as `MPI_Comm_rank` returns for a communicator; `None` if the library has no such
-/// function.
-pub fn ask(name: &str, comm: u64) -> Option<i32> {
-    let real = Some(pmpi(name)).filter(|real| *real != 0)?;
-    let mut number = 0i32;
-    // SAFETY: such functions take a communicator and write one int.
-    unsafe {
-        let get: unsafe extern "C" fn(u64, *mut i32) -> i32 = std::mem::transmute(real);
-        get(comm, &mut number);
-    }
-    Some(number)
-}
-
 fn version() -> String {
     let real = pmpi("MPI_Get_library_version");
     if real == 0 {
@@ -303,11 +228,13 @@ pub fn learn() -> Option<&'static Library> {
         version: &version,
     })?;
     let convert = |f2c: &CStr, fromint: &CStr| {
-        Conversion(match abi.family {
+        let function = match abi.family {
             Family::Mpich => 0,
             Family::OpenMpi => symbol(f2c) as usize,
             Family::Standard => symbol(fromint) as usize,
-        })
+        };
+        // SAFETY: the library's conversion takes an int and returns a handle.
+        unsafe { Conversion::new(function, abi.handle_bytes) }
     };
     let fortran = |names: &[&CStr]| {
         names
@@ -317,6 +244,7 @@ pub fn learn() -> Option<&'static Library> {
             .collect()
     };
     let library = Library {
+        abi,
         world: abi.comm_world.unwrap_or(world_symbol),
         comm_null: abi
             .comm_null
@@ -337,6 +265,7 @@ pub fn learn() -> Option<&'static Library> {
         group: convert(c"PMPI_Group_f2c", c"PMPI_Group_fromint"),
         session: convert(c"PMPI_Session_f2c", c"PMPI_Session_fromint"),
         version,
+        find: pmpi,
     };
     ABI.store(std::ptr::from_ref(abi).cast_mut(), Relaxed);
     Some(LIBRARY.get_or_init(|| library))

@@ -9,7 +9,6 @@
 //! that they make, are not recorded. Threads from before `MPI_Init` are recorded from then on: with their call paths
 //! if our wrapper made them, otherwise by samples alone.
 
-use crate::args::Args;
 use crate::context::NONE;
 use crate::local::local;
 use crate::openmp;
@@ -18,6 +17,7 @@ use crate::root::{self, Origin, Root};
 use crate::roster;
 use crate::stack::{self, Stack};
 use crate::thread::{self, Caller, Thread};
+use headwater_mpi_call::args::Args;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 

@@ -3,23 +3,21 @@
 //! Wrappers of libc functions and of OpenMP also call [`dispatch`], which passes these calls on to other modules. A
 //! call that is not recorded goes to the library unchanged.
 
-use crate::args::Args;
-use crate::comms;
+use crate::context::NONE;
 use crate::descriptors;
 use crate::finalize;
 use crate::guarded;
-use crate::links;
 use crate::local::{Fortran, local};
 use crate::locks;
-use crate::roles::{Before, Decoder};
-use crate::shape::Shape;
+use crate::roster;
 use crate::thread::{Call, Caller};
-use crate::{abi, birth, openmp, past, pause, process, sessions, shared, thread, tree, weak};
+use crate::{abi, birth, mpi, openmp, past, pause, process, sessions, thread, tree, weak};
 use headwater_mpi_abi::{Class, FUNCTIONS, Role};
-use std::sync::OnceLock;
+use headwater_mpi_call::args::Args;
+use headwater_mpi_call::decoder::{Before, Decoder};
+use headwater_mpi_call::library::Library;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
 #[used]
@@ -91,7 +89,7 @@ pub unsafe extern "C-unwind" fn dispatch(
         return i64::from(answer);
     }
     // SAFETY: passed on as they came.
-    i64::from(unsafe { mpi(code, registers, stack, return_address, frame_pointer) })
+    i64::from(unsafe { call_of_mpi(code, registers, stack, return_address, frame_pointer) })
 }
 
 /// The wrappers of `MPI_Pcontrol` call this as they call [`dispatch`]. It returns the address of the real function.
@@ -142,7 +140,7 @@ const LIBC: u32 = 7;
 const OPENMP: u32 = 8;
 
 /// Handles a call of MPI.
-unsafe fn mpi(
+unsafe fn call_of_mpi(
     code: u32,
     registers: *const u64,
     stack: *const u64,
@@ -261,37 +259,45 @@ fn record(
     let at = thread::current();
     // SAFETY: null or this thread's own recording.
     let inside = unsafe { at.as_ref() }.is_some_and(|t| t.inside(from.stack_pointer));
-    let shape = SHAPES.get().and_then(|s| s.get(id as usize));
-    let decoder = shape
-        .filter(|_| !inside && !function.is_start_or_end())
-        .and_then(|s| Decoder::new(function, s, args));
-    let Some(mut decoder) = decoder else {
+    let known = mpi::get().and_then(|mpi| Some((mpi, mpi.shape(id)?)));
+    let Some((mpi, shape)) = known.filter(|_| !inside && !function.is_start_or_end()) else {
         // While a communicator is freed, others may be freed too.
         if inside
             && function.class == Class::CommFree
-            && let Some(at) = shape.and_then(|s| s.at(Role::Newcomm))
+            && let Some((mpi, shape)) = known
+            && let Some(at) = shape.at(Role::Newcomm)
         {
-            comms::given_up(args, at);
+            mpi.comms.given_up(args, at);
         }
         // SAFETY: the library's own function for these arguments.
         return unsafe { args.call(real) };
     };
+    let mut decoder = Decoder::new(mpi, function, shape, args);
     let mut call = Call::of(from, id);
     let Some(t) = thread::enter(at, &mut call) else {
         if process::RECORDING.load(Ordering::Relaxed) {
-            links::uncounted_from_now_on();
+            mpi.uncounted_from_now_on();
         }
         // SAFETY: as above.
         return unsafe { decoder.call(real) };
     };
-    let mut before = Before::new();
-    decoder.before(t, &call, &mut before);
+    let mut before = Before::NOTHING;
+    let post = call.post();
+    decoder.before(&mut t.buffers, &post, &mut before);
     let left = Left(t);
     // SAFETY: as above.
     let result = unsafe { decoder.call(real) };
     std::mem::forget(left);
-    let idle = decoder.after(t, &call, &mut before, result);
-    thread::leave(t, &call, &before.params, idle);
+    let (contexts, number) = (&mut t.contexts, t.number);
+    let mut adopt = |thread, ctx| {
+        let origin = roster::origin(thread, ctx);
+        origin.map_or(NONE, |o| contexts.adopt(o, number))
+    };
+    let outcome = decoder.after(&mut t.buffers, &post, &mut before, result, &mut adopt);
+    if outcome.met_the_world {
+        thread::world_collective();
+    }
+    thread::leave(t, &call, &before.params, outcome.idle);
     result
 }
 
@@ -376,7 +382,7 @@ fn begin_or_not(begin: impl FnOnce()) {
 }
 
 /// Whether processes of another job started this one.
-fn was_spawned(library: &abi::Library) -> bool {
+fn was_spawned(library: &Library) -> bool {
     let real = abi::pmpi("MPI_Comm_get_parent");
     let mut parent = 0u64;
     if real != 0 {
@@ -415,7 +421,7 @@ fn begin(threads: &[libc::pid_t]) {
     if was_spawned(library) {
         return;
     }
-    let ask = |name| abi::ask(name, library.world).unwrap_or(0).max(0) as u32;
+    let ask = |name| library.ask(name, library.world).unwrap_or(0).max(0) as u32;
     let (rank, size) = (ask("MPI_Comm_rank"), ask("MPI_Comm_size"));
     let level = told("MPI_Query_thread");
     tree::grow(library);
@@ -434,7 +440,7 @@ fn begin_with_session(args: &Args, threads: &[libc::pid_t]) {
 }
 
 /// The library, if the process is to be recorded and the library is known.
-fn known_library() -> Option<&'static abi::Library> {
+fn known_library() -> Option<&'static Library> {
     if !process::is_wanted() {
         return None;
     }
@@ -446,14 +452,18 @@ fn known_library() -> Option<&'static abi::Library> {
 }
 
 /// Begins to record rank `rank` of `size`; `threaded` says whether threads may call MPI at the same time.
-fn begin_as(library: &abi::Library, rank: u32, size: u32, threaded: bool, threads: &[libc::pid_t]) {
-    SHAPES.get_or_init(|| FUNCTIONS.iter().map(Shape::new).collect());
-    shared::begin(threaded);
+fn begin_as(
+    library: &'static Library,
+    rank: u32,
+    size: u32,
+    threaded: bool,
+    threads: &[libc::pid_t],
+) {
     // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     let began = process::begin(rank, size, &library.version);
     if began {
-        comms::world(library.world, size);
+        mpi::begin(library, rank, size, threaded);
         crate::counters::name();
         abi::say_who_stands_before_us();
     }

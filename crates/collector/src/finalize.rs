@@ -6,13 +6,13 @@
 
 use crate::align;
 use crate::clock;
-use crate::links::link;
 use crate::process;
-use crate::thread::{Params, Thread};
+use crate::thread::Thread;
 use crate::tree::{self, tree};
 use headwater_format::spool::merge::{Figures, Merge, Piece};
 use headwater_model::hash::mix2;
 use headwater_model::run::{EventKind, peer};
+use headwater_mpi_call::buffers::{Link, Params};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -44,7 +44,9 @@ pub fn agree_to_merge(ready: bool) {
 pub fn meet(t: Option<&mut Thread>) {
     if let Some(t) = t {
         let id = mix2(0xf1a1, 1) | 1;
-        t.links.push(link(EventKind::Collective, id, u32::MAX, 0));
+        t.buffers
+            .links
+            .push(Link::new(EventKind::Collective, id, u32::MAX, 0));
     }
     tree::leave_the_world();
     if let Some(tree) = tree() {

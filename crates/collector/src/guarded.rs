@@ -3,13 +3,13 @@
 //! In some the program may sleep, which samples of CPU time do not see. Others make threads, or would remove
 //! something that sampling depends on.
 
-use crate::args::Args;
 use crate::birth;
 use crate::process;
 use crate::sampler;
 use crate::thread::{self, Caller, WORTH_NOTING};
 use crate::trampoline::LIBC;
 use crate::{clock, loader, locks, pause};
+use headwater_mpi_call::args::Args;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Why a function is wrapped.

@@ -2,8 +2,8 @@
 //!
 //! *Input*: the program's MPI calls, through wrappers that are generated from the table of MPI functions, and a
 //! signal that is driven by CPU time. *Output*: a spool file (its layout is in the `format` crate). A call passes
-//! through `trampoline` (naked wrapper) → `dispatch` (decode, forward to the library) → `thread` (time, context,
-//! tables). `sampler` interrupts computation. `finalize` merges the ranks' data over a tree.
+//! through `trampoline` (naked wrapper) → `dispatch` (forward to the library) → `thread` (time, context, tables); what it
+//! means is decoded by the crate `mpi-call`. `sampler` interrupts computation. `finalize` merges the ranks' data over a tree.
 //!
 //! Its contract as a guest in another process:
 //! * on the common path of a call there is no allocation, lock, panic or system call; in the signal handler there is
@@ -22,53 +22,39 @@
 mod abi;
 mod align;
 mod apart;
-mod args;
 mod birth;
-mod channels;
 mod clock;
-mod comms;
-mod completion;
 mod context;
 mod counters;
 mod descriptors;
 mod dispatch;
-mod epochs;
-mod files;
 mod finalize;
 mod futex;
 mod guarded;
 mod in_force;
 mod index;
 mod known;
-mod links;
 #[cfg_attr(feature = "linked", path = "linked.rs")]
 mod loader;
 mod local;
 mod locks;
-mod making;
-mod matched;
 mod memory;
 mod meter;
 mod modules;
+mod mpi;
 mod off_core;
 mod openmp;
 mod past;
 mod pause;
-mod places;
 mod polls;
 mod process;
 mod references;
-mod requests;
-mod roles;
 mod root;
 mod roster;
 mod sampler;
 mod sessions;
-mod shape;
-mod shared;
 mod spool;
 mod stack;
-mod status;
 mod table;
 mod team;
 mod thread;
@@ -76,7 +62,6 @@ mod trampoline;
 mod tree;
 mod uncancelled;
 mod unwind;
-mod volume;
 mod waits;
 mod weak;
 mod window;

@@ -15,13 +15,13 @@ mod runtime;
 mod state;
 mod tasks;
 
-use crate::args::Args;
 use crate::team::recorded;
 use crate::thread::{self, Caller, Thread};
 use crate::trampoline::OPENMP;
 use crate::waits::{Awaited, Holder};
 use crate::{birth, clock, context, process};
 use headwater_model::run::WaitKind;
+use headwater_mpi_call::args::Args;
 pub use locks::Section;
 pub use ompt::{Event, told};
 pub use runtime::{forget, is_runtime, note_runtimes, tells};

@@ -3,7 +3,8 @@
 //! Programs that ask for messages millions of times a second, by `MPI_Test` or `MPI_Iprobe`, get the same answer
 //! nearly each time. Polls from one place that find nothing are summed up here and counted together.
 
-use crate::thread::{Call, Params};
+use crate::thread::Call;
+use headwater_mpi_call::buffers::Params;
 
 /// After this time a series is counted even if it continues, nanoseconds. So hardly any of it is lost if the program
 /// is killed while it polls.

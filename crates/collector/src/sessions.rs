@@ -8,9 +8,10 @@
 //! would have to meet. But a process that closes its last session does not wait for the others, some may have opened
 //! none at all, and none of the program's communicators need have all of them as members.
 
-use crate::abi::{self, Library};
-use crate::args::Args;
+use crate::abi;
 use crate::process;
+use headwater_mpi_call::args::Args;
+use headwater_mpi_call::library::Library;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -63,8 +64,9 @@ pub fn begin(args: &Args) -> Option<(u32, u32)> {
     if STARTED_BY_OTHERS.into_iter().any(others) {
         return None;
     }
-    let mut all = everybody(abi::library()?)?;
-    let real = abi::all(["MPI_Group_rank", "MPI_Group_size", "MPI_Group_free"])?;
+    let library = abi::library()?;
+    let mut all = everybody(library)?;
+    let real = library.functions(["MPI_Group_rank", "MPI_Group_size", "MPI_Group_free"])?;
     type Ask = unsafe extern "C" fn(u64, *mut i32) -> i32;
     let (mut rank, mut size) = (-1i32, 0i32);
     // SAFETY: the library's functions with arguments of their signatures, on a group of ours, which is freed in the
@@ -72,8 +74,8 @@ pub fn begin(args: &Args) -> Option<(u32, u32)> {
     unsafe {
         let [ask_rank, ask_size] =
             [real[0], real[1]].map(|at| std::mem::transmute::<usize, Ask>(at));
-        ask_rank(abi::narrow(all), &mut rank);
-        ask_size(abi::narrow(all), &mut size);
+        ask_rank(library.narrow(all), &mut rank);
+        ask_size(library.narrow(all), &mut size);
         let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[2]);
         free(&mut all);
     }
@@ -130,11 +132,11 @@ pub fn everybody(library: &Library) -> Option<u64> {
     // an open session and the name that the standard defines for the set of all processes.
     let result = unsafe {
         if WORLD.load(Ordering::Acquire) {
-            let [real] = abi::all(["MPI_Comm_group"])?;
+            let [real] = library.functions(["MPI_Comm_group"])?;
             let of: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real);
             of(library.world, &mut group)
         } else {
-            let [real] = abi::all(["MPI_Group_from_session_pset"])?;
+            let [real] = library.functions(["MPI_Group_from_session_pset"])?;
             type Of = unsafe extern "C" fn(u64, *const libc::c_char, *mut u64) -> i32;
             let of: Of = std::mem::transmute(real);
             // The lock keeps the session from being closed meanwhile.
@@ -142,5 +144,5 @@ pub fn everybody(library: &Library) -> Option<u64> {
             of(*open.last()?, c"mpi://WORLD".as_ptr(), &mut group)
         }
     };
-    (result == 0).then_some(abi::narrow(group))
+    (result == 0).then_some(library.narrow(group))
 }

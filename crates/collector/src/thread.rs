@@ -21,7 +21,6 @@ use crate::meter::{Meter, Spent};
 use crate::off_core::run_delay;
 use crate::polls::{LONGEST_ROW, Polls, Times};
 use crate::process::{self, RECORDING};
-use crate::roles::Scratch;
 use crate::stack::Stack;
 use crate::table::Table;
 use crate::team::Teams;
@@ -31,6 +30,7 @@ use crate::{clock, openmp, sampler};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;
+use headwater_mpi_call::buffers::{CallBuffers, Link, Params, Post};
 use pauses::Pauses;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use totals::Base;
@@ -55,38 +55,6 @@ static THREADS: AtomicU32 = AtomicU32::new(0);
 
 /// The time of our bookkeeping is measured once in so many calls.
 const CHECKED: u32 = 64;
-
-/// What a wrapper reports about a call's order relative to other ranks.
-#[derive(Clone, Copy)]
-pub struct Link {
-    /// [`headwater_model::run::EventKind`]
-    pub kind: u8,
-    /// The same at both ends.
-    pub id: u64,
-    /// Partner or root, world rank.
-    pub peer: u32,
-    /// Bytes.
-    pub bytes: u64,
-    /// Context of the posting call.
-    pub post_ctx: u32,
-    /// Clock of the posting call.
-    pub post_ns: u64,
-    /// Function of the posting call and index of its communicator; `None` if that is the call itself.
-    pub posted_by: Option<(u16, u16)>,
-}
-
-/// The parameters that calls are counted by.
-#[derive(Clone, Copy, Default, PartialEq)]
-pub struct Params {
-    /// Index of the communicator.
-    pub comm: u16,
-    /// Partner offset, see [`headwater_model::run::peer`].
-    pub peer: i32,
-    /// Tag.
-    pub tag: i32,
-    /// Bytes.
-    pub bytes: u64,
-}
 
 /// Where a call came from.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -161,10 +129,8 @@ pub struct Thread {
     /// Messages whose mixed id is above this are not recorded.
     message_limit: u64,
     windows: Windows,
-    /// Links of the call in progress.
-    pub links: Vec<Link>,
-    /// What the call in progress needs.
-    pub scratch: Scratch,
+    /// What decoding needs from the start of a call to its end, with its links.
+    pub buffers: CallBuffers,
     stack: Stack,
     /// The stack that it has for signal handlers if the program gave it none.
     for_signals: Apart,
@@ -420,6 +386,16 @@ impl Thread {
 }
 
 impl Call {
+    /// The call as those know it that complete what it has posted.
+    #[inline]
+    pub fn post(&self) -> Post {
+        Post {
+            ctx: self.ctx,
+            enter_ns: self.enter_ns,
+            func: self.func,
+        }
+    }
+
     /// A call of the function `func` that has not begun yet.
     #[inline]
     pub fn of(from: Caller, func: u16) -> Self {
@@ -463,7 +439,7 @@ pub fn enter(at: *mut Thread, call: &mut Call) -> Option<&'static mut Thread> {
             t.call_mpi();
         }
     }
-    t.links.clear();
+    t.buffers.links.clear();
     (t.call_sp, t.call_return) = (from.stack_pointer, from.return_address);
     (call.ctx, call.enter_ns) = (ctx, now);
     call.busy_ns = now.saturating_sub(t.left_ns);
@@ -536,19 +512,27 @@ pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
     t.mpi_cpu += spent.cpu;
     t.locked(wall);
     t.totals.end_ns = now;
-    for i in 0..t.links.len() {
-        if let Some(link) = t.links.get(i).copied().filter(|l| says_when(l, wall)) {
+    for i in 0..t.buffers.links.len() {
+        if let Some(link) = t
+            .buffers
+            .links
+            .get(i)
+            .copied()
+            .filter(|l| says_when(l, wall))
+        {
             t.sample_message(&link, call.ctx, call.func, params.comm, call.enter_ns, now);
         }
     }
-    t.links.retain(|l| l.kind != EventKind::SendDone as u8);
+    t.buffers
+        .links
+        .retain(|l| l.kind != EventKind::SendDone as u8);
     let thinned = t.windows.record(
         call.ctx,
         call.func,
         call.busy_ns,
         call.enter_ns,
         wall,
-        &t.links,
+        &t.buffers.links,
     );
     t.last_ctx = call.ctx;
     t.polls.arm(idle, call, params);

@@ -9,10 +9,11 @@
 //! In `MPI_Finalize`, messages of the program may still be pending, so ours go over a communicator of our own. It is
 //! not made earlier, because Open MPI keeps polling, for the rest of the run, what it uses to make a communicator.
 
-use crate::abi::{self, Library};
+use crate::abi;
 use crate::process;
 use headwater_format::spool::merge::Wire;
 use headwater_mpi_abi::Abi;
+use headwater_mpi_call::library::Library;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The communicator over which the ranks exchange our messages; 0 while they exchange none.
@@ -125,7 +126,7 @@ impl Tree {
         type Set = unsafe extern "C" fn(u64, u64) -> i32;
         type Create = unsafe extern "C" fn(u64, u64, *mut u64) -> i32;
         type Free = unsafe extern "C" fn(*mut u64) -> i32;
-        let real = abi::all([
+        let real = self.library.functions([
             "MPI_Comm_get_errhandler",
             "MPI_Comm_set_errhandler",
             "MPI_Comm_create_errhandler",
@@ -153,13 +154,13 @@ impl Tree {
                 free_handler(&mut ours);
                 return None;
             }
-            set_handler(self.comm, abi::narrow(ours));
+            set_handler(self.comm, self.library.narrow(ours));
             let made = group_of(self.comm, &mut group) == 0 && {
-                let made = create(self.comm, abi::narrow(group), &mut comm) == 0;
+                let made = create(self.comm, self.library.narrow(group), &mut comm) == 0;
                 free_group(&mut group);
                 made
             };
-            set_handler(self.comm, abi::narrow(handler));
+            set_handler(self.comm, self.library.narrow(handler));
             free_handler(&mut handler);
             free_handler(&mut ours);
             made

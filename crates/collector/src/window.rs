@@ -8,9 +8,9 @@
 
 use crate::align;
 use crate::table::Table;
-use crate::thread::Link;
 use headwater_format::spool::layout::{EventRow, STRETCH};
 use headwater_format::spool::slots::Slots;
+use headwater_mpi_call::buffers::Link;
 
 /// Rows that are used before some are dropped. Enough must remain when the room is full, then halved, and only what
 /// two ranks have in common is left of that.

@@ -1,4 +1,4 @@
-//! How many bytes a collective counts: what the collector counts of the same call (`collector/src/volume.rs`), from what
+//! How many bytes a collective counts: what the collector counts of the same call (`mpi-call/src/volume.rs`), from what
 //! the trace says was sent and received.
 //!
 //! The collector counts what a rank gives, or where it gives nothing of its own, what it takes; where each partner

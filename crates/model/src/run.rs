@@ -4,6 +4,7 @@
 //! which bytes store them on disk. Rows of one table are sorted by rank, thread and then their key, so that the same
 //! run results in the same bytes.
 
+pub mod access;
 mod threads;
 
 pub use threads::{TeamWork, ThreadInfo, ThreadWait, WaitKind};

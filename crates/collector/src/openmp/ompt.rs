@@ -11,7 +11,6 @@ use super::locks;
 use super::region::Region;
 use super::state::{Before, Task};
 use super::{count, runtime};
-use crate::args::Args;
 use crate::root::Root;
 use crate::team::recorded;
 use crate::thread::{Caller, Thread};
@@ -19,6 +18,7 @@ use crate::trampoline::OMPT;
 use crate::waits::{Awaited, Holder, claim, last, note_last, release};
 use crate::{clock, loader, process};
 use headwater_model::run::WaitKind;
+use headwater_mpi_call::args::Args;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

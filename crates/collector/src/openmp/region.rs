@@ -6,13 +6,13 @@
 //! A thread that does tasks after its arrival arrives later by their time, and the team waits for the last task as
 //! for the last thread.
 
-use crate::args::Args;
 use crate::meter::Spent;
 use crate::root::{self, Origin};
 use crate::team::Arrival;
 use crate::thread::{Caller, Thread};
 use crate::{context, process};
 use headwater_format::spool::layout::ContextRow;
+use headwater_mpi_call::args::Args;
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};

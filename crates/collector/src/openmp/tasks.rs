@@ -3,9 +3,9 @@
 //! The runtime copies a task's arguments, or has a function of the program copy them, and calls the task with the
 //! copy. So the runtime gets our function to call, with a longer copy: [`Head`], then the program's own arguments.
 
-use crate::args::Args;
 use crate::process;
 use crate::thread::{self, Thread};
+use headwater_mpi_call::args::Args;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
 

@@ -15,7 +15,6 @@ use crate::local::local;
 use crate::meter::Meter;
 use crate::polls::Polls;
 use crate::process::{self, RECORDING};
-use crate::roles::Scratch;
 use crate::spool::{FEW_BYTES, FIRST_BYTES, Spool, may_be_as_long};
 use crate::stack::Stack;
 use crate::table::Table;
@@ -24,6 +23,7 @@ use crate::waits::Waits;
 use crate::window::Windows;
 use crate::{birth, clock, memory, off_core, openmp, roster, sampler, uncancelled};
 use headwater_format::spool::slots;
+use headwater_mpi_call::buffers::CallBuffers;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 /// How many rows a recording's tables have addresses for, and how much disk space its first tables have from the
@@ -213,8 +213,7 @@ impl Thread {
             messages: later(spool, number, MESSAGES, false, whole)?,
             message_limit: u64::MAX,
             windows: Windows::new(later(spool, number, Windows::ROWS, false, whole)?),
-            links: Vec::with_capacity(if whole { 256 } else { 0 }),
-            scratch: Scratch::new(),
+            buffers: CallBuffers::new(number, if whole { 256 } else { 0 }),
             stack: Stack::NONE,
             for_signals: Apart::new(),
             call_sp: 0,
@@ -270,7 +269,7 @@ impl Thread {
                 process::say("There was no room left for the MPI calls of some of the threads.")
             }
         }
-        self.links.reserve(256);
+        self.buffers.links.reserve(256);
         // From here on this time is counted with segments and calls.
         self.totals.runq_ns = 0;
     }

@@ -6,7 +6,7 @@ use super::{Call, Caller, Spent, Thread, current, enter, leave};
 use crate::clock;
 use crate::pause::{self, State};
 use crate::process::WORLD_COLLECTIVES;
-use crate::roles::NO_PARAMS;
+use headwater_mpi_call::buffers::NO_PARAMS;
 use std::sync::atomic::Ordering;
 
 /// What a thread knows about pauses.

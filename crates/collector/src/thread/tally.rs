@@ -1,11 +1,12 @@
 //! Counts the time of a thread: segments of computation, calls, series of idle polls, and the messages that are
 //! recorded for joining with their other ends.
 
-use super::{Call, Link, MANY_CALLS, MESSAGES, Params, Spent, Thread};
+use super::{Call, MANY_CALLS, MESSAGES, Spent, Thread};
 use crate::polls::Times;
 use headwater_format::spool::layout::{CallRow, MessageRow, SegmentRow};
 use headwater_model::hash::{mix, mix2};
 use headwater_model::run::tag;
+use headwater_mpi_call::buffers::{Link, Params};
 
 impl Thread {
     /// Counts computation up to a call in `ctx` that was done `count` times in all.

@@ -6,13 +6,13 @@
 //! for: the last of them, if there are several. Libraries may get a lock later than it is asked for, so calls that
 //! wait for what was asked of the target, and those that give it back, count as well.
 
-use super::layout::access::{ALL, FLUSH, LOCK, UNLOCK};
+use headwater_model::run::access::{ALL, FLUSH, LOCK, UNLOCK};
 use rustc_hash::FxHashMap;
 
 /// A call that may wait for a lock, on the common clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// One of `layout::access`.
+    /// One of `headwater_model::run::access`.
     pub kind: u8,
     /// Rank and thread that call.
     pub caller: (u32, u16),

@@ -26,18 +26,6 @@ pub const MOST_TABLES: usize = 512;
 /// called nothing before it. The first of a thread has the thread's [`super::slots::Slots`] as its `id`, and as its `bytes` how many rows
 /// of a rank a reader is to keep, 0 for [`super::slots::room`].
 pub const STRETCH: u8 = 32;
-/// Kinds of event rows beside [`headwater_model::run::EventKind`]: calls that may wait for the lock of a target of a
-/// window, whose rank is the `peer`, or of all, [`access::ALL`]. The reader makes messages of those that did.
-pub mod access {
-    /// The lock is asked for; `bytes` is 1 for an exclusive one.
-    pub const LOCK: u8 = 16;
-    /// What was asked of the target is waited for.
-    pub const FLUSH: u8 = 17;
-    /// The lock is given back.
-    pub const UNLOCK: u8 = 18;
-    /// In place of a target.
-    pub const ALL: u32 = u32::MAX;
-}
 /// Cores that a thread's time is told apart by; the last place is that of all others.
 pub const MOST_CORES: usize = 16;
 /// Counters that a sample can hold.

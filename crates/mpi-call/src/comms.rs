@@ -10,16 +10,14 @@
 //! distinguished from those of others. They have no row of their own in the spool: those of one kind with the same
 //! members share one.
 
-use crate::places::Taken;
-pub use crate::places::find;
-use crate::process;
-use crate::spool::MOST_COMMS;
-use crate::{abi, args::Args, sessions};
-use headwater_format::spool::layout::CommRow;
+use crate::args::Args;
+use crate::host::Host;
+use crate::library::Library;
+use crate::places::{Places, Taken};
 use headwater_model::hash::mix2;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, Once};
 
 /// A communicator.
 pub struct Comm {
@@ -112,11 +110,13 @@ struct Room(*mut Comm);
 // SAFETY: only the code that takes the pointer out of the list uses it.
 unsafe impl Send for Room {}
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept {
-    lists: FxHashMap::with_hasher(FxBuildHasher),
-    taken: Taken::none(),
-    free: Vec::new(),
-});
+/// The communicators of a process.
+pub struct Comms {
+    places: Places,
+    kept: Mutex<Kept>,
+    library: &'static Library,
+    host: &'static dyn Host,
+}
 
 impl Comm {
     /// World rank of a member.
@@ -138,44 +138,6 @@ impl Comm {
     pub fn next_made(&self) -> Origin {
         Origin::Made(mix2(self.hash, self.made.fetch_add(1, Ordering::Relaxed)))
     }
-}
-
-/// Adds a communicator. A handle that comes again means the newer one.
-fn insert(handle: u64, comm: Comm, kept: &mut Kept) {
-    let new = match kept.free.pop() {
-        Some(Room(room)) => {
-            // SAFETY: memory of a communicator that was freed (see `find`).
-            unsafe { room.write(comm) };
-            room
-        }
-        None => Box::into_raw(Box::new(comm)),
-    };
-    kept.taken.insert(handle, new);
-}
-
-/// Removes a communicator.
-pub fn forget(handle: u64) {
-    if let Ok(mut kept) = KEPT.lock() {
-        let room = kept.taken.remove(handle).map(Room);
-        kept.free.extend(room);
-    }
-}
-
-/// A call frees the communicator at its argument `at`.
-pub fn given_up(args: &Args, at: u8) {
-    if let Some(library) = abi::library() {
-        forget(args.handle_at(at, 0, &library.comm));
-    }
-}
-
-/// Adds the world.
-pub fn world(handle: u64, size: u32) {
-    let members = Members {
-        list: hash_of(0..size),
-        size,
-        ranks: None,
-    };
-    add(members, handle, As::World, None);
 }
 
 /// What is added.
@@ -201,109 +163,197 @@ fn hash_of(ranks: impl ExactSizeIterator<Item = u32>) -> u64 {
     ranks.fold(size, |h, r| mix2(h, u64::from(r)))
 }
 
-/// Adds a communicator, or what is treated as one.
-fn add(members: Members, handle: u64, what: As, neighbours: Option<u32>) {
-    static SAID: Once = Once::new();
-    static SAID_OF_TAGS: Once = Once::new();
-    let Members { list, size, ranks } = members;
-    let Ok(mut kept) = KEPT.lock() else { return };
-    let known = kept.lists.entry(list).or_default();
-    let hash = match what {
-        As::World => Some(1),
-        As::Communicator(origin) | As::Sharing(_, origin) => known.hash_of(list, origin),
-    };
-    let Some(hash) = hash else {
-        SAID_OF_TAGS.call_once(|| {
-            process::say(&format!(
+impl Comms {
+    /// The communicators of a process whose library is this one: the world, of so many ranks.
+    pub fn new(library: &'static Library, size: u32, host: &'static dyn Host) -> Self {
+        let comms = Self {
+            places: Places::new(),
+            kept: Mutex::new(Kept {
+                lists: FxHashMap::default(),
+                taken: Taken::none(),
+                free: Vec::new(),
+            }),
+            library,
+            host,
+        };
+        let members = Members {
+            list: hash_of(0..size),
+            size,
+            ranks: None,
+        };
+        comms.add(members, library.world, As::World, None);
+        comms
+    }
+
+    /// The communicator behind a handle.
+    #[inline]
+    pub fn find(&self, handle: u64) -> Option<&'static Comm> {
+        self.places.find(handle)
+    }
+
+    /// Removes a communicator.
+    pub fn forget(&self, handle: u64) {
+        if let Ok(mut kept) = self.kept.lock() {
+            let room = kept.taken.remove(&self.places, handle).map(Room);
+            kept.free.extend(room);
+        }
+    }
+
+    /// A call frees the communicator at its argument `at`.
+    pub fn given_up(&self, args: &Args, at: u8) {
+        self.forget(args.handle_at(at, 0, &self.library.comm));
+    }
+
+    /// Adds a communicator. A handle that comes again means the newer one.
+    fn insert(&self, handle: u64, comm: Comm, kept: &mut Kept) {
+        let new = match kept.free.pop() {
+            Some(Room(room)) => {
+                // SAFETY: memory of a communicator that was freed (see `Places::find`).
+                unsafe { room.write(comm) };
+                room
+            }
+            None => Box::into_raw(Box::new(comm)),
+        };
+        kept.taken.insert(&self.places, handle, new, self.host);
+    }
+
+    /// Adds a communicator, or what is treated as one.
+    fn add(&self, members: Members, handle: u64, what: As, neighbours: Option<u32>) {
+        let Members { list, size, ranks } = members;
+        let Ok(mut kept) = self.kept.lock() else {
+            return;
+        };
+        let known = kept.lists.entry(list).or_default();
+        let hash = match what {
+            As::World => Some(1),
+            As::Communicator(origin) | As::Sharing(_, origin) => known.hash_of(list, origin),
+        };
+        let Some(hash) = hash else {
+            self.host.say(&format!(
                 "Communicators were made of groups with more than {TAGS} tags: who waited for whom on those with later ones is not known."
             ));
-        });
-        return;
-    };
-    if known.ranks.is_none() {
-        known.ranks = ranks.map(|r| &*r.leak());
-    }
-    let row = CommRow {
-        hash: match what {
+            return;
+        };
+        if known.ranks.is_none() {
+            known.ranks = ranks.map(|r| &*r.leak());
+        }
+        let row = match what {
             As::Sharing(kind, _) => mix2(list, kind),
             _ => hash,
-        },
-        size: u64::from(size),
-    };
-    let index = process::with_spool(|spool| spool.add_comm(row, known.row));
-    if index.is_some() && index == known.row {
-        SAID.call_once(|| {
-            process::say(&format!(
-                "More than {MOST_COMMS} communicators were made: calls on later ones are counted with those on an earlier one of the same members."
-            ));
-        });
-    }
-    if !matches!(what, As::Sharing(..)) {
-        known.row = index.or(known.row);
-    }
-    let comm = Comm {
-        index: index.unwrap_or(u16::MAX),
-        hash,
-        list,
-        size,
-        neighbours,
-        ranks: known.ranks,
-        collectives: AtomicU64::new(0),
-        made: AtomicU64::new(0),
-    };
-    insert(handle, comm, &mut kept);
-}
-
-/// Adds the communicator that a call has just made, which comes from `origin`.
-pub fn created(function: &str, args: &Args, at: u8, origin: Origin) {
-    let Some(library) = abi::library() else {
-        return;
-    };
-    let handle = args.handle_at(at, 0, &library.comm);
-    if handle == 0 || handle == library.comm_null {
-        return;
-    }
-    // A communicator that was freed unseen may have had the same handle.
-    forget(handle);
-    let take_up = || {
-        if ["_dup", "_idup"].iter().any(|n| function.contains(n)) {
-            let what = As::Communicator(origin);
-            copied(handle, find(args.handle(0, &library.comm))?, what);
-            return Some(());
+        };
+        let index = self.host.add_comm(row, size, known.row);
+        if !matches!(what, As::Sharing(..)) {
+            known.row = index.or(known.row);
         }
-        let members = describe(handle, library)?;
-        let what = As::Communicator(origin);
-        add(members, handle, what, topology(function, handle));
-        Some(())
-    };
-    let _ = std::panic::catch_unwind(take_up);
-}
+        let comm = Comm {
+            index: index.unwrap_or(u16::MAX),
+            hash,
+            list,
+            size,
+            neighbours,
+            ranks: known.ranks,
+            collectives: AtomicU64::new(0),
+            made: AtomicU64::new(0),
+        };
+        self.insert(handle, comm, &mut kept);
+    }
 
-/// Adds the window or file that a collective call on `original` has made. It has the same members, and shares a row
-/// with others of its kind.
-pub fn made_of(handle: u64, original: &Comm, kind: u64, origin: Origin) {
-    let what = As::Sharing(kind, origin);
-    let _ = std::panic::catch_unwind(|| copied(handle, original, what));
-}
+    /// Adds the communicator that a call has just made, which comes from `origin`.
+    pub fn created(&self, function: &str, args: &Args, at: u8, origin: Origin) {
+        let handle = args.handle_at(at, 0, &self.library.comm);
+        if handle == 0 || handle == self.library.comm_null {
+            return;
+        }
+        // A communicator that was freed unseen may have had the same handle.
+        self.forget(handle);
+        let take_up = || {
+            let what = As::Communicator(origin);
+            if ["_dup", "_idup"].iter().any(|n| function.contains(n)) {
+                let original = self.find(args.handle(0, &self.library.comm))?;
+                self.copied(handle, original, what);
+                return Some(());
+            }
+            let members = self.describe(handle)?;
+            let neighbours = topology(self.library, function, handle);
+            self.add(members, handle, what, neighbours);
+            Some(())
+        };
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(take_up));
+    }
 
-/// Adds a copy, which has the members and the topology of its original. MPI is not asked: a copy that is made without
-/// blocking may not be used yet.
-fn copied(handle: u64, original: &Comm, what: As) {
-    let members = Members {
-        list: original.list,
-        size: original.size,
-        // Known by the list.
-        ranks: None,
-    };
-    add(members, handle, what, original.neighbours);
+    /// Adds the window or file that a collective call on `original` has made. It has the same members, and shares a row
+    /// with others of its kind.
+    pub fn made_of(&self, handle: u64, original: &Comm, kind: u64, origin: Origin) {
+        let what = As::Sharing(kind, origin);
+        let copy = std::panic::AssertUnwindSafe(|| self.copied(handle, original, what));
+        let _ = std::panic::catch_unwind(copy);
+    }
+
+    /// Adds a copy, which has the members and the topology of its original. MPI is not asked: a copy that is made
+    /// without blocking may not be used yet.
+    fn copied(&self, handle: u64, original: &Comm, what: As) {
+        let members = Members {
+            list: original.list,
+            size: original.size,
+            // Known by the list.
+            ranks: None,
+        };
+        self.add(members, handle, what, original.neighbours);
+    }
+
+    /// The members of a communicator that was just made; `None` for an intercommunicator.
+    fn describe(&self, handle: u64) -> Option<Members> {
+        let library = self.library;
+        if library.ask("MPI_Comm_test_inter", handle)? != 0 {
+            return None;
+        }
+        let size = library.ask("MPI_Comm_size", handle)?;
+        let real = library.functions([
+            "MPI_Comm_group",
+            "MPI_Group_translate_ranks",
+            "MPI_Group_free",
+        ])?;
+        let mut all = self.host.everybody()?;
+        // SAFETY: the library's functions with arguments of their signatures; all are local operations on
+        // a communicator that was just made. Groups are read and freed in the library's own width.
+        unsafe {
+            let group: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real[0]);
+            let mut mine = 0u64;
+            group(handle, &mut mine);
+            let local: Vec<i32> = (0..size).collect();
+            let mut global = vec![0i32; local.len()];
+            let translate: unsafe extern "C" fn(u64, i32, *const i32, u64, *mut i32) -> i32 =
+                std::mem::transmute(real[1]);
+            translate(
+                library.narrow(mine),
+                size,
+                local.as_ptr(),
+                library.narrow(all),
+                global.as_mut_ptr(),
+            );
+            let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[2]);
+            free(&mut mine);
+            free(&mut all);
+            let ranks: Vec<u32> = global
+                .into_iter()
+                .map(|r| u32::try_from(r).unwrap_or(OUTSIDE))
+                .collect();
+            let same = ranks.iter().zip(0u32..).all(|(r, i)| *r == i);
+            Some(Members {
+                list: hash_of(ranks.iter().copied()),
+                size: size as u32,
+                ranks: (!same).then_some(ranks),
+            })
+        }
+    }
 }
 
 /// Neighbours that this rank sends to, by the function that made the communicator.
-fn topology(function: &str, handle: u64) -> Option<u32> {
-    let real = |name: &str| Some(abi::pmpi(name)).filter(|real| *real != 0);
+fn topology(library: &Library, function: &str, handle: u64) -> Option<u32> {
+    let real = |name: &str| library.function(name);
     let (mut into, mut out, mut weighted) = (0i32, 0i32, 0i32);
     if function.starts_with("MPI_Cart") {
-        out = 2 * abi::ask("MPI_Cartdim_get", handle)?;
+        out = 2 * library.ask("MPI_Cartdim_get", handle)?;
     } else if function.starts_with("MPI_Dist_graph") {
         type Ask = unsafe extern "C" fn(u64, *mut i32, *mut i32, *mut i32) -> i32;
         let real = real("MPI_Dist_graph_neighbors_count")?;
@@ -317,7 +367,7 @@ fn topology(function: &str, handle: u64) -> Option<u32> {
         type Ask = unsafe extern "C" fn(u64, i32, *mut i32) -> i32;
         let (real, rank) = (
             real("MPI_Graph_neighbors_count")?,
-            abi::ask("MPI_Comm_rank", handle)?,
+            library.ask("MPI_Comm_rank", handle)?,
         );
         // SAFETY: as above.
         unsafe {
@@ -328,51 +378,6 @@ fn topology(function: &str, handle: u64) -> Option<u32> {
         return None;
     }
     u32::try_from(out).ok()
-}
-
-/// The members of a communicator that was just made; `None` for an intercommunicator.
-fn describe(handle: u64, library: &abi::Library) -> Option<Members> {
-    if abi::ask("MPI_Comm_test_inter", handle)? != 0 {
-        return None;
-    }
-    let size = abi::ask("MPI_Comm_size", handle)?;
-    let real = abi::all([
-        "MPI_Comm_group",
-        "MPI_Group_translate_ranks",
-        "MPI_Group_free",
-    ])?;
-    let mut all = sessions::everybody(library)?;
-    // SAFETY: the library's functions with arguments of their signatures; all are local operations on
-    // a communicator that was just made. Groups are read and freed in the library's own width.
-    unsafe {
-        let group: unsafe extern "C" fn(u64, *mut u64) -> i32 = std::mem::transmute(real[0]);
-        let mut mine = 0u64;
-        group(handle, &mut mine);
-        let local: Vec<i32> = (0..size).collect();
-        let mut global = vec![0i32; local.len()];
-        let translate: unsafe extern "C" fn(u64, i32, *const i32, u64, *mut i32) -> i32 =
-            std::mem::transmute(real[1]);
-        translate(
-            abi::narrow(mine),
-            size,
-            local.as_ptr(),
-            abi::narrow(all),
-            global.as_mut_ptr(),
-        );
-        let free: unsafe extern "C" fn(*mut u64) -> i32 = std::mem::transmute(real[2]);
-        free(&mut mine);
-        free(&mut all);
-        let ranks: Vec<u32> = global
-            .into_iter()
-            .map(|r| u32::try_from(r).unwrap_or(OUTSIDE))
-            .collect();
-        let same = ranks.iter().zip(0u32..).all(|(r, i)| *r == i);
-        Some(Members {
-            list: hash_of(ranks.iter().copied()),
-            size: size as u32,
-            ranks: (!same).then_some(ranks),
-        })
-    }
 }
 
 #[cfg(test)]

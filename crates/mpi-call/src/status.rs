@@ -1,39 +1,36 @@
 //! Statuses: passes our own if the program wants none and a wildcard must be known, and reads what they say.
 
-use crate::abi;
-use crate::process;
-use crate::roles::Decoder;
-use crate::thread::Thread;
+use crate::buffers::CallBuffers;
+use crate::decoder::Decoder;
 use headwater_mpi_abi::Role;
 
 impl Decoder<'_> {
     /// If the program wants no status and we need one, passes ours.
-    pub fn own_status(&mut self, t: &mut Thread) {
+    pub fn own_status(&mut self, buffers: &mut CallBuffers) {
         let Some(at) = self.shape.at(Role::Status) else {
             return;
         };
         let raw = self.args.raw(at);
         if self.ignored(raw) {
-            self.args
-                .replace(at, t.scratch.statuses.as_mut_ptr() as u64);
+            self.args.replace(at, buffers.statuses.as_mut_ptr() as u64);
         }
     }
 
     /// The same for an array of statuses, one for each request of the call.
-    pub fn own_statuses(&mut self, t: &mut Thread) {
+    pub fn own_statuses(&mut self, buffers: &mut CallBuffers) {
         let Some(at) = self.shape.at(Role::Statuses) else {
             return;
         };
         let raw = self.args.raw(at);
         if self.ignored(raw) {
-            let scratch = &mut t.scratch;
-            let needed = scratch.handles.len() * self.abi.status_bytes;
+            let scratch = &mut *buffers;
+            let needed = scratch.handles.len() * self.abi().status_bytes;
             let length = scratch.statuses.len().max(needed);
             let more = length - scratch.statuses.len();
             if scratch.statuses.try_reserve(more).is_err() {
                 // Without memory for them, the statuses stay ignored, and no request is looked at afterwards.
                 scratch.handles.clear();
-                return process::stop();
+                return self.mpi.host.stop();
             }
             scratch.statuses.resize(length, 0);
             self.args.replace(at, scratch.statuses.as_mut_ptr() as u64);
@@ -43,23 +40,23 @@ impl Decoder<'_> {
     /// Whether this is one of the addresses that stand for no status.
     fn ignored(&self, raw: u64) -> bool {
         if self.args.fortran() {
-            self.library.fortran_ignore.contains(&raw)
+            self.mpi.library.fortran_ignore.contains(&raw)
         } else {
-            raw == self.abi.status_ignore || raw == self.abi.statuses_ignore
+            raw == self.abi().status_ignore || raw == self.abi().statuses_ignore
         }
     }
 
     /// Whether status number `i` at `address` says that its request was cancelled.
     #[cold]
     pub fn was_cancelled(&self, address: u64, i: usize) -> bool {
-        let real = abi::pmpi("MPI_Test_cancelled");
+        let real = (self.mpi.library.find)("MPI_Test_cancelled");
         let mut flag = 0i32;
         if real != 0 && address != 0 && !self.ignored(address) {
             // SAFETY: a status that the library has just written, the program's or ours.
             unsafe {
                 let ask: unsafe extern "C" fn(*const u8, *mut i32) -> i32 =
                     std::mem::transmute(real);
-                let status = (address as *const u8).add(i * self.abi.status_bytes);
+                let status = (address as *const u8).add(i * self.abi().status_bytes);
                 ask(status, &mut flag);
             }
         }
@@ -69,16 +66,18 @@ impl Decoder<'_> {
     /// Source and tag of status number `i` at `address`; wildcards if there is no status.
     pub fn status(&self, address: u64, i: usize) -> (i32, i32) {
         if address == 0 || self.ignored(address) {
-            return (self.abi.any_source, self.abi.any_tag);
+            return (self.abi().any_source, self.abi().any_tag);
         }
         // SAFETY: a status that the library has just written, the program's or ours.
         unsafe {
-            let base = (address as *const u8).add(i * self.abi.status_bytes);
+            let base = (address as *const u8).add(i * self.abi().status_bytes);
             (
-                base.add(self.abi.status_source)
+                base.add(self.abi().status_source)
                     .cast::<i32>()
                     .read_unaligned(),
-                base.add(self.abi.status_tag).cast::<i32>().read_unaligned(),
+                base.add(self.abi().status_tag)
+                    .cast::<i32>()
+                    .read_unaligned(),
             )
         }
     }

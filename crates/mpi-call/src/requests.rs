@@ -2,7 +2,7 @@
 //!
 //! The streams of messages, whose numbers identify the messages, are here too.
 
-use crate::{memory, process, shared};
+use crate::host::Host;
 use headwater_model::hash::mix;
 
 /// What a request does.
@@ -63,19 +63,24 @@ pub struct Requests {
     /// How many were made so far.
     pub made: u64,
     aside: Vec<Request>,
+    /// Whether threads may call MPI at the same time.
+    threaded: bool,
+    host: &'static dyn Host,
 }
 
 /// The most requests that are set aside. One that no thread asks for was completed in a way that is not seen.
 const MOST_ASIDE: usize = 64;
 
 impl Requests {
-    /// No requests.
-    pub fn new() -> Self {
+    /// No requests; `threaded` says whether threads may call MPI at the same time.
+    pub fn new(threaded: bool, host: &'static dyn Host) -> Self {
         Self {
             places: vec![None; 1024],
             used: 0,
             made: 0,
             aside: Vec::with_capacity(MOST_ASIDE),
+            threaded,
+            host,
         }
     }
 
@@ -105,8 +110,8 @@ impl Requests {
     /// Makes room by doubling, which is rare.
     #[cold]
     fn grow(&mut self) {
-        if !memory::room(4 * size_of_val(self.places.as_slice())) {
-            process::stop();
+        if !self.host.room(4 * size_of_val(self.places.as_slice())) {
+            self.host.stop();
             self.places.fill(None);
             self.used = 0;
             return;
@@ -129,7 +134,7 @@ impl Requests {
     /// Sets the request in this place aside, until its thread asks for it.
     #[cold]
     fn step_aside(&mut self, at: usize) {
-        if let Some(Some(old)) = self.places.get(at).filter(|_| shared::is_threaded()) {
+        if let Some(Some(old)) = self.places.get(at).filter(|_| self.threaded) {
             if self.aside.len() == MOST_ASIDE {
                 self.aside.remove(0);
             }
@@ -220,16 +225,18 @@ pub struct Streams {
     /// Whether there were more streams than fit.
     pub full: bool,
     some_lost: bool,
+    host: &'static dyn Host,
 }
 
 impl Streams {
     /// No messages yet.
-    pub fn new() -> Self {
+    pub fn new(host: &'static dyn Host) -> Self {
         Self {
             places: vec![(0, 0); 1024],
             used: 0,
             full: false,
             some_lost: false,
+            host,
         }
     }
 
@@ -298,8 +305,8 @@ impl Streams {
 
     #[cold]
     fn grow(&mut self) {
-        if !memory::room(4 * size_of_val(self.places.as_slice())) {
-            process::stop();
+        if !self.host.room(4 * size_of_val(self.places.as_slice())) {
+            self.host.stop();
             self.places.fill((0, 0));
             self.used = 0;
             return;
@@ -325,7 +332,7 @@ mod tests {
 
     #[test]
     fn requests_are_found_after_others_are_removed() {
-        let mut requests = Requests::new();
+        let mut requests = Requests::new(false, &crate::tests::Nobody);
         let request = |handle| Request {
             made: 0,
             handle,
@@ -354,7 +361,7 @@ mod tests {
 
     #[test]
     fn streams_count_each_for_itself() {
-        let mut streams = Streams::new();
+        let mut streams = Streams::new(&crate::tests::Nobody);
         for round in 1..4 {
             for s in (0..4000u64).map(|s| s * 2) {
                 assert_eq!(streams.next(s), round);
@@ -364,7 +371,7 @@ mod tests {
 
     #[test]
     fn streams_do_not_fill_the_memory() {
-        let mut streams = Streams::new();
+        let mut streams = Streams::new(&crate::tests::Nobody);
         let known = (0..80_000u64).filter(|s| streams.next(s * 2) == 1).count();
         assert_eq!((known, streams.full), (MOST_STREAMS, true));
         assert_eq!(streams.next(0), 2, "those that are known go on");
@@ -372,7 +379,7 @@ mod tests {
 
     #[test]
     fn only_the_last_number_can_be_taken_back() {
-        let mut streams = Streams::new();
+        let mut streams = Streams::new(&crate::tests::Nobody);
         assert_eq!((streams.next(8), streams.next(8)), (1, 2));
         streams.take_back(8, |n| n == 2);
         assert_eq!(streams.next(8), 2);

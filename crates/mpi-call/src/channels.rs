@@ -6,12 +6,12 @@
 //! message is sent when the last of its parts is ready, whichever thread reports that: until then its receiver has to
 //! wait.
 
-use crate::comms;
-use crate::links::{channel_id, link};
-use crate::process;
+use crate::buffers::NO_PARAMS;
+use crate::buffers::{CallBuffers, Link, Params, Post};
+use crate::decoder::Decoder;
+use crate::links::channel_id;
+use crate::messages::Messages;
 use crate::requests::{Request, Work};
-use crate::roles::{Decoder, Messages, NO_PARAMS};
-use crate::thread::{Call, Params, Thread};
 use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;
 use headwater_mpi_abi::Role;
@@ -39,7 +39,7 @@ impl Decoder<'_> {
         let int = |role| self.shape.at(role).map(|at| self.args.int(at));
         match int(Role::Dest) {
             Some(to) => (to, true),
-            None => (int(Role::Source).unwrap_or(self.abi.proc_null), false),
+            None => (int(Role::Source).unwrap_or(self.abi().proc_null), false),
         }
     }
 
@@ -56,16 +56,22 @@ impl Decoder<'_> {
     }
 
     /// A channel has been made.
-    pub fn channel_made(&self, t: &Thread, call: &Call, params: &Params, m: &mut Messages) {
+    pub fn channel_made(
+        &self,
+        buffers: &CallBuffers,
+        call: &Post,
+        params: &Params,
+        m: &mut Messages,
+    ) {
         let Some(at) = self.shape.at(Role::Req) else {
             return;
         };
-        let handle = self.args.handle_at(at, 0, &self.library.request);
+        let handle = self.args.handle_at(at, 0, &self.mpi.library.request);
         let (comm_handle, comm) = self.comm();
         let (peer, sends) = self.ends();
         let id = channel_id(m, comm, peer, params.tag, sends);
         if m.channels.try_reserve(1).is_err() {
-            process::stop();
+            self.mpi.host.stop();
             return;
         }
         let channel = Channel {
@@ -77,7 +83,7 @@ impl Decoder<'_> {
         m.channels.insert(handle, channel);
         m.requests.insert(Request {
             made: 0,
-            thread: t.number,
+            thread: buffers.thread,
             handle,
             work: if sends { Work::Send } else { Work::Recv },
             persistent: true,
@@ -97,14 +103,19 @@ impl Decoder<'_> {
     /// The request that the call is about, and the parameters that the call is counted by.
     fn of_channel(&self, m: &mut Messages) -> Option<(Request, Params)> {
         let at = self.shape.at(Role::Given)?;
-        let handle = self.args.handle(at, &self.library.request);
+        let handle = self.args.handle(at, &self.mpi.library.request);
         let request = m.requests.get(handle).copied()?;
-        let params = self.params(comms::find(request.comm), request.peer, request.tag, 0);
+        let params = self.params(
+            self.mpi.comms.find(request.comm),
+            request.peer,
+            request.tag,
+            0,
+        );
         Some((request, params))
     }
 
     /// Before parts of a message are reported ready; with the last one, the message is sent.
-    pub fn ready(&self, t: &mut Thread, m: &mut Messages) -> Params {
+    pub fn ready(&self, buffers: &mut CallBuffers, m: &mut Messages) -> Params {
         let Some((request, params)) = self.of_channel(m) else {
             return NO_PARAMS;
         };
@@ -118,10 +129,15 @@ impl Decoder<'_> {
             let before = channel.ready;
             channel.ready += parts.max(0) as u64;
             let is_whole = before < channel.parts && channel.ready >= channel.parts;
-            let to = comms::find(request.comm).and_then(|c| c.world(request.peer));
+            let to = self
+                .mpi
+                .comms
+                .find(request.comm)
+                .and_then(|c| c.world(request.peer));
             if let Some(to) = to.filter(|_| is_whole && request.id != 0) {
-                t.links
-                    .push(link(EventKind::Send, request.id, to, request.bytes));
+                buffers
+                    .links
+                    .push(Link::new(EventKind::Send, request.id, to, request.bytes));
             }
         }
         params

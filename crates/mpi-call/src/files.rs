@@ -3,9 +3,11 @@
 //! Opening it is collective, so it is the same on all ranks that have it. Its collectives are distinguished from
 //! others, and ranks wait in them as in those.
 
-use crate::comms::{self, Comm, Origin};
-use crate::roles::{Before, Decoder, Messages, NO_PARAMS};
-use crate::thread::{Params, Thread};
+use crate::buffers::NO_PARAMS;
+use crate::buffers::{CallBuffers, Params};
+use crate::comms::{Comm, Origin};
+use crate::decoder::{Before, Decoder};
+use crate::messages::Messages;
 use headwater_mpi_abi::{Class, Role};
 
 /// Set in the handle of a file under which [`comms`] stores it.
@@ -36,16 +38,16 @@ impl Decoder<'_> {
     /// The file of the call: its handle, and the communicator that represents the file.
     fn file(&self) -> (u64, Option<&'static Comm>) {
         let handle = self.file_handle().unwrap_or(0);
-        (handle, comms::find(handle))
+        (handle, self.mpi.comms.find(handle))
     }
 
     /// Before a collective call on a file.
-    pub fn look_at_file(&self, t: &mut Thread, m: &mut Messages, out: &mut Before) {
+    pub fn look_at_file(&self, buffers: &mut CallBuffers, m: &mut Messages, out: &mut Before) {
         (out.comm_handle, out.comm) = self.file();
-        self.collective(t, m, out);
+        self.collective(buffers, m, out);
         // Another thread's file may have the same handle as soon as this one is closed.
         if self.function.class == Class::FileClose {
-            comms::forget(out.comm_handle);
+            self.mpi.comms.forget(out.comm_handle);
             out.comm = None;
         }
     }
@@ -62,7 +64,7 @@ impl Decoder<'_> {
     /// The call has opened a file, for all of `comm`.
     pub fn file_opened(&self, comm: Option<&Comm>, origin: Origin) {
         if let (Some(handle), Some(comm)) = (self.file_handle(), comm) {
-            comms::made_of(handle, comm, FILES, origin);
+            self.mpi.comms.made_of(handle, comm, FILES, origin);
         }
     }
 }

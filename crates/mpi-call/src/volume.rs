@@ -1,8 +1,8 @@
 //! Computes how many bytes a call moves.
 
-use crate::abi;
 use crate::comms::Comm;
-use crate::roles::{Decoder, Messages};
+use crate::decoder::Decoder;
+use crate::messages::Messages;
 use headwater_mpi_abi::{Class, Role};
 
 /// Longer lists are not summed up: that would take noticeable time.
@@ -13,7 +13,7 @@ impl Decoder<'_> {
         let Some(at) = self.shape.at(role) else {
             return 0;
         };
-        self.size_of_handle(m, self.args.handle(at, &self.library.datatype))
+        self.size_of_handle(m, self.args.handle(at, &self.mpi.library.datatype))
     }
 
     fn size_of_handle(&self, m: &mut Messages, handle: u64) -> u64 {
@@ -21,7 +21,7 @@ impl Decoder<'_> {
         if let Some(known) = m.types.get(slot).filter(|t| t.0 == handle) {
             return known.1;
         }
-        let real = abi::pmpi("MPI_Type_size");
+        let real = (self.mpi.library.find)("MPI_Type_size");
         if real == 0 || handle == 0 {
             return 0;
         }
@@ -42,7 +42,7 @@ impl Decoder<'_> {
         let Some(at) = self.shape.at(Role::Type) else {
             return;
         };
-        let handle = self.args.handle_at(at, 0, &self.library.datatype);
+        let handle = self.args.handle_at(at, 0, &self.mpi.library.datatype);
         let slot = headwater_model::hash::mix(handle) as usize % m.types.len();
         if let Some(known) = m.types.get_mut(slot).filter(|t| t.0 == handle) {
             known.0 = u64::MAX;
@@ -66,8 +66,9 @@ impl Decoder<'_> {
     /// Bytes of a collective: what this rank sends. If it sends nothing of its own (scatters, data in place), what it
     /// receives. If each partner gets a part of its own, all parts.
     pub fn collective_bytes(&self, m: &mut Messages, comm: &Comm) -> u64 {
-        let in_place =
-            |raw: u64| raw == self.abi.in_place || self.library.fortran_in_place.contains(&raw);
+        let in_place = |raw: u64| {
+            raw == self.abi().in_place || self.mpi.library.fortran_in_place.contains(&raw)
+        };
         let two_sided = self.shape.at(Role::Rtype).is_some();
         // In place, the lists of an exchange with a datatype for each partner are not valid.
         if in_place(self.args.raw(0)) && self.shape.at(Role::Types).is_some() {
@@ -107,7 +108,7 @@ impl Decoder<'_> {
         let count = |i: usize| self.args.int_at(at, i).max(0) as u64;
         let parts = 0..n as usize;
         if let Some(types) = self.shape.at(Role::Types) {
-            let convert = &self.library.datatype;
+            let convert = &self.mpi.library.datatype;
             return parts
                 .filter(|i| count(*i) > 0)
                 .map(|i| count(i) * self.size_of_handle(m, self.args.handle_at(types, i, convert)))

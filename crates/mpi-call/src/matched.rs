@@ -3,10 +3,11 @@
 //! For their order, and for the wait for their sender, they are received by the probe. The later receive only moves
 //! the data.
 
+use crate::buffers::{CallBuffers, Params};
+use crate::decoder::{Before, Decoder};
 use crate::links::{recv_id, recv_link};
+use crate::messages::Messages;
 use crate::requests::{Request, Work};
-use crate::roles::{Before, Decoder, Messages};
-use crate::thread::{Params, Thread};
 use headwater_mpi_abi::Role;
 
 /// Set in the handle of a matched message under which [`Messages`] stores it as a request.
@@ -15,30 +16,43 @@ const MATCHED: u64 = 1 << 63;
 impl Decoder<'_> {
     /// The message that the call receives.
     pub fn matched(&self, m: &mut Messages) -> Option<Request> {
-        let handle = self
-            .args
-            .handle_at(self.shape.at(Role::Message)?, 0, &self.library.message);
+        let handle =
+            self.args
+                .handle_at(self.shape.at(Role::Message)?, 0, &self.mpi.library.message);
         let matched = m.requests.get(handle | MATCHED).copied();
         m.requests.remove(handle | MATCHED);
         matched
     }
 
     /// A probe has matched a message, which belongs to this rank from now on.
-    pub fn probed(&self, t: &mut Thread, before: &Before, params: &Params, m: &mut Messages) {
+    pub fn probed(
+        &self,
+        buffers: &mut CallBuffers,
+        before: &Before,
+        params: &Params,
+        m: &mut Messages,
+    ) {
         let (mut source, mut tag) = (before.source, before.recv_tag);
         if !self.known(before) {
             let status = self.shape.at(Role::Status);
             (source, tag) = self.status(status.map_or(0, |at| self.args.raw(at)), 0);
         }
         let id = recv_id(m, before.comm, source, tag);
-        recv_link(t, before.comm, source, id, params.bytes, (u32::MAX, 0));
+        recv_link(
+            buffers,
+            before.comm,
+            source,
+            id,
+            params.bytes,
+            (u32::MAX, 0),
+        );
         let Some(at) = self.shape.at(Role::Message) else {
             return;
         };
         m.requests.insert(Request {
             made: 0,
-            thread: t.number,
-            handle: self.args.handle_at(at, 0, &self.library.message) | MATCHED,
+            thread: buffers.thread,
+            handle: self.args.handle_at(at, 0, &self.mpi.library.message) | MATCHED,
             work: Work::Matched,
             persistent: false,
             active: true,

@@ -4,30 +4,11 @@
 //! matches them. A sender counts a message at the start of the send, a receiver when it posts the receive. A wildcard
 //! receive is counted when it completes, with source and tag from its status (ScalAna, III-B2 and Figure 5).
 
+use crate::buffers::{CallBuffers, Link};
 use crate::comms::Comm;
-use crate::roles::Messages;
-use crate::thread::{Link, Thread};
+use crate::messages::Messages;
 use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;
-use std::sync::Once;
-
-/// This process's rank in the world.
-pub fn me() -> u32 {
-    crate::process::RANK.load(std::sync::atomic::Ordering::Relaxed)
-}
-
-/// A link without a posting call.
-pub fn link(kind: EventKind, id: u64, peer: u32, bytes: u64) -> Link {
-    Link {
-        kind: kind as u8,
-        id,
-        peer,
-        bytes,
-        post_ctx: u32::MAX,
-        post_ns: 0,
-        posted_by: None,
-    }
-}
 
 /// The id of message number `n` of a stream, the same at both ends.
 fn message_id(hash: u64, source: u32, dest: u32, tag: i32, n: u64) -> u64 {
@@ -43,21 +24,19 @@ fn stream(hash: u64, partner: u32, tag: i32, receives: bool) -> u64 {
 
 /// The next number of a stream; 0 if it is not known, or if there are too many streams.
 fn next(m: &mut Messages, stream: u64) -> u64 {
-    static SAID: Once = Once::new();
     let n = m.streams.next(stream);
-    if n == 0 && m.streams.full {
-        SAID.call_once(|| {
-            crate::process::say(
+    if n == 0 && m.streams.full && !m.told_of_streams {
+        m.told_of_streams = true;
+        m.host.say(
                 "Messages of more than 65536 pairs of partner and tag in a process: the ends of later ones were not joined.",
             );
-        });
     }
     n
 }
 
 /// Records that this rank sends the next message of a stream. Returns its id; 0 if it is not known.
 pub fn send_link(
-    t: &mut Thread,
+    buffers: &mut CallBuffers,
     m: &mut Messages,
     comm: Option<&Comm>,
     dest: i32,
@@ -72,8 +51,10 @@ pub fn send_link(
     if n == 0 {
         return 0;
     }
-    let id = message_id(comm.hash, me(), to, tag, n);
-    t.links.push(link(EventKind::Send, id, to, bytes));
+    let id = message_id(comm.hash, m.rank, to, tag, n);
+    buffers
+        .links
+        .push(Link::new(EventKind::Send, id, to, bytes));
     id
 }
 
@@ -87,9 +68,9 @@ pub fn channel_id(m: &mut Messages, comm: Option<&Comm>, rank: i32, tag: i32, se
     };
     let hash = mix2(comm.hash, CHANNELS);
     let (from, to) = if sends {
-        (me(), partner)
+        (m.rank, partner)
     } else {
-        (partner, me())
+        (partner, m.rank)
     };
     match next(m, stream(hash, partner, tag, !sends)) {
         0 => 0,
@@ -105,7 +86,7 @@ pub fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> 
     };
     match next(m, stream(comm.hash, from, tag, true)) {
         0 => 0,
-        n => message_id(comm.hash, from, me(), tag, n),
+        n => message_id(comm.hash, from, m.rank, tag, n),
     }
 }
 
@@ -113,7 +94,7 @@ pub fn recv_id(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> 
 #[cold]
 pub fn call_off(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32, id: u64) {
     if let Some((comm, from)) = comm.and_then(|c| c.world(source).map(|w| (c, w))) {
-        let is_last = |n| message_id(comm.hash, from, me(), tag, n) == id;
+        let is_last = |n| message_id(comm.hash, from, m.rank, tag, n) == id;
         m.streams
             .take_back(stream(comm.hash, from, tag, true), is_last);
     }
@@ -131,33 +112,17 @@ pub fn lost(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> boo
 /// A message was received, and its stream cannot be known. From now on, the ids of received messages are unknown.
 #[cold]
 pub fn unknown_from_now_on(m: &mut Messages) {
-    static SAID: Once = Once::new();
-    m.receives_lost = true;
-    SAID.call_once(|| {
-        crate::process::say(
+    if !m.receives_lost {
+        m.receives_lost = true;
+        m.host.say(
             "MPI_Isendrecv received from whoever sent, and MPI libraries do not say who that was: the ends of messages received later were not joined.",
         );
-    });
-}
-
-/// A thread that is not recorded has called MPI. Its messages have no numbers, so the numbers of all later messages
-/// of the process are not valid.
-#[cold]
-pub fn uncounted_from_now_on() {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| {
-        if let Some(mut m) = crate::shared::messages() {
-            (m.sends_lost, m.receives_lost) = (true, true);
-        }
-        crate::process::say(
-            "There was no room to record all threads that called MPI: their calls are missing, and the ends of later messages of the process were not joined.",
-        );
-    });
+    }
 }
 
 /// Records that a message has been received; `post` is context and clock of the posting call.
 pub fn recv_link(
-    t: &mut Thread,
+    buffers: &mut CallBuffers,
     comm: Option<&Comm>,
     source: i32,
     id: u64,
@@ -167,7 +132,22 @@ pub fn recv_link(
     let Some(from) = comm.and_then(|c| c.world(source)).filter(|_| id != 0) else {
         return;
     };
-    let mut l = link(EventKind::Recv, id, from, bytes);
+    let mut l = Link::new(EventKind::Recv, id, from, bytes);
     (l.post_ctx, l.post_ns) = post;
-    t.links.push(l);
+    buffers.links.push(l);
+}
+
+/// The id of the next instance of a collective on a communicator.
+pub fn collective_id(comm: &Comm) -> u64 {
+    mix2(comm.hash ^ 0x5bd1_e995, comm.next_collective()) | 1
+}
+
+/// Records for event windows that this rank has reached a nonblocking collective. Does nothing if `id` is 0: then the
+/// collective is not known, or its request is made but not started.
+pub fn collective_posted(buffers: &mut CallBuffers, id: u64, root: u32, bytes: u64) {
+    if id != 0 {
+        buffers
+            .links
+            .push(Link::new(EventKind::CollectivePost, id, root, bytes));
+    }
 }

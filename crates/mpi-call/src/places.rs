@@ -8,7 +8,7 @@
 //! however many handles come and go, a search is as short as the handles that are present allow.
 
 use crate::comms::Comm;
-use crate::memory;
+use crate::host::Host;
 use headwater_model::hash::mix;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -37,9 +37,12 @@ impl Place {
     }
 }
 
-static PLACES: [Place; FIRST] = [const { Place::new() }; FIRST];
-/// The second level; null for none.
-static MORE: AtomicPtr<Level> = AtomicPtr::new(std::ptr::null_mut());
+/// Communicators by their handles.
+pub struct Places {
+    first: Box<[Place]>,
+    /// The second level; null for none.
+    more: AtomicPtr<Level>,
+}
 
 /// A further level.
 struct Level {
@@ -50,28 +53,70 @@ struct Level {
 /// How many places of each level are taken. Only the owner of this may change places.
 pub struct Taken(Vec<usize>);
 
-/// The communicator behind a handle.
-#[inline]
-pub fn find(handle: u64) -> Option<&'static Comm> {
-    let place = position(&PLACES, handle).and_then(|at| PLACES.get(at));
-    let place = place.or_else(|| beyond(handle))?;
-    // SAFETY: leaked memory, which is used again only after the communicator was freed. The program must not free it
-    // while it uses the handle.
-    unsafe { place.comm.load(Ordering::Relaxed).as_ref() }
-}
-
-/// The place of a handle on a further level.
-#[inline]
-fn beyond(handle: u64) -> Option<&'static Place> {
-    let mut next = &MORE;
-    // SAFETY: null, or a leaked level.
-    while let Some(level) = unsafe { next.load(Ordering::Acquire).as_ref() } {
-        if let Some(at) = position(&level.places, handle) {
-            return level.places.get(at);
+impl Places {
+    /// None yet.
+    pub fn new() -> Self {
+        Self {
+            first: (0..FIRST).map(|_| Place::new()).collect(),
+            more: AtomicPtr::new(std::ptr::null_mut()),
         }
-        next = &level.next;
     }
-    None
+
+    /// The communicator behind a handle.
+    #[inline]
+    pub fn find(&self, handle: u64) -> Option<&'static Comm> {
+        let place = position(&self.first, handle).and_then(|at| self.first.get(at));
+        let place = place.or_else(|| self.beyond(handle))?;
+        // SAFETY: leaked memory, which is used again only after the communicator was freed. The program must not free
+        // it while it uses the handle.
+        unsafe { place.comm.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// The place of a handle on a further level.
+    #[inline]
+    fn beyond(&self, handle: u64) -> Option<&Place> {
+        let mut next = &self.more;
+        // SAFETY: null, or a leaked level.
+        while let Some(level) = unsafe { next.load(Ordering::Acquire).as_ref() } {
+            if let Some(at) = position(&level.places, handle) {
+                return level.places.get(at);
+            }
+            next = &level.next;
+        }
+        None
+    }
+
+    /// Levels from the first on.
+    fn levels(&self) -> impl Iterator<Item = &[Place]> {
+        let mut next = &self.more;
+        let more = std::iter::from_fn(move || {
+            // SAFETY: null, or a leaked level.
+            let level = unsafe { next.load(Ordering::Acquire).as_ref() }?;
+            next = &level.next;
+            Some(&*level.places)
+        });
+        std::iter::once(&*self.first).chain(more)
+    }
+
+    /// Adds a level. Returns whether there is memory for one.
+    fn grow(&self, host: &dyn Host) -> bool {
+        let count = 2 * self.levels().last().map_or(0, <[Place]>::len);
+        if !host.room(2 * count * size_of::<Place>()) {
+            return false;
+        }
+        let places = (0..count).map(|_| Place::new()).collect();
+        let level = Box::into_raw(Box::new(Level {
+            places,
+            next: AtomicPtr::new(std::ptr::null_mut()),
+        }));
+        let mut last = &self.more;
+        // SAFETY: null, or a leaked level.
+        while let Some(level) = unsafe { last.load(Ordering::Acquire).as_ref() } {
+            last = &level.next;
+        }
+        last.store(level, Ordering::Release);
+        true
+    }
 }
 
 /// Where a handle is among the places of a level.
@@ -127,28 +172,16 @@ impl Taken {
         Self(Vec::new())
     }
 
-    /// Levels from the first on.
-    fn levels() -> impl Iterator<Item = &'static [Place]> {
-        let mut next = &MORE;
-        let more = std::iter::from_fn(move || {
-            // SAFETY: null, or a leaked level.
-            let level = unsafe { next.load(Ordering::Acquire).as_ref() }?;
-            next = &level.next;
-            Some(&*level.places)
-        });
-        std::iter::once(&PLACES[..]).chain(more)
-    }
-
     /// Adds a communicator. A handle that comes again means the newer one. Adds nothing if there is no memory for
     /// another level.
-    pub fn insert(&mut self, handle: u64, comm: *mut Comm) {
-        for places in Self::levels() {
+    pub fn insert(&mut self, all: &Places, handle: u64, comm: *mut Comm, host: &dyn Host) {
+        for places in all.levels() {
             if let Some(place) = position(places, handle).and_then(|at| places.get(at)) {
                 place.comm.store(comm, Ordering::Release);
                 return;
             }
         }
-        for (level, places) in Self::levels().enumerate() {
+        for (level, places) in all.levels().enumerate() {
             if self.0.len() == level {
                 self.0.push(0);
             }
@@ -159,34 +192,14 @@ impl Taken {
                 return;
             }
         }
-        if Self::grow() {
-            self.insert(handle, comm);
+        if all.grow(host) {
+            self.insert(all, handle, comm, host);
         }
-    }
-
-    /// Adds a level. Returns whether there is memory for one.
-    fn grow() -> bool {
-        let count = 2 * Self::levels().last().map_or(0, <[Place]>::len);
-        if !memory::room(2 * count * size_of::<Place>()) {
-            return false;
-        }
-        let places = (0..count).map(|_| Place::new()).collect();
-        let level = Box::into_raw(Box::new(Level {
-            places,
-            next: AtomicPtr::new(std::ptr::null_mut()),
-        }));
-        let mut last = &MORE;
-        // SAFETY: null, or a leaked level.
-        while let Some(level) = unsafe { last.load(Ordering::Acquire).as_ref() } {
-            last = &level.next;
-        }
-        last.store(level, Ordering::Release);
-        true
     }
 
     /// Removes a communicator. Returns its memory, which nobody uses any more.
-    pub fn remove(&mut self, handle: u64) -> Option<*mut Comm> {
-        for (level, places) in Self::levels().enumerate() {
+    pub fn remove(&mut self, all: &Places, handle: u64) -> Option<*mut Comm> {
+        for (level, places) in all.levels().enumerate() {
             if let Some(at) = position(places, handle) {
                 if let Some(taken) = self.0.get_mut(level) {
                     *taken = taken.saturating_sub(1);
@@ -241,26 +254,26 @@ mod tests {
 
     #[test]
     fn thousands_may_be_there_at_once() {
-        let mut taken = Taken::none();
+        let (all, mut taken) = (Places::new(), Taken::none());
         let mine = |h: u64| h << 20 | 7;
-        (1..5000).for_each(|h| taken.insert(mine(h), comm(8 * h)));
+        (1..5000).for_each(|h| taken.insert(&all, mine(h), comm(8 * h), &crate::tests::Nobody));
         let at = |h| {
-            let place = position(&PLACES, mine(h)).and_then(|at| PLACES.get(at));
-            let place = place.or_else(|| beyond(mine(h)));
+            let place = position(&all.first, mine(h)).and_then(|at| all.first.get(at));
+            let place = place.or_else(|| all.beyond(mine(h)));
             place.map(|p| p.comm.load(Ordering::Relaxed))
         };
         assert!((1..5000).all(|h| at(h) == Some(comm(8 * h))));
         for h in (1..5000).filter(|h| h % 3 != 0) {
-            assert_eq!(taken.remove(mine(h)), Some(comm(8 * h)));
+            assert_eq!(taken.remove(&all, mine(h)), Some(comm(8 * h)));
         }
         assert!((1..5000).all(|h| at(h).is_some() == (h % 3 == 0)));
         // A handle that comes again stands for the newer one.
-        taken.insert(mine(3), comm(80));
+        taken.insert(&all, mine(3), comm(80), &crate::tests::Nobody);
         assert_eq!(at(3), Some(comm(80)));
-        assert_eq!(taken.remove(mine(3)), Some(comm(80)));
+        assert_eq!(taken.remove(&all, mine(3)), Some(comm(80)));
         assert_eq!(at(3), None);
         (1..5000).for_each(|h| {
-            taken.remove(mine(h));
+            taken.remove(&all, mine(h));
         });
         assert!(taken.0.iter().all(|t| *t == 0));
     }

@@ -3,7 +3,7 @@
 //! The origin distinguishes a communicator, an RMA window or a file from others with the same members.
 
 use crate::comms::Origin;
-use crate::roles::Decoder;
+use crate::decoder::Decoder;
 use headwater_model::hash::mix2;
 use headwater_mpi_abi::Role;
 

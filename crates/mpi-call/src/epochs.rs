@@ -10,13 +10,14 @@
 //! for is recorded in event windows. The reader infers from them which rank waited for which, because it has the
 //! calls of all ranks.
 
-use crate::abi;
-use crate::comms::{self, Comm, Origin};
-use crate::links::{link, recv_id, recv_link, send_link};
-use crate::roles::{Decoder, Messages, NO_PARAMS};
-use crate::thread::{Params, Thread};
-use headwater_format::spool::layout::access;
+use crate::buffers::NO_PARAMS;
+use crate::buffers::{CallBuffers, Link, Params};
+use crate::comms::{Comm, Origin};
+use crate::decoder::Decoder;
+use crate::links::{recv_id, recv_link, send_link};
+use crate::messages::Messages;
 use headwater_model::run::EventKind;
+use headwater_model::run::access;
 use headwater_mpi_abi::{Class, Role};
 
 /// Set in the handle of an RMA window under which [`comms`] stores it.
@@ -43,8 +44,8 @@ impl Decoder<'_> {
     /// The RMA window of the call: its handle, and the communicator that represents the window.
     pub fn window(&self) -> Option<(u64, Option<&'static Comm>)> {
         let at = self.shape.at(Role::Win)?;
-        let handle = self.args.handle(at, &self.library.win) | WINDOW;
-        Some((handle, comms::find(handle)))
+        let handle = self.args.handle(at, &self.mpi.library.win) | WINDOW;
+        Some((handle, self.mpi.comms.find(handle)))
     }
 
     /// Whether a fence may let early ranks pass without waiting for the others.
@@ -53,28 +54,30 @@ impl Decoder<'_> {
             .shape
             .at(Role::Assert)
             .map_or(0, |at| self.args.int(at));
-        asserted & self.abi.no_precede != 0
+        asserted & self.abi().no_precede != 0
     }
 
     /// The call has made a window.
     pub fn window_made(&self, origin: Origin) {
         if let (Some(at), (_, Some(comm))) = (self.shape.at(Role::Newwin), self.comm()) {
-            let handle = self.args.handle_at(at, 0, &self.library.win);
-            comms::made_of(handle | WINDOW, comm, WINDOWS, origin);
+            let handle = self.args.handle_at(at, 0, &self.mpi.library.win);
+            self.mpi
+                .comms
+                .made_of(handle | WINDOW, comm, WINDOWS, origin);
         }
     }
 
     /// The call is about to free its window.
     pub fn window_given_up(&self, m: &mut Messages) {
         if let Some(at) = self.shape.at(Role::Newwin) {
-            let handle = self.args.handle_at(at, 0, &self.library.win) | WINDOW;
+            let handle = self.args.handle_at(at, 0, &self.mpi.library.win) | WINDOW;
             m.epochs.retain(|e| e.window != handle);
-            comms::forget(handle);
+            self.mpi.comms.forget(handle);
         }
     }
 
     /// Before a call that begins or ends an epoch: records the messages to its partners.
-    pub fn tell(&self, t: &mut Thread, m: &mut Messages) {
+    pub fn tell(&self, buffers: &mut CallBuffers, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
         };
@@ -95,14 +98,14 @@ impl Decoder<'_> {
         for i in 0..partners(m, window, access) {
             for tag in tags {
                 if let Some(to) = partner(m, window, access, i) {
-                    send_link(t, m, comm, to, *tag, 0);
+                    send_link(buffers, m, comm, to, *tag, 0);
                 }
             }
         }
     }
 
     /// After such a call: records the messages that it may have waited for.
-    pub fn told(&self, t: &mut Thread, m: &mut Messages) {
+    pub fn told(&self, buffers: &mut CallBuffers, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
         };
@@ -115,7 +118,7 @@ impl Decoder<'_> {
         for i in 0..partners(m, window, access) {
             if let Some(from) = partner(m, window, access, i) {
                 let id = recv_id(m, comm, from, tag);
-                recv_link(t, comm, from, id, 0, (u32::MAX, 0));
+                recv_link(buffers, comm, from, id, 0, (u32::MAX, 0));
             }
         }
         if over {
@@ -126,7 +129,7 @@ impl Decoder<'_> {
 
     /// Before a call that asks for the lock of a target or of all targets, waits there, or releases the lock. Records
     /// the call and returns the parameters that it is counted by.
-    pub fn reach(&self, t: &mut Thread, comm: Option<&Comm>) -> Params {
+    pub fn reach(&self, buffers: &mut CallBuffers, comm: Option<&Comm>) -> Params {
         let target = self.shape.at(Role::Dest).map(|at| self.args.int(at));
         let params = match target {
             Some(rank) => self.params(comm, rank, NO_PARAMS.tag, 0),
@@ -143,10 +146,10 @@ impl Decoder<'_> {
         let whose = |comm: &Comm| target.map_or(Some(access::ALL), |rank| comm.world(rank));
         if let Some((comm, whose)) = comm.and_then(|c| Some((c, whose(c)?))) {
             let asked = self.shape.at(Role::Lock).map(|at| self.args.int(at));
-            let exclusive = asked == Some(self.abi.lock_exclusive);
-            let mut access = link(EventKind::Local, comm.hash, whose, exclusive.into());
+            let exclusive = asked == Some(self.abi().lock_exclusive);
+            let mut access = Link::new(EventKind::Local, comm.hash, whose, exclusive.into());
             access.kind = kind;
-            t.links.push(access);
+            buffers.links.push(access);
         }
         params
     }
@@ -155,8 +158,8 @@ impl Decoder<'_> {
     fn group(&self, window: u64) -> Option<Vec<i32>> {
         let group = self
             .args
-            .handle(self.shape.at(Role::Group)?, &self.library.group);
-        let real = abi::all([
+            .handle(self.shape.at(Role::Group)?, &self.mpi.library.group);
+        let real = self.mpi.library.functions([
             "MPI_Group_size",
             "MPI_Win_get_group",
             "MPI_Group_translate_ranks",
@@ -184,7 +187,7 @@ impl Decoder<'_> {
                 group,
                 size,
                 ranks.as_ptr(),
-                abi::narrow(all),
+                self.mpi.library.narrow(all),
                 there.as_mut_ptr(),
             );
             std::mem::transmute::<usize, Free>(real[3])(&mut all);

@@ -1,6 +1,6 @@
 //! Reads the arguments of a call, from C or from Fortran, as the values that they represent.
 
-use crate::abi;
+use crate::library::Conversion;
 
 /// Arguments in registers.
 #[cfg(target_arch = "x86_64")]
@@ -92,19 +92,19 @@ impl Args {
         }
     }
 
-    /// A handle passed by value; in Fortran converted by `f2c`.
+    /// A handle passed by value; in Fortran converted by `of`.
     #[inline]
-    pub fn handle(&self, at: u8, f2c: &abi::Conversion) -> u64 {
+    pub fn handle(&self, at: u8, of: &Conversion) -> u64 {
         if self.fortran {
-            f2c.handle(self.int(at))
+            of.handle(self.int(at))
         } else {
-            abi::narrow(self.raw(at))
+            of.narrow(self.raw(at))
         }
     }
 
     /// Element `i` of an array of handles, or the handle behind a pointer (`i` = 0).
     #[inline]
-    pub fn handle_at(&self, at: u8, i: usize, f2c: &abi::Conversion) -> u64 {
+    pub fn handle_at(&self, at: u8, i: usize, of: &Conversion) -> u64 {
         let base = self.raw(at);
         if base == 0 {
             return 0;
@@ -112,11 +112,9 @@ impl Args {
         // SAFETY: the program passes an array of as many handles as it says.
         unsafe {
             if self.fortran {
-                f2c.handle((base as *const i32).add(i).read())
-            } else if abi::get().is_some_and(|a| a.handle_bytes == 4) {
-                u64::from((base as *const u32).add(i).read())
+                of.handle((base as *const i32).add(i).read())
             } else {
-                (base as *const u64).add(i).read()
+                of.element(base, i)
             }
         }
     }
