@@ -12,6 +12,7 @@ const ORDER: [&str; 16] = [
     "files",
     "format",
     "structure",
+    "call-path",
     "collector",
     "launch",
     "import",
@@ -24,9 +25,13 @@ const ORDER: [&str; 16] = [
     "cli",
 ];
 
-/// Pairs that the order would allow and that must not be: the collector is a guest in another's
-/// process and carries no more than it needs.
-const NEVER: [(&str, &str); 1] = [("collector", "structure")];
+/// Pairs that the order would allow and that must not be: the collector and its call paths are
+/// guests in another's process and carry no more than they need.
+const NEVER: [(&str, &str); 3] = [
+    ("collector", "structure"),
+    ("call-path", "structure"),
+    ("call-path", "mpi-abi"),
+];
 
 /// Crates that open no file and no connection.
 const PURE: [&str; 6] = ["model", "mpi-call", "graph", "passes", "report", "export"];

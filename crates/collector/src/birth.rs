@@ -9,14 +9,12 @@
 //! that they make, are not recorded. Threads from before `MPI_Init` are recorded from then on: with their call paths
 //! if our wrapper made them, otherwise by samples alone.
 
-use crate::context::NONE;
 use crate::local::local;
 use crate::openmp;
 use crate::process::{self, RECORDING};
-use crate::root::{self, Origin, Root};
 use crate::roster;
-use crate::stack::{self, Stack};
 use crate::thread::{self, Caller, Thread};
+use headwater_call_path::{NONE, Origin, Root, Stack, root, stack};
 use headwater_mpi_call::args::Args;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
@@ -328,7 +326,7 @@ unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
             };
             t.begin_born();
             t.join_team();
-            return root::run(recording, t.made_by(), routine, argument);
+            return root::run(&raw mut t.contexts.root, t.made_by(), routine, argument);
         }
         let mut unused = 0;
         let cut = match &birth.early {

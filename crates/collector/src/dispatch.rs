@@ -3,7 +3,6 @@
 //! Wrappers of libc functions and of OpenMP also call [`dispatch`], which passes these calls on to other modules. A
 //! call that is not recorded goes to the library unchanged.
 
-use crate::context::NONE;
 use crate::descriptors;
 use crate::finalize;
 use crate::guarded;
@@ -12,6 +11,7 @@ use crate::locks;
 use crate::roster;
 use crate::thread::{Call, Caller};
 use crate::{abi, birth, mpi, openmp, past, pause, process, sessions, thread, tree, weak};
+use headwater_call_path::NONE;
 use headwater_mpi_abi::{Class, FUNCTIONS, Role};
 use headwater_mpi_call::args::Args;
 use headwater_mpi_call::decoder::{Before, Decoder};

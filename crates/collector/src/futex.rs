@@ -11,9 +11,9 @@
 use crate::guarded::SYSTEM_CALL;
 use crate::off_core::sleeps;
 use crate::thread::Thread;
-use crate::unwind::Tables;
 use crate::waits::Awaited;
 use crate::{clock, process};
+use headwater_call_path::Tables;
 use headwater_model::run::WaitKind;
 use std::sync::atomic::Ordering;
 

@@ -12,7 +12,7 @@
 //! * results, exit code, errno, signals and output of the program remain its own;
 //! * without MPI, in a child after `fork`, or when anything of ours fails, calls go straight through;
 //! * when memory runs out, recording ends, not the program (`memory`);
-//! * the stacks (`apart`) and the file descriptors (`descriptors`) of the program remain free for its own use.
+//! * the stacks (`headwater_call_path::OwnStack`) and the file descriptors (`descriptors`) of the program remain free for its own use.
 //!
 //! `unsafe` is only in the files that talk to the machine; every block says why it is sound.
 #![allow(unsafe_code)]
@@ -21,26 +21,21 @@
 
 mod abi;
 mod align;
-mod apart;
 mod birth;
 mod clock;
-mod context;
 mod counters;
 mod descriptors;
 mod dispatch;
 mod finalize;
 mod futex;
 mod guarded;
-mod in_force;
 mod index;
-mod known;
 #[cfg_attr(feature = "linked", path = "linked.rs")]
 mod loader;
 mod local;
 mod locks;
 mod memory;
 mod meter;
-mod modules;
 mod mpi;
 mod off_core;
 mod openmp;
@@ -49,19 +44,16 @@ mod pause;
 mod polls;
 mod process;
 mod references;
-mod root;
 mod roster;
 mod sampler;
 mod sessions;
 mod spool;
-mod stack;
 mod table;
 mod team;
 mod thread;
 mod trampoline;
 mod tree;
 mod uncancelled;
-mod unwind;
 mod waits;
 mod weak;
 mod window;

@@ -19,7 +19,8 @@ use crate::team::recorded;
 use crate::thread::{self, Caller, Thread};
 use crate::trampoline::OPENMP;
 use crate::waits::{Awaited, Holder};
-use crate::{birth, clock, context, process};
+use crate::{birth, clock, process};
+use headwater_call_path::NONE;
 use headwater_model::run::WaitKind;
 use headwater_mpi_call::args::Args;
 pub use locks::Section;
@@ -164,7 +165,7 @@ fn count(
         return;
     }
     let ctx = context(t);
-    if ctx != context::NONE {
+    if ctx != NONE {
         t.waited(ctx, what, start, end);
     }
 }

@@ -1,10 +1,9 @@
 //! What belongs to the process as a whole: the spool file and the rank.
 
-use crate::in_force;
-pub use crate::in_force::{are_away, look_at_modules, tables, while_modules_change};
 use crate::memory;
 use crate::spool::{self, Spool};
-use crate::{clock, past, pause};
+use crate::{clock, openmp, past, pause};
+use headwater_call_path::{Host, InForce, Loaded, Tables};
 use headwater_format::spool::layout::{self, UNKNOWN_NAME, put_text};
 use std::io::Write;
 use std::path::PathBuf;
@@ -50,6 +49,64 @@ static SPOOL: Mutex<Option<Spool>> = Mutex::new(None);
 /// Runs `f` with the spool, if there is one.
 pub fn with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
     SPOOL.lock().ok()?.as_mut().and_then(f)
+}
+
+/// The unwind tables of this process.
+static IN_FORCE: InForce<This> = InForce::new(This);
+
+/// What the unwind tables need of the process.
+struct This;
+
+impl Host for This {
+    fn has_room(&self, bytes: usize) -> bool {
+        memory::room(bytes)
+    }
+
+    fn note(&self, modules: &[Loaded]) {
+        let rows: Vec<_> = modules.iter().map(|m| m.row).collect();
+        with_spool(|spool| {
+            spool.set_modules(&rows);
+            Some(())
+        });
+        openmp::note_runtimes(modules);
+    }
+
+    fn unloaded(&self) {
+        openmp::forget();
+    }
+
+    fn is_a_child(&self) -> bool {
+        is_a_child()
+    }
+
+    fn lost(&self) {
+        // Calls are still recorded, by their return addresses.
+        say(
+            "A rank had no memory to note what libraries it had loaded: from then on it took no samples.",
+        );
+    }
+}
+
+/// See [`InForce::tables`].
+#[inline]
+pub fn tables() -> Option<&'static Tables> {
+    IN_FORCE.tables()
+}
+
+/// See [`InForce::are_away`].
+#[inline]
+pub fn are_away() -> bool {
+    IN_FORCE.are_away()
+}
+
+/// See [`InForce::look_at_modules`].
+pub fn look_at_modules() {
+    IN_FORCE.look_at_modules();
+}
+
+/// See [`InForce::while_modules_change`].
+pub fn while_modules_change<T>(f: impl FnOnce() -> T) -> T {
+    IN_FORCE.while_modules_change(f)
 }
 
 /// Adds a sentence to the notes about what could not be measured.
@@ -325,7 +382,7 @@ pub fn leave_to_parent() {
     RECORDING.store(false, Ordering::Release);
     STOPPED.store(false, Ordering::Release);
     // It does not record either which libraries come and go.
-    in_force::leave_to_parent();
+    IN_FORCE.leave_to_parent();
 }
 
 /// Whether other ranks count on this process at the end.
@@ -340,7 +397,7 @@ pub fn go_on() {
         spool.header().finished = 0;
         Some(())
     });
-    in_force::look_at_modules();
+    look_at_modules();
     RECORDING.store(true, Ordering::Release);
 }
 
@@ -352,10 +409,10 @@ pub fn end() {
     if stopped {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");
     }
-    in_force::note_modules();
+    IN_FORCE.note_modules();
     past::tell();
     // From here on, MPI unloads its own libraries, one by one.
-    in_force::end();
+    IN_FORCE.end();
     let (allowed, cores) = affinity();
     let paused = pause::used();
     with_spool(|spool| {

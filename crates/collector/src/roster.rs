@@ -4,8 +4,8 @@
 //! before recording began, or of one that has ended, whose recording the next thread from the same call may take
 //! over. There is no lock, because the signal handler looks here too.
 
-use crate::root::Origin;
 use crate::thread::Thread;
+use headwater_call_path::Origin;
 use headwater_format::spool::layout::ContextRow;
 use std::sync::atomic::{AtomicPtr, Ordering};
 

@@ -10,8 +10,8 @@ use crate::futex::Place;
 use crate::pause;
 use crate::process::{self, HZ};
 use crate::thread::{self, Thread};
-use crate::unwind::Start;
 use crate::{birth, clock, roster};
+use headwater_call_path::Start;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 

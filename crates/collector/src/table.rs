@@ -7,7 +7,8 @@
 use crate::index::Index;
 use crate::process;
 use crate::spool::{FEW_BYTES, Opened};
-use headwater_format::spool::layout::{Desc, Row};
+use headwater_call_path::ContextStore;
+use headwater_format::spool::layout::{ContextRow, Desc, Row};
 
 /// A table of one thread.
 pub struct Table<R: Row> {
@@ -98,11 +99,6 @@ impl<R: Row> Table<R> {
         unsafe { (*self.desc).count }
     }
 
-    /// The first row.
-    pub fn rows(&self) -> *const R {
-        self.rows
-    }
-
     /// A row.
     #[inline]
     pub fn get(&mut self, row: u32) -> Option<&mut R> {
@@ -183,5 +179,25 @@ impl<R: Row> Table<R> {
                 Some(row)
             }
         }
+    }
+}
+
+/// The calling contexts of one thread.
+pub type Contexts = headwater_call_path::Contexts<Table<ContextRow>>;
+
+// SAFETY: rows are appended to mapped memory that is never unmapped.
+unsafe impl ContextStore for Table<ContextRow> {
+    #[inline]
+    fn intern(&mut self, hash: u64, row: ContextRow) -> Option<u32> {
+        self.find_or_push(hash, |r| *r == row, || row)
+    }
+
+    #[inline]
+    fn row(&mut self, ctx: u32) -> Option<ContextRow> {
+        self.get(ctx).copied()
+    }
+
+    fn rows(&self) -> *const ContextRow {
+        self.rows
     }
 }

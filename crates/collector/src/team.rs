@@ -21,13 +21,12 @@
 //! between.
 
 use crate::clock;
-use crate::context::NONE;
 use crate::meter::Spent;
 use crate::pause::State;
 use crate::process;
-use crate::root::Origin;
 use crate::table::Later;
 use crate::thread::{self, Caller, Thread, WORTH_READING};
+use headwater_call_path::{NONE, Origin};
 use headwater_format::spool::layout::TeamRow;
 use headwater_model::hash::mix2;
 use std::sync::atomic::{Ordering, compiler_fence};

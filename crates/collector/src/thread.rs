@@ -11,22 +11,21 @@ mod tally;
 mod totals;
 mod unsampled;
 
+pub use headwater_call_path::Caller;
 pub use life::{begin, leave_to_parent, settle, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause};
 
-use crate::apart::Apart;
-use crate::context::{Contexts, NONE};
 use crate::futex::Slept;
 use crate::meter::{Meter, Spent};
 use crate::off_core::run_delay;
 use crate::polls::{LONGEST_ROW, Polls, Times};
 use crate::process::{self, RECORDING};
-use crate::stack::Stack;
-use crate::table::Table;
+use crate::table::{Contexts, Table};
 use crate::team::Teams;
 use crate::waits::Waits;
 use crate::window::Windows;
 use crate::{clock, openmp, sampler};
+use headwater_call_path::{NONE, OwnStack, Stack, Start};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;
@@ -55,17 +54,6 @@ static THREADS: AtomicU32 = AtomicU32::new(0);
 
 /// The time of our bookkeeping is measured once in so many calls.
 const CHECKED: u32 = 64;
-
-/// Where a call came from.
-#[derive(Clone, Copy, Default, PartialEq)]
-pub struct Caller {
-    /// Return address.
-    pub return_address: u64,
-    /// Stack pointer before the call.
-    pub stack_pointer: u64,
-    /// Frame pointer of the caller.
-    pub frame_pointer: u64,
-}
 
 /// A call between its enter and its leave.
 #[derive(Clone, Copy, Default)]
@@ -133,7 +121,7 @@ pub struct Thread {
     pub buffers: CallBuffers,
     stack: Stack,
     /// The stack that it has for signal handlers if the program gave it none.
-    for_signals: Apart,
+    for_signals: OwnStack,
     /// Stack pointer of the call in progress.
     call_sp: u64,
     /// Its return address.
@@ -312,7 +300,7 @@ impl Thread {
     /// unwind tables are in force. The signal handler calls this only if `in_mpi` was false, so no table is in use.
     pub fn sample(
         &mut self,
-        start: crate::unwind::Start,
+        start: Start,
         cpu_ns: u64,
         count: u64,
         counters: &[u64],

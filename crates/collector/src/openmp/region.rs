@@ -7,10 +7,10 @@
 //! for the last thread.
 
 use crate::meter::Spent;
-use crate::root::{self, Origin};
+use crate::process;
 use crate::team::Arrival;
 use crate::thread::{Caller, Thread};
-use crate::{context, process};
+use headwater_call_path::{NONE, Origin, root};
 use headwater_format::spool::layout::ContextRow;
 use headwater_mpi_call::args::Args;
 use std::cell::UnsafeCell;
@@ -67,7 +67,7 @@ impl Level {
         Self {
             region: Region {
                 rows: AtomicPtr::new(null_mut()),
-                ctx: AtomicU32::new(context::NONE),
+                ctx: AtomicU32::new(NONE),
                 thread: AtomicU32::new(0),
                 done: AtomicPtr::new(null_mut()),
                 end: AtomicU64::new(0),
@@ -248,7 +248,8 @@ unsafe extern "C-unwind" fn part(packet: *const Packet) {
             && t.as_mut().is_some_and(|t| t.join_region(region, here))
         {
             let _done = Done(t, (*t).openmp.depth());
-            root::run(t, (*t).openmp.team(), function, argument);
+            let root = &raw mut (*t).contexts.root;
+            root::run(root, (*t).openmp.team(), function, argument);
             return;
         }
         let function: unsafe extern "C-unwind" fn(u64) = std::mem::transmute(function);

@@ -8,8 +8,8 @@
 //! linked into the program cannot be distinguished from the program, and is not treated as a runtime.
 
 use crate::loader;
-use crate::modules::Loaded;
 use crate::trampoline::OPENMP;
+use headwater_call_path::Loaded;
 use headwater_format::spool::layout;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

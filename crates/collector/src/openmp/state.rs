@@ -5,11 +5,10 @@
 
 use super::ompt::Told;
 use super::region::{Level, Part, Region};
-use crate::context::NONE;
-use crate::root::Root;
+use crate::clock;
 use crate::team::{Arrival, Stretch};
 use crate::thread::{Caller, Thread};
-use crate::{clock, root};
+use headwater_call_path::{NONE, Root, root};
 use std::sync::atomic::Ordering;
 
 /// Regions inside one another that are seen.
@@ -331,7 +330,14 @@ impl Thread {
     pub(super) unsafe fn run_task(&mut self, function: usize, argument: u64) {
         let begun = self.begin_task();
         // SAFETY: promised by the caller.
-        unsafe { root::run(self, begun.before.team, function, argument) };
+        unsafe {
+            root::run(
+                &raw mut self.contexts.root,
+                begun.before.team,
+                function,
+                argument,
+            )
+        };
         self.end_task(begun);
     }
 

@@ -7,8 +7,6 @@ use super::pauses::Pauses;
 use super::totals::Base;
 use super::unsampled::Unsampled;
 use super::{CHECKED, MESSAGES, THREADS, Thread, Waiting};
-use crate::apart::Apart;
-use crate::context::{Contexts, NONE};
 use crate::descriptors::{self, For};
 use crate::futex::Slept;
 use crate::local::local;
@@ -16,12 +14,12 @@ use crate::meter::Meter;
 use crate::polls::Polls;
 use crate::process::{self, RECORDING};
 use crate::spool::{FEW_BYTES, FIRST_BYTES, Spool, may_be_as_long};
-use crate::stack::Stack;
-use crate::table::Table;
+use crate::table::{Contexts, Table};
 use crate::team::{Stretch, Teams};
 use crate::waits::Waits;
 use crate::window::Windows;
 use crate::{birth, clock, memory, off_core, openmp, roster, sampler, uncancelled};
+use headwater_call_path::{NONE, OwnStack, Stack};
 use headwater_format::spool::slots;
 use headwater_mpi_call::buffers::CallBuffers;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -205,7 +203,7 @@ impl Thread {
             made_at_key: AtomicU64::new(u64::MAX),
             in_team: false,
             in_mpi: AtomicBool::new(true),
-            contexts: Contexts::new(contexts, Stack::NONE),
+            contexts: Contexts::new(contexts, Stack::NONE, openmp::tells),
             calls_mpi: whole,
             segments: later(spool, number, size.segments, true, whole)?,
             calls: later(spool, number, size.calls, true, whole)?,
@@ -215,7 +213,7 @@ impl Thread {
             windows: Windows::new(later(spool, number, Windows::ROWS, false, whole)?),
             buffers: CallBuffers::new(number, if whole { 256 } else { 0 }),
             stack: Stack::NONE,
-            for_signals: Apart::new(),
+            for_signals: OwnStack::mapped(),
             call_sp: 0,
             call_return: 0,
             mpi_cpu: 0,

@@ -7,7 +7,7 @@
 //! together are sampled like one thread that lives as long as all of them, and no time is lost.
 
 use super::Thread;
-use crate::context::NONE;
+use headwater_call_path::NONE;
 
 /// What was counted at the start routine and is not part of a sample yet.
 pub struct Unsampled {

@@ -5,14 +5,11 @@
 //! a few loads instead of unwinding, and is exact. If a thread works for another one, its paths are below a root
 //! (`root`), and a hit has the same root.
 
-use crate::apart::{self, Apart};
 use crate::known::Known;
-use crate::openmp;
+use crate::own_stack::{self, OwnStack};
 use crate::root::{Origin, Root};
 use crate::stack::Stack;
-use crate::table::Table;
-use crate::thread::Caller;
-use crate::unwind::{Cache, DEEPEST, Path, Start, Tables};
+use crate::unwind::{Cache, Caller, DEEPEST, Path, Start, Tables};
 use headwater_format::spool::layout::ContextRow;
 use headwater_model::hash::mix2;
 
@@ -22,45 +19,55 @@ pub const NONE: u32 = u32::MAX;
 /// Contexts of other threads that are remembered; a power of two.
 const ADOPTED: usize = 64;
 
-/// Where the path of a call begins.
-fn start_of(from: Caller) -> Start {
-    Start {
-        ip: from.return_address,
-        returned: true,
-        sp: from.stack_pointer,
-        fp: from.frame_pointer,
-        lr: 0,
-    }
+/// Holds the contexts of one thread: rows, whose numbers are the contexts.
+///
+/// # Safety
+/// A row that was stored never changes, and it stays where it is as long as the process lives. The rows are in one
+/// array, in the order of their numbers.
+pub unsafe trait ContextStore {
+    /// The number of this row, which is stored if it is new; `None` if there is no room for it. `hash` is the same for
+    /// equal rows.
+    fn intern(&mut self, hash: u64, row: ContextRow) -> Option<u32>;
+
+    /// The row with this number.
+    fn row(&mut self, ctx: u32) -> Option<ContextRow>;
+
+    /// The first row.
+    fn rows(&self) -> *const ContextRow;
 }
 
 /// Contexts of one thread.
-pub struct Contexts {
-    table: Table<ContextRow>,
+pub struct Contexts<S> {
+    store: S,
     known: Known,
     cache: Cache,
     path: Box<Path>,
     stack: Stack,
     /// A stack for what needs a large one.
-    apart: Apart,
+    own_stack: OwnStack,
     /// What paths are below at the moment.
     pub root: Root,
+    /// Whether an address is in a runtime, which called the code below a root.
+    ends_at: fn(u64) -> bool,
     /// Thread and context of others, and the same context here.
     adopted: [(u32, u32, u32); ADOPTED],
     /// Calls whose path had to be unwound.
     pub unwound: u64,
 }
 
-impl Contexts {
-    /// Contexts that are interned in `table`, for a thread with this stack.
-    pub fn new(table: Table<ContextRow>, stack: Stack) -> Self {
+impl<S: ContextStore> Contexts<S> {
+    /// Contexts that are interned in `store`, for a thread with this stack. Below a root, a path ends before the
+    /// code for which `ends_at` holds: the runtime called the rest. The signal handler calls this too.
+    pub fn new(store: S, stack: Stack, ends_at: fn(u64) -> bool) -> Self {
         Self {
-            table,
+            store,
             known: Known::new(),
             cache: Cache::new_in(),
             path: Box::new(Path::new()),
             stack,
-            apart: Apart::new(),
+            own_stack: OwnStack::mapped(),
             root: Root::NONE,
+            ends_at,
             adopted: [(NONE, NONE, NONE); ADOPTED],
             unwound: 0,
         }
@@ -89,10 +96,10 @@ impl Contexts {
     /// Runs `f`, which may need much stack: on the thread's own stack if that has room, otherwise on ours.
     pub fn with_room<T>(&self, f: impl FnOnce() -> T) -> T {
         let here = std::ptr::from_ref(&f) as u64;
-        if self.stack.left(here) > apart::BYTES as u64 {
+        if self.stack.left(here) > own_stack::BYTES as u64 {
             f()
         } else {
-            self.apart.run(f)
+            self.own_stack.run(f)
         }
     }
 
@@ -104,7 +111,7 @@ impl Contexts {
     #[cold]
     fn unwind_call(&mut self, tables: &Tables, from: Caller) -> u32 {
         self.unwound += 1;
-        let ctx = self.of_path(tables, start_of(from), 0);
+        let ctx = self.of_path(tables, from.start(), 0);
         self.known.keep(from, &self.root, ctx, &self.path);
         ctx
     }
@@ -124,20 +131,20 @@ impl Contexts {
         let walk = || tables.walk(start, stack, root.cut, cache, path);
         // The signal handler takes the samples, and it blocks all other signals.
         if exact == 1 {
-            self.apart.run_quiet(walk);
+            self.own_stack.run_quiet(walk);
         } else {
-            self.apart.run(walk);
+            self.own_stack.run(walk);
         }
         let path = &mut *self.path;
         if root.ctx != NONE {
-            path.cut_behind(openmp::tells);
+            path.cut_behind(self.ends_at);
         }
         self.intern(root.ctx, exact)
     }
 
     /// The innermost context outside the code for which `inside` holds, among `ctx` and its callers.
     pub fn without(&mut self, mut ctx: u32, inside: impl Fn(u64) -> bool) -> u32 {
-        while let Some(row) = self.table.get(ctx)
+        while let Some(row) = self.store.row(ctx)
             && inside(row.address)
         {
             ctx = row.parent;
@@ -154,7 +161,7 @@ impl Contexts {
             words.get(at).filter(|_| offset.is_multiple_of(8)).copied()
         };
         let (cache, path) = (&mut self.cache, &mut *self.path);
-        tables.walk_with(start_of(from), u64::MAX, cache, path, word);
+        tables.walk_with(from.start(), u64::MAX, cache, path, word);
         self.intern(NONE, 0)
     }
 
@@ -194,7 +201,7 @@ impl Contexts {
             exact,
         };
         let hash = mix2(address, u64::from(parent) << 1 | u64::from(exact));
-        self.table.find_or_push(hash, |r| *r == row, || row)
+        self.store.intern(hash, row)
     }
 
     /// A context that is a return address without callers; [`NONE`] for address 0.
@@ -205,7 +212,7 @@ impl Contexts {
 
     /// The first of the rows; contexts are their numbers.
     pub fn rows(&self) -> *const ContextRow {
-        self.table.rows()
+        self.store.rows()
     }
 
     /// A context for others to adopt; `thread` is the number of this one.

@@ -8,8 +8,7 @@
 
 use crate::root::Root;
 use crate::stack::{AT_ONCE, Stack, ask};
-use crate::thread::Caller;
-use crate::unwind::{DEEPEST, Path};
+use crate::unwind::{Caller, DEEPEST, Path};
 use headwater_model::hash::mix2;
 use std::alloc::Layout;
 
@@ -107,6 +106,7 @@ impl Known {
         Some(place.ctx)
     }
 
+    #[inline]
     fn is_taken(&self, place: &Place) -> bool {
         place.forgotten == self.forgotten
     }

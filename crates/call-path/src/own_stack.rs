@@ -14,9 +14,8 @@
 //! own stack has no room ([`Contexts::with_room`]). Only a program with both small stacks and a garbage collector may
 //! be held up by us.
 //!
-//! [`Contexts::with_room`]: crate::context::Contexts::with_room
+//! [`Contexts::with_room`]: crate::Contexts::with_room
 
-use crate::memory;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
@@ -24,7 +23,7 @@ use std::mem::MaybeUninit;
 pub const BYTES: usize = 128 << 10;
 
 /// One stack, for one thread at a time. The thread keeps others off it as long as it runs there.
-pub struct Apart {
+pub struct OwnStack {
     low: u64,
     /// 0 if there is none.
     top: u64,
@@ -95,16 +94,22 @@ fn set_alternate(low: u64, flags: libc::c_int) {
     unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
 }
 
+/// Bytes of a page of memory; kernels for AArch64 may have larger ones.
+fn page() -> usize {
+    // SAFETY: a plain query.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
 /// What runs there, and its result.
 struct Work<F, T> {
     run: Option<F>,
     result: MaybeUninit<T>,
 }
 
-impl Apart {
+impl OwnStack {
     /// A new stack, which is never freed. If there is no memory for one, code runs on the stack where it is called.
-    pub fn new() -> Self {
-        Self::behind(memory::page())
+    pub fn mapped() -> Self {
+        Self::behind(page())
     }
 
     /// The same with so many bytes below it that nobody may touch: at least a page.
@@ -254,11 +259,11 @@ mod tests {
 
     #[test]
     fn all_of_a_stack_can_be_used_whatever_a_page_is() {
-        for page in [memory::page(), 64 << 10] {
-            let apart = Apart::behind(page);
-            assert_eq!(apart.top - apart.low, BYTES as u64);
+        for page in [page(), 64 << 10] {
+            let own = OwnStack::behind(page);
+            assert_eq!(own.top - own.low, BYTES as u64);
             // SAFETY: the lowest word of a stack that nobody uses.
-            unsafe { (apart.low as *mut u64).write_volatile(1) };
+            unsafe { (own.low as *mut u64).write_volatile(1) };
         }
     }
 
@@ -268,14 +273,14 @@ mod tests {
             let at = || alternate().map(|s| (s.ss_sp as u64, s.ss_flags));
             // The standard library gives each thread one, which stays.
             let before = alternate().expect("a stack, or none");
-            let apart = Apart::new();
-            apart.lend();
-            apart.take_back();
+            let own = OwnStack::mapped();
+            own.lend();
+            own.take_back();
             assert_eq!(at(), Some((before.ss_sp as u64, before.ss_flags)));
-            set_alternate(apart.low, libc::SS_DISABLE);
-            apart.lend();
-            assert_eq!(at(), Some((apart.low, 0)));
-            apart.take_back();
+            set_alternate(own.low, libc::SS_DISABLE);
+            own.lend();
+            assert_eq!(at(), Some((own.low, 0)));
+            own.take_back();
             assert_eq!(at().map(|s| s.1), Some(libc::SS_DISABLE));
         })
         .join()
@@ -283,21 +288,21 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_apart_has_its_own_stack_and_gives_its_result() {
-        let apart = Apart::new();
-        let (outer, inner, inside) = apart.run(|| {
-            let inner = apart.run(here);
+    fn what_runs_there_has_its_own_stack_and_gives_its_result() {
+        let own = OwnStack::mapped();
+        let (outer, inner, inside) = own.run(|| {
+            let inner = own.run(here);
             (here(), inner, String::from("whole"))
         });
-        assert!((apart.low..apart.top).contains(&outer));
-        assert!((apart.low..outer).contains(&inner), "no new beginning");
+        assert!((own.low..own.top).contains(&outer));
+        assert!((own.low..outer).contains(&inner), "no new beginning");
         assert_eq!(inside, "whole");
-        let thrown = std::panic::catch_unwind(|| apart.run(|| std::panic::panic_any(7)));
+        let thrown = std::panic::catch_unwind(|| own.run(|| std::panic::panic_any(7)));
         assert_eq!(
             thrown.err().and_then(|e| e.downcast().ok()),
             Some(Box::new(7))
         );
-        let nowhere = Apart { low: 0, top: 0 };
-        assert!(!(apart.low..apart.top).contains(&nowhere.run(here)));
+        let nowhere = OwnStack { low: 0, top: 0 };
+        assert!(!(own.low..own.top).contains(&nowhere.run(here)));
     }
 }

@@ -84,8 +84,8 @@ unsafe extern "C" fn visit(
         let segment =
             load().find(|h| (base + h.p_vaddr..base + h.p_vaddr + h.p_memsz).contains(&address))?;
         let len = base + segment.p_vaddr + segment.p_memsz - address;
-        // SAFETY: a loaded segment stays mapped as long as its module. `dlclose` is wrapped: if a module was
-        // unloaded, the tables are created again (`in_force`).
+        // SAFETY: a loaded segment stays mapped as long as its module. While a module may be unloaded, nobody reads
+        // it, and afterwards the tables are created again (`in_force`).
         Some(unsafe { std::slice::from_raw_parts(address as *const u8, len as usize) })
     };
     for h in headers.iter().filter(|h| h.p_type == libc::PT_NOTE) {

@@ -21,6 +21,30 @@ pub struct Tables {
     modules: Vec<(u64, u64)>,
 }
 
+/// Where a call came from.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub struct Caller {
+    /// Return address.
+    pub return_address: u64,
+    /// Stack pointer before the call.
+    pub stack_pointer: u64,
+    /// Frame pointer of the caller.
+    pub frame_pointer: u64,
+}
+
+impl Caller {
+    /// Where the path of the call begins.
+    pub(crate) fn start(self) -> Start {
+        Start {
+            ip: self.return_address,
+            returned: true,
+            sp: self.stack_pointer,
+            fp: self.frame_pointer,
+            lr: 0,
+        }
+    }
+}
+
 /// Where unwinding begins.
 #[derive(Clone, Copy)]
 pub struct Start {
@@ -33,7 +57,6 @@ pub struct Start {
     /// Frame pointer register.
     pub fp: u64,
     /// Link register, if there is one.
-    #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
     pub lr: u64,
 }
 
@@ -161,6 +184,29 @@ impl Tables {
                 _ => None,
             };
             slot = regs.sp().wrapping_sub(8);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_ends_before_the_runtime_that_called_the_rest() {
+        let is_runtime = |ip| ip >= 10;
+        for (ips, left) in [
+            (&[1, 2, 10, 3][..], 2),
+            // Its own code may be innermost: the program has called it.
+            (&[10, 11, 1, 2, 12, 3], 4),
+            (&[1, 2], 2),
+            (&[10, 11], 2),
+        ] {
+            let mut path = Box::new(Path::new());
+            path.ip[..ips.len()].copy_from_slice(ips);
+            path.len = ips.len();
+            path.cut_behind(is_runtime);
+            assert_eq!(path.len, left, "{ips:?}");
         }
     }
 }

@@ -4,11 +4,12 @@
 //! the system and of runtimes between the two are left out.
 //!
 //! The thread that starts the work passes an [`Origin`] to its workers. A worker interns that call path in its own
-//! table ([`Thread::adopt`]) and runs the program's function by [`run`], which sets the root until the function
+//! table ([`Contexts::adopt`]) and runs the program's function by [`run`], which sets the root until the function
 //! returns.
+//!
+//! [`Contexts::adopt`]: crate::Contexts::adopt
 
 use crate::context::NONE;
-use crate::thread::Thread;
 use headwater_format::spool::layout::ContextRow;
 
 /// What call paths are below.
@@ -46,27 +47,28 @@ unsafe impl Send for Origin {}
 unsafe impl Sync for Origin {}
 
 /// Restores a root, also if an exception, a cancellation or `pthread_exit` ends what was run.
-struct Before(*mut Thread, Root);
+struct Before(*mut Root, Root);
 
 impl Drop for Before {
     fn drop(&mut self) {
-        // SAFETY: this thread's own recording, which is never freed.
-        unsafe { (*self.0).contexts.root = self.1 };
+        // SAFETY: `run` promises that the root is still there.
+        unsafe { *self.0 = self.1 };
     }
 }
 
 /// Runs `function(argument)` of the program, with call paths that begin at `ctx`.
 ///
 /// # Safety
-/// `t` is the calling thread's own recording, and the function takes one pointer.
-pub unsafe fn run(t: *mut Thread, ctx: u32, function: usize, argument: u64) -> u64 {
+/// `root` is that of the calling thread's own call paths, which are not freed before this returns. The function takes
+/// one pointer.
+pub unsafe fn run(root: *mut Root, ctx: u32, function: usize, argument: u64) -> u64 {
     // SAFETY: promised by the caller. The place is written once, before the function is called.
     unsafe {
-        let _before = Before(t, (*t).contexts.root);
+        let _before = Before(root, *root);
         // This place is good enough until the exact one is known.
         let here = std::ptr::from_ref(&_before) as u64;
-        (*t).contexts.root = Root { ctx, cut: here };
-        call(function, argument, &raw mut (*t).contexts.root.cut)
+        *root = Root { ctx, cut: here };
+        call(function, argument, &raw mut (*root).cut)
     }
 }
 
