@@ -131,11 +131,11 @@ fn main() {
         wrapper(name, 8 << 16 | id, "jump", "common", nobody());
     }
     let mut ompt = String::new();
-    for (id, (number, event)) in OMPT.iter().enumerate() {
+    for id in 0..OMPT.len() {
         // The runtime is given these by their addresses: they have no names that others see.
         writeln!(
             ompt,
-            "{{ #[unsafe(naked)] unsafe extern \"C\" fn event() {{ jump!({}, common) }} ({number}, event, crate::openmp::Event::{event}) }},",
+            "{{ #[unsafe(naked)] unsafe extern \"C\" fn event() {{ jump!({}, common) }} event }},",
             9 << 16 | id
         )
         .expect("writing to a string succeeds");
@@ -154,17 +154,25 @@ fn main() {
         }
     }
     let libc_rows = libc.len();
+    let libc: String = libc
+        .iter()
+        .map(|(name, why)| format!("(c\"{name}\", Why::{why}), "))
+        .collect();
     let openmp: String = OPENMP
         .iter()
-        .map(|(name, count, does)| format!("(c\"{name}\", {count}, {does}), "))
+        .map(|(_, count, does)| format!("({count}, {does}), "))
+        .collect();
+    let functions: String = OPENMP
+        .iter()
+        .map(|(name, _, _)| format!("c\"{name}\", "))
+        .collect();
+    let events: String = OMPT
+        .iter()
+        .map(|(number, event)| format!("({number}, Event::{event}), "))
         .collect();
     let waiting: String = WAITING
         .iter()
         .map(|(name, what, until)| format!("(c\"{name}\", {what}, Until::{until}), "))
-        .collect();
-    let libc: String = libc
-        .iter()
-        .map(|(name, why)| format!("(c\"{name}\", crate::guarded::Why::{why}), "))
         .collect();
     let mut names = String::new();
     for (id, function) in headwater_mpi_abi::FUNCTIONS.iter().enumerate() {
@@ -185,31 +193,59 @@ fn main() {
     }
     writeln!(
         out,
-        "/// Events of OpenMP runtimes: number, callback, and what it is.\npub static OMPT: [(u32, unsafe extern \"C\" fn(), crate::openmp::Event); {}] = [{ompt}];",
+        "/// Callbacks for the events of OpenMP runtimes, in the order of `openmp::EVENTS`.\npub static CALLBACKS: [unsafe extern \"C\" fn(); {}] = [{ompt}];",
         OMPT.len()
     )
     .expect("writing to a string succeeds");
-    writeln!(
-        out,
-        "/// Wrapped functions of the libc, and why they are.\npub static LIBC: [(&std::ffi::CStr, crate::guarded::Why); {}] = [{libc}];",
-        libc_rows
-    )
-    .expect("writing to a string succeeds");
-    writeln!(
-        out,
-        "/// Wrapped functions of GNU's OpenMP runtime, their arguments, and what they do.\npub static OPENMP: [(&std::ffi::CStr, usize, crate::openmp::Does); {}] = {{ use crate::openmp::{{Does::*, Section::*}}; use headwater_model::run::WaitKind::{{Condition, Ordered, Tasks}}; [{openmp}] }};",
-        OPENMP.len()
-    )
-    .expect("writing to a string succeeds");
-    writeln!(
-        out,
-        "/// Functions in which threads wait for one another, what they do, and how long.\npub static WAITING: [(&std::ffi::CStr, What, Until); {}] = [{waiting}];",
-        WAITING.len()
-    )
-    .expect("writing to a string succeeds");
     let count = headwater_mpi_abi::FUNCTIONS.len();
-    writeln!(out, "/// C names and their PMPI twins, in pairs.\npub static C_NAMES: [&std::ffi::CStr; {}] = [{names}];", 2 * count)
-        .expect("writing to a string succeeds");
+    // Each table is a file of its own, which the module that uses it includes.
+    let tables = [
+        ("wrappers", out),
+        (
+            "libc",
+            format!(
+                "/// Wrapped functions of the libc, and why they are.\npub static LIBC: [(&std::ffi::CStr, Why); {libc_rows}] = [{libc}];"
+            ),
+        ),
+        (
+            "openmp",
+            format!(
+                "/// Arguments of the wrapped functions of GNU's OpenMP runtime, and what they do, in the order of `runtimes::FUNCTIONS`.\nstatic OPENMP: [(usize, Does); {}] = {{ use {{Does::*, Section::*}}; use WaitKind::{{Condition, Ordered, Tasks}}; [{openmp}] }};",
+                OPENMP.len()
+            ),
+        ),
+        (
+            "runtime_functions",
+            format!(
+                "/// Wrapped functions of GNU's OpenMP runtime.\nstatic FUNCTIONS: [&std::ffi::CStr; {}] = [{functions}];",
+                OPENMP.len()
+            ),
+        ),
+        (
+            "events",
+            format!(
+                "/// Events of OpenMP runtimes: their numbers, and what they are.\npub static EVENTS: [(u32, Event); {}] = [{events}];",
+                OMPT.len()
+            ),
+        ),
+        (
+            "waiting",
+            format!(
+                "/// Functions in which threads wait for one another, what they do, and how long.\npub static WAITING: [(&std::ffi::CStr, What, Until); {}] = [{waiting}];",
+                WAITING.len()
+            ),
+        ),
+        (
+            "c_names",
+            format!(
+                "/// C names and their PMPI twins, in pairs.\nstatic C_NAMES: [&std::ffi::CStr; {}] = [{names}];",
+                2 * count
+            ),
+        ),
+    ];
     let dir = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
-    std::fs::write(Path::new(&dir).join("wrappers.rs"), out).expect("OUT_DIR can be written");
+    for (name, text) in tables {
+        let file = Path::new(&dir).join(name).with_extension("rs");
+        std::fs::write(file, text).expect("OUT_DIR can be written");
+    }
 }

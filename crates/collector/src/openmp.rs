@@ -10,23 +10,23 @@
 
 mod locks;
 mod ompt;
+mod place;
 mod region;
-mod runtime;
-mod state;
 mod tasks;
 
-use crate::team::recorded;
-use crate::thread::{self, Caller, Thread};
-use crate::trampoline::OPENMP;
-use crate::waits::{Awaited, Holder};
-use crate::{birth, clock, process};
+use crate::guest::{clock, recording};
+use crate::libraries::runtimes;
+use crate::threads::{
+    birth,
+    team::recorded,
+    thread::{self, Caller, Thread},
+    waits::{Awaited, Holder},
+};
 use headwater_call_path::NONE;
 use headwater_model::run::WaitKind;
 use headwater_mpi_call::args::Args;
 pub use locks::Section;
-pub use ompt::{Event, told};
-pub use runtime::{forget, is_runtime, note_runtimes, tells};
-pub use state::State;
+pub use ompt::{Lookup, reported, reports};
 use std::sync::atomic::Ordering;
 
 /// What a function does, as far as threads wait or work in it.
@@ -67,12 +67,12 @@ const WORTH_COUNTING: u64 = 1_000;
 /// # Safety
 /// As the trampoline passes them: the argument registers, and the stack at the call.
 pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Caller) -> i64 {
-    let Some((_, count, does)) = OPENMP.get(id) else {
+    let Some((count, does)) = OPENMP.get(id) else {
         return 0;
     };
     // SAFETY: promised by the caller. If more is read than was passed, it is from the stack and is not used.
     let mut args = unsafe { Args::read(registers, stack, *count, false) };
-    let real = runtime::real(id, from.return_address);
+    let real = runtimes::real(id, from.return_address);
     if real.address == 0 {
         // SAFETY: as above.
         return unsafe { absent(*does, &args) };
@@ -100,7 +100,7 @@ pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Ca
             Does::Take(section) => locks::take(t, real, &args, from, section.key(&args)),
             Does::Give(section) => locks::give(t, real, &args, section.key(&args)),
             Does::Lock => {
-                let tries = runtime::real(id + 1, from.return_address).address;
+                let tries = runtimes::real(id + 1, from.return_address).address;
                 locks::lock(t, real, tries, &args, from)
             }
             Does::Try => locks::try_to(t, real, &args, from),
@@ -112,7 +112,7 @@ pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Ca
 /// if there is none.
 fn own() -> *mut Thread {
     let at = thread::current();
-    if at.is_null() && process::RECORDING.load(Ordering::Relaxed) {
+    if at.is_null() && recording::RECORDING.load(Ordering::Relaxed) {
         return birth::take_up();
     }
     at
@@ -158,7 +158,7 @@ fn count(
     context: impl FnOnce(&mut Thread) -> u32,
 ) {
     // Not in a child after `fork`: the tables are its parent's.
-    if !process::RECORDING.load(Ordering::Relaxed) {
+    if !recording::RECORDING.load(Ordering::Relaxed) {
         return;
     }
     if what.holder == Holder::UNKNOWN && end.saturating_sub(start) < WORTH_COUNTING {
@@ -169,3 +169,5 @@ fn count(
         t.waited(ctx, what, start, end);
     }
 }
+
+include!(concat!(env!("OUT_DIR"), "/openmp.rs"));

@@ -1,7 +1,7 @@
 //! When a thread of a trace was not recorded: somebody switched recording off, or the tracer wrote its buffers.
 //!
 //! Neither is in any figure, as a pause of `MPI_Pcontrol` is in none of a recorded run
-//! (`collector/src/thread/pauses.rs`). While recording is off the program goes on unseen, so ranks that were not paused alike
+//! (`collector/src/threads/thread/pauses.rs`). While recording is off the program goes on unseen, so ranks that were not paused alike
 //! are not compared; while buffers are written it stands still, and nothing of it is missing.
 
 /// Why nothing was recorded.

@@ -1,7 +1,7 @@
 //! One thread of a trace: its events, in the order of time, to the rows that the collector would have written.
 //!
 //! What it computes between two MPI calls is known exactly, and so is where: each region's own time stands in place of
-//! samples. MPI calls carry links to the other ends of their messages, as in the collector (`collector/src/thread.rs`).
+//! samples. MPI calls carry links to the other ends of their messages, as in the collector (`collector/src/threads/thread.rs`).
 
 mod counted;
 pub mod lock;

@@ -7,9 +7,11 @@
 //! If another section has the same entry, only a wait of more than a microsecond counts.
 
 use super::count;
-use crate::clock;
-use crate::thread::{Caller, Thread};
-use crate::waits::{Awaited, Holder, claim, last, note_last, release};
+use crate::guest::clock;
+use crate::threads::{
+    thread::{Caller, Thread},
+    waits::{Awaited, Holder, claim, last, note_last, release},
+};
 use headwater_model::run::WaitKind;
 use headwater_mpi_call::args::Args;
 

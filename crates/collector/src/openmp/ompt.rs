@@ -7,16 +7,17 @@
 //! the region's last barrier: what the runtime reports about this barrier later, it reports only when there is new
 //! work.
 
+use super::count;
 use super::locks;
-use super::region::Region;
-use super::state::{Before, Task};
-use super::{count, runtime};
-use crate::team::recorded;
-use crate::thread::{Caller, Thread};
-use crate::trampoline::OMPT;
-use crate::waits::{Awaited, Holder, claim, last, note_last, release};
-use crate::{clock, loader, process};
-use headwater_call_path::Root;
+use crate::guest::{clock, recording::RECORDING};
+use crate::libraries::runtimes;
+use crate::threads::{
+    part::Begun,
+    region::Region,
+    team::recorded,
+    thread::{Caller, Thread},
+    waits::{Awaited, Holder, claim, last, note_last, release},
+};
 use headwater_model::run::WaitKind;
 use headwater_mpi_call::args::Args;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -79,15 +80,8 @@ mod status {
 const LEAGUE: u64 = 0x4000_0000;
 const INITIAL: u64 = 1;
 
-type Lookup = unsafe extern "C" fn(*const c_char) -> usize;
-
-/// What a runtime gets from a tool.
-#[repr(C)]
-struct Tool {
-    initialize: unsafe extern "C" fn(Lookup, c_int, *mut c_void) -> c_int,
-    finalize: unsafe extern "C" fn(*mut c_void),
-    data: u64,
-}
+/// Finds a function of the runtime by its name.
+pub type Lookup = unsafe extern "C" fn(*const c_char) -> usize;
 
 /// The beginning of `ompt_frame_t`.
 #[repr(C)]
@@ -97,109 +91,41 @@ struct Frame {
 
 static TASK_INFO: AtomicUsize = AtomicUsize::new(0);
 
-/// A runtime asks for a tool, by its version of OpenMP and its name.
-#[unsafe(no_mangle)]
-extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_void {
-    static TOOL: Tool = Tool {
-        initialize,
-        finalize,
-        data: 0,
-    };
-    let others = loader::next(c"ompt_start_tool");
-    if others != 0 {
-        // SAFETY: OpenMP defines the function; the runtime's own one searches further.
-        let other = unsafe {
-            let start: extern "C" fn(u32, *const c_char) -> *const c_void =
-                std::mem::transmute(others);
-            start(version, name)
-        };
-        if !other.is_null() {
-            return other;
-        }
-    }
-    // If the collector is linked into the program, the runtime is no module of its own, so its time could not be
-    // distinguished.
-    let asked = std::env::var_os("HEADWATER_SPOOL").is_some();
-    let wanted = !process::IS_LINKED && (asked || loader::next(c"PMPI_Init") != 0);
-    let named = std::env::var_os("OMP_TOOL_LIBRARIES").is_some_and(|l| !l.is_empty());
-    if wanted && !named {
-        std::ptr::from_ref(&TOOL).cast()
-    } else {
-        std::ptr::null()
-    }
-}
-
-unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut c_void) -> c_int {
+/// A runtime begins to report its events, by calls of `callbacks` in the order of [`EVENTS`]. Returns `false` if it does
+/// not.
+///
+/// # Safety
+/// `lookup` is that of the runtime.
+pub unsafe fn reports(lookup: Lookup, callbacks: &[unsafe extern "C" fn(); EVENTS.len()]) -> bool {
     // SAFETY: the runtime's own functions, as OpenMP defines them.
     unsafe {
         let find = |name: &CStr| lookup(name.as_ptr());
         let (set, info) = (find(c"ompt_set_callback"), find(c"ompt_get_task_info"));
         if set == 0 || info == 0 {
-            return 0;
+            return false;
         }
-        if !runtime::note_that_tells(info as u64) {
-            return 0;
+        if !runtimes::note_that_tells(info as u64) {
+            return false;
         }
         TASK_INFO.store(info, Ordering::Relaxed);
         let set: unsafe extern "C" fn(c_int, unsafe extern "C" fn()) -> c_int =
             std::mem::transmute(set);
-        for (number, callback, _) in &OMPT {
+        for ((number, _), callback) in EVENTS.iter().zip(callbacks) {
             set(*number as c_int, *callback);
         }
     }
-    1
-}
-
-unsafe extern "C" fn finalize(_data: *mut c_void) {}
-
-/// The first of a pair of events.
-#[derive(Clone, Copy)]
-enum Begun {
-    Barrier(u32),
-    Wait(Before, u64),
-    Task(Task, Root),
-}
-
-/// The events whose beginning was reported to a thread.
-pub struct Told {
-    open: [Option<Begun>; 32],
-    count: usize,
-    /// Since when it wants a lock, 0 if it only tries; and whether the lock seemed free.
-    wanted: (u64, bool),
-}
-
-impl Told {
-    /// Nothing.
-    pub const fn new() -> Self {
-        Self {
-            open: [None; 32],
-            count: 0,
-            wanted: (0, false),
-        }
-    }
-
-    fn push(&mut self, begun: Option<Begun>) {
-        if let Some(place) = self.open.get_mut(self.count) {
-            *place = begun;
-        }
-        self.count += 1;
-    }
-
-    fn pop(&mut self) -> Option<Begun> {
-        self.count = self.count.saturating_sub(1);
-        self.open.get(self.count).copied().flatten()
-    }
+    true
 }
 
 /// A runtime reports an event.
-pub fn told(id: usize, args: &Args, from: Caller) -> i64 {
+pub fn reported(id: usize, args: &Args, from: Caller) -> i64 {
     // SAFETY: null or this thread's own recording, which is never freed.
     let t = unsafe { super::own().as_mut() };
-    let (Some((_, _, event)), Some(t)) = (OMPT.get(id), t) else {
+    let (Some((_, event)), Some(t)) = (EVENTS.get(id), t) else {
         return 0;
     };
     // An idle thread keeps samples away, so `recorded` does not return it. Its events count all the same.
-    if !process::RECORDING.load(Ordering::Relaxed) || recorded().is_none() && !t.openmp.idle() {
+    if !RECORDING.load(Ordering::Relaxed) || recorded().is_none() && !t.openmp.idle() {
         return 0;
     }
     // SAFETY: arguments as OpenMP defines them for the event.
@@ -259,7 +185,7 @@ impl Thread {
     /// The context of the program's call that made the runtime report something.
     fn context_of_told(&mut self, from: Caller) -> u32 {
         let ctx = self.context(from);
-        self.undisturbed(|t| t.contexts.without(ctx, runtime::tells))
+        self.undisturbed(|t| t.contexts.without(ctx, runtimes::tells))
     }
 
     unsafe fn told_region(&mut self, args: &Args, from: Caller) {
@@ -397,3 +323,5 @@ impl Thread {
         note_last(lock, Holder { thread, address });
     }
 }
+
+include!(concat!(env!("OUT_DIR"), "/events.rs"));

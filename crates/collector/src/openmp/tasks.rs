@@ -3,8 +3,8 @@
 //! The runtime copies a task's arguments, or has a function of the program copy them, and calls the task with the
 //! copy. So the runtime gets our function to call, with a longer copy: [`Head`], then the program's own arguments.
 
-use crate::process;
-use crate::thread::{self, Thread};
+use crate::guest::recording;
+use crate::threads::thread::{self, Thread};
 use headwater_mpi_call::args::Args;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;
@@ -112,7 +112,7 @@ unsafe extern "C-unwind" fn run(at: *mut Head) {
         unsafe { (argument as *mut [u64; 2]).write([head.first[0], head.first[1]]) };
     }
     let seen = t.filter(|t| {
-        process::RECORDING.load(Ordering::Relaxed)
+        recording::RECORDING.load(Ordering::Relaxed)
             && t.openmp.depth() > 0
             && (t.openmp.idle() || !t.in_mpi.load(Ordering::Relaxed))
     });

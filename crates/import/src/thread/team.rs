@@ -1,5 +1,5 @@
 //! What a thread does of its team's work: from the beginning of a parallel region, or from a barrier that it leaves, to
-//! its next arrival, as the collector tells it (`collector/src/team.rs`). How long it waits there is known once all
+//! its next arrival, as the collector tells it (`collector/src/threads/team.rs`). How long it waits there is known once all
 //! threads of the rank are read.
 
 use super::{Rows, Thread};

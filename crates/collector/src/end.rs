@@ -1,0 +1,6 @@
+//! The end of a run: totals become final, clocks are compared, and the ranks' data become one file.
+
+pub mod align;
+pub mod close;
+pub mod finalize;
+pub mod tree;

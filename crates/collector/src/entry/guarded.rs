@@ -1,0 +1,161 @@
+//! Functions of the libc that are wrapped for the sake of sampling.
+//!
+//! In some the program may sleep, which samples of CPU time do not see. Others make threads, or would remove
+//! something that sampling depends on.
+
+use crate::guest::{clock, recording};
+use crate::libraries::{code, loader};
+use crate::sampling::signal::{self, Held};
+use crate::threads::{
+    birth, futex, locks, pause,
+    thread::{self, Caller, WORTH_NOTING},
+};
+use headwater_mpi_call::args::Args;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Why a function is wrapped.
+#[derive(Clone, Copy)]
+pub enum Why {
+    /// The program may sleep in it. A signal interrupts it, and then it continues.
+    Sleeps,
+    /// The program may sleep in it, and any signal with a handler ends that. So our signal is blocked meanwhile.
+    NeverRestarts,
+    /// The same. The argument of this number says which signals are blocked meanwhile; ours is added.
+    Masks(u8),
+    /// The same. The first argument has the signals that it waits for; ours is removed.
+    WaitsFor,
+    /// It unloads a library, into which our unwind tables point.
+    ClosesLibrary,
+    /// It makes a thread, whose start routine is the argument of this number.
+    MakesThread(u8),
+    /// It may wait at a futex.
+    CallsTheSystem,
+    /// It may replace our handler: `sigaction`.
+    SetsAction,
+    /// It may replace our handler: `signal`.
+    SetsHandler,
+}
+
+static REAL: [AtomicUsize; LIBC.len()] = [const { AtomicUsize::new(0) }; LIBC.len()];
+
+/// Looks the functions up when this object is loaded: the program may call one of them for the first time in a signal
+/// handler.
+pub fn find() {
+    for (place, (name, _)) in REAL.iter().zip(LIBC) {
+        place.store(loader::next(name), Ordering::Relaxed);
+    }
+    futex::SYSTEM_CALL.store(loader::next(c"syscall"), Ordering::Release);
+}
+
+/// Notes that `real` is the libc's function behind a wrapper. If the collector is linked into the program, the linker
+/// knows it.
+#[inline]
+pub fn is_linked_to(id: usize, real: usize) {
+    if let Some(place) = REAL.get(id) {
+        place.store(real, Ordering::Relaxed);
+    }
+}
+
+/// Calls the libc's `syscall`, which takes a number and six arguments: on x86-64, one more than there are registers.
+fn call_the_system(real: usize, args: &Args, from: Caller) -> i64 {
+    type Function = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64) -> i64;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the word on the stack at the call. It can be read even if it is no argument.
+    let last = unsafe { (from.stack_pointer as *const u64).read() };
+    #[cfg(target_arch = "aarch64")]
+    let last = args.raw(6);
+    let [n, a, b, c, d, e] = [0, 1, 2, 3, 4, 5].map(|at| args.raw(at));
+    // SAFETY: the libc's own function, with what the program passed.
+    unsafe { std::mem::transmute::<usize, Function>(real)(n, a, b, c, d, e, last) }
+}
+
+/// The libc's function behind a wrapper.
+fn real(id: usize) -> usize {
+    match REAL
+        .get(id)
+        .map_or(0, |place| place.load(Ordering::Relaxed))
+    {
+        // The constructor of another object ran before ours.
+        0 => LIBC.get(id).map_or(0, |(name, _)| loader::next(name)),
+        found => found,
+    }
+}
+
+/// A wrapped function is called.
+pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
+    let real = real(id);
+    if real == 0 {
+        return -1;
+    }
+    let ours = match LIBC.get(id).map(|f| f.1) {
+        Some(Why::Sleeps) => return asleep(real, args, from, false),
+        Some(Why::NeverRestarts) => return asleep(real, args, from, true),
+        Some(Why::Masks(at)) => return with_set(real, args, from, at, libc::sigaddset),
+        Some(Why::WaitsFor) => return with_set(real, args, from, 0, libc::sigdelset),
+        Some(Why::MakesThread(at)) => return birth::create(real, args, from, at),
+        Some(Why::CallsTheSystem) => {
+            let go = || call_the_system(real, args, from);
+            return locks::system_call(from, args.raw(1), args.raw(2), go);
+        }
+        Some(Why::SetsAction) => signal::set_action(args.raw(0), args.raw(1), args.raw(2)),
+        Some(Why::SetsHandler) => signal::set_handler(args.raw(0), args.raw(1)),
+        Some(Why::ClosesLibrary) => {
+            // SAFETY: the libc's own function for these arguments.
+            return code::while_modules_change(|| unsafe { args.call_wide(real) });
+        }
+        None => None,
+    };
+    // SAFETY: as above.
+    ours.unwrap_or_else(|| unsafe { args.call_wide(real) })
+}
+
+/// A call in which the program may sleep and that takes a set of signals. Our signal is added to a copy of the set,
+/// or removed from it.
+fn with_set(
+    real: usize,
+    args: &Args,
+    from: Caller,
+    at: u8,
+    change: unsafe extern "C" fn(*mut libc::sigset_t, libc::c_int) -> libc::c_int,
+) -> i64 {
+    let given = args.raw(at) as *const libc::sigset_t;
+    if given.is_null() || !signal::installed() {
+        return asleep(real, args, from, true);
+    }
+    // SAFETY: a set of the program's, as these functions are defined; the copy lives until the call ends.
+    let mut set = unsafe { given.read() };
+    // SAFETY: our own copy and a valid signal.
+    unsafe { change(&mut set, signal::SIGNAL) };
+    let mut args = *args;
+    args.replace(at, std::ptr::from_ref(&set) as u64);
+    asleep(real, &args, from, true)
+}
+
+/// A call in which the program may sleep. Records where, if it slept for long. With `hold`, our signal is blocked
+/// until the call is over.
+fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
+    // SAFETY: null or this thread's own recording.
+    let recorded = unsafe { thread::current().as_mut() }.filter(|t| {
+        recording::RECORDING.load(Ordering::Relaxed) && !t.in_mpi.load(Ordering::Relaxed)
+    });
+    let Some(t) = recorded else {
+        // SAFETY: the libc's own function for these arguments.
+        return unsafe { args.call_wide(real) };
+    };
+    let held = hold.then(Held::new);
+    let start = clock::now();
+    // SAFETY: as above.
+    let result = unsafe { args.call_wide(real) };
+    let nanoseconds = clock::now().saturating_sub(start);
+    drop(held);
+    if nanoseconds > WORTH_NOTING && pause::is_on() && t.is_here() {
+        // SAFETY: errno belongs to this thread and is the program's to read.
+        let errno = unsafe { *libc::__errno_location() };
+        t.asleep(from, nanoseconds);
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+    }
+    result
+}
+
+include!(concat!(env!("OUT_DIR"), "/libc.rs"));

@@ -1,0 +1,140 @@
+//! `MPI_Pcontrol`: the program switches recording off and on.
+//!
+//! Level 0 pauses recording, level 1 resumes it, and level 2 begins to write what was recorded to the disk. Every
+//! other level is for the library and other tools, and every level is passed on. The switch belongs to the process:
+//! all its threads pause. During a pause, calls are decoded as usual, so that messages, requests and communicators
+//! stay known, but nothing is counted or sampled. Segments and event windows end where the pause begins, and new ones
+//! begin after it.
+//!
+//! The total time of all pauses must be known at any moment and to any thread, without a lock. While recording is on,
+//! this sum does not change. While it is paused, the clock minus the sum does not change. So one word is enough for
+//! both.
+
+use crate::guest::{clock, recording::RECORDING, usage::Used};
+use crate::storage::process_spool;
+use crate::threads::thread::{self, Caller};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// While on: twice the nanoseconds paused until now. While paused: twice the clock minus those, plus 1.
+static STATE: AtomicU64 = AtomicU64::new(0);
+/// What the process had used when it was paused, and what it used in all pauses.
+static USED: Mutex<(Used, Used)> = Mutex::new((Used::NOTHING, Used::NOTHING));
+
+/// The state of the switch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct State(u64);
+
+impl State {
+    /// Never paused.
+    pub const ON: Self = Self(0);
+
+    /// As it is now.
+    #[inline]
+    pub fn now() -> Self {
+        Self(STATE.load(Ordering::Relaxed))
+    }
+
+    /// Whether recording is on.
+    #[inline]
+    pub fn is_on(self) -> bool {
+        self.0 & 1 == 0
+    }
+
+    /// Nanoseconds paused in all until the clock is at `now`.
+    pub fn paused(self, now: u64) -> u64 {
+        if self.is_on() {
+            self.0 >> 1
+        } else {
+            now.saturating_sub(self.0 >> 1)
+        }
+    }
+
+    fn switched(self, now: u64) -> Self {
+        let paused = self.paused(now);
+        Self(if self.is_on() {
+            now.saturating_sub(paused) << 1 | 1
+        } else {
+            paused << 1
+        })
+    }
+}
+
+/// Whether recording is on, as far as the program's switch is concerned.
+#[inline]
+pub fn is_on() -> bool {
+    State::now().is_on()
+}
+
+/// The program calls `MPI_Pcontrol`, function `id`. A call that changes nothing leaves no trace: the Fortran layer of
+/// some libraries comes here twice.
+pub fn control(level: i32, id: u16, from: Caller) {
+    // SAFETY: null or this thread's own recording.
+    let inside =
+        unsafe { thread::current().as_ref() }.is_some_and(|t| t.inside(from.stack_pointer));
+    if inside || !RECORDING.load(Ordering::Relaxed) {
+        return;
+    }
+    match (level, is_on()) {
+        (0, true) => thread::begin_pause(from, id),
+        (1, false) => thread::go_on(from, id),
+        (2, _) => {
+            thread::count_what_is_held_back();
+            process_spool::with_spool(|spool| spool.write_out());
+        }
+        _ => {}
+    }
+}
+
+/// Pauses or resumes. Returns whether it did, and the clock then.
+pub fn switch(on: bool) -> (bool, u64) {
+    let mut now = clock::now();
+    let done = process_spool::with_spool(|spool| {
+        let state = State::now();
+        if state.is_on() == on {
+            return None;
+        }
+        // Another thread may have switched while this one waited.
+        now = clock::now();
+        let mut used = USED.lock().ok()?;
+        let header = spool.header();
+        if on {
+            used.1 = used.1.plus(Used::now().minus(used.0));
+            header.paused_ns = state.paused(now);
+            header.paused_since_ns = 0;
+        } else {
+            used.0 = Used::now();
+            header.pauses += 1;
+            header.paused_since_ns = now;
+        }
+        STATE.store(state.switched(now).0, Ordering::Release);
+        // Another thread may switch right afterwards, and the threads' totals must be switched in the same order.
+        thread::pause_totals(on);
+        Some(())
+    });
+    (done.is_some(), now)
+}
+
+/// What the process used in all pauses. Ends a pause that still lasts.
+pub fn used() -> Used {
+    switch(true);
+    USED.lock().map_or(Used::NOTHING, |used| used.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_of_pauses_is_known_at_any_time() {
+        let paused = State(0).switched(100);
+        assert!(!paused.is_on());
+        assert_eq!((paused.paused(100), paused.paused(130)), (0, 30));
+        let on = paused.switched(150);
+        assert!(on.is_on());
+        assert_eq!((on.paused(150), on.paused(900)), (50, 50));
+        let again = on.switched(1000);
+        assert_eq!((again.paused(1000), again.paused(1007)), (50, 57));
+        assert_eq!(again.switched(1010).paused(2000), 60);
+    }
+}

@@ -1,0 +1,372 @@
+//! Teams of threads: what each thread does between two points where its team meets.
+//!
+//! A team is the threads of an OpenMP parallel region, or those that one call of `pthread_create` made. A thread
+//! enters the team, arrives at barriers and leaves them, and leaves the team. The time from each of these to the next
+//! arrival is a *stretch*, and stretches between the same two points are counted in one row. Code that starts a team
+//! works like this:
+//!
+//! ```text
+//! maker:   let ctx = t.context(from)?;  let origin = t.origin(ctx);      // into the team's descriptor
+//! worker:  let team = t.adopt(origin);
+//!          let outer = t.enter_team(team);
+//!          root::run(t, team, function, argument);                      // call paths go on from the maker's
+//!          let arrival = t.leave_team(outer);                           // into the descriptor
+//! maker:   arrival.wait_until(last);                                    // once all have arrived
+//! ```
+//!
+//! A thread calls these for its own recording, outside the signal handler. They cost no allocation, lock or system
+//! call, except if a stretch was longer than [`LONG_STRETCH`] or a table is made. The CPU time of a stretch needs a
+//! reading at its beginning too. This reading is made if the stretch before was long. A long stretch after a short
+//! one gets at most the CPU time since the last reading, which includes that of short stretches and of waits in
+//! between.
+
+use crate::guest::{clock, meter::Spent, recording};
+use crate::libraries::code;
+use crate::storage::table::Later;
+use crate::threads::{
+    pause::State,
+    thread::{self, Caller, Thread, WORTH_READING},
+};
+use headwater_call_path::{NONE, Origin};
+use headwater_format::spool::layout::TeamRow;
+use headwater_model::hash::mix2;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+/// Rows of a thread.
+pub const TEAMS: u32 = 1 << 10;
+
+/// CPU time is read at the end of stretches longer than this, nanoseconds. Like all computation, a stretch that loses
+/// its core loses it for a time slice.
+const LONG_STRETCH: u64 = 100_000;
+
+/// The stretch in progress.
+#[derive(Clone, Copy)]
+pub struct Stretch {
+    /// The team, [`NONE`] outside of any.
+    team: u32,
+    /// Where it began.
+    from: u32,
+    /// When.
+    since: u64,
+    /// What the thread had used in all teams until then.
+    spent: Spent,
+    /// How long it had waited for others until then.
+    locked: u64,
+    /// The program's switch when the stretch began: a stretch with a pause in it is not counted.
+    switch: State,
+}
+
+impl Stretch {
+    /// Outside of any team.
+    pub const NONE: Self = Self {
+        team: NONE,
+        from: NONE,
+        since: 0,
+        spent: Spent {
+            cpu: 0,
+            runq: 0,
+            blocked: 0,
+        },
+        locked: 0,
+        switch: State::ON,
+    };
+}
+
+/// What a thread records of its teams.
+pub struct Teams {
+    rows: Later<TeamRow>,
+    now: Stretch,
+    looked: u64,
+    /// Whether the stretch before was long.
+    long: bool,
+    /// Whether all time since the last reading was in stretches.
+    fresh: bool,
+    /// All that was used until the last look, and all waiting for others.
+    spent: Spent,
+    locked: u64,
+    arrived: Arrival,
+}
+
+impl Teams {
+    /// In no team.
+    pub const fn new() -> Self {
+        Self {
+            rows: Later::new(),
+            now: Stretch::NONE,
+            looked: 0,
+            long: true,
+            fresh: false,
+            spent: Stretch::NONE.spent,
+            locked: 0,
+            arrived: Arrival::NONE,
+        }
+    }
+
+    /// Whether the thread is in one.
+    pub fn in_one(&self) -> bool {
+        self.now.team != NONE
+    }
+
+    /// The thread has ended, wherever it was.
+    pub fn forget(&mut self) {
+        (self.now, self.arrived) = (Stretch::NONE, Arrival::NONE);
+    }
+}
+
+/// A thread's arrival at a point where its team meets.
+#[derive(Clone, Copy)]
+pub struct Arrival {
+    /// The row of the stretch that ended; null if there is none.
+    row: *mut TeamRow,
+    /// The clock.
+    pub at: u64,
+}
+
+// SAFETY: the row is mapped as long as the process lives; see `wait_until` for which thread writes.
+unsafe impl Send for Arrival {}
+
+impl Arrival {
+    /// Nowhere.
+    pub const NONE: Self = Self {
+        row: std::ptr::null_mut(),
+        at: 0,
+    };
+
+    /// The thread has worked after its arrival, for example on tasks while its team waits. This counts as if it had
+    /// arrived later.
+    pub fn worked(&mut self, wall: u64, spent: Spent) {
+        self.at += wall;
+        // SAFETY: as in `wait_until`, of the thread that arrived.
+        if let Some(row) = unsafe { self.row.as_mut() } {
+            row.wall_ns += wall;
+            row.cpu_ns += spent.cpu;
+            row.runq_ns += spent.runq;
+            row.blocked_ns += spent.blocked;
+        }
+    }
+
+    /// The thread has waited from its arrival until `last`. Another thread may call this as long as the one that
+    /// arrived cannot go on.
+    pub fn wait_until(self, last: u64) {
+        if !recording::RECORDING.load(Ordering::Relaxed) {
+            return;
+        }
+        // SAFETY: null or a row in the mapping, which nobody else writes to now.
+        if let Some(row) = unsafe { self.row.as_mut() } {
+            row.wait_ns += last.saturating_sub(self.at);
+        }
+    }
+}
+
+/// The calling thread's recording, if what it does now is recorded: not inside MPI and not in the signal handler.
+#[inline]
+pub fn recorded() -> Option<&'static mut Thread> {
+    // SAFETY: null or this thread's own recording, which is never freed.
+    unsafe { thread::current().as_mut() }.filter(|t| {
+        !t.in_mpi.load(Ordering::Relaxed) && recording::RECORDING.load(Ordering::Relaxed)
+    })
+}
+
+impl Thread {
+    /// Runs `f` while the sampler takes no sample.
+    #[inline]
+    pub fn undisturbed<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.in_mpi.swap(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let result = f(self);
+        compiler_fence(Ordering::SeqCst);
+        self.in_mpi.store(before, Ordering::Relaxed);
+        result
+    }
+
+    /// The context of a call; [`NONE`] if nothing can be unwound at the moment.
+    pub fn context(&mut self, from: Caller) -> u32 {
+        self.undisturbed(|t| match code::tables() {
+            Some(tables) => t.contexts.of_call(tables, from),
+            None => NONE,
+        })
+    }
+
+    /// One of this thread's contexts, for others to adopt.
+    pub fn origin(&self, ctx: u32) -> Origin {
+        self.contexts.origin(ctx, self.number)
+    }
+
+    /// Another thread's context as one of this thread's.
+    pub fn adopt(&mut self, origin: Origin) -> u32 {
+        self.undisturbed(|t| t.contexts.adopt(origin, t.number))
+    }
+
+    /// Enters a team, maybe within another one. Returns what [`Thread::leave_team`] restores.
+    pub fn enter_team(&mut self, team: u32) -> Stretch {
+        let now = clock::now();
+        self.undisturbed(|t| {
+            if t.teams.now.team == NONE {
+                t.skip(now);
+            } else {
+                t.look(now);
+            }
+            let outer = t.teams.now;
+            t.begin_stretch(team, team, now);
+            outer
+        })
+    }
+
+    /// Arrives at a barrier, at context `ctx`.
+    pub fn barrier_enter(&mut self, ctx: u32) {
+        let now = clock::now();
+        self.undisturbed(|t| t.arrive(ctx, now));
+    }
+
+    /// Leaves the barrier; `last` is the clock of the last arrival, if it is known.
+    pub fn barrier_leave(&mut self, last: Option<u64>) {
+        let now = clock::now();
+        self.undisturbed(|t| {
+            let arrival = std::mem::replace(&mut t.teams.arrived, Arrival::NONE);
+            let last = last.unwrap_or(now);
+            arrival.wait_until(last);
+            // For a team around this one, which does not see this barrier.
+            t.locked(last.saturating_sub(arrival.at));
+            let Stretch { team, from, .. } = t.teams.now;
+            t.skip(now);
+            t.begin_stretch(team, from, now);
+        });
+    }
+
+    /// Leaves the team at its end, and continues in `outer`. The time in this team belongs to `outer` too.
+    pub fn leave_team(&mut self, outer: Stretch) -> Arrival {
+        let now = clock::now();
+        self.undisturbed(|t| {
+            let team = t.teams.now.team;
+            t.arrive(team, now);
+            t.teams.now = outer;
+            std::mem::replace(&mut t.teams.arrived, Arrival::NONE)
+        })
+    }
+
+    /// The arrival at the barrier just entered, for [`Thread::barrier_left`].
+    pub fn arrival(&mut self) -> Arrival {
+        std::mem::replace(&mut self.teams.arrived, Arrival::NONE)
+    }
+
+    /// [`Thread::barrier_leave`] with an arrival that the caller stored meanwhile.
+    pub fn barrier_left(&mut self, arrival: Arrival, last: Option<u64>) {
+        self.teams.arrived = arrival;
+        self.barrier_leave(last);
+    }
+
+    /// A task begins while the team waits: the time since the last look was waiting. Returns the clock.
+    pub fn task_begin(&mut self) -> u64 {
+        let now = clock::now();
+        self.undisturbed(|t| t.skip(now));
+        now
+    }
+
+    /// A task that began at `start` has ended. Returns the clock and what the task used.
+    pub fn task_end(&mut self, start: u64) -> (u64, Spent) {
+        let now = clock::now();
+        let spent = self.undisturbed(|t| {
+            t.teams.looked = now;
+            t.spent_until(now, now.saturating_sub(start))
+        });
+        (now, spent)
+    }
+
+    /// Begins to measure again: what was used since the last look belongs to no team.
+    fn skip(&mut self, now: u64) {
+        if now.saturating_sub(self.teams.looked) > WORTH_READING {
+            self.teams.fresh = self.teams.long;
+            if self.teams.long {
+                self.team_meter.rebase(now);
+            }
+        }
+        self.teams.looked = now;
+    }
+
+    /// What was used in an interval that ends now.
+    fn spent_until(&mut self, now: u64, interval: u64) -> Spent {
+        self.teams.long = interval >= LONG_STRETCH;
+        if !self.teams.long {
+            return Spent {
+                cpu: interval,
+                ..Spent::default()
+            };
+        }
+        if !std::mem::replace(&mut self.teams.fresh, true) {
+            return self.team_meter.at_most(interval, now, self.schedstat);
+        }
+        self.team_meter
+            .spent(interval, now, LONG_STRETCH, self.schedstat)
+    }
+
+    /// Time that the thread has waited for another one belongs to its stretch.
+    pub(crate) fn locked(&mut self, wall: u64) {
+        self.teams.locked += wall;
+    }
+
+    fn begin_stretch(&mut self, team: u32, from: u32, now: u64) {
+        self.teams.now = Stretch {
+            team,
+            from,
+            since: now,
+            spent: self.teams.spent,
+            locked: self.teams.locked,
+            switch: State::now(),
+        };
+    }
+
+    /// Adds what was used since the last look to the stretch in progress.
+    fn look(&mut self, now: u64) {
+        let interval = now.saturating_sub(self.teams.looked);
+        self.teams.looked = now;
+        let spent = self.spent_until(now, interval);
+        self.teams.spent += spent;
+    }
+
+    /// Ends the stretch in progress at `to`, and counts it.
+    fn arrive(&mut self, to: u32, now: u64) {
+        self.look(now);
+        let Stretch {
+            team,
+            from,
+            since,
+            spent,
+            locked,
+            switch,
+        } = self.teams.now;
+        let row = std::ptr::null_mut();
+        self.teams.arrived = Arrival { row, at: now };
+        // The next stretch begins here.
+        self.teams.now.from = to;
+        let paused = !switch.is_on() || switch != State::now();
+        // Nor is it counted in a child after `fork`: the tables belong to its parent.
+        if team == NONE || paused || !recording::RECORDING.load(Ordering::Relaxed) {
+            return;
+        }
+        let number = self.number;
+        let Some(table) = self.teams.rows.table(number, TEAMS) else {
+            return;
+        };
+        let key = mix2(u64::from(team) << 32 | u64::from(from), u64::from(to));
+        let row = table.find_or_push(
+            key,
+            |r| (r.team, r.from, r.to) == (team, from, to),
+            || TeamRow {
+                team,
+                from,
+                to,
+                ..Default::default()
+            },
+        );
+        if let Some(row) = row.and_then(|r| table.get(r)) {
+            let (spent, locked) = (self.teams.spent - spent, self.teams.locked - locked);
+            row.count += 1;
+            row.wall_ns += now.saturating_sub(since);
+            row.cpu_ns += spent.cpu;
+            row.runq_ns += spent.runq;
+            row.blocked_ns += spent.blocked;
+            row.locked_ns += locked;
+            self.teams.arrived = Arrival { row, at: now };
+        }
+    }
+}
