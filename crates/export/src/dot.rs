@@ -4,8 +4,8 @@
 //! thread stand together. Dashed lines go between ranks or threads; they are red and say so where there was a wait.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::selection::Selection;
+use crate::wanted::Wanted;
 use headwater_graph::view::{Cell, Table};
 use headwater_model::printable::printable;
 use headwater_model::words;

@@ -4,8 +4,8 @@
 //! measured; without that Extra-P would take a path of one scale for one of all.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::stacks::{Spent, Stacks};
+use crate::wanted::Wanted;
 use headwater_passes::Recorded;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

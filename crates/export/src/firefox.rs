@@ -5,8 +5,8 @@
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.ts` of firefox-devtools/profiler.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::stacks::{Frame, Stacks, Track};
+use crate::wanted::Wanted;
 use headwater_model::psg::VertexKind;
 use headwater_passes::Recorded;
 use serde_json::{Value, json};

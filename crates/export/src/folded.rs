@@ -4,8 +4,8 @@
 //! a flame graph shows it.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::stacks::{FrameIx, Stacks};
+use crate::wanted::Wanted;
 use headwater_model::printable::on_one_line;
 use headwater_passes::Recorded;
 use std::collections::BTreeMap;

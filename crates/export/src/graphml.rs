@@ -3,8 +3,8 @@
 //! Vertices have the numbers of the view, as `n7`, edges theirs, as `e7`. What is missing has no `data`.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::selection::Selection;
+use crate::wanted::Wanted;
 use headwater_graph::view::{Cell, Column, Table};
 use headwater_model::printable::printable;
 use headwater_passes::Recorded;

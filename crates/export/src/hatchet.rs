@@ -5,8 +5,8 @@
 //! stand first, in the order of the nodes. That column is no metric, and Hatchet takes it out of the frame.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::stacks::{Spent, Stacks};
+use crate::wanted::Wanted;
 use headwater_passes::Recorded;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -26,7 +26,9 @@ mod speedscope;
 mod stacks;
 mod tables;
 mod timeline;
+mod wanted;
 
 pub use error::ExportError;
-pub use formats::{ALL, Format, Setting, Takes, Wanted, Which, by_name};
+pub use formats::{ALL, Format, Takes, by_name};
 pub use headwater_passes::Recorded;
+pub use wanted::{Setting, Wanted, Which};

@@ -10,9 +10,9 @@
 //! than its send: that is why there is `receiving`.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::stacks::{self, Stacks};
 use crate::timeline::{Call, Timeline};
+use crate::wanted::Wanted;
 use headwater_graph::TopDown;
 use headwater_model::run::CtxId;
 use headwater_model::words;

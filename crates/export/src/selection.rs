@@ -1,7 +1,7 @@
 //! The part of a view that a graph shows: vertices of the ranks that are wanted, those with the most time.
 
 use crate::error::ExportError;
-use crate::formats::{Wanted, Which};
+use crate::wanted::{Wanted, Which};
 use headwater_graph::view::View;
 use headwater_passes::Recorded;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! A table that is given out: one of a view, or of an analysis.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::selection;
+use crate::wanted::Wanted;
 use headwater_graph::view::{Column, Table, View};
 use headwater_model::report::{Item, Report, Section, Unit};
 use headwater_passes::flow::{Cache, Runner};

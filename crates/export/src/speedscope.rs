@@ -5,8 +5,8 @@
 
 use crate::error::ExportError;
 use crate::folded::WAITING;
-use crate::formats::Wanted;
 use crate::stacks::{Stacks, Track};
+use crate::wanted::Wanted;
 use headwater_passes::Recorded;
 use serde::Serialize;
 use std::io::Write;

@@ -4,7 +4,7 @@
 //! loops, and calls that leave the program, MPI's above all. What was spent in branches and straight code is
 //! spent in the frame around them. Figures come from the parallel view.
 
-use crate::formats::Wanted;
+use crate::wanted::Wanted;
 use headwater_graph::VertexIx;
 use headwater_graph::view::Table;
 use headwater_model::diagnosis::Place;

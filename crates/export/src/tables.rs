@@ -4,8 +4,8 @@
 //! metadata under `unit`, and words are a dictionary.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::sheet::Sheet;
+use crate::wanted::Wanted;
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
 use headwater_graph::view::Cell;

@@ -6,7 +6,7 @@
 //! come (its root, where data come from there), or has posted it where it is not blocking.
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
+use crate::wanted::Wanted;
 use headwater_model::Rank;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};

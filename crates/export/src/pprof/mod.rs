@@ -7,8 +7,8 @@
 mod message;
 
 use crate::error::ExportError;
-use crate::formats::Wanted;
 use crate::stacks::{Frame, FrameIx, Spent, Stacks};
+use crate::wanted::Wanted;
 use flate2::{Compression, GzBuilder};
 use headwater_model::psg::VertexKind;
 use headwater_passes::Recorded;

@@ -3,12 +3,14 @@
 use super::clock::{self, Clocks, Compared};
 use super::layout::{FileHeader, Kind, ThreadRow, last_sign, text};
 use super::parts::Part;
-use super::read::MOST_RANKS;
 use crate::FormatError;
 use headwater_model::run::{Header, Paused, RankInfo};
 use headwater_model::{RankSet, words};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+
+/// Ranks that are looked for at the most, whatever a damaged header says.
+pub(super) const MOST_RANKS: u32 = 1 << 24;
 
 /// Width of a list of ranks, in characters.
 const WHO: usize = 40;

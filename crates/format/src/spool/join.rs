@@ -11,7 +11,7 @@
 use super::access::{self, Access};
 use super::clock::Clocks;
 use super::layout::{EventRow, MessageRow};
-use super::read::Renumber;
+use super::renumber::Renumber;
 use super::windows::Windows;
 use headwater_model::hash::mix;
 use headwater_model::run::*;

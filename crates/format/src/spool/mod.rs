@@ -8,6 +8,7 @@ pub mod layout;
 pub mod merge;
 mod parts;
 mod read;
+mod renumber;
 pub mod slots;
 mod windows;
 #[cfg(feature = "tables")]

@@ -2,8 +2,8 @@
 //! read one table of one rank at a time, so that reading takes no more memory for many ranks than for one.
 
 use super::layout::{
-    Desc, FileHeader, MAGIC, MERGED_MAGIC, MERGED_NAME, PROCESS_ENDING, Row, VERSION, read_header,
-    rows, stretch,
+    Desc, FileHeader, Kind, MAGIC, MERGED_MAGIC, MERGED_NAME, PROCESS_ENDING, Row, VERSION,
+    read_header, rows, stretch,
 };
 use crate::FormatError;
 use std::fs::File;
@@ -57,6 +57,16 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// Numbers of the rank's threads, in their order.
+    pub fn threads(&self) -> Vec<u32> {
+        let of_threads = |d: &&Desc| d.kind > Kind::Comms as u32;
+        let tables = self.header.in_use().filter(of_threads);
+        let mut all: Vec<u32> = tables.map(|d| d.thread).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// Rows of a table; fewer than its count where the file ends before.
     fn table<R: Row>(&self, desc: &Desc) -> Result<Vec<R>, FormatError> {
         let Some(lies) = stretch::<R>(desc) else {

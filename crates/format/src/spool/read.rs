@@ -2,13 +2,14 @@
 //! another is read and given up again: beside the run stand only messages and events, of which so many
 //! are kept as a run needs.
 
-use super::heading::Heading;
+use super::heading::{Heading, MOST_RANKS};
 use super::join::{self, Messages};
 use super::layout::{
     CallRow, CommRow, ContextRow, EventRow, MERGED_NAME, MessageRow, ModuleRow, SampleRow,
     SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
 };
 use super::parts::{Part, Parts};
+use super::renumber::Renumber;
 use super::windows::Windows;
 use crate::FormatError;
 use headwater_model::RankSet;
@@ -19,30 +20,6 @@ use std::path::Path;
 
 /// Bytes of the name of an MPI library at the most.
 const LONGEST_NAME: u64 = 1 << 16;
-
-/// Ranks that are looked for at the most, whatever a damaged header says.
-pub(super) const MOST_RANKS: u32 = 1 << 24;
-
-/// What rows of one rank and thread are renumbered by.
-pub(super) struct Renumber {
-    pub rank: u32,
-    pub thread: u16,
-    contexts: Vec<CtxId>,
-    comms: Vec<u16>,
-}
-
-impl Renumber {
-    pub(super) fn ctx(&self, row: u32) -> CtxId {
-        self.contexts
-            .get(row as usize)
-            .copied()
-            .unwrap_or(CtxId::NONE)
-    }
-
-    pub(super) fn comm(&self, row: u16) -> u16 {
-        self.comms.get(row as usize).copied().unwrap_or(u16::MAX)
-    }
-}
 
 /// Reads the spool in `dir`.
 ///
@@ -149,7 +126,7 @@ impl United {
     ) -> Result<(), FormatError> {
         let ranges = self.modules(part)?;
         let comms = self.comms(part)?;
-        for thread in threads(part) {
+        for thread in part.threads() {
             let of = Some(thread);
             let mut number = Renumber {
                 rank: part.header.rank,
@@ -240,16 +217,6 @@ impl United {
         };
         Ok(rows.into_iter().map(number).collect())
     }
-}
-
-pub(super) fn threads(part: &Part) -> Vec<u32> {
-    let mut all: Vec<u32> = (part.header.in_use())
-        .filter(|d| d.kind > super::layout::Kind::Comms as u32)
-        .map(|d| d.thread)
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 fn context(row: &ContextRow, number: &Renumber, modules: &[(u64, u64, u64, u32)]) -> Context {

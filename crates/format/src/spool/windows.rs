@@ -67,7 +67,7 @@ impl Common {
         self.nodes.insert(header.host.to_vec());
         self.compared &= header.alignments.first().is_some_and(|a| a.at_ns != 0);
         let (mut begin, mut rows) = (u64::MAX, (0, 1.0));
-        for thread in super::read::threads(part) {
+        for thread in part.threads() {
             let all = part.rows::<EventRow>(Some(thread))?;
             let mut own: Vec<(u64, u64)> = Vec::new();
             let mut slots = Slots::ALL;
