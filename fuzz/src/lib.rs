@@ -109,7 +109,7 @@ pub fn structure(data: &[u8]) {
 /// A saved dataflow, and an expression that chooses vertices.
 pub fn flow(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        let _ = Flow::from_json(text, &[]);
+        let _ = Flow::from_json(text, &[], headwater_passes::pass::catalogue());
         let _ = Expr::parse(text);
     }
 }

@@ -94,6 +94,15 @@ pub fn ranks(set: &RankSet, of: u32, width: usize) -> String {
     }
 }
 
+/// A frame of a call path.
+pub fn frame(p: &Place) -> String {
+    if p.kind.is_loop() {
+        format!("the loop in {} at {}", p.function, location(p))
+    } else {
+        p.name.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,9 +6,10 @@
 //! first. What remains is small losses, or unknown.
 
 use crate::cause::Candidate;
+use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::small::{self, Contributions};
-use crate::{scale::Scale, stats, work};
+use crate::{scaling, stats};
 use headwater_model::diagnosis::{
     Account, Against, Cause, CauseClass, LossKind, LossPart, Scaling,
 };
@@ -151,7 +152,7 @@ fn ideal(scales: &Scales, last: &Scale) -> Option<f64> {
         return None;
     };
     let mean = stats::mean(&first.busy());
-    Some(work::ideal(scales.scaling, mean, first.p, last.p))
+    Some(scaling::ideal(scales.scaling, mean, first.p, last.p))
 }
 
 /// Seconds of a cause that are not part of the run with a core for each rank.

@@ -1,7 +1,7 @@
 //! Distinguishes causes at the same place: a function may be a separate cause in each phase in which it is called.
 
-use crate::words;
 use headwater_model::diagnosis::{Cause, Place};
+use headwater_model::words;
 
 /// For each of `causes`, names the innermost caller at which its call path differs from those of the other causes at
 /// the same place. `several` says which causes have more than one call path themselves: those have no single caller.

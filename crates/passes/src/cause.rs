@@ -2,6 +2,7 @@
 
 use crate::flow::{Found, Stage};
 use crate::scale::Scale;
+use crate::stats::CONFIDENCE;
 use headwater_graph::{Pag, RankRows, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::run::CtxId;
@@ -47,9 +48,6 @@ pub enum Price {
     Note(String),
 }
 
-/// Standard errors on either side of a gain that its range covers: 95 % of a normal distribution.
-pub const CONFIDENCE: f64 = 1.96;
-
 /// A gain is certain if its lower bound is at least this part of it: three standard errors. A cause is the largest of many
 /// places, so it must be further from chance than the ends of a range are.
 const CERTAIN: f64 = 1.0 / 3.0;
@@ -58,6 +56,9 @@ const CERTAIN: f64 = 1.0 / 3.0;
 pub fn is_certain(gain: f64, error: f64) -> bool {
     gain > 0.0 && gain - CONFIDENCE * error >= CERTAIN * gain
 }
+
+/// A further loss of the same class around a cause is reported with it, if it is at most this part of its gain.
+pub const REST: f64 = 0.25;
 
 impl Candidate {
     /// All vertices of its place: the named one, then those on other call paths.
@@ -97,7 +98,7 @@ pub struct Candidates {
 }
 
 impl Found for Candidates {
-    const STAGE: Stage = Stage::Candidates;
+    const STAGE: Stage = Stage::new(&["candidates", "candidates for causes"]);
 }
 
 impl From<Vec<Candidate>> for Candidates {

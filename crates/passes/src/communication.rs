@@ -5,9 +5,10 @@
 //! is an estimate. A part of the cost of growing data is certain: the time that the fastest machine takes to move them.
 //! If this part is less than a cause must cost, a note replaces the cause.
 
-use crate::cause::{CONFIDENCE, Candidate, Price};
+use crate::cause::{Candidate, Price};
 use crate::scale::{Scale, Transfer};
-use crate::work::ideal;
+use crate::scaling::ideal;
+use crate::stats::CONFIDENCE;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};
 use headwater_model::words::{self, location, seconds as time};

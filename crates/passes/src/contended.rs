@@ -4,7 +4,7 @@
 //! Where threads outnumber cores, a thread also waits for the holder's core. Then at most a millisecond of each wait
 //! counts, and of all waits only the share in which the thread itself had a core.
 
-use crate::allocator;
+use crate::allocation;
 use crate::program_place;
 use crate::scale::Scale;
 use headwater_graph::{Pag, ThreadEdge, VertexIx};
@@ -110,7 +110,7 @@ pub fn of_locks(pag: &Pag, scale: &Scale, threads: &Threads) -> Vec<Contended> {
         };
         let allocator = *inside
             .entry(edge.at)
-            .or_insert_with(|| allocator::is_inside(pag, edge.at));
+            .or_insert_with(|| allocation::is_inside(pag, edge.at));
         let holder = edge.on.filter(|on| !pag.top.is_same_place(*on, edge.at));
         let taken = holder.unwrap_or(edge.at);
         let of = if allocator { edge.at } else { taken };

@@ -48,7 +48,7 @@ pub type Sums<A> = FxHashMap<(u32, CtxId), A>;
 pub struct Costs(Sums<f64>);
 
 impl Found for Costs {
-    const STAGE: Stage = Stage::Delays;
+    const STAGE: Stage = Stage::new(&["delays", "delays"]);
 }
 
 /// A wait of call `at` of a rank for another one.

@@ -2,40 +2,16 @@
 //! paradigm of scalability analysis gives.
 
 use crate::flow::{Cache, FlowError, Inputs, Runner, Value};
-use crate::paradigm::scalability;
+use crate::paradigm::{Options, scalability};
+use crate::pass::Answer;
 use crate::recorded::{self, Recorded};
-use crate::repeat::{self, Recordings};
+use crate::recordings::Recordings;
+use crate::repeat;
 use crate::together::{self, RunError};
 use crate::{reading, unnamed, words};
 use headwater_graph::Structures;
 use headwater_model::diagnosis::{Diagnosis, Scaling};
 use headwater_model::run::Run;
-
-/// What the user may set.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Strong or weak scaling, if the user says; otherwise guessed.
-    pub scaling: Option<Scaling>,
-    /// How many times longer late ranks must take for a place to be listed as abnormal (ScalAna's `AbnormThd`); causes do
-    /// not depend on it.
-    pub abnorm_threshold: f64,
-    /// Smallest share of the run time that a cause must cost to be told.
-    pub least_share: f64,
-}
-
-/// A cause is reported if it costs at least this share of the run time, unless the user gives another share. It is only
-/// about what is worth reading: whether a cause is more than noise is decided for each cause by itself.
-pub const LEAST_SHARE: f64 = 0.015;
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            scaling: None,
-            abnorm_threshold: 1.3,
-            least_share: LEAST_SHARE,
-        }
-    }
-}
 
 /// Why there is no diagnosis.
 #[derive(Debug, thiserror::Error)]
@@ -131,6 +107,8 @@ fn by_flow(recorded: &[Recorded], options: &Options) -> Result<Diagnosis, Diagno
         .collect();
     let cache = Cache::default();
     let given = flow.run_only(&[scalability::DIAGNOSIS], &inputs, &Runner::quiet(&cache))?;
-    let diagnosis = given.get(scalability::DIAGNOSIS).and_then(Value::diagnosis);
-    diagnosis.cloned().ok_or(DiagnoseError::NoRuns)
+    let diagnosis = given.get(scalability::DIAGNOSIS).and_then(Value::found);
+    diagnosis
+        .map(|Answer(d)| d.clone())
+        .ok_or(DiagnoseError::NoRuns)
 }

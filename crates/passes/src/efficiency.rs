@@ -4,7 +4,7 @@
 //! the same run with a core for each rank (see [`crate::scale`]).
 
 use crate::scale::{self, Scale};
-use crate::stats;
+use crate::{scaling, stats};
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
 /// Summarises each scale; the first is the base of the scaling efficiencies, where scales can be compared.
@@ -45,7 +45,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
     // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.
     let computation_scaling = base.and_then(|base| {
         let per_rank_base = stats::mean(&base.busy());
-        let should = crate::work::ideal(scaling, per_rank_base, base.p, scale.p);
+        let should = scaling::ideal(scaling, per_rank_base, base.p, scale.p);
         ratio(should, mean)
     });
     let startup: Vec<f64> = scale

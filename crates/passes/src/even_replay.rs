@@ -6,8 +6,7 @@
 
 use crate::algorithm::NEVER;
 use crate::replay::{Replay, play_from};
-use crate::stats;
-use crate::timing::scatter;
+use crate::stats::{self, scatter};
 use headwater_model::run::{CtxId, Event, Run};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -1,9 +1,12 @@
 //! The least cost of a cause that is reported: a share of the run, and in a short run at least the machine's noise.
 
-use crate::diagnose::LEAST_SHARE;
 use crate::scale::Scale;
 use crate::stats;
 use headwater_model::words::{self, seconds as time};
+
+/// A cause is reported if it costs at least this share of the run time, unless the user gives another share. It is only
+/// about what is worth reading: whether a cause is more than noise is decided for each cause by itself.
+pub const LEAST_SHARE: f64 = 0.015;
 
 /// Computation of the slowest rank below which a run is short, seconds.
 const SHORT: f64 = 0.2;

@@ -6,15 +6,16 @@
 //! with the largest gain first, so that two of them do not claim the same second. A cause that is not reported takes
 //! nothing off. The gains of a phase are together at most the distance of its slowest rank from the usual one.
 
-use crate::cause::{CONFIDENCE, Candidate};
+use crate::cause::Candidate;
 use crate::chance::{Noise, Smaller};
-use crate::charge::Charged;
 use crate::holder::{BLURRED, Doubt, Holder, Part, WHOLE, excess};
 use crate::inclusive::Inclusive;
 use crate::late::{Late, ranks_of, slowest};
 use crate::places::Places;
+use crate::proposal::Charged;
 use crate::scale::Scale;
 use crate::stats;
+use crate::stats::CONFIDENCE;
 use crate::timing;
 use crate::uneven::{Of, SAME_RANKS, Uneven, in_common, join, merge, most_first};
 use crate::workers;

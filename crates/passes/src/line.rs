@@ -10,12 +10,12 @@
 //! element of an array, there are as many lines. Of several lines of a team the longest decides, because threads wait
 //! in all of them at the same time.
 
-use crate::cause::CONFIDENCE;
 use crate::contended::Contended;
 use crate::held::{self, ByThread, Site};
 use crate::queue::{self, MOST_ROUNDS, Works};
 use crate::scale::Scale;
 use crate::stats;
+use crate::stats::CONFIDENCE;
 use crate::teams::{Stretch, Team, Teams};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::run::WaitKind;

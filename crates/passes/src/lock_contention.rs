@@ -6,10 +6,10 @@
 //! they seldom meet: the time that they would wait in line with a core each is added (`line`).
 
 use crate::cause::{Candidate, OfThreads, Price, ThreadStep};
-use crate::charge::{Loss, Proposal};
 use crate::contended::Contended;
 use crate::held::{self, Site};
 use crate::line::{self, Beyond, ByTeam};
+use crate::proposal::{Loss, Proposal};
 use crate::scale::Scale;
 use crate::stats;
 use crate::teams::{Stretch, Team, Teams};

@@ -13,9 +13,9 @@
 use crate::fit::{Measure, log_log, select};
 use crate::flow::{Found, Stage};
 use crate::scale::Scale;
+use crate::scaling::ideal;
 use crate::stats::{stands_out, two_groups};
 use crate::times::{Summary, Times};
-use crate::work::ideal;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{Aggregate, Aggregation, Marked, Scaling};
 use headwater_model::psg::VertexKind;
@@ -37,7 +37,7 @@ const STEEPEST: f64 = 2.0;
 pub struct Marks(pub Vec<(VertexIx, Marked)>);
 
 impl Found for Marks {
-    const STAGE: Stage = Stage::Marks;
+    const STAGE: Stage = Stage::new(&["marks", "marked places"]);
 }
 
 type Way = fn(&Summary) -> f64;

@@ -5,20 +5,13 @@
 //! (delay cost of Böhme et al. 2010 by iteration). Scatter between iterations makes some rank the
 //! slowest too; here ranks must be late by more than the others scatter, and in most iterations.
 
-use crate::cause::{CONFIDENCE, Candidate, Price};
-use crate::inclusive::Inclusive;
 use crate::late::{Late, Shape};
 use crate::once::longer_once;
 use crate::phases::Phases;
 use crate::replay::{Epoch, Replay};
-use crate::scale::Scale;
-use crate::stats;
-use crate::timing::{self, scatter};
-use headwater_graph::{Pag, TopDown, VertexIx};
-use headwater_model::diagnosis::CauseClass;
-use headwater_model::psg::VertexKind;
+use crate::stats::{self, CONFIDENCE, scatter};
+use crate::timing;
 use headwater_model::run::Run;
-use headwater_model::words::{location, seconds as time};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -38,10 +31,6 @@ const SCATTER: [f64; 2] = [0.01, 0.1];
 /// Seconds by which late ranks must at least be late: computation below 0.1 ms is recorded as wall time,
 /// so that an interruption of that length is in it.
 const RESOLUTION: f64 = 1e-4;
-
-/// Share of the time of late ranks beyond the others that a place must have to be theirs; the rest is
-/// what sampling and the choice of iterations leave open.
-const HOLDS: f64 = 0.8;
 
 /// Moving unevenness of one phase.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,78 +177,6 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
         ranks,
         seen: (rows.len(), times as usize),
     })
-}
-
-/// The moving unevenness of one scale as causes; `least` is the smallest cost worth telling, seconds.
-pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
-    let told = |m: &Moving| {
-        let keys = scale.keys_in(m.phase);
-        let busy = Inclusive::new(pag, scale.view(), &scale.view().computation.busy, &keys);
-        let (vertex, open) = place(pag, &busy, m.excess)?;
-        let inside = scale.view().computation.keys_where(|k| {
-            scale.phases.after(k.after) == m.phase && pag.top.contains(vertex, k.vertex)
-        });
-        let (seen, late) = m.seen;
-        let mut evidence = vec![
-            format!(
-                "in {late} of {seen} iterations kept whole some ranks take much longer than the others, but not the same ones each time"
-            ),
-            format!(
-                "over the run the slowest rank of each iteration takes {} more than the slowest of the whole",
-                time(m.seconds)
-            ),
-        ];
-        if !open.is_empty() {
-            let names: Vec<String> = open.iter().map(|v| location(&pag.place(*v))).collect();
-            evidence.push(format!(
-                "each of these in it takes long enough to be it: {}",
-                names.join(", ")
-            ));
-        }
-        Some(Candidate {
-            class: CauseClass::UnevenWork,
-            vertex,
-            ranks: m.ranks.clone(),
-            cost: m.seconds,
-            gain: m.seconds,
-            after: scale.afters(&inside),
-            evidence,
-            in_turn: true,
-            price: Price::default(),
-            error: m.error,
-            team: None,
-            twins: Vec::new(),
-        })
-    };
-    let worth = |m: &&Moving| m.seconds >= least;
-    scale.moving.iter().filter(worth).filter_map(told).collect()
-}
-
-/// The innermost place that alone takes long enough to hold `excess` seconds per rank, and those in it
-/// between which that cannot decide.
-fn place(pag: &Pag, busy: &Inclusive, excess: f64) -> Option<(VertexIx, Vec<VertexIx>)> {
-    let mut here = TopDown::ROOT;
-    loop {
-        let holds = |v: &VertexIx| {
-            let row = busy
-                .row(*v)
-                .filter(|_| pag.top.get(*v).kind != VertexKind::Comp);
-            row.is_some_and(|row| stats::mean(row) >= HOLDS * excess)
-        };
-        let open: Vec<VertexIx> = pag.children[here as usize]
-            .iter()
-            .copied()
-            .filter(holds)
-            .collect();
-        match open[..] {
-            [only] => here = only,
-            _ if here == TopDown::ROOT => return None,
-            _ => {
-                let named = |v: &VertexIx| pag.top.get(*v).kind != VertexKind::Branch;
-                return Some((pag.top.ancestors(here).find(named)?, open));
-            }
-        }
-    }
 }
 
 #[cfg(test)]

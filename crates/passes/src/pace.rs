@@ -10,7 +10,7 @@ use crate::counted;
 use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::source_place::SourcePlaces;
-use crate::{stats, work};
+use crate::{scaling, stats};
 use headwater_graph::Pag;
 use headwater_model::diagnosis::Scaling;
 use rustc_hash::FxHashMap;
@@ -73,7 +73,7 @@ impl Pace {
         let mut ratios: Vec<(f64, f64)> = Vec::new();
         let mut all = 0.0;
         for (place, seconds) in before {
-            let should = work::ideal(scaling, seconds, first.p, last.p);
+            let should = scaling::ideal(scaling, seconds, first.p, last.p);
             all += should;
             let taken = now.get(&place).copied().unwrap_or(0.0);
             if should > 0.0 && taken > 0.0 {

@@ -5,16 +5,14 @@
 //! outnumber cores, every rank waits now and then, some by chance more than others: there only such binding is
 //! reported.
 
+use crate::binding::crowds;
 use crate::cause::{Candidate, Price};
 use crate::inclusive::Inclusive;
 use crate::scale::Scale;
 use crate::stats;
 use headwater_graph::{Pag, TopDown};
-use headwater_model::RankSet;
 use headwater_model::diagnosis::CauseClass;
-use headwater_model::run::{RankInfo, Run};
 use headwater_model::words::seconds as time;
-use rustc_hash::FxHashMap;
 
 /// Waiting for a core must add this share of a rank's computation to be reported.
 const SHARE: f64 = 0.1;
@@ -24,49 +22,6 @@ const BEYOND: f64 = 2.0;
 
 /// How much more crowded than an even spread a rank's cores must be.
 const CROWDED: f64 = 1.2;
-
-/// By rank: threads for each core that it may use, if every rank spreads its threads evenly over its cores; 0 where the
-/// cores are not known.
-pub fn crowds(run: &Run) -> Vec<f64> {
-    let infos = &run.ranks;
-    let threads = crate::threads::concurrent(run);
-    let cores: Vec<(u32, RankSet)> = infos
-        .iter()
-        .map(|i| (i.node, i.cpus.parse().unwrap_or_default()))
-        .collect();
-    let mut load: FxHashMap<(u32, u32), f64> = FxHashMap::default();
-    for (info, (node, set)) in infos.iter().zip(&cores) {
-        let own = threads.get(info.rank as usize).copied().unwrap_or(1);
-        for core in set.as_slice() {
-            let load = load.entry((*node, *core)).or_default();
-            *load += f64::from(own) / set.len() as f64;
-        }
-    }
-    let mut out = vec![0.0; run.header.ranks as usize];
-    for (info, (node, set)) in infos.iter().zip(&cores) {
-        let all: f64 = set
-            .as_slice()
-            .iter()
-            .filter_map(|c| load.get(&(*node, *c)))
-            .sum();
-        if let Some(slot) = out.get_mut(info.rank as usize) {
-            *slot = all / set.len().max(1) as f64;
-        }
-    }
-    out
-}
-
-/// Whether all of `ranks` may use only some of the cores of their node.
-pub fn bound(run: &Run, ranks: &RankSet) -> bool {
-    let own = run.ranks.iter().filter(|i| ranks.contains(i.rank));
-    let few = |i: &RankInfo| {
-        let cores = run.header.cores.get(i.node as usize).copied().unwrap_or(0);
-        let set: RankSet = i.cpus.parse().unwrap_or_default();
-        !set.is_empty() && (set.len() as u32) < cores
-    };
-    let mut own = own.peekable();
-    own.peek().is_some() && own.all(few)
-}
 
 /// Looks for ranks that could not run although they had work.
 pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {

@@ -1,12 +1,9 @@
 //! Sorts candidates for causes by what removing them would gain, and reports each once.
 
-use crate::cause::{Candidate, Price};
+use crate::cause::{Candidate, Price, REST};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
-
-/// A further loss of the same class around a cause is reported with it, if it is at most this part of its gain.
-pub const REST: f64 = 0.25;
 
 /// Sorts candidates, the largest gain first; equal ones are in the order of the graph. The mean of the gain and its
 /// lower bound counts, so that an uncertain figure does not come before a certain one; for an estimate, only its

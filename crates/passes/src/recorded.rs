@@ -1,7 +1,7 @@
 //! Recorded runs joined on graphs, one for each build of their program: the input of a dataflow.
 
 use crate::together::{self, RunError};
-use crate::{cores, files, scale, sleeping, stopped, threads};
+use crate::{cores, files, sleeping, stopped, threads};
 use headwater_graph::view::{Column, Table, View, parallel, top_down};
 use headwater_graph::{Pag, RunView, Structures};
 use headwater_model::run::Run;
@@ -224,7 +224,7 @@ impl Recorded {
 
     /// A view with a table about its sampling: `sampled_every`, CPU seconds that a sample represents.
     fn with_sampling(&self, mut view: View) -> Arc<View> {
-        let every = scale::period(self.run(), self.on_graph());
+        let every = period(self.run(), self.on_graph());
         let table = Table::new(1).with("sampled_every", Column::known(vec![every]));
         view.tables.insert("sampling", Arc::new(table));
         Arc::new(view)
@@ -269,6 +269,13 @@ impl Recorded {
     pub fn shares_graph(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.joined, &other.joined)
     }
+}
+
+/// CPU time that a sample represents, seconds: the requested period or more, because the rate falls in a long run, and
+/// a timer that fires at ticks of the kernel produces fewer samples than requested.
+pub fn period(run: &Run, view: &RunView) -> f64 {
+    let asked = 1.0 / run.header.sampling_hz.max(1.0);
+    asked.max(view.sampled_every)
 }
 
 /// Sorts runs by their number of ranks, those with equal numbers in the order given; returns their former positions

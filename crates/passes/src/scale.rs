@@ -7,7 +7,7 @@
 use crate::algorithm::Interrupted;
 use crate::moving::{self, Moving};
 use crate::phases::Phases;
-use crate::recorded::Recorded;
+use crate::recorded::{Recorded, period};
 use crate::replay::{self, Replay};
 use crate::same_team;
 use crate::traffic::Traffic;
@@ -200,7 +200,7 @@ impl Scale {
     /// Whether some ranks share a core, because there are too few cores or because ranks are bound so.
     pub fn shares_cores(&self) -> bool {
         let crowded = |c: &f64| *c > 1.0 + 1e-9;
-        self.is_crowded() || crate::preempt::crowds(self.run()).iter().any(crowded)
+        self.is_crowded() || crate::binding::crowds(self.run()).iter().any(crowded)
     }
 
     /// Busy seconds of each rank.
@@ -352,13 +352,6 @@ pub fn paused_alike(scales: &[Scale]) -> bool {
     let mut times = scales.iter().map(|s| s.run().header.pauses());
     let first = times.next().flatten();
     first.is_some() && times.all(|t| t == first)
-}
-
-/// CPU time that a sample represents, seconds: the requested period or more, because the rate falls in a long run, and
-/// a timer that fires at ticks of the kernel produces fewer samples than requested.
-pub(crate) fn period(run: &Run, view: &RunView) -> f64 {
-    let asked = 1.0 / run.header.sampling_hz.max(1.0);
-    asked.max(view.sampled_every)
 }
 
 /// Limit for the seconds of a call where its CPU time is mostly polling: a start-up time, and the slower of two ways to

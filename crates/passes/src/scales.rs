@@ -36,7 +36,7 @@ pub struct Scales {
 }
 
 impl Found for Scales {
-    const STAGE: Stage = Stage::Scales;
+    const STAGE: Stage = Stage::new(&["scales", "runs at their scales"]);
 }
 
 impl Scales {

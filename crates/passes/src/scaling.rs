@@ -40,6 +40,14 @@ const COMPUTES: f64 = 0.1;
 const TELLS: f64 = 0.05;
 const SAMPLES: f64 = 20.0;
 
+/// What `seconds` at `from` ranks should be at `to` ranks.
+pub fn ideal(scaling: Scaling, seconds: f64, from: u32, to: u32) -> f64 {
+    match scaling {
+        Scaling::Strong => seconds * f64::from(from) / f64::from(to.max(1)),
+        Scaling::Weak | Scaling::Single => seconds,
+    }
+}
+
 /// How the problem grows, and how that is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guess {

@@ -5,8 +5,8 @@
 //! and after the last MPI call does not count, because it happens once.
 
 use crate::cause::{Candidate, OfThreads, Price};
-use crate::charge::{Loss, Proposal};
 use crate::inclusive::{Inclusive, communicates};
+use crate::proposal::{Loss, Proposal};
 use crate::scale::Scale;
 use crate::stats;
 use crate::teams::Teams;

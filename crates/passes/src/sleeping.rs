@@ -1,4 +1,4 @@
-//! Limits the sleep of ranks to what is possible, and decides the class of a cause with sleep.
+//! Limits the sleep of ranks to what is possible.
 //!
 //! A rank that sleeps gives its core up, and the system counts that as a voluntary context switch. So a rank cannot
 //! have slept in more repetitions of its computation than it has such switches. Recordings say how often each stretch
@@ -6,48 +6,8 @@
 //! slept. Time off the core beyond that is waiting for a core, for example because a hypervisor took it.
 
 use crate::cores::{self, Cut, Thread};
-use crate::stats;
-use crate::timing::scatter;
-use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::{CtxId, Run, Segment};
 use rustc_hash::FxHashMap;
-
-/// The excess of late ranks counts as sleep if more than this share of it is sleep.
-const MOST: f64 = 0.5;
-
-/// The class of computation that takes some ranks `excess` seconds longer, of which they sleep `asleep` seconds. A
-/// stall that `happened_once` is a one-off, asleep or not, unless the ranks sleep `often`.
-pub fn class(asleep: f64, excess: f64, happened_once: bool, often: bool) -> CauseClass {
-    let is_sleep = asleep > MOST * excess;
-    if happened_once && !(is_sleep && often) {
-        CauseClass::OneOff
-    } else if is_sleep {
-        CauseClass::SystemCallOrIo
-    } else {
-        CauseClass::UnevenWork
-    }
-}
-
-/// The voluntary context switches of frequent sleep exceed the median of the other ranks by this number, plus this many
-/// times the others' scatter.
-const MANY: (f64, f64) = (16.0, 4.0);
-
-/// Whether ranks gave their cores up so much more often in the whole run than the others that they did not sleep only
-/// once, even if all their sleep is between the same two calls.
-pub fn is_often(run: &Run, late: &[u32]) -> bool {
-    let switches = |is_late: bool| -> Vec<f64> {
-        let of = run
-            .ranks
-            .iter()
-            .filter(|r| late.contains(&r.rank) == is_late);
-        of.filter_map(|r| Some(r.voluntary_switches? as f64))
-            .collect()
-    };
-    let (own, others) = (switches(true), switches(false));
-    let least = own.iter().copied().fold(f64::INFINITY, f64::min);
-    let many = stats::median(&others) + MANY.0 + MANY.1 * scatter(&others);
-    !own.is_empty() && !others.is_empty() && least >= many
-}
 
 /// Removes time off the core that cannot be sleep from the busy time of a run's ranks.
 pub fn set_aside(run: &mut Run) {
@@ -145,31 +105,5 @@ mod tests {
             };
             assert!(slept.iter().sum::<u64>() <= most, "{switches}: {slept:?}");
         }
-    }
-
-    #[test]
-    fn ranks_sleep_often_that_switch_much_more_than_the_others() {
-        let mut run = Run::default();
-        for (rank, switches) in [(0, 40), (1, 620), (2, 44), (3, 30)] {
-            run.ranks.push(headwater_model::run::RankInfo {
-                rank,
-                voluntary_switches: Some(switches),
-                ..Default::default()
-            });
-        }
-        assert!(is_often(&run, &[1]));
-        assert!(!is_often(&run, &[2]));
-        assert!(!is_often(&run, &[1, 2]));
-        run.ranks[1].voluntary_switches = None;
-        assert!(!is_often(&run, &[1]));
-    }
-
-    #[test]
-    fn what_happens_once_is_a_one_off_also_asleep() {
-        assert_eq!(class(0.9, 1.0, true, false), CauseClass::OneOff);
-        assert_eq!(class(0.9, 1.0, true, true), CauseClass::SystemCallOrIo);
-        assert_eq!(class(0.4, 1.0, true, true), CauseClass::OneOff);
-        assert_eq!(class(0.9, 1.0, false, false), CauseClass::SystemCallOrIo);
-        assert_eq!(class(0.4, 1.0, false, false), CauseClass::UnevenWork);
     }
 }

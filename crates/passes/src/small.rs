@@ -7,7 +7,7 @@ use crate::account::grows;
 use crate::cause::Candidate;
 use crate::scale::Scale;
 use crate::scales::Scales;
-use crate::{stats, words, work};
+use crate::{scaling, stats};
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::RankSet;
 use headwater_model::diagnosis::{SmallLoss, SmallLosses};
@@ -75,7 +75,7 @@ impl Contributions {
             let p = f64::from(first.p.max(1));
             for (key, of) in (0..).zip(&data.keys) {
                 let mean = data.busy.row(key).map_or(0.0, |row| row.sum() / p);
-                let should = work::ideal(scales.scaling, mean, first.p, last.p);
+                let should = scaling::ideal(scales.scaling, mean, first.p, last.p);
                 let should = scales.pace.factor * should;
                 by_vertex.entry(of.vertex).or_default().0 -= should;
             }
@@ -260,7 +260,7 @@ fn caller(pag: &Pag, all: &[Small], known: Option<&str>) -> Option<String> {
     let is_one = all.iter().any(|s| s.at == at);
     (!outermost && !told && !is_one).then(|| {
         let what = if place.kind.is_loop() {
-            words::frame(&place)
+            headwater_model::words::frame(&place)
         } else {
             format!(
                 "{} at {}",

@@ -3,7 +3,7 @@
 //! The part of the run that efficiencies cover does not contain it. Where ranks outnumber cores, processes that start
 //! together wait for a core, so there it is a cause only if CPU time grows as well.
 
-use crate::diagnose::LEAST_SHARE;
+use crate::floor::LEAST_SHARE;
 use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::stats;

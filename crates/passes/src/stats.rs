@@ -2,6 +2,12 @@
 //!
 //! All functions take plain slices, accept empty ones and never return NaN.
 
+/// Standard errors on either side of a gain that its range covers: 95 % of a normal distribution.
+pub const CONFIDENCE: f64 = 1.96;
+
+/// Standard deviation of a normal distribution over its median of absolute deviations.
+const NORMAL: f64 = 1.4826;
+
 /// Arithmetic mean; 0 without values.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() {
@@ -149,6 +155,13 @@ pub fn stands_out(groups: &TwoGroups, threshold: f64, noise: f64) -> bool {
         && gap > OVER_NOISE * noise
 }
 
+/// Standard deviation of most of `values`, whatever the others are.
+pub fn scatter(values: &[f64]) -> f64 {
+    let middle = median(values);
+    let apart: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
+    NORMAL * median(&apart)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,5 +221,16 @@ mod tests {
         assert_eq!(lower_median(&[4.0, 1.0, 3.0, 2.0]), 2.0);
         assert_eq!(lower_median(&[5.0]), 5.0);
         assert_eq!(lower_median(&[]), 0.0);
+    }
+
+    #[test]
+    fn scatter_is_that_of_most_ranks() {
+        let mut values: Vec<f64> = (0..16).map(|i| 1.0 + 0.01 * f64::from(i % 4)).collect();
+        let quiet = scatter(&values);
+        assert!((0.005..0.02).contains(&quiet), "{quiet}");
+        for late in [0, 4, 8] {
+            values[late] = 5.0;
+        }
+        assert!(scatter(&values) < 0.025);
     }
 }

@@ -5,10 +5,10 @@
 //! mean computation of its threads, what the slowest computes beyond that (imbalance), and what waiting for locks and
 //! for the allocator adds. Two parts cannot claim the same second.
 
-use crate::allocator;
-use crate::cause::CONFIDENCE;
+use crate::allocation;
 use crate::contended::{self, Contended, Threads};
 use crate::scale::Scale;
+use crate::stats::CONFIDENCE;
 use crate::stats::{self, stands_out, two_groups};
 use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::run::ThreadInfo;
@@ -234,7 +234,7 @@ impl Teams {
         let rows = &scale.teams;
         let threads = Threads::new(scale);
         let mut contended = contended::of_locks(pag, scale, &threads);
-        contended.extend(allocator::asleep(pag, scale, &threads));
+        contended.extend(allocation::asleep(pag, scale, &threads));
         contended.sort_by_key(|c| c.place);
         let mut waiting: FxHashMap<(VertexIx, u32, u16), Waiting> = FxHashMap::default();
         for c in &contended {

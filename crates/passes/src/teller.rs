@@ -6,7 +6,7 @@ use crate::explanation::{Case, explanation};
 use crate::flow::{Found, Stage};
 use crate::scale::Scale;
 use crate::scales::Scales;
-use crate::{account, apart, delay, path, possible, preempt, segments, stats};
+use crate::{account, apart, binding, delay, path, possible, segments, stats};
 use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
 use headwater_model::psg::VertexKind;
@@ -21,7 +21,7 @@ pub struct Ways {
 }
 
 impl Found for Ways {
-    const STAGE: Stage = Stage::Ways;
+    const STAGE: Stage = Stage::new(&["ways", "ways back"]);
 }
 
 impl Ways {
@@ -74,7 +74,7 @@ impl Teller<'_> {
         let ranks: RankSet = c.ranks.iter().copied().collect();
         let case = Case {
             all: ranks.len() as u32 == last.p,
-            bound: preempt::bound(last.run(), &ranks),
+            bound: binding::bound(last.run(), &ranks),
             in_turn: c.in_turn,
         };
         // The run with a core for each rank does not contain waiting for a core, so it is added. The same applies to

@@ -4,8 +4,8 @@
 //! samples. The loss is what the slowest thread computes beyond the mean, which evenly divided work would take.
 
 use crate::cause::{Candidate, OfThreads, Price, ThreadStep};
-use crate::charge::{Loss, Proposal};
 use crate::inclusive::Inclusive;
+use crate::proposal::{Loss, Proposal};
 use crate::scale::Scale;
 use crate::stats;
 use crate::teams::{Stretch, Team, Teams};

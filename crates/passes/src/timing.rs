@@ -5,7 +5,7 @@
 //! does not change even if up to half of the ranks do other work.
 
 use crate::scale::Scale;
-use crate::stats;
+use crate::stats::{self, scatter};
 use headwater_model::run::CtxId;
 
 /// Least scatter of a machine, as a share of the time: caches, interrupts and the reading of the clock cause that much.
@@ -40,20 +40,10 @@ const MANY: (usize, f64) = (8, 0.75);
 /// Other places must have this share of the run's computation for their scatter to count.
 const OTHERS: f64 = 0.1;
 
-/// Standard deviation of a normal distribution over its median of absolute deviations.
-const NORMAL: f64 = 1.4826;
-
 /// The scatter of ranks after each MPI call.
 pub struct Timing {
     /// The call, seconds of the median rank, and the scatter as a share of that.
     after: Vec<(CtxId, f64, f64)>,
-}
-
-/// Standard deviation of most of `values`, whatever the others are.
-pub fn scatter(values: &[f64]) -> f64 {
-    let middle = stats::median(values);
-    let apart: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
-    NORMAL * stats::median(&apart)
 }
 
 impl Timing {
@@ -144,17 +134,6 @@ pub fn above_chance(family: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn scatter_is_that_of_most_ranks() {
-        let mut values: Vec<f64> = (0..16).map(|i| 1.0 + 0.01 * f64::from(i % 4)).collect();
-        let quiet = scatter(&values);
-        assert!((0.005..0.02).contains(&quiet), "{quiet}");
-        for late in [0, 4, 8] {
-            values[late] = 5.0;
-        }
-        assert!(scatter(&values) < 0.025);
-    }
 
     #[test]
     fn what_is_not_measured_is_assumed() {

@@ -1,18 +1,16 @@
 //! Uneven work at a place before it is a candidate: one entry for the results of several phases and rounds, its class,
 //! and its sentences.
 
-use crate::cause::{Candidate, Price};
+use crate::cause::{Candidate, Price, REST};
 use crate::counted;
 use crate::inclusive::communicates;
 use crate::late::{mask_of, pick};
 use crate::once::happened_once;
 use crate::placement;
-use crate::ranked::REST;
-use crate::repetition;
 use crate::scale::Scale;
-use crate::sleeping;
 use crate::stats;
 use crate::workers;
+use crate::{repetition, sleep_class};
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
@@ -98,8 +96,8 @@ impl Uneven {
         // If all ranks differ, or a few have less than most, a single stall of some ranks is not the reason.
         let at = u.vertices.first().map_or(TopDown::ROOT, |v| v.0);
         let once = u.shape.is_none() && happened_once(pag, scale, at, &u.ranks, &after, longer);
-        let often = sleeping::is_often(scale.run(), &u.ranks);
-        let mut class = sleeping::class(asleep, longer, once, often);
+        let often = sleep_class::is_often(scale.run(), &u.ranks);
+        let mut class = sleep_class::class(asleep, longer, once, often);
         let times = high / (high - longer).max(1e-12);
         if class == CauseClass::UnevenWork {
             let compared = counted::compare(scale, &u.inside, &u.ranks, times);

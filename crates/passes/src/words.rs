@@ -4,7 +4,7 @@ use headwater_model::diagnosis::{
     Account, Cause, CauseClass, Diagnosis, LossKind, Place, ScaleSummary, Scaling,
 };
 use headwater_model::psg::VertexKind;
-use headwater_model::words::{self, location};
+use headwater_model::words::{self, frame, location};
 
 /// Accepted mark of the POP project: a run with a lower global (or parallel) efficiency has lost time, whether a cause
 /// was found or not.
@@ -27,15 +27,6 @@ pub fn noun(class: CauseClass, p: &Place) -> String {
         format!("the call of {} at {}", p.name, location(p))
     } else {
         format!("{} at {}", p.name, location(p))
-    }
-}
-
-/// A frame of a call path.
-pub fn frame(p: &Place) -> String {
-    if p.kind.is_loop() {
-        format!("the loop in {} at {}", p.function, location(p))
-    } else {
-        p.name.clone()
     }
 }
 

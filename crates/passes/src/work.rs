@@ -12,15 +12,17 @@
 //! what another scale does at another one, by another branch. So a place that spends most of its time in one function
 //! loses no more than this function loses in all places that call it.
 
-use crate::cause::{CONFIDENCE, Candidate, Price, is_certain};
+use crate::cause::{Candidate, Price, is_certain};
 use crate::counted::{self, Counted};
 use crate::fit;
 use crate::holder::HOLDS;
 use crate::inclusive::{is_body, is_most_of_body};
 use crate::pace::Pace;
 use crate::scale::Scale;
+use crate::scaling::ideal;
 use crate::source_place::SourcePlaces;
 use crate::stats;
+use crate::stats::CONFIDENCE;
 use crate::times::Times;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Scaling};
@@ -75,14 +77,6 @@ const OF_MEDIAN: f64 = 1.2533;
 
 /// Distance of the quartiles of a normal distribution in standard deviations.
 const QUARTILES: f64 = 1.349;
-
-/// What `seconds` at `from` ranks should be at `to` ranks.
-pub fn ideal(scaling: Scaling, seconds: f64, from: u32, to: u32) -> f64 {
-    match scaling {
-        Scaling::Strong => seconds * f64::from(from) / f64::from(to.max(1)),
-        Scaling::Weak | Scaling::Single => seconds,
-    }
-}
 
 /// Part of the cores that ranks use, in hundredths.
 fn occupied(scale: &Scale) -> u32 {

@@ -2,6 +2,7 @@
 
 use crate::error::raised;
 use headwater_passes::flow;
+use headwater_passes::pass::Answer;
 use pyo3::prelude::*;
 
 /// A stage of a diagnosis; the last one is the whole answer, whose JSON is that of `headwater diagnose --json`.
@@ -18,7 +19,7 @@ impl Finding {
 
     /// The diagnosis as JSON, if it is one.
     fn json(&self) -> PyResult<String> {
-        let diagnosis = self.0.diagnosis();
+        let diagnosis = self.0.get().map(|Answer(diagnosis)| diagnosis);
         let stage = self.stage();
         let none = || raised(format!("only a diagnosis has JSON, and this is {stage}"));
         diagnosis.map(headwater_report::json).ok_or_else(none)

@@ -8,6 +8,7 @@ use crate::work::work;
 use headwater_passes::flow::{
     self, Cache, Event, FlowError, Inputs, Link, NodeId, Pass, PassError, Runner, State, Value,
 };
+use headwater_passes::pass::catalogue;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -224,7 +225,7 @@ impl Flow {
     #[new]
     #[pyo3(signature = (name = "dataflow"))]
     fn new(name: &str) -> Self {
-        Self::of(flow::Flow::new(name))
+        Self::of(flow::Flow::new(name, catalogue()))
     }
 
     #[getter]
@@ -264,7 +265,7 @@ impl Flow {
         links: Vec<Given>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(usize, usize)> {
-        let pass = headwater_passes::pass::by_name(pass).or_raise()?;
+        let pass = catalogue().by_name(pass).or_raise()?;
         let parameters = parameters(&pass.name, given)?;
         let mut flow = locked(&self.flow);
         flow.add(pass, links.into_iter().map(link), parameters);
@@ -426,7 +427,7 @@ impl Flow {
     /// last may come several times, how many sets they return, and whether these may be kept.
     #[staticmethod]
     fn from_json(text: &str, own: Vec<Own>) -> PyResult<Self> {
-        let made = Self::of(flow::Flow::default());
+        let made = Self::of(flow::Flow::new("", catalogue()));
         let pass = |(name, function, arguments, more, gives, cached)| {
             let function = Function {
                 name,
@@ -439,7 +440,7 @@ impl Flow {
             Arc::new(function.pass(&made.functions, &made.origins))
         };
         let own: Vec<Arc<Pass>> = own.into_iter().map(pass).collect();
-        *locked(&made.flow) = flow::Flow::from_json(text, &own).or_raise()?;
+        *locked(&made.flow) = flow::Flow::from_json(text, &own, catalogue()).or_raise()?;
         Ok(made)
     }
 

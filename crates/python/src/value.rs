@@ -6,30 +6,39 @@ use crate::run::{Origin, Run};
 use crate::set::Set;
 use crate::table::Table;
 use crate::wanted::set_of;
-use headwater_passes::flow::{Kind, Parameter, Parameters, Value, kinds};
+use headwater_passes::flow::{Kind, Parameter, Parameters, Value};
+use headwater_passes::pass::catalogue;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
 /// The word for a kind.
 pub fn kind_word(kind: Kind) -> &'static str {
-    kinds().find(|k| k.1 == kind).map_or("set", |k| k.0)
+    catalogue()
+        .kinds()
+        .find(|k| k.1 == kind)
+        .map_or("set", |k| k.0)
 }
 
 /// The kind that a word names.
 pub fn kind_of(word: &str) -> PyResult<Kind> {
-    kinds().find(|k| k.0 == word).map(|k| k.1).ok_or_else(|| {
-        let words: Vec<&str> = kinds().map(|k| k.0).collect();
-        raised(format!(
-            "there is no kind {word}; there are {}",
-            words.join(", ")
-        ))
-    })
+    catalogue()
+        .kinds()
+        .find(|k| k.0 == word)
+        .map(|k| k.1)
+        .ok_or_else(|| {
+            let words: Vec<&str> = catalogue().kinds().map(|k| k.0).collect();
+            raised(format!(
+                "there is no kind {word}; there are {}",
+                words.join(", ")
+            ))
+        })
 }
 
 /// Kinds of what flows, by their word, as messages call them.
 #[pyfunction]
 pub fn kind_words() -> Vec<(&'static str, String)> {
-    kinds()
+    catalogue()
+        .kinds()
         .map(|(word, kind)| (word, kind.to_string()))
         .collect()
 }

@@ -1,72 +1,40 @@
-//! What the passes of a diagnosis pass to one another. It is neither a set nor a table, because it concerns several
-//! runs or is not yet certain.
+//! What the passes of a larger analysis pass to one another. It is neither a set nor a table, because it concerns
+//! several runs or is not yet certain. The engine knows no such type: it asks each for its [`Stage`].
 
-use headwater_model::diagnosis::Diagnosis;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far a diagnosis has come.
+/// A step on the way to the answer of a larger analysis. Whoever makes the passes also makes their stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// Runs at their scales, with what is derived from each.
-    Scales,
-    /// Places that scale badly, or in which ranks differ.
-    Marks,
-    /// Causes between threads that have no price yet.
-    Proposals,
-    /// The part of the ranks' computation that causes between threads explain.
-    Charged,
-    /// Candidates for causes, with their prices.
-    Candidates,
-    /// Backtracking paths from where the time shows.
-    Ways,
-    /// Which ranks made others wait, and how long.
-    Delays,
-    /// Causes, in words and figures.
-    Causes,
-    /// The whole answer.
-    Diagnosis,
-}
+pub struct Stage(&'static [&'static str; 2]);
 
 impl Stage {
-    /// All stages, with the word for each in a saved flow and its name in messages.
-    pub(super) const ALL: [(Self, &'static str, &'static str); 9] = [
-        (Self::Scales, "scales", "runs at their scales"),
-        (Self::Marks, "marks", "marked places"),
-        (Self::Proposals, "proposals", "causes without a price"),
-        (
-            Self::Charged,
-            "charged",
-            "what causes between threads explain",
-        ),
-        (Self::Candidates, "candidates", "candidates for causes"),
-        (Self::Ways, "ways", "ways back"),
-        (Self::Delays, "delays", "delays"),
-        (Self::Causes, "causes", "causes"),
-        (Self::Diagnosis, "diagnosis", "a diagnosis"),
-    ];
+    /// A stage by its word in a saved flow, which no other stage has, and its name in messages.
+    pub const fn new(words: &'static [&'static str; 2]) -> Self {
+        Self(words)
+    }
+
+    /// Its word in a saved flow.
+    pub fn word(self) -> &'static str {
+        self.0[0]
+    }
 }
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Self::ALL.iter().find(|s| s.0 == *self);
-        f.write_str(known.map_or("", |s| s.2))
+        f.write_str(self.0[1])
     }
 }
 
-/// A type that is one stage of a diagnosis.
-pub(crate) trait Found: Any + Send + Sync {
+/// A type that is one stage.
+pub trait Found: Any + Send + Sync {
     /// Which.
     const STAGE: Stage;
 }
 
-impl Found for Diagnosis {
-    const STAGE: Stage = Stage::Diagnosis;
-}
-
-/// One stage of a diagnosis. Copies share their contents.
+/// A value of one stage. Copies share their contents.
 #[derive(Clone)]
 pub struct Finding {
     stage: Stage,
@@ -85,7 +53,8 @@ impl fmt::Debug for Finding {
 }
 
 impl Finding {
-    pub(crate) fn new<T: Found>(what: T) -> Self {
+    /// A finding.
+    pub fn new<T: Found>(what: T) -> Self {
         Self {
             stage: T::STAGE,
             number: MADE.fetch_add(1, Ordering::Relaxed),
@@ -93,7 +62,8 @@ impl Finding {
         }
     }
 
-    pub(crate) fn get<T: Found>(&self) -> Option<&T> {
+    /// What was found, if it is of this type.
+    pub fn get<T: Found>(&self) -> Option<&T> {
         self.what.downcast_ref()
     }
 
@@ -105,10 +75,5 @@ impl Finding {
     /// The number that distinguishes it from all others.
     pub(super) fn number(&self) -> u64 {
         self.number
-    }
-
-    /// The diagnosis, if it is one.
-    pub fn diagnosis(&self) -> Option<&Diagnosis> {
-        self.get()
     }
 }

@@ -7,6 +7,7 @@
 //! ([`Flow::svg`]) and saved as JSON ([`Flow::to_json`]).
 
 mod cache;
+mod catalogue;
 mod check;
 mod draw;
 mod error;
@@ -19,13 +20,13 @@ mod saved;
 mod value;
 
 pub use cache::Cache;
+pub use catalogue::Catalogue;
 pub use error::{FlowError, OwnError, PassError};
-pub(crate) use finding::Found;
-pub use finding::{Finding, Stage};
+pub use finding::{Finding, Found, Stage};
 pub use parameter::{Parameter, Parameters, with};
 pub use pass::{Call, Declared, Gives, Pass, Port};
 pub use run::{Event, Inputs, Outputs, Runner, State};
-pub use saved::{OwnPass, kinds};
+pub use saved::OwnPass;
 pub use value::{Kind, Of, Value};
 
 use std::sync::Arc;
@@ -82,20 +83,28 @@ pub(crate) struct Node {
 }
 
 /// Passes joined into an analysis.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Flow {
+    pub(crate) catalogue: &'static Catalogue,
     pub(crate) name: String,
     pub(crate) nodes: Vec<Node>,
     pub(crate) outputs: Vec<(String, Link)>,
 }
 
 impl Flow {
-    /// A flow without passes.
-    pub fn new(name: &str) -> Self {
+    /// A flow without passes; it finds passes and stages by their names in `catalogue`.
+    pub fn new(name: &str, catalogue: &'static Catalogue) -> Self {
         Self {
+            catalogue,
             name: name.to_string(),
-            ..Self::default()
+            nodes: Vec::new(),
+            outputs: Vec::new(),
         }
+    }
+
+    /// The passes and stages that it finds by their names.
+    pub fn catalogue(&self) -> &'static Catalogue {
+        self.catalogue
     }
 
     /// Its name.
@@ -128,7 +137,7 @@ impl Flow {
         self.push(work, inputs.into_iter().map(Into::into).collect())
     }
 
-    /// Adds one of our passes by its name.
+    /// Adds a pass of the catalogue by its name.
     ///
     /// # Errors
     /// If there is no pass of that name.
@@ -138,7 +147,7 @@ impl Flow {
         inputs: impl IntoIterator<Item = L>,
         parameters: Parameters,
     ) -> Result<NodeId, FlowError> {
-        let pass = crate::pass::by_name(name)?;
+        let pass = self.catalogue.by_name(name)?;
         Ok(self.add(pass, inputs, parameters))
     }
 

@@ -321,7 +321,7 @@ impl Call<'_> {
     }
 
     /// Argument `i` as a stage of a diagnosis.
-    pub(crate) fn found<T: Found>(&self, i: usize) -> Result<&T, PassError> {
+    pub fn found<T: Found>(&self, i: usize) -> Result<&T, PassError> {
         let found = match self.inputs.get(i) {
             Some(Value::Finding(finding)) => finding.get(),
             _ => None,

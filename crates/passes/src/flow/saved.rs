@@ -3,8 +3,7 @@
 //! Our passes are saved by their names. The user's own passes are saved by other names, which differ from ours and from
 //! each other. The caller must supply these passes to read the flow again.
 
-use super::{Flow, FlowError, Kind, Link, NodeId, Of, Parameters, Pass, Stage, Work};
-use headwater_graph::view::ViewKind;
+use super::{Catalogue, Flow, FlowError, Link, NodeId, Parameters, Pass, Work};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -45,22 +44,6 @@ enum SavedNode {
     },
 }
 
-/// Kinds by their word in JSON.
-const KINDS: [(&str, Kind); 6] = [
-    ("run", Kind::Run),
-    ("set", Kind::Set(Of::Any)),
-    ("top-down", Kind::Set(Of::View(ViewKind::TopDown))),
-    ("parallel", Kind::Set(Of::View(ViewKind::Parallel))),
-    ("made", Kind::Set(Of::View(ViewKind::Made))),
-    ("table", Kind::Section),
-];
-
-/// All kinds by their word, as in the JSON of a saved flow.
-pub fn kinds() -> impl Iterator<Item = (&'static str, Kind)> {
-    let stages = Stage::ALL.into_iter().map(|s| (s.1, Kind::Finding(s.0)));
-    KINDS.into_iter().chain(stages)
-}
-
 /// A pass of the user's own in a saved flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnPass {
@@ -78,8 +61,11 @@ struct Names(Vec<(Arc<Pass>, String)>);
 
 impl Names {
     /// The name of a pass, with a number where another pass has the same name; `None` for one of ours.
-    fn of(&mut self, pass: &Arc<Pass>) -> Option<String> {
-        if crate::pass::by_name(&pass.name).is_ok_and(|ours| Arc::ptr_eq(ours, pass)) {
+    fn of(&mut self, pass: &Arc<Pass>, ours: &Catalogue) -> Option<String> {
+        if ours
+            .by_name(&pass.name)
+            .is_ok_and(|ours| Arc::ptr_eq(ours, pass))
+        {
             return None;
         }
         if let Some((_, name)) = self.0.iter().find(|(known, _)| known.is_as(pass)) {
@@ -100,12 +86,14 @@ fn save(flow: &Flow, names: &mut Names) -> Saved {
     let nodes = flow.nodes.iter().map(|node| match &node.work {
         Work::Input { name, kind } => SavedNode::Input {
             input: name.clone(),
-            kind: kinds()
+            kind: flow
+                .catalogue
+                .kinds()
                 .find(|k| k.1 == *kind)
                 .map_or("set", |k| k.0)
                 .to_string(),
         },
-        Work::Pass { pass, parameters } => match names.of(pass) {
+        Work::Pass { pass, parameters } => match names.of(pass, flow.catalogue) {
             None => SavedNode::Pass {
                 pass: pass.name.to_string(),
                 inputs: ends(&node.inputs),
@@ -173,12 +161,12 @@ fn own_passes(saved: &Saved, found: &mut Vec<OwnPass>) {
     }
 }
 
-fn restore(saved: Saved, own: &[Arc<Pass>]) -> Result<Flow, FlowError> {
+fn restore(saved: Saved, own: &[Arc<Pass>], ours: &'static Catalogue) -> Result<Flow, FlowError> {
     if saved.schema != SCHEMA {
         let what = format!("it has version {}, and this is for {SCHEMA}", saved.schema);
         return Err(FlowError::Saved(what));
     }
-    let mut flow = Flow::new(&saved.name);
+    let mut flow = Flow::new(&saved.name, ours);
     let links = |ends: Vec<(usize, usize)>| -> Vec<Link> {
         let link = |(node, output)| NodeId(node).output(output);
         ends.into_iter().map(link).collect()
@@ -186,7 +174,7 @@ fn restore(saved: Saved, own: &[Arc<Pass>]) -> Result<Flow, FlowError> {
     for node in saved.nodes {
         match node {
             SavedNode::Input { input, kind } => {
-                let Some((_, kind)) = kinds().find(|k| k.0 == kind) else {
+                let Some((_, kind)) = ours.kinds().find(|k| k.0 == kind) else {
                     let what = format!("input {input} is of kind {kind}, which there is not");
                     return Err(FlowError::Saved(what));
                 };
@@ -218,7 +206,7 @@ fn restore(saved: Saved, own: &[Arc<Pass>]) -> Result<Flow, FlowError> {
                 inputs,
                 most,
             } => {
-                let body = restore(*repeat, own)?;
+                let body = restore(*repeat, own, ours)?;
                 flow.repeat(body, links(inputs), most);
             }
         }
@@ -237,13 +225,17 @@ impl Flow {
         serde_json::to_string_pretty(&save(self, &mut Names::default())).unwrap_or_default() + "\n"
     }
 
-    /// Reads a flow; `own` are the passes that [`Flow::own_passes`] lists, by the names there.
+    /// Reads a flow of passes of `ours`; `own` are the passes that [`Flow::own_passes`] lists, by the names there.
     ///
     /// # Errors
     /// If it is not a saved flow, names a pass that does not exist, is not given each of its own passes once and with
     /// as many outputs, or fails its check.
-    pub fn from_json(text: &str, own: &[Arc<Pass>]) -> Result<Self, FlowError> {
-        restore(saved(text)?, own)
+    pub fn from_json(
+        text: &str,
+        own: &[Arc<Pass>],
+        ours: &'static Catalogue,
+    ) -> Result<Self, FlowError> {
+        restore(saved(text)?, own, ours)
     }
 
     /// The user's own passes in a saved flow and in the flows that it repeats, which must be given to read it.

@@ -1,10 +1,9 @@
 //! The values that flow between passes, and their kinds.
 
-use super::{Finding, Stage};
+use super::{Finding, Found, Stage};
 use crate::recorded::Recorded;
 use crate::set::Set;
 use headwater_graph::view::ViewKind;
-use headwater_model::diagnosis::Diagnosis;
 use headwater_model::report::Section;
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ pub enum Value {
     Set(Set),
     /// A table for people.
     Section(Arc<Section>),
-    /// A stage of a diagnosis.
+    /// A stage of a larger analysis.
     Finding(Finding),
 }
 
@@ -40,7 +39,7 @@ pub enum Kind {
     Set(Of),
     /// A table for people.
     Section,
-    /// A stage of a diagnosis.
+    /// A stage of a larger analysis.
     Finding(Stage),
 }
 
@@ -118,10 +117,10 @@ impl Value {
         }
     }
 
-    /// The diagnosis, if it is one.
-    pub fn diagnosis(&self) -> Option<&Diagnosis> {
+    /// What was found, if it is of this type.
+    pub fn found<T: Found>(&self) -> Option<&T> {
         match self {
-            Self::Finding(finding) => finding.diagnosis(),
+            Self::Finding(finding) => finding.get(),
             _ => None,
         }
     }

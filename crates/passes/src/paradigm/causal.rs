@@ -1,9 +1,9 @@
 //! Iterative causal analysis (PerFlow, Figure 11): finds places in which ranks differ, and then repeatedly those of
 //! them that are behind others, until the set no longer changes.
 
-use super::{Paradigm, Takes, begin_computing, table, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin_computing, table, what_is_missing};
 use crate::flow::{Flow, FlowError, Kind, Parameters, with};
+use crate::pass::catalogue;
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "causal",
@@ -27,7 +27,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let ours = "not (class == 'start-or-end')";
     let own = flow.pass("filter", [all], with("where", ours))?;
     let uneven = flow.pass("imbalance", [own], with("least", LEAST))?;
-    let mut body = Flow::new("causal analysis");
+    let mut body = Flow::new("causal analysis", catalogue());
     let set = body.input("V", Kind::PARALLEL);
     let behind = body.pass("causal", [set], with("least", LEAST))?;
     body.output("V", behind);

@@ -1,8 +1,7 @@
 //! Communication analysis (PerFlow, Listing 1 and Figure 2): the calls that take longest, those of them in which
 //! ranks differ, and why.
 
-use super::{Paradigm, Takes, begin, table, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin, table, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

@@ -1,8 +1,7 @@
 //! Contention diagnosis (PerFlow, Figure 14): hot vertices, vertices that grow from the first run to the last, patterns
 //! of waiting for one resource around them, and which places with such a problem are behind the others.
 
-use super::{Paradigm, Takes, begin, table, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin, table, what_is_missing};
 use crate::flow::{Flow, FlowError, NodeId, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

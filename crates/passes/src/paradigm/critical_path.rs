@@ -1,8 +1,7 @@
 //! The critical path: the places that the run time consists of, and how much the run could gain if their work were even
 //! (Böhme et al. 2012; Schmitt et al. 2017).
 
-use super::{Paradigm, Takes, begin_computing, table, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin_computing, table, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

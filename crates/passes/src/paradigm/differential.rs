@@ -1,7 +1,6 @@
 //! The differential of two runs or two builds (PerFlow, section 4.3.2 B): what takes longer, and what takes less long.
 
-use super::{Paradigm, Takes, begin, table, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin, table, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

@@ -1,7 +1,6 @@
 //! The POP project's efficiencies, of one run or over scales.
 
-use super::{Paradigm, Setting, Takes, begin_computing, scaling, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Setting, Takes, begin_computing, scaling, what_is_missing};
 use crate::flow::{Flow, FlowError};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

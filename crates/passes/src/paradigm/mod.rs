@@ -10,14 +10,17 @@ mod critical_path;
 mod differential;
 mod efficiencies;
 mod mpi_profile;
+mod options;
 mod profile;
 pub(crate) mod scalability;
 mod wait_states;
 
-use crate::diagnose::Options;
+pub use options::Options;
+
 use crate::flow::{
     Event, Flow, FlowError, Inputs, Kind, Parameter, Parameters, Runner, State, Value, with,
 };
+use crate::pass::catalogue;
 use crate::recorded::Recorded;
 use crate::together::{self, RunError};
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
@@ -187,7 +190,7 @@ impl Paradigm {
 
 /// A flow with an input for each of `n` runs.
 fn begin(name: &str, n: usize) -> (Flow, Vec<crate::flow::NodeId>) {
-    let mut flow = Flow::new(name);
+    let mut flow = Flow::new(name, catalogue());
     let runs = (1..=n)
         .map(|i| flow.input(&format!("run{i}"), Kind::Run))
         .collect();

@@ -1,7 +1,6 @@
 //! The MPI profile: the sections that a user of mpiP expects (Vetter and Chambreau 2005).
 
-use super::{Paradigm, Takes, begin, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

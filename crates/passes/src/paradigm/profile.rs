@@ -1,7 +1,6 @@
 //! The profile: where the time of one run goes, flat and as a tree.
 
-use super::{Paradigm, Takes, begin, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

@@ -5,8 +5,7 @@
 //! ranks are then compared by what these do not explain. Causes are moved to where the user can change something, put
 //! in the order of their gain, and reported with their paths. The diagnosis is one of the outputs.
 
-use super::{Paradigm, Setting, Takes, begin_computing, scaling};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Setting, Takes, begin_computing, scaling};
 use crate::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

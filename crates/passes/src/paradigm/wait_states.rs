@@ -1,7 +1,6 @@
 //! The wait-state profile by Scalasca's names (Geimer et al. 2010).
 
-use super::{Paradigm, Takes, begin, what_is_missing};
-use crate::diagnose::Options;
+use super::{Options, Paradigm, Takes, begin, what_is_missing};
 use crate::flow::{Flow, FlowError, Parameters};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {

@@ -1,12 +1,19 @@
 //! The results of a diagnosis as tables.
 
 use super::causes::Causes;
-use crate::flow::{Call, Gives, Kind, Pass, PassError, Stage, Value};
+use crate::flow::{Call, Found, Gives, Kind, Pass, PassError, Stage, Value};
 use crate::marks::Marks;
 use headwater_model::diagnosis::{Cause, Diagnosis, Place};
 use headwater_model::report::{Item, Section, Unit};
 use headwater_model::words;
 use serde::Serialize;
+
+/// The whole answer.
+pub struct Answer(pub Diagnosis);
+
+impl Found for Answer {
+    const STAGE: Stage = Stage::new(&["diagnosis", "a diagnosis"]);
+}
 
 type Makes = fn(&Call<'_>) -> Result<Section, PassError>;
 
@@ -15,21 +22,21 @@ const TABLES: [(&str, &str, &str, Stage, Makes); 3] = [
         "answer-table",
         "The answer of a diagnosis in sentences, with what must be known to read it and what is missing.",
         "diagnosis",
-        Stage::Diagnosis,
+        Answer::STAGE,
         answer,
     ),
     (
         "cause-table",
         "Causes as a table.",
         "causes",
-        Stage::Causes,
+        Causes::STAGE,
         causes,
     ),
     (
         "cause-paths",
         "The ways from where the time shows to the causes, as a table.",
         "causes",
-        Stage::Causes,
+        Causes::STAGE,
         paths,
     ),
 ];
@@ -45,7 +52,7 @@ pub(super) fn passes() -> Vec<Pass> {
         })
         .collect();
     let marks = Pass::new("mark-table", "Marked places as a table.", marks)
-        .takes("marks", Kind::Finding(Stage::Marks))
+        .takes("marks", Kind::Finding(Marks::STAGE))
         .with("name", "marks", "name of the table for programs")
         .with("title", "Marked places", "heading for people")
         .with("note", "", "what must be known to read it");
@@ -54,7 +61,7 @@ pub(super) fn passes() -> Vec<Pass> {
 }
 
 fn answer(call: &Call<'_>) -> Result<Section, PassError> {
-    let diagnosis = call.found::<Diagnosis>(0)?;
+    let Answer(diagnosis) = call.found(0)?;
     let columns = [("kind", "", Unit::None), ("sentence", "", Unit::None)];
     let mut section = Section::new("answer", "Answer", &columns);
     let kinds = [

@@ -1,10 +1,11 @@
 //! The passes from candidates for causes to a diagnosis: they move causes to places that the user can change, set aside
 //! those that are chance, merge those that are one, price them, and find the paths to them.
 
+use super::answer::Answer;
 use super::found;
 use crate::cause::Candidates;
 use crate::delay;
-use crate::diagnose::LEAST_SHARE;
+use crate::floor::LEAST_SHARE;
 use crate::flow::{Call, Found, Gives, Kind, Pass, PassError, Stage, Value};
 use crate::marks::Marks;
 use crate::scale::Scale;
@@ -20,7 +21,7 @@ use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
 pub(super) struct Causes(pub(super) Vec<Cause>);
 
 impl Found for Causes {
-    const STAGE: Stage = Stage::Causes;
+    const STAGE: Stage = Stage::new(&["causes", "causes"]);
 }
 
 type Does = fn(&Call<'_>) -> Result<Vec<Value>, PassError>;
@@ -39,76 +40,76 @@ const ROWS: [Row; 8] = [
     Row {
         name: "to-workers",
         about: "Brings causes in which ranks wait for their own threads to where these compute.",
-        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: true,
-        gives: Stage::Candidates,
+        gives: Candidates::STAGE,
         does: to_workers,
     },
     Row {
         name: "to-program",
         about: "Brings causes in code that the user cannot mend to the loop or function around it.",
-        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: true,
-        gives: Stage::Candidates,
+        gives: Candidates::STAGE,
         does: to_program,
     },
     Row {
         name: "placement",
         about: "Sets causes aside that may be the machine: slow cores, and one stall at the largest scale alone.",
-        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: false,
-        gives: Stage::Candidates,
+        gives: Candidates::STAGE,
         does: placement,
     },
     Row {
         name: "ranked",
         about: "Causes by what mending them would gain, each told once; notes of what is too uncertain for one.",
-        takes: &[("scales", Stage::Scales), ("candidates", Stage::Candidates)],
+        takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: false,
-        gives: Stage::Candidates,
+        gives: Candidates::STAGE,
         does: ranked,
     },
     Row {
         name: "ways-back",
         about: "Backtracking from the marked MPI calls, each on the rank that is longest in it.",
-        takes: &[("scales", Stage::Scales), ("marks", Stage::Marks)],
+        takes: &[("scales", Scales::STAGE), ("marks", Marks::STAGE)],
         more: true,
-        gives: Stage::Ways,
+        gives: Ways::STAGE,
         does: ways_back,
     },
     Row {
         name: "delays",
         about: "What the replayed waits are due to, by late rank and the call after which it was late.",
-        takes: &[("scales", Stage::Scales)],
+        takes: &[("scales", Scales::STAGE)],
         more: false,
-        gives: Stage::Delays,
+        gives: delay::Costs::STAGE,
         does: delays,
     },
     Row {
         name: "causes",
         about: "Causes in words and figures, with the ways that lead to them.",
         takes: &[
-            ("scales", Stage::Scales),
-            ("candidates", Stage::Candidates),
-            ("ways", Stage::Ways),
-            ("delays", Stage::Delays),
+            ("scales", Scales::STAGE),
+            ("candidates", Candidates::STAGE),
+            ("ways", Ways::STAGE),
+            ("delays", delay::Costs::STAGE),
         ],
         more: false,
-        gives: Stage::Causes,
+        gives: Causes::STAGE,
         does: causes,
     },
     Row {
         name: "diagnosis",
         about: "The whole answer.",
         takes: &[
-            ("scales", Stage::Scales),
-            ("candidates", Stage::Candidates),
-            ("causes", Stage::Causes),
-            ("non-scalable", Stage::Marks),
-            ("abnormal", Stage::Marks),
+            ("scales", Scales::STAGE),
+            ("candidates", Candidates::STAGE),
+            ("causes", Causes::STAGE),
+            ("non-scalable", Marks::STAGE),
+            ("abnormal", Marks::STAGE),
         ],
         more: false,
-        gives: Stage::Diagnosis,
+        gives: Answer::STAGE,
         does: diagnosis,
     },
 ];
@@ -262,7 +263,7 @@ fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     diagnosis.notes.extend(words::doubt(&diagnosis));
     let told = scales.scaling_told();
     diagnosis.headline = words::headline(&diagnosis, told, unnamed, startup::sentence(scales));
-    found(diagnosis)
+    found(Answer(diagnosis))
 }
 
 fn nothing() -> PassError {

@@ -2,14 +2,15 @@
 //! then between ranks.
 
 use crate::cause::{Candidate, Candidates};
-use crate::charge::{self, Charged, Proposal, Proposals};
-use crate::diagnose::LEAST_SHARE;
-use crate::flow::{Call, Finding, Gives, Kind, Pass, PassError, Stage, Value};
+use crate::charge;
+use crate::floor::LEAST_SHARE;
+use crate::flow::{Call, Finding, Found, Gives, Kind, Pass, PassError, Value};
+use crate::proposal::{Charged, Proposal, Proposals};
 use crate::scale::Scale;
 use crate::scales::Scales;
 use crate::teams::Teams;
 use crate::{
-    allocator, asleep, chain_cause, communication, floor, imbalance, lock_contention, moving,
+    allocator, asleep, chain_cause, communication, floor, imbalance, lock_contention, moving_work,
     preempt, segments, serial, thread_imbalance, unnamed, work,
 };
 use headwater_graph::Pag;
@@ -80,7 +81,7 @@ const BETWEEN_RANKS: [Finder; 7] = [
         about: "Uneven work that is on other ranks in each iteration.",
         alike: true,
         charged: false,
-        find: |l| moving::find(l.pag, l.last, l.least),
+        find: |l| moving_work::find(l.pag, l.last, l.least),
     },
     Finder {
         name: "non-shrinking-work",
@@ -125,8 +126,8 @@ pub(super) fn passes() -> Vec<Pass> {
         .into_iter()
         .map(|(name, about, propose)| {
             let pass = Pass::new(name, about, move |call| proposals(call, propose));
-            with_least(pass.takes("scales", Kind::Finding(Stage::Scales)))
-                .gives(Gives::Kind(Kind::Finding(Stage::Proposals)))
+            with_least(pass.takes("scales", Kind::Finding(Scales::STAGE)))
+                .gives(Gives::Kind(Kind::Finding(Proposals::STAGE)))
         })
         .collect();
     let charge = Pass::new(
@@ -135,32 +136,32 @@ pub(super) fn passes() -> Vec<Pass> {
         charge,
     );
     out.push(
-        with_least(charge.takes("scales", Kind::Finding(Stage::Scales)))
-            .takes("proposals", Kind::Finding(Stage::Proposals))
+        with_least(charge.takes("scales", Kind::Finding(Scales::STAGE)))
+            .takes("proposals", Kind::Finding(Proposals::STAGE))
             .and_more()
-            .gives(Gives::Kind(Kind::Finding(Stage::Candidates)))
-            .gives(Gives::Kind(Kind::Finding(Stage::Charged))),
+            .gives(Gives::Kind(Kind::Finding(Candidates::STAGE)))
+            .gives(Gives::Kind(Kind::Finding(Charged::STAGE))),
     );
     out.extend(BETWEEN_RANKS.into_iter().map(|finder| {
         let (name, about) = (finder.name, finder.about);
         let charged = finder.charged;
         let pass = Pass::new(name, about, move |call| candidates(call, &finder));
-        let mut pass = with_least(pass.takes("scales", Kind::Finding(Stage::Scales)));
+        let mut pass = with_least(pass.takes("scales", Kind::Finding(Scales::STAGE)));
         if charged {
-            pass = pass.takes("charged", Kind::Finding(Stage::Charged));
+            pass = pass.takes("charged", Kind::Finding(Charged::STAGE));
         }
-        pass.gives(Gives::Kind(Kind::Finding(Stage::Candidates)))
+        pass.gives(Gives::Kind(Kind::Finding(Candidates::STAGE)))
     }));
     let segments = Pass::new(
         "uneven-segments",
         "Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.",
         segments,
     );
-    let segments = with_least(segments.takes("scales", Kind::Finding(Stage::Scales)));
+    let segments = with_least(segments.takes("scales", Kind::Finding(Scales::STAGE)));
     out.push(
         segments
-            .takes("uneven", Kind::Finding(Stage::Candidates))
-            .gives(Gives::Kind(Kind::Finding(Stage::Candidates))),
+            .takes("uneven", Kind::Finding(Candidates::STAGE))
+            .gives(Gives::Kind(Kind::Finding(Candidates::STAGE))),
     );
     out
 }

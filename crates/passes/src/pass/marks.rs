@@ -2,7 +2,7 @@
 //! differ (PerFlow, Listing 7: differential analysis with hot spots, and imbalance analysis).
 
 use super::found;
-use crate::flow::{Call, Gives, Kind, Pass, PassError, Stage};
+use crate::flow::{Call, Found, Gives, Kind, Pass, PassError};
 use crate::marks::{self, Marks};
 use crate::scales::Scales;
 use headwater_model::diagnosis::Scaling;
@@ -22,7 +22,7 @@ pub(super) fn passes() -> Vec<Pass> {
         .takes("run", Kind::Run)
         .and_more()
         .with("scaling", "", SCALING)
-        .gives(Gives::Kind(Kind::Finding(Stage::Scales))),
+        .gives(Gives::Kind(Kind::Finding(Scales::STAGE))),
         Pass::new(
             "non-scalable",
             "Places whose time shrinks less over the scales than it should, by slope and by share of the loss.",
@@ -33,8 +33,8 @@ pub(super) fn passes() -> Vec<Pass> {
                 found(Marks(marks))
             },
         )
-        .takes("scales", Kind::Finding(Stage::Scales))
-        .gives(Gives::Kind(Kind::Finding(Stage::Marks))),
+        .takes("scales", Kind::Finding(Scales::STAGE))
+        .gives(Gives::Kind(Kind::Finding(Marks::STAGE))),
         Pass::new(
             "abnormal",
             "Places in which some ranks take much longer than others at the largest scale.",
@@ -49,14 +49,14 @@ pub(super) fn passes() -> Vec<Pass> {
                 found(Marks(marks))
             },
         )
-        .takes("scales", Kind::Finding(Stage::Scales))
+        .takes("scales", Kind::Finding(Scales::STAGE))
         .with(
             "threshold",
             1.3,
             "how many times as much as the others late ranks must have",
         )
         .figure_from(1.0)
-        .gives(Gives::Kind(Kind::Finding(Stage::Marks))),
+        .gives(Gives::Kind(Kind::Finding(Marks::STAGE))),
     ]
 }
 

@@ -39,6 +39,7 @@ mod table;
 mod wait_states;
 mod ways;
 
+pub use answer::Answer;
 pub use attribution::attribution;
 pub use backtracking::backtracking;
 pub use breakdown::breakdown;
@@ -60,14 +61,20 @@ pub use source::{on_ranks, over_ranks};
 pub use table::{location, section_of};
 pub use ways::{common_ancestor, depth_first, longest_path, reach, shortest_path};
 
-use crate::flow::{Finding, FlowError, Found, Pass, PassError, Value};
+use crate::cause::Candidates;
+use crate::delay;
+use crate::flow::{Catalogue, Finding, FlowError, Found, Pass, PassError, Value};
+use crate::marks::Marks;
+use crate::proposal::{Charged, Proposals};
+use crate::scales::Scales;
+use crate::teller::Ways;
 use crate::together::{RunError, same_program};
 use headwater_graph::RankRows;
 use headwater_graph::view::View;
 use headwater_model::run::Header;
 use std::sync::{Arc, LazyLock};
 
-static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     let lists = [
         source::passes(),
         choose::passes(),
@@ -101,7 +108,18 @@ static ALL: LazyLock<Vec<Arc<Pass>>> = LazyLock::new(|| {
         answer::passes(),
         table::passes(),
     ];
-    lists.into_iter().flatten().map(Arc::new).collect()
+    let stages = [
+        Scales::STAGE,
+        Marks::STAGE,
+        Proposals::STAGE,
+        Charged::STAGE,
+        Candidates::STAGE,
+        Ways::STAGE,
+        delay::Costs::STAGE,
+        causes::Causes::STAGE,
+        Answer::STAGE,
+    ];
+    Catalogue::new(lists.into_iter().flatten(), &stages)
 });
 
 /// Figures of a metric over ranks; if it is not known by rank, an error that names the metrics that are.
@@ -127,9 +145,14 @@ fn of_one_program(first: &Header, second: &Header, argument: &str) -> Result<(),
     same_program(first, second).map_err(wrong)
 }
 
+/// All built-in passes, and the stages of a diagnosis.
+pub fn catalogue() -> &'static Catalogue {
+    &CATALOGUE
+}
+
 /// All built-in passes.
 pub fn all() -> &'static [Arc<Pass>] {
-    &ALL
+    CATALOGUE.passes()
 }
 
 /// A built-in pass.
@@ -137,10 +160,7 @@ pub fn all() -> &'static [Arc<Pass>] {
 /// # Errors
 /// If there is none of that name.
 pub fn by_name(name: &str) -> Result<&'static Arc<Pass>, FlowError> {
-    ALL.iter().find(|p| p.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ALL.iter().map(|p| &*p.name).collect();
-        FlowError::NoPass(name.to_string(), names.join(", "))
-    })
+    CATALOGUE.by_name(name)
 }
 
 /// The result of a pass that returns one stage of a diagnosis.

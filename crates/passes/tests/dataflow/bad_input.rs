@@ -6,6 +6,7 @@ use headwater_model::report::Section;
 use headwater_passes::Recorded;
 use headwater_passes::flow::{Flow, Kind, Of, Parameter, Parameters, Pass, Value, with};
 use headwater_passes::pass;
+use headwater_passes::pass::catalogue;
 use headwater_passes::set::{Maker, Set};
 
 /// Passes whose arguments must have members: of nothing there is no answer, not an empty one.
@@ -65,7 +66,7 @@ fn names(said: &str, pass: &Pass, argument: &str) {
 fn an_argument_of_another_kind_is_refused_before_anything_runs() {
     for pass in pass::all() {
         for (wrong, port) in pass.inputs.iter().enumerate() {
-            let mut flow = Flow::new("one pass");
+            let mut flow = Flow::new("one pass", catalogue());
             let link = |(i, p): (usize, &headwater_passes::flow::Port)| {
                 let other = if p.kind == Kind::Section {
                     Kind::Run

@@ -10,6 +10,7 @@ use headwater_passes::algorithm::NEVER;
 use headwater_passes::flow::{
     Cache, Flow, FlowError, Inputs, Kind, Parameters, Runner, Value, with,
 };
+use headwater_passes::pass::catalogue;
 use headwater_passes::pass::{self, Compared};
 use headwater_passes::set::{Direction, Set};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ fn given(
     parameters: Parameters,
     output: usize,
 ) -> Result<Value, FlowError> {
-    let mut flow = Flow::new("one pass");
+    let mut flow = Flow::new("one pass", catalogue());
     let inputs: Inputs = (0..)
         .zip(runs)
         .map(|(i, run)| (format!("run{i}"), run.clone().into()))

@@ -4,6 +4,7 @@ use super::support::{piece, run, structure};
 use super::{made, recorded};
 use headwater_passes::Recorded;
 use headwater_passes::flow::*;
+use headwater_passes::pass::catalogue;
 use headwater_passes::set::Set;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +15,7 @@ fn none() -> Parameters {
 
 /// A flow with a run, its vertices and the hottest of them.
 fn hottest() -> (Flow, NodeId, NodeId, NodeId) {
-    let mut flow = Flow::new("hottest");
+    let mut flow = Flow::new("hottest", catalogue());
     let run = flow.input("run", Kind::Run);
     let all = flow.pass("vertices", [run], none()).expect("a pass");
     let hot = flow.pass("hotspot", [all], with("n", 2.0)).expect("a pass");
@@ -69,7 +70,7 @@ fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
         ),
         (
             |f, run, all, _| {
-                let body = Flow::new("empty");
+                let body = Flow::new("empty", catalogue());
                 f.repeat(body, [run, all], 3);
             },
             "the dataflow empty cannot be repeated",
@@ -93,7 +94,7 @@ fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
     let e = refused(flow.run_only(&["cold"], &inputs(), &runner));
     assert!(e.contains("gives no cold; it gives hot"), "{e}");
     assert!(matches!(
-        Flow::new("x").pass("nothing", [NodeId::from_index(0)], none()),
+        Flow::new("x", catalogue()).pass("nothing", [NodeId::from_index(0)], none()),
         Err(FlowError::NoPass(..))
     ));
 }
@@ -175,7 +176,7 @@ fn counts() -> Flow {
         Ok(vec![set.with_metric("n", &all)?.into()])
     });
     let add = Arc::new(add.takes("V", Kind::SET).gives(Gives::AsArgument(0)));
-    let mut body = Flow::new("counting");
+    let mut body = Flow::new("counting", catalogue());
     let set = body.input("V", Kind::SET);
     let more = body.add(&add, [set], none());
     body.output("V", more);
@@ -239,7 +240,7 @@ fn sets_without_what_a_pass_looks_at_are_refused() {
 
 #[test]
 fn places_of_another_graph_are_refused() {
-    let mut flow = Flow::new("elsewhere");
+    let mut flow = Flow::new("elsewhere", catalogue());
     let [a, b] = ["a", "b"].map(|name| flow.input(name, Kind::Run));
     for (all, to) in [("vertices", "on-ranks"), ("parallel", "over-ranks")] {
         let all = flow.pass(all, [a], none()).expect("a pass");
@@ -324,7 +325,7 @@ fn a_caller_who_wants_no_more_is_heard() {
 #[test]
 fn a_flow_is_repeated_until_it_gives_what_it_was_given() {
     let (mut flow, _, all, _) = hottest();
-    let mut body = Flow::new("halve");
+    let mut body = Flow::new("halve", catalogue());
     let set = body.input("V", Kind::SET);
     let halve = Pass::new("halve", "The first half, but for the last one.", |call| {
         let set = call.set(0)?;
@@ -359,7 +360,7 @@ fn a_flow_is_repeated_until_it_gives_what_it_was_given() {
 fn a_flow_is_saved_and_read_again_printed_and_drawn() {
     let (flow, ..) = hottest();
     let json = flow.to_json();
-    let again = Flow::from_json(&json, &[]).expect("reads");
+    let again = Flow::from_json(&json, &[], catalogue()).expect("reads");
     assert_eq!(again.to_json(), json);
     assert_eq!(
         again.to_string(),
@@ -380,7 +381,9 @@ fn a_flow_is_saved_and_read_again_printed_and_drawn() {
             "is of kind walk",
         ),
     ] {
-        let e = Flow::from_json(bad, &[]).expect_err(what).to_string();
+        let e = Flow::from_json(bad, &[], catalogue())
+            .expect_err(what)
+            .to_string();
         assert!(e.contains(what), "{e}");
     }
 }

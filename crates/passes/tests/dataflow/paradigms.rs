@@ -5,6 +5,7 @@ use headwater_graph::Structures;
 use headwater_model::report::{Item, Report, Section};
 use headwater_passes::flow::{Cache, Runner};
 use headwater_passes::paradigm::{ALL, ParadigmError, by_name};
+use headwater_passes::pass::catalogue;
 use headwater_passes::{Options, Recorded, diagnose};
 
 fn report(name: &str, ranks: &[u32]) -> Report {
@@ -50,7 +51,7 @@ fn every_paradigm_builds_a_flow_that_can_be_saved() {
     for paradigm in ALL {
         let flow = (paradigm.build)(2, &Options::default()).expect("its passes are there");
         flow.check().expect("they fit");
-        let again = headwater_passes::flow::Flow::from_json(&flow.to_json(), &[]);
+        let again = headwater_passes::flow::Flow::from_json(&flow.to_json(), &[], catalogue());
         assert_eq!(again.expect("reads").to_string(), flow.to_string());
     }
 }
