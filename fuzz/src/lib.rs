@@ -5,8 +5,8 @@
 //! which one, and the rest is what is in it.
 
 use headwater_import::import;
-use headwater_passes::flow::Flow;
-use headwater_passes::set::Expr;
+use headwater_dataflow::flow::Flow;
+use headwater_dataflow::set::Expr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -109,7 +109,7 @@ pub fn structure(data: &[u8]) {
 /// A saved dataflow, and an expression that chooses vertices.
 pub fn flow(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        let _ = Flow::from_json(text, &[], headwater_passes::pass::catalogue());
+        let _ = Flow::from_json(text, &[], headwater_diagnosis::pass::catalogue());
         let _ = Expr::parse(text);
     }
 }

@@ -46,7 +46,7 @@ fn figures() -> Done {
                 "--release",
                 "--quiet",
                 "-p",
-                "headwater-passes",
+                "headwater-diagnosis",
                 "--example",
                 "generated",
             ])

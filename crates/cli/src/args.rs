@@ -334,7 +334,7 @@ pub struct AnalyseArgs {
 
 /// The paradigms with what they answer.
 fn paradigms() -> PossibleValuesParser {
-    let known = headwater_passes::paradigm::ALL.iter();
+    let known = headwater_diagnosis::paradigm::ALL.iter();
     PossibleValuesParser::new(known.map(|p| PossibleValue::new(p.name).help(p.about)))
 }
 

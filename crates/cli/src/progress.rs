@@ -6,7 +6,7 @@
 //! so now and then. Warnings are always shown.
 
 use crate::output::tell;
-use headwater_passes::flow::Event;
+use headwater_dataflow::flow::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

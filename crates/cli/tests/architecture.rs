@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates in the order of the data; each may use only those before it.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 18] = [
     "model",
     "mpi-abi",
     "mpi-call",
@@ -18,7 +18,8 @@ const ORDER: [&str; 16] = [
     "import",
     "graph",
     "load",
-    "passes",
+    "dataflow",
+    "diagnosis",
     "report",
     "export",
     "python",
@@ -34,7 +35,41 @@ const NEVER: [(&str, &str); 3] = [
 ];
 
 /// Crates that open no file and no connection.
-const PURE: [&str; 6] = ["model", "mpi-call", "graph", "passes", "report", "export"];
+const PURE: [&str; 7] = [
+    "model",
+    "mpi-call",
+    "graph",
+    "dataflow",
+    "diagnosis",
+    "report",
+    "export",
+];
+
+/// Crates whose folders have an order, from left to right: code in a folder uses only its own folder and those to its
+/// left. Files beside the folders use what they need, and no folder uses them.
+const FOLDERS: [(&str, &[&str]); 3] = [
+    (
+        "collector",
+        &[
+            "guest",
+            "storage",
+            "libraries",
+            "sampling",
+            "threads",
+            "openmp",
+            "end",
+            "entry",
+        ],
+    ),
+    (
+        "dataflow",
+        &["numbers", "run", "set", "algorithm", "flow", "pass"],
+    ),
+    (
+        "diagnosis",
+        &["measure", "find", "price", "explain", "pass", "paradigm"],
+    ),
+];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -132,6 +167,101 @@ fn the_core_does_no_io_and_only_the_command_prints() {
             assert!(!pure || !holds(&io), "{} does I/O", path.display());
         }
     }
+}
+
+/// The first name of each path in a `use` tree that follows `crate::`: one, or those of a list in braces.
+fn first_names(tree: &str) -> Vec<String> {
+    let name = |text: &str| -> String {
+        let text = text.trim_start();
+        text.chars()
+            .take_while(|c| c.is_alphanumeric() || *c == '_')
+            .collect()
+    };
+    let Some(list) = tree.strip_prefix('{') else {
+        return vec![name(tree)];
+    };
+    let (mut depth, mut out, mut from) = (0usize, Vec::new(), 0);
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                out.push(name(&list[from..at]));
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                out.push(name(&list[from..at]));
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    // A comma may come after the last path.
+    out.retain(|name| !name.is_empty());
+    out
+}
+
+/// What a file uses of its crate that is neither in its own folder nor in one to the left of it. `below` is the number
+/// of modules between the root of the crate and the file's own.
+fn uses_to_the_right(text: &str, below: usize, left: &[&str]) -> Vec<String> {
+    let lines = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+    let all = lines.collect::<Vec<_>>().join("\n");
+    let starts_word = |at: usize| {
+        let before = all[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':')
+    };
+    let named = all
+        .match_indices("crate::")
+        .filter(|(at, _)| starts_word(*at))
+        .flat_map(|(at, word)| first_names(&all[at + word.len()..]));
+    let mut out: Vec<String> = named
+        .filter(|name| !left.contains(&name.as_str()))
+        .collect();
+    // A way to the root that does not name the crate.
+    let to_root = "super::".repeat(below + 1);
+    out.extend(code(text).any(|l| l.contains(&to_root)).then_some(to_root));
+    out
+}
+
+#[test]
+fn folders_use_only_those_before_them() {
+    for (name, order) in FOLDERS {
+        let src = crates().join(name).join("src");
+        let mut there: Vec<String> = std::fs::read_dir(&src)
+            .expect("a folder of sources")
+            .flatten()
+            .filter(|e| e.path().is_dir())
+            .map(|e| e.file_name().to_string_lossy().into_owned())
+            .collect();
+        let mut known = order.to_vec();
+        (there.sort(), known.sort_unstable());
+        assert_eq!(there, known, "every folder of {name} has its place");
+        for (path, text) in sources(name) {
+            let inside = path.strip_prefix(&src).expect("a source of the crate");
+            let parts: Vec<_> = inside.iter().map(|p| p.to_string_lossy()).collect();
+            let Some(own) = order.iter().position(|f| *f == parts[0]) else {
+                continue;
+            };
+            let below = parts.len() - 1 - usize::from(inside.ends_with("mod.rs"));
+            let wrong = uses_to_the_right(&text, below, &order[..=own]);
+            assert!(
+                wrong.is_empty(),
+                "{name}: {} uses {wrong:?}; it may use {:?} and nothing else of its crate",
+                inside.display(),
+                &order[..=own]
+            );
+        }
+    }
+}
+
+#[test]
+fn a_use_of_a_folder_to_the_right_is_found() {
+    let wrong = |text: &str| uses_to_the_right(text, 1, &["a", "b"]);
+    assert_eq!(wrong("use crate::a::{c, d};\nuse super::c;"), [""; 0]);
+    assert_eq!(wrong("use crate::{a, b::{c, d}, e::f,};"), ["e"]);
+    assert_eq!(wrong("fn f() { crate::c::g() }"), ["c"]);
+    assert_eq!(wrong("//! See [`crate::c`].\nuse other_crate::c;"), [""; 0]);
+    assert_eq!(wrong("use super::super::c::d;"), ["super::super::"]);
 }
 
 /// An invariant without a test is a hope.

@@ -225,12 +225,12 @@ fn the_same_runs_give_the_same_bytes() {
         };
         assert!(out("1") == out("2"), "{}", format.name);
     }
-    for paradigm in headwater_passes::paradigm::ALL {
+    for paradigm in headwater_diagnosis::paradigm::ALL {
         let what = ["analyse", paradigm.name];
         let taken = match paradigm.takes {
-            headwater_passes::paradigm::Takes::One => vec![a],
-            headwater_passes::paradigm::Takes::Two => vec![a, b],
-            headwater_passes::paradigm::Takes::Several => vec![a, b, c],
+            headwater_diagnosis::paradigm::Takes::One => vec![a],
+            headwater_diagnosis::paradigm::Takes::Two => vec![a, b],
+            headwater_diagnosis::paradigm::Takes::Several => vec![a, b, c],
         };
         for json in [true, false] {
             let first = given(dir.path(), "1", &what, &taken, json);

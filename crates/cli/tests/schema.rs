@@ -191,9 +191,9 @@ fn what_is_given_fits_its_schema() {
     let (own, told) = text.split_once('\n').expect("lines");
     assert_eq!(own, "value 49", "the program's output comes first");
     assert_fits("record", told);
-    for paradigm in headwater_passes::paradigm::ALL {
+    for paradigm in headwater_diagnosis::paradigm::ALL {
         let out = run(&["analyse", paradigm.name, "--json", "p2", "p2"]
-            [..4 + usize::from(paradigm.takes == headwater_passes::paradigm::Takes::Two)]);
+            [..4 + usize::from(paradigm.takes == headwater_diagnosis::paradigm::Takes::Two)]);
         assert_fits("analyse", &String::from_utf8_lossy(&out.stdout));
     }
 }

@@ -6,10 +6,10 @@
 use crate::error::ExportError;
 use crate::selection::Selection;
 use crate::wanted::Wanted;
+use headwater_dataflow::Recorded;
 use headwater_graph::view::{Cell, Table};
 use headwater_model::printable::printable;
 use headwater_model::words;
-use headwater_passes::Recorded;
 use std::io::{self, Write};
 
 /// Vertices of a drawing that is still one, where nothing else is said.

@@ -43,7 +43,7 @@ pub enum ExportError {
     WhichTable(String, String),
     /// The analysis failed.
     #[error(transparent)]
-    Analysis(#[from] headwater_passes::paradigm::ParadigmError),
+    Analysis(#[from] headwater_diagnosis::paradigm::ParadigmError),
     /// Where the bytes go does not take them.
     #[error("cannot write the result: {0}")]
     Write(#[from] std::io::Error),

@@ -6,7 +6,7 @@
 use crate::error::ExportError;
 use crate::stacks::{Spent, Stacks};
 use crate::wanted::Wanted;
-use headwater_passes::Recorded;
+use headwater_dataflow::Recorded;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

@@ -7,8 +7,8 @@
 use crate::error::ExportError;
 use crate::stacks::{Frame, Stacks, Track};
 use crate::wanted::Wanted;
+use headwater_dataflow::Recorded;
 use headwater_model::psg::VertexKind;
-use headwater_passes::Recorded;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};

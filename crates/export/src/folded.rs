@@ -6,8 +6,8 @@
 use crate::error::ExportError;
 use crate::stacks::{FrameIx, Stacks};
 use crate::wanted::Wanted;
+use headwater_dataflow::Recorded;
 use headwater_model::printable::on_one_line;
-use headwater_passes::Recorded;
 use std::collections::BTreeMap;
 use std::io::Write;
 

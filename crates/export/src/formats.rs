@@ -3,8 +3,8 @@
 use crate::error::ExportError;
 use crate::wanted::{Setting, Wanted};
 use crate::{dot, extrap, firefox, folded, graphml, hatchet, perfetto, pprof, speedscope, tables};
+use headwater_dataflow::Recorded;
 use headwater_model::RankSet;
-use headwater_passes::Recorded;
 use std::io::Write;
 
 /// How many runs a format takes.

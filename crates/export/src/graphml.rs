@@ -5,9 +5,9 @@
 use crate::error::ExportError;
 use crate::selection::Selection;
 use crate::wanted::Wanted;
+use headwater_dataflow::Recorded;
 use headwater_graph::view::{Cell, Column, Table};
 use headwater_model::printable::printable;
-use headwater_passes::Recorded;
 use std::io::{self, Write};
 
 pub(crate) fn write(

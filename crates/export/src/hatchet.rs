@@ -7,7 +7,7 @@
 use crate::error::ExportError;
 use crate::stacks::{Spent, Stacks};
 use crate::wanted::Wanted;
-use headwater_passes::Recorded;
+use headwater_dataflow::Recorded;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -30,5 +30,5 @@ mod wanted;
 
 pub use error::ExportError;
 pub use formats::{ALL, Format, Takes, by_name};
-pub use headwater_passes::Recorded;
+pub use headwater_dataflow::Recorded;
 pub use wanted::{Setting, Wanted, Which};

@@ -2,8 +2,8 @@
 
 use crate::error::ExportError;
 use crate::wanted::{Wanted, Which};
+use headwater_dataflow::Recorded;
 use headwater_graph::view::View;
-use headwater_passes::Recorded;
 use std::sync::Arc;
 
 /// Some vertices of a view, ascending, and the edges between them.

@@ -3,11 +3,12 @@
 use crate::error::ExportError;
 use crate::selection;
 use crate::wanted::Wanted;
+use headwater_dataflow::Recorded;
+use headwater_dataflow::flow::{Cache, Runner};
+use headwater_diagnosis::Options;
+use headwater_diagnosis::paradigm;
 use headwater_graph::view::{Column, Table, View};
 use headwater_model::report::{Item, Report, Section, Unit};
-use headwater_passes::flow::{Cache, Runner};
-use headwater_passes::paradigm;
-use headwater_passes::{Options, Recorded};
 
 /// A table and the units of its columns.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::error::ExportError;
 use crate::folded::WAITING;
 use crate::stacks::{Stacks, Track};
 use crate::wanted::Wanted;
-use headwater_passes::Recorded;
+use headwater_dataflow::Recorded;
 use serde::Serialize;
 use std::io::Write;
 

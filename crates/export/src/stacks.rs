@@ -5,12 +5,12 @@
 //! spent in the frame around them. Figures come from the parallel view.
 
 use crate::wanted::Wanted;
+use headwater_dataflow::Recorded;
 use headwater_graph::VertexIx;
 use headwater_graph::view::Table;
 use headwater_model::diagnosis::Place;
 use headwater_model::psg::VertexKind;
 use headwater_model::{Rank, words};
-use headwater_passes::Recorded;
 use std::collections::BTreeMap;
 
 /// Index of a frame in [`Stacks::frames`].

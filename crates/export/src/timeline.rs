@@ -7,10 +7,11 @@
 
 use crate::error::ExportError;
 use crate::wanted::Wanted;
+use headwater_dataflow::Recorded;
+use headwater_diagnosis::comes_to_collective;
 use headwater_model::Rank;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
-use headwater_passes::{Recorded, comes_to_collective};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;

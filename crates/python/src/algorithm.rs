@@ -6,9 +6,11 @@ use crate::set::Set;
 use crate::vertex::Vertex;
 use crate::wanted::set_of;
 use crate::work::work;
+use headwater_dataflow::algorithm;
+use headwater_dataflow::algorithm::{Pattern, PatternEdge};
+use headwater_dataflow::set;
+use headwater_dataflow::set::Expr;
 use headwater_graph::view::View;
-use headwater_passes::algorithm::{self, Pattern, PatternEdge};
-use headwater_passes::set::{self, Expr};
 use pyo3::prelude::*;
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 use crate::error::{OrRaise, raised};
 use crate::set::Set;
 use crate::wanted::direction;
-use headwater_passes::set::{self, Expr, SetError};
+use headwater_dataflow::set;
+use headwater_dataflow::set::{Expr, SetError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -74,7 +74,7 @@ pub fn diagnose(
         let runs = opened.runs;
         let touched = headwater_load::touched(&runs);
         let structures = headwater_load::structures(&runs, touched, max_loop_depth, &|| ());
-        headwater_passes::diagnose(runs, structures, &options).map_err(|e| e.to_string())
+        headwater_diagnosis::diagnose(runs, structures, &options).map_err(|e| e.to_string())
     })?;
     Ok(Diagnosis(found.or_raise()?))
 }

@@ -3,9 +3,9 @@
 use crate::error::raised;
 use crate::run::Origin;
 use crate::trail::Trail;
+use headwater_dataflow::pass;
+use headwater_dataflow::set::Set;
 use headwater_graph::view::{Cell, Column, Table, View};
-use headwater_passes::pass;
-use headwater_passes::set::Set;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::hash::{DefaultHasher, Hash, Hasher};

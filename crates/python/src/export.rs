@@ -3,9 +3,9 @@
 use crate::error::{OrRaise, raised};
 use crate::paradigm::Wanted as Runs;
 use crate::work::work;
+use headwater_dataflow::Recorded;
 use headwater_export::{ALL, Wanted, Which, by_name};
 use headwater_model::RankSet;
-use headwater_passes::Recorded;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 

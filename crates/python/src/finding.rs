@@ -1,8 +1,8 @@
 //! Stages of a diagnosis, which flow from one of its passes to the next.
 
 use crate::error::raised;
-use headwater_passes::flow;
-use headwater_passes::pass::Answer;
+use headwater_dataflow::flow;
+use headwater_diagnosis::pass::Answer;
 use pyo3::prelude::*;
 
 /// A stage of a diagnosis; the last one is the whole answer, whose JSON is that of `headwater diagnose --json`.

@@ -5,10 +5,11 @@ use crate::function::{Function, Functions, Origins, locked};
 use crate::run::Origin;
 use crate::value::{kind_of, kind_word, parameters, to_python, value_of};
 use crate::work::work;
-use headwater_passes::flow::{
-    self, Cache, Event, FlowError, Inputs, Link, NodeId, Pass, PassError, Runner, State, Value,
+use headwater_dataflow::flow;
+use headwater_dataflow::flow::{
+    Cache, Event, FlowError, Inputs, Link, NodeId, Pass, PassError, Runner, State, Value,
 };
-use headwater_passes::pass::catalogue;
+use headwater_diagnosis::pass::catalogue;
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;

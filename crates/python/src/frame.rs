@@ -3,9 +3,9 @@
 use crate::error::OrRaise;
 use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Field, Schema};
+use headwater_dataflow::set::Set;
 use headwater_graph::view::{Column, Table};
 use headwater_model::report::{Item, Section, Unit};
-use headwater_passes::set::Set;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::run::Origin;
 use crate::value::to_python;
 use crate::wanted::set_of;
 use crate::work::{LOOK, PATIENCE};
-use headwater_passes::flow::{Call, Gives, Kind, OwnError, Pass, PassError, Value};
+use headwater_dataflow::flow::{Call, Gives, Kind, OwnError, Pass, PassError, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyList, PyTuple};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

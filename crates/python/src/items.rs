@@ -5,7 +5,7 @@ use crate::element::{attribute, column, value};
 use crate::error::OrRaise;
 use crate::set::Set;
 use crate::vertex::Vertex;
-use headwater_passes::set;
+use headwater_dataflow::set;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};

@@ -1,7 +1,7 @@
 //! The module `headwater._headwater`: what Python needs of the crates, as classes and functions.
 //!
 //! *Comes in*: directories of recorded runs, Arrow tables, and Python's own functions as passes. *Goes out*: sets,
-//! flows and reports. Passes and paradigms are those of the tables in `headwater-passes`: this crate knows none of them
+//! flows and reports. Passes and paradigms are those of the tables in `headwater-diagnosis`: this crate knows none of them
 //! by name. The package around it, in `python/headwater`, makes functions with docstrings of what [`passes`] lists.
 //!
 //! All that takes time runs detached from the interpreter (`work`), so that other threads of Python go on and

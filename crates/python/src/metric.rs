@@ -3,8 +3,8 @@
 use crate::capsule;
 use crate::error::{OrRaise, raised};
 use crate::set::Set;
+use headwater_dataflow::set;
 use headwater_graph::view::Column;
-use headwater_passes::set;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 

@@ -3,8 +3,8 @@
 use crate::run::Origin;
 use crate::vertex::Vertex;
 use crate::wanted::set_of;
-use headwater_passes::pass::same_places;
-use headwater_passes::set;
+use headwater_dataflow::pass::same_places;
+use headwater_dataflow::set;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -4,10 +4,10 @@ use crate::error::{OrRaise, raised};
 use crate::run::Origin;
 use crate::value::{kind_word, parameter, parameters, to_python, value_of};
 use crate::work::work;
+use headwater_dataflow::flow::{Gives, Pass};
+use headwater_diagnosis::pass;
 use headwater_graph::view::{EdgeKind, EdgeType};
 use headwater_mpi_abi::FUNCTIONS;
-use headwater_passes::flow::{Gives, Pass};
-use headwater_passes::pass;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ pub fn run_pass<'py>(
 /// What a pass gave: one thing as it is, several as a tuple.
 pub fn given_back<'py>(
     py: Python<'py>,
-    made: &[headwater_passes::flow::Value],
+    made: &[headwater_dataflow::flow::Value],
     origins: &[Origin],
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut all = Vec::new();

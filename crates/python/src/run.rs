@@ -3,11 +3,11 @@
 use crate::error::OrRaise;
 use crate::set::Set;
 use crate::work::work;
+use headwater_dataflow::{Recorded, set};
 use headwater_graph::view::View;
 use headwater_load::Meant;
 use headwater_model::printable::printable;
 use headwater_model::words::count;
-use headwater_passes::{Recorded, set};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -10,9 +10,10 @@ use crate::trail::Trail;
 use crate::vertex::{NOBODY, Vertex};
 use crate::wanted::{direction, set_of};
 use crate::{capsule, frame, metric};
+use headwater_dataflow::set;
+use headwater_dataflow::set::SetError;
 use headwater_graph::view::{Column, View, ViewKind};
 use headwater_model::printable::printable;
-use headwater_passes::set::{self, SetError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
@@ -150,7 +151,7 @@ impl Set {
         let table = &self.set.view().vertices;
         let known = |(name, column): &(&str, &Column)| {
             let figure = |v: &u32| column.number(*v as usize).is_some();
-            let place = headwater_passes::pass::PLACES.contains(name);
+            let place = headwater_dataflow::pass::PLACES.contains(name);
             !place && self.set.vertices().iter().any(figure)
         };
         table

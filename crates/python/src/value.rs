@@ -6,8 +6,8 @@ use crate::run::{Origin, Run};
 use crate::set::Set;
 use crate::table::Table;
 use crate::wanted::set_of;
-use headwater_passes::flow::{Kind, Parameter, Parameters, Value};
-use headwater_passes::pass::catalogue;
+use headwater_dataflow::flow::{Kind, Parameter, Parameters, Value};
+use headwater_diagnosis::pass::catalogue;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 

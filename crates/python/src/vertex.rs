@@ -6,10 +6,11 @@ use crate::run::Origin;
 use crate::set::{Around, Set};
 use crate::trail::Trail;
 use crate::wanted::direction;
+use headwater_dataflow::pass;
+use headwater_dataflow::pass::on_ranks;
+use headwater_dataflow::set;
 use headwater_graph::view::{Cell, ViewKind};
 use headwater_model::printable::printable;
-use headwater_passes::pass::{self, on_ranks};
-use headwater_passes::set;
 use pyo3::prelude::*;
 
 /// No vertex.

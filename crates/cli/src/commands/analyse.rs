@@ -4,9 +4,11 @@ use super::{Outcome, diagnose};
 use crate::args::{AnalyseArgs, FlowFormat, Kind};
 use crate::output::{self, print, print_screened};
 use crate::progress::Progress;
-use headwater_passes::flow::{Cache, Runner};
-use headwater_passes::paradigm::{self, Paradigm, Setting};
-use headwater_passes::{Options, Recorded};
+use headwater_dataflow::Recorded;
+use headwater_dataflow::flow::{Cache, Runner};
+use headwater_diagnosis::Options;
+use headwater_diagnosis::paradigm;
+use headwater_diagnosis::paradigm::{Paradigm, Setting};
 use headwater_report::{ReportOptions, report_json, report_text};
 
 /// `headwater analyse`.

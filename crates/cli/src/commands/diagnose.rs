@@ -41,14 +41,14 @@ pub fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> St
 /// Diagnoses `runs` and prints the report.
 pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcome {
     let structures = structures(&runs, analysis.max_loop_depth, progress);
-    let options = headwater_passes::Options {
+    let options = headwater_diagnosis::Options {
         scaling: analysis.scaling.map(Kind::scaling),
         abnorm_threshold: analysis.abnorm_threshold,
         ..Default::default()
     };
     let stage = progress.stage("looking for causes", 0);
     let diagnosis =
-        headwater_passes::diagnose(runs, structures, &options).map_err(|e| e.to_string())?;
+        headwater_diagnosis::diagnose(runs, structures, &options).map_err(|e| e.to_string())?;
     drop(stage);
     if analysis.json.wanted() {
         analysis.json.give(&json(&diagnosis))?;

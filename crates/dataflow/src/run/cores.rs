@@ -1,0 +1,337 @@
+//! Corrects waits for threads that had no core to what they would be with a core for each thread.
+//!
+//! While a rank's thread waits for its team, it is asleep, and time asleep is time that the rank needs. Where threads
+//! outnumber cores, a part of it is not: the other thread was ready to run, but had no core. A team needs what its
+//! slowest thread does, stretch by stretch. Waiting beyond that is set aside, as the rank's own waiting for a core is,
+//! so that the needs of ranks can be compared. Some OpenMP runtimes spin while they wait and so use CPU time: the part
+//! of it at the place of a wait is treated alike. Without threads nothing changes.
+
+use crate::run::threads;
+use headwater_graph::{Structures, is_runtime_library};
+use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A thread of a rank.
+pub type Thread = (u32, u16);
+
+/// Time that is removed after a call, nanoseconds.
+#[derive(Clone, Copy, Default)]
+pub struct Cut {
+    /// Of its sleep.
+    pub asleep: u64,
+    /// Of its CPU time.
+    pub spinning: u64,
+}
+
+/// If more than this part of the time after a call is set aside, single repetitions are no longer meaningful: it is
+/// chance which of them had to wait for a core.
+const SPOILT: f64 = 0.05;
+
+/// Removes waiting for threads without a core from the computation of a run's ranks.
+pub fn set_aside(run: &mut Run, structures: &Structures) {
+    // With a core for each thread, waits are correct. Otherwise a thread may have waited for its core before it could
+    // begin, which is in no stretch: then only what threads do is reliable.
+    if run.teams.is_empty() && run.waits.is_empty() || !threads::is_crowded(run) {
+        return;
+    }
+    let callers: FxHashSet<Thread> = run.segments.iter().map(|s| (s.rank, s.thread)).collect();
+    // Sleep that no system call explains is also waiting for the rank's threads, if it has any: for example at a
+    // barrier.
+    let mut unknown: FxHashMap<(Thread, CtxId), u64> = FxHashMap::default();
+    for s in run.segments.iter().filter(|s| s.blocked_ns > 0) {
+        *unknown.entry(((s.rank, s.thread), s.from)).or_default() += s.blocked_ns;
+    }
+    for s in run.samples.iter().filter(|s| s.blocked_ns > 0) {
+        if let Some(all) = unknown.get_mut(&((s.rank, s.thread), s.after)) {
+            *all = all.saturating_sub(s.blocked_ns);
+        }
+    }
+    let stretches = stretches(run, structures, &callers);
+    let (mut own, usual) = beside(&stretches, &callers);
+    let spun = spinning(run, &own);
+    let locks = locks(run);
+    for w in run.waits.iter().filter(|w| w.kind.is_lock()) {
+        if let Some(share) = locks.get(&(w.rank, w.thread)) {
+            own.insert(((w.rank, w.thread), w.ctx), 1.0 - share);
+        }
+    }
+    let of_ranks = of_ranks(run, &stretches, &callers, &unknown);
+    let waited: FxHashSet<(Thread, CtxId)> = run
+        .waits
+        .iter()
+        .map(|w| ((w.rank, w.thread), w.ctx))
+        .collect();
+    let mut cut: FxHashMap<(Thread, CtxId), Cut> = FxHashMap::default();
+    for (i, part) in spun {
+        if let Some(s) = run.samples.get_mut(i) {
+            s.cpu_ns -= part;
+            let after = cut.entry(((s.rank, s.thread), s.after)).or_default();
+            after.spinning += part;
+        }
+    }
+    for s in run.samples.iter_mut().filter(|s| s.blocked_ns > 0) {
+        let thread = (s.rank, s.thread);
+        let at = (thread, s.ctx);
+        let share = own.get(&at).or_else(|| {
+            let known = callers.contains(&thread) && waited.contains(&at);
+            of_ranks.get(&s.rank).filter(|_| known)
+        });
+        if let Some(share) = share {
+            let part = ((s.blocked_ns as f64 * share) as u64).min(s.blocked_ns);
+            s.blocked_ns -= part;
+            cut.entry((thread, s.after)).or_default().asleep += part;
+        }
+    }
+    for (key, asleep) in unknown {
+        let share = of_ranks.get(&key.0.0).or_else(|| usual.get(&key.0));
+        let part = (asleep as f64 * share.copied().unwrap_or(0.0)) as u64;
+        if part > 0 {
+            cut.entry(key).or_default().asleep += part;
+        }
+    }
+    if !cut.is_empty() {
+        shorten(run, &cut);
+    }
+}
+
+/// Shares by thread and place, and by thread.
+type Places = FxHashMap<(Thread, CtxId), f64>;
+type Threads = FxHashMap<Thread, f64>;
+
+/// Where a context is in the source, as far as that is known: copies of one call have the same site.
+type Site = (u32, usize, u32);
+
+fn site(run: &Run, structures: &Structures, ctx: CtxId) -> Site {
+    let unknown = |ctx: CtxId| (u32::MAX, ctx.0 as usize, 0);
+    let at = |c: &Context| {
+        let module = run.modules.get(c.module as usize)?;
+        let structure = structures.find(module)?;
+        let (function, _) = structure.locate(c.lookup())?;
+        let (_, line) = structure.line(c.lookup())?;
+        Some((c.module, function, line))
+    };
+    let context = ctx.index().and_then(|i| run.contexts.get(i));
+    context.and_then(at).unwrap_or_else(|| unknown(ctx))
+}
+
+/// The work of one team on one rank from one point where it comes together to the next.
+struct Stretch<'a> {
+    rows: Vec<&'a TeamWork>,
+    /// Time that its slowest thread needs, nanoseconds.
+    slowest: f64,
+    /// Whether a thread that calls MPI is one of them.
+    joined: bool,
+}
+
+fn busy(t: &TeamWork) -> f64 {
+    t.cpu_ns as f64 + t.blocked_ns.saturating_sub(t.locked_ns) as f64
+}
+
+fn stretches<'a>(
+    run: &'a Run,
+    structures: &Structures,
+    callers: &FxHashSet<Thread>,
+) -> Vec<Stretch<'a>> {
+    let locks = locks(run);
+    let need = |t: &TeamWork| {
+        let locks = locks.get(&(t.rank, t.thread)).copied().unwrap_or(0.0);
+        busy(t) + locks * t.locked_ns as f64
+    };
+    let mut sites: FxHashMap<CtxId, Site> = FxHashMap::default();
+    let mut of = |ctx: CtxId| {
+        *sites
+            .entry(ctx)
+            .or_insert_with(|| site(run, structures, ctx))
+    };
+    let mut order: Vec<(u32, [Site; 3])> = Vec::new();
+    let mut rows: FxHashMap<(u32, [Site; 3]), Vec<&TeamWork>> = FxHashMap::default();
+    for row in &run.teams {
+        let key = (row.rank, [of(row.team), of(row.from), of(row.to)]);
+        let known = rows.entry(key).or_default();
+        if known.is_empty() {
+            order.push(key);
+        }
+        known.push(row);
+    }
+    let whole = |key| {
+        let rows: Vec<&TeamWork> = rows.remove(&key).unwrap_or_default();
+        // Copies of a call that makes threads made different threads, and a thread has several rows if it came along
+        // several call paths.
+        let mut by_thread: FxHashMap<u16, f64> = FxHashMap::default();
+        for t in &rows {
+            *by_thread.entry(t.thread).or_default() += need(t);
+        }
+        Stretch {
+            slowest: by_thread.into_values().fold(0.0, f64::max),
+            joined: rows.iter().any(|t| callers.contains(&(t.rank, t.thread))),
+            rows,
+        }
+    };
+    order.into_iter().map(whole).collect()
+}
+
+/// By thread: the share of its waiting for other threads that would be waiting for locks with a core for each thread.
+fn locks(run: &Run) -> FxHashMap<Thread, f64> {
+    let mut all: FxHashMap<Thread, (f64, f64, f64)> = FxHashMap::default();
+    for t in &run.teams {
+        let sum = all.entry((t.rank, t.thread)).or_default();
+        sum.0 += t.locked_ns as f64;
+        sum.1 += t.cpu_ns as f64;
+        sum.2 += t.runq_ns as f64;
+    }
+    let mut brief: FxHashMap<Thread, f64> = FxHashMap::default();
+    for w in run.waits.iter().filter(|w| w.kind.is_lock()) {
+        *brief.entry((w.rank, w.thread)).or_default() += w.brief_ns as f64;
+    }
+    let share = |(thread, (locked, cpu, runq)): (Thread, (f64, f64, f64))| {
+        let brief = brief.get(&thread).copied().unwrap_or(0.0);
+        (thread, part(brief * part(cpu, cpu + runq), locked))
+    };
+    all.into_iter().map(share).collect()
+}
+
+/// For threads that call MPI and work in a team themselves: the share of their waiting that is for threads without a
+/// core, by thread and place, and by thread.
+fn beside(stretches: &[Stretch<'_>], callers: &FxHashSet<Thread>) -> (Places, Threads) {
+    let mut sums: FxHashMap<(Thread, CtxId), (f64, f64)> = FxHashMap::default();
+    let mut all: FxHashMap<Thread, (f64, f64)> = FxHashMap::default();
+    for stretch in stretches {
+        for t in stretch.rows.iter().filter(|t| t.wait_ns > 0) {
+            let thread = (t.rank, t.thread);
+            if callers.contains(&thread) {
+                let wait = t.wait_ns as f64;
+                let needed = (stretch.slowest - busy(t)).clamp(0.0, wait);
+                for sum in [
+                    sums.entry((thread, t.to)).or_default(),
+                    all.entry(thread).or_default(),
+                ] {
+                    *sum = (sum.0 + wait, sum.1 + wait - needed);
+                }
+            }
+        }
+    }
+    let places = sums
+        .into_iter()
+        .map(|(key, (wait, excess))| (key, part(excess, wait)));
+    let threads = all
+        .into_iter()
+        .map(|(key, (wait, excess))| (key, part(excess, wait)));
+    (places.collect(), threads.collect())
+}
+
+/// Samples of threads that spin while they wait for others, by index, with the part of their CPU time that is for
+/// threads without a core, nanoseconds; `shares` are those of the places.
+fn spinning(run: &Run, shares: &Places) -> Vec<(usize, u64)> {
+    let runtime: Vec<bool> = run
+        .modules
+        .iter()
+        .map(|m| is_runtime_library(&m.path))
+        .collect();
+    // The program's call that led into the runtime.
+    let call = |ctx: CtxId| {
+        let up = |ctx: &CtxId| {
+            let context = run.contexts.get(ctx.index()?)?;
+            let inside = runtime.get(context.module as usize).copied()?;
+            inside.then_some(context.parent)
+        };
+        // A call path has an end, but a damaged one may form a cycle.
+        let path = std::iter::successors(Some(ctx), up).take(run.contexts.len());
+        path.last().unwrap_or(ctx)
+    };
+    let of_sample = |(i, s): (usize, &Sample)| {
+        let at = ((s.rank, s.thread), call(s.ctx));
+        let part = (s.cpu_ns as f64 * shares.get(&at)?) as u64;
+        (part > 0).then_some((i, part.min(s.cpu_ns)))
+    };
+    let samples = run.samples.iter().enumerate();
+    samples.filter_map(of_sample).collect()
+}
+
+/// By rank: the share of all other sleep for its threads that is for threads without a core.
+fn of_ranks(
+    run: &Run,
+    stretches: &[Stretch<'_>],
+    callers: &FxHashSet<Thread>,
+    unknown: &FxHashMap<(Thread, CtxId), u64>,
+) -> FxHashMap<u32, f64> {
+    let mut teams: FxHashMap<u32, f64> = FxHashMap::default();
+    for stretch in stretches.iter().filter(|s| !s.joined) {
+        let rank = stretch.rows.first().map_or(u32::MAX, |t| t.rank);
+        *teams.entry(rank).or_default() += stretch.slowest;
+    }
+    let mut waited: FxHashMap<u32, f64> = FxHashMap::default();
+    for w in run
+        .waits
+        .iter()
+        .filter(|w| callers.contains(&(w.rank, w.thread)))
+    {
+        *waited.entry(w.rank).or_default() += w.wait_ns as f64;
+    }
+    for (((rank, _), _), asleep) in unknown {
+        *waited.entry(*rank).or_default() += *asleep as f64;
+    }
+    let share = |(rank, needed): (u32, f64)| {
+        let wait = waited.get(&rank).copied().unwrap_or(0.0);
+        (rank, part(wait - needed, wait))
+    };
+    teams.into_iter().map(share).collect()
+}
+
+/// `of` over `whole`, as a share.
+fn part(of: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        (of / whole).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
+}
+
+/// Shortens segments and events by the time that was removed after each call.
+pub fn shorten(run: &mut Run, cut: &FxHashMap<(Thread, CtxId), Cut>) {
+    // Sleep, all computation and repetitions after each call.
+    let mut times: FxHashMap<(Thread, CtxId), (u64, u64, u64)> = FxHashMap::default();
+    for s in &run.segments {
+        let sum = times.entry(((s.rank, s.thread), s.from)).or_default();
+        *sum = (sum.0 + s.blocked_ns, sum.1 + s.busy_ns(), sum.2 + s.count);
+    }
+    for s in &mut run.segments {
+        let key = ((s.rank, s.thread), s.from);
+        let (Some(cut), Some((blocked, busy, _))) = (cut.get(&key), times.get(&key)) else {
+            continue;
+        };
+        let before = s.busy_ns() as f64;
+        let own = |of: u64, cut: u64, all: u64| {
+            let own = of as f64 * part(cut as f64, all as f64);
+            (own as u64).min(of)
+        };
+        let slept = own(s.blocked_ns, cut.asleep, *blocked);
+        let spun = own(s.cpu_ns, cut.spinning, busy - blocked);
+        (s.blocked_ns, s.cpu_ns) = (s.blocked_ns - slept, s.cpu_ns - spun);
+        s.runq_ns += slept + spun;
+        let left = part(s.busy_ns() as f64, before);
+        s.max_busy_ns = if left < 1.0 - SPOILT {
+            s.busy_ns() / s.count.max(1)
+        } else {
+            (s.max_busy_ns as f64 * left) as u64
+        };
+    }
+    let mut before: FxHashMap<(Thread, CtxId), CtxId> = FxHashMap::default();
+    for s in &run.segments {
+        before.entry(((s.rank, s.thread), s.to)).or_insert(s.from);
+    }
+    let mut last: FxHashMap<(u32, Thread), CtxId> = FxHashMap::default();
+    for e in run.events.iter_mut().filter(|e| e.first_of_call) {
+        let thread = (e.rank, e.thread);
+        let from = last.insert((e.window, thread), e.ctx);
+        let from = from.or_else(|| before.get(&(thread, e.ctx)).copied());
+        let key = (thread, from.unwrap_or(CtxId::NONE));
+        if let (Some(cut), Some((blocked, busy, count))) = (cut.get(&key), times.get(&key)) {
+            let cut = cut.asleep.min(*blocked) + cut.spinning.min(busy - blocked);
+            e.busy_ns = if part(cut as f64, *busy as f64) > SPOILT {
+                (busy - cut) / (*count).max(1)
+            } else {
+                (e.busy_ns as f64 * (1.0 - part(cut as f64, *busy as f64))) as u64
+            };
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The main job: runs in, diagnosis out (ScalAna, section IV; DESIGN "detection"). It is one of the things that the
+//! paradigm of scalability analysis gives.
+
+use crate::explain::repeat;
+use crate::explain::{reading, words};
+use crate::measure::recordings::Recordings;
+use crate::measure::unnamed;
+use crate::paradigm::{Options, scalability};
+use crate::pass::Answer;
+use headwater_dataflow::flow::{Cache, FlowError, Inputs, Runner, Value};
+use headwater_dataflow::run::Recorded;
+use headwater_dataflow::run::copy;
+use headwater_dataflow::run::together;
+use headwater_dataflow::run::together::RunError;
+use headwater_graph::Structures;
+use headwater_model::diagnosis::{Diagnosis, Scaling};
+use headwater_model::run::Run;
+
+/// Why there is no diagnosis.
+#[derive(Debug, thiserror::Error)]
+pub enum DiagnoseError {
+    /// Nothing given.
+    #[error("no run was given; name at least one recorded run")]
+    NoRuns,
+    /// Runs that cannot be analysed, or not together.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The dataflow failed.
+    #[error(transparent)]
+    Flow(#[from] FlowError),
+}
+
+/// Finds the root causes of scaling loss in runs of one program at different scales. A scale may be recorded several
+/// times: then all its recordings are diagnosed as one. Further diagnoses each leave out one recording of each scale, which says
+/// how much to rely on the first one.
+///
+/// # Errors
+/// Runs that do not belong together; see [`RunError`]. What is odd *in* a run is told in the diagnosis instead.
+pub fn diagnose(
+    runs: Vec<Run>,
+    structures: Structures,
+    options: &Options,
+) -> Result<Diagnosis, DiagnoseError> {
+    if runs.is_empty() {
+        return Err(DiagnoseError::NoRuns);
+    }
+    runs.iter().try_for_each(together::whole)?;
+    together::recordings(&runs.iter().collect::<Vec<_>>())?;
+    let recordings = Recordings::new(runs);
+    let (first, notes, recordings) = if recordings.most() > 1 {
+        (recordings.all(), Vec::new(), Some(recordings))
+    } else {
+        let (runs, notes) = recordings.into_runs();
+        (runs, notes, None)
+    };
+    // Traces of other tools have symbols of their own.
+    let is_ours = first.iter().all(|run| run.symbols.is_empty());
+    // Structures are large: they are copied only for further diagnoses.
+    let kept = recordings.map(|all| (all, copy(&structures)));
+    let recorded = Recorded::join_computing(first, structures)?;
+    let runs: Vec<&Run> = recorded.iter().map(Recorded::run).collect();
+    let graph = recorded.first().map(|r| &r.pag().structures);
+    let unnamed = graph.and_then(|structures| unnamed::main(&runs, structures));
+    let compared = runs.len() > 1 && same_pauses(&runs);
+    let mut d = by_flow(&recorded, options)?;
+    d.notes.extend(notes);
+    if kept.is_none() && is_ours {
+        d.notes.extend(repeat::advice(&d));
+    }
+    if let Some((recordings, structures)) = kept {
+        let told = compared.then_some(d.scaling);
+        let before = words::verdict(&d, told, unnamed.is_some());
+        let same = Options {
+            scaling: Some(d.scaling).filter(|s| *s != Scaling::Single),
+            ..options.clone()
+        };
+        let mut without = Vec::new();
+        for one in 0..recordings.most() {
+            let runs = recordings.without(one);
+            let recorded = Recorded::join_computing(runs, copy(&structures))?;
+            without.push(by_flow(&recorded, &same)?);
+        }
+        repeat::judge(&mut d, &without, &recordings);
+        let now = words::verdict(&d, told, unnamed.is_some());
+        words::replace(&mut d.headline, &before, now);
+    }
+    if let Some(other) = reading::other(d.scaling).filter(|_| !d.scaling_certain) {
+        let reversed = Options {
+            scaling: Some(other),
+            ..options.clone()
+        };
+        reading::join(&mut d, by_flow(&recorded, &reversed)?, unnamed.as_ref());
+    }
+    Ok(d)
+}
+
+/// Whether recording was paused as often at all scales.
+fn same_pauses(runs: &[&Run]) -> bool {
+    let mut times = runs.iter().map(|r| r.header.pauses());
+    let first = times.next().flatten();
+    first.is_some() && times.all(|t| t == first)
+}
+
+/// The diagnosis of one run for each scale.
+fn by_flow(recorded: &[Recorded], options: &Options) -> Result<Diagnosis, DiagnoseError> {
+    let flow = scalability::flow(recorded.len(), options)?;
+    let inputs: Inputs = (1..)
+        .zip(recorded)
+        .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))
+        .collect();
+    let cache = Cache::default();
+    let given = flow.run_only(&[scalability::DIAGNOSIS], &inputs, &Runner::quiet(&cache))?;
+    let diagnosis = given.get(scalability::DIAGNOSIS).and_then(Value::found);
+    diagnosis
+        .map(|Answer(d)| d.clone())
+        .ok_or(DiagnoseError::NoRuns)
+}

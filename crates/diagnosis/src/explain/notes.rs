@@ -1,0 +1,122 @@
+//! Notes for the reader of a diagnosis: what to know before reading the figures, and what could not be measured.
+
+use crate::find::candidate::Candidate;
+use crate::measure::counted;
+use crate::measure::scale;
+use crate::measure::scale::Scale;
+use headwater_graph::Structures;
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::run::Run;
+
+/// What the reader must know before the figures.
+pub fn notes(scales: &[Scale]) -> Vec<String> {
+    let mut out = Vec::new();
+    let crowded: Vec<&Scale> = scales.iter().filter(|s| s.outnumbers()).collect();
+    if let Some(last) = crowded.last() {
+        let at: Vec<String> = crowded.iter().map(|s| s.p.to_string()).collect();
+        let [one, what] = if last.threads > last.p {
+            ["thread", "threads"]
+        } else {
+            ["rank", "ranks"]
+        };
+        out.push(format!(
+            "With {} rank{} there were more {what} than cores ({}). Computation is therefore compared in CPU time, run times are those of the same run with a core for each {one}, and {:.0} % of the {one} time at {} ranks, spent waiting for a core, is set aside.",
+            at.join(", "),
+            if crowded.iter().all(|s| s.p == 1) { "" } else { "s" },
+            last.cores,
+            last.runq_share() * 100.0,
+            last.p
+        ));
+    }
+    let busy = || scales.iter().filter(|s| s.is_crowded() && !s.outnumbers());
+    if busy().next().is_some() {
+        let at: Vec<String> = busy().map(|s| s.p.to_string()).collect();
+        let shares: Vec<String> = busy()
+            .map(|s| format!("{:.0} %", s.runq_share() * 100.0))
+            .collect();
+        out.push(format!(
+            "With {} rank{}, though there were cores enough, ranks ready to run were without one for {} of their time: other work ran there, or they share cores. That time is set aside; computation is compared in CPU time, and run times are those of the same run with a core for each rank.",
+            at.join(", "),
+            if busy().all(|s| s.p == 1) { "" } else { "s" },
+            shares.join(", "),
+        ));
+    }
+    let uneven = scales.iter().filter(|s| !s.run().header.paused_alike());
+    let uneven: Vec<String> = uneven.map(|s| s.p.to_string()).collect();
+    if !uneven.is_empty() {
+        out.push(format!(
+            "With {} ranks some paused recording more often than others, so that more of the program is missing of them: these ranks' work is not compared with one another's.",
+            uneven.join(", ")
+        ));
+    }
+    if uneven.is_empty() && !scale::paused_alike(scales) {
+        let times = scales.iter().map(|s| {
+            let times = s.run().header.pauses().unwrap_or(0);
+            format!(
+                "{times} with {}",
+                headwater_model::words::count(s.p as usize)
+            )
+        });
+        out.push(format!(
+            "Recording was not paused as often at all scales ({}), so that it is not the same part of the program that they show: they are not compared.",
+            times.collect::<Vec<_>>().join(", ")
+        ));
+    }
+    let incomplete: Vec<String> = scales
+        .iter()
+        .filter(|s| !s.run().header.incomplete.is_empty())
+        .map(|s| {
+            let ranks: headwater_model::RankSet =
+                s.run().header.incomplete.iter().copied().collect();
+            format!(
+                "{} ({})",
+                s.run().header.name,
+                headwater_model::words::ranks(&ranks, s.p, 40)
+            )
+        })
+        .collect();
+    if !incomplete.is_empty() {
+        out.push(format!(
+            "Some ranks did not reach MPI_Finalize; their data stop early: {}.",
+            incomplete.join(", ")
+        ));
+    }
+    out
+}
+
+/// A sentence that more work cannot be distinguished from slower work, if that matters and no other sentence says it.
+pub fn untold(last: &Scale, found: &[Candidate], missing: &[String]) -> Option<String> {
+    let matters = |c: &Candidate| {
+        matches!(
+            c.class,
+            CauseClass::UnevenWork | CauseClass::NonShrinkingWork
+        )
+    };
+    let said = missing.iter().any(|m| m.contains("instructions"));
+    (found.iter().any(matters) && !said && !counted::counts_instructions(last)).then(|| {
+        "Instructions were not counted: equal work that runs slower cannot be told from more work."
+            .to_string()
+    })
+}
+
+/// What could not be measured, each sentence once.
+pub fn missing(runs: &[&Run], structures: &Structures) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let problems = structures.iter().flat_map(|(m, s)| {
+        let own = !headwater_graph::is_runtime_library(&m.path);
+        s.problems
+            .iter()
+            .filter(move |_| own)
+            .map(move |p| format!("{}: {p}", m.path))
+    });
+    for sentence in runs
+        .iter()
+        .flat_map(|r| r.header.missing.iter().cloned())
+        .chain(problems)
+    {
+        if !out.contains(&sentence) {
+            out.push(sentence);
+        }
+    }
+    out
+}

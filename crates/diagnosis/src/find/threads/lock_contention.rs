@@ -1,0 +1,362 @@
+//! Finds threads that wait for the same lock (PerFlow, 4.3.2 D): the edges between them lead from the waiting thread to
+//! where the holder took the lock, and that is the place. The pass `contention` looks for patterns of such edges of any
+//! kind, and computes no price.
+//!
+//! The price is how much longer a team takes because of its threads' waits (`contended`). Where threads outnumber cores
+//! they seldom meet: the time that they would wait in line with a core each is added (`line`).
+
+use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
+use crate::find::proposal::{Loss, Proposal};
+use crate::find::threads::held;
+use crate::find::threads::held::Site;
+use crate::find::threads::line;
+use crate::find::threads::line::{Beyond, ByTeam};
+use crate::find::threads::thread_imbalance::{concerned, threads as threads_of};
+use crate::measure::contended::Contended;
+use crate::measure::scale::Scale;
+use crate::measure::teams::{Stretch, Team, Teams};
+use headwater_dataflow::numbers::stats;
+use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
+use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
+use headwater_model::run::WaitKind;
+use headwater_model::words;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Locks that threads wait for.
+pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
+    contention(pag, scale, teams, CauseClass::LockContention, least)
+}
+
+/// Contention of one class, by place, where it costs all ranks together at least `least` seconds.
+pub fn contention(
+    pag: &Pag,
+    scale: &Scale,
+    teams: &Teams,
+    class: CauseClass,
+    least: f64,
+) -> Vec<Proposal> {
+    let allocator = class == CauseClass::AllocatorContention;
+    let mine = teams.contended.iter().filter(|c| c.allocator == allocator);
+    let mine: Vec<&Contended> = mine.filter(|c| c.seconds > 0.0).collect();
+    let groups = groups(pag, &mine, allocator);
+    let of_stretch = if allocator {
+        Stretch::allocation
+    } else {
+        Stretch::locks
+    };
+    let measured = measured(teams, &groups, of_stretch);
+    let open = if allocator {
+        ByTeam::new()
+    } else {
+        self::measured(teams, &groups, Stretch::locks_error)
+    };
+    let line = if scale.is_crowded() {
+        let rows = (0..).zip(&groups);
+        let rows = rows.flat_map(|(i, g)| g.waits.iter().map(move |c| (i, *c)));
+        line::beyond(pag, scale, teams, &rows.collect::<Vec<_>>(), &measured)
+    } else {
+        Beyond::default()
+    };
+    let of_group = |(i, group): (usize, &Group<'_>)| {
+        let here = &group.waits;
+        let of_team = |((_, team), by_rank): (&(usize, VertexIx), &Vec<f64>), on_top| {
+            let team = teams.team(*team)?;
+            Some(Loss {
+                keys: team.keys.clone(),
+                around: team.around,
+                asleep: !team.joined,
+                on_top,
+                by_rank: by_rank.clone(),
+            })
+        };
+        let own = (i, VertexIx::MIN)..=(i, VertexIx::MAX);
+        let mut losses: Vec<Loss> = measured
+            .range(own.clone())
+            .filter_map(|row| of_team(row, false))
+            .collect();
+        losses.extend(
+            line.likely
+                .range(own.clone())
+                .filter_map(|row| of_team(row, true)),
+        );
+        losses.extend(of_ranks(pag, scale, here));
+        let mut by_rank = vec![0.0; scale.p as usize];
+        for loss in &losses {
+            by_rank
+                .iter_mut()
+                .zip(&loss.by_rank)
+                .for_each(|(sum, l)| *sum += l);
+        }
+        if stats::max(&by_rank) <= 0.0 || by_rank.iter().sum::<f64>() < least {
+            return None;
+        }
+        let (ranks, worst) = concerned(&by_rank);
+        let on_top = losses.iter().any(|l| l.on_top);
+        let at_worst = |by_team: &ByTeam| -> f64 {
+            let rows = by_team.range(own.clone());
+            rows.filter_map(|(_, row)| row.get(worst as usize)).sum()
+        };
+        let seconds = by_rank.get(worst as usize).copied().unwrap_or(0.0);
+        let error = if allocator {
+            seconds * of_samples(here)
+        } else {
+            at_worst(&line.error).hypot(at_worst(&open))
+        };
+        Some(Proposal {
+            candidate: Candidate {
+                class,
+                vertex: *group.places.first()?,
+                twins: group.places.get(1..).unwrap_or(&[]).to_vec(),
+                cost: 0.0,
+                gain: 0.0,
+                after: Vec::new(),
+                evidence: evidence(here, &by_rank, worst, class, on_top),
+                in_turn: false,
+                price: Price::default(),
+                error,
+                team: Some(of_threads(pag, teams, here, &ranks, worst)),
+                ranks,
+            },
+            losses,
+        })
+    };
+    (0..).zip(&groups).filter_map(of_group).collect()
+}
+
+/// Standard error of waits, as a part of them: from the number of waits, or a half where only otherwise unexplained
+/// sleep was seen.
+fn of_samples(here: &[&Contended]) -> f64 {
+    let count: u64 = here.iter().map(|c| c.count).sum();
+    if count > 0 {
+        1.0 / (count as f64).sqrt()
+    } else {
+        0.5
+    }
+}
+
+/// Vertices that are one place, the one with most waiting first, and the waits there.
+#[derive(Default)]
+struct Group<'a> {
+    places: Vec<VertexIx>,
+    waits: Vec<&'a Contended>,
+}
+
+/// Groups waits, which are sorted by place.
+fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut of_site: FxHashMap<Site, usize> = FxHashMap::default();
+    let mut of_vertex: FxHashMap<VertexIx, usize> = FxHashMap::default();
+    for here in waits.chunk_by(|a, b| a.place == b.place) {
+        let Some(v) = here.first().map(|c| c.place) else {
+            continue;
+        };
+        // Memory may be allocated in an inner loop and freed in a loop around it.
+        let around = pag.top.ancestors(v).filter(|_| allocator);
+        let nested = around.filter_map(|o| of_vertex.get(&o).copied()).min();
+        let site = held::site(pag, v);
+        let same = site.and_then(|s| of_site.get(&s).copied());
+        let at = nested.into_iter().chain(same).min().unwrap_or(groups.len());
+        if at == groups.len() {
+            groups.push(Group::default());
+        }
+        groups[at].places.push(v);
+        groups[at].waits.extend(here);
+        of_vertex.insert(v, at);
+        if let Some(site) = site {
+            let first = of_site.entry(site).or_insert(at);
+            *first = at.min(*first);
+        }
+    }
+    for group in &mut groups {
+        let mut seconds: FxHashMap<VertexIx, f64> = FxHashMap::default();
+        for c in &group.waits {
+            *seconds.entry(c.place).or_default() += c.seconds;
+        }
+        let of = |v: &VertexIx| seconds.get(v).copied().unwrap_or(0.0);
+        group
+            .places
+            .sort_by(|a, b| of(b).total_cmp(&of(a)).then(a.cmp(b)));
+    }
+    groups
+}
+
+/// The part of each group's waits in the losses that `of_stretch` returns for all waits of the class.
+fn measured(teams: &Teams, groups: &[Group<'_>], of_stretch: fn(&Stretch) -> f64) -> ByTeam {
+    let mut whole: FxHashMap<(VertexIx, u32), f64> = FxHashMap::default();
+    let mut parts: BTreeMap<(usize, VertexIx), BTreeMap<u32, f64>> = BTreeMap::new();
+    for (i, group) in (0..).zip(groups) {
+        for c in &group.waits {
+            if let Some(team) = c.team {
+                *whole.entry((team, c.rank)).or_default() += c.seconds;
+                let part = parts.entry((i, team)).or_default();
+                *part.entry(c.rank).or_default() += c.seconds;
+            }
+        }
+    }
+    let mut losses: FxHashMap<VertexIx, Vec<f64>> = FxHashMap::default();
+    let mut out = ByTeam::new();
+    for ((i, vertex), part) in parts {
+        let Some(team) = teams.team(vertex) else {
+            continue;
+        };
+        let all = losses
+            .entry(vertex)
+            .or_insert_with(|| team.losses(of_stretch));
+        let mut by_rank = vec![0.0; all.len()];
+        for (rank, seconds) in part {
+            let (at, whole) = (rank as usize, whole.get(&(vertex, rank)));
+            if let (Some(slot), Some(all), Some(whole)) = (by_rank.get_mut(at), all.get(at), whole)
+            {
+                *slot = all * seconds / whole;
+            }
+        }
+        if by_rank.iter().any(|l| *l > 0.0) {
+            out.insert((i, vertex), by_rank);
+        }
+    }
+    out
+}
+
+/// Waiting of the ranks' own threads outside all teams: their computation contains it unchanged.
+fn of_ranks(pag: &Pag, scale: &Scale, here: &[&Contended]) -> Option<Loss> {
+    let mut keys: Vec<u32> = Vec::new();
+    let mut by_rank = vec![0.0; scale.p as usize];
+    let own =
+        |c: &&&Contended| c.team.is_none() && scale.view().threads.calls_mpi(c.rank, c.thread);
+    for c in here.iter().filter(own) {
+        keys.extend(scale.keys_inside(pag, c.at));
+        if let Some(slot) = by_rank.get_mut(c.rank as usize) {
+            *slot += c.seconds;
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    let there = sum_rows(&scale.view().computation.blocked, &keys, scale.p);
+    by_rank
+        .iter_mut()
+        .zip(&there)
+        .for_each(|(l, t)| *l = l.min(*t));
+    by_rank.iter().any(|l| *l > 0.0).then_some(Loss {
+        keys,
+        around: here.first()?.at,
+        asleep: true,
+        on_top: false,
+        by_rank,
+    })
+}
+
+fn evidence(
+    here: &[&Contended],
+    by_rank: &[f64],
+    worst: u32,
+    class: CauseClass,
+    on_top: bool,
+) -> Vec<String> {
+    let count: u64 = here.iter().map(|c| c.count).sum();
+    let all: f64 = here.iter().map(|c| c.recorded).sum();
+    let mut out = vec![format!(
+        "teams are longer by these waits: {} on rank {worst}, {} on all ranks together",
+        words::seconds(by_rank.get(worst as usize).copied().unwrap_or(0.0)),
+        words::seconds(by_rank.iter().sum()),
+    )];
+    if on_top {
+        out.push(
+            "threads outnumbered cores and so seldom met here: with a core for each they would wait in line, by a replay of what samples say that they compute and hold it".to_string(),
+        );
+        let own = here.iter().filter(|c| c.rank == worst);
+        let locks = line::count(own.fold(0, |all, c| all | c.locks));
+        if locks > 1.0 {
+            out.push(format!(
+                "it is not one lock but about {locks:.0}, each with a line of its own"
+            ));
+        }
+    }
+    if count > 0 {
+        let kinds: Vec<WaitKind> = here.iter().filter_map(|c| c.kind).collect();
+        let what = match (class, kinds.first()) {
+            (CauseClass::AllocatorContention, _) => "the allocator's lock",
+            (_, Some(WaitKind::ReadLock | WaitKind::WriteLock)) => "the read-write lock",
+            (_, Some(WaitKind::SpinLock)) => "the spin lock",
+            (_, Some(WaitKind::Critical)) => "the OpenMP lock or critical section",
+            (_, Some(WaitKind::Futex)) => "a lock of the runtime (futex)",
+            _ => "the mutex",
+        };
+        out.push(format!(
+            "threads waited {count} times for {what}, {} each and {} in all; locks that were free are not counted",
+            words::seconds(all / count as f64),
+            words::seconds(all),
+        ));
+    } else {
+        out.push(format!(
+            "threads that allocate were asleep for {} that no other call explains",
+            words::seconds(all),
+        ));
+    }
+    out
+}
+
+/// How long and where the threads of the rank with the largest loss waited.
+fn of_threads(
+    pag: &Pag,
+    teams: &Teams,
+    here: &[&Contended],
+    ranks: &[u32],
+    worst: u32,
+) -> OfThreads {
+    let waited = |c: &&&Contended| c.rank == worst;
+    let team: Option<&Team> = here.iter().filter(waited).find_map(|c| teams.team(c.team?));
+    let positions = team.map(|t| t.positions(worst)).unwrap_or_default();
+    let mut threads = positions.names.clone();
+    let mut seconds = vec![0.0; threads.len()];
+    for c in here.iter().filter(waited) {
+        let at = positions.of(c.thread).or_else(|| {
+            let number = u32::from(c.thread);
+            threads.iter().position(|t| *t == number)
+        });
+        match at.and_then(|at| seconds.get_mut(at)) {
+            Some(slot) => *slot += c.recorded,
+            None => {
+                threads.push(u32::from(c.thread));
+                seconds.push(c.recorded);
+            }
+        }
+    }
+    let concerned: Vec<u32> = threads
+        .iter()
+        .zip(&seconds)
+        .filter(|(_, s)| **s > 0.0)
+        .map(|(t, _)| *t)
+        .collect();
+    // The longest wait by place.
+    let mut at: FxHashMap<VertexIx, f64> = FxHashMap::default();
+    for c in here {
+        *at.entry(c.at).or_default() += c.recorded;
+    }
+    let longest = at.into_iter().reduce(|a, b| {
+        let longer = b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)).is_gt();
+        if longer { b } else { a }
+    });
+    let waits = longest.map(|(vertex, seconds)| ThreadStep {
+        what: format!(
+            "{} in {} for one another ({})",
+            if ranks.len() == 1 { "waits" } else { "wait" },
+            pag.place(vertex).name,
+            threads_of(&concerned)
+        ),
+        vertex,
+        seconds: seconds / ranks.len().max(1) as f64,
+        clock: Clock::Wall,
+    });
+    OfThreads {
+        times: ThreadTimes {
+            rank: worst,
+            threads,
+            seconds,
+            concerned,
+        },
+        around: TopDown::ROOT,
+        on_top: 0.0,
+        waits: waits.into_iter().collect(),
+    }
+}

@@ -1,0 +1,90 @@
+//! Where the threads work that a rank's own thread sleeps for.
+//!
+//! A rank whose threads call no MPI waits for them where it joins them. If it does so for longer than other
+//! ranks, or as long however many ranks there are, the place is where they compute, not where it waits.
+
+use crate::find::candidate::Candidate;
+use crate::measure::inclusive::Inclusive;
+use crate::measure::scale::Scale;
+use headwater_dataflow::numbers::stats;
+use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
+use headwater_model::words;
+use rustc_hash::FxHashSet;
+
+/// Share of a cause's seconds that waiting for threads, beyond that of other ranks, must be.
+const MOST: f64 = 0.5;
+
+/// Places where threads that call MPI wait for threads.
+pub fn waits(scale: &Scale) -> FxHashSet<VertexIx> {
+    let threads = &scale.view().threads;
+    let own = |rank, thread| threads.calls_mpi(rank, thread);
+    let parallel = &scale.view().parallel;
+    let teams = parallel
+        .teams
+        .iter()
+        .filter(|t| own(t.rank, t.thread))
+        .map(|t| t.to);
+    let edges = parallel
+        .threads
+        .iter()
+        .filter(|e| own(e.rank, e.thread))
+        .map(|e| e.at);
+    teams.chain(edges).collect()
+}
+
+/// Those of the `keys` of computation that are at none of the `waits`.
+pub fn without(scale: &Scale, keys: &[u32], waits: &FxHashSet<VertexIx>) -> Vec<u32> {
+    let data = &scale.view().computation;
+    let other = |k: &u32| {
+        let key = data.keys.get(*k as usize);
+        key.is_some_and(|k| !waits.contains(&k.vertex))
+    };
+    keys.iter().copied().filter(other).collect()
+}
+
+/// Brings causes in which ranks mostly wait for their threads to where those compute.
+pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<Candidate> {
+    let waits = waits(scale);
+    if waits.is_empty() {
+        return found;
+    }
+    let data = &scale.view().computation;
+    for c in found
+        .iter_mut()
+        .filter(|c| c.class.is_computation() && !c.class.is_of_threads())
+    {
+        let inside = scale.keys_inside(pag, c.vertex);
+        let waiting = inside.iter().copied().filter(|k| {
+            data.keys
+                .get(*k as usize)
+                .is_some_and(|k| waits.contains(&k.vertex))
+        });
+        let waiting: Vec<u32> = waiting.collect();
+        let others: Vec<u32> = (0..scale.p).filter(|r| !c.ranks.contains(r)).collect();
+        let beyond = |row: &[f64]| stats::mean_of(row, &c.ranks) - stats::mean_of(row, &others);
+        let slept = beyond(&sum_rows(&data.blocked, &waiting, scale.p));
+        if slept <= MOST * c.cost {
+            continue;
+        }
+        let threads = &scale.view().threads;
+        let of_worker = threads
+            .times
+            .iter()
+            .filter(|t| !threads.calls_mpi(t.rank, t.thread));
+        let entries = of_worker.map(|t| (t.vertex, t.rank as usize, t.cpu));
+        let times = Inclusive::of_columns(pag, scale.p as usize, entries);
+        let vertex = times.descend(pag, TopDown::ROOT, beyond);
+        if vertex != TopDown::ROOT {
+            c.evidence.push(format!(
+                "the threads that compute here are waited for in {}, {} on each of these ranks",
+                words::location(&pag.place(c.vertex)),
+                words::seconds(slept),
+            ));
+            c.vertex = vertex;
+            let own = |row: &[f64]| stats::mean_of(row, &c.ranks);
+            let same = times.same_place(pag, vertex, own);
+            c.twins = same.into_iter().filter(|v| *v != vertex).collect();
+        }
+    }
+    found
+}

@@ -1,0 +1,87 @@
+//! Computes efficiencies in the words of the POP project, from useful computation per rank.
+//!
+//! Useful computation is CPU time plus time asleep outside MPI. Where ranks outnumber cores, the run time is that of
+//! the same run with a core for each rank (see [`crate::measure::scale`]).
+
+use crate::measure::scale;
+use crate::measure::scale::Scale;
+use crate::measure::scaling;
+use headwater_dataflow::numbers::stats;
+use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
+
+/// Summarises each scale; the first is the base of the scaling efficiencies, where scales can be compared.
+pub fn summaries(scales: &[Scale], scaling: Scaling) -> Vec<ScaleSummary> {
+    let compared = scales.len() > 1 && scale::paused_alike(scales);
+    let base = scales.first().filter(|_| compared);
+    let of_scale = |scale| summary(scale, base, scaling);
+    scales.iter().map(of_scale).collect()
+}
+
+/// `a` divided by `b`; `None` unless `b` is above zero.
+fn ratio(a: f64, b: f64) -> Option<f64> {
+    (b > 0.0).then(|| a / b)
+}
+
+/// A share of time, limited to 0 to 1 against rounding and noise.
+fn share(a: f64, b: f64) -> Option<f64> {
+    ratio(a, b).map(|s| s.clamp(0.0, 1.0))
+}
+
+/// Part of the run time that is in event windows, and events in them, mean over ranks.
+fn windows(scale: &Scale) -> Option<(f64, f64)> {
+    let header = &scale.run().header;
+    let lengths = header.windows.iter().map(|w| w.length_ns);
+    let length = lengths.fold(0, u64::saturating_add);
+    let share = share(length as f64 * 1e-9, scale.wall)?;
+    let events = scale.run().events.len() as f64 / f64::from(scale.p.max(1));
+    (length > 0).then_some((share, events))
+}
+
+fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummary {
+    let busy = scale.busy();
+    let (mean, max) = (stats::mean(&busy), stats::max(&busy));
+    let time = scale.model_seconds();
+    let parallel = share(mean, time);
+    // Serialisation needs the order of events: without windows it is unknown, not perfect.
+    let known = !scale.replay.epochs.is_empty();
+    // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.
+    let computation_scaling = base.and_then(|base| {
+        let per_rank_base = stats::mean(&base.busy());
+        let should = scaling::ideal(scaling, per_rank_base, base.p, scale.p);
+        ratio(should, mean)
+    });
+    let startup: Vec<f64> = scale
+        .run()
+        .ranks
+        .iter()
+        .map(|r| r.before_init_wall_ns as f64 * 1e-9)
+        .collect();
+    let windows = windows(scale);
+    ScaleSummary {
+        run: scale.run().header.name.clone(),
+        ranks: scale.p,
+        threads: scale.threads,
+        cores: scale.cores,
+        wall_seconds: scale.wall,
+        model_seconds: time,
+        runq_share: scale.runq_share(),
+        // Ranks that miss different parts of the program have no meaningful mean.
+        efficiencies: if !scale.run().header.paused_alike() {
+            Efficiencies::default()
+        } else {
+            Efficiencies {
+                parallel,
+                load_balance: share(mean, max),
+                communication: share(max, time),
+                serialisation: known.then(|| share(max, scale.ideal_seconds())).flatten(),
+                transfer: known.then(|| share(scale.ideal_seconds(), time)).flatten(),
+                computation_scaling,
+                global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
+            }
+        },
+        startup_seconds: stats::mean(&startup),
+        window_share: windows.map(|w| w.0),
+        window_events: windows.map(|w| w.1),
+        replayed_share: scale.replayed_share(),
+    }
+}

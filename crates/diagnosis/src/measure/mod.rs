@@ -1,0 +1,52 @@
+//! What runs show by themselves, before anything is called a cause.
+//!
+//! * Several recordings of a scale: `recordings` sorts them, `pool` makes one run of them.
+//! * One run: `scale` derives what one run shows: `phases` between synchronisations, `replay` of event windows in
+//!   virtual time, `waits` between ranks, `traffic` of messages, `binding` of ranks to cores. `scales` joins all runs, with
+//!   `scaling`, `efficiency` and the machine's own `pace`.
+//! * Places: `inclusive` sums up what is inside a vertex, `places` and `source_place` name places, `program_place` and
+//!   `unnamed` say where the user can read. `times` sums vertices up over ranks, and `marks` lists those that scale badly
+//!   or differ between ranks.
+//! * Lateness: `late` decides which ranks are late, and `holder` which place holds the excess. `timing`, `chance`, `once`
+//!   and `repetition` say how far ranks differ by chance. `moving` measures unevenness that is on other ranks each time.
+//! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
+//!   plays it with even work.
+//! * Threads: `teams` computes what threads of a team did, `same_team` finds the calls that begin one team, `contended`
+//!   finds what threads waited for, and `allocation` their waits in the memory allocator.
+//! * `floor` is the least cost of a cause.
+
+pub mod allocation;
+pub mod backtrack;
+pub mod binding;
+pub mod chain;
+pub mod chance;
+pub mod contended;
+pub mod counted;
+pub mod efficiency;
+pub mod even_replay;
+pub mod floor;
+pub mod holder;
+pub mod inclusive;
+pub mod late;
+pub mod marks;
+pub mod moving;
+pub mod once;
+pub mod pace;
+pub mod phases;
+pub mod places;
+pub mod pool;
+pub mod program_place;
+pub mod recordings;
+pub mod repetition;
+pub mod replay;
+pub mod same_team;
+pub mod scale;
+pub mod scales;
+pub mod scaling;
+pub mod source_place;
+pub mod teams;
+pub mod times;
+pub mod timing;
+pub mod traffic;
+pub mod unnamed;
+pub mod waits;

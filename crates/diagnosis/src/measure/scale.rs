@@ -1,0 +1,479 @@
+//! One run as the analysis sees it: its sizes, its phases, and what time means in it.
+//!
+//! Where ranks outnumber cores or other work takes the cores, wall time shows the scheduler. Then computation is
+//! compared in CPU time (plus time asleep), time in the run queue is recorded separately, and the run time that shares
+//! refer to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
+
+use crate::measure::moving;
+use crate::measure::moving::Moving;
+use crate::measure::phases::Phases;
+use crate::measure::replay;
+use crate::measure::replay::Replay;
+use crate::measure::same_team;
+use crate::measure::traffic::Traffic;
+use crate::measure::waits::Waits;
+use headwater_dataflow::algorithm::Interrupted;
+use headwater_dataflow::run::{Recorded, period};
+use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
+use headwater_model::diagnosis::ScaleSummary;
+use headwater_model::run::{CtxId, Run};
+use headwater_mpi_abi as abi;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// One run with everything that is derived from it alone.
+pub struct Scale {
+    recorded: Recorded,
+    /// Ranks.
+    pub p: u32,
+    /// Threads that computed at the same time, of all ranks together; at least one for each rank.
+    pub threads: u32,
+    /// Cores of all nodes together; 0 where unknown.
+    pub cores: u32,
+    /// Wall time between init and finalize of the slowest rank, seconds.
+    pub wall: f64,
+    /// Phases between synchronisations.
+    pub phases: Phases,
+    /// Busy seconds by phase, then rank.
+    pub phase_busy: FxHashMap<u32, Vec<f64>>,
+    /// Event windows, replayed in virtual time.
+    pub replay: Replay,
+    /// The factor that extrapolates seconds of the epochs to the run ([`Replay::per_run`]).
+    pub per_run: Option<f64>,
+    /// Which call on which rank waited for which.
+    pub waits: Waits,
+    /// CPU time that a sample represents, mean, seconds.
+    pub period: f64,
+    /// Time that moving data took, by MPI call vertex, seconds per rank.
+    pub transfer: Vec<Transfer>,
+    /// Uneven work that moves from rank to rank.
+    pub moving: Vec<Moving>,
+    /// Work of teams of threads, by team, rank, ends and thread.
+    pub teams: Vec<TeamStretch>,
+    /// The calls that begin teams, each with the call that represents its team.
+    same_team: FxHashMap<VertexIx, VertexIx>,
+    /// The inverse: by team, the calls that begin it, ascending.
+    ways: FxHashMap<VertexIx, Vec<VertexIx>>,
+    /// Keys of computation by vertex.
+    keys_at: FxHashMap<VertexIx, Vec<u32>>,
+    /// Share of all rank time, including that of their threads, that was waiting for a core.
+    runq_share: f64,
+}
+
+/// Time that ranks spent in a call without waiting for another rank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    /// The MPI call.
+    pub vertex: VertexIx,
+    /// Seconds per rank.
+    pub seconds: f64,
+    /// Standard error of the seconds. It is as large as the seconds where ranks share cores: there the amount of data
+    /// limits the time, and nothing measures it.
+    pub error: f64,
+    /// The part of the seconds that the amount of data explains, without the number of calls.
+    pub by_bytes: f64,
+    /// Calls per rank, mean.
+    pub calls: f64,
+    /// Bytes that a rank sends and receives: for a collective, those of the rank with the most, otherwise the mean.
+    pub bytes: f64,
+    /// Index into the run's functions.
+    pub func: u16,
+}
+
+const NANO: f64 = 1e-9;
+
+impl Scale {
+    /// Derives what the analysis needs from a run. If it is interrupted, its result is useless.
+    pub fn new(recorded: &Recorded, interrupted: Interrupted<'_>) -> Self {
+        let (pag, run, view) = (recorded.pag(), recorded.run(), recorded.on_graph());
+        let p = run.header.ranks;
+        let phases = Phases::new(run);
+        let mut phase_busy: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
+        for (key, of) in (0..).zip(&view.computation.keys) {
+            let busy = phase_busy
+                .entry(phases.after(of.after))
+                .or_insert_with(|| vec![0.0; p as usize]);
+            if let Some(row) = view.computation.busy.row(key) {
+                row.add_to(busy);
+            }
+        }
+        let cores = run.header.cores.iter().sum();
+        let wall = run.ranks.iter().map(|r| r.wall_ns).max().unwrap_or(0) as f64 * NANO;
+        let replay = replay::play(run, interrupted);
+        let mut busy = vec![0.0; p as usize];
+        for (_, row) in BTreeMap::from_iter(&phase_busy) {
+            busy.iter_mut().zip(row).for_each(|(sum, b)| *sum += b);
+        }
+        let per_run = replay.per_run(&busy, wall);
+        let waits = Waits::new(run, view, &replay, per_run);
+        let moving = moving::of_run(run, &replay, &phases, &phase_busy);
+        let same_team = same_team::find(pag, &view.parallel.teams);
+        let mut ways: FxHashMap<VertexIx, Vec<VertexIx>> = FxHashMap::default();
+        for (way, team) in &same_team {
+            ways.entry(*team).or_default().push(*way);
+        }
+        ways.values_mut().for_each(|w| w.sort_unstable());
+        let mut keys_at: FxHashMap<VertexIx, Vec<u32>> = FxHashMap::default();
+        for (key, of) in (0..).zip(&view.computation.keys) {
+            keys_at.entry(of.vertex).or_default().push(key);
+        }
+        let mut this = Self {
+            recorded: recorded.clone(),
+            p,
+            threads: headwater_dataflow::run::threads::concurrent(run)
+                .iter()
+                .sum(),
+            cores,
+            wall,
+            phases,
+            phase_busy,
+            replay,
+            per_run,
+            waits,
+            period: period(run, view),
+            transfer: Vec::new(),
+            moving,
+            teams: same_team::joined(pag, &view.parallel.teams, &same_team),
+            same_team,
+            ways,
+            keys_at,
+            runq_share: headwater_dataflow::run::threads::runq_share(run),
+        };
+        // Seconds extrapolated from windows are limited to the time that the run has for them.
+        let (all, most) = (this.moving_seconds(), this.not_computing());
+        if all > most {
+            this.moving.iter_mut().for_each(|m| m.seconds *= most / all);
+        }
+        this.transfer = transfers(&this);
+        this
+    }
+
+    /// The recorded run.
+    pub fn run(&self) -> &Run {
+        self.recorded.run()
+    }
+
+    /// The run on the graph.
+    pub fn view(&self) -> &RunView {
+        self.recorded.on_graph()
+    }
+
+    /// Which of its threads no figure covers, in words, if there are any.
+    pub fn unseen(&self) -> Option<&String> {
+        self.recorded.unseen()
+    }
+
+    /// How long the machine stopped its cores, in words, if it did.
+    pub fn stopped(&self) -> Option<&String> {
+        self.recorded.stopped()
+    }
+
+    /// The calls that begin a team, ascending.
+    pub fn ways(&self, team: VertexIx) -> &[VertexIx] {
+        self.ways.get(&team).map_or(&[], |w| w)
+    }
+
+    /// The teams whose calls are around `v`, innermost first.
+    pub fn teams_around<'b>(
+        &'b self,
+        pag: &'b Pag,
+        v: VertexIx,
+    ) -> impl Iterator<Item = VertexIx> + 'b {
+        let around = pag.top.ancestors(v);
+        around.filter_map(|a| self.same_team.get(&a).copied())
+    }
+
+    /// The rows of one team.
+    pub fn team_rows(&self, team: VertexIx) -> &[TeamStretch] {
+        let start = self.teams.partition_point(|t| t.team < team);
+        let rest = self.teams.get(start..).unwrap_or(&[]);
+        let end = rest.partition_point(|t| t.team == team);
+        rest.get(..end).unwrap_or(&[])
+    }
+
+    /// Whether threads outnumber cores.
+    pub fn outnumbers(&self) -> bool {
+        self.cores > 0 && self.threads > self.cores
+    }
+
+    /// Whether wall time shows the scheduler: threads outnumber cores, or other work took them.
+    pub fn is_crowded(&self) -> bool {
+        ScaleSummary::crowds(self.threads, self.cores, self.runq_share())
+    }
+
+    /// Whether some ranks share a core, because there are too few cores or because ranks are bound so.
+    pub fn shares_cores(&self) -> bool {
+        let crowded = |c: &f64| *c > 1.0 + 1e-9;
+        self.is_crowded()
+            || crate::measure::binding::crowds(self.run())
+                .iter()
+                .any(crowded)
+    }
+
+    /// Busy seconds of each rank.
+    pub fn busy(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.p as usize];
+        let mut phases: Vec<_> = self.phase_busy.iter().collect();
+        phases.sort_by_key(|(phase, _)| **phase);
+        for (_, row) in phases {
+            out.iter_mut().zip(row).for_each(|(o, r)| *o += r);
+        }
+        out
+    }
+
+    /// Sum over phases of the slowest rank's computation: the run without any communication, seconds.
+    pub fn busy_critical(&self) -> f64 {
+        let mut each: Vec<(u32, f64)> = self
+            .phase_busy
+            .iter()
+            .map(|(phase, row)| (*phase, headwater_dataflow::numbers::stats::max(row)))
+            .collect();
+        each.sort_by_key(|e| e.0);
+        each.into_iter().map(|e| e.1).sum()
+    }
+
+    /// Time lost because ranks wait in turn for one another although their work is even, seconds. It is extrapolated
+    /// from the windows to the run, limited to the time in which the run's slowest rank does not compute.
+    pub fn chain(&self) -> f64 {
+        let busy = headwater_dataflow::numbers::stats::mean(&self.busy());
+        let left = self.not_computing() - self.moving_seconds();
+        (self.replay.chain_per_busy() * busy).min(left.max(0.0))
+    }
+
+    /// Time lost because in each iteration other ranks are late, seconds.
+    pub fn moving_seconds(&self) -> f64 {
+        self.moving.iter().map(|m| m.seconds).sum()
+    }
+
+    /// The run time without the slowest rank's computation of each phase, seconds: no wait and no path can take longer.
+    fn not_computing(&self) -> f64 {
+        (self.wall - self.busy_critical()).max(0.0)
+    }
+
+    /// The part of the ranks' computation that is in the epochs of the windows; `None` without any.
+    pub fn replayed_share(&self) -> Option<f64> {
+        let in_windows = self.replay.mean_busy();
+        let busy = headwater_dataflow::numbers::stats::mean(&self.busy());
+        (in_windows > 0.0 && busy > 0.0).then(|| (in_windows / busy).min(1.0))
+    }
+
+    /// The run time that shares refer to, seconds: the measured one if each rank had a core, otherwise that of the same
+    /// run with a core for each rank.
+    pub fn model_seconds(&self) -> f64 {
+        if self.is_crowded() {
+            self.ideal_seconds() + self.transfer_seconds()
+        } else {
+            self.wall
+        }
+    }
+
+    /// The run on an ideal network, seconds.
+    pub fn ideal_seconds(&self) -> f64 {
+        let ideal = self.busy_critical() + self.moving_seconds() + self.chain();
+        if self.is_crowded() {
+            ideal
+        } else {
+            ideal.min(self.wall)
+        }
+    }
+
+    /// Moving data, seconds per rank.
+    pub fn transfer_seconds(&self) -> f64 {
+        self.transfer.iter().map(|t| t.seconds).sum()
+    }
+
+    /// Share of all rank time, including that of their threads, that was waiting for a core.
+    pub fn runq_share(&self) -> f64 {
+        self.runq_share
+    }
+
+    /// Keys of the computation of one phase.
+    pub fn keys_in(&self, phase: u32) -> Vec<u32> {
+        (self.view().computation).keys_where(|k| self.phases.after(k.after) == phase)
+    }
+
+    /// All keys of computation.
+    pub fn keys(&self) -> Vec<u32> {
+        self.view().computation.keys_where(|_| true)
+    }
+
+    /// Standard error of the time of one of `ranks` in some keys, seconds. Time between two MPI calls is measured
+    /// exactly, and so is the time after the last call, even if that call repeats; only its division over the places in
+    /// between comes from counting samples.
+    pub fn sampling_noise(&self, pag: &Pag, keys: &[u32], ranks: &[u32]) -> f64 {
+        let period = self.period;
+        let data = &self.view().computation;
+        let variance = |(after, at_end): (CtxId, bool)| {
+            let measured = |k: &Key| {
+                k.after == after && pag.top.contains(TopDown::WINDDOWN, k.vertex) == at_end
+            };
+            let all = sum_rows(&data.busy, &data.keys_where(measured), self.p);
+            let is_mine = |k: &u32| data.keys.get(*k as usize).is_some_and(measured);
+            let mine: Vec<u32> = keys.iter().copied().filter(is_mine).collect();
+            let here = sum_rows(&data.busy, &mine, self.p);
+            let of_rank = |r: &u32| {
+                let (all, here) = (*all.get(*r as usize)?, *here.get(*r as usize)?);
+                let share = (here / all).clamp(0.0, 1.0);
+                (all > 0.0).then(|| all * all.min(period) * share * (1.0 - share))
+            };
+            let each: Vec<f64> = ranks.iter().filter_map(of_rank).collect();
+            headwater_dataflow::numbers::stats::mean(&each)
+        };
+        let all = self.afters(keys).into_iter();
+        let all = all.flat_map(|after| [(after, false), (after, true)]);
+        all.map(variance).sum::<f64>().sqrt()
+    }
+
+    /// Keys of the computation in `v` and inside it.
+    pub fn keys_inside(&self, pag: &Pag, v: VertexIx) -> Vec<u32> {
+        if v == TopDown::ROOT {
+            return self.keys();
+        }
+        let inside = pag.inside(v).filter_map(|v| self.keys_at.get(&v));
+        let mut keys: Vec<u32> = inside.flatten().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// The same for several vertices, ascending and each once.
+    pub fn keys_inside_all(&self, pag: &Pag, vertices: &[VertexIx]) -> Vec<u32> {
+        let inside = vertices.iter().flat_map(|v| self.keys_inside(pag, *v));
+        let mut keys: Vec<u32> = inside.collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    /// Contexts of the MPI calls of some keys, ascending and each once.
+    pub fn afters(&self, keys: &[u32]) -> Vec<CtxId> {
+        let key = |k: &u32| self.view().computation.keys.get(*k as usize);
+        let mut all: Vec<CtxId> = keys.iter().filter_map(key).map(|k| k.after).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Whether recording was paused equally often at all scales, so that all of them contain the same part of the program.
+pub fn paused_alike(scales: &[Scale]) -> bool {
+    let mut times = scales.iter().map(|s| s.run().header.pauses());
+    let first = times.next().flatten();
+    first.is_some() && times.all(|t| t == first)
+}
+
+/// Limit for the seconds of a call where its CPU time is mostly polling: a start-up time, and the slower of two ways to
+/// move the bytes through memory. A collective has as many stages as the logarithm of the ranks.
+const STARTUP_SECONDS: f64 = 2e-6;
+const SECONDS_PER_BYTE: f64 = 1.5e-9;
+
+/// If waits exceed a call's time by this part of it, they are not used.
+const DOUBT: f64 = 0.25;
+
+/// The time of each call without waiting for other ranks.
+///
+/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, minus the time in
+/// which one of them was without a core in the call: the others may have waited for it so long. If the last rank is not
+/// always the same, all of them wait: the known part of that is subtracted. Where ranks share cores the time is CPU
+/// time, limited to what the moved bytes can explain: the rest is polling while others have the core.
+fn transfers(scale: &Scale) -> Vec<Transfer> {
+    struct Sum {
+        seconds: Vec<f64>,
+        calls: Vec<f64>,
+        runq: Vec<f64>,
+        func: u16,
+    }
+    let ranks = scale.p as usize;
+    let over = scale.shares_cores();
+    let mut sums: FxHashMap<VertexIx, Sum> = FxHashMap::default();
+    for c in &scale.run().calls {
+        let name = scale.run().function(c.func);
+        if abi::by_name(name).is_none_or(abi::Function::is_start_or_end) {
+            continue;
+        }
+        let (Some(vertex), r) = (scale.view().vertex(c.ctx), c.rank as usize) else {
+            continue;
+        };
+        let sum = sums.entry(vertex).or_insert_with(|| Sum {
+            seconds: vec![0.0; ranks],
+            calls: vec![0.0; ranks],
+            runq: vec![0.0; ranks],
+            func: c.func,
+        });
+        if r < ranks {
+            let time = if over {
+                c.cpu_ns
+            } else {
+                c.wall_ns.saturating_sub(c.runq_ns)
+            };
+            sum.seconds[r] += time as f64 * NANO;
+            sum.calls[r] += c.count as f64;
+            sum.runq[r] += c.runq_ns as f64 * NANO;
+        }
+    }
+    // CPU time contains no waiting that must be subtracted.
+    let waits = if over {
+        FxHashMap::default()
+    } else {
+        scale.waits.unlimited_rows()
+    };
+    let traffic = Traffic::new(scale.run(), scale.view());
+    let mut out: Vec<Transfer> = sums
+        .into_iter()
+        .map(|(vertex, sum)| {
+            let calls = headwater_dataflow::numbers::stats::mean(&sum.calls);
+            let over_ranks = |of: &dyn Fn(u32) -> f64| (0..scale.p).map(of).collect::<Vec<f64>>();
+            let moved = headwater_dataflow::numbers::stats::mean(&over_ranks(&|r| {
+                traffic.moved(vertex, r)
+            }));
+            let asked = over_ranks(&|r| traffic.asked(vertex, r));
+            let name = scale.run().function(sum.func);
+            let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
+            let (bytes, stages) = if collective {
+                (
+                    headwater_dataflow::numbers::stats::max(&asked),
+                    f64::from(scale.p.max(2)).log2(),
+                )
+            } else {
+                (headwater_dataflow::numbers::stats::mean(&asked), 1.0)
+            };
+            let mut seconds = headwater_dataflow::numbers::stats::quantile(&sum.seconds, 0.0);
+            let spent = seconds;
+            // In a gather, the bytes are what the other ranks have, whatever the algorithm.
+            let by_bytes = match name.contains("ather") {
+                true => moved * SECONDS_PER_BYTE,
+                false => moved * SECONDS_PER_BYTE * stages,
+            };
+            if over {
+                seconds = seconds.min(calls * STARTUP_SECONDS * stages + by_bytes);
+            } else {
+                let waits = waits.get(&vertex).map_or(&[][..], |row| row);
+                let apart: Vec<f64> = (sum.seconds.iter().enumerate())
+                    .map(|(r, s)| s - waits.get(r).copied().unwrap_or(0.0))
+                    .collect();
+                // Waits from windows that are less even than the run are no evidence about the run.
+                let usual = headwater_dataflow::numbers::stats::quantile(&apart, 0.5);
+                if usual > -DOUBT * headwater_dataflow::numbers::stats::quantile(&sum.seconds, 0.5)
+                {
+                    seconds = seconds.min(usual);
+                }
+                seconds = (seconds - headwater_dataflow::numbers::stats::max(&sum.runq)).max(0.0);
+            }
+            Transfer {
+                vertex,
+                seconds,
+                // A measured time is as uncertain as what was subtracted from it.
+                error: if over {
+                    seconds
+                } else {
+                    0.5 * (spent - seconds)
+                },
+                by_bytes: seconds.min(by_bytes),
+                calls,
+                bytes,
+                func: sum.func,
+            }
+        })
+        .collect();
+    out.sort_by_key(|t| t.vertex);
+    out
+}

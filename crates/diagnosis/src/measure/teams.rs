@@ -1,0 +1,455 @@
+//! Teams of threads at one scale: what each thread had to do between the points where its team comes together, and
+//! which part of its waiting was for locks and for the memory allocator.
+//!
+//! A team takes as long as its slowest thread computes and waits. So its time divides, stretch by stretch, into the
+//! mean computation of its threads, what the slowest computes beyond that (imbalance), and what waiting for locks and
+//! for the allocator adds. Two parts cannot claim the same second.
+
+use crate::measure::allocation;
+use crate::measure::contended;
+use crate::measure::contended::{Contended, Threads};
+use crate::measure::scale::Scale;
+use headwater_dataflow::numbers::stats;
+use headwater_dataflow::numbers::stats::CONFIDENCE;
+use headwater_dataflow::numbers::stats::{stands_out, two_groups};
+use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, sum_rows};
+use headwater_model::run::ThreadInfo;
+use rustc_hash::FxHashMap;
+
+/// A thread must compute this many times as long as the others of its team to be late: ScalAna's `AbnormThd`, fixed,
+/// because the time of a stretch does not depend on the user's options.
+const STANDS_OUT: f64 = 1.3;
+
+/// A vertex around a team contains it if the ranks' computation there is at least this share of the team's losses;
+/// sampling and rounding leave a little out.
+const MOST: f64 = 0.9;
+
+/// Threads made by one call are a team if the slowest of them has this share of the life of all: threads that follow
+/// one another are not a team.
+const TOGETHER: f64 = 0.5;
+
+/// What a thread did in one stretch, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Thread within the rank.
+    pub thread: u16,
+    /// CPU time and time asleep, without waiting for other threads.
+    pub busy: f64,
+    /// Waiting for locks as it would be with a core for each thread.
+    pub locked: f64,
+    /// Waiting for the memory allocator, likewise.
+    pub allocator: f64,
+    /// Waiting for locks, as recorded.
+    pub waited: f64,
+    /// Waiting for the last of the team at the end, as recorded.
+    pub at_end: f64,
+}
+
+/// Work of a team on one rank from one point where it comes together to the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stretch {
+    /// Rank.
+    pub rank: u32,
+    /// By thread.
+    pub shares: Vec<Share>,
+    /// Repetitions.
+    pub repeats: u64,
+    /// Seconds from the start until the last thread has arrived, if each thread had a core.
+    pub duration: Option<f64>,
+}
+
+impl Stretch {
+    fn slowest(&self, time: impl Fn(&Share) -> f64) -> f64 {
+        self.shares.iter().map(time).fold(0.0, f64::max)
+    }
+
+    fn mean(&self) -> f64 {
+        let all: f64 = self.shares.iter().map(|s| s.busy).sum();
+        all / self.shares.len().max(1) as f64
+    }
+
+    /// Positions of the threads that compute clearly longer than the others.
+    pub fn late(&self) -> Vec<usize> {
+        let busy: Vec<f64> = self.shares.iter().map(|s| s.busy).collect();
+        let groups = two_groups(&busy).filter(|g| stands_out(g, STANDS_OUT, 0.0));
+        groups.map_or_else(Vec::new, |g| g.upper.iter().map(|i| *i as usize).collect())
+    }
+
+    /// Seconds that the slowest thread computes beyond the mean; 0 if that is scatter.
+    pub fn imbalance(&self) -> f64 {
+        if self.late().is_empty() {
+            0.0
+        } else {
+            self.slowest(|s| s.busy) - self.mean()
+        }
+    }
+
+    /// Standard error of the imbalance: that of the mean computation of the other threads.
+    pub fn imbalance_error(&self) -> f64 {
+        let late = self.late();
+        let others = (0..).zip(&self.shares).filter(|(i, _)| !late.contains(i));
+        let others: Vec<f64> = others.map(|(_, s)| s.busy).collect();
+        if late.is_empty() || others.is_empty() {
+            0.0
+        } else {
+            (stats::variance(&others) / others.len() as f64).sqrt()
+        }
+    }
+
+    /// Seconds that waiting for locks adds. A thread that waits each time takes longer by that. If threads wait by
+    /// turns, as the order in which they come changes, each waits at the lock for a part of it, and at the end for the
+    /// thread whose turn it was to be last: the stretch itself was longer then. It was longer by at most the time that
+    /// all threads waited for the lock. The lock is the reason only as far as they waited at the end for as long as at
+    /// the lock.
+    pub fn locks(&self) -> f64 {
+        let (each, more, likely) = self.in_turn();
+        each + likely * more
+    }
+
+    /// Standard error of the seconds that waiting for locks adds: from threads that wait by turns for a part of the
+    /// time.
+    pub fn locks_error(&self) -> f64 {
+        let (_, more, likely) = self.in_turn();
+        likely.min(1.0 - likely) * more / CONFIDENCE
+    }
+
+    /// The seconds that a thread takes longer because it waits each time, the seconds that waiting by turns may add,
+    /// and how likely the latter are.
+    fn in_turn(&self) -> (f64, f64, f64) {
+        let own = self.slowest(|s| s.busy);
+        let each = self.slowest(|s| s.busy + s.locked) - own;
+        let sum = |of: fn(&Share) -> f64| self.shares.iter().map(of).sum::<f64>();
+        let (locked, at_end) = (sum(|s| s.locked), sum(|s| s.at_end));
+        match self.duration.filter(|_| locked > 0.0) {
+            Some(all) => {
+                let most = (all - own).min(locked);
+                (each, (most - each).max(0.0), (at_end / locked).min(1.0))
+            }
+            None => (each, 0.0, 0.0),
+        }
+    }
+
+    /// Seconds that waiting for the allocator adds.
+    pub fn allocation(&self) -> f64 {
+        self.slowest(|s| s.busy + s.locked + s.allocator) - self.slowest(|s| s.busy + s.locked)
+    }
+}
+
+/// A team at one scale, all ranks.
+#[derive(Clone, Debug)]
+pub struct Team {
+    /// The call that begins it.
+    pub vertex: VertexIx,
+    /// Its work, by rank.
+    pub stretches: Vec<Stretch>,
+    /// Whether the ranks' threads that call MPI work in it; if not, they at most wait for it.
+    pub joined: bool,
+    /// Whether their computation in it is inside the call that begins it; it is not where they are guests of threads
+    /// that they made.
+    pub inside: bool,
+    /// The vertex in which the ranks' computation contains it.
+    pub around: VertexIx,
+    /// Keys of the ranks' computation in which they work in it or wait for it.
+    pub keys: Vec<u32>,
+    /// By rank: the part of its losses that can have lengthened the rank's computation there.
+    pub felt: Vec<f64>,
+}
+
+impl Team {
+    /// By rank: the sum of `of` over stretches, as far as the rank took longer because of it.
+    pub fn losses(&self, of: impl Fn(&Stretch) -> f64) -> Vec<f64> {
+        let mut out = vec![0.0; self.felt.len()];
+        for s in &self.stretches {
+            let at = s.rank as usize;
+            if let (Some(slot), Some(felt)) = (out.get_mut(at), self.felt.get(at)) {
+                *slot += of(s) * felt;
+            }
+        }
+        out
+    }
+}
+
+/// The threads of a team on one rank by their position in it: threads of later generations are reported as the first
+/// ones.
+#[derive(Clone, Debug, Default)]
+pub struct Positions {
+    /// Numbers of the first threads.
+    pub names: Vec<u32>,
+    at: FxHashMap<u16, usize>,
+}
+
+impl Positions {
+    /// The position of a thread.
+    pub fn of(&self, thread: u16) -> Option<usize> {
+        self.at.get(&thread).copied()
+    }
+}
+
+impl Team {
+    /// Its work on `rank`.
+    pub fn of_rank(&self, rank: u32) -> &[Stretch] {
+        let start = self.stretches.partition_point(|s| s.rank < rank);
+        let rest = self.stretches.get(start..).unwrap_or(&[]);
+        let end = rest.partition_point(|s| s.rank == rank);
+        rest.get(..end).unwrap_or(&[])
+    }
+
+    /// The threads of `rank`.
+    pub fn positions(&self, rank: u32) -> Positions {
+        let mut out = Positions::default();
+        for s in self.of_rank(rank) {
+            for (i, share) in s.shares.iter().enumerate() {
+                out.at.entry(share.thread).or_insert(i);
+                if out.names.len() == i {
+                    out.names.push(u32::from(share.thread));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// All teams of a run.
+#[derive(Debug, Default)]
+pub struct Teams {
+    /// By vertex.
+    pub teams: Vec<Team>,
+    /// Waits for locks and for the allocator, by place.
+    pub contended: Vec<Contended>,
+}
+
+/// The parts of a thread's waiting that are set aside, and what each was for.
+#[derive(Clone, Copy, Default)]
+struct Waiting {
+    /// For locks and for the allocator, recorded as waits.
+    locked: f64,
+    allocator: f64,
+    /// For locks, as recorded.
+    waited: f64,
+    /// For the allocator, seen as sleep that nothing else explains.
+    asleep: f64,
+}
+
+impl Teams {
+    /// The teams of one scale.
+    pub fn new(pag: &Pag, scale: &Scale) -> Self {
+        let rows = &scale.teams;
+        let threads = Threads::new(scale);
+        let mut contended = contended::of_locks(pag, scale, &threads);
+        contended.extend(allocation::asleep(pag, scale, &threads));
+        contended.sort_by_key(|c| c.place);
+        let mut waiting: FxHashMap<(VertexIx, u32, u16), Waiting> = FxHashMap::default();
+        for c in &contended {
+            let Some(team) = c.team else { continue };
+            let sum = waiting.entry((team, c.rank, c.thread)).or_default();
+            match (c.allocator, c.kind) {
+                (true, None) => sum.asleep += c.seconds,
+                (true, Some(_)) => sum.allocator += c.seconds,
+                (false, _) => {
+                    sum.locked += c.seconds;
+                    sum.waited += c.recorded;
+                }
+            }
+        }
+        let infos = scale.run().threads.iter();
+        let infos: FxHashMap<(u32, u16), &ThreadInfo> =
+            infos.map(|t| ((t.rank, t.thread), t)).collect();
+        let teams = rows
+            .chunk_by(|a, b| a.team == b.team)
+            .filter_map(|of_team| {
+                let vertex = of_team.first()?.team;
+                let sums = in_team(of_team, &waiting);
+                let stretches = of_team
+                    .chunk_by(|a, b| (a.rank, a.from, a.to) == (b.rank, b.from, b.to))
+                    .flat_map(|rows| generations(rows, &infos))
+                    .map(|rows| stretch(&rows, &sums, scale.is_crowded()));
+                let joined = of_team
+                    .iter()
+                    .any(|t| scale.view().threads.calls_mpi(t.rank, t.thread));
+                let mut team = Team {
+                    vertex,
+                    stretches: stretches.collect(),
+                    joined,
+                    inside: computes_inside(pag, scale, vertex),
+                    around: vertex,
+                    keys: Vec::new(),
+                    felt: vec![1.0; scale.p as usize],
+                };
+                find_rank_time(pag, scale, &mut team);
+                Some(team)
+            })
+            .collect();
+        Self { teams, contended }
+    }
+
+    /// The team of a vertex.
+    pub fn team(&self, vertex: VertexIx) -> Option<&Team> {
+        let at = self.teams.binary_search_by_key(&vertex, |t| t.vertex);
+        at.ok().and_then(|i| self.teams.get(i))
+    }
+
+    /// Recorded seconds that threads waited at `place`, by rank.
+    pub fn waited(&self, place: VertexIx, allocator: bool, ranks: u32) -> Vec<f64> {
+        let mut out = vec![0.0; ranks as usize];
+        let start = self.contended.partition_point(|c| c.place < place);
+        let rest = self.contended.get(start..).unwrap_or(&[]).iter();
+        let here = rest.take_while(|c| c.place == place);
+        for c in here.filter(|c| c.allocator == allocator) {
+            if let Some(slot) = out.get_mut(c.rank as usize) {
+                *slot += c.recorded;
+            }
+        }
+        out
+    }
+
+    /// Number of threads of the largest team of each rank; 1 if there is none.
+    pub fn sizes(&self, ranks: u32) -> Vec<usize> {
+        let mut out = vec![1; ranks as usize];
+        for s in self.teams.iter().flat_map(|t| &t.stretches) {
+            if let Some(size) = out.get_mut(s.rank as usize) {
+                *size = s.shares.len().max(*size);
+            }
+        }
+        out
+    }
+}
+
+/// Seconds of a stretch in which a thread was busy: without its waiting for other threads, asleep or, with spin locks,
+/// on the core.
+pub fn busy(t: &TeamStretch) -> f64 {
+    let spinning = (t.locked - t.blocked - t.runq).max(0.0);
+    (t.cpu - spinning).max(0.0) + (t.blocked - t.locked).max(0.0)
+}
+
+/// A thread's waiting in a team, and the parts of it that are known.
+#[derive(Clone, Copy, Default)]
+struct InTeam {
+    /// For other threads, as recorded.
+    locked: f64,
+    /// Asleep in addition.
+    idle: f64,
+    /// The parts that are set aside.
+    waiting: Waiting,
+}
+
+/// Asleep, but not for other threads.
+fn idle(t: &TeamStretch) -> f64 {
+    (t.blocked - t.locked).max(0.0)
+}
+
+/// Sums of a team's rows by rank and thread.
+fn in_team(
+    of_team: &[TeamStretch],
+    waiting: &FxHashMap<(VertexIx, u32, u16), Waiting>,
+) -> FxHashMap<(u32, u16), InTeam> {
+    let mut out: FxHashMap<(u32, u16), InTeam> = FxHashMap::default();
+    for t in of_team {
+        let sum = out.entry((t.rank, t.thread)).or_default();
+        (sum.locked, sum.idle) = (sum.locked + t.locked, sum.idle + idle(t));
+        let waiting = waiting.get(&(t.team, t.rank, t.thread));
+        sum.waiting = waiting.copied().unwrap_or_default();
+    }
+    out
+}
+
+fn stretch(rows: &[TeamStretch], sums: &FxHashMap<(u32, u16), InTeam>, crowded: bool) -> Stretch {
+    let share = |t: &TeamStretch| {
+        let sum = sums.get(&(t.rank, t.thread)).copied().unwrap_or_default();
+        // Waits are known by thread; stretches say in which of them they were.
+        let part = |of: f64, all: f64| if all > 0.0 { (of / all).min(1.0) } else { 0.0 };
+        let sleep = part(sum.waiting.asleep, sum.idle) * idle(t);
+        Share {
+            thread: t.thread,
+            busy: (busy(t) - sleep).max(0.0),
+            locked: part(sum.waiting.locked, sum.locked) * t.locked,
+            allocator: part(sum.waiting.allocator, sum.locked) * t.locked + sleep,
+            waited: part(sum.waiting.waited, sum.locked) * t.locked,
+            at_end: t.wait,
+        }
+    };
+    let duration = rows.iter().map(|t| t.wall + t.wait).fold(0.0, f64::max);
+    Stretch {
+        rank: rows.first().map_or(0, |t| t.rank),
+        shares: rows.iter().map(share).collect(),
+        repeats: rows.iter().map(|t| t.count).max().unwrap_or(0),
+        duration: Some(duration).filter(|_| !crowded),
+    }
+}
+
+/// Groups the threads of one stretch that existed at the same time. A call in a loop makes new threads each time: those
+/// are one team after another, and one team cannot make up for lateness in another.
+fn generations(
+    rows: &[TeamStretch],
+    infos: &FxHashMap<(u32, u16), &ThreadInfo>,
+) -> Vec<Vec<TeamStretch>> {
+    let whole = rows.iter().all(|t| t.from == t.team && t.to == t.team);
+    let life = |t: &TeamStretch| {
+        let info = infos.get(&(t.rank, t.thread))?;
+        (t.count == 1).then(|| (info.begin_ns, info.begin_ns.saturating_add(info.wall_ns)))
+    };
+    let lives: Option<Vec<(u64, u64)>> = rows.iter().map(life).collect();
+    let Some(lives) = lives.filter(|_| whole) else {
+        return vec![rows.to_vec()];
+    };
+    let mut order: Vec<((u64, u64), &TeamStretch)> = lives.into_iter().zip(rows).collect();
+    order.sort_by_key(|(life, t)| (*life, t.thread));
+    let mut out: Vec<(u64, u64, Vec<TeamStretch>)> = Vec::new();
+    for ((begin, end), t) in order {
+        match out.last_mut() {
+            Some(last) if begin < last.1 => {
+                last.1 = last.1.max(end);
+                last.2.push(*t);
+            }
+            _ => out.push((begin, end, vec![*t])),
+        }
+    }
+    let together = |g: &(u64, u64, Vec<TeamStretch>)| {
+        let longest = g.2.iter().map(|t| t.wall).fold(0.0, f64::max);
+        longest >= TOGETHER * (g.1 - g.0) as f64 * 1e-9
+    };
+    let mut kept: Vec<Vec<TeamStretch>> = out.into_iter().filter(together).map(|g| g.2).collect();
+    kept.iter_mut().for_each(|g| g.sort_by_key(|t| t.thread));
+    kept
+}
+
+/// Whether ranks compute inside the calls that begin a team.
+fn computes_inside(pag: &Pag, scale: &Scale, team: VertexIx) -> bool {
+    let cpu = |key: u32| {
+        let data = &scale.view().computation;
+        let of = |column: &RankRows| column.row(key).map_or(0.0, RankRow::sum);
+        of(&data.busy) - of(&data.blocked)
+    };
+    let mut ways = scale.ways(team).iter();
+    ways.any(|w| scale.keys_inside(pag, *w).into_iter().any(|k| cpu(k) > 0.0))
+}
+
+/// Finds where the ranks' computation contains the team: inside the call that begins it if they work in it themselves,
+/// otherwise where they sleep until it has finished, at the call or around it.
+fn find_rank_time(pag: &Pag, scale: &Scale, team: &mut Team) {
+    let loss = |s: &Stretch| s.slowest(|t| t.busy + t.locked + t.allocator) - s.mean();
+    let needed = team.losses(loss);
+    let data = &scale.view().computation;
+    let column = if team.joined {
+        &data.busy
+    } else {
+        &data.blocked
+    };
+    let whole: f64 = needed.iter().sum();
+    let around = pag.top.ancestors(team.vertex).chain([TopDown::ROOT]);
+    for v in around {
+        let keys = scale.keys_inside(pag, v);
+        let there = sum_rows(column, &keys, scale.p);
+        if v == TopDown::ROOT || there.iter().sum::<f64>() >= MOST * whole {
+            let felt = |(needed, there): (&f64, &f64)| {
+                if *needed > 0.0 {
+                    (there / needed).min(1.0)
+                } else {
+                    1.0
+                }
+            };
+            team.felt = needed.iter().zip(&there).map(felt).collect();
+            (team.around, team.keys) = (v, keys);
+            return;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Scalability analysis, the main job (PerFlow, Listing 7 and Figure 8): which places scale badly, in which places
+//! ranks differ, what causes that, and the backtracking paths from where the time shows to where it is lost.
+//!
+//! The runs are prepared together, and places are marked. Finders propose causes, those between threads first, because
+//! ranks are then compared by what these do not explain. Causes are moved to where the user can change something, put
+//! in the order of their gain, and reported with their paths. The diagnosis is one of the outputs.
+
+use super::{Options, Paradigm, Setting, Takes, begin_computing, scaling};
+use headwater_dataflow::flow::{Flow, FlowError, Parameters, with};
+
+pub(super) const PARADIGM: Paradigm = Paradigm {
+    name: "scalability",
+    about: "What holds the program back as ranks are added, where, and how ranks come to wait for it: the diagnosis as tables",
+    takes: Takes::Several,
+    settings: &[Setting::Scaling, Setting::AbnormThreshold],
+    build: flow,
+    // The answer contains the notes.
+    notes: |_| Vec::new(),
+};
+
+/// Name of the flow's output that is the diagnosis.
+pub(crate) const DIAGNOSIS: &str = "diagnosis";
+
+/// Finders of causes between threads.
+const BETWEEN_THREADS: [&str; 4] = [
+    "thread-imbalance",
+    "lock-contention",
+    "allocator-contention",
+    "serial-region",
+];
+
+/// The dataflow for a number of runs.
+pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
+    let (mut flow, runs) = begin_computing("scalability", runs.max(1))?;
+    let scales = flow.pass("scales", runs.clone(), scaling(options))?;
+    let non_scalable = flow.pass("non-scalable", [scales], Parameters::none())?;
+    let abnormal = flow.pass("abnormal", [scales], threshold(options))?;
+
+    let mut proposals = vec![scales];
+    for name in BETWEEN_THREADS {
+        proposals.push(flow.pass(name, [scales], least(options))?);
+    }
+    let charge = flow.pass("charge", proposals, least(options))?;
+    let charged = charge.output(1);
+
+    let uneven = flow.pass("uneven-work", [scales.into(), charged], least(options))?;
+    let uneven = flow.pass("uneven-segments", [scales, uneven], least(options))?;
+    let of_scales = |flow: &mut Flow, name| flow.pass(name, [scales], least(options));
+    let moving = of_scales(&mut flow, "moving-work")?;
+    let staying = flow.pass(
+        "non-shrinking-work",
+        [scales.into(), charged],
+        least(options),
+    )?;
+    let sleeping = of_scales(&mut flow, "common-sleep")?;
+    let growing = of_scales(&mut flow, "growing-communication")?;
+    let chain = of_scales(&mut flow, "late-sender-chain")?;
+    let preempted = of_scales(&mut flow, "preempted")?;
+
+    let between_ranks = [
+        scales, uneven, moving, staying, sleeping, growing, chain, preempted,
+    ];
+    let found = flow.pass("to-workers", between_ranks, Parameters::none())?;
+    let found = flow.pass("to-program", [scales, found, charge], Parameters::none())?;
+    let found = flow.pass("placement", [scales, found], Parameters::none())?;
+    let found = flow.pass("ranked", [scales, found], Parameters::none())?;
+
+    let marks = [scales, non_scalable, abnormal];
+    let ways = flow.pass("ways-back", marks, Parameters::none())?;
+    let delays = flow.pass("delays", [scales], Parameters::none())?;
+    let told = [scales, found, ways, delays];
+    let causes = flow.pass("causes", told, Parameters::none())?;
+    let all = [scales, found, causes, non_scalable, abnormal];
+    let diagnosis = flow.pass("diagnosis", all, Parameters::none())?;
+    flow.output(DIAGNOSIS, diagnosis);
+
+    for (name, pass, of) in [
+        ("answer", "answer-table", diagnosis),
+        ("causes", "cause-table", causes),
+        ("paths", "cause-paths", causes),
+    ] {
+        let told = flow.pass(pass, [of], Parameters::none())?;
+        flow.output(name, told);
+    }
+    let largest = flow.pass("largest", runs, Parameters::none())?;
+    let delays = flow.pass("delay-cost", [largest], Parameters::none())?;
+    let told = flow.pass("delay-costs", [delays], Parameters::none())?;
+    flow.output("delay_cost", told);
+    for (name, of, title, note) in [
+        (
+            "non_scalable",
+            non_scalable,
+            "Places that scale badly",
+            "Time is the mean over ranks at the largest scale; slope and model are of the way to sum up in which most is lost.",
+        ),
+        (
+            "abnormal",
+            abnormal,
+            "Places in which ranks differ",
+            "Time is how much longer these ranks take than the others, at the largest scale.",
+        ),
+    ] {
+        let words = with("name", name).with("title", title).with("note", note);
+        let told = flow.pass("mark-table", [of], words)?;
+        flow.output(name, told);
+    }
+    Ok(flow)
+}
+
+/// A parameter, if the user set another value than the default.
+fn set(name: &str, value: f64, default: f64) -> Parameters {
+    if value == default {
+        Parameters::none()
+    } else {
+        with(name, value)
+    }
+}
+
+fn threshold(options: &Options) -> Parameters {
+    set(
+        "threshold",
+        options.abnorm_threshold,
+        Options::default().abnorm_threshold,
+    )
+}
+
+fn least(options: &Options) -> Parameters {
+    set("least", options.least_share, Options::default().least_share)
+}

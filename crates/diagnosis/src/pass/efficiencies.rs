@@ -1,0 +1,111 @@
+//! POP's efficiencies as a table, for one run or over several scales.
+
+use crate::measure::efficiency;
+use crate::measure::scale::Scale;
+use crate::measure::scaling::{Growth, Guess, scaling_of};
+use crate::measure::times::Times;
+use crate::pass::marks::{SCALING, said};
+use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Value};
+use headwater_dataflow::pass::of_one_program;
+use headwater_model::diagnosis::{ScaleSummary, Scaling};
+use headwater_model::report::{Section, Unit};
+use headwater_model::run::Run;
+
+/// The passes of this file.
+pub(super) fn passes() -> Vec<Pass> {
+    vec![
+        Pass::new(
+            "efficiencies",
+            "POP's efficiencies of each run; those of scaling are against the run with the fewest ranks.",
+            efficiencies,
+        )
+        .takes("run", Kind::Run)
+        .and_more()
+        .with("scaling", "", SCALING)
+        .gives(Gives::Kind(Kind::Section)),
+    ]
+}
+
+type Figure = fn(&ScaleSummary) -> Option<f64>;
+
+/// Columns, each with the function that reads its field.
+const FIGURES: [(&str, &str, Unit, Figure); 10] = [
+    ("wall_seconds", "time", Unit::Seconds, |s| {
+        Some(s.wall_seconds)
+    }),
+    ("model_seconds", "with cores", Unit::Seconds, |s| {
+        Some(s.model_seconds)
+    }),
+    ("global", "global", Unit::Ratio, |s| s.efficiencies.global),
+    ("computation_scaling", "comp. scaling", Unit::Ratio, |s| {
+        s.efficiencies.computation_scaling
+    }),
+    ("parallel", "parallel", Unit::Ratio, |s| {
+        s.efficiencies.parallel
+    }),
+    ("load_balance", "load balance", Unit::Ratio, |s| {
+        s.efficiencies.load_balance
+    }),
+    ("communication", "communication", Unit::Ratio, |s| {
+        s.efficiencies.communication
+    }),
+    ("serialisation", "serialisation", Unit::Ratio, |s| {
+        s.efficiencies.serialisation
+    }),
+    ("transfer", "transfer", Unit::Ratio, |s| {
+        s.efficiencies.transfer
+    }),
+    ("startup_seconds", "start-up", Unit::Seconds, |s| {
+        Some(s.startup_seconds)
+    }),
+];
+
+fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
+    let mut runs = Vec::new();
+    for i in 0..call.inputs().len() {
+        let run = call.run(i)?;
+        of_one_program(&call.run(0)?.run().header, &run.run().header, "run")?;
+        runs.push(run);
+    }
+    runs.sort_by_key(|r| r.run().header.ranks);
+    let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
+    let scales = runs.iter().map(|r| Scale::new(r, call.interrupted()));
+    let scales: Vec<Scale> = scales.collect();
+    call.go_on()?;
+    // Runs of different builds have no place in common.
+    let one_graph = runs
+        .first()
+        .filter(|f| runs.iter().all(|r| r.shares_graph(f)));
+    let growth = one_graph.and_then(|r| {
+        let times = Times::new(r.pag(), &scales);
+        Growth::new(r.pag(), &scales, &times)
+    });
+    let Guess {
+        scaling,
+        reason,
+        certain,
+    } = scaling_of(&recorded, said(call)?, growth);
+    let doubt = if certain {
+        ""
+    } else {
+        ", which is not certain"
+    };
+    let mut columns = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
+    columns.extend(FIGURES.map(|(name, title, unit, _)| (name, title, unit)));
+    let title = "Efficiencies of the POP project";
+    let mut section = Section::new("efficiencies", title, &columns);
+    let kind = match scaling {
+        Scaling::Strong => "strong scaling",
+        Scaling::Weak => "weak scaling",
+        Scaling::Single => "no scaling",
+    };
+    section.note = Some(format!(
+        "{kind}{doubt} ({reason}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each rank."
+    ));
+    for summary in efficiency::summaries(&scales, scaling) {
+        let mut row = vec![summary.run.as_str().into(), f64::from(summary.ranks).into()];
+        row.extend(FIGURES.iter().map(|f| (f.3)(&summary).into()));
+        section.rows.push(row);
+    }
+    Ok(vec![section.into()])
+}

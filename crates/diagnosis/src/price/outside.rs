@@ -1,0 +1,59 @@
+//! Reports calls to code that the user cannot change as the loop or function around them.
+
+use crate::find::candidate::Candidate;
+use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::psg::VertexKind;
+
+/// Whether `v` is a call to code without source lines, outside the module that calls.
+fn leads_out(pag: &Pag, v: VertexIx) -> bool {
+    let vertex = pag.top.get(v);
+    // Code in no known function of the module is a stub on the way out.
+    let inside = |c: &VertexIx| {
+        let own = pag.top.get(*c);
+        pag.place(*c).file.is_some() || own.module == vertex.module && own.function != u32::MAX
+    };
+    vertex.kind == VertexKind::ExternalCall && !pag.children[v as usize].iter().any(inside)
+}
+
+/// The loop or function around the call by which `v` leaves the program's code, and the name of what is called.
+fn home(pag: &Pag, v: VertexIx) -> Option<(VertexIx, String)> {
+    let call = pag.top.ancestors(v).find(|v| leads_out(pag, *v))?;
+    let named = |v: &VertexIx| {
+        let kind = pag.top.get(*v).kind;
+        *v > TopDown::WINDDOWN
+            && (kind.is_loop() || matches!(kind, VertexKind::Function | VertexKind::Inlined))
+    };
+    let around = pag.top.ancestors(call).skip(1).find(named)?;
+    Some((around, pag.place(call).name))
+}
+
+/// If a cause is computation in such a call, its place becomes the loop or function around it.
+pub fn bring_home(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for mut c in found {
+        // Sleep belongs to the call that sleeps.
+        let computes = c.class.is_computation() && c.class != CauseClass::SystemCallOrIo;
+        if let Some((around, name)) = home(pag, c.vertex).filter(|_| computes) {
+            c.vertex = around;
+            c.evidence.push(format!("mostly in {name}"));
+            let homes = c.twins.iter().filter_map(|v| home(pag, *v));
+            c.twins = homes.map(|h| h.0).filter(|v| *v != around).collect();
+            c.twins.sort_unstable();
+            c.twins.dedup();
+        }
+        let same = |kept: &&mut Candidate| {
+            (kept.class, kept.vertex) == (c.class, c.vertex) && kept.ranks == c.ranks
+        };
+        match out.iter_mut().find(same) {
+            Some(kept) => {
+                kept.cost += c.cost;
+                kept.gain += c.gain;
+                kept.after.append(&mut c.after);
+                kept.evidence.append(&mut c.evidence);
+            }
+            None => out.push(c),
+        }
+    }
+    out
+}

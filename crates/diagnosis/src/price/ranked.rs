@@ -1,0 +1,168 @@
+//! Sorts candidates for causes by what removing them would gain, and reports each once.
+
+use crate::find::candidate::{Candidate, Price, REST};
+use headwater_graph::{Pag, VertexIx};
+use headwater_model::diagnosis::CauseClass;
+use headwater_model::words;
+
+/// Sorts candidates, the largest gain first; equal ones are in the order of the graph. The mean of the gain and its
+/// lower bound counts, so that an uncertain figure does not come before a certain one; for an estimate, only its
+/// certain part counts. Candidates whose error range includes zero come after the others.
+pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
+    let known = |c: &Candidate| c.range().0 > 0.0;
+    let gain = |c: &Candidate| match c.price {
+        Price::AtLeast(seconds) => seconds.min(c.gain),
+        _ => 0.5 * (c.gain + c.range().0),
+    };
+    found.sort_by(|a, b| {
+        let price = gain(b).total_cmp(&gain(a)).then(a.vertex.cmp(&b.vertex));
+        known(b).cmp(&known(a)).then(price)
+    });
+    remainders(pag, told_once(pag, found))
+}
+
+/// Sleep that all ranks have is a cause of its own. So it is subtracted from non-shrinking work around it, and that
+/// work stays a cause only if at least `least` seconds are left.
+pub fn without_sleep(pag: &Pag, mut found: Vec<Candidate>, least: f64) -> Vec<Candidate> {
+    use CauseClass::{NonShrinkingWork, SerialRegion, SlowerWork, SystemCallOrIo};
+    let asleep = found.iter().filter(|c| c.class == SystemCallOrIo);
+    let asleep: Vec<Candidate> = asleep.cloned().collect();
+    found.retain_mut(|c| {
+        if !matches!(c.class, NonShrinkingWork | SlowerWork | SerialRegion) {
+            return true;
+        }
+        let inside = |s: &&Candidate| {
+            let is_inside = |v: VertexIx| c.vertices().any(|own| pag.top.contains(own, v));
+            s.ranks == c.ranks && s.vertices().any(is_inside)
+        };
+        let slept: f64 = asleep.iter().filter(inside).map(|s| s.gain).sum();
+        if slept <= 0.0 {
+            return true;
+        }
+        c.gain -= slept;
+        c.cost -= slept;
+        c.evidence.push(format!(
+            "beside {} for which these ranks sleep here, which is a cause of its own",
+            words::seconds(slept)
+        ));
+        c.gain >= least
+    });
+    found
+}
+
+/// Divides candidates into causes, and sentences about those that are too uncertain for a cause: ranks that differ by
+/// no more than the error may do equal work. `ranks` is the number of ranks of the scale.
+pub fn divide(pag: &Pag, found: Vec<Candidate>, ranks: u32) -> (Vec<Candidate>, Vec<String>) {
+    use CauseClass::{OneOff, SlowerWork, SystemCallOrIo, UnevenWork};
+    let (mut causes, mut notes) = (Vec::new(), Vec::new());
+    for candidate in found {
+        let differs = matches!(
+            candidate.class,
+            OneOff | SlowerWork | SystemCallOrIo | UnevenWork
+        );
+        match &candidate.price {
+            Price::Note(sentence) => notes.push(sentence.clone()),
+            _ if differs && candidate.range().0 <= 0.0 => notes.push(format!(
+                "{} in {} on {} may cost {}, but the error of this figure is as large as the figure, so it is not called a cause.",
+                candidate.class.words(),
+                words::location(&pag.place(candidate.vertex)),
+                words::ranks(&candidate.ranks.iter().copied().collect(), ranks, 40),
+                words::seconds(candidate.gain)
+            )),
+            _ => causes.push(candidate),
+        }
+    }
+    (causes, notes)
+}
+
+/// Computation on one thread of each rank may also be non-shrinking work: of two such causes at one place, the one with
+/// the larger gain is reported, with what the other one says.
+fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for next in found {
+        // Losses of other classes at the same place are added to it.
+        let stays = |c: &Candidate| {
+            use CauseClass::{NonShrinkingWork, SlowerWork};
+            matches!(c.class, NonShrinkingWork | SlowerWork)
+        };
+        let serial = |c: &Candidate| c.class == CauseClass::SerialRegion;
+        let same = |kept: &&mut Candidate| {
+            (serial(kept) && stays(&next) || stays(kept) && serial(&next))
+                && (pag.top.contains(kept.vertex, next.vertex)
+                    || pag.top.contains(next.vertex, kept.vertex))
+                && next.ranks.iter().all(|r| kept.ranks.contains(r))
+        };
+        match out.iter_mut().find(same) {
+            Some(kept) => kept.evidence.push(match next.class {
+                CauseClass::SerialRegion => format!(
+                    "one thread of each rank does it while the others idle: sharing it among them would gain {}",
+                    words::seconds(next.gain)
+                ),
+                class => format!(
+                    "it is {} too, which costs {}",
+                    class.words(),
+                    words::seconds(next.gain)
+                ),
+            }),
+            None => out.push(next),
+        }
+    }
+    out
+}
+
+/// Treats what is left around a place as a part of it: the same ranks are late there by a little more, mostly because
+/// samples do not show exactly what was inside.
+fn remainders(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut out: Vec<Candidate> = Vec::new();
+    for next in found {
+        let whole = |kept: &&mut Candidate| {
+            let mut places = std::iter::once(&kept.vertex).chain(&kept.twins);
+            kept.class == next.class
+                && next.gain <= REST * kept.gain
+                && next.ranks.iter().all(|r| kept.ranks.contains(r))
+                && next.after.iter().any(|a| kept.after.contains(a))
+                && places.any(|v| pag.top.contains(next.vertex, *v))
+        };
+        match out.iter_mut().find(whole) {
+            Some(kept) => kept.evidence.push(format!(
+                "around it these ranks take {} more, which may be a part of it",
+                words::seconds(next.gain)
+            )),
+            None => out.push(next),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_graph::Structures;
+
+    #[test]
+    fn a_serial_region_takes_up_only_what_is_lost_by_the_same_work() {
+        let pag = Pag::build(&mut [], Structures::default());
+        let cause = |class, gain| Candidate {
+            class,
+            vertex: headwater_graph::TopDown::ROOT,
+            ranks: vec![0, 1],
+            cost: gain,
+            gain,
+            after: Vec::new(),
+            evidence: Vec::new(),
+            twins: Vec::new(),
+            in_turn: false,
+            price: Price::default(),
+            error: 0.0,
+            team: None,
+        };
+        let told = |class| {
+            let found = vec![cause(CauseClass::SerialRegion, 2.0), cause(class, 1.0)];
+            told_once(&pag, found).len()
+        };
+        assert_eq!(told(CauseClass::NonShrinkingWork), 1);
+        for other in [CauseClass::ThreadImbalance, CauseClass::UnevenWork] {
+            assert_eq!(told(other), 2, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,551 @@
+//! What the diagnosis says of programs whose ranks have threads.
+
+mod hybrid;
+mod locks;
+mod short;
+
+use headwater_dataflow::Recorded;
+use headwater_diagnosis::{Options, diagnose, impossible};
+use headwater_model::diagnosis::{CauseClass, Diagnosis};
+use headwater_model::report::Item;
+use headwater_model::run::{CtxId, Run, TeamWork};
+use hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run, structure};
+
+fn of_run(run: Run) -> Diagnosis {
+    from(Options::default().least_share, run)
+}
+
+/// Causes that cost at least this share of the run time.
+fn from(least_share: f64, run: Run) -> Diagnosis {
+    let options = Options {
+        least_share,
+        ..Options::default()
+    };
+    let d = diagnose(vec![run], structure(), &options).expect("one run is enough");
+    assert_eq!(impossible(&d), Vec::<String>::new());
+    d
+}
+
+fn diagnosis(ranks: u32, of: Hybrid) -> Diagnosis {
+    of_run(run(ranks, &of))
+}
+
+/// Class, ranks, first line and seconds to gain, to hundredths, of each cause.
+fn told(d: &Diagnosis) -> Vec<(CauseClass, String, u32, f64)> {
+    let gain = |seconds: f64| (seconds * 100.0).round() / 100.0;
+    d.causes
+        .iter()
+        .map(|c| {
+            (
+                c.class,
+                c.ranks.to_string(),
+                c.place.first_line,
+                gain(c.gain_seconds),
+            )
+        })
+        .collect()
+}
+
+use CauseClass::*;
+
+#[test]
+fn threads_that_do_the_same_are_no_finding() {
+    let d = diagnosis(4, Hybrid::default());
+    assert_eq!(told(&d), []);
+    let note = "2 threads a rank were recorded (4 ranks)";
+    assert!(d.notes.iter().any(|n| n.starts_with(note)), "{:?}", d.notes);
+    let scatter = Hybrid {
+        threads: 16,
+        busy: |r, t| 1.0 + 0.02 * f64::from((u32::from(t) * 7 + r) % 5),
+        locked: |_, t| 0.005 * f64::from(t % 2),
+        serial: |_| 0.005,
+        ..Default::default()
+    };
+    assert_eq!(told(&diagnosis(4, scatter)), []);
+}
+
+#[test]
+fn threads_with_uneven_work_are_found_with_their_loop() {
+    let late = |_, t| if t == 1 { 1.5 } else { 0.5 };
+    let d = diagnosis(
+        4,
+        Hybrid {
+            busy: late,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(ThreadImbalance, "0-3".into(), 110, 0.5)]);
+    let c = &d.causes[0];
+    let times = c.by_thread.as_ref().expect("threads");
+    assert_eq!((&times.threads, &times.concerned), (&vec![0, 1], &vec![1]));
+    assert_eq!(times.seconds, [0.5, 1.5]);
+    let steps: Vec<(&str, u32)> = c
+        .path
+        .iter()
+        .map(|s| (s.what.as_str(), s.place.first_line))
+        .collect();
+    let expected = [
+        ("wait in thread 0 for thread 1", 10),
+        ("compute longer in some threads", 110),
+    ];
+    assert_eq!(steps, expected);
+    // The rank's own thread may be the late one, and most may be late.
+    for (late, price, who) in [
+        (
+            (|_, t| if t == 0 { 1.5 } else { 0.5 }) as fn(u32, u16) -> f64,
+            0.75,
+            vec![0],
+        ),
+        (|_, t| if t == 3 { 0.0 } else { 1.0 }, 0.25, vec![0, 1, 2]),
+    ] {
+        let d = diagnosis(
+            2,
+            Hybrid {
+                threads: 4,
+                busy: late,
+                ..Default::default()
+            },
+        );
+        assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 110, price)]);
+        let times = d.causes[0].by_thread.as_ref().expect("threads");
+        assert_eq!(times.concerned, who);
+    }
+}
+
+/// Wait states of a run: names and seconds.
+fn wait_states(of: Hybrid) -> Vec<(Item, Item)> {
+    let cache = headwater_dataflow::flow::Cache::default();
+    let runner = headwater_dataflow::flow::Runner::quiet(&cache);
+    let runs = Recorded::join(vec![run(4, &of)], structure()).expect("a whole run");
+    let paradigm = headwater_diagnosis::paradigm::by_name("wait-states").expect("a paradigm");
+    let report = paradigm.run(&runs, &Options::default(), &runner);
+    let rows = report.expect("runs").sections[0].rows.clone();
+    let rows = rows.into_iter();
+    rows.map(|row| (row[0].clone(), row[1].clone())).collect()
+}
+
+#[test]
+fn who_waits_for_the_others_of_a_team_waits_at_an_openmp_barrier() {
+    let of = Hybrid {
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        ..Default::default()
+    };
+    let told = wait_states(of);
+    assert_eq!(told[..], [("wait at OpenMP barrier".into(), 4.0.into())]);
+    // Threads that the program makes itself end, and who joins them waits.
+    let told = wait_states(Hybrid { joined: true, ..of });
+    assert_eq!(told[..], [("wait for a thread".into(), 6.0.into())]);
+}
+
+#[test]
+fn gains_between_threads_have_a_range() {
+    let uneven = Hybrid {
+        threads: 4,
+        busy: |_, t| {
+            if t == 3 {
+                2.0
+            } else {
+                0.9 + 0.1 * f64::from(t)
+            }
+        },
+        ..Default::default()
+    };
+    let serial = Hybrid {
+        serial: |_| 1.0,
+        ..Default::default()
+    };
+    for of in [uneven, serial] {
+        let d = diagnosis(2, of);
+        let c = d.causes.first().expect("a cause");
+        let (least, most) = c.gain_range_seconds;
+        assert!(least <= c.gain_seconds && c.gain_seconds <= most);
+        assert!(most - least < 0.5 * c.gain_seconds, "{least} to {most}");
+        let between = c.class == ThreadImbalance;
+        assert!(!between || most > least, "{least} to {most}");
+    }
+}
+
+#[test]
+fn a_rank_that_its_threads_make_late_has_no_more_work() {
+    let busy = |r, t| match (r, t) {
+        (2, 0) => 0.5,
+        (2, 1) => 1.5,
+        _ => 1.0,
+    };
+    for joined in [false, true] {
+        let of = Hybrid {
+            busy: if joined {
+                |r, t| {
+                    if (r, t) == (2, 1) {
+                        1.5
+                    } else if r == 2 {
+                        0.5
+                    } else {
+                        1.0
+                    }
+                }
+            } else {
+                busy
+            },
+            joined,
+            ..Default::default()
+        };
+        let d = diagnosis(4, of);
+        assert_eq!(
+            told(&d),
+            [(ThreadImbalance, "2".into(), 110, 0.5)],
+            "{joined}"
+        );
+        let waiting = d.causes[0].waiting_seconds.expect("the others wait");
+        assert!((waiting - 1.5).abs() < 0.05, "{waiting}");
+        assert_eq!(d.causes[0].path[0].place.first_line, 30);
+    }
+}
+
+#[test]
+fn a_rank_with_more_work_for_all_its_threads_is_uneven_work() {
+    for joined in [false, true] {
+        let d = diagnosis(
+            4,
+            Hybrid {
+                busy: |r, _| if r == 2 { 2.0 } else { 1.0 },
+                joined,
+                ..Default::default()
+            },
+        );
+        assert_eq!(told(&d), [(UnevenWork, "2".into(), 110, 1.0)], "{joined}");
+    }
+}
+
+#[test]
+fn a_rank_late_by_both_has_two_causes_that_add_up() {
+    let d = diagnosis(
+        4,
+        Hybrid {
+            busy: |r, t| match (r, t) {
+                (2, 0) => 1.2,
+                (2, 1) => 2.4,
+                _ => 1.0,
+            },
+            ..Default::default()
+        },
+    );
+    let expected = [
+        (UnevenWork, "2".to_string(), 110, 0.8),
+        (ThreadImbalance, "2".to_string(), 110, 0.6),
+    ];
+    assert_eq!(told(&d), expected);
+}
+
+#[test]
+fn late_threads_of_a_rank_that_nobody_waits_for_cost_nothing() {
+    let d = diagnosis(
+        4,
+        Hybrid {
+            busy: |r, t| match (r, t) {
+                (2, 0) => 0.2,
+                (2, 1) => 0.8,
+                _ => 1.0,
+            },
+            ..Default::default()
+        },
+    );
+    assert!(
+        d.causes.iter().all(|c| c.class != ThreadImbalance),
+        "{:?}",
+        told(&d)
+    );
+}
+
+#[test]
+fn a_region_that_is_called_from_two_places_is_two_teams() {
+    // Each call has a late thread, but another one.
+    let late = |_, t| if t == 0 { 1.5 } else { 0.5 };
+    let mut made = run(
+        2,
+        &Hybrid {
+            busy: late,
+            ..Default::default()
+        },
+    );
+    let copy = |run: &mut Run, of: CtxId, parent: CtxId| {
+        let context = run.contexts[of.0 as usize];
+        run.contexts
+            .push(headwater_model::run::Context { parent, ..context });
+        CtxId(run.contexts.len() as u32 - 1)
+    };
+    // `step`, which has the region, is called by `main` twice.
+    let first = copy(&mut made, CALLS[0], CtxId::NONE);
+    let second = copy(&mut made, CALLS[1], CtxId::NONE);
+    let step = made.contexts[STEP.0 as usize];
+    made.contexts[REGION.0 as usize] = headwater_model::run::Context {
+        parent: first,
+        ..step
+    };
+    let region = copy(&mut made, STEP, second);
+    let work = copy(&mut made, WORK, region);
+    let other = |t: u16| 1 - t;
+    let teams = made.teams.clone();
+    made.teams.extend(teams.into_iter().map(|mut t| {
+        (t.team, t.from, t.to, t.thread) = (region, region, region, other(t.thread));
+        t
+    }));
+    let samples = made.samples.clone();
+    made.samples.extend(samples.into_iter().map(|mut s| {
+        let to = |ctx| if ctx == WORK { work } else { region };
+        (s.ctx, s.cpu_ns, s.thread) = (to(s.ctx), s.cpu_ns, s.thread);
+        s
+    }));
+    for s in made.samples.iter_mut().filter(|s| s.ctx == work) {
+        s.cpu_ns = if s.thread == 0 {
+            500_000_000
+        } else {
+            1_500_000_000
+        };
+    }
+    for s in made.samples.iter_mut().filter(|s| s.ctx == region) {
+        s.blocked_ns = if s.thread == 0 { 1_000_000_000 } else { 0 };
+    }
+    for s in &mut made.segments {
+        (s.wall_ns, s.cpu_ns, s.blocked_ns) = (3_000_000_000, 2_000_000_000, 1_000_000_000);
+    }
+    for r in &mut made.ranks {
+        r.wall_ns = 3_000_000_000;
+    }
+    for t in &mut made.threads {
+        t.wall_ns = 3_000_000_000;
+    }
+    let expected = [
+        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
+        (ThreadImbalance, "0-1".to_string(), 110, 0.5),
+    ];
+    assert_eq!(told(&of_run(made)), expected);
+}
+
+#[test]
+fn what_one_thread_does_alone_is_a_serial_region() {
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |_| 1.0,
+            threads: 4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(SerialRegion, "0-3".into(), 20, 0.75)]);
+    let times = d.causes[0].by_thread.as_ref().expect("threads");
+    assert_eq!(
+        (&times.concerned[..], &times.seconds[..]),
+        (&[0][..], &[1.0, 0.0, 0.0, 0.0][..])
+    );
+    // A small part of the computation as well.
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |_| 0.08,
+            threads: 4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(SerialRegion, "0-3".into(), 20, 0.06)]);
+    // What one rank does alone is uneven work between ranks.
+    let d = diagnosis(
+        4,
+        Hybrid {
+            serial: |r| if r == 1 { 1.0 } else { 0.0 },
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(UnevenWork, "1".into(), 20, 1.0)]);
+}
+
+#[test]
+fn sleep_of_threads_that_allocate_is_contention_in_the_allocator() {
+    let d = diagnosis(
+        2,
+        Hybrid {
+            allocates: |_, _| 0.4,
+            ..Default::default()
+        },
+    );
+    assert_eq!(told(&d), [(AllocatorContention, "0-1".into(), 130, 0.4)]);
+}
+
+#[test]
+fn threads_made_anew_are_one_team_after_another() {
+    // In two generations of two threads first the one is late and then the other.
+    let mut made = run(
+        1,
+        &Hybrid {
+            joined: true,
+            threads: 4,
+            busy: |_, t| if t == 1 || t == 4 { 0.9 } else { 0.3 },
+            ..Default::default()
+        },
+    );
+    for t in &mut made.teams {
+        t.count = 1;
+    }
+    for t in &mut made.threads {
+        (t.begin_ns, t.wall_ns) = (if t.thread > 2 { 900_000_000 } else { 0 }, t.cpu_ns);
+    }
+    let s = &mut made.segments[0];
+    (s.blocked_ns, s.wall_ns) = (1_800_000_000, 1_800_000_000);
+    for w in &mut made.waits {
+        w.wait_ns = 1_800_000_000;
+    }
+    made.ranks[0].wall_ns = 1_800_000_000;
+    assert_eq!(
+        told(&of_run(made)),
+        [(ThreadImbalance, "0".into(), 110, 0.6)]
+    );
+}
+
+#[test]
+fn waiting_for_a_thread_without_a_core_is_set_aside() {
+    for joined in [false, true] {
+        let d = diagnosis(
+            2,
+            Hybrid {
+                joined,
+                cores: 2,
+                runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
+                ..Default::default()
+            },
+        );
+        assert_eq!(told(&d), [], "{joined}");
+        assert!(
+            d.notes[0].contains("more threads than cores (2)"),
+            "{:?}",
+            d.notes
+        );
+        assert!((d.scales[0].model_seconds - 1.0).abs() < 0.01);
+        assert_eq!(d.scales[0].threads, 4);
+    }
+}
+
+#[test]
+fn spinning_for_a_thread_without_a_core_is_set_aside() {
+    let mut made = run(
+        2,
+        &Hybrid {
+            cores: 2,
+            runq: |r, t| if (r, t) == (1, 1) { 2.0 } else { 0.0 },
+            ..Default::default()
+        },
+    );
+    // The runtime waits on the core, in code of its own below the call.
+    let inside = CtxId(made.contexts.len() as u32);
+    made.modules.push(headwater_model::run::Module {
+        path: "/usr/lib/libgomp.so.1".into(),
+        build_id: "ef".into(),
+    });
+    made.contexts.push(headwater_model::run::Context {
+        parent: REGION,
+        module: made.modules.len() as u32 - 1,
+        offset: 0x10,
+        exact: true,
+    });
+    for s in made.samples.iter_mut().filter(|s| s.ctx == REGION) {
+        (s.ctx, s.cpu_ns, s.blocked_ns) = (inside, s.blocked_ns, 0);
+    }
+    for s in &mut made.segments {
+        (s.cpu_ns, s.blocked_ns) = (s.cpu_ns + s.blocked_ns, 0);
+    }
+    let d = of_run(made);
+    assert_eq!(told(&d), []);
+    assert!((d.scales[0].model_seconds - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn threads_of_a_rank_bound_to_one_core_share_it() {
+    let mut bound = run(
+        1,
+        &Hybrid {
+            cores: 2,
+            joined: true,
+            runq: |_, _| 1.0,
+            ..Default::default()
+        },
+    );
+    bound.ranks[0].cpus = "0".into();
+    bound.ranks[0].runq_ns = 2_000_000_000;
+    let d = of_run(bound);
+    assert_eq!(told(&d), [(Preempted, "0".into(), 2, 1.0)]);
+    let cause = &d.causes[0];
+    assert!(
+        cause.explanation.contains("bound to"),
+        "{}",
+        cause.explanation
+    );
+}
+
+#[test]
+fn a_guest_of_threads_that_it_made_may_be_the_slowest() {
+    // Between two barriers the rank's own thread computes 1.5 s, the two that it made 0.5 s each.
+    let mut made = run(
+        2,
+        &Hybrid {
+            joined: true,
+            busy: |_, _| 0.5,
+            serial: |_| 1.5,
+            ..Default::default()
+        },
+    );
+    let guests: Vec<TeamWork> = made
+        .teams
+        .iter()
+        .filter(|t| t.thread == 1)
+        .map(|t| TeamWork {
+            thread: 0,
+            wall_ns: 1_500_000_000,
+            cpu_ns: 1_500_000_000,
+            ..t.clone()
+        })
+        .collect();
+    made.teams.extend(guests);
+    made.waits.clear();
+    made.samples.retain(|s| s.blocked_ns == 0);
+    for s in &mut made.segments {
+        (s.wall_ns, s.cpu_ns, s.blocked_ns) = (1_500_000_000, 1_500_000_000, 0);
+    }
+    for r in &mut made.ranks {
+        r.wall_ns = 1_500_000_000;
+    }
+    let d = of_run(made);
+    assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 20, 0.67)]);
+    let times = d.causes[0].by_thread.as_ref().expect("threads");
+    assert_eq!(times.concerned, [0]);
+}
+
+#[test]
+fn copies_of_a_call_begin_one_team() {
+    // The compiler has unrolled the loop that makes the threads: the second is made by another call of the line.
+    let mut made = run(
+        2,
+        &Hybrid {
+            joined: true,
+            busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+            ..Default::default()
+        },
+    );
+    let copy = |run: &mut Run, of: usize, parent: CtxId| {
+        let context = run.contexts[of];
+        run.contexts.push(headwater_model::run::Context {
+            parent,
+            offset: context.offset + 4,
+            ..context
+        });
+        CtxId(run.contexts.len() as u32 - 1)
+    };
+    let create = copy(&mut made, 5, CtxId::NONE);
+    let work = copy(&mut made, 7, create);
+    for t in made.teams.iter_mut().filter(|t| t.thread == 2) {
+        (t.team, t.from, t.to) = (create, create, create);
+    }
+    for s in made.samples.iter_mut().filter(|s| s.thread == 2) {
+        s.ctx = work;
+    }
+    let d = of_run(made);
+    assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 110, 0.5)]);
+}
