@@ -4,9 +4,9 @@
 //! Where what is read is a directory, one of its files is changed and the others stay as they are: the first byte says
 //! which one, and the rest is what is in it.
 
-use headwater_import::import;
 use headwater_dataflow::flow::Flow;
 use headwater_dataflow::set::Expr;
+use headwater_import::import;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
