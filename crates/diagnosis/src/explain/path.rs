@@ -6,6 +6,7 @@
 //! the cause; otherwise it walks the sampled message edges with the most waiting.
 
 use crate::find::candidate::{Candidate, ThreadStep};
+use crate::find::class::{self, Seconds};
 use crate::measure::backtrack::{Backtracking, Hop, is_collective};
 use crate::measure::chain::{Stretch, critical_path, last_rank};
 use crate::measure::replay::Epoch;
@@ -13,7 +14,7 @@ use crate::measure::scale::Scale;
 use crate::measure::waits::At;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
-use headwater_model::diagnosis::{CauseClass, Clock, Step};
+use headwater_model::diagnosis::{Clock, Step};
 use headwater_model::psg::VertexKind;
 use headwater_model::rank::RankSet;
 use headwater_mpi_abi::{self as abi, Mode};
@@ -247,8 +248,8 @@ struct WaitRows {
 impl WaitRows {
     fn new(scale: &Scale, cause: &Candidate) -> Self {
         // With a core for each rank, no rank waits for ranks that have to share one.
-        let clock = match cause.class {
-            CauseClass::Preempted => Clock::Wall,
+        let clock = match class::of(cause.class).seconds {
+            Seconds::WaitsForCore => Clock::Wall,
             _ => scale.waits.clock,
         };
         let rows = match clock {
@@ -319,7 +320,7 @@ impl WaitRows {
 
     /// Where the ranks of a chain wait for one another, unless an earlier step says so: the longest wait first.
     fn in_turn(&self, pag: &Pag, scale: &Scale, cause: &Candidate, said: &[Step]) -> Vec<Step> {
-        if cause.class != CauseClass::LateSenderChain {
+        if class::of(cause.class).seconds != Seconds::WaitsInTurn {
             return Vec::new();
         }
         let mean = |v: VertexIx| stats::mean_of(&self.row(scale, v), &cause.ranks);
@@ -374,32 +375,7 @@ fn posted_collective(scale: &Scale, v: VertexIx) -> Option<&str> {
 
 fn cause_step(pag: &Pag, scale: &Scale, cause: &Candidate) -> Step {
     // The words for many ranks, and for one.
-    let [many, one] = match cause.class {
-        CauseClass::LateSenderChain => ["compute in turn, each after the one before", "computes"],
-        CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => {
-            ["move data", "moves data"]
-        }
-        CauseClass::Preempted => [
-            "compute, but are kept from their core",
-            "computes, but is kept from its core",
-        ],
-        CauseClass::SystemCallOrIo => ["are asleep in a system call", "is asleep in a system call"],
-        CauseClass::OneOff => ["compute once for long", "computes once for long"],
-        CauseClass::ThreadImbalance => [
-            "compute longer in some threads",
-            "computes longer in some threads",
-        ],
-        CauseClass::LockContention => [
-            "hold the lock in one thread at a time",
-            "holds the lock in one thread at a time",
-        ],
-        CauseClass::SerialRegion => ["compute on one thread", "computes on one thread"],
-        CauseClass::AllocatorContention => [
-            "allocate in several threads at once",
-            "allocates in several threads at once",
-        ],
-        _ => ["compute", "computes"],
-    };
+    let [many, one] = class::of(cause.class).does;
     Step {
         what: if cause.ranks.len() == 1 { one } else { many }.to_string(),
         ranks: cause.ranks.iter().copied().collect(),
@@ -411,9 +387,9 @@ fn cause_step(pag: &Pag, scale: &Scale, cause: &Candidate) -> Step {
 
 /// The clock of the seconds of a cause.
 pub fn cause_clock(scale: &Scale, cause: &Candidate) -> Clock {
-    match cause.class {
-        CauseClass::LateSenderChain => scale.waits.clock,
-        CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication => Clock::Wall,
-        _ => Clock::Cpu,
+    match class::of(cause.class).seconds {
+        Seconds::WaitsInTurn => scale.waits.clock,
+        Seconds::MovingData => Clock::Wall,
+        Seconds::Computation | Seconds::WaitsOfThreads | Seconds::WaitsForCore => Clock::Cpu,
     }
 }

@@ -3,6 +3,7 @@
 use crate::explain::explanation::{Case, explanation};
 use crate::explain::{apart, path};
 use crate::find::candidate::Candidate;
+use crate::find::class::{self, Seconds};
 use crate::find::segments;
 use crate::measure::backtrack::{Backtracking, Hop};
 use crate::measure::binding;
@@ -112,9 +113,10 @@ impl Teller<'_> {
         if let Some(end) = path.last_mut() {
             end.seconds = end.seconds.min(cost);
         }
-        let waiting = waiting_seconds.filter(|w| *w > 0.0).map(|w| match c.class {
-            CauseClass::LateSenderChain => format!("all ranks together wait {} in it", time(w)),
-            _ => format!(
+        let in_turn = class::of(c.class).seconds == Seconds::WaitsInTurn;
+        let waiting = waiting_seconds.filter(|w| *w > 0.0).map(|w| match in_turn {
+            true => format!("all ranks together wait {} in it", time(w)),
+            false => format!(
                 "all ranks together wait {} because of it (delay cost)",
                 time(w)
             ),
@@ -159,38 +161,22 @@ impl Teller<'_> {
         }
     }
 
-    /// Whether a cause is moving data, which is time in calls, not waiting in them.
-    fn moves_data(c: &Candidate) -> bool {
-        matches!(
-            c.class,
-            CauseClass::CollectiveAlgorithm | CauseClass::GrowingCommunication
-        )
-    }
-
-    /// Whether its threads wait for one another: then the seconds are those waits.
-    fn contends(c: &Candidate) -> bool {
-        matches!(
-            c.class,
-            CauseClass::LockContention | CauseClass::AllocatorContention
-        )
-    }
-
     /// The clock of the seconds of a cause's place.
     fn clock(&self, c: &Candidate) -> Clock {
-        match self.pag.top.get(c.vertex).kind {
-            _ if c.class == CauseClass::Preempted || Self::contends(c) => Clock::Wall,
-            _ if c.class == CauseClass::LateSenderChain => self.scales.times.clock,
-            VertexKind::MpiCall if c.class.is_computation() => Clock::Cpu,
-            VertexKind::MpiCall if Self::moves_data(c) => Clock::Wall,
-            VertexKind::MpiCall => self.scales.times.clock,
-            _ => Clock::Cpu,
+        let is_call = self.pag.top.get(c.vertex).kind == VertexKind::MpiCall;
+        match class::of(c.class).seconds {
+            Seconds::WaitsForCore | Seconds::WaitsOfThreads => Clock::Wall,
+            Seconds::WaitsInTurn => self.scales.times.clock,
+            Seconds::MovingData if is_call => Clock::Wall,
+            Seconds::Computation if is_call && !c.class.is_computation() => self.scales.times.clock,
+            Seconds::Computation | Seconds::MovingData => Clock::Cpu,
         }
     }
 
     /// The vertices whose seconds a cause has: its place on all call paths; for a chain, the calls in which ranks wait
     /// for one another.
     fn vertices(&self, c: &Candidate) -> Vec<VertexIx> {
-        if c.class == CauseClass::LateSenderChain {
+        if class::of(c.class).seconds == Seconds::WaitsInTurn {
             return path::waits_of_chain(self.last, c);
         }
         c.vertices().collect()
@@ -200,18 +186,19 @@ impl Teller<'_> {
     #[allow(clippy::type_complexity, reason = "the two fields of a cause")]
     fn seconds(&self, c: &Candidate) -> (Vec<f64>, Vec<(u32, f64, f64)>) {
         let is_call = self.pag.top.get(c.vertex).kind == VertexKind::MpiCall;
+        let seconds = class::of(c.class).seconds;
         let row = |i: usize, s: &Scale, v: VertexIx| match self.clock(c) {
-            _ if c.class == CauseClass::Preempted => {
+            _ if seconds == Seconds::WaitsForCore => {
                 let inside = s.keys_inside(self.pag, v);
                 sum_rows(&s.view().computation.runq, &inside, s.p)
             }
-            _ if Self::contends(c) => {
+            _ if seconds == Seconds::WaitsOfThreads => {
                 let of_allocator = c.class == CauseClass::AllocatorContention;
                 let teams = self.scales.teams.get(i);
                 teams.map_or_else(Vec::new, |t| t.waited(v, of_allocator, s.p))
             }
             Clock::Cpu if is_call && c.class.is_computation() => segments::before(s, v),
-            Clock::Wall if c.class != CauseClass::LateSenderChain => s.view().mpi.dense(v, s.p),
+            Clock::Wall if seconds != Seconds::WaitsInTurn => s.view().mpi.dense(v, s.p),
             Clock::Cpu | Clock::Virtual | Clock::Wall => {
                 let mut row = self.scales.times.row(self.pag, &self.scales.all, i, v);
                 // The rank's own time does not contain that of threads that call no MPI.
@@ -246,8 +233,9 @@ impl Teller<'_> {
 
     /// Waiting that a cause is to blame for.
     fn waiting(&self, c: &Candidate) -> Option<f64> {
-        match c.class {
-            CauseClass::LateSenderChain => {
+        let class = class::of(c.class);
+        match class.seconds {
+            Seconds::WaitsInTurn => {
                 let rows = self.last.waits.rows();
                 let own = path::waits_of_chain(self.last, c);
                 let own = own.iter().filter_map(|v| rows.get(v));
@@ -255,10 +243,7 @@ impl Teller<'_> {
             }
             // If all ranks are the cause, no other rank waits for them.
             _ if c.ranks.len() as u32 >= self.last.p => None,
-            CauseClass::UnevenWork
-            | CauseClass::SlowerWork
-            | CauseClass::OneOff
-            | CauseClass::SystemCallOrIo => Some(delay::price(self.pag, self.last, self.delays, c)),
+            _ if class.differs => Some(delay::price(self.pag, self.last, self.delays, c)),
             _ => c.team.as_ref().map(|team| {
                 let of_rank = Candidate {
                     vertex: team.around,

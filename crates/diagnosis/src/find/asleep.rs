@@ -6,6 +6,7 @@
 //! scale. This is not non-shrinking work ([`crate::find::work`]), because the remedy is another one.
 
 use crate::find::candidate::{Candidate, Price, is_certain};
+use crate::find::finder::{Does, Finder};
 use crate::measure::holder::{Doubt, Holder, Part};
 use crate::measure::inclusive::Inclusive;
 use crate::measure::once::longer_once;
@@ -29,10 +30,19 @@ const ONCE: f64 = 0.6;
 /// Standard error of the ideal sleep, as a part of it: devices are not always equally fast.
 const DEVICES: f64 = 0.1;
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "common-sleep",
+    about: "Sleep that all ranks have, as where each waits for a file: what is beyond the ideal of the smallest scale.",
+    needs_alike: false,
+    needs_charged: false,
+    does: Does::Finds(|l| find(l.pag, l.scales.compared(), l.scales.scaling, l.least)),
+};
+
 /// Looks for sleep of all ranks. `scales` ascend; a single scale is compared with no sleep at all. `least` is the
 /// smallest cost worth reporting, seconds. If ranks have threads that call no MPI, the rank sleeps while these work, so
 /// nothing is reported.
-pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
+fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
     let (Some(first), Some(last)) = (scales.first(), scales.last()) else {
         return Vec::new();
     };

@@ -9,6 +9,7 @@
 use crate::find::candidate::{Candidate, Price, is_certain};
 use crate::find::chain_cost::{ChainCost, Piece};
 use crate::find::chain_work::{InTurn, calls, work};
+use crate::find::finder::{Does, Finder};
 use crate::measure::backtrack::structured;
 use crate::measure::chain::Jump;
 use crate::measure::scale::Scale;
@@ -45,8 +46,17 @@ struct Links {
     hops: usize,
 }
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "late-sender-chain",
+    about: "Ranks that can only start when the one before has finished.",
+    needs_alike: true,
+    needs_charged: false,
+    does: Does::Finds(|l| find(l.pag, l.last, l.least)),
+};
+
 /// Looks for a chain at one scale; `least` is the smallest cost worth reporting, seconds.
-pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
+fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     if scale.chain() < least {
         return Vec::new();
     }

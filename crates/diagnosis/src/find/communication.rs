@@ -6,6 +6,7 @@
 //! If this part is less than a cause must cost, a note replaces the cause.
 
 use crate::find::candidate::{Candidate, Price};
+use crate::find::finder::{Does, Finder};
 use crate::measure::scale::{Scale, Transfer};
 use crate::measure::scaling::ideal;
 use headwater_dataflow::numbers::stats::CONFIDENCE;
@@ -24,8 +25,17 @@ const FASTEST: f64 = 1e-10;
 /// must cost: it is unknown which algorithm the library uses.
 const BY_ALGORITHM: f64 = 2.0;
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "growing-communication",
+    about: "Messages that grow with the ranks, and collectives that do by their algorithm.",
+    needs_alike: false,
+    needs_charged: false,
+    does: Does::Finds(|l| find(l.pag, l.scales.compared(), l.scales.scaling, l.least)),
+};
+
 /// Looks for communication that grows from the smallest scale that makes the calls to the largest scale.
-pub fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
+fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candidate> {
     let [_, .., last] = scales else {
         return Vec::new();
     };

@@ -7,6 +7,7 @@
 //! nothing off. The gains of a phase are together at most the distance of its slowest rank from the usual one.
 
 use crate::find::candidate::Candidate;
+use crate::find::finder::{Does, Finder};
 use crate::find::proposal::Charged;
 use crate::find::uneven::{Of, SAME_RANKS, Uneven, in_common, join, merge, most_first};
 use crate::find::workers;
@@ -47,9 +48,18 @@ struct Mended {
     more: Vec<f64>,
 }
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "uneven-work",
+    about: "Places in which some ranks compute longer than others, by what these wait for it.",
+    needs_alike: true,
+    needs_charged: true,
+    does: Does::Finds(|l| find(l.pag, l.scales.compared(), l.charged, l.least)),
+};
+
 /// Looks for uneven computation at the largest of `scales`, which ascend, apart from what causes between threads
 /// explain. `least` is the smallest gain worth reporting, seconds.
-pub fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candidate> {
+fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candidate> {
     let Some(scale) = scales.last() else {
         return Vec::new();
     };

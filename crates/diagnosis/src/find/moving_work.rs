@@ -1,6 +1,7 @@
 //! Finds uneven work that moves: in each iteration other ranks are late. [`crate::measure::moving`] measures it.
 
 use crate::find::candidate::{Candidate, Price};
+use crate::find::finder::{Does, Finder};
 use crate::measure::inclusive::Inclusive;
 use crate::measure::moving::Moving;
 use crate::measure::scale::Scale;
@@ -14,8 +15,17 @@ use headwater_model::words::{location, seconds as time};
 /// what sampling and the choice of iterations leave open.
 const HOLDS: f64 = 0.8;
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "moving-work",
+    about: "Uneven work that is on other ranks in each iteration.",
+    needs_alike: true,
+    needs_charged: false,
+    does: Does::Finds(|l| find(l.pag, l.last, l.least)),
+};
+
 /// The moving unevenness of one scale as causes; `least` is the smallest cost worth telling, seconds.
-pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
+fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     let told = |m: &Moving| {
         let keys = scale.keys_in(m.phase);
         let busy = Inclusive::new(pag, scale.view(), &scale.view().computation.busy, &keys);

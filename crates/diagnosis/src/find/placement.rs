@@ -5,10 +5,10 @@
 //! hardware threads of a core, or of two virtual cores, one may run slower for a while than the other.
 
 use crate::find::candidate::Candidate;
+use crate::find::class;
 use crate::measure::scale::Scale;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::Pag;
-use headwater_model::diagnosis::CauseClass;
 use headwater_model::rank::RankSet;
 use headwater_model::run::{RankInfo, Run};
 use headwater_model::words;
@@ -24,8 +24,7 @@ const SLOWEST: f64 = 2.0;
 /// Why a cause is set aside, as a sentence: the late ranks are exactly those that the scheduler ran on some of the
 /// cores. `None` if it is not set aside.
 pub fn chance(pag: &Pag, scale: &Scale, c: &Candidate) -> Option<String> {
-    use CauseClass::{OneOff, SlowerWork, UnevenWork};
-    let even = matches!(c.class, UnevenWork | SlowerWork | OneOff) && !c.in_turn;
+    let even = class::of(c.class).may_be_core && !c.in_turn;
     let free = |i: &RankInfo| i.cpus_allowed > 1;
     // Each recording has a placement of its own.
     let is_pooled = scale.run().header.recordings > 1;

@@ -6,6 +6,7 @@
 //! reported.
 
 use crate::find::candidate::{Candidate, Price};
+use crate::find::finder::{Does, Finder};
 use crate::measure::binding::crowds;
 use crate::measure::inclusive::Inclusive;
 use crate::measure::scale::Scale;
@@ -23,8 +24,17 @@ const BEYOND: f64 = 2.0;
 /// How much more crowded than an even spread a rank's cores must be.
 const CROWDED: f64 = 1.2;
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "preempted",
+    about: "Ranks that were ready to run and had no core.",
+    needs_alike: true,
+    needs_charged: false,
+    does: Does::Finds(|l| find(l.pag, l.last, l.least)),
+};
+
 /// Looks for ranks that could not run although they had work.
-pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
+fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     let column = &scale.view().computation.runq;
     let runq = Inclusive::new(pag, scale.view(), column, &scale.keys());
     let busy = scale.busy();

@@ -2,11 +2,14 @@
 //!
 //! Segments between two calls are measured exactly, so this needs no samples and no structure.
 
-use crate::find::candidate::{Candidate, Price};
+use crate::find::candidate::{Candidate, Candidates, Price};
+use crate::find::finder::Look;
+use crate::find::imbalance;
 use crate::measure::late::Late;
 use crate::measure::scale::Scale;
 use crate::measure::timing;
 use crate::measure::timing::Timing;
+use crate::measure::unnamed;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
@@ -27,8 +30,26 @@ pub fn before(scale: &Scale, to: VertexIx) -> Vec<f64> {
     row
 }
 
+/// The finder whose candidates it refines.
+pub const OF: &str = imbalance::FINDER.name;
+
+/// Puts segments in the stead of uneven work at single addresses, where the program's places have no names: the
+/// addresses have a part of the work that the calls around them show completely.
+pub fn refine(l: &Look<'_>, found: &mut Candidates) {
+    if !l.scales.ranks_alike() || unnamed::main(&l.scales.runs(), &l.pag.structures).is_none() {
+        return;
+    }
+    let whole = find(l.pag, l.last, l.least);
+    let covered = |c: &Candidate| {
+        let told = |w: &Candidate| w.after.iter().any(|a| c.after.contains(a));
+        c.class == CauseClass::UnevenWork && whole.iter().any(told)
+    };
+    found.found.retain(|c| !covered(c));
+    found.found.extend(whole);
+}
+
 /// Segments in which some ranks are late; `least` is the smallest gain worth reporting, seconds.
-pub fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
+fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
     let mut ends: BTreeMap<VertexIx, Vec<CtxId>> = BTreeMap::new();
     for s in &scale.run().segments {
         if let Some(to) = scale.view().vertex(s.to) {

@@ -6,6 +6,8 @@
 //! in the order of their gain, and reported with their paths. The diagnosis is one of the outputs.
 
 use super::{Options, Paradigm, Setting, Takes, begin_computing, scaling};
+use crate::find::finder::Does;
+use crate::find::{FINDERS, segments};
 use headwater_dataflow::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
@@ -21,14 +23,6 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 /// Name of the flow's output that is the diagnosis.
 pub(crate) const DIAGNOSIS: &str = "diagnosis";
 
-/// Finders of causes between threads.
-const BETWEEN_THREADS: [&str; 4] = [
-    "thread-imbalance",
-    "lock-contention",
-    "allocator-contention",
-    "serial-region",
-];
-
 /// The dataflow for a number of runs.
 pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing("scalability", runs.max(1))?;
@@ -36,30 +30,26 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let non_scalable = flow.pass("non-scalable", [scales], Parameters::none())?;
     let abnormal = flow.pass("abnormal", [scales], threshold(options))?;
 
-    let mut proposals = vec![scales];
-    for name in BETWEEN_THREADS {
-        proposals.push(flow.pass(name, [scales], least(options))?);
+    let (mut proposals, mut between_ranks) = (vec![scales], vec![scales]);
+    for finder in &FINDERS {
+        if let Does::Proposes(_) = finder.does {
+            proposals.push(flow.pass(finder.name, [scales], least(options))?);
+        }
     }
     let charge = flow.pass("charge", proposals, least(options))?;
     let charged = charge.output(1);
+    for finder in &FINDERS {
+        if let Does::Finds(_) = finder.does {
+            let charged = finder.needs_charged.then_some(charged);
+            let of = std::iter::once(scales.into()).chain(charged);
+            let mut found = flow.pass(finder.name, of, least(options))?;
+            if finder.name == segments::OF {
+                found = flow.pass("uneven-segments", [scales, found], least(options))?;
+            }
+            between_ranks.push(found);
+        }
+    }
 
-    let uneven = flow.pass("uneven-work", [scales.into(), charged], least(options))?;
-    let uneven = flow.pass("uneven-segments", [scales, uneven], least(options))?;
-    let of_scales = |flow: &mut Flow, name| flow.pass(name, [scales], least(options));
-    let moving = of_scales(&mut flow, "moving-work")?;
-    let staying = flow.pass(
-        "non-shrinking-work",
-        [scales.into(), charged],
-        least(options),
-    )?;
-    let sleeping = of_scales(&mut flow, "common-sleep")?;
-    let growing = of_scales(&mut flow, "growing-communication")?;
-    let chain = of_scales(&mut flow, "late-sender-chain")?;
-    let preempted = of_scales(&mut flow, "preempted")?;
-
-    let between_ranks = [
-        scales, uneven, moving, staying, sleeping, growing, chain, preempted,
-    ];
     let found = flow.pass("to-workers", between_ranks, Parameters::none())?;
     let found = flow.pass("to-program", [scales, found, charge], Parameters::none())?;
     let found = flow.pass("placement", [scales, found], Parameters::none())?;

@@ -6,6 +6,7 @@
 //! first. What remains is small losses, or unknown.
 
 use crate::find::candidate::Candidate;
+use crate::find::class::{self, Part};
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use crate::measure::scaling;
@@ -36,23 +37,13 @@ struct Pools {
     excess: f64,
 }
 
-/// The part of the loss that a gain is taken from first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Pool {
-    Growth,
-    Uneven,
-    Serial,
-    Transfer,
-    Unknown,
-}
-
 /// The order of the other pools that a gain is taken from, if its own pool does not have enough.
-const OTHERS: [Pool; 5] = [
-    Pool::Serial,
-    Pool::Unknown,
-    Pool::Uneven,
-    Pool::Transfer,
-    Pool::Growth,
+const OTHERS: [Part; 5] = [
+    Part::Serial,
+    Part::Unknown,
+    Part::Uneven,
+    Part::Transfer,
+    Part::Growth,
 ];
 
 impl Pools {
@@ -84,17 +75,17 @@ impl Pools {
         self.growth + self.uneven + self.serial + self.transfer + self.unknown
     }
 
-    fn pool(&mut self, pool: Pool) -> &mut f64 {
+    fn pool(&mut self, pool: Part) -> &mut f64 {
         match pool {
-            Pool::Growth => &mut self.growth,
-            Pool::Uneven => &mut self.uneven,
-            Pool::Serial => &mut self.serial,
-            Pool::Transfer => &mut self.transfer,
-            Pool::Unknown => &mut self.unknown,
+            Part::Growth => &mut self.growth,
+            Part::Uneven => &mut self.uneven,
+            Part::Serial => &mut self.serial,
+            Part::Transfer => &mut self.transfer,
+            Part::Unknown => &mut self.unknown,
         }
     }
 
-    fn take(&mut self, pool: Pool, most: f64) -> f64 {
+    fn take(&mut self, pool: Part, most: f64) -> f64 {
         let from = self.pool(pool);
         let taken = most.min(*from).max(0.0);
         *from -= taken;
@@ -108,37 +99,34 @@ impl Pools {
         if c.class.is_of_threads() {
             // Causes between threads explain growth and unevenness of their own place, not of others.
             let (growth, uneven) = parts.inside(c);
-            let of_growth = self.take(Pool::Growth, growth.min(gain));
-            let of_uneven = self.take(Pool::Uneven, uneven.min(gain - of_growth));
+            let of_growth = self.take(Part::Growth, growth.min(gain));
+            let of_uneven = self.take(Part::Uneven, uneven.min(gain - of_growth));
             let within = (gain - of_growth - of_uneven).min(self.within).max(0.0);
             self.within -= within;
             return (of_growth + of_uneven, within);
         }
-        let own = match c.class {
-            CauseClass::NonShrinkingWork => Pool::Growth,
-            CauseClass::SlowerWork | CauseClass::SystemCallOrIo if all => Pool::Growth,
-            CauseClass::GrowingCommunication | CauseClass::CollectiveAlgorithm => Pool::Transfer,
-            CauseClass::LateSenderChain => Pool::Serial,
-            CauseClass::UnevenWork if c.in_turn => Pool::Serial,
-            CauseClass::Preempted => Pool::Unknown,
-            _ => Pool::Uneven,
+        let class = class::of(c.class);
+        let own = match all {
+            _ if c.in_turn => Part::Serial,
+            true => class.part_of_all,
+            false => class.part,
         };
         let mut taken = self.take(own, gain);
         // Growth is hidden in the sum where other places became faster than the ideal.
         let hidden = match own {
-            Pool::Growth => gain,
-            Pool::Uneven => {
+            Part::Growth => gain,
+            Part::Uneven => {
                 self.excess += c.cost * c.ranks.len() as f64 / f64::from(parts.ranks.max(1));
-                let of_growth = self.take(Pool::Growth, (gain - taken).min(self.excess));
+                let of_growth = self.take(Part::Growth, (gain - taken).min(self.excess));
                 taken += of_growth;
                 self.excess -= of_growth;
                 self.excess
             }
-            Pool::Serial | Pool::Transfer | Pool::Unknown => 0.0,
+            Part::Serial | Part::Transfer | Part::Unknown => 0.0,
         };
         let within = (gain - taken).min(hidden).min(self.within).max(0.0);
         self.within -= within;
-        if own == Pool::Uneven {
+        if own == Part::Uneven {
             self.excess -= within;
         }
         for other in OTHERS {

@@ -1,6 +1,7 @@
 //! Checks a diagnosis for what is impossible, whatever was recorded: more waiting than there was time, gains beyond the
 //! loss.
 
+use crate::find::class::{self, Most};
 use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis, ScaleSummary};
 
 /// How far figures may differ by rounding: a share of them, and seconds.
@@ -40,13 +41,10 @@ pub fn spent(class: CauseClass, ranks: &[u32], by_rank: &[f64]) -> f64 {
     let rows = ranks
         .iter()
         .filter_map(|r| by_rank.get(*r as usize).copied());
-    match class {
-        CauseClass::UnevenWork | CauseClass::LateSenderChain | CauseClass::SystemCallOrIo => {
-            rows.sum()
-        }
-        // The waiting of threads with a core for each is estimated where they seldom met.
-        CauseClass::LockContention | CauseClass::AllocatorContention => 0.0,
-        _ => rows.fold(0.0, f64::max),
+    match class::of(class).most {
+        Most::AllRanks => rows.sum(),
+        Most::Unknown => 0.0,
+        Most::OneRank => rows.fold(0.0, f64::max),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sorts candidates for causes by what removing them would gain, and reports each once.
 
 use crate::find::candidate::{Candidate, Price, REST};
+use crate::find::class;
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
@@ -53,13 +54,9 @@ pub fn without_sleep(pag: &Pag, mut found: Vec<Candidate>, least: f64) -> Vec<Ca
 /// Divides candidates into causes, and sentences about those that are too uncertain for a cause: ranks that differ by
 /// no more than the error may do equal work. `ranks` is the number of ranks of the scale.
 pub fn divide(pag: &Pag, found: Vec<Candidate>, ranks: u32) -> (Vec<Candidate>, Vec<String>) {
-    use CauseClass::{OneOff, SlowerWork, SystemCallOrIo, UnevenWork};
     let (mut causes, mut notes) = (Vec::new(), Vec::new());
     for candidate in found {
-        let differs = matches!(
-            candidate.class,
-            OneOff | SlowerWork | SystemCallOrIo | UnevenWork
-        );
+        let differs = class::of(candidate.class).differs;
         match &candidate.price {
             Price::Note(sentence) => notes.push(sentence.clone()),
             _ if differs && candidate.range().0 <= 0.0 => notes.push(format!(

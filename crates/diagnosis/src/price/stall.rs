@@ -6,13 +6,13 @@
 //! aside, unless the ranks do there what others do not, or sleep, which a stall of the machine does not cause.
 
 use crate::find::candidate::Candidate;
+use crate::find::class;
 use crate::measure::late::{mask_of, pick};
 use crate::measure::once;
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, VertexIx};
-use headwater_model::diagnosis::CauseClass;
 use headwater_model::rank::RankSet;
 use headwater_model::run::CtxId;
 use headwater_model::words;
@@ -50,7 +50,7 @@ fn loses(
 /// Why a cause is set aside, as a sentence; `None` if it is not, or if there is no smaller scale.
 pub fn chance(scales: &Scales, c: &Candidate) -> Option<String> {
     let (last, smaller) = scales.all.split_last()?;
-    let may = matches!(c.class, CauseClass::OneOff | CauseClass::UnevenWork);
+    let may = class::of(c.class).may_be_stall;
     // What most recordings of a scale show is no stall of one of them.
     let is_pooled = last.run().header.recordings > 2;
     if !may || c.in_turn || smaller.is_empty() || is_pooled {

@@ -6,6 +6,7 @@
 //! they seldom meet: the time that they would wait in line with a core each is added (`line`).
 
 use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
+use crate::find::finder::{Does, Finder, Look};
 use crate::find::proposal::{Loss, Proposal};
 use crate::find::threads::held;
 use crate::find::threads::held::Site;
@@ -23,19 +24,18 @@ use headwater_model::words;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Locks that threads wait for.
-pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
-    contention(pag, scale, teams, CauseClass::LockContention, least)
-}
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "lock-contention",
+    about: "Locks for which threads wait.",
+    needs_alike: false,
+    needs_charged: false,
+    does: Does::Proposes(|l| contention(l, CauseClass::LockContention)),
+};
 
-/// Contention of one class, by place, where it costs all ranks together at least `least` seconds.
-pub fn contention(
-    pag: &Pag,
-    scale: &Scale,
-    teams: &Teams,
-    class: CauseClass,
-    least: f64,
-) -> Vec<Proposal> {
+/// Contention of one class, by place, where it costs all ranks together enough to be reported.
+pub fn contention(l: &Look<'_>, class: CauseClass) -> Vec<Proposal> {
+    let (pag, scale, teams, least) = (l.pag, l.last, l.teams, l.least);
     let allocator = class == CauseClass::AllocatorContention;
     let mine = teams.contended.iter().filter(|c| c.allocator == allocator);
     let mine: Vec<&Contended> = mine.filter(|c| c.seconds > 0.0).collect();

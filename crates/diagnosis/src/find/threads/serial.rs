@@ -5,6 +5,7 @@
 //! and after the last MPI call does not count, because it happens once.
 
 use crate::find::candidate::{Candidate, OfThreads, Price};
+use crate::find::finder::{Does, Finder};
 use crate::find::proposal::{Loss, Proposal};
 use crate::measure::inclusive::{Inclusive, communicates};
 use crate::measure::scale::Scale;
@@ -29,8 +30,17 @@ const IN_TEAMS: f64 = 0.1;
 /// At most this many places are reported.
 const MOST: usize = 3;
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "serial-region",
+    about: "What one thread of a rank does while its team idles.",
+    needs_alike: false,
+    needs_charged: false,
+    does: Does::Proposes(|l| propose(l.pag, l.last, l.teams, l.least)),
+};
+
 /// Serial computation of ranks that have teams.
-pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
+fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let data = &scale.view().computation;
     let sizes = teams.sizes(scale.p);
     let outside = |v: VertexIx| {

@@ -4,6 +4,7 @@
 //! samples. The loss is what the slowest thread computes beyond the mean, which evenly divided work would take.
 
 use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
+use crate::find::finder::{Does, Finder};
 use crate::find::proposal::{Loss, Proposal};
 use crate::measure::inclusive::Inclusive;
 use crate::measure::scale::Scale;
@@ -25,8 +26,17 @@ pub fn concerned(losses: &[f64]) -> (Vec<u32>, u32) {
     (ranks.map(|l| l.0).collect(), worst)
 }
 
+/// The finder.
+pub const FINDER: Finder = Finder {
+    name: "thread-imbalance",
+    about: "Teams of threads that wait for the slowest of them.",
+    needs_alike: false,
+    needs_charged: false,
+    does: Does::Proposes(|l| propose(l.pag, l.last, l.teams, l.least)),
+};
+
 /// Teams whose threads have uneven work.
-pub fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
+fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal> {
     let callers = callers_wait(scale);
     let of_team = |team: &Team| {
         let losses = team.losses(Stretch::imbalance);
