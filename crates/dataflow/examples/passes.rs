@@ -3,8 +3,7 @@
 //! compares with those of python-igraph). Prints the seconds of each pass, the best of three runs.
 
 use headwater_dataflow::algorithm::NEVER;
-use headwater_dataflow::pass;
-use headwater_dataflow::pass::Compared;
+use headwater_dataflow::pass::{self, Compared};
 use headwater_dataflow::set::Set;
 use headwater_graph::view::{Column, EdgeKind, EdgeType, Table, View, ViewKind};
 use headwater_model::run::Header;

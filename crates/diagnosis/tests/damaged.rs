@@ -4,8 +4,7 @@ mod support;
 
 use headwater_dataflow::flow::{Cache, Runner};
 use headwater_dataflow::{Recorded, RunError};
-use headwater_diagnosis::paradigm;
-use headwater_diagnosis::paradigm::Takes;
+use headwater_diagnosis::paradigm::{self, Takes};
 use headwater_diagnosis::{DiagnoseError, Options};
 use headwater_model::run::*;
 use support::{diagnose, piece, run, structure};

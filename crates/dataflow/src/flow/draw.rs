@@ -1,8 +1,7 @@
 //! Prints and draws a flow.
 
 use super::{Flow, Work};
-use std::fmt;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// Size of a box and of the gaps between boxes, in pixels.
 const BOX: (usize, usize) = (190, 44);

@@ -3,8 +3,7 @@
 //!
 //! The edges are those of the set; if it has none, all edges between its vertices.
 
-use crate::algorithm;
-use crate::algorithm::Interrupted;
+use crate::algorithm::{self, Interrupted};
 use crate::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use crate::set::Set;
 use headwater_graph::view::{Column, EdgeKind, EdgeType, View};

@@ -1,7 +1,6 @@
 //! Subgraph matching as a pass, on the vertices and edges of a set (PerFlow, section 4.3.1).
 
-use crate::algorithm;
-use crate::algorithm::{Counts, Interrupted, PatternEdge};
+use crate::algorithm::{self, Counts, Interrupted, PatternEdge};
 use crate::flow::{Kind, Parameter, Pass, PassError};
 use crate::pass::graph::{Within, of_kind, set_pass, whole};
 use crate::pass::pattern::Pattern;

@@ -1,8 +1,7 @@
 //! Paths through a graph as passes: what can be reached, the shortest and the longest path, and the common ancestor of
 //! two vertices (PerFlow, section 4.3.1).
 
-use crate::algorithm;
-use crate::algorithm::{Counts, Interrupted, Walk};
+use crate::algorithm::{self, Counts, Interrupted, Walk};
 use crate::flow::{Call, Kind, Pass, PassError};
 use crate::pass::graph::{KIND, Within, of_kind, set_pass, weights, whole};
 use crate::set::{Direction, Set};

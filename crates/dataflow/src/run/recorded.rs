@@ -1,7 +1,6 @@
 //! Recorded runs joined on graphs, one for each build of their program: the input of a dataflow.
 
-use crate::run::together;
-use crate::run::together::RunError;
+use crate::run::together::{self, RunError};
 use crate::run::{cores, files, sleeping, stopped, threads};
 use headwater_graph::view::{Column, Table, View, parallel, top_down};
 use headwater_graph::{Pag, RunView, Structures};

@@ -5,8 +5,7 @@
 //! between two calls was repeated and how long the longest repetition was: the two limit how long the rank can have
 //! slept. Time off the core beyond that is waiting for a core, for example because a hypervisor took it.
 
-use crate::run::cores;
-use crate::run::cores::{Cut, Thread};
+use crate::run::cores::{self, Cut, Thread};
 use headwater_model::run::{CtxId, Run, Segment};
 use rustc_hash::FxHashMap;
 

@@ -7,9 +7,8 @@ use headwater_dataflow::algorithm::NEVER;
 use headwater_dataflow::flow::{
     Cache, Flow, FlowError, Inputs, Kind, Parameters, Runner, Value, with,
 };
-use headwater_dataflow::pass;
-use headwater_dataflow::pass::Compared;
 use headwater_dataflow::pass::catalogue;
+use headwater_dataflow::pass::{self, Compared};
 use headwater_dataflow::set::{Direction, Set};
 use headwater_graph::view::{Cell, Column, Table, View};
 use headwater_model::report::{Item, Unit};

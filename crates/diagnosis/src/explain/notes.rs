@@ -2,8 +2,7 @@
 
 use crate::find::candidate::Candidate;
 use crate::measure::counted;
-use crate::measure::scale;
-use crate::measure::scale::Scale;
+use crate::measure::scale::{self, Scale};
 use headwater_graph::Structures;
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::Run;

@@ -7,8 +7,9 @@
 
 use crate::find::candidate::{Candidate, Price};
 use crate::find::finder::{Does, Finder};
-use crate::measure::scale::{Scale, Transfer};
+use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
+use crate::measure::transfer::Transfer;
 use headwater_dataflow::numbers::stats::CONFIDENCE;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Scaling};

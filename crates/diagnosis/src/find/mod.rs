@@ -2,7 +2,7 @@
 //!
 //! Causes between threads come first (`threads`), so that lateness of a rank that its threads explain is not reported
 //! again as uneven work. They are a [`proposal`] until they have a price. Finders between ranks return candidates
-//! ([`candidate`]): `imbalance` (with `uneven`), `moving_work`, `work`, `asleep`, `communication`, `chain_cause` (with
+//! ([`candidate`]): `imbalance` (with `uneven` and `mended`), `moving_work`, `work`, `asleep`, `communication`, `chain_cause` (with
 //! `chain_cost` and `chain_work`), `preempt` and `segments`. All have one shape ([`finder`]): a new class of cause is one
 //! file with its finder, one row in [`FINDERS`], and one in [`class`], which says what holds for all causes of a class.
 //! `workers` moves causes to where threads work for a rank, and
@@ -17,6 +17,7 @@ pub mod class;
 pub mod communication;
 pub mod finder;
 pub mod imbalance;
+pub mod mended;
 pub mod moving_work;
 pub mod non_shrinking;
 pub mod placement;

@@ -1,7 +1,6 @@
 //! Decides the class of a cause with sleep: work, a one-off stall, or sleep.
 
-use headwater_dataflow::numbers::stats;
-use headwater_dataflow::numbers::stats::scatter;
+use headwater_dataflow::numbers::stats::{self, scatter};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::Run;
 

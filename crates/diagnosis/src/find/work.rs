@@ -13,8 +13,7 @@
 //! loses no more than this function loses in all places that call it.
 
 use crate::find::candidate::{Candidate, Price, is_certain};
-use crate::measure::counted;
-use crate::measure::counted::Counted;
+use crate::measure::counted::{self, Counted};
 use crate::measure::holder::HOLDS;
 use crate::measure::inclusive::{is_body, is_most_of_body};
 use crate::measure::pace::Pace;
@@ -23,8 +22,7 @@ use crate::measure::scaling::ideal;
 use crate::measure::source_place::SourcePlaces;
 use crate::measure::times::Times;
 use headwater_dataflow::numbers::fit;
-use headwater_dataflow::numbers::stats;
-use headwater_dataflow::numbers::stats::CONFIDENCE;
+use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Scaling};
 use headwater_model::psg::VertexKind;

@@ -8,8 +8,7 @@
 
 use crate::measure::late::{Late, Shape, ranks_of, slowest};
 use crate::measure::scale::Scale;
-use crate::measure::timing;
-use crate::measure::timing::Timing;
+use crate::measure::timing::{self, Timing};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, VertexIx, sum_rows};
 

@@ -3,8 +3,7 @@
 //! Useful computation is CPU time plus time asleep outside MPI. Where ranks outnumber cores, the run time is that of
 //! the same run with a core for each rank (see [`crate::measure::scale`]).
 
-use crate::measure::scale;
-use crate::measure::scale::Scale;
+use crate::measure::scale::{self, Scale};
 use crate::measure::scaling;
 use headwater_dataflow::numbers::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};

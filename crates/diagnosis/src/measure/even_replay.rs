@@ -6,8 +6,7 @@
 
 use crate::measure::replay::{Replay, play_from};
 use headwater_dataflow::algorithm::NEVER;
-use headwater_dataflow::numbers::stats;
-use headwater_dataflow::numbers::stats::scatter;
+use headwater_dataflow::numbers::stats::{self, scatter};
 use headwater_model::run::{CtxId, Event, Run};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //!
 //! * Several recordings of a scale: `recordings` sorts them, `pool` makes one run of them.
 //! * One run: `scale` derives what one run shows: `phases` between synchronisations, `replay` of event windows in
-//!   virtual time, `waits` between ranks, `traffic` of messages, `binding` of ranks to cores. `scales` joins all runs, with
+//!   virtual time, `waits` between ranks, `traffic` of messages and `transfer` of data, `binding` of ranks to cores. `scales` joins all runs, with
 //!   `scaling`, `efficiency` and the machine's own `pace`.
 //! * Places: `inclusive` sums up what is inside a vertex, `places` and `source_place` name places, `program_place` and
 //!   `unnamed` say where the user can read. `times` sums vertices up over ranks, and `marks` lists those that scale badly
@@ -48,5 +48,6 @@ pub mod teams;
 pub mod times;
 pub mod timing;
 pub mod traffic;
+pub mod transfer;
 pub mod unnamed;
 pub mod waits;

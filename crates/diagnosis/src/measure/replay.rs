@@ -22,6 +22,7 @@
 //! determines when ranks begin, so all have one origin from the first call on.
 
 use headwater_dataflow::algorithm::{Ask, Interrupted};
+use headwater_dataflow::numbers::stats;
 use headwater_dataflow::run::threads;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
@@ -68,7 +69,7 @@ pub struct Epoch {
 impl Epoch {
     /// Duration beyond the slowest rank's computation, seconds.
     pub fn chain(&self) -> f64 {
-        (self.seconds - headwater_dataflow::numbers::stats::max(&self.busy)).max(0.0)
+        (self.seconds - stats::max(&self.busy)).max(0.0)
     }
 }
 
@@ -122,7 +123,7 @@ impl Replay {
         if in_windows <= 0.0 {
             return None;
         }
-        let factor = headwater_dataflow::numbers::stats::mean(busy) / in_windows;
+        let factor = stats::mean(busy) / in_windows;
         let not_computing: f64 = busy.iter().map(|b| (wall - b).max(0.0)).sum();
         let waited = self.waited() * factor;
         let known = wall > 0.0 && waited > not_computing;
@@ -135,10 +136,7 @@ impl Replay {
 
     /// Mean computation per rank in all epochs, seconds.
     pub fn mean_busy(&self) -> f64 {
-        self.epochs
-            .iter()
-            .map(|e| headwater_dataflow::numbers::stats::mean(&e.busy))
-            .sum()
+        self.epochs.iter().map(|e| stats::mean(&e.busy)).sum()
     }
 }
 

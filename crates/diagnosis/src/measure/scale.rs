@@ -4,20 +4,20 @@
 //! compared in CPU time (plus time asleep), time in the run queue is recorded separately, and the run time that shares
 //! refer to is that of the same run with a core for each rank (DESIGN, "Graph, detection, root cause").
 
-use crate::measure::moving;
-use crate::measure::moving::Moving;
+use crate::measure::binding::crowds;
+use crate::measure::moving::{self, Moving};
 use crate::measure::phases::Phases;
-use crate::measure::replay;
-use crate::measure::replay::Replay;
+use crate::measure::replay::{self, Replay};
 use crate::measure::same_team;
-use crate::measure::traffic::Traffic;
+use crate::measure::transfer::{Transfer, transfers};
 use crate::measure::waits::Waits;
 use headwater_dataflow::algorithm::Interrupted;
+use headwater_dataflow::numbers::stats;
+use headwater_dataflow::run::threads;
 use headwater_dataflow::run::{Recorded, period};
 use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
-use headwater_mpi_abi as abi;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -60,26 +60,6 @@ pub struct Scale {
     runq_share: f64,
 }
 
-/// Time that ranks spent in a call without waiting for another rank.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Transfer {
-    /// The MPI call.
-    pub vertex: VertexIx,
-    /// Seconds per rank.
-    pub seconds: f64,
-    /// Standard error of the seconds. It is as large as the seconds where ranks share cores: there the amount of data
-    /// limits the time, and nothing measures it.
-    pub error: f64,
-    /// The part of the seconds that the amount of data explains, without the number of calls.
-    pub by_bytes: f64,
-    /// Calls per rank, mean.
-    pub calls: f64,
-    /// Bytes that a rank sends and receives: for a collective, those of the rank with the most, otherwise the mean.
-    pub bytes: f64,
-    /// Index into the run's functions.
-    pub func: u16,
-}
-
 const NANO: f64 = 1e-9;
 
 impl Scale {
@@ -120,9 +100,7 @@ impl Scale {
         let mut this = Self {
             recorded: recorded.clone(),
             p,
-            threads: headwater_dataflow::run::threads::concurrent(run)
-                .iter()
-                .sum(),
+            threads: threads::concurrent(run).iter().sum(),
             cores,
             wall,
             phases,
@@ -137,7 +115,7 @@ impl Scale {
             same_team,
             ways,
             keys_at,
-            runq_share: headwater_dataflow::run::threads::runq_share(run),
+            runq_share: threads::runq_share(run),
         };
         // Seconds extrapolated from windows are limited to the time that the run has for them.
         let (all, most) = (this.moving_seconds(), this.not_computing());
@@ -204,10 +182,7 @@ impl Scale {
     /// Whether some ranks share a core, because there are too few cores or because ranks are bound so.
     pub fn shares_cores(&self) -> bool {
         let crowded = |c: &f64| *c > 1.0 + 1e-9;
-        self.is_crowded()
-            || crate::measure::binding::crowds(self.run())
-                .iter()
-                .any(crowded)
+        self.is_crowded() || crowds(self.run()).iter().any(crowded)
     }
 
     /// Busy seconds of each rank.
@@ -226,7 +201,7 @@ impl Scale {
         let mut each: Vec<(u32, f64)> = self
             .phase_busy
             .iter()
-            .map(|(phase, row)| (*phase, headwater_dataflow::numbers::stats::max(row)))
+            .map(|(phase, row)| (*phase, stats::max(row)))
             .collect();
         each.sort_by_key(|e| e.0);
         each.into_iter().map(|e| e.1).sum()
@@ -235,7 +210,7 @@ impl Scale {
     /// Time lost because ranks wait in turn for one another although their work is even, seconds. It is extrapolated
     /// from the windows to the run, limited to the time in which the run's slowest rank does not compute.
     pub fn chain(&self) -> f64 {
-        let busy = headwater_dataflow::numbers::stats::mean(&self.busy());
+        let busy = stats::mean(&self.busy());
         let left = self.not_computing() - self.moving_seconds();
         (self.replay.chain_per_busy() * busy).min(left.max(0.0))
     }
@@ -253,7 +228,7 @@ impl Scale {
     /// The part of the ranks' computation that is in the epochs of the windows; `None` without any.
     pub fn replayed_share(&self) -> Option<f64> {
         let in_windows = self.replay.mean_busy();
-        let busy = headwater_dataflow::numbers::stats::mean(&self.busy());
+        let busy = stats::mean(&self.busy());
         (in_windows > 0.0 && busy > 0.0).then(|| (in_windows / busy).min(1.0))
     }
 
@@ -317,7 +292,7 @@ impl Scale {
                 (all > 0.0).then(|| all * all.min(period) * share * (1.0 - share))
             };
             let each: Vec<f64> = ranks.iter().filter_map(of_rank).collect();
-            headwater_dataflow::numbers::stats::mean(&each)
+            stats::mean(&each)
         };
         let all = self.afters(keys).into_iter();
         let all = all.flat_map(|after| [(after, false), (after, true)]);
@@ -359,121 +334,4 @@ pub fn paused_alike(scales: &[Scale]) -> bool {
     let mut times = scales.iter().map(|s| s.run().header.pauses());
     let first = times.next().flatten();
     first.is_some() && times.all(|t| t == first)
-}
-
-/// Limit for the seconds of a call where its CPU time is mostly polling: a start-up time, and the slower of two ways to
-/// move the bytes through memory. A collective has as many stages as the logarithm of the ranks.
-const STARTUP_SECONDS: f64 = 2e-6;
-const SECONDS_PER_BYTE: f64 = 1.5e-9;
-
-/// If waits exceed a call's time by this part of it, they are not used.
-const DOUBT: f64 = 0.25;
-
-/// The time of each call without waiting for other ranks.
-///
-/// The rank that arrives last does not wait, so the smallest time over the ranks is moving data, minus the time in
-/// which one of them was without a core in the call: the others may have waited for it so long. If the last rank is not
-/// always the same, all of them wait: the known part of that is subtracted. Where ranks share cores the time is CPU
-/// time, limited to what the moved bytes can explain: the rest is polling while others have the core.
-fn transfers(scale: &Scale) -> Vec<Transfer> {
-    struct Sum {
-        seconds: Vec<f64>,
-        calls: Vec<f64>,
-        runq: Vec<f64>,
-        func: u16,
-    }
-    let ranks = scale.p as usize;
-    let over = scale.shares_cores();
-    let mut sums: FxHashMap<VertexIx, Sum> = FxHashMap::default();
-    for c in &scale.run().calls {
-        let name = scale.run().function(c.func);
-        if abi::by_name(name).is_none_or(abi::Function::is_start_or_end) {
-            continue;
-        }
-        let (Some(vertex), r) = (scale.view().vertex(c.ctx), c.rank as usize) else {
-            continue;
-        };
-        let sum = sums.entry(vertex).or_insert_with(|| Sum {
-            seconds: vec![0.0; ranks],
-            calls: vec![0.0; ranks],
-            runq: vec![0.0; ranks],
-            func: c.func,
-        });
-        if r < ranks {
-            let time = if over {
-                c.cpu_ns
-            } else {
-                c.wall_ns.saturating_sub(c.runq_ns)
-            };
-            sum.seconds[r] += time as f64 * NANO;
-            sum.calls[r] += c.count as f64;
-            sum.runq[r] += c.runq_ns as f64 * NANO;
-        }
-    }
-    // CPU time contains no waiting that must be subtracted.
-    let waits = if over {
-        FxHashMap::default()
-    } else {
-        scale.waits.unlimited_rows()
-    };
-    let traffic = Traffic::new(scale.run(), scale.view());
-    let mut out: Vec<Transfer> = sums
-        .into_iter()
-        .map(|(vertex, sum)| {
-            let calls = headwater_dataflow::numbers::stats::mean(&sum.calls);
-            let over_ranks = |of: &dyn Fn(u32) -> f64| (0..scale.p).map(of).collect::<Vec<f64>>();
-            let moved = headwater_dataflow::numbers::stats::mean(&over_ranks(&|r| {
-                traffic.moved(vertex, r)
-            }));
-            let asked = over_ranks(&|r| traffic.asked(vertex, r));
-            let name = scale.run().function(sum.func);
-            let collective = abi::by_name(name).is_some_and(|f| f.is_collective());
-            let (bytes, stages) = if collective {
-                (
-                    headwater_dataflow::numbers::stats::max(&asked),
-                    f64::from(scale.p.max(2)).log2(),
-                )
-            } else {
-                (headwater_dataflow::numbers::stats::mean(&asked), 1.0)
-            };
-            let mut seconds = headwater_dataflow::numbers::stats::quantile(&sum.seconds, 0.0);
-            let spent = seconds;
-            // In a gather, the bytes are what the other ranks have, whatever the algorithm.
-            let by_bytes = match name.contains("ather") {
-                true => moved * SECONDS_PER_BYTE,
-                false => moved * SECONDS_PER_BYTE * stages,
-            };
-            if over {
-                seconds = seconds.min(calls * STARTUP_SECONDS * stages + by_bytes);
-            } else {
-                let waits = waits.get(&vertex).map_or(&[][..], |row| row);
-                let apart: Vec<f64> = (sum.seconds.iter().enumerate())
-                    .map(|(r, s)| s - waits.get(r).copied().unwrap_or(0.0))
-                    .collect();
-                // Waits from windows that are less even than the run are no evidence about the run.
-                let usual = headwater_dataflow::numbers::stats::quantile(&apart, 0.5);
-                if usual > -DOUBT * headwater_dataflow::numbers::stats::quantile(&sum.seconds, 0.5)
-                {
-                    seconds = seconds.min(usual);
-                }
-                seconds = (seconds - headwater_dataflow::numbers::stats::max(&sum.runq)).max(0.0);
-            }
-            Transfer {
-                vertex,
-                seconds,
-                // A measured time is as uncertain as what was subtracted from it.
-                error: if over {
-                    seconds
-                } else {
-                    0.5 * (spent - seconds)
-                },
-                by_bytes: seconds.min(by_bytes),
-                calls,
-                bytes,
-                func: sum.func,
-            }
-        })
-        .collect();
-    out.sort_by_key(|t| t.vertex);
-    out
 }

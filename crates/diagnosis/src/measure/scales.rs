@@ -2,10 +2,8 @@
 
 use crate::measure::efficiency;
 use crate::measure::pace::Pace;
-use crate::measure::scale;
-use crate::measure::scale::Scale;
-use crate::measure::scaling;
-use crate::measure::scaling::Guess;
+use crate::measure::scale::{self, Scale};
+use crate::measure::scaling::{self, Guess};
 use crate::measure::teams::Teams;
 use crate::measure::times::Times;
 use headwater_dataflow::algorithm::Interrupted;

@@ -6,11 +6,9 @@
 //! for the allocator adds. Two parts cannot claim the same second.
 
 use crate::measure::allocation;
-use crate::measure::contended;
-use crate::measure::contended::{Contended, Threads};
+use crate::measure::contended::{self, Contended, Threads};
 use crate::measure::scale::Scale;
-use headwater_dataflow::numbers::stats;
-use headwater_dataflow::numbers::stats::CONFIDENCE;
+use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
 use headwater_dataflow::numbers::stats::{stands_out, two_groups};
 use headwater_graph::{Pag, RankRow, RankRows, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::run::ThreadInfo;

@@ -5,8 +5,7 @@
 //! does not change even if up to half of the ranks do other work.
 
 use crate::measure::scale::Scale;
-use headwater_dataflow::numbers::stats;
-use headwater_dataflow::numbers::stats::scatter;
+use headwater_dataflow::numbers::stats::{self, scatter};
 use headwater_model::run::CtxId;
 
 /// Least scatter of a machine, as a share of the time: caches, interrupts and the reading of the clock cause that much.

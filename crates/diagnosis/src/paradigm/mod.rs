@@ -18,12 +18,13 @@ mod wait_states;
 pub use options::Options;
 
 use crate::pass::catalogue;
+use headwater_dataflow::flow::NodeId;
 use headwater_dataflow::flow::{
     Event, Flow, FlowError, Inputs, Kind, Parameter, Parameters, Runner, State, Value, with,
 };
 use headwater_dataflow::run::Recorded;
-use headwater_dataflow::run::together;
-use headwater_dataflow::run::together::RunError;
+use headwater_dataflow::run::threads;
+use headwater_dataflow::run::together::{self, RunError};
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::report::{Analysed, Report, SCHEMA};
 use headwater_model::run::Run;
@@ -190,7 +191,7 @@ impl Paradigm {
 }
 
 /// A flow with an input for each of `n` runs.
-fn begin(name: &str, n: usize) -> (Flow, Vec<headwater_dataflow::flow::NodeId>) {
+fn begin(name: &str, n: usize) -> (Flow, Vec<NodeId>) {
     let mut flow = Flow::new(name, catalogue());
     let runs = (1..=n)
         .map(|i| flow.input(&format!("run{i}"), Kind::Run))
@@ -199,13 +200,9 @@ fn begin(name: &str, n: usize) -> (Flow, Vec<headwater_dataflow::flow::NodeId>) 
 }
 
 /// A flow with an input for each of `n` runs; calls that concern files count as work of these runs.
-fn begin_computing(
-    name: &str,
-    n: usize,
-) -> Result<(Flow, Vec<headwater_dataflow::flow::NodeId>), FlowError> {
+fn begin_computing(name: &str, n: usize) -> Result<(Flow, Vec<NodeId>), FlowError> {
     let (mut flow, runs) = begin(name, n);
-    let of_run =
-        |run: &headwater_dataflow::flow::NodeId| flow.pass("computing", [*run], Parameters::none());
+    let of_run = |run: &NodeId| flow.pass("computing", [*run], Parameters::none());
     let runs = runs.iter().map(of_run).collect::<Result<_, _>>()?;
     Ok((flow, runs))
 }
@@ -241,16 +238,10 @@ fn what_is_missing(runs: &[&Run]) -> Vec<String> {
             ));
         }
         let (threads, cores) = (
-            headwater_dataflow::run::threads::concurrent(run)
-                .iter()
-                .sum(),
+            threads::concurrent(run).iter().sum(),
             run.header.cores.iter().sum(),
         );
-        if ScaleSummary::crowds(
-            threads,
-            cores,
-            headwater_dataflow::run::threads::runq_share(run),
-        ) {
+        if ScaleSummary::crowds(threads, cores, threads::runq_share(run)) {
             notes.push(format!(
                 "{name}: there were fewer cores ({cores}) than work for them, so that time in MPI is also time without a core."
             ));

@@ -1,8 +1,7 @@
 //! Delay cost as a graph of places, in which each place is joined with those that wait because of it, and as a table.
 
 use crate::measure::scale::Scale;
-use crate::price::delay_cost;
-use crate::price::delay_cost::Delay;
+use crate::price::delay_cost::{self, Delay};
 use headwater_dataflow::algorithm::Interrupted;
 use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use headwater_dataflow::pass::whole;

@@ -1,8 +1,7 @@
 //! The first passes of a diagnosis: runs at their scales, and the places in them that scale badly or in which ranks
 //! differ (PerFlow, Listing 7: differential analysis with hot spots, and imbalance analysis).
 
-use crate::measure::marks;
-use crate::measure::marks::Marks;
+use crate::measure::marks::{self, Marks};
 use crate::measure::scales::Scales;
 use crate::pass::found;
 use headwater_dataflow::flow::{Call, Found, Gives, Kind, Pass, PassError};

@@ -10,8 +10,8 @@ use crate::find::class::{self, Part};
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use crate::measure::scaling;
-use crate::price::small;
-use crate::price::small::Contributions;
+use crate::price::small::{self, Contributions};
+use crate::price::startup;
 use headwater_dataflow::numbers::stats;
 use headwater_model::diagnosis::{
     Account, Against, Cause, CauseClass, LossKind, LossPart, Scaling,
@@ -217,7 +217,7 @@ pub fn account(scales: &Scales, found: &[Candidate], causes: &[Cause]) -> Accoun
     let startup = causes.iter().find(|c| c.class == CauseClass::Startup);
     let before = startup.map_or(0.0, |c| c.gain_seconds);
     if startup.is_some() {
-        account.of_seconds += crate::price::startup::mean_seconds(last);
+        account.of_seconds += startup::mean_seconds(last);
     }
     let floor = small::PLACE * model;
     let (small, uneven, growth) = parts.small(scales, last, found, floor);

@@ -7,8 +7,7 @@
 
 use crate::measure::backtrack::structured;
 use crate::measure::scale::Scale;
-use crate::price::delay;
-use crate::price::delay::Amount;
+use crate::price::delay::{self, Amount};
 use crate::price::lateness::Lateness;
 use headwater_dataflow::algorithm::Interrupted;
 use headwater_graph::{Key, Pag, TopDown, VertexIx};

@@ -4,8 +4,7 @@ use super::programs::{made, recorded};
 use headwater_dataflow::Recorded;
 use headwater_dataflow::flow::{Flow, Kind, Of, Parameter, Parameters, Pass, Value, with};
 use headwater_dataflow::set::{Maker, Set};
-use headwater_diagnosis::pass;
-use headwater_diagnosis::pass::catalogue;
+use headwater_diagnosis::pass::{self, catalogue};
 use headwater_graph::view::ViewKind;
 use headwater_model::report::Section;
 

@@ -10,15 +10,12 @@
 //! element of an array, there are as many lines. Of several lines of a team the longest decides, because threads wait
 //! in all of them at the same time.
 
-use crate::find::threads::held;
-use crate::find::threads::held::{ByThread, Site};
-use crate::find::threads::queue;
-use crate::find::threads::queue::{MOST_ROUNDS, Works};
+use crate::find::threads::held::{self, ByThread, Site};
+use crate::find::threads::queue::{self, MOST_ROUNDS, Works};
 use crate::measure::contended::Contended;
 use crate::measure::scale::Scale;
 use crate::measure::teams::{Stretch, Team, Teams};
-use headwater_dataflow::numbers::stats;
-use headwater_dataflow::numbers::stats::CONFIDENCE;
+use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::run::WaitKind;
 use rustc_hash::{FxHashMap, FxHashSet};

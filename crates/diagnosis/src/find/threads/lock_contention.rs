@@ -8,10 +8,8 @@
 use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
 use crate::find::finder::{Does, Finder, Look};
 use crate::find::proposal::{Loss, Proposal};
-use crate::find::threads::held;
-use crate::find::threads::held::Site;
-use crate::find::threads::line;
-use crate::find::threads::line::{Beyond, ByTeam};
+use crate::find::threads::held::{self, Site};
+use crate::find::threads::line::{self, Beyond, ByTeam};
 use crate::find::threads::thread_imbalance::{concerned, threads as threads_of};
 use crate::measure::contended::Contended;
 use crate::measure::scale::Scale;
