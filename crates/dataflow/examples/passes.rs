@@ -1,6 +1,6 @@
 //! The passes on a generated parallel view: 1,000,000 vertices and 4,000,000 edges if nothing else is asked for
-//! (arguments: vertices, edges for each vertex, a file to write the answers to, as JSON, which `passes.py` beside this one
-//! compares with those of python-igraph). Prints the seconds of each pass, the best of three runs.
+//! (arguments: vertices, edges for each vertex, a file to write the answers to, as JSON, which `passes.py` beside this
+//! one compares with those of python-igraph). Prints the seconds of each pass, the best of three runs.
 
 use headwater_dataflow::algorithm::NEVER;
 use headwater_dataflow::pass::{self, Compared};

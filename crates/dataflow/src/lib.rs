@@ -2,8 +2,8 @@
 //!
 //! *Comes in*: recorded runs joined on a graph. *Goes out*: whatever the passes of a flow make of them. The crate knows
 //! nothing of scaling loss: the diagnosis is a user of it, which brings its own passes and stages in a
-//! [`Catalogue`](flow::Catalogue). The crate does no I/O. All results depend on the inputs alone, and ties are broken by
-//! the order of ranks, vertices or rows.
+//! [`Catalogue`](flow::Catalogue). The crate does no I/O. All results depend on the inputs alone, and ties are broken
+//! by the order of ranks, vertices or rows.
 //!
 //! Each module uses only those before it:
 //!

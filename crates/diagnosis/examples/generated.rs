@@ -1,5 +1,5 @@
-//! Graph and detection on a generated profile: 1,024 ranks × 5,000 vertices at the largest of four
-//! scales, with messages, collectives and a window of events. Prints seconds and the peak of memory; arguments: ranks, vertices.
+//! Graph and detection on a generated profile: 1,024 ranks × 5,000 vertices at the largest of four scales, with
+//! messages, collectives and a window of events. Prints seconds and the peak of memory; arguments: ranks, vertices.
 
 use headwater_graph::Structures;
 use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};

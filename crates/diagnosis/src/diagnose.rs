@@ -30,8 +30,8 @@ pub enum DiagnoseError {
 }
 
 /// Finds the root causes of scaling loss in runs of one program at different scales. A scale may be recorded several
-/// times: then all its recordings are diagnosed as one. Further diagnoses each leave out one recording of each scale, which says
-/// how much to rely on the first one.
+/// times: then all its recordings are diagnosed as one. Further diagnoses each leave out one recording of each scale,
+/// which says how much to rely on the first one.
 ///
 /// # Errors
 /// Runs that do not belong together; see [`RunError`]. What is odd *in* a run is told in the diagnosis instead.

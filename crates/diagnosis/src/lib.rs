@@ -11,7 +11,7 @@
 //! * `price`: what causes cost, and how the whole loss divides over them.
 //! * `explain`: words and notes.
 //! * [`pass`]: each step as a pass that the dataflow can run.
-//! * [`paradigm`]: flows for frequent questions. `scalability` is the diagnosis, which [`diagnose`] runs.
+//! * [`paradigm`]: flows for frequent questions. `scalability` is the diagnosis, which [`diagnose()`] runs.
 
 mod diagnose;
 mod explain;

@@ -354,8 +354,8 @@ fn a_pipeline_that_nothing_synchronises_is_found() {
 
 #[test]
 fn ranks_that_meet_after_different_numbers_of_steps_are_no_chain() {
-    // In each step two ranks exchange messages, drawn anew, and the others go on; after each 20 steps all reduce. Between
-    // two messages, a rank has done one step or many, and all ranks as many in the end.
+    // In each step two ranks exchange messages, drawn anew, and the others go on; after each 20 steps all reduce.
+    // Between two messages, a rank has done one step or many, and all ranks as many in the end.
     let (ranks, steps) = (8u32, 300u32);
     let pair = |step: u32| {
         let one = (scatter(1, step) * f64::from(ranks)) as u32;

@@ -42,7 +42,8 @@ fn places_that_few_samples_tell_apart_are_not_called_different() {
     assert_eq!(abnormal(0.04), 0, "what a few of a long run say is not");
 }
 
-/// A run with the samples of each rank's first loop divided: `counts` gives how many of `each` nanoseconds are in each loop.
+/// A run with the samples of each rank's first loop divided: `counts` gives how many of `each` nanoseconds are in each
+/// loop.
 fn divided(mut run: Run, each: u64, counts: impl Fn(&Sample) -> Vec<u32>) -> Run {
     let parts = |s: &Sample| -> Vec<Sample> {
         let of_loops = (0..).zip(counts(s)).filter(|(_, count)| *count > 0);
@@ -58,8 +59,8 @@ fn divided(mut run: Run, each: u64, counts: impl Fn(&Sample) -> Vec<u32>) -> Run
     run
 }
 
-/// A run of 16 ranks with two loops in one segment, 1.6 s, of which the second takes 0.1 s. Rank 3 takes 0.2 s more in the
-/// segment; `seen` samples of 40 ms are in the second loop there.
+/// A run of 16 ranks with two loops in one segment, 1.6 s, of which the second takes 0.1 s. Rank 3 takes 0.2 s more in
+/// the segment; `seen` samples of 40 ms are in the second loop there.
 fn late_in_the_second(seen: u32) -> Run {
     const EACH: u64 = 40_000_000;
     let pieces = [
@@ -104,8 +105,8 @@ fn a_place_with_too_few_samples_is_found_and_priced_by_the_phase() {
     assert!(told(3).iter().all(|(line, ..)| *line != 20));
 }
 
-/// Eight loops in one segment, of which all ranks have samples but in the second one: there a rank in the middle alone has
-/// four. It is the latest, but ranks scatter in the segment by nearly as much.
+/// Eight loops in one segment, of which all ranks have samples but in the second one: there a rank in the middle alone
+/// has four. It is the latest, but ranks scatter in the segment by nearly as much.
 fn few_on_one_rank(ranks: u32) -> Run {
     const EACH: u64 = 20_000_000;
     let late = ranks / 2 - 1;

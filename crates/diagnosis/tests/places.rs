@@ -13,8 +13,8 @@ use support::{diagnose, module, piece, run};
 /// A vertex: kind, parent, first line (the last is five lines on), and the addresses that it owns.
 type Row = (VertexKind, Option<u32>, u32, (u64, u64));
 
-/// `main` with a time loop: a loop with two inlined functions in its body, a call of `solve` and one out of the module; two
-/// more calls of `solve`, and the reduction; and `solve` with a loop.
+/// `main` with a time loop: a loop with two inlined functions in its body, a call of `solve` and one out of the module;
+/// two more calls of `solve`, and the reduction; and `solve` with a loop.
 fn structures() -> Structures {
     use VertexKind::*;
     let main: &[Row] = &[

@@ -1,9 +1,9 @@
 //! Backtracking (ScalAna, Algorithm 1; PerFlow, Listing 7): from vertices with problems back to where their delays
 //! begin.
 //!
-//! The walk is that of [`backward`](crate::algorithm::backward), on the edges of a parallel view: along the edge that was waited
-//! for longest, of those along which a delay can pass, or else along the edge that most often came before. In a
-//! diagnosis it follows the replayed waits instead, see `headwater_dataflow::measure::backtrack`.
+//! The walk is that of [`backward`], on the edges of a parallel view: along the edge that
+//! was waited for longest, of those along which a delay can pass, or else along the edge that most often came before.
+//! A diagnosis follows the replayed waits instead, by a pass of its own.
 
 use crate::algorithm::{Ask, Interrupted};
 use crate::algorithm::{Dependences, Left, backward};

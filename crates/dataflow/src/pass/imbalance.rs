@@ -1,12 +1,11 @@
 //! Imbalance analysis: vertices on which some ranks spend much longer than others.
 //!
 //! Ranks are two natural groups (Jenks; Fisher 1958) if the slower one stands out by the threshold, by the spread
-//! within the groups and by the noise of sampling; see [`stats::stands_out`](crate::numbers::stats::stands_out). In a top-down
-//! view, a vertex has a row over ranks. In a parallel view, the vertices of the set at one place are compared, with
-//! zero for each rank on which the view has no vertex of that place, and the late ones are returned.
+//! within the groups and by the noise of sampling; see [`stats::stands_out`](crate::numbers::stats::stands_out). In a
+//! top-down view, a vertex has a row over ranks. In a parallel view, the vertices of the set at one place are compared,
+//! with zero for each rank on which the view has no vertex of that place, and the late ones are returned.
 //!
-//! Nothing is priced here. [`headwater_dataflow::find::imbalance`] computes phase by phase how long others wait for late ranks, and
-//! [`headwater_dataflow::measure::marks`] compares the time of places with everything inside. All use the same test.
+//! Nothing is priced here. How long others wait for late ranks is a question for a diagnosis.
 
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::numbers::stats::{stands_out, two_groups};

@@ -1,7 +1,7 @@
 //! Reports both answers where it is not certain how the problem grows.
 //!
-//! The figures use the kind of scaling that [`crate::measure::scaling`] chose; its causes are in their usual order and say
-//! whether they also hold under the other kind. Causes that hold under the other kind only are listed separately.
+//! The figures use the kind of scaling that [`crate::measure::scaling`] chose; its causes are in their usual order and
+//! say whether they also hold under the other kind. Causes that hold under the other kind only are listed separately.
 
 use crate::explain::repeat::is_same;
 use crate::explain::words;

@@ -1,11 +1,11 @@
 //! Several recordings of the same scales: all of them are diagnosed as one, and again without each of them in turn.
 //!
-//! What cannot be pooled ([`crate::measure::pool`]) is taken from one recording: of all recordings of a scale, from the one with the
-//! median run time (of two the shorter one, of equal ones the first by name); without a recording, from the next one in this
-//! order, so that each of them is used once. A cause that these diagnoses find, too, survives a repetition. The scatter of
-//! their gains is a standard error (the jackknife of Quenouille 1956 and Tukey 1958; a diagnosis without the cause counts as
-//! a gain of 0). Of medians it is exact for up to three recordings. Two diagnoses have the same cause if its class is the
-//! same, its ranks mostly are, and its places overlap.
+//! What cannot be pooled ([`crate::measure::pool`]) is taken from one recording: of all recordings of a scale, from the
+//! one with the median run time (of two the shorter one, of equal ones the first by name); without a recording, from
+//! the next one in this order, so that each of them is used once. A cause that these diagnoses find, too, survives a
+//! repetition. The scatter of their gains is a standard error (the jackknife of Quenouille 1956 and Tukey 1958; a
+//! diagnosis without the cause counts as a gain of 0). Of medians it is exact for up to three recordings. Two diagnoses
+//! have the same cause if its class is the same, its ranks mostly are, and its places overlap.
 
 use crate::measure::recordings::Recordings;
 use headwater_dataflow::numbers::stats::CONFIDENCE;

@@ -1,8 +1,8 @@
 //! Finds sleep that all ranks have: waits for files and devices, and pauses, which do not become shorter with more
 //! ranks.
 //!
-//! Sleep that differs between ranks is found with uneven work ([`crate::find::imbalance`]). Here the median rank counts (of
-//! two, the one that sleeps less): how much longer it sleeps at the largest scale than expected from the smallest
+//! Sleep that differs between ranks is found with uneven work ([`crate::find::imbalance`]). Here the median rank counts
+//! (of two, the one that sleeps less): how much longer it sleeps at the largest scale than expected from the smallest
 //! scale. This is not non-shrinking work ([`crate::find::work`]), because the remedy is another one.
 
 use crate::find::candidate::{Candidate, Price, is_certain};

@@ -48,8 +48,8 @@ pub enum Price {
     Note(String),
 }
 
-/// A gain is certain if its lower bound is at least this part of it: three standard errors. A cause is the largest of many
-/// places, so it must be further from chance than the ends of a range are.
+/// A gain is certain if its lower bound is at least this part of it: three standard errors. A cause is the largest of
+/// many places, so it must be further from chance than the ends of a range are.
 const CERTAIN: f64 = 1.0 / 3.0;
 
 /// Whether a gain with this standard error is more than chance.

@@ -1,11 +1,11 @@
 //! What it costs that ranks compute in turn, each after the one that it waits for (pipelines, wavefronts).
 //!
-//! The price is what a stretch of the program takes beyond its slowest rank's computation in the replay with even
-//! work ([`even_replay`](crate::measure::even_replay)), which neither uneven work nor scatter can explain. Stretches are the
+//! The price is what a stretch of the program takes beyond its slowest rank's computation in the replay with even work
+//! ([`even_replay`](crate::measure::even_replay)), which neither uneven work nor scatter can explain. Stretches are the
 //! epochs between synchronisations of all ranks, or parts of long ones, so that there are several to compare. Each
-//! counts as far as the waits on its critical path come back in other stretches, by their seconds. The standard
-//! error is that of a ratio estimate over stretches that end at the same call (Cochran 1977, "Sampling Techniques",
-//! chapter 6, with section 2.6 for windows that hold much of the run), with that of the mean computation on the path.
+//! counts as far as the waits on its critical path come back in other stretches, by their seconds. The standard error
+//! is that of a ratio estimate over stretches that end at the same call (Cochran 1977, "Sampling Techniques", chapter
+//! 6, with section 2.6 for windows that hold much of the run), with that of the mean computation on the path.
 
 use crate::measure::chain::{Jump, Stretch, critical_path, last_rank};
 use crate::measure::even_replay::EvenReplay;

@@ -1,19 +1,20 @@
 //! Computation that does not shrink as ranks are added (ScalAna, section IV-A).
 //!
 //! The middle rank (of two the faster) is compared between the smallest and the largest scale, so that work which only
-//! some ranks have is left to [`crate::find::imbalance`]. Under strong scaling the time should fall as 1/p, under weak scaling
-//! it should stay. What is beyond that is lost; it decides with its standard error, not by how steep it grows.
+//! some ranks have is left to [`crate::find::imbalance`]. Under strong scaling the time should fall as 1/p, under weak
+//! scaling it should stay. What is beyond that is lost; it decides with its standard error, not by how steep it grows.
 //!
-//! Where the machine itself is slower at the largest scale ([`crate::measure::pace`]), that is no loss of the program: a place must
-//! lose much beyond it, as the pace is an assumption.
+//! Where the machine itself is slower at the largest scale ([`crate::measure::pace`]), that is no loss of the program:
+//! a place must lose much beyond it, as the pace is an assumption.
 //!
 //! Places are compared, not call paths: the seconds of all vertices of a place are added up before scales are compared,
 //! as a scale may reach it by other calls, or run another copy that the compiler made. A scale may also do at one place
 //! what another scale does at another one, by another branch. So a place that spends most of its time in one function
 //! loses no more than this function loses in all places that call it.
 
-use crate::find::candidate::{Candidate, Price, is_certain};
-use crate::measure::counted::{self, Counted};
+mod cause;
+
+use crate::find::candidate::Candidate;
 use crate::measure::holder::HOLDS;
 use crate::measure::inclusive::{is_body, is_most_of_body};
 use crate::measure::pace::Pace;
@@ -21,12 +22,10 @@ use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
 use crate::measure::source_place::SourcePlaces;
 use crate::measure::times::Times;
-use headwater_dataflow::numbers::fit;
-use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
+use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
-use headwater_model::diagnosis::{CauseClass, Scaling};
+use headwater_model::diagnosis::Scaling;
 use headwater_model::psg::VertexKind;
-use headwater_model::words::seconds as time;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -39,7 +38,8 @@ const MOSTLY: f64 = 0.5;
 /// Share of the loss of a place that places in it must hold to be looked at in its stead.
 const COVERED: f64 = 0.4;
 
-/// Part of the time of a place that must be lost for the place to be one piece of work, which more ranks do not make less.
+/// Part of the time of a place that must be lost for the place to be one piece of work, which more ranks do not make
+/// less.
 const LOST: f64 = 0.6;
 
 /// Share of the loss of a place that one of its parts must hold for the place to be a cause.
@@ -49,47 +49,13 @@ const CONCENTRATED: f64 = 0.25;
 /// memory are shared by another number of ranks.
 const MACHINE: f64 = 0.1;
 
-/// The same where the larger scale has more ranks for each core: they take turns, and find little of their data in the
-/// caches when they come back.
-const TURNS: f64 = 0.25;
-
-/// The same where the smaller scale left cores idle that the larger one uses: two threads of one core, or all cores of
-/// one memory, each run slower together than alone.
-const FULLER: f64 = 0.3;
-
 /// Part of its time at the largest scale that a place must have at the smallest one to be compared by itself. A place
 /// with less is new: the smaller scale may do the same in another branch.
 const NEW: f64 = 0.1;
 
-/// Part of its time that a place must lose beyond the machine's own pace.
-const REST: f64 = 0.2;
-
-/// Standard error of what the machine's pace adds to the ideal time, as a part of it.
-const SURE: f64 = 0.25;
-
-/// Samples of a rank below which they are few, and standard deviations of their number that ranks are apart which do the
-/// same.
+/// Samples of a rank below which they are few, and standard deviations of their number that ranks are apart which do
+/// the same.
 const FEW: (f64, f64) = (10.0, 4.0);
-
-/// How many times the standard error of a mean that of a median is, for what is spread normally.
-const OF_MEDIAN: f64 = 1.2533;
-
-/// Distance of the quartiles of a normal distribution in standard deviations.
-const QUARTILES: f64 = 1.349;
-
-/// Part of the cores that ranks use, in hundredths.
-fn occupied(scale: &Scale) -> u32 {
-    match scale.cores {
-        0 => 100,
-        cores => (100 * scale.p.min(cores)) / cores,
-    }
-}
-
-/// Whether ranks share cores at the larger scale with more others than at the smaller one.
-fn takes_turns(first: &Scale, last: &Scale) -> bool {
-    let product = |a: u32, b: u32| u64::from(a) * u64::from(b);
-    last.outnumbers() && product(last.threads, first.cores) > product(first.threads, last.cores)
-}
 
 /// Looks for work that does not shrink. `scales` ascend; `pace` is that of the machine
 /// between them, `least` the smallest cost worth telling, seconds.
@@ -286,7 +252,8 @@ impl Search<'_> {
         most.map_or(TopDown::ROOT, |m| m.0)
     }
 
-    /// Notes the smallest places in a place that hold its loss, or the place itself; whether the search is done with it.
+    /// Notes the smallest places in a place that hold its loss, or the place itself; whether the search is done with
+    /// it.
     fn open(&mut self, place: u32) -> bool {
         if self.out.len() >= MOST || !self.opened.insert(place) {
             // What was looked at already was so by another way.
@@ -396,107 +363,6 @@ impl Search<'_> {
         let around = around.find(|a| pag.top.get(*a).kind.is_loop())?;
         Some(self.places.of(around))
     }
-
-    /// Notes a place as a cause, if its loss is beyond its error.
-    fn note(&mut self, place: u32, loss: f64) -> bool {
-        let ([first, last], scaling) = (self.ends, self.scaling);
-        let vertices = self.places.vertices(place).to_vec();
-        let usual = self.usual(&vertices);
-        let (before, now) = self.at_ends(&vertices);
-        let at_pace = self.ideal(before);
-        let should = self.pace.factor * at_pace;
-        let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
-        // Scales that do something else in its stead say nothing of it.
-        let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
-        let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
-        // Crowding differs between recordings, so it counts as chance; the machine's effect does not.
-        let (crowded, machine) = match counts {
-            Some(_) => (0.0, 0.0),
-            None if occupied(last) > occupied(first) => (FULLER * should, 0.0),
-            None if takes_turns(first, last) => (TURNS * should, 0.0),
-            None => (0.0, MACHINE * should),
-        };
-        let heaviest = self.heaviest(&vertices);
-        let possible = self.most_in_functions(&vertices).min(loss);
-        let to_last = self.ideal(1.0);
-        let together = |errors: &[f64]| errors.iter().map(|e| e * e).sum::<f64>().sqrt();
-        let by_chance = together(&[
-            self.error(last, &vertices),
-            self.error(first, &vertices) * to_last,
-            fit::scatter(&points) * now.hypot(should),
-            crowded,
-        ]);
-        let error = together(&[by_chance, machine, SURE * (should - at_pace)]);
-        let seconds: Vec<String> = (self.scales.iter().zip(&usual))
-            .map(|(s, u)| format!("{} on {}", time(*u), s.p))
-            .collect();
-        let mut evidence = vec![format!("the usual rank: {} ranks", seconds.join(", "))];
-        if vertices.len() > 1 {
-            evidence.push(format!("all {} ways to it together", vertices.len()));
-        }
-        if self.pace.is_slower() {
-            evidence.push(format!(
-                "{:.0} % of the computation takes {:.2} times as long on {} ranks as on {} for the same work, which is taken for the speed of the machine; this place takes longer than that",
-                100.0 * self.pace.agrees,
-                self.pace.factor,
-                last.p,
-                first.p
-            ));
-        }
-        let mut class = CauseClass::NonShrinkingWork;
-        if let Some((ratio, words)) = counts {
-            evidence.push(words);
-            if !counted::is_work(now / should, ratio) {
-                class = CauseClass::SlowerWork;
-            }
-        }
-        if stats::is_above(loss, possible) {
-            evidence.push(format!(
-                "this place takes {} more than ideal, but the function in which most of this time is takes only {} more in all places that call it. On {} ranks it does the same work for another place, so only that is counted",
-                time(loss),
-                time(possible),
-                first.p
-            ));
-        }
-        let found = Candidate {
-            in_turn: false,
-            price: Price::default(),
-            error: error.max((loss - possible) / CONFIDENCE),
-            team: None,
-            twins: vertices
-                .iter()
-                .copied()
-                .filter(|v| *v != heaviest)
-                .collect(),
-            class,
-            vertex: heaviest,
-            ranks: (0..last.p).collect(),
-            cost: possible,
-            gain: possible,
-            after: last.afters(&self.keys(last, &vertices)),
-            evidence,
-        };
-        let much = !self.pace.is_slower() || loss >= REST * now;
-        let known = is_certain(possible, by_chance) && found.range().0 > 0.0;
-        let certain = much && possible >= self.least && known;
-        if certain {
-            self.out.push(found);
-        }
-        certain
-    }
-
-    fn all_keys(&self, vertices: &[VertexIx]) -> [Vec<u32>; 2] {
-        self.ends.map(|s| self.keys(s, vertices))
-    }
-
-    /// Standard error of the usual rank's time in some vertices at a scale: of sampling, or of how ranks differ.
-    fn error(&self, scale: &Scale, vertices: &[VertexIx]) -> f64 {
-        let row = self.row(scale, vertices);
-        let all: Vec<u32> = (0..scale.p).collect();
-        let sampling = scale.sampling_noise(self.pag, &self.keys(scale, vertices), &all);
-        let spread = (stats::quantile(&row, 0.75) - stats::quantile(&row, 0.25)) / QUARTILES;
-        OF_MEDIAN * sampling.max(spread) / f64::from(scale.p.max(1)).sqrt()
-    }
 }
 
 /// Seconds of the usual rank, where a sample stands for `period` seconds: those of the middle rank. If ranks have few
@@ -524,28 +390,6 @@ fn outermost(pag: &Pag, vertices: impl Iterator<Item = VertexIx>) -> Vec<VertexI
         }
     }
     out
-}
-
-/// Instructions of the median rank over what they should be, and how fast they ran, where they were
-/// counted at both ends: time that stays though the instructions shrink is not work that stays.
-fn instructions(
-    [first, last]: [&Scale; 2],
-    scaling: Scaling,
-    [at_first, at_last]: &[Vec<u32>; 2],
-) -> Option<(f64, String)> {
-    let at = |s: &Scale, keys: &[u32]| {
-        let all: Vec<u32> = (0..s.p).collect();
-        let counted = Counted::new(s, keys)?;
-        Some((counted.instructions(&all)?, counted.pace(&all)))
-    };
-    let (before, pace) = at(first, at_first)?;
-    let (now, pace_now) = at(last, at_last)?;
-    let ratio = now / ideal(scaling, before, first.p, last.p);
-    let words = format!(
-        "{ratio:.2} times the instructions that there should be on {}: {pace} on {} ranks, {pace_now} on {}",
-        last.p, first.p, last.p
-    );
-    Some((ratio, words))
 }
 
 #[cfg(test)]

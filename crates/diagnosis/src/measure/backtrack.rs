@@ -1,5 +1,5 @@
-//! Backtracking in a diagnosis: walks [`backward`](headwater_dataflow::algorithm::backward) from MPI calls on ranks, along the waits of the
-//! replay where there is one.
+//! Backtracking in a diagnosis: walks [`backward`] from MPI calls on ranks,
+//! along the waits of the replay where there is one.
 //!
 //! The pass of that name makes the same walks on the edges of a parallel view, whose waits are those of sampled
 //! messages. The pass asks what was recorded; a diagnosis asks what would happen with a core for each rank. A loop on

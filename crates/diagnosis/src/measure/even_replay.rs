@@ -24,12 +24,13 @@ pub struct Mean {
     pub seconds: f64,
     /// Variance of this mean, seconds squared.
     pub variance: f64,
-    /// Whether all repetitions of a rank take about as long as each other. Only then can the mean be used for each of them.
+    /// Whether all repetitions of a rank take about as long as each other. Only then can the mean be used for each of
+    /// them.
     pub is_regular: bool,
 }
 
-/// If the repetitions of a rank scatter by this share of the usual one, the mean cannot be used for each of them. The rank
-/// may, for instance, do another number of steps each time.
+/// If the repetitions of a rank scatter by this share of the usual one, the mean cannot be used for each of them. The
+/// rank may, for instance, do another number of steps each time.
 const IRREGULAR: f64 = 0.6;
 
 /// Least number of repetitions of a rank that show their scatter.

@@ -1,9 +1,9 @@
 //! The smallest place that holds what late ranks have more than the others.
 //!
-//! All places in the part of the program that is looked at are weighed: a place has the sum over all its vertices there,
-//! whichever call paths lead to them. Of those that hold nearly all of the excess the smallest is the one on which the
-//! mean rank spends the least time. So a loop that five call paths reach is smaller than what is around all of them, and
-//! the one call by which a shared function is uneven is smaller than that function.
+//! All places in the part of the program that is looked at are weighed: a place has the sum over all its vertices
+//! there, whichever call paths lead to them. Of those that hold nearly all of the excess the smallest is the one on
+//! which the mean rank spends the least time. So a loop that five call paths reach is smaller than what is around all
+//! of them, and the one call by which a shared function is uneven is smaller than that function.
 
 use crate::measure::inclusive::{Inclusive, communicates, is_body};
 use crate::measure::places::{Places, is_named};
@@ -13,11 +13,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Share of the excess that a place must hold to be named for all of it. Samples attribute what is near a loop's ends
-/// to its neighbours, and a gain may be wrong by as much; with less, a good part of what is reported would be elsewhere.
+/// to its neighbours, and a gain may be wrong by as much; with less, a good part of what is reported would be
+/// elsewhere.
 pub const HOLDS: f64 = 0.8;
 
-/// How many times the excess a place may hold: where late ranks have much more here, but less elsewhere, they do another
-/// part of the work, and what is around both parts is what differs.
+/// How many times the excess a place may hold: where late ranks have much more here, but less elsewhere, they do
+/// another part of the work, and what is around both parts is what differs.
 const COMPENSATED: f64 = 1.5;
 
 /// Part of the excess of a place by which other ranks may differ there and still do the same.
@@ -39,8 +40,8 @@ const MUCH: f64 = 0.35;
 /// Standard errors by which samples may attribute too little to the place that holds all.
 pub const BLURRED: f64 = 2.0;
 
-/// A place is less likely to be the one, the larger it is: by this power of its time. To say that the whole program holds
-/// all of the excess says nothing.
+/// A place is less likely to be the one, the larger it is: by this power of its time. To say that the whole program
+/// holds all of the excess says nothing.
 const SIZE: f64 = 2.0;
 
 /// What may be doubted of the excess of a place.
@@ -123,10 +124,10 @@ impl<'a> Holder<'a> {
         all.len()
     }
 
-    /// What `judge` says of the place that holds `excess` seconds of the late ranks, or the largest part of them. It says
-    /// nothing of a place that cannot be told from noise, and with what it says how much mending would gain: a part of
-    /// what several places hold is named for itself if that is at least `least` seconds. `doubt` is of the place that
-    /// holds all; `blur` gives the standard error of what samples attribute to a place, seconds.
+    /// What `judge` says of the place that holds `excess` seconds of the late ranks, or the largest part of them. It
+    /// says nothing of a place that cannot be told from noise, and with what it says how much mending would gain: a
+    /// part of what several places hold is named for itself if that is at least `least` seconds. `doubt` is of the
+    /// place that holds all; `blur` gives the standard error of what samples attribute to a place, seconds.
     pub fn find<T>(
         &self,
         excess: f64,
@@ -242,8 +243,9 @@ impl<'a> Holder<'a> {
     }
 
     /// The smallest of the places inside `whole` that holds its excess and is no noise; `all` are those of the program.
-    /// `misses` says by how many standard errors one may have too few samples for that. The smaller a place is, the less
-    /// likely it has them by chance, so a much smaller one may have fewer: the two are weighed as logarithms of chances.
+    /// `misses` says by how many standard errors one may have too few samples for that. The smaller a place is, the
+    /// less likely it has them by chance, so a much smaller one may have fewer: the two are weighed as logarithms of
+    /// chances.
     fn smallest<T>(
         &self,
         whole: &Part,
@@ -275,9 +277,9 @@ impl<'a> Holder<'a> {
         })
     }
 
-    /// The smallest place within `part` that holds the excess of `whole` there; `None` where that is the part itself. In
-    /// all of the program it may be larger, if other call paths lead to it as well. Where these take much of its time, it
-    /// is shared, and it is the call within `part` that makes the difference.
+    /// The smallest place within `part` that holds the excess of `whole` there; `None` where that is the part itself.
+    /// In all of the program it may be larger, if other call paths lead to it as well. Where these take much of its
+    /// time, it is shared, and it is the call within `part` that makes the difference.
     fn innermost(&self, part: &Part, whole: &Part, all: &[Part]) -> Option<Part> {
         let inside = self.inside(part);
         let is_shared = |p: &Part| {

@@ -8,7 +8,7 @@
 //!
 //! The pass `differential` compares two runs metric by metric, by the own time of places. Here, time with everything
 //! inside is fitted over all scales. Ranks are compared by two natural groups (Jenks; Fisher 1958) and a robust test:
-//! see [`stats::stands_out`].
+//! see [`stands_out`].
 
 use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;

@@ -2,13 +2,14 @@
 //!
 //! * Several recordings of a scale: `recordings` sorts them, `pool` makes one run of them.
 //! * One run: `scale` derives what one run shows: `phases` between synchronisations, `replay` of event windows in
-//!   virtual time, `waits` between ranks, `traffic` of messages and `transfer` of data, `binding` of ranks to cores. `scales` joins all runs, with
-//!   `scaling`, `efficiency` and the machine's own `pace`.
+//!   virtual time, `waits` between ranks, `traffic` of messages and `transfer` of data, `binding` of ranks to cores.
+//!   `scales` joins all runs, with `scaling`, `efficiency` and the machine's own `pace`.
 //! * Places: `inclusive` sums up what is inside a vertex, `places` and `source_place` name places, `program_place` and
-//!   `unnamed` say where the user can read. `times` sums vertices up over ranks, and `marks` lists those that scale badly
-//!   or differ between ranks.
-//! * Lateness: `late` decides which ranks are late, and `holder` which place holds the excess. `timing`, `chance`, `once`
-//!   and `repetition` say how far ranks differ by chance. `moving` measures unevenness that is on other ranks each time.
+//!   `unnamed` say where the user can read. `times` sums vertices up over ranks, and `marks` lists those that scale
+//!   badly or differ between ranks.
+//! * Lateness: `late` decides which ranks are late, and `holder` which place holds the excess. `timing`, `chance`,
+//!   `once` and `repetition` say how far ranks differ by chance. `moving` measures unevenness that is on other ranks
+//!   each time.
 //! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
 //!   plays it with even work.
 //! * Threads: `teams` computes what threads of a team did, `same_team` finds the calls that begin one team, `contended`

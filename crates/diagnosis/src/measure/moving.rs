@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 /// Iterations that must have been seen: fewer say nothing of how the lateness moves.
 const LEAST_SEEN: usize = 4;
 
-/// Share of the time in iterations where ranks must be late. On a machine that other work uses, some rank is interrupted
-/// in half of the iterations.
+/// Share of the time in iterations where ranks must be late. On a machine that other work uses, some rank is
+/// interrupted in half of the iterations.
 const MOST: f64 = 0.75;
 
 /// Ranks that show by how much they scatter in one iteration.
@@ -109,8 +109,8 @@ fn add_once_late(run: &Run, phases: &Phases, found: &mut Moving) {
     found.ranks.dedup();
 }
 
-/// A few ranks that are late in one iteration by more than the others scatter. Most ranks late are a few that have less,
-/// and nobody waits for those.
+/// A few ranks that are late in one iteration by more than the others scatter. Most ranks late are a few that have
+/// less, and nobody waits for those.
 fn late(row: &[f64]) -> Option<Late> {
     let half = 0.5 * (stats::mean(row) + stats::max(row));
     let first: Vec<bool> = row.iter().map(|value| *value >= half).collect();

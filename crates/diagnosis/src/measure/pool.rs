@@ -1,13 +1,14 @@
 //! Several recordings of one scale as one run, so that differences between recordings average out.
 //!
-//! The computation between two MPI calls is the median over the recordings (of two, their mean). A stall of the machine in
-//! one of three recordings therefore has no effect. Medians of parts do not add up to the median of the whole, so each
-//! thread's computation is brought to the median of its sums. If they are far apart, the recordings did not do the same, and
-//! the thread's rows are those of the first recording.
+//! The computation between two MPI calls is the median over the recordings (of two, their mean). A stall of the machine
+//! in one of three recordings therefore has no effect. Medians of parts do not add up to the median of the whole, so
+//! each thread's computation is brought to the median of its sums. If they are far apart, the recordings did not do the
+//! same, and the thread's rows are those of the first recording.
 //!
-//! Samples divide this time over places. Those of all recordings count alike: each recording's samples after an MPI call are
-//! scaled to its share of the pooled time there. A recording in which this time is far from the median does not count there.
-//! Everything else (waits, messages, windows, threads without MPI calls) is that of the first recording.
+//! Samples divide this time over places. Those of all recordings count alike: each recording's samples after an MPI
+//! call are scaled to its share of the pooled time there. A recording in which this time is far from the median does
+//! not count there. Everything else (waits, messages, windows, threads without MPI calls) is that of the first
+//! recording.
 
 use headwater_dataflow::numbers::stats;
 use headwater_model::run::{Context, CtxId, Run, Sample, Segment, Symbol};
@@ -20,7 +21,8 @@ type Between = (u16, CtxId, CtxId);
 /// The median of a thread's sums over the sum of its medians, within which the recordings did the same.
 const SAME: (f64, f64) = (0.8, 1.25);
 
-/// How many times the pooled time, or which part of it, a recording's time after a call may be for its samples to count.
+/// How many times the pooled time, or which part of it, a recording's time after a call may be for its samples to
+/// count.
 const FAR: f64 = 1.5;
 
 /// Time of some computation in one recording, nanoseconds; zeros where it did not happen.
@@ -151,8 +153,8 @@ struct OfRank<'a> {
     samples: BTreeMap<Between, Vec<(usize, &'a Sample)>>,
 }
 
-/// By how much the medians of a thread are multiplied: its CPU time and its sleep. `None` if the recordings did not do the
-/// same.
+/// By how much the medians of a thread are multiplied: its CPU time and its sleep. `None` if the recordings did not do
+/// the same.
 type Factors = Option<(f64, f64)>;
 
 impl OfRank<'_> {
@@ -239,8 +241,8 @@ impl OfRank<'_> {
         same.then_some((by_cpu, by_sleep))
     }
 
-    /// By thread and call: what each recording's samples after it are multiplied by, for CPU time and for sleep, so that they
-    /// add up to the pooled time and all recordings count alike.
+    /// By thread and call: what each recording's samples after it are multiplied by, for CPU time and for sleep, so
+    /// that they add up to the pooled time and all recordings count alike.
     fn shares(
         &self,
         pooled: &FxHashMap<(u16, CtxId), Times>,
@@ -283,8 +285,8 @@ impl OfRank<'_> {
     }
 }
 
-/// What each recording's samples are multiplied by to have their share of the pooled time, given what each of them sampled
-/// and measured.
+/// What each recording's samples are multiplied by to have their share of the pooled time, given what each of them
+/// sampled and measured.
 fn divided(pooled: f64, sampled: &[f64], measured: &[f64]) -> Vec<f64> {
     let is_near = |m: &f64| *m <= FAR * pooled && *m * FAR >= pooled;
     let has = |(s, m): (&f64, &f64)| *s > 0.0 && is_near(m);

@@ -29,7 +29,8 @@ pub struct Recordings {
 }
 
 impl Recordings {
-    /// Sorts recordings by scale. Of a scale, the largest group that measured the same things is taken, whole ones first.
+    /// Sorts recordings by scale. Of a scale, the largest group that measured the same things is taken, whole ones
+    /// first.
     pub fn new(mut runs: Vec<Run>) -> Self {
         runs.sort_by_cached_key(|r| (r.header.ranks, wall(r), r.header.name.clone()));
         let mut of_scales: Vec<Vec<Run>> = Vec::new();

@@ -8,8 +8,8 @@ use headwater_model::diagnosis::Scaling;
 pub struct Options {
     /// Strong or weak scaling, if the user says; otherwise guessed.
     pub scaling: Option<Scaling>,
-    /// How many times longer late ranks must take for a place to be listed as abnormal (ScalAna's `AbnormThd`); causes do
-    /// not depend on it.
+    /// How many times longer late ranks must take for a place to be listed as abnormal (ScalAna's `AbnormThd`); causes
+    /// do not depend on it.
     pub abnorm_threshold: f64,
     /// Smallest share of the run time that a cause must cost to be told.
     pub least_share: f64,

@@ -1,9 +1,9 @@
 //! Delay cost place by place: for each place that waits, the places that cause the wait, the calls between them, and
 //! seconds (Böhme et al. 2010).
 //!
-//! The split of waits is the same as in [`delay`](crate::price::delay). Here it also records where ranks waited, and covers
-//! all causes, not one that was found before. What a rank did longer after a call is divided over its places as for
-//! causes, see [`lateness`](crate::price::lateness).
+//! The split of waits is the same as in [`delay`]. Here it also records where ranks waited, and
+//! covers all causes, not one that was found before. What a rank did longer after a call is divided over its places as
+//! for causes, see [`lateness`](crate::price::lateness).
 
 use crate::measure::backtrack::structured;
 use crate::measure::scale::Scale;

@@ -1,4 +1,5 @@
-//! What is extrapolated from event windows stays within what is exact: run time, time in calls, computation of each rank.
+//! What is extrapolated from event windows stays within what is exact: run time, time in calls, computation of each
+//! rank.
 
 use super::support::{piece, run, structure};
 use headwater_dataflow::Recorded;
@@ -8,8 +9,8 @@ use headwater_diagnosis::{Options, diagnose};
 use headwater_model::report::{Item, Report};
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 
-/// Four ranks compute a second each, evenly, and run for 1.2 seconds; in the only window, ten iterations, one rank after
-/// another has four times the work of the others.
+/// Four ranks compute a second each, evenly, and run for 1.2 seconds; in the only window, ten iterations, one rank
+/// after another has four times the work of the others.
 fn uneven_window() -> Run {
     let mut run = run(4, &[piece("MPI_Allreduce", |_, _| 1.0)]);
     run.ranks.iter_mut().for_each(|r| r.wall_ns = 1_200_000_000);

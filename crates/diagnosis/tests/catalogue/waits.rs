@@ -1,5 +1,5 @@
-//! What was waited, of messages and collectives that were all seen or sampled: nothing is extrapolated without need, and
-//! nothing beyond the time in the call.
+//! What was waited, of messages and collectives that were all seen or sampled: nothing is extrapolated without need,
+//! and nothing beyond the time in the call.
 
 use super::programs::one;
 use super::support::{Piece, piece, run};

@@ -92,9 +92,9 @@ const CONTEXTS: [(CtxId, u32, u64, bool); 17] = [
     (REGION, 0, 0x12d4, true),
 ];
 
-/// The structure: `main` (1-99) with a time loop around the calls of the team and the serial loop (20-25), and
-/// `work` (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123), one that allocates (130-135) and another
-/// lock (140, held in 141).
+/// The structure: `main` (1-99) with a time loop around the calls of the team and the serial loop (20-25), and `work`
+/// (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123), one that allocates (130-135) and
+/// another lock (140, held in 141).
 pub fn structure() -> Structures {
     let vertex = |kind, parent, name: Option<u32>, first, last, address| Vertex {
         kind,

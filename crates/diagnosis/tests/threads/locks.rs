@@ -131,7 +131,8 @@ fn while_threads_stand_in_line_for_one_lock_they_do_so_for_another() {
         (w.ctx, w.holder_ctx) = (OTHER_LOCK, OTHER_LOCK);
         w
     }));
-    // All together hold the one for 2 s and the other for 1.8 s, while each computes for one: the team takes 1 s longer.
+    // All together hold the one for 2 s and the other for 1.8 s, while each computes for one: the team takes 1 s
+    // longer.
     let expected = [
         (LockContention, "0-1".to_string(), 122, 0.6),
         (LockContention, "0-1".to_string(), 140, 0.4),
@@ -173,8 +174,8 @@ fn waits_at_the_end(made: &mut Run, seconds: f64) {
 
 #[test]
 fn threads_that_take_turns_at_a_lock_wait_for_as_long_as_the_last_of_them() {
-    // Each holds the lock for 0.2 s in all and is the second one every other time: it waits for half of that at the lock,
-    // and for the other half at the end for who came second.
+    // Each holds the lock for 0.2 s in all and is the second one every other time: it waits for half of that at the
+    // lock, and for the other half at the end for who came second.
     let of = Hybrid {
         locked: |_, _| 0.1,
         ..Default::default()

@@ -242,8 +242,8 @@ fn of_a_cut_window_what_follows_the_first_synchronisation_is_known() {
 
 #[test]
 fn ranks_on_cores_of_their_own_are_in_step_at_once() {
-    // Forty ranks pass items on, the first one a little more slowly, and a window holds ten steps: it ends before the last
-    // rank has waited for the one before.
+    // Forty ranks pass items on, the first one a little more slowly, and a window holds ten steps: it ends before the
+    // last rank has waited for the one before.
     let link = |from: u32, item: u32| 1 + from * 1000 + item;
     let calls = |rank: u32| {
         let of_step = move |n: u32| {
