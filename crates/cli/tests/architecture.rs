@@ -234,7 +234,8 @@ fn folders_use_only_those_before_them() {
             .map(|e| e.file_name().to_string_lossy().into_owned())
             .collect();
         let mut known = order.to_vec();
-        (there.sort(), known.sort_unstable());
+        there.sort();
+        known.sort_unstable();
         assert_eq!(there, known, "every folder of {name} has its place");
         for (path, text) in sources(name) {
             let inside = path.strip_prefix(&src).expect("a source of the crate");

@@ -1,16 +1,14 @@
 //! The main job: runs in, diagnosis out (ScalAna, section IV; DESIGN "detection"). It is one of the things that the
 //! paradigm of scalability analysis gives.
 
-use crate::explain::repeat;
-use crate::explain::{reading, words};
+use crate::explain::{reading, repeat, words};
 use crate::measure::recordings::Recordings;
 use crate::measure::unnamed;
 use crate::paradigm::{Options, scalability};
 use crate::pass::Answer;
 use headwater_dataflow::flow::{Cache, FlowError, Inputs, Runner, Value};
-use headwater_dataflow::run::Recorded;
-use headwater_dataflow::run::copy;
 use headwater_dataflow::run::together::{self, RunError};
+use headwater_dataflow::run::{Recorded, copy};
 use headwater_graph::Structures;
 use headwater_model::diagnosis::{Diagnosis, Scaling};
 use headwater_model::run::Run;

@@ -5,8 +5,7 @@
 //! was waited for longest, of those along which a delay can pass, or else along the edge that most often came before.
 //! A diagnosis follows the replayed waits instead, by a pass of its own.
 
-use crate::algorithm::{Ask, Interrupted};
-use crate::algorithm::{Dependences, Left, backward};
+use crate::algorithm::{Ask, Dependences, Interrupted, Left, backward};
 use crate::flow::{Call, Gives, Kind, Pass, PassError};
 use crate::pass::causal::{between, carries};
 use crate::pass::graph::whole;

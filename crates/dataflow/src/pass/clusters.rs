@@ -1,7 +1,6 @@
 //! Clusters ranks by what they spend where (the fourth of ScalAna's ways to sum up over ranks, section IV-A).
 
-use crate::algorithm::Interrupted;
-use crate::algorithm::clusters;
+use crate::algorithm::{Interrupted, clusters};
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::pass::graph::whole;
 use crate::set::Set;

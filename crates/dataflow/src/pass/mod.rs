@@ -13,6 +13,7 @@ mod called_from;
 mod causal;
 mod choose;
 mod clusters;
+mod contended;
 mod contention;
 mod differential;
 mod edge_differential;
@@ -79,6 +80,7 @@ pub fn passes() -> Vec<Pass> {
         causal::passes(),
         backtracking::passes(),
         contention::passes(),
+        contended::passes(),
         ways::passes(),
         graph::passes(),
         matching::passes(),

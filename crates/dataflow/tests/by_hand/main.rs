@@ -3,6 +3,7 @@
 mod algorithms;
 mod built_in;
 mod flows;
+mod graphs;
 #[path = "../support/programs.rs"]
 mod programs;
 mod sets;

@@ -2,15 +2,12 @@
 //! and its sentences.
 
 use crate::find::candidate::{Candidate, Price, REST};
-use crate::find::placement;
-use crate::find::sleep_class;
-use crate::find::workers;
-use crate::measure::counted;
+use crate::find::{placement, sleep_class, workers};
 use crate::measure::inclusive::communicates;
 use crate::measure::late::{mask_of, pick};
 use crate::measure::once::happened_once;
-use crate::measure::repetition;
 use crate::measure::scale::Scale;
+use crate::measure::{counted, repetition};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::CauseClass;

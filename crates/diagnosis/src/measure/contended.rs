@@ -4,9 +4,8 @@
 //! Where threads outnumber cores, a thread also waits for the holder's core. Then at most a millisecond of each wait
 //! counts, and of all waits only the share in which the thread itself had a core.
 
-use crate::measure::allocation;
-use crate::measure::program_place;
 use crate::measure::scale::Scale;
+use crate::measure::{allocation, program_place};
 use headwater_graph::{Pag, ThreadEdge, VertexIx};
 use headwater_model::run::WaitKind;
 use rustc_hash::FxHashMap;

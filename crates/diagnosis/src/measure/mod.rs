@@ -12,7 +12,7 @@
 //!   each time.
 //! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
 //!   plays it with even work.
-//! * Threads: `teams` computes what threads of a team did, `same_team` finds the calls that begin one team, `contended`
+//! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one team, `contended`
 //!   finds what threads waited for, and `allocation` their waits in the memory allocator.
 //! * `floor` is the least cost of a cause.
 
@@ -45,6 +45,7 @@ pub mod scale;
 pub mod scales;
 pub mod scaling;
 pub mod source_place;
+pub mod stretch;
 pub mod teams;
 pub mod times;
 pub mod timing;

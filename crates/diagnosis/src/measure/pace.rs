@@ -6,11 +6,10 @@
 //! is an assumption, which the diagnosis states. It is made only where the larger scale has more ranks for each core.
 
 use crate::measure::backtrack::structured;
-use crate::measure::counted;
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
-use crate::measure::scaling;
 use crate::measure::source_place::SourcePlaces;
+use crate::measure::{counted, scaling};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::Pag;
 use headwater_model::diagnosis::Scaling;

@@ -18,13 +18,11 @@ mod wait_states;
 pub use options::Options;
 
 use crate::pass::catalogue;
-use headwater_dataflow::flow::NodeId;
 use headwater_dataflow::flow::{
-    Event, Flow, FlowError, Inputs, Kind, Parameter, Parameters, Runner, State, Value, with,
+    Event, Flow, FlowError, Inputs, Kind, NodeId, Parameter, Parameters, Runner, State, Value, with,
 };
-use headwater_dataflow::run::Recorded;
-use headwater_dataflow::run::threads;
 use headwater_dataflow::run::together::{self, RunError};
+use headwater_dataflow::run::{Recorded, threads};
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::report::{Analysed, Report, SCHEMA};
 use headwater_model::run::Run;

@@ -14,7 +14,8 @@ use crate::find::threads::held::{self, ByThread, Site};
 use crate::find::threads::queue::{self, MOST_ROUNDS, Works};
 use crate::measure::contended::Contended;
 use crate::measure::scale::Scale;
-use crate::measure::teams::{Stretch, Team, Teams};
+use crate::measure::stretch::{Share, Stretch};
+use crate::measure::teams::{Team, Teams};
 use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
 use headwater_graph::{Pag, VertexIx};
 use headwater_model::run::WaitKind;
@@ -203,7 +204,7 @@ impl Held {
         let locks = self.locks(rank as usize);
         let of = |s: &'t Stretch| {
             let here = weight(s);
-            let one = |t: &crate::measure::teams::Share| {
+            let one = |t: &Share| {
                 let held = self.by_thread.get(&(rank, t.thread)).copied();
                 let all = weights.get(&t.thread).copied().unwrap_or(0.0);
                 let part = if all > 0.0 { here / all } else { 0.0 };
