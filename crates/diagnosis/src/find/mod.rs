@@ -2,11 +2,12 @@
 //!
 //! Causes between threads come first (`threads`), so that lateness of a rank that its threads explain is not reported
 //! again as uneven work. They are a [`proposal`] until they have a price. Finders between ranks return candidates
-//! ([`candidate`]): `imbalance` (with `uneven` and `mended`), `moving_work`, `work`, `asleep`, `communication`,
-//! `chain_cause` (with `chain_cost` and `chain_work`), `preempt` and `segments`. All have one shape ([`finder`]): a new
-//! class of cause is one file with its finder, one row in [`FINDERS`], and one in [`class`], which says what holds for
-//! all causes of a class. `workers` moves causes to where threads work for a rank, and `placement` says when the core
-//! or node may be slow.
+//! ([`candidate`]): `imbalance` (with `uneven`, `mended` and `sleep_class`), `moving_work`, `non_shrinking` (with
+//! `work`), `asleep`, `communication`, `chain_cause` (with `chain_cost` and `chain_work`) and `preempt`; `segments`
+//! refines uneven work. All have one shape ([`finder`]): a new class of cause is one file with its finder, one row in
+//! [`FINDERS`], and one in [`class`], which says what holds for all causes of a class.
+//!
+//! `workers` moves causes to where threads work for a rank, and `placement` says when the core or node may be slow.
 
 pub mod asleep;
 pub mod candidate;

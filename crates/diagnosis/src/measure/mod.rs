@@ -12,8 +12,8 @@
 //!   each time.
 //! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
 //!   plays it with even work.
-//! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one team, `contended`
-//!   finds what threads waited for, and `allocation` their waits in the memory allocator.
+//! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one
+//!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator.
 //! * `floor` is the least cost of a cause.
 
 pub mod allocation;
