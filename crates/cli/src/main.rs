@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod outcome;
 mod output;
 mod progress;
 mod source;

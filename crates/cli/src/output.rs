@@ -1,8 +1,8 @@
 //! Where results go: standard output, or a file that the user named.
 
 use crate::args::{Color, Json};
-use crate::commands::{Failure, Outcome};
 use crate::exit;
+use crate::outcome::{Failure, Outcome};
 use headwater_model::printable::{on_one_line, printable};
 use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};

@@ -1,6 +1,7 @@
 //! The order of the crates, and what they must not do: the invariants of ARCHITECTURE.md that no
 //! single crate can hold by itself.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,7 +47,7 @@ const PURE: [&str; 7] = [
 ];
 
 /// Crates whose folders have an order, from left to right: code in a folder uses only its own folder and those to its
-/// left. Files beside the folders use what they need, and no folder uses them.
+/// left. Other files beside the folders use what they need, and no folder uses them.
 const FOLDERS: [(&str, &[&str]); 3] = [
     (
         "collector",
@@ -240,7 +241,9 @@ fn folders_use_only_those_before_them() {
         for (path, text) in sources(name) {
             let inside = path.strip_prefix(&src).expect("a source of the crate");
             let parts: Vec<_> = inside.iter().map(|p| p.to_string_lossy()).collect();
-            let Some(own) = order.iter().position(|f| *f == parts[0]) else {
+            // A file beside a folder of its own name is its head.
+            let folder = parts[0].trim_end_matches(".rs");
+            let Some(own) = order.iter().position(|f| *f == folder) else {
                 continue;
             };
             let below = parts.len() - 1 - usize::from(inside.ends_with("mod.rs"));
@@ -251,6 +254,59 @@ fn folders_use_only_those_before_them() {
                 inside.display(),
                 &order[..=own]
             );
+        }
+    }
+}
+
+/// The files of a crate that each file uses by `crate::`, by the first name after it: a folder's name stands for all its
+/// files, so only uses between folders and files directly below `src` are seen.
+fn uses_between_folders(name: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let src = crates().join(name).join("src");
+    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in sources(name) {
+        let inside = path.strip_prefix(&src).expect("a source of the crate");
+        let first = inside.iter().next().expect("a name").to_string_lossy();
+        let own = first.trim_end_matches(".rs").to_string();
+        if ["lib", "main"].contains(&own.as_str()) {
+            continue;
+        }
+        // Tests may use what they like.
+        if path.ends_with("tests.rs") {
+            continue;
+        }
+        let (code, _) = text
+            .split_once("#[cfg(test)]\nmod tests {")
+            .unwrap_or((&text, ""));
+        let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
+        let code = lines.collect::<Vec<_>>().join("\n");
+        let used = code.split("crate::").skip(1).flat_map(first_names);
+        let used = used.filter(|u| *u != own);
+        all.entry(own.clone()).or_default().extend(used);
+    }
+    let known: BTreeSet<String> = all.keys().cloned().collect();
+    all.values_mut()
+        .for_each(|used| used.retain(|u| known.contains(u)));
+    all
+}
+
+/// The names that can be reached from one.
+fn reached(from: &str, uses: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let (mut open, mut out) = (vec![from.to_string()], BTreeSet::new());
+    while let Some(at) = open.pop() {
+        let next = uses.get(&at).into_iter().flatten();
+        open.extend(next.filter(|n| out.insert((*n).clone())).cloned());
+    }
+    out
+}
+
+#[test]
+fn no_folder_is_in_a_circle_of_imports() {
+    for name in ORDER {
+        let src = crates().join(name).join("src");
+        let uses = uses_between_folders(name);
+        for folder in uses.keys().filter(|f| src.join(f).is_dir()) {
+            let circle = reached(folder, &uses).contains(folder);
+            assert!(!circle, "{name}: {folder} uses itself through others");
         }
     }
 }

@@ -14,6 +14,7 @@
 mod calls;
 mod comms;
 mod counters;
+mod ends;
 mod error;
 mod links;
 mod notes;

@@ -11,7 +11,7 @@ pub mod team;
 #[cfg(test)]
 mod tests;
 
-use crate::calls::{Call, Link, Params, Request};
+use crate::calls::{Call, Link, NONE, Params, Request};
 use crate::links::{LinkIx, Links, Sampling};
 use crate::pauses::Pauses;
 use crate::regions::{Kind, PROGRAM, RegionIx, Regions};
@@ -21,14 +21,12 @@ use headwater_format::spool::layout::{
     CallRow, ContextRow, EventRow, MessageRow, SampleRow, SegmentRow, TeamRow, ThreadRow, WaitRow,
 };
 use headwater_model::run::{EventKind, tag};
-use headwater_mpi_abi::{self as abi, Class};
+use headwater_mpi_abi::Class;
 use lock::Locks;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use team::{Arrival, Teams};
 
-/// No context.
-pub const NONE: u32 = u32::MAX;
 /// Time that one sample stands for: what is exact is told in small pieces, nanoseconds.
 const PIECE_NS: u64 = 1000;
 /// Rows of calls from which on new tags are counted together.
@@ -505,9 +503,4 @@ impl Thread {
             call.links.push(link);
         }
     }
-}
-
-/// The class of a function of the table.
-pub fn class_of(func: u16) -> Option<Class> {
-    abi::FUNCTIONS.get(usize::from(func)).map(|f| f.class)
 }

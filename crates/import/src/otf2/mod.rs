@@ -12,11 +12,11 @@ mod events;
 mod local;
 mod process;
 
+use crate::calls::class_of;
 use crate::counters::{self, Counters};
 use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::{Kind, Region, RegionIx, Regions};
-use crate::thread::class_of;
 use crate::{ImportError, Program, Told};
 use anchor::Anchor;
 use definitions::{CPU_THREAD, Definitions, Location, group, paradigm};

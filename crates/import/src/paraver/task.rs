@@ -2,8 +2,9 @@
 
 use super::places::{Places, kind};
 use super::records::Message;
-use crate::calls::{Ends, Link, Params, Post, Told};
+use crate::calls::{Link, Params, Post};
 use crate::comms::Comms;
+use crate::ends::{Ends, Told};
 use crate::links::mix2;
 use crate::pauses::Why;
 use crate::thread::{Shared, Thread};
