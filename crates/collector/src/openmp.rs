@@ -77,7 +77,7 @@ pub unsafe fn call(id: usize, registers: *const u64, stack: *const u64, from: Ca
         // SAFETY: as above.
         return unsafe { absent(*does, &args) };
     }
-    let Some(t) = recorded().filter(|_| !real.tells) else {
+    let Some(t) = recorded().filter(|_| !real.reports_events) else {
         // SAFETY: the runtime's own function for these arguments.
         return unsafe { args.call_any(real.address) };
     };

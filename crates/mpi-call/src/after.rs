@@ -44,7 +44,7 @@ impl Decoder<'_> {
             self.window_made(before.origin);
         }
         let mut m = self.mpi.messages();
-        let met_the_world = self.conclude(buffers, call, before, &mut m, adopt);
+        let met_the_world = self.read_after(buffers, call, before, &mut m, adopt);
         if self.function.mode == Mode::Persistent {
             // Bytes move when the request is started.
             before.params.bytes = 0;
@@ -56,7 +56,7 @@ impl Decoder<'_> {
     }
 
     /// Returns whether the call was a collective that all ranks of the world count alike.
-    fn conclude(
+    fn read_after(
         &mut self,
         buffers: &mut CallBuffers,
         call: &Post,
@@ -96,7 +96,9 @@ impl Decoder<'_> {
                 self.remember(buffers, call, before, params, m);
             }
             (Class::Wait | Class::Test, _) => self.completed(buffers, m, adopt),
-            (Class::WinStart | Class::WinComplete | Class::WinWait, _) => self.told(buffers, m),
+            (Class::WinStart | Class::WinComplete | Class::WinWait, _) => {
+                self.close_epoch(buffers, m)
+            }
             (Class::FileOpen, _) => self.file_opened(before.comm, before.origin),
             (Class::Channel, _) => self.channel_made(buffers, call, params, m),
             (Class::SessionInit, _) => self.mpi.host.session_opened(self.args),

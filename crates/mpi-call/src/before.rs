@@ -14,16 +14,22 @@ impl Decoder<'_> {
     #[inline]
     pub fn before(&mut self, buffers: &mut CallBuffers, call: &Post, out: &mut Before) {
         let mut m = self.mpi.messages();
-        self.look(buffers, call, &mut m, out);
+        self.read_before(buffers, call, &mut m, out);
     }
 
-    fn look(&mut self, buffers: &mut CallBuffers, call: &Post, m: &mut Messages, out: &mut Before) {
+    fn read_before(
+        &mut self,
+        buffers: &mut CallBuffers,
+        call: &Post,
+        m: &mut Messages,
+        out: &mut Before,
+    ) {
         match self.function.class {
             Class::Send | Class::Recv | Class::SendRecv => {
                 (out.comm_handle, out.comm) = self.comm();
-                self.look_at_message(buffers, m, out);
+                self.read_message(buffers, m, out);
             }
-            Class::Wait | Class::Test => self.look_at_requests(buffers, m),
+            Class::Wait | Class::Test => self.read_requests(buffers, m),
             Class::Start => {
                 self.gather_handles(buffers);
                 out.params = self.start(buffers, call, m);
@@ -55,14 +61,14 @@ impl Decoder<'_> {
                 }
             }
             Class::TypeFree => self.forget_type(m),
-            Class::WinFree => self.window_given_up(m),
+            Class::WinFree => self.window_freed(m),
             Class::WinPost | Class::WinStart | Class::WinComplete | Class::WinWait => {
                 (out.comm_handle, out.comm) = self.comm();
                 out.params = Params {
                     comm: out.comm.map_or(u16::MAX, |c| c.index),
                     ..NO_PARAMS
                 };
-                self.tell(buffers, m);
+                self.open_epoch(buffers, m);
             }
             Class::Channel => out.params = self.channel_params(m),
             Class::Ready => out.params = self.ready(buffers, m),
@@ -71,7 +77,7 @@ impl Decoder<'_> {
                 (out.comm_handle, out.comm) = self.comm();
                 out.params = self.reach(buffers, out.comm);
             }
-            Class::Barrier if self.lets_pass() => {}
+            Class::Barrier if self.waits_for_nobody() => {}
             Class::Probe => {
                 (out.comm_handle, out.comm) = self.comm();
                 (out.source, out.recv_tag) = (self.int(Role::Source), self.int(Role::Tag));
@@ -80,7 +86,7 @@ impl Decoder<'_> {
                     self.own_status(buffers);
                 }
             }
-            Class::FileAll | Class::FileClose => self.look_at_file(buffers, m, out),
+            Class::FileAll | Class::FileClose => self.read_file_call(buffers, m, out),
             Class::File => out.params = self.file_params(m),
             Class::CommCreate | Class::WinCreate => out.origin = self.origin(),
             _ if self.function.is_collective() => {
@@ -123,7 +129,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn look_at_message(&mut self, buffers: &mut CallBuffers, m: &mut Messages, out: &mut Before) {
+    fn read_message(&mut self, buffers: &mut CallBuffers, m: &mut Messages, out: &mut Before) {
         let blocking_or_now = self.function.mode != Mode::Persistent;
         if self.shape.at(Role::Dest).is_some() {
             let (dest, tag) = (self.int(Role::Dest), self.int(Role::Tag));
@@ -194,7 +200,7 @@ impl Decoder<'_> {
 
     /// Copies the handles of the call's requests and makes sure that each gets a status: a wildcard receive may be
     /// among them.
-    fn look_at_requests(&mut self, buffers: &mut CallBuffers, m: &Messages) {
+    fn read_requests(&mut self, buffers: &mut CallBuffers, m: &Messages) {
         if !self.gather_handles(buffers) {
             return;
         }

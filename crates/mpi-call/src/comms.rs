@@ -200,7 +200,7 @@ impl Comms {
     }
 
     /// A call frees the communicator at its argument `at`.
-    pub fn given_up(&self, args: &Args, at: u8) {
+    pub fn freed_by(&self, args: &Args, at: u8) {
         self.forget(args.handle_at(at, 0, &self.library.comm));
     }
 

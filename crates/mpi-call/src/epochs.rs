@@ -49,7 +49,7 @@ impl Decoder<'_> {
     }
 
     /// Whether a fence may let early ranks pass without waiting for the others.
-    pub fn lets_pass(&self) -> bool {
+    pub fn waits_for_nobody(&self) -> bool {
         let asserted = self
             .shape
             .at(Role::Assert)
@@ -68,7 +68,7 @@ impl Decoder<'_> {
     }
 
     /// The call is about to free its window.
-    pub fn window_given_up(&self, m: &mut Messages) {
+    pub fn window_freed(&self, m: &mut Messages) {
         if let Some(at) = self.shape.at(Role::Newwin) {
             let handle = self.args.handle_at(at, 0, &self.mpi.library.win) | WINDOW;
             m.epochs.retain(|e| e.window != handle);
@@ -77,7 +77,7 @@ impl Decoder<'_> {
     }
 
     /// Before a call that begins or ends an epoch: records the messages to its partners.
-    pub fn tell(&self, buffers: &mut CallBuffers, m: &mut Messages) {
+    pub fn open_epoch(&self, buffers: &mut CallBuffers, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
         };
@@ -105,7 +105,7 @@ impl Decoder<'_> {
     }
 
     /// After such a call: records the messages that it may have waited for.
-    pub fn told(&self, buffers: &mut CallBuffers, m: &mut Messages) {
+    pub fn close_epoch(&self, buffers: &mut CallBuffers, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
         };

@@ -42,7 +42,7 @@ impl Decoder<'_> {
     }
 
     /// Before a collective call on a file.
-    pub fn look_at_file(&self, buffers: &mut CallBuffers, m: &mut Messages, out: &mut Before) {
+    pub fn read_file_call(&self, buffers: &mut CallBuffers, m: &mut Messages, out: &mut Before) {
         (out.comm_handle, out.comm) = self.file();
         self.collective(buffers, m, out);
         // Another thread's file may have the same handle as soon as this one is closed.

@@ -25,8 +25,8 @@ fn stream(hash: u64, partner: u32, tag: i32, receives: bool) -> u64 {
 /// The next number of a stream; 0 if it is not known, or if there are too many streams.
 fn next(m: &mut Messages, stream: u64) -> u64 {
     let n = m.streams.next(stream);
-    if n == 0 && m.streams.full && !m.told_of_streams {
-        m.told_of_streams = true;
+    if n == 0 && m.streams.full && !m.said_streams_are_full {
+        m.said_streams_are_full = true;
         m.host.say(
                 "Messages of more than 65536 pairs of partner and tag in a process: the ends of later ones were not joined.",
             );

@@ -28,7 +28,7 @@ pub struct Messages {
     /// The same for sent messages.
     pub sends_lost: bool,
     /// Whether the user was told that there are too many streams to number their messages.
-    pub told_of_streams: bool,
+    pub said_streams_are_full: bool,
     /// Epochs of one-sided communication under way.
     pub epochs: Vec<Epoch>,
     /// Channels of partitioned messages.
@@ -49,7 +49,7 @@ impl Messages {
             streams: Streams::new(host),
             receives_lost: false,
             sends_lost: false,
-            told_of_streams: false,
+            said_streams_are_full: false,
             epochs: Vec::new(),
             channels: Channels::default(),
             types: [(u64::MAX, 0); 64],
@@ -83,23 +83,23 @@ impl Shared {
 
     /// The messages, for this thread alone. A thread that holds them must not ask for them again.
     #[inline]
-    pub fn hold(&self) -> Held<'_> {
+    pub fn lock(&self) -> Exclusive<'_> {
         let alone = || self.alone.lock().unwrap_or_else(PoisonError::into_inner);
         let _alone = self.threaded.then(alone);
         // SAFETY: only this thread uses them: because of the lock, or because of what MPI demands of a program that
         // did not ask for more threads.
         let messages = unsafe { &mut *self.messages.get() };
-        Held { messages, _alone }
+        Exclusive { messages, _alone }
     }
 }
 
 /// The messages; no other thread has them meanwhile.
-pub struct Held<'a> {
+pub struct Exclusive<'a> {
     messages: &'a mut Messages,
     _alone: Option<MutexGuard<'a, ()>>,
 }
 
-impl Deref for Held<'_> {
+impl Deref for Exclusive<'_> {
     type Target = Messages;
 
     #[inline]
@@ -108,7 +108,7 @@ impl Deref for Held<'_> {
     }
 }
 
-impl DerefMut for Held<'_> {
+impl DerefMut for Exclusive<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Messages {
         self.messages

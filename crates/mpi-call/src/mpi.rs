@@ -3,7 +3,7 @@
 use crate::comms::Comms;
 use crate::host::Host;
 use crate::library::Library;
-use crate::messages::{Held, Messages, Shared};
+use crate::messages::{Exclusive, Messages, Shared};
 use crate::shape::Shape;
 use headwater_mpi_abi::FUNCTIONS;
 
@@ -46,8 +46,8 @@ impl Mpi {
 
     /// The messages, for the calling thread alone. A thread that holds them must not ask for them again.
     #[inline]
-    pub fn messages(&self) -> Held<'_> {
-        self.messages.hold()
+    pub fn messages(&self) -> Exclusive<'_> {
+        self.messages.lock()
     }
 
     /// Where the arguments of a function are.

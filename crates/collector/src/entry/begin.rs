@@ -83,7 +83,7 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     if !memory::room(ROOM) {
         return false;
     }
-    let told_apart = recording::begin_here();
+    let reported_apart = recording::begin_here();
     clock::calibrate();
     let Some(dir) = directory() else { return false };
     let host = usage::host();
@@ -122,7 +122,7 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     if !process_spool::set(spool) {
         return false;
     }
-    if !told_apart {
+    if !reported_apart {
         process_spool::say(
             "The kernel does not tell children from their parent (before Linux 4.14): what children by clone or _Fork do may be counted as their parent's.",
         );

@@ -258,7 +258,7 @@ fn record(
             && let Some((mpi, shape)) = known
             && let Some(at) = shape.at(Role::Newcomm)
         {
-            mpi.comms.given_up(args, at);
+            mpi.comms.freed_by(args, at);
         }
         // SAFETY: the library's own function for these arguments.
         return unsafe { args.call(real) };

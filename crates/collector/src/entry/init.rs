@@ -45,7 +45,7 @@ pub fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
                 return;
             };
             // At its first session, the process could not tell that another job had started it.
-            if told("MPI_Initialized") != 0 && was_spawned(library) {
+            if answer_of("MPI_Initialized") != 0 && was_spawned(library) {
                 begin::give_up();
                 return;
             }
@@ -117,21 +117,21 @@ fn was_spawned(library: &Library) -> bool {
 
 /// Calls a function such as `MPI_Initialized`, which is allowed at any time, and returns its answer; 0 if the library
 /// has no such function.
-fn told(name: &str) -> i32 {
+fn answer_of(name: &str) -> i32 {
     let real = abi::pmpi(name);
-    let mut told = 0i32;
+    let mut answer = 0i32;
     if real != 0 {
         // SAFETY: such functions write one int.
         unsafe {
             let ask: unsafe extern "C" fn(*mut i32) -> i32 = std::mem::transmute(real);
-            ask(&mut told);
+            ask(&mut answer);
         }
     }
-    told
+    answer
 }
 
 fn begin(threads: &[libc::pid_t]) {
-    if told("MPI_Initialized") == 0 {
+    if answer_of("MPI_Initialized") == 0 {
         return;
     }
     let Some(library) = known_library() else {
@@ -142,7 +142,7 @@ fn begin(threads: &[libc::pid_t]) {
         return;
     }
     let [rank, size] = place_in(library);
-    let level = told("MPI_Query_thread");
+    let level = answer_of("MPI_Query_thread");
     tree::grow(library, rank, size);
     let threaded = abi::get().is_some_and(|a| level >= a.thread_multiple);
     begin_as(library, rank, size, threaded, threads);

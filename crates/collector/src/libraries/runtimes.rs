@@ -74,7 +74,7 @@ pub struct Real {
     /// Its address; 0 if there is none.
     pub address: usize,
     /// Whether its runtime reports its own events (`ompt`), so that the wrapper need not.
-    pub tells: bool,
+    pub reports_events: bool,
 }
 
 /// The function behind row `id`, for a call from `caller`.
@@ -88,27 +88,27 @@ pub fn real(id: usize, caller: u64) -> Real {
     };
     Real {
         address,
-        tells: tells(address as u64),
+        reports_events: reports_events(address as u64),
     }
 }
 
 /// The runtime that reports its own events.
-static TELLS: Range = Range::empty();
+static REPORTING: Range = Range::empty();
 
 /// Notes that the runtime that holds `address` reports its own events. Returns `false` if it is part of the program.
-pub fn note_that_tells(address: u64) -> bool {
+pub fn note_reporting(address: u64) -> bool {
     let Some(range) = library_of(address) else {
         return false;
     };
-    TELLS.set(range);
+    REPORTING.set(range);
     note_runtime(range);
     true
 }
 
 /// Whether code at `address` belongs to a runtime that reports its own events. The signal handler may call this.
 #[inline]
-pub fn tells(address: u64) -> bool {
-    TELLS.holds(address)
+pub fn reports_events(address: u64) -> bool {
+    REPORTING.holds(address)
 }
 
 #[cold]

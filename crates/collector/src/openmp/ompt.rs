@@ -104,7 +104,7 @@ pub unsafe fn reports(lookup: Lookup, callbacks: &[unsafe extern "C" fn(); EVENT
         if set == 0 || info == 0 {
             return false;
         }
-        if !runtimes::note_that_tells(info as u64) {
+        if !runtimes::note_reporting(info as u64) {
             return false;
         }
         TASK_INFO.store(info, Ordering::Relaxed);
@@ -131,7 +131,7 @@ pub fn reported(id: usize, args: &Args, from: Caller) -> i64 {
     // SAFETY: arguments as OpenMP defines them for the event.
     unsafe {
         match event {
-            Event::ParallelBegin => t.told_region(args, from),
+            Event::ParallelBegin => t.reported_region(args, from),
             Event::ParallelEnd => {
                 if region(args.raw(0)).is_some() {
                     if !t.openmp.is_done() {
@@ -140,11 +140,11 @@ pub fn reported(id: usize, args: &Args, from: Caller) -> i64 {
                     t.end_region();
                 }
             }
-            Event::ImplicitTask => t.told_part(args, from),
-            Event::TaskSchedule => t.told_task(args.raw(1) & 0xffff_ffff),
-            Event::SyncRegion => t.told_sync(args, from),
-            Event::MutexAcquire => t.told_wanted(args),
-            Event::MutexAcquired => t.told_acquired(args, from),
+            Event::ImplicitTask => t.reported_part(args, from),
+            Event::TaskSchedule => t.reported_task(args.raw(1) & 0xffff_ffff),
+            Event::SyncRegion => t.reported_sync(args, from),
+            Event::MutexAcquire => t.reported_wanted(args),
+            Event::MutexAcquired => t.reported_acquired(args, from),
             Event::MutexReleased => release(args.raw(1), t.number),
         }
     }
@@ -153,7 +153,7 @@ pub fn reported(id: usize, args: &Args, from: Caller) -> i64 {
 
 /// The region that the runtime stores for us at `data`.
 unsafe fn region(data: u64) -> Option<&'static Region> {
-    // SAFETY: null or a place that holds what `told_region` wrote: null or a region, which is never freed.
+    // SAFETY: null or a place that holds what `reported_region` wrote: null or a region, which is never freed.
     unsafe {
         (data as *const *const Region)
             .as_ref()
@@ -183,17 +183,17 @@ fn is_at_its_end() -> bool {
 
 impl Thread {
     /// The context of the program's call that made the runtime report something.
-    fn context_of_told(&mut self, from: Caller) -> u32 {
+    fn context_of_report(&mut self, from: Caller) -> u32 {
         let ctx = self.context(from);
-        self.undisturbed(|t| t.contexts.without(ctx, runtimes::tells))
+        self.undisturbed(|t| t.contexts.without(ctx, runtimes::reports_events))
     }
 
-    unsafe fn told_region(&mut self, args: &Args, from: Caller) {
+    unsafe fn reported_region(&mut self, args: &Args, from: Caller) {
         let place = args.raw(2) as *mut *const Region;
         let seen = if args.raw(4) & LEAGUE != 0 {
             None
         } else {
-            let ctx = self.context_of_told(from);
+            let ctx = self.context_of_report(from);
             self.begin_region_at(ctx, from.stack_pointer)
         };
         let region = seen.map_or(std::ptr::null(), std::ptr::from_ref);
@@ -201,7 +201,7 @@ impl Thread {
         unsafe { place.write(region) };
     }
 
-    unsafe fn told_part(&mut self, args: &Args, from: Caller) {
+    unsafe fn reported_part(&mut self, args: &Args, from: Caller) {
         // SAFETY: promised by the caller.
         let Some(region) = (unsafe { region(args.raw(1)) }) else {
             return;
@@ -209,10 +209,10 @@ impl Thread {
         if args.raw(0) & 0xffff_ffff != BEGIN || args.raw(5) & INITIAL != 0 {
             return;
         }
-        self.openmp.told.count = if self.openmp.idle() {
+        self.openmp.reported.count = if self.openmp.idle() {
             0
         } else {
-            self.openmp.told.count
+            self.openmp.reported.count
         };
         let outer = self.contexts.root;
         if !self.join_region(region, from.stack_pointer) {
@@ -227,16 +227,16 @@ impl Thread {
         }
     }
 
-    fn told_task(&mut self, status: u64) {
+    fn reported_task(&mut self, status: u64) {
         match status {
             status::SWITCH | status::YIELD if self.openmp.depth() > 0 => {
                 let before = self.contexts.root;
                 let task = self.begin_task();
                 self.hang_under_region(u64::MAX);
-                self.openmp.told.push(Some(Begun::Task(task, before)));
+                self.openmp.reported.push(Some(Begun::Task(task, before)));
             }
             status::COMPLETE | status::CANCEL | status::DETACH => {
-                if let Some(Begun::Task(task, root)) = self.openmp.told.pop() {
+                if let Some(Begun::Task(task, root)) = self.openmp.reported.pop() {
                     self.end_task(task);
                     self.contexts.root = root;
                 }
@@ -245,32 +245,32 @@ impl Thread {
         }
     }
 
-    fn told_sync(&mut self, args: &Args, from: Caller) {
+    fn reported_sync(&mut self, args: &Args, from: Caller) {
         let (kind, end) = (args.raw(0) & 0xffff_ffff, args.raw(1) & 0xffff_ffff);
         if matches!(kind, sync::REDUCTION | sync::TEAMS) || self.openmp.depth() == 0 {
             return;
         }
         if end == END {
             if !self.openmp.is_done() {
-                self.told_together(from);
+                self.reported_together(from);
             }
         } else if matches!(kind, sync::TASKWAIT | sync::TASKGROUP) {
             let begun = Begun::Wait(self.openmp.begin_waiting(), clock::now());
-            self.openmp.told.push(Some(begun));
+            self.openmp.reported.push(Some(begun));
         } else if kind == sync::REGIONS_END || kind == sync::IMPLICIT && is_at_its_end() {
             if !self.openmp.is_done() {
                 self.leave_region();
             }
         } else {
-            let ctx = self.context_of_told(from);
+            let ctx = self.context_of_report(from);
             let begun = self.enter_barrier_at(ctx).map(Begun::Barrier);
-            self.openmp.told.push(begun);
+            self.openmp.reported.push(begun);
         }
     }
 
     /// The last wait is over.
-    fn told_together(&mut self, from: Caller) {
-        match self.openmp.told.pop() {
+    fn reported_together(&mut self, from: Caller) {
+        match self.openmp.reported.pop() {
             Some(Begun::Barrier(ctx)) => self.leave_barrier(ctx),
             Some(Begun::Wait(before, start)) => {
                 let worked = self.openmp.end_waiting(before);
@@ -283,10 +283,10 @@ impl Thread {
     }
 
     fn count_told(&mut self, from: Caller, what: Awaited, start: u64, end: u64) {
-        count(self, what, start, end, |t| t.context_of_told(from));
+        count(self, what, start, end, |t| t.context_of_report(from));
     }
 
-    fn told_wanted(&mut self, args: &Args) {
+    fn reported_wanted(&mut self, args: &Args) {
         let kind = args.raw(0) & 0xffff_ffff;
         let tries = matches!(kind, mutex::TEST_LOCK | mutex::TEST_NEST_LOCK);
         let start = if tries { 0 } else { clock::now() };
@@ -301,12 +301,12 @@ impl Thread {
                     address: args.raw(4),
                 },
             );
-        self.openmp.told.wanted = (start, free);
+        self.openmp.reported.wanted = (start, free);
     }
 
-    fn told_acquired(&mut self, args: &Args, from: Caller) {
+    fn reported_acquired(&mut self, args: &Args, from: Caller) {
         let (kind, lock) = (args.raw(0) & 0xffff_ffff, args.raw(1));
-        let (start, free) = std::mem::take(&mut self.openmp.told.wanted);
+        let (start, free) = std::mem::take(&mut self.openmp.reported.wanted);
         if start != 0 && !free {
             let what = if kind == mutex::ORDERED {
                 Awaited::unknown(WaitKind::Ordered)

@@ -55,7 +55,7 @@ pub enum Until {
 impl Until {
     /// Whether the time limit in these arguments is valid. If it is not, the libc refuses the call, and some
     /// functions refuse it even if the lock is free. So the lock must not be tried then.
-    fn is_told(self, arguments: &[u64; 4]) -> bool {
+    fn is_valid(self, arguments: &[u64; 4]) -> bool {
         let argument = |at: u8| arguments.get(usize::from(at)).copied().unwrap_or(0);
         let (at, clock) = match self {
             Self::Ever => return true,
@@ -265,7 +265,7 @@ pub unsafe extern "C-unwind" fn call(
     }
     // SAFETY: null or this thread's own recording, which is never freed.
     let Some(t) = (unsafe { at.as_mut() })
-        .filter(|t| !t.in_mpi.load(Ordering::Relaxed) && until.is_told(&call.arguments))
+        .filter(|t| !t.in_mpi.load(Ordering::Relaxed) && until.is_valid(&call.arguments))
     else {
         return call.go();
     };
@@ -385,7 +385,7 @@ fn join(t: &mut Thread, call: &Call) -> i64 {
 
 /// Waits at a barrier.
 fn meet(t: &mut Thread, call: &Call) -> i64 {
-    if !RECORDING.load(Ordering::Relaxed) || runtimes::tells(call.frame.return_address) {
+    if !RECORDING.load(Ordering::Relaxed) || runtimes::reports_events(call.frame.return_address) {
         return call.go();
     }
     let ctx = t.context(call.frame.caller());
@@ -470,7 +470,7 @@ fn waiting(
     holder: impl Fn(&Call) -> Holder,
 ) -> i64 {
     // A runtime that reports its own events reports its waits too.
-    if !RECORDING.load(Ordering::Relaxed) || runtimes::tells(call.frame.return_address) {
+    if !RECORDING.load(Ordering::Relaxed) || runtimes::reports_events(call.frame.return_address) {
         return call.go();
     }
     let from = call.frame.caller();
@@ -564,7 +564,7 @@ mod tests {
         let time = |tv_nsec| libc::timespec { tv_sec: 1, tv_nsec };
         let (good, bad, negative) = (time(999_999_999), time(1_000_000_000), time(-1));
         let told = |until: Until, clock: libc::clockid_t, time: *const libc::timespec| {
-            until.is_told(&[0, clock as u64, time as u64, 0])
+            until.is_valid(&[0, clock as u64, time as u64, 0])
         };
         assert!(told(Until::Ever, 77, &bad));
         assert!(told(Until::At(2), 77, &good));

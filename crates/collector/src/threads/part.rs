@@ -55,7 +55,7 @@ pub struct State {
     pub depth: usize,
     pub now: Now,
     /// The events whose beginning a runtime has reported.
-    pub told: Told,
+    pub reported: Reported,
 }
 
 /// A wait of another kind than barriers, for [`State::end_waiting`].
@@ -83,7 +83,7 @@ impl State {
                 waiting: Waiting::No,
                 idle: false,
             },
-            told: Told::new(),
+            reported: Reported::new(),
         }
     }
 
@@ -165,14 +165,14 @@ pub enum Begun {
 }
 
 /// The events whose beginning was reported to a thread.
-pub struct Told {
+pub struct Reported {
     open: [Option<Begun>; 32],
     pub count: usize,
     /// Since when it wants a lock, 0 if it only tries; and whether the lock seemed free.
     pub wanted: (u64, bool),
 }
 
-impl Told {
+impl Reported {
     /// Nothing.
     pub const fn new() -> Self {
         Self {

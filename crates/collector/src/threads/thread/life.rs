@@ -219,7 +219,7 @@ impl Thread {
             made_at_key: AtomicU64::new(u64::MAX),
             in_team: false,
             in_mpi: AtomicBool::new(true),
-            contexts: Contexts::new(contexts, Stack::NONE, runtimes::tells),
+            contexts: Contexts::new(contexts, Stack::NONE, runtimes::reports_events),
             calls_mpi: whole,
             segments: later(spool, number, size.segments, true, whole)?,
             calls: later(spool, number, size.calls, true, whole)?,
