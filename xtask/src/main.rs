@@ -27,19 +27,29 @@ mod wheels;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "cargo xtask COMMAND
+/// What a newcomer needs first.
+const FIRST: &str = "cargo xtask COMMAND
   demo                      install what is missing, build, record a testbed program, print the diagnosis
-  readme                    the demonstration, its report put into README.md
   test                      install what is missing, check, run all tests, diagnose a part of the testbed and of
                             the real codes
-  setup                     install what is missing
-  testbed [CASE…]           build testbed programs         [--mpi openmpi|intel|mpich]
   score [CASE…]             diagnose testbed programs and compare with what is known
                             [--mpi openmpi|intel|mpich] [--json FILE]
                             --repeat K  so many diagnoses each, and true costs from pairs of runs
                             --pairs N   interleaved pairs for a true cost (5 with --repeat, else 0)
                             --sweep     doses halved until not found any more
-  codes [NAME…]             fetch, build and run the real codes of the bench [--coverage] [--list]
+  bench [ROW…]              print the figures that the project is held to, or rows of what recording costs;
+                            one that became worse than testbed/bench/baseline.json is an error
+                            --baseline           write the rows there
+  help                      all commands, by topic";
+
+/// All other commands, by topic.
+const TOPICS: &str = "
+Build and install
+  setup                     install what is missing
+  testbed [CASE…]           build testbed programs         [--mpi openmpi|intel|mpich]
+  wheel                     the wheel for Python, with the command and the collector in it
+
+Is the answer true?
   truth                     plant causes into real codes, diagnose them and compare with the true costs
                             --seed S --cases N   what is drawn (1, 12)
                             --repeat K           each scale is recorded so often for a diagnosis (1)
@@ -52,10 +62,13 @@ const USAGE: &str = "cargo xtask COMMAND
                             --built              with the release that is built
                             --rejudge            diagnose the recordings that were kept again, record none
                             --ci                 the fixed selection of every CI run
+  codes [NAME…]             fetch, build and run the real codes of the bench [--coverage] [--list]
+
+Does recording disturb or lose anything?
+  memory                    what recording adds to the memory of a rank with 1,000 and 10,000 call paths
+  merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
-  fuzz [READER…]            each reader of files that others make, on files changed at random
-                            --minutes M          for all of them together (10)
   launchers                 record under every launcher that is here, in each way; Slurm is started for it
   suites [SUITE]            other people's tests, bare and recorded: the verdicts must be the same
                             mpi4py               its own tests, under Open MPI and Intel MPI
@@ -63,18 +76,17 @@ const USAGE: &str = "cargo xtask COMMAND
                                                  of more than 2 under Intel MPI
                             imb                  Intel's benchmarks, with their figures
                             rust                 a program in Rust: its functions are named
-  readers                   recorded tables and exported formats, each read by its own tool
   races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
-  memory                    what recording adds to the memory of a rank with 1,000 and 10,000 call paths
-  merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
-  wheel                     the wheel for Python, with the command and the collector in it
+  fuzz [READER…]            each reader of files that others make, on files changed at random
+                            --minutes M          for all of them together (10)
+
+Exports, Python and pages
+  readers                   recorded tables and exported formats, each read by its own tool
+  python [ARGUMENT…]        install the wheel and run the tests of the module; arguments are pytest's
+  python-figures            what an import and Python's part of a dataflow take
   api                       docs/API.md and the stubs, made from the docstrings
   guide                     docs/GUIDE.md, its analyses run and what they say put in
-  python-figures            what an import and Python's part of a dataflow take
-  python [ARGUMENT…]        install the wheel and run the tests of the module; arguments are pytest's
-  bench [ROW…]              print the figures that the project is held to, or rows of what recording costs;
-                            one that became worse than testbed/bench/baseline.json is an error
-                            --baseline           write the rows there";
+  readme                    the demonstration, its report put into README.md";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -117,11 +129,15 @@ fn main() -> ExitCode {
         Some("guide") => python::guide(),
         Some("python") => python::python(rest),
         Some("bench") => bench::command(rest),
-        None | Some("help" | "--help" | "-h") => {
-            println!("{USAGE}");
+        None => {
+            println!("{FIRST}");
             Ok(())
         }
-        Some(other) => Err(format!("{other} is not known\n{USAGE}")),
+        Some("help" | "--help" | "-h") => {
+            println!("{FIRST}\n{TOPICS}");
+            Ok(())
+        }
+        Some(other) => Err(format!("{other} is not known\n{FIRST}")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -135,7 +151,7 @@ fn main() -> ExitCode {
 /// Records the demonstration program and gives the report.
 fn demo() -> Result<String, String> {
     setup::setup(false)?;
-    setup::build()?;
+    setup::build_command()?;
     let request = request::Request {
         cases: vec!["zeus".into()],
         ..Default::default()

@@ -45,6 +45,16 @@ pub fn build() -> Done {
     run("cargo", &RELEASE)
 }
 
+/// Builds the command and the collector alone: a first report does not need the module for Python.
+pub fn build_command() -> Done {
+    println!("building headwater and its collector");
+    let packages = ["-p", "headwater", "-p", "headwater-collector"];
+    run(
+        "cargo",
+        &[&["build", "--release", "--quiet"], &packages[..]].concat(),
+    )
+}
+
 /// Builds the collector; gives where it is.
 pub fn collector() -> Result<PathBuf, String> {
     run("cargo", &RELEASE)?;
