@@ -6,8 +6,8 @@
 use crate::error::ExportError;
 use crate::sheet::Sheet;
 use crate::wanted::Wanted;
-use arrow::datatypes::{Field, Schema};
-use arrow::record_batch::RecordBatch;
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema};
 use headwater_dataflow::Recorded;
 use headwater_graph::view::Cell;
 use headwater_model::printable::{on_one_line, printable};

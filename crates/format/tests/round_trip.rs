@@ -1,6 +1,6 @@
 //! A run written and read back is the run it was; damaged ones are told, never a panic.
 
-use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use headwater_format::{FormatError, open_run, read_run, spool::read_spool, write_run};
 use headwater_model::run::*;
 use parquet::arrow::ArrowWriter;

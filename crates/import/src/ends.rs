@@ -10,7 +10,7 @@ use headwater_mpi_abi::{self as abi, Class};
 
 /// One end of a message, or a part in a collective, as a trace tells it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct TracedMessage {
     /// The communicator.
     pub comm: u16,
     /// Rank of the partner or root in it; `u32::MAX` for none.
@@ -39,12 +39,12 @@ pub struct Ends<'a> {
 }
 
 impl Ends<'_> {
-    fn partner(&self, told: &Told) -> Option<(u64, u32)> {
+    fn partner(&self, told: &TracedMessage) -> Option<(u64, u32)> {
         let comm = self.comms.get(told.comm)?;
         Some((comm.hash, comm.world(self.me, told.partner)?))
     }
 
-    fn params(&self, told: &Told) -> Params {
+    fn params(&self, told: &TracedMessage) -> Params {
         let partner = self.partner(told);
         Params {
             comm: told.comm,
@@ -55,7 +55,7 @@ impl Ends<'_> {
     }
 
     /// A message is sent.
-    pub fn send(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: Told) {
+    pub fn send(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: TracedMessage) {
         let params = self.params(&told);
         let Some(call) = thread.call() else { return };
         (call.params, call.posts_alone) = (params, None);
@@ -142,7 +142,7 @@ impl Ends<'_> {
     }
 
     /// A message has been received.
-    pub fn receive(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: Told) {
+    pub fn receive(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: TracedMessage) {
         let params = self.params(&told);
         let request = told.request.and_then(|r| thread.requests.remove(&r));
         if let Some(of) = &request
@@ -186,7 +186,7 @@ impl Ends<'_> {
     }
 
     /// A collective has been done.
-    pub fn collective(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: Told) {
+    pub fn collective(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: TracedMessage) {
         let request = told.request.and_then(|r| thread.requests.remove(&r));
         let comm = self.comms.get(told.comm);
         let root = comm.and_then(|c| c.world(self.me, told.partner));

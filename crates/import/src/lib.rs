@@ -37,7 +37,7 @@ use program::Program;
 use std::path::{Path, PathBuf};
 
 /// What a trace has told beside the spool.
-struct Told {
+struct TracedMessage {
     symbols: Vec<Symbol>,
     /// What the trace was written by.
     library: String,
@@ -150,7 +150,7 @@ pub fn import(
 }
 
 /// Puts in what a spool cannot hold, and takes out what nobody measured.
-fn complete(run: &mut Run, told: Told, out: &Path) {
+fn complete(run: &mut Run, told: TracedMessage, out: &Path) {
     let name = out.file_name().unwrap_or_default();
     run.header.name = name.to_string_lossy().into_owned();
     run.header.mpi_library = told.library;

@@ -1,11 +1,11 @@
 //! Event windows of a trace: all of its events, as long as there is room.
 //!
-//! Where there is not, windows are chosen by time as the collector chooses them (`headwater_format::spool::slots`): half
+//! Where there is not, windows are chosen by time as the collector chooses them (`headwater_format::spool::window_slots`): half
 //! of them go, or half of each, so that what is kept is spread over the run.
 
 use crate::links::LinkIx;
 use headwater_format::spool::layout::{EventRow, STRETCH};
-use headwater_format::spool::slots::Slots;
+use headwater_format::spool::window_slots::Slots;
 
 /// Rows that are kept of all ranks together, each of which is 72 bytes of memory: about two million.
 pub const MOST: usize = 1 << 21;

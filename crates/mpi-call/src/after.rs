@@ -2,7 +2,7 @@
 
 use crate::buffers::{CallBuffers, Link, Outcome, Params, Post};
 use crate::decoder::{Before, Decoder};
-use crate::links::{collective_posted, recv_id, recv_link, unknown_from_now_on};
+use crate::message_ids::{collective_posted, recv_id, recv_link, unknown_from_now_on};
 use crate::messages::Messages;
 use crate::requests::{Request, Work};
 use headwater_model::run::{EventKind, peer};

@@ -3,7 +3,7 @@
 use crate::buffers::{CallBuffers, Link, NO_PARAMS, Params, Post};
 use crate::channels;
 use crate::decoder::{Before, Decoder};
-use crate::links::{collective_id, collective_posted, recv_id, send_link};
+use crate::message_ids::{collective_id, collective_posted, recv_id, send_link};
 use crate::messages::Messages;
 use crate::requests::{Request, Work};
 use headwater_model::run::{EventKind, peer};

@@ -9,7 +9,7 @@
 use crate::buffers::NO_PARAMS;
 use crate::buffers::{CallBuffers, Link, Params, Post};
 use crate::decoder::Decoder;
-use crate::links::channel_id;
+use crate::message_ids::channel_id;
 use crate::messages::Messages;
 use crate::requests::{Request, Work};
 use headwater_model::hash::mix2;

@@ -4,7 +4,7 @@
 use crate::after::Adopt;
 use crate::buffers::{CallBuffers, Link};
 use crate::decoder::Decoder;
-use crate::links::{call_off, lost, recv_id, recv_link};
+use crate::message_ids::{call_off, lost, recv_id, recv_link};
 use crate::messages::Messages;
 use crate::requests::{Request, Work};
 use headwater_model::run::EventKind;

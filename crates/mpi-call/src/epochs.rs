@@ -14,7 +14,7 @@ use crate::buffers::NO_PARAMS;
 use crate::buffers::{CallBuffers, Link, Params};
 use crate::comms::{Comm, Origin};
 use crate::decoder::Decoder;
-use crate::links::{recv_id, recv_link, send_link};
+use crate::message_ids::{recv_id, recv_link, send_link};
 use crate::messages::Messages;
 use headwater_model::run::EventKind;
 use headwater_model::run::access;

@@ -5,7 +5,7 @@
 
 use crate::buffers::{CallBuffers, Params};
 use crate::decoder::{Before, Decoder};
-use crate::links::{recv_id, recv_link};
+use crate::message_ids::{recv_id, recv_link};
 use crate::messages::Messages;
 use crate::requests::{Request, Work};
 use headwater_mpi_abi::Role;

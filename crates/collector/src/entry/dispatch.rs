@@ -147,28 +147,30 @@ unsafe fn call_of_mpi(
     let count = function.roles.len() + if fortran { FORTRAN_EXTRA } else { 0 };
     // SAFETY: as the trampoline saved them.
     let mut args = unsafe { Args::read(registers, stack, count, fortran) };
-    let mut caller = Caller {
+    let from = Caller {
         return_address,
         stack_pointer: stack as u64,
         frame_pointer,
     };
+    // Made in its place: the processor stalls if a wide load copies what was just stored word by word.
+    let mut call = Call::of(from, id);
     match function.class {
-        Class::Init => return init::init(id, real, &args, caller),
-        Class::Finalize => finish::finalize_recording(id, caller),
+        Class::Init => return init::init(id, real, &args, from),
+        Class::Finalize => finish::finalize_recording(id, from),
         Class::SessionInit => match init::has_begun() {
             false => return init::first_session(real, &args),
             true => sessions::wake(),
         },
-        Class::SessionFinalize if sessions::close(&args) => finish::last_session(id, caller),
+        Class::SessionFinalize if sessions::close(&args) => finish::last_session(id, from),
         _ => {}
     }
     if fortran && !abi::past_c(code) {
-        let call = Fortran {
+        let outer = Fortran {
             in_progress: true,
             id,
-            from: caller,
+            from,
         };
-        let _outer = Outer(local().fortran.replace(call));
+        let _outer = Outer(local().fortran.replace(outer));
         // SAFETY: the library's own function for these arguments.
         return unsafe { args.call(real) };
     }
@@ -180,10 +182,10 @@ unsafe fn call_of_mpi(
             return unsafe { args.call(real) };
         }
         if outer.in_progress {
-            caller = outer.from;
+            call.from = outer.from;
         }
     }
-    record(id, function, real, &mut args, caller)
+    record(function, real, &mut args, &mut call)
 }
 
 /// Forwards a call that the library answers at once; returns `None` for any other call. A call that is answered at
@@ -241,16 +243,15 @@ impl Drop for Outer {
 }
 
 fn record(
-    id: u16,
     function: &'static headwater_mpi_abi::Function,
     real: usize,
     args: &mut Args,
-    from: Caller,
+    call: &mut Call,
 ) -> i32 {
     let at = thread::current();
     // SAFETY: null or this thread's own recording.
-    let inside = unsafe { at.as_ref() }.is_some_and(|t| t.inside(from.stack_pointer));
-    let known = mpi::get().and_then(|mpi| Some((mpi, mpi.shape(id)?)));
+    let inside = unsafe { at.as_ref() }.is_some_and(|t| t.inside(call.from.stack_pointer));
+    let known = mpi::get().and_then(|mpi| Some((mpi, mpi.shape(call.func)?)));
     let Some((mpi, shape)) = known.filter(|_| !inside && !function.is_start_or_end()) else {
         // While a communicator is freed, others may be freed too.
         if inside
@@ -264,8 +265,7 @@ fn record(
         return unsafe { args.call(real) };
     };
     let mut decoder = Decoder::new(mpi, function, shape, args);
-    let mut call = Call::of(from, id);
-    let Some(t) = thread::enter(at, &mut call) else {
+    let Some(t) = thread::enter(at, call) else {
         if recording::RECORDING.load(Ordering::Relaxed) {
             mpi.uncounted_from_now_on();
         }
@@ -288,6 +288,6 @@ fn record(
     if outcome.met_the_world {
         thread::world_collective();
     }
-    thread::leave(t, &call, &before.params, outcome.idle);
+    thread::leave(t, call, &before.params, outcome.idle);
     result
 }

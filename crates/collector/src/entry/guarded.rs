@@ -5,7 +5,7 @@
 
 use crate::guest::{clock, recording};
 use crate::libraries::{code, loader};
-use crate::sampling::signal::{self, Held};
+use crate::sampling::signal::{self, SignalBlocked};
 use crate::threads::{
     birth, futex, locks, pause,
     thread::{self, Caller, WORTH_NOTING},
@@ -142,7 +142,7 @@ fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
         // SAFETY: the libc's own function for these arguments.
         return unsafe { args.call_wide(real) };
     };
-    let held = hold.then(Held::new);
+    let held = hold.then(SignalBlocked::new);
     let start = clock::now();
     // SAFETY: as above.
     let result = unsafe { args.call_wide(real) };

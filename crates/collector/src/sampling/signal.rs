@@ -116,11 +116,11 @@ pub unsafe fn pass_on(number: libc::c_int, info: *mut libc::siginfo_t, context: 
 }
 
 /// Blocks our signal as long as this lives. An exception or a cancellation also ends it.
-pub struct Held {
+pub struct SignalBlocked {
     before: libc::sigset_t,
 }
 
-impl Held {
+impl SignalBlocked {
     /// From now on.
     pub fn new() -> Self {
         // SAFETY: sets of our own, filled by the calls.
@@ -135,7 +135,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for SignalBlocked {
     fn drop(&mut self) {
         // SAFETY: the set that was in force before. Only our signal is unblocked again, because a handler of the
         // program may have changed the others. `errno` stays.

@@ -9,7 +9,7 @@
 
 use crate::guest::{clock, recording::RECORDING};
 use crate::libraries::{loader, runtimes};
-use crate::sampling::signal::Held;
+use crate::sampling::signal::SignalBlocked;
 use crate::threads::{
     birth, roster, team,
     thread::{self, Caller, Thread, WORTH_READING},
@@ -366,7 +366,7 @@ fn get(t: &mut Thread, call: &Call, kind: WaitKind, tries: usize, hold: bool) ->
         }
         *libc::__errno_location() = errno;
     }
-    let _held = hold.then(Held::new);
+    let _held = hold.then(SignalBlocked::new);
     waiting(t, call, kind, 0, |call| last(call.arguments[0]))
 }
 

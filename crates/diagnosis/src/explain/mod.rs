@@ -4,11 +4,11 @@
 //! same place. `explanation`, `words` and `notes` write the sentences. `repeat` judges a diagnosis by those without one
 //! recording, and `reading` joins the two answers where strong and weak scaling are both possible.
 
-pub mod apart;
+pub mod cause_maker;
 pub mod explanation;
 pub mod notes;
 pub mod path;
 pub mod reading;
 pub mod repeat;
-pub mod teller;
+pub mod same_place;
 pub mod words;

@@ -42,7 +42,7 @@ impl Found for Marks {
 
 type Way = fn(&Summary) -> f64;
 
-/// Ways to sum a vertex up over ranks; of ways with equal losses the first is listed.
+/// BacktrackingPaths to sum a vertex up over ranks; of ways with equal losses the first is listed.
 const WAYS: [(Aggregation, Way); 5] = [
     (Aggregation::Mean, |s| s.mean),
     (Aggregation::Median, |s| s.median),

@@ -1,7 +1,7 @@
 //! The passes from candidates for causes to a diagnosis: they move causes to places that the user can change, set aside
 //! those that are chance, merge those that are one, price them, and find the paths to them.
 
-use crate::explain::teller::{Teller, Ways};
+use crate::explain::cause_maker::{BacktrackingPaths, CauseMaker};
 use crate::explain::{notes, words};
 use crate::find::candidate::Candidates;
 use crate::find::{placement, workers};
@@ -74,7 +74,7 @@ const ROWS: [Row; 8] = [
         about: "Backtracking from the marked MPI calls, each on the rank that is longest in it.",
         takes: &[("scales", Scales::STAGE), ("marks", Marks::STAGE)],
         more: true,
-        gives: Ways::STAGE,
+        gives: BacktrackingPaths::STAGE,
         does: ways_back,
     },
     Row {
@@ -91,7 +91,7 @@ const ROWS: [Row; 8] = [
         takes: &[
             ("scales", Scales::STAGE),
             ("candidates", Candidates::STAGE),
-            ("ways", Ways::STAGE),
+            ("ways", BacktrackingPaths::STAGE),
             ("delays", delay::Costs::STAGE),
         ],
         more: false,
@@ -185,7 +185,7 @@ fn ways_back(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         marked.extend(call.found::<Marks>(i)?.0.iter().map(|m| m.0));
     }
     let (last, _) = scales.last().ok_or_else(nothing)?;
-    found(Ways::new(scales, last, marked))
+    found(BacktrackingPaths::new(scales, last, marked))
 }
 
 fn delays(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
@@ -199,7 +199,7 @@ fn delays(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
 fn causes(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let scales = call.found::<Scales>(0)?;
     let (last, _) = scales.last().ok_or_else(nothing)?;
-    let teller = Teller {
+    let teller = CauseMaker {
         pag: scales.pag(),
         scales,
         last,

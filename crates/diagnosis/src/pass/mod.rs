@@ -12,7 +12,7 @@ mod wait_states;
 pub use answer::Answer;
 pub use delay_cost::delay_cost;
 
-use crate::explain::teller::Ways;
+use crate::explain::cause_maker::BacktrackingPaths;
 use crate::find::candidate::Candidates;
 use crate::find::proposal::{Charged, Proposals};
 use crate::measure::marks::Marks;
@@ -41,7 +41,7 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         Proposals::STAGE,
         Charged::STAGE,
         Candidates::STAGE,
-        Ways::STAGE,
+        BacktrackingPaths::STAGE,
         delay::Costs::STAGE,
         causes::Causes::STAGE,
         Answer::STAGE,

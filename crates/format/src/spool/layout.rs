@@ -23,8 +23,8 @@ pub const MOST_TABLES: usize = 512;
 /// Kind of the event row that begins a stretch in which all events of the windows were recorded, and none elsewhere.
 /// Its `enter_ns` is the begin and its `mpi_ns` the length, 0 as long as it goes on; the next stretch begins behind a
 /// pause. Its `first` is 1 where the thread
-/// called nothing before it. The first of a thread has the thread's [`super::slots::Slots`] as its `id`, and as its `bytes` how many rows
-/// of a rank a reader is to keep, 0 for [`super::slots::room`].
+/// called nothing before it. The first of a thread has the thread's [`super::window_slots::Slots`] as its `id`, and as its `bytes` how many rows
+/// of a rank a reader is to keep, 0 for [`super::window_slots::room`].
 pub const STRETCH: u8 = 32;
 /// Cores that a thread's time is told apart by; the last place is that of all others.
 pub const MOST_CORES: usize = 16;

@@ -9,7 +9,7 @@ pub mod merge;
 mod parts;
 mod read;
 mod renumber;
-pub mod slots;
+pub mod window_slots;
 mod windows;
 #[cfg(feature = "tables")]
 mod write;

@@ -5,7 +5,7 @@
 
 use super::layout::{Alignment, EventRow, FileHeader, STRETCH};
 use super::parts::{Part, Parts};
-use super::slots::{LEAST_SHARE, Slots, room};
+use super::window_slots::{LEAST_SHARE, Slots, room};
 use crate::FormatError;
 use headwater_model::run::Window;
 use std::collections::BTreeSet;

@@ -17,7 +17,7 @@ use crate::counters::{self, Counters};
 use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::{Kind, Region, RegionIx, Regions};
-use crate::{ImportError, Program, Told};
+use crate::{ImportError, Program, TracedMessage};
 use anchor::Anchor;
 use definitions::{CPU_THREAD, Definitions, Location, group, paradigm};
 use headwater_format::spool::SpoolWriter;
@@ -92,7 +92,7 @@ impl Archive {
         spool: &mut SpoolWriter,
         program: Option<&str>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Told, ImportError> {
+    ) -> Result<TracedMessage, ImportError> {
         let program = Program::of(program, self.program()?);
         let mut regions = Regions::new(program.file());
         let mut comms = self.comms();
@@ -149,7 +149,7 @@ impl Archive {
             "" => String::new(),
             creator => format!(" by {creator}"),
         };
-        Ok(Told {
+        Ok(TracedMessage {
             symbols: regions.into_inner().into_symbols(),
             library: format!("unknown; OTF2 {major}.{minor}.{patch} trace{by}"),
             missing: [program.note(), counters.notes, notes.sentences()].concat(),

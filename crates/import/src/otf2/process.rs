@@ -6,7 +6,7 @@ use super::local::{Local, Mapped};
 use super::{Archive, Location, Numbers};
 use crate::ImportError;
 use crate::comms::Comms;
-use crate::ends::{Ends, Told};
+use crate::ends::{Ends, TracedMessage};
 use crate::otf2::chunks::Chunks;
 use crate::pauses::Why;
 use crate::regions::{PROGRAM, RegionIx};
@@ -29,8 +29,8 @@ pub struct Process<'a> {
     ends: Ends<'a>,
     forks: Vec<Fork>,
     /// Messages that were found and not received, by their number, and those of them that requests are for.
-    probed: FxHashMap<u64, Told>,
-    matched: FxHashMap<u64, Told>,
+    probed: FxHashMap<u64, TracedMessage>,
+    matched: FxHashMap<u64, TracedMessage>,
     /// Moves of data by one side alone.
     pub one_sided: u64,
     /// How far its clock may be out, nanoseconds.
@@ -142,9 +142,9 @@ impl<'a> Process<'a> {
         self.numbers.regions.get(&id).copied().unwrap_or(PROGRAM)
     }
 
-    fn told(&self, local: &Local, m: &Message) -> Told {
+    fn told(&self, local: &Local, m: &Message) -> TracedMessage {
         let comm = local.global(Mapped::Comm, m.comm);
-        Told {
+        TracedMessage {
             comm: self.numbers.comms.get(&comm).copied().unwrap_or(u16::MAX),
             partner: m.partner,
             tag: m.tag,
@@ -154,8 +154,8 @@ impl<'a> Process<'a> {
         }
     }
 
-    fn collective(&self, comm: Option<u16>, c: &Collective) -> Told {
-        Told {
+    fn collective(&self, comm: Option<u16>, c: &Collective) -> TracedMessage {
+        TracedMessage {
             comm: comm.unwrap_or(u16::MAX),
             partner: c.root,
             volume: (c.sent, c.received),
@@ -183,7 +183,7 @@ impl<'a> Process<'a> {
             Event::PostCollective { request } => ends.post(thread, shared, request, false),
             Event::Probed { message, of } => {
                 // It is this rank's from now on, in the order of what it finds.
-                let told = Told {
+                let told = TracedMessage {
                     taken_ns: thread.call().map(|c| c.enter_ns),
                     ..self.told(local, &of)
                 };
@@ -204,7 +204,7 @@ impl<'a> Process<'a> {
                     false => &mut self.probed,
                 };
                 if let Some(told) = open.remove(&number) {
-                    ends.receive(thread, shared, Told { bytes, ..told });
+                    ends.receive(thread, shared, TracedMessage { bytes, ..told });
                 }
             }
             Event::Cancelled { request } => ends.cancelled(thread, request),

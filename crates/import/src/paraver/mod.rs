@@ -16,7 +16,7 @@ use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::Regions;
 use crate::thread::Rows;
-use crate::{ImportError, Program, Told};
+use crate::{ImportError, Program, TracedMessage};
 use headwater_format::spool::SpoolWriter;
 use headwater_model::run::EventKind;
 use labels::{Labels, counter_of};
@@ -145,7 +145,7 @@ impl Trace {
         spool: &mut SpoolWriter,
         program: Option<&str>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Told, ImportError> {
+    ) -> Result<TracedMessage, ImportError> {
         let ranks = self.ranks();
         progress(0, ranks as usize);
         let (messages, mail) = self.messages()?;
@@ -246,7 +246,7 @@ impl Trace {
         missing.extend(program.note());
         missing.extend(chosen.notes);
         missing.extend(notes.sentences());
-        Ok(Told {
+        Ok(TracedMessage {
             symbols: regions.into_inner().into_symbols(),
             library: "unknown; Paraver trace".to_string(),
             missing,

@@ -4,7 +4,7 @@ use super::places::{Places, kind};
 use super::records::Message;
 use crate::calls::{Link, Params, Post};
 use crate::comms::Comms;
-use crate::ends::{Ends, Told};
+use crate::ends::{Ends, TracedMessage};
 use crate::links::mix2;
 use crate::pauses::Why;
 use crate::thread::{Shared, Thread};
@@ -237,7 +237,7 @@ impl<'a> Task<'a> {
         let is_root = value(kind::ROOT) == Some(1);
         let own = || known.comms.get(comm)?.rank(self.me);
         let root = if is_root { own() } else { None };
-        let told = Told {
+        let told = TracedMessage {
             comm,
             partner: root.unwrap_or(u32::MAX),
             volume,

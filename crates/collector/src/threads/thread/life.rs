@@ -35,7 +35,7 @@ use crate::threads::{
     waits::Waits,
 };
 use headwater_call_path::{NONE, OwnStack, Stack};
-use headwater_format::spool::slots;
+use headwater_format::spool::window_slots;
 use headwater_mpi_call::buffers::CallBuffers;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
@@ -142,7 +142,7 @@ pub fn settle() {
     // The reader takes at most twice its room per rank. Before that, it drops windows that the ranks do not have in
     // common, which may be half of them.
     let size = process_spool::with_spool(|spool| Some(spool.header().size)).unwrap_or(1);
-    let most = 4 * slots::room(size) as u32;
+    let most = 4 * window_slots::room(size) as u32;
     for at in roster::all() {
         // SAFETY: a recording; nothing is recorded any more, so its thread writes no totals.
         let t = unsafe { &mut *at };

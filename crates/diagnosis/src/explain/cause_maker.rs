@@ -1,7 +1,7 @@
 //! Makes causes from candidates: figures by scale and by rank, path, price and words.
 
 use crate::explain::explanation::{Case, explanation};
-use crate::explain::{apart, path};
+use crate::explain::{path, same_place};
 use crate::find::candidate::Candidate;
 use crate::find::class::{self, Seconds};
 use crate::find::segments;
@@ -19,17 +19,17 @@ use headwater_model::rank::RankSet;
 use headwater_model::words::seconds as time;
 
 /// Backtracking paths from the MPI calls that were marked before causes were sought.
-pub struct Ways {
+pub struct BacktrackingPaths {
     walks: Backtracking,
     /// One for each call, from the rank with the most time in it.
     from_marked: Vec<Vec<Hop>>,
 }
 
-impl Found for Ways {
+impl Found for BacktrackingPaths {
     const STAGE: Stage = Stage::new(&["ways", "ways back"]);
 }
 
-impl Ways {
+impl BacktrackingPaths {
     /// Walks back from the MPI calls of `marked` vertices; `last` is the largest scale.
     pub fn new(scales: &Scales, last: &Scale, mut marked: Vec<VertexIx>) -> Self {
         let pag = scales.pag();
@@ -54,21 +54,21 @@ fn slowest(scales: &Scales, v: VertexIx) -> u32 {
 }
 
 /// What is needed to describe causes.
-pub struct Teller<'a> {
+pub struct CauseMaker<'a> {
     pub pag: &'a Pag,
     pub scales: &'a Scales,
     /// The largest scale.
     pub last: &'a Scale,
-    pub ways: &'a Ways,
+    pub ways: &'a BacktrackingPaths,
     pub delays: &'a delay::Costs,
 }
 
-impl Teller<'_> {
+impl CauseMaker<'_> {
     /// Puts candidates into words and figures.
     pub fn causes(&self, found: &[Candidate]) -> Vec<Cause> {
         let mut causes: Vec<Cause> = found.iter().map(|c| self.told(c)).collect();
         let several: Vec<bool> = found.iter().map(|c| !c.twins.is_empty()).collect();
-        apart::tell_apart(&mut causes, &several);
+        same_place::tell_apart(&mut causes, &several);
         account::bound(self.scales, found, &mut causes);
         causes
     }
