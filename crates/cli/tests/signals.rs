@@ -4,9 +4,10 @@ mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 use support::{BARRIER, built, collector, headwater};
 
 /// Says which signals came, and ends with code 100 some time after the first.
@@ -201,6 +202,66 @@ fn a_signal_at_a_later_scale_leaves_the_runs_before_it() {
         }
         assert!(!said.contains("exit code"), "{said}");
         headwater_format::read_run(&dir.path().join(name).join("app.1")).expect("a run");
+    }
+}
+
+/// While a finished recording is read, no program runs that a signal could end. The program leaves standard error full,
+/// so that the command waits there with what it says about the recording.
+#[test]
+fn a_signal_between_two_scales_names_the_runs_before_it() {
+    const FILLS: &str = r#"if [ "$1" = 1 ]; then
+        "$0" || exit
+        timeout 1 cat /dev/zero >&2
+        echo ready
+        exit 0
+    fi
+    exec "$0""#;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let Some(program) = built("mpicc.openmpi", dir.path(), "app", BARRIER, &[]) else {
+        return;
+    };
+    for (signal, name) in [(Signal::TERM, "term"), (Signal::INT, "int")] {
+        if ignored(signal) {
+            eprintln!("{signal:?} is ignored here: not tested");
+            continue;
+        }
+        let mut command = headwater(dir.path());
+        command.env("HEADWATER_COLLECTOR", collector());
+        command.args(["run", "-n", "1,2", "-o", name, "--"]);
+        command.args(["sh", "-c", FILLS]).arg(&program);
+        command.arg("{np}");
+        command.stderr(Stdio::piped());
+        let run = dir.path().join(name).join("app.1").join("run.json");
+        let mut reader = None;
+        let (status, _) = when_ready(command, |child| {
+            while !run.exists() {
+                assert!(child.try_wait().expect("a child").is_none(), "it ended");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            send(child, signal);
+            std::thread::sleep(Duration::from_millis(100));
+            let mut pipe = child.stderr.take().expect("a pipe");
+            reader = Some(std::thread::spawn(move || {
+                let mut said = Vec::new();
+                pipe.read_to_end(&mut said).expect("reads");
+                String::from_utf8_lossy(&said).replace('\0', "")
+            }));
+        });
+        let said = reader.expect("a thread").join().expect("what it said");
+        let number = signal.as_raw();
+        assert_eq!(status.code(), Some(128 + number), "{said}");
+        // What is said about the next scale may come before or after it.
+        let words = format!("signal {number} ended headwater run");
+        let line = said.lines().find(|l| l.contains(&words));
+        let line = line.unwrap_or_else(|| panic!("no \"{words}\" in: {said}"));
+        for words in [
+            "runs recorded before it: 1 of 2;".to_string(),
+            format!("headwater diagnose {name}/app.1"),
+        ] {
+            assert!(line.contains(&words), "no \"{words}\" in: {said}");
+        }
+        assert!(!dir.path().join(name).join("app.2").exists(), "{said}");
     }
 }
 

@@ -4,20 +4,24 @@
 //! (ctrl-c, ctrl-\, a terminal that hangs up) go to the whole group, so they have already reached the launcher. A
 //! signal from a process may have been sent to us alone, so it is passed on. A signal that was ignored when we were
 //! started (`nohup`) stays ignored, by us and by the launcher.
+//!
+//! If several launchers run one after the other, a signal may come while none is running. [`Between`] says what happens
+//! then.
 
 use crate::events;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::flag::register_conditional_default;
-use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::iterator::{Handle, Signals, SignalsInfo};
 use signal_hook::low_level::siginfo::{Cause, Origin};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 
 /// Signals that are passed on.
 const FORWARDED: [i32; 6] = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGINT];
@@ -33,18 +37,76 @@ pub struct Ended {
     pub asked_to_end: Option<u8>,
 }
 
-/// Runs `command` to its end.
+/// What to do about a signal that comes after one launcher and before the next one. Without it, the signal has its
+/// default effect.
+pub struct Between {
+    act: Arc<dyn Fn(i32) + Send + Sync>,
+    watch: Option<(Handle, JoinHandle<()>)>,
+}
+
+impl Between {
+    /// Does `act`, on a thread of its own, with the number of the signal. It lasts until this is dropped.
+    pub fn new(act: impl Fn(i32) + Send + Sync + 'static) -> Self {
+        let (act, watch) = (Arc::new(act), None);
+        Self { act, watch }
+    }
+
+    /// No launcher runs from now on.
+    fn begin(&mut self, caught: &[i32]) -> io::Result<()> {
+        let mut signals = Signals::new(caught)?;
+        let (handle, act) = (signals.handle(), Arc::clone(&self.act));
+        let look = move || {
+            while !signals.is_closed() {
+                signals.wait().for_each(|signal| act(signal));
+            }
+            signals.pending().for_each(|signal| act(signal));
+        };
+        let looker = std::thread::Builder::new().spawn(look)?;
+        self.watch = Some((handle, looker));
+        Ok(())
+    }
+
+    /// The next launcher can start: returns after `act` has been done for each signal that came.
+    fn end(&mut self) {
+        if let Some((handle, looker)) = self.watch.take() {
+            handle.close();
+            let _ = looker.join();
+        }
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        if self.watch.is_some() {
+            let _ = idle(&caught()).map(|idle| idle.store(true, Ordering::SeqCst));
+        }
+        self.end();
+    }
+}
+
+/// Runs `command` to its end. After that, a signal has the effect that `between` says.
 ///
 /// # Errors
 /// It cannot be started, or signals cannot be caught.
-pub fn supervise(command: &mut Command) -> io::Result<Ended> {
+pub fn supervise(command: &mut Command, between: Option<&mut Between>) -> io::Result<Ended> {
     let caught = caught();
     // Signals are caught before the launcher starts, so that one in between is passed on, not lost.
     let mut signals = SignalsInfo::<WithOrigin>::new(&caught)?;
     let idle = idle(&caught)?;
     idle.store(false, Ordering::SeqCst);
-    let ended = wait(command, &mut signals);
-    idle.store(true, Ordering::SeqCst);
+    let mut between = between;
+    if let Some(between) = &mut between {
+        between.end();
+    }
+    let mut ended = wait(command, &mut signals);
+    let watched = between.is_some_and(|between| between.begin(&caught).is_ok());
+    idle.store(!watched, Ordering::SeqCst);
+    // Signals that came after the launcher's end and before this.
+    let late = signals.pending().filter(|o| ENDING.contains(&o.signal));
+    let late = late.last().and_then(|o| u8::try_from(o.signal).ok());
+    if let Ok(ended) = &mut ended {
+        ended.asked_to_end = late.or(ended.asked_to_end);
+    }
     ended
 }
 

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
 use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
 use headwater_launch::{
-    Ended, asked, collector_named, collector_path, may_be_recorded, not_sanitized,
+    Between, Ended, asked, collector_named, collector_path, may_be_recorded, not_sanitized,
     place_before_program, recognise, supervise, with_collector,
 };
 use headwater_model::run::{Header, Run};
@@ -151,6 +151,7 @@ pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
         Unnamed::default(),
         &args.recording,
         progress,
+        None,
     )?;
     progress.say(&summary(&recorded));
     if args.json.wanted() {
@@ -306,7 +307,8 @@ fn free_name(wanted: &Path) -> PathBuf {
 }
 
 /// Runs `command` with the collector before the program and makes the run's tables. `named` is the
-/// wanted directory; otherwise it is called after program, ranks and job, as `unnamed` says.
+/// wanted directory; otherwise it is called after program, ranks and job, as `unnamed` says. Once the program has ended,
+/// signals have the effect that `between` says.
 pub fn record(
     command: &[String],
     environment: &[(&str, &str)],
@@ -314,6 +316,7 @@ pub fn record(
     unnamed: Unnamed<'_>,
     recording: &Recording,
     progress: Progress,
+    between: Option<&mut Between>,
 ) -> Result<Recorded, Failure> {
     collector_path().map_err(|e| e.to_string())?;
     let here =
@@ -321,7 +324,7 @@ pub fn record(
     let below = unnamed.below.map_or_else(|| here.clone(), |b| here.join(b));
     let temporary = match named {
         Some(name) => free_name(&here.join(name)),
-        None => free_name(&below.join(format!(".headwater-{}", std::process::id()))),
+        None => free_name(&below.join(temporary_name())),
     };
     let spool = temporary.join("spool");
     let mut launcher = launching(command, environment, &spool, recording)?;
@@ -336,7 +339,7 @@ pub fn record(
     })?;
     let ours = Claim::begin(&temporary).map_err(|e| e.to_string())?;
     let name = launcher.get_program().to_string_lossy().into_owned();
-    let ended = match progress.during(&name, || supervise(&mut launcher)) {
+    let ended = match progress.during(&name, || supervise(&mut launcher, between)) {
         Ok(ended) => ended,
         Err(e) => {
             clear(&temporary, ours);
@@ -392,6 +395,11 @@ pub fn record(
         run,
         ended,
     })
+}
+
+/// What the directory of a run without a name is called until its program, ranks and job are known.
+pub fn temporary_name() -> String {
+    format!(".headwater-{}", std::process::id())
 }
 
 /// What a run is called that the user gave no name: program, ranks and job, and which repetition it is.

@@ -7,12 +7,14 @@ use crate::exit;
 use crate::output::{print, quoted, tell};
 use crate::progress::Progress;
 use headwater_launch::{
-    Ended, LaunchError, Plan, brings_launcher, command_for, recognise, with_place_for_ranks,
+    Between, Ended, LaunchError, Plan, brings_launcher, command_for, recognise,
+    with_place_for_ranks,
 };
 use headwater_model::words;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{IsTerminal, Stdin};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// `headwater run`.
 pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
@@ -32,7 +34,10 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     if args.recording.dry_run {
         return print(&lines);
     }
-    let (mut runs, mut done) = (Vec::new(), Vec::new());
+    let below = args.output.as_deref().unwrap_or(Path::new("."));
+    let mut runs = Vec::new();
+    let done = Done::of(plans.len(), below);
+    let mut between = done.named_at_a_signal();
     let input = Input::new(plans.len())?;
     let progress = Progress::new(quiet, args.analysis.json.wanted());
     for (i, (command, environment, n, repetition)) in plans.iter().enumerate() {
@@ -45,7 +50,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         ));
         input.begin_anew();
         let unnamed = Unnamed {
-            below: args.output.as_deref().or(Some(Path::new("."))),
+            below: Some(below),
             repetition: (args.repeat > 1).then_some(*repetition),
         };
         let recorded = record::record(
@@ -55,14 +60,17 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
             unnamed,
             &args.recording,
             progress,
+            Some(&mut between),
         );
         let recorded = recorded.and_then(|recorded| {
+            let checked = check(&recorded, *n);
+            if checked.is_ok() {
+                done.add(&recorded.dir);
+            }
             progress.say(&record::summary(&recorded));
-            check(&recorded, *n)?;
-            Ok(recorded)
+            checked.map(|()| recorded)
         });
-        let recorded = recorded.map_err(|failure| last_words(failure, &done, plans.len()))?;
-        done.push(quoted(&recorded.dir.display().to_string()));
+        let recorded = recorded.map_err(|failure| done.last_words(failure))?;
         runs.push(recorded.run);
     }
     diagnose::report(runs, &args.analysis, progress)
@@ -97,22 +105,73 @@ fn check(recorded: &Recorded, ranks: u32) -> Result<(), Failure> {
     })
 }
 
-/// The error that ends the whole command, after one of the `planned` runs was not recorded as it should be. It names the
-/// runs that are `done`. A signal gives the exit code, as in a shell.
-fn last_words(failure: Failure, done: &[String], planned: usize) -> Failure {
-    let signal = failure.asked_to_end;
-    let mut message = failure.message;
-    if !done.is_empty() {
-        message += &format!(
-            "; runs recorded before it: {} of {planned}; to diagnose them, type: headwater diagnose {}",
-            done.len(),
-            done.join(" ")
-        );
+/// The runs that are finished, which the last words of this command name.
+#[derive(Clone)]
+struct Done {
+    /// As they are typed in a shell.
+    runs: Arc<Mutex<Vec<String>>>,
+    /// How many are planned.
+    planned: usize,
+    /// Where a run is until it is finished.
+    unfinished: PathBuf,
+}
+
+impl Done {
+    /// None yet of the `planned` runs, which go `below` a directory.
+    fn of(planned: usize, below: &Path) -> Self {
+        Self {
+            runs: Arc::default(),
+            planned,
+            unfinished: below.join(record::temporary_name()),
+        }
     }
-    Failure {
-        code: signal.map_or(failure.code, |signal| 128 + signal),
-        message,
-        asked_to_end: signal,
+
+    /// One more is finished.
+    fn add(&self, dir: &Path) {
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.push(quoted(&dir.display().to_string()));
+    }
+
+    /// Ends this process at a signal that comes while no program runs, and says what is recorded.
+    fn named_at_a_signal(&self) -> Between {
+        let done = self.clone();
+        Between::new(move |signal| {
+            let mut message = format!("signal {signal} ended headwater run");
+            if done.unfinished.exists() {
+                message += &format!(
+                    ", which was reading the last recording; that one is in {0}; to finish it, type: headwater diagnose {0}",
+                    quoted(&done.unfinished.display().to_string())
+                );
+            }
+            let failure = done.last_words(Failure {
+                code: exit::BAD_USE,
+                message,
+                asked_to_end: u8::try_from(signal).ok(),
+            });
+            tell(&failure.message);
+            std::process::exit(i32::from(failure.code));
+        })
+    }
+
+    /// The error that ends the whole command, after one of the runs was not recorded as it should be. It names the
+    /// runs that are finished. A signal gives the exit code, as in a shell.
+    fn last_words(&self, failure: Failure) -> Failure {
+        let signal = failure.asked_to_end;
+        let mut message = failure.message;
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if !runs.is_empty() {
+            message += &format!(
+                "; runs recorded before it: {} of {}; to diagnose them, type: headwater diagnose {}",
+                runs.len(),
+                self.planned,
+                runs.join(" ")
+            );
+        }
+        Failure {
+            code: signal.map_or(failure.code, |signal| 128 + signal),
+            message,
+            asked_to_end: signal,
+        }
     }
 }
 
