@@ -45,6 +45,9 @@ pub enum FormatError {
         /// Number of the user.
         owner: u32,
     },
+    /// A link among the files of an unfinished run.
+    #[error("{path} is a symbolic link, and no recording contains one; if you made it, put the file or directory itself in its place, otherwise remove it", path = .0.display())]
+    Link(PathBuf),
     /// A file is damaged.
     #[error("{path} is damaged ({why}); record the run again", path = .path.display())]
     Damaged {

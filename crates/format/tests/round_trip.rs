@@ -451,3 +451,34 @@ fn what_another_user_has_not_finished_is_left_alone() {
         std::os::unix::fs::chown(path, Some(0), None).expect("as before");
     }
 }
+
+/// A link inside an unfinished run may lead to any other file of the user.
+#[test]
+fn links_in_an_unfinished_run_are_refused() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (run, other) = (dir.path().join("run"), dir.path().join("other"));
+    let spool = run.join("spool");
+    std::fs::create_dir_all(&spool).expect("a directory");
+    std::fs::create_dir(&other).expect("a directory");
+    std::fs::write(other.join("node.0.1.spool"), [0; 4096]).expect("a file");
+    let link = |from: &Path, to: &Path| std::os::unix::fs::symlink(from, to).expect("a link");
+    let refused = |path: &Path| {
+        let refused = open_run(&run).expect_err("there is a link");
+        assert!(
+            matches!(&refused, FormatError::Link(p) if p == path),
+            "{refused}"
+        );
+    };
+    let file = spool.join("node.0.1.spool");
+    link(&other.join("node.0.1.spool"), &file);
+    refused(&file);
+    std::fs::remove_dir_all(&spool).expect("removes");
+    link(&other, &spool);
+    refused(&spool);
+    // The run itself may be named by a link of the user's.
+    std::fs::remove_file(&spool).expect("removes");
+    std::fs::rename(&other, &spool).expect("moves");
+    let named = dir.path().join("named");
+    link(&run, &named);
+    assert!(!matches!(open_run(&named), Err(FormatError::Link(_))));
+}

@@ -221,7 +221,8 @@ pub fn open_run(dir: &Path) -> Result<Run, FormatError> {
 }
 
 /// Refuses a run of somebody else's that is to be finished: files would be made and removed in that user's directories with
-/// the rights of this one. `HEADWATER_ANY_OWNER` in the environment allows it.
+/// the rights of this one. Refuses links in the directory too: no recorder makes one, and it may lead to another file of
+/// this user. `HEADWATER_ANY_OWNER` in the environment allows both.
 fn check_owner(dir: &Path) -> Result<(), FormatError> {
     if std::env::var_os("HEADWATER_ANY_OWNER").is_some() {
         return Ok(());
@@ -230,7 +231,15 @@ fn check_owner(dir: &Path) -> Result<(), FormatError> {
     let spool = spool_in(dir).into_iter();
     let files = spool.flat_map(|spool| spool_files(&spool).into_iter().chain([spool]));
     for path in files.chain([dir.to_path_buf()]) {
-        let found = std::fs::metadata(&path).map_err(FormatError::io("read", &path))?;
+        // The user named the directory itself, which may be a link.
+        let look = match path == dir {
+            true => std::fs::metadata,
+            false => std::fs::symlink_metadata,
+        };
+        let found = look(&path).map_err(FormatError::io("read", &path))?;
+        if found.is_symlink() {
+            return Err(FormatError::Link(path));
+        }
         if found.uid() != ours {
             let (path, owner) = (dir.to_path_buf(), found.uid());
             return Err(FormatError::AnotherOwner { path, owner });
