@@ -431,6 +431,45 @@ fn spool_bytes_of_any_kind_are_no_panic() {
     ));
 }
 
+/// One page of repeated values stands for any number of rows, as no writer makes it.
+#[test]
+fn a_small_table_that_claims_many_rows_is_refused() {
+    const ROWS: usize = 1 << 21;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = dir.path().join("run");
+    write_run(&run, &sample_run()).expect("writes");
+    let path = run.join("calls.parquet");
+    let properties = parquet::file::properties::WriterProperties::builder()
+        .set_data_page_row_count_limit(ROWS)
+        .set_write_batch_size(ROWS)
+        .set_max_row_group_row_count(Some(ROWS))
+        .build();
+    let column: ArrayRef = Arc::new(UInt64Array::from(vec![7; ROWS]));
+    let batch = RecordBatch::try_from_iter([("count", column)]).expect("a column");
+    let file = std::fs::File::create(&path).expect("a file");
+    let mut writer =
+        ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
+    writer.write(&batch).expect("writes");
+    writer.close().expect("closes");
+    let bytes = std::fs::metadata(&path).expect("a file").len();
+    assert!(bytes < 2000, "{bytes}");
+    let refused = read_run(&run).expect_err("no writer made it").to_string();
+    assert!(
+        refused.contains("calls.parquet is damaged (it claims 2097152 rows,"),
+        "{refused}"
+    );
+}
+
+/// A run whose calls all repeat, which takes the least that a run can take.
+#[test]
+fn rows_that_all_repeat_are_read() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut run = sample_run();
+    run.calls = vec![run.calls[0].clone(); 200_000];
+    write_run(dir.path(), &run).expect("writes");
+    assert_eq!(read_run(dir.path()).expect("reads").calls.len(), 200_000);
+}
+
 /// Only who may give files away can tell, which the tests' own machine allows.
 #[test]
 fn what_another_user_has_not_finished_is_left_alone() {

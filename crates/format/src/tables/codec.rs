@@ -7,6 +7,7 @@ use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 use std::cell::Cell;
@@ -18,6 +19,10 @@ const LATER: [&str; 2] = ["done_ctx", "first_ns"];
 
 /// Rows in one batch.
 const BATCH: usize = 1 << 16;
+
+/// Values that a byte of a table can stand for at the most. Repeated values take next to nothing, but a writer begins a new
+/// page after about 20,000 of them, and no page is shorter than 16 bytes.
+const VALUES_PER_BYTE: u64 = 20_480 / 16;
 
 fn schema<R>(columns: &[Column<R>]) -> Arc<Schema> {
     let field = |c: &Column<R>| match c.values {
@@ -120,17 +125,31 @@ pub(super) fn read<R: Default + Clone>(
     })
 }
 
+/// Refuses a table that claims more rows than a file of so many bytes can hold, before there is memory for them.
+fn check_rows(path: &Path, metadata: &ParquetMetaData, bytes: u64) -> Result<(), FormatError> {
+    let file = metadata.file_metadata();
+    let count = |n: i64| u64::try_from(n).unwrap_or(u64::MAX);
+    let groups = metadata.row_groups().iter();
+    // The reader goes by the groups of rows.
+    let grouped = groups.fold(0_u64, |sum, g| sum.saturating_add(count(g.num_rows())));
+    let rows = grouped.max(count(file.num_rows()));
+    let columns = file.schema_descr().num_columns().max(1) as u64;
+    if rows.saturating_mul(columns) > bytes.saturating_mul(VALUES_PER_BYTE) {
+        let why = format!("it claims {rows} rows, more than its {bytes} bytes can hold");
+        return Err(FormatError::damaged(path, why));
+    }
+    Ok(())
+}
+
 fn read_columns<R: Default + Clone>(
     path: &Path,
     columns: &[Column<R>],
 ) -> Result<Vec<R>, FormatError> {
-    let (file, _) = headwater_files::open(path).map_err(FormatError::io("read", path))?;
+    let (file, bytes) = headwater_files::open(path).map_err(FormatError::io("read", path))?;
     let damaged = |e: parquet::errors::ParquetError| FormatError::damaged(path, e.to_string());
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(damaged)?
-        .with_batch_size(BATCH)
-        .build()
-        .map_err(damaged)?;
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
+    check_rows(path, builder.metadata(), bytes)?;
+    let reader = builder.with_batch_size(BATCH).build().map_err(damaged)?;
     let mut rows: Vec<R> = Vec::new();
     for batch in reader {
         let batch = batch.map_err(|e| FormatError::damaged(path, e.to_string()))?;
