@@ -103,6 +103,14 @@ pub fn frame(p: &Place) -> String {
     }
 }
 
+/// Says that the disk was full and which ranks lost records, as the rest of a sentence.
+pub fn disk_full(set: &RankSet, of: u32, width: usize) -> String {
+    format!(
+        "the disk was full: records of {} were lost",
+        ranks(set, of, width)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

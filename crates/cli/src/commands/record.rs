@@ -189,8 +189,7 @@ fn gone(run: &Run) -> RankSet {
 /// Says that the disk was full and which ranks lost records; `None` if no rank did.
 fn disk_full(run: &Run) -> Option<String> {
     let ranks: RankSet = run.header.disk_full.iter().copied().collect();
-    let who = words::ranks(&ranks, run.header.ranks, WHO);
-    (!ranks.is_empty()).then(|| format!("the disk was full: records of {who} were lost"))
+    (!ranks.is_empty()).then(|| words::disk_full(&ranks, run.header.ranks, WHO))
 }
 
 /// Why a run that ended well is not all there; `None` where it is. `asked` is the number of ranks that the launcher was

@@ -169,10 +169,9 @@ fn report_lost(to_disk: Lost, others: &Lost, out: &mut Header) {
             0 => String::new(),
             records => format!(", at least {records}"),
         };
-        out.missing.push(format!(
-            "The disk was full: records of {} were lost{count}.",
-            who(&to_disk.ranks)
-        ));
+        let ranks = to_disk.ranks.iter().copied().collect();
+        let sentence = words::disk_full(&ranks, of, WHO) + &count + ".";
+        out.missing.push(sentence.replacen("the", "The", 1));
     }
     if !others.ranks.is_empty() {
         out.missing.push(format!(
