@@ -1,9 +1,9 @@
 //! Builds and parses command lines, by the table of launchers.
 
 use crate::LaunchError;
-use crate::library::{MpiKind, mpi_library};
+use crate::library::{MpiKind, bytes_of, mpi_library, mpi_library_of};
 use crate::program;
-use crate::sanitizer::has_thread_sanitizer;
+use crate::sanitizer::{has_thread_sanitizer, holds_thread_sanitizer};
 use crate::table::{LAUNCHERS, Launcher, RANK, lists};
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
@@ -126,8 +126,14 @@ pub fn place_before_program(
 /// The program does not exist, contains its MPI library, changes its user, or was built with ThreadSanitizer.
 pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
     let path = program(word)?;
-    not_sanitized(word)?;
-    match mpi_library(&path) {
+    // What cannot be read is for the system to refuse.
+    let Ok(bytes) = bytes_of(&path) else {
+        return Ok(());
+    };
+    if holds_thread_sanitizer(&bytes) {
+        return Err(LaunchError::ThreadSanitizer(word.to_string()));
+    }
+    match mpi_library_of(&path, &bytes) {
         Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),
         _ => Ok(()),
     }

@@ -38,11 +38,27 @@ impl MpiKind {
 /// The program does not exist, is no regular file, is a script, changes its user, does not use MPI, or contains its
 /// MPI library. Or a library that it needs is not found.
 pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
+    mpi_library_of(program, &bytes_of(program)?)
+}
+
+/// The bytes of a program.
+///
+/// # Errors
+/// It does not exist or is no regular file.
+pub(crate) fn bytes_of(program: &Path) -> Result<Vec<u8>, LaunchError> {
     let name = program.display().to_string();
-    let bytes = program::read(program).map_err(|e| match e.kind() {
-        ErrorKind::InvalidInput => LaunchError::NoRegularFile(name.clone()),
-        _ => LaunchError::NotFound(name.clone()),
-    })?;
+    program::read(program).map_err(|e| match e.kind() {
+        ErrorKind::InvalidInput => LaunchError::NoRegularFile(name),
+        _ => LaunchError::NotFound(name),
+    })
+}
+
+/// As [`mpi_library`], for a program that has been read.
+pub(crate) fn mpi_library_of(
+    program: &Path,
+    bytes: &[u8],
+) -> Result<(MpiKind, PathBuf), LaunchError> {
+    let name = program.display().to_string();
     if changes_user(program) {
         return Err(LaunchError::ChangesUser(name));
     }
@@ -55,13 +71,11 @@ pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
         .filter(|p| !p.is_empty())
         .map(PathBuf::from)
         .collect();
-    let mut open = vec![program.to_path_buf()];
+    let mut open: Vec<PathBuf> = Vec::new();
     let mut seen: Vec<String> = Vec::new();
-    while let Some(file) = open.pop() {
-        let Some((needed, run_paths)) = program::read(&file).ok().and_then(|b| needed(&b, &file))
-        else {
-            continue;
-        };
+    let mut next = needed(bytes, program);
+    loop {
+        let (needed, run_paths) = next.unwrap_or_default();
         for library in needed {
             if seen.contains(&library) {
                 continue;
@@ -77,10 +91,14 @@ pub fn mpi_library(program: &Path) -> Result<(MpiKind, PathBuf), LaunchError> {
             }
             open.extend(found);
         }
+        let Some(file) = open.pop() else { break };
+        next = program::read(&file)
+            .ok()
+            .and_then(|b| self::needed(&b, &file));
     }
-    if has_collector(&bytes) {
+    if has_collector(bytes) {
         Ok((kind(program), program.to_path_buf()))
-    } else if has_mpi_symbols(&bytes) {
+    } else if has_mpi_symbols(bytes) {
         Err(LaunchError::StaticMpi(name))
     } else {
         Err(LaunchError::NoMpi(name))

@@ -14,8 +14,12 @@ pub(crate) const THREAD_SANITIZER: &str = "__tsan_init";
 
 /// Whether a program was built with ThreadSanitizer.
 pub(crate) fn has_thread_sanitizer(path: &Path) -> bool {
-    program::read(path)
-        .is_ok_and(|bytes| bytes.starts_with(b"\x7fELF") && holds(&bytes, THREAD_SANITIZER))
+    program::read(path).is_ok_and(|bytes| holds_thread_sanitizer(&bytes))
+}
+
+/// The same for the bytes of a program.
+pub(crate) fn holds_thread_sanitizer(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x7fELF") && holds(bytes, THREAD_SANITIZER)
 }
 
 /// The variable that AddressSanitizer reads, and its value: what the user has set, and that other libraries may come
