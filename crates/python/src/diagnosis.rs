@@ -8,13 +8,14 @@ use headwater_model::diagnosis;
 use headwater_report::{Excerpt, SourceLines, TextOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::path::PathBuf;
 
-/// Source files as they are now.
-struct Files;
+/// Source files as they are now, as far as they may be shown.
+struct Files(Sources);
 
 impl SourceLines for Files {
     fn lines(&self, module: &str, file: &str, first: u32, last: u32) -> Excerpt {
-        Sources::Usual.lines(module, file, first, last)
+        self.0.lines(module, file, first, last)
     }
 }
 
@@ -32,20 +33,27 @@ impl Diagnosis {
         headwater_report::json(&self.0)
     }
 
-    /// As text, of so many characters in a line (60 to 200), with so many causes told in full.
-    #[pyo3(signature = (width = 96, top = 3))]
-    fn text(&self, width: usize, top: usize) -> String {
+    /// As text, of so many characters in a line (60 to 200), with so many causes told in full. It shows source lines of
+    /// files near the program, below the current directory or in /usr. If source names directories, it shows those of
+    /// files below these instead; source=[] shows none.
+    #[pyo3(signature = (width = 96, top = 3, source = None))]
+    fn text(&self, width: usize, top: usize, source: Option<Vec<PathBuf>>) -> String {
+        let sources = match source {
+            None => Sources::Usual,
+            Some(below) if below.is_empty() => Sources::Nowhere,
+            Some(below) => Sources::Below(below),
+        };
         let options = TextOptions {
             color: false,
             width: width.clamp(60, 200),
             top,
-            source: &Files,
+            source: &Files(sources),
         };
         headwater_report::text(&self.0, &options)
     }
 
     fn __str__(&self, py: Python<'_>) -> String {
-        py.detach(|| self.text(96, 3))
+        py.detach(|| self.text(96, 3, None))
     }
 
     fn __repr__(&self) -> String {

@@ -6,6 +6,8 @@ import subprocess
 import headwater as hw
 import pytest
 
+from conftest import TESTBED
+
 #: Programs of the testbed: uneven work in C, a lock between threads, and work in Fortran that does not shrink.
 PROGRAMS = ["bins", "noshrink", "zeus"]
 
@@ -51,8 +53,15 @@ def test_a_directory_of_runs_means_all_of_them_by_their_ranks(directories, tmp_p
     assert hw.diagnose(tmp_path).json() == hw.diagnose(*directories.values()).json() == hw.diagnose(*opened).json()
 
 
-def test_a_diagnosis_shows_lines_of_source(directories):
-    assert "x[i] = 0.3 * x[i + 1] + 0.7 * x[i];" in str(hw.diagnose(directories[2], directories[4]))
+def test_a_diagnosis_shows_lines_of_source_where_they_may_be_shown(directories, tmp_path):
+    diagnosis, line = hw.diagnose(directories[2], directories[4]), "x[i] = 0.3 * x[i + 1] + 0.7 * x[i];"
+    assert line in str(diagnosis)
+    assert line in diagnosis.text(source=[TESTBED]) and line not in diagnosis.text(source=[tmp_path])
+    given = directories[2], directories[4]
+    assert diagnosis.text(source=[tmp_path]) == command("diagnose", "--source", tmp_path, *given)
+    assert diagnosis.text(source=[]) == command("diagnose", "--no-source", *given)
+    with pytest.raises(TypeError):
+        diagnosis.text(source=str(TESTBED))
 
 
 def test_settings_are_those_of_the_command(both, directories):

@@ -27,7 +27,7 @@ late: hw.Node = hw.difference(hot, both)
 flow.output("late", late)
 report: hw.Report = hw.paradigms.scalability(*runs, scaling="strong", max_loop_depth=3)
 diagnosis: hw.Diagnosis = hw.diagnose(*runs, "app.8", abnorm_threshold=1.5)
-text: str = diagnosis.text(width=80, top=1) + report.text() + told.text(rows=3)
+text: str = diagnosis.text(width=80, top=1, source=["."]) + report.text() + told.text(rows=3)
 back: hw.Vertex = run.V[0].es.select(IN_EDGE).select(type=pflow.COMM).src
 pattern: hw.Graph = pflow.graph()
 pattern.add_vertices([(1, "A"), (2, "B")])
