@@ -13,10 +13,10 @@ use std::path::PathBuf;
     name = "headwater",
     version,
     about,
-    after_help = "Start with:  headwater run -n 2,4,8,16 -- ./app\nExit codes: 0 done, 1 over a --fail-on threshold, 2 bad use or input; record and run pass on the program's own."
+    after_help = "Start with:  headwater run -n 2,4,8,16 -- ./app\nExit codes: 0 success, 1 a --fail-on threshold is exceeded, 2 wrong usage or input. record and run return the exit code of your program if it fails."
 )]
 pub struct Args {
-    /// Say nothing about progress; warnings and errors stay.
+    /// Print no progress messages; warnings and errors are still printed.
     #[arg(short, long, global = true)]
     pub quiet: bool,
     /// What to do.
@@ -34,44 +34,44 @@ pub enum Command {
     Run(RunArgs),
     /// Record one run under any launcher.
     #[command(
-        after_help = "Behind a launcher, on every rank, it becomes the program as exec does; then diagnose takes what was recorded.\nExample:  headwater record -o p16 -- mpirun -n 16 ./app input\n          mpirun -n 16 headwater record -o p16 ./app input"
+        after_help = "Put it before the launcher; it then also finishes the run. If you put it behind the launcher, on every rank, it works as exec does, and diagnose finishes the run.\nExample:  headwater record -o p16 -- mpirun -n 16 ./app input\n          mpirun -n 16 headwater record -o p16 ./app input"
     )]
     Record(RecordArgs),
-    /// Become a program with the collector loaded; goes behind a launcher.
+    /// Run a program with the collector loaded; for use behind a launcher.
     #[command(
-        after_help = "Put it before the program on every rank of the job or on none: otherwise ranks wait for each other in MPI_Init.\nWithout --spool, what is recorded goes to headwater-PROGRAM-JOB in the current directory, which diagnose takes.\nExample:  mpirun -n 8 headwater exec -- ./app input"
+        after_help = "Put it before the program on every rank of the job, or on none. Otherwise ranks wait for each other in MPI_Init. Without --spool, the run is recorded in ./headwater-PROGRAM-JOB. Pass that directory to diagnose.\nExample:  mpirun -n 8 headwater exec -- ./app input"
     )]
     Exec(ExecArgs),
     /// Find the root causes in recorded runs of one program.
     #[command(after_help = "Example:  headwater diagnose app.2 app.4 app.8 app.16")]
     Diagnose(DiagnoseArgs),
-    /// Answer another question about recorded runs, by a dataflow of passes.
+    /// Answer another question about recorded runs (by a dataflow of passes).
     #[command(
         after_help = "Example:  headwater analyse mpi-profile app.16\n          headwater analyse communication app.16 --json\n          headwater analyse communication --flow=svg > flow.svg"
     )]
     Analyse(AnalyseArgs),
-    /// Give recorded runs in the format of another tool.
+    /// Write recorded runs as a file for another tool.
     #[command(
         after_help = "Example:  headwater export speedscope app.16 -o app.speedscope.json\n          headwater export folded app.16 -o - | inferno-flamegraph > app.svg\n          headwater export csv app.16 --analysis mpi-profile --table call_sites -o sites.csv"
     )]
     Export(ExportArgs),
-    /// Make a recorded run of another tool's trace: an OTF2 archive (Score-P) or a Paraver trace (Extrae).
+    /// Convert another tool's trace to a run: an OTF2 archive (Score-P) or a Paraver trace (Extrae).
     #[command(
-        after_help = "What is read of a trace, and what is lost, is in docs/IMPORT.md.\nExample:  headwater import scorep_app_16/traces.otf2 -o app.16\n          headwater diagnose app.4 app.16"
+        after_help = "docs/IMPORT.md lists what is read from a trace and what is lost.\nExample:  headwater import scorep_app_16/traces.otf2 -o app.16\n          headwater diagnose app.4 app.16"
     )]
     Import(ImportArgs),
     /// Show the structure of a program: functions, loops, branches, calls.
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
-    /// Print what to add to the line that links a program to a static MPI library.
+    /// Print linker flags for a program with a static MPI library.
     #[command(
-        after_help = "Only needed where MPI becomes a part of the program; put it before the MPI library. The program then records under\nheadwater record, run and exec, and not otherwise.\nExample:  mpicc -g -static app.c $(headwater link-flags) -o app\n          headwater record -- mpirun -n 4 ./app"
+        after_help = "Only needed if MPI is linked statically. Put the flags before the MPI library. The program then records only if it is started by headwater record, run or exec.\nExample:  mpicc -g -static app.c $(headwater link-flags) -o app\n          headwater record -- mpirun -n 4 ./app"
     )]
     LinkFlags(LinkFlagsArgs),
-    /// Tell what this machine has and lacks for recording.
+    /// Check what this machine has, and what it lacks, for recording.
     #[command(after_help = "Example:  headwater doctor ./app")]
     Doctor(DoctorArgs),
-    /// Print completions for a shell.
+    /// Print a script that completes headwater's options in a shell.
     #[command(
         after_help = "Example:  headwater completions bash > /etc/bash_completion.d/headwater"
     )]
@@ -84,7 +84,7 @@ pub enum Command {
         after_help = "Example:  headwater man record | man -l -\n          headwater man --dir ~/.local/share/man/man1"
     )]
     Man(ManArgs),
-    /// Print the JSON schema of what a command's --json gives.
+    /// Print the JSON schema of a command's --json output.
     #[command(after_help = "Example:  headwater schema diagnose")]
     Schema {
         /// The command.
@@ -95,7 +95,7 @@ pub enum Command {
 /// Where JSON goes.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct Json {
-    /// Give JSON: on standard output, or into FILE.
+    /// Print JSON, or write it to FILE.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub json: Option<PathBuf>,
 }
@@ -111,7 +111,7 @@ pub struct LinkFlagsArgs {
 /// Arguments of `doctor`.
 #[derive(Debug, ClapArgs)]
 pub struct DoctorArgs {
-    /// A program to look at besides the machine.
+    /// Also check whether this program can be recorded.
     pub program: Option<PathBuf>,
     /// JSON.
     #[command(flatten)]
@@ -150,10 +150,10 @@ pub enum Described {
 /// What recording can be told.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Recording {
-    /// Samples per second of CPU time [default: 200]; fewer after the first 256 of a thread.
+    /// Samples per second of CPU time [default: 200]. After its first 256 samples, a thread is sampled less often.
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub hz: Option<u32>,
-    /// Print what would be run, and run nothing.
+    /// Print the command that would be run, and do not run it.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -161,13 +161,13 @@ pub struct Recording {
 /// Arguments of `run`.
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
-    /// Numbers of ranks, separated by commas.
+    /// The numbers of ranks to record at, separated by commas.
     #[arg(short = 'n', long = "ranks", value_delimiter = ',', required = true, value_parser = ranks)]
     pub ranks: Vec<u32>,
-    /// How often each scale is recorded; with several recordings, smaller causes show.
+    /// How often each scale is recorded. Several recordings show smaller causes.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
-    /// Directory to put the runs into.
+    /// The directory for the runs; by default the current one.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Recording.
@@ -176,7 +176,7 @@ pub struct RunArgs {
     /// Diagnosis.
     #[command(flatten)]
     pub analysis: Analysis,
-    /// The program, or a launcher with {np} for the number of ranks.
+    /// The program, or a launcher command with {np} in place of the number of ranks.
     #[arg(required = true, trailing_var_arg = true)]
     pub program: Vec<String>,
 }
@@ -184,7 +184,7 @@ pub struct RunArgs {
 /// Arguments of `record`.
 #[derive(Debug, ClapArgs)]
 pub struct RecordArgs {
-    /// Name of the run; by default program, ranks and job.
+    /// Directory of the run; by default named after program, ranks and job.
     #[arg(short, long, value_name = "NAME")]
     pub output: Option<PathBuf>,
     /// Recording.
@@ -193,7 +193,7 @@ pub struct RecordArgs {
     /// JSON about what was recorded, when the program has ended.
     #[command(flatten)]
     pub json: Json,
-    /// The launcher and the program.
+    /// The launcher and the program, with their options.
     #[arg(required = true, trailing_var_arg = true)]
     pub command: Vec<String>,
 }
@@ -201,10 +201,10 @@ pub struct RecordArgs {
 /// Arguments of `exec`.
 #[derive(Debug, ClapArgs)]
 pub struct ExecArgs {
-    /// Where to spool; by default a directory named after program and job. `diagnose` takes it.
+    /// The directory to record into; by default named after program and job. Pass it to `diagnose`.
     #[arg(long, value_name = "DIR")]
     pub spool: Option<PathBuf>,
-    /// The collector; by default what HEADWATER_COLLECTOR names, or the one beside this program.
+    /// The collector library; by default the one that HEADWATER_COLLECTOR names, or the one installed with headwater.
     #[arg(long, value_name = "FILE")]
     pub collector: Option<PathBuf>,
     /// Recording.
@@ -218,9 +218,9 @@ pub struct ExecArgs {
 /// Strong or weak.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Kind {
-    /// The same problem on more ranks.
+    /// The problem stays the same on more ranks.
     Strong,
-    /// A problem that grows with the ranks.
+    /// The problem grows with the number of ranks.
     Weak,
 }
 
@@ -240,20 +240,20 @@ pub struct Analysis {
     /// JSON.
     #[command(flatten)]
     pub json: Json,
-    /// How the problem grows; guessed from the arguments and the measured work otherwise.
+    /// How the problem grows; by default guessed from the program's arguments and the measured work.
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
-    /// Places are listed as differing between ranks if late ranks take so many times longer; causes do not depend on it.
+    /// List a place as uneven if its slow ranks take this many times as long as the others. Does not affect the causes.
     #[arg(long, value_name = "RATIO", default_value_t = 1.3, value_parser = ratio)]
     pub abnorm_threshold: f64,
-    /// Loops nested deeper are merged.
+    /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
-    /// Causes told in full.
+    /// The number of causes described in full; others get one line each.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = count)]
     pub top: usize,
-    /// Show source lines of files below this directory, in place of those that lie with the program, below the current
-    /// directory or in /usr.
+    /// Show source lines only of files in this directory and below. By default: near the program, below the current
+    /// directory or in /usr. Can be repeated.
     #[arg(long, value_name = "DIR")]
     pub source: Vec<PathBuf>,
     /// Show no source lines.
@@ -262,7 +262,7 @@ pub struct Analysis {
     /// Exit with 1 if a cause's gain is at least this share of the run time (0 to 1).
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_on: Option<f64>,
-    /// Colour.
+    /// When to use colour.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
 }
@@ -281,7 +281,7 @@ pub enum Color {
 /// Arguments of `diagnose`.
 #[derive(Debug, ClapArgs)]
 pub struct DiagnoseArgs {
-    /// Recorded runs; of one scale there may be several.
+    /// Directories of recorded runs. Several runs of one scale are combined.
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
     /// Diagnosis.
@@ -296,7 +296,7 @@ pub enum FlowFormat {
     Text,
     /// A drawing.
     Svg,
-    /// As it is saved.
+    /// The form in which a dataflow is saved.
     Json,
 }
 
@@ -306,28 +306,28 @@ pub struct AnalyseArgs {
     /// The question.
     #[arg(value_parser = paradigms())]
     pub paradigm: String,
-    /// Recorded runs; with several, the smallest or earliest first.
+    /// Directories of recorded runs; if there are several, the smallest or earliest first.
     #[arg(required_unless_present = "flow")]
     pub runs: Vec<PathBuf>,
     /// JSON.
     #[command(flatten)]
     pub json: Json,
-    /// Rows shown of each table.
+    /// Rows to show of each table.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = count)]
     pub rows: usize,
-    /// How the problem grows; guessed from the arguments otherwise.
+    /// How the problem grows; by default guessed from the program's arguments.
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
-    /// Places are listed as differing between ranks if late ranks take so many times longer; causes do not depend on it [default: 1.3].
+    /// List a place as uneven if its slow ranks take this many times as long as the others. Does not affect the causes [default: 1.3].
     #[arg(long, value_name = "RATIO", value_parser = ratio)]
     pub abnorm_threshold: Option<f64>,
     /// Show the dataflow instead of running it.
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub flow: Option<FlowFormat>,
-    /// Loops nested deeper are merged.
+    /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
-    /// Colour.
+    /// When to use colour.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
 }
@@ -341,9 +341,9 @@ fn paradigms() -> PossibleValuesParser {
 /// A view of a run that is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportedView {
-    /// Places, summed up over ranks.
+    /// Places in the program, summed over ranks.
     TopDown,
-    /// Places on single ranks and threads.
+    /// Places in the program, separate for each rank and thread.
     Parallel,
 }
 
@@ -353,28 +353,28 @@ pub struct ExportArgs {
     /// The format.
     #[arg(value_parser = formats())]
     pub format: String,
-    /// Recorded runs.
+    /// Directories of recorded runs.
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
-    /// The file to write, which must not be there; - for standard output if the format is text.
+    /// The file to write, which must not exist yet. If the format is text, - is standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Only these ranks, as 0-3,7.
+    /// Export only these ranks, for example 0-3,7.
     #[arg(long, value_name = "RANKS")]
     pub ranks: Option<RankSet>,
-    /// Of a graph or table: the view [default: top-down].
+    /// For a graph or table: which view of the run [default: top-down].
     #[arg(long, value_name = "VIEW")]
     pub view: Option<ExportedView>,
-    /// Of a graph: at most so many vertices, those with the most time.
+    /// For a graph: at most this many vertices, those with the most time.
     #[arg(long, value_name = "N", value_parser = count)]
     pub vertices: Option<usize>,
-    /// Of tables: the table, as vertices, edges, by-rank or ranks of a view [default: vertices].
+    /// For csv and parquet: which table. A view has vertices, edges, by-rank and ranks [default: vertices].
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
-    /// Of tables: those of an analysis instead of a view.
+    /// For csv and parquet: a table of this analysis instead of a view.
     #[arg(long, value_name = "ANALYSIS", value_parser = paradigms())]
     pub analysis: Option<String>,
-    /// Loops nested deeper are merged.
+    /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
 }
@@ -389,12 +389,12 @@ fn formats() -> PossibleValuesParser {
 /// Arguments of `import`.
 #[derive(Debug, ClapArgs)]
 pub struct ImportArgs {
-    /// The file of the trace that ends in .otf2 or .prv, or the directory that it is in.
+    /// The trace's file that ends in .otf2 or .prv, or its directory.
     pub trace: PathBuf,
-    /// Name of the run.
+    /// Directory of the new run.
     #[arg(short, long, value_name = "NAME")]
     pub output: PathBuf,
-    /// What the program is called, in place of what the trace says; only runs of one program are compared.
+    /// Name of the program, in place of the name in the trace. Only runs of the same program can be compared.
     #[arg(long, value_name = "NAME")]
     pub program: Option<String>,
 }
@@ -404,10 +404,10 @@ pub struct ImportArgs {
 pub struct StructureArgs {
     /// Executable or shared library.
     pub module: PathBuf,
-    /// Only functions whose name contains this, or that such a one is inlined into.
+    /// Show only functions whose name contains this, and functions into which such a function is inlined.
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
-    /// Loops nested deeper are merged.
+    /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
     /// JSON.

@@ -189,7 +189,7 @@ int main(int argc, char **argv) {
 
 #[test]
 fn a_pipe_as_standard_input_is_refused_where_it_holds_something() {
-    const REFUSED: &str = "standard input is a pipe, which only one of the runs could read";
+    const REFUSED: &str = "standard input is a pipe, and only one of the runs could read it";
     const WARNED: &str = "standard input is an open pipe";
     let dir = tempfile::tempdir().expect("a temporary directory");
     for (bytes, closed, code, told) in [
@@ -311,7 +311,7 @@ fn a_launcher_that_refuses_is_told() {
         .expect("runs");
     let told = said(&out);
     assert!(told.starts_with("no slots\n") && told.contains("ended with exit code 7"));
-    assert!(told.contains("what it last said is above"), "{told}");
+    assert!(told.contains("see its last output above"), "{told}");
     assert_eq!(out.status.code(), Some(7));
 }
 

@@ -34,7 +34,7 @@ pub fn open_those(meant: Meant, progress: Progress) -> Result<Vec<Run>, String> 
 /// Structures of the modules that the runs touched, without those of language runtimes.
 pub fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> Structures {
     let touched = headwater_load::touched(runs);
-    let stage = progress.stage("taking the program and its libraries apart", touched.len());
+    let stage = progress.stage("analysing the program and its libraries", touched.len());
     headwater_load::structures(runs, touched, max_loop_depth, &|| stage.step())
 }
 

@@ -79,7 +79,7 @@ pub fn exec(args: &ExecArgs) -> Outcome {
 /// `headwater record` on each rank that a launcher has started: becomes the program.
 fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
     if args.json.wanted() {
-        let word = "record --json tells of a run that has ended, and is given before the launcher: headwater record --json -- mpirun -n 4 ./app";
+        let word = "record --json reports on a run that has ended, so put it before the launcher: headwater record --json -- mpirun -n 4 ./app";
         return Err(word.to_string().into());
     }
     let here =
@@ -104,7 +104,7 @@ fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
     if rank == 0 && !quiet {
         let place = named.map_or("headwater-PROGRAM-JOB".into(), |d| d.display().to_string());
         tell(&format!(
-            "every rank records into {place}, which headwater diagnose takes"
+            "every rank records into {place}; after the run, type: headwater diagnose {place}"
         ));
     }
     Err(headwater_launch::exec(command).to_string().into())
@@ -215,7 +215,7 @@ pub fn not_all(recorded: &Recorded, asked: Option<u32>) -> Option<String> {
     }
     let who = words::ranks(&gone, recorded.run.header.ranks, WHO);
     Some(format!(
-        "the program ended well, but nothing was recorded of {who}: on their nodes there was no room, or no right to write, in {}; what there is of the others is kept",
+        "the program ended well, but nothing was recorded of {who}: on their nodes, {} could not be written or had no room; the data of the other ranks are kept",
         recorded.dir.display()
     ))
 }
@@ -416,13 +416,13 @@ fn nothing(error: &FormatError, ended: Ended, command: &str, below: &Path, dir: 
     let Ended { code, asked_to_end } = ended;
     let message = match (error, asked_to_end) {
         (FormatError::NothingRecorded(_), Some(signal)) => format!(
-            "signal {signal} ended {command}; nothing of it was recorded, as no rank had called MPI_Init with the collector loaded"
+            "signal {signal} ended {command}; nothing was recorded, because no rank had called MPI_Init with the collector loaded"
         ),
         (FormatError::NothingRecorded(_), None) if code != 0 => format!(
-            "nothing was recorded: {command} ended with exit code {code}, and no rank had called MPI_Init with the collector loaded; what it last said is above"
+            "nothing was recorded: {command} ended with exit code {code}, and no rank had called MPI_Init with the collector loaded; see its last output above"
         ),
         (FormatError::NothingRecorded(_), None) => format!(
-            "nothing was recorded: no rank called MPI_Init with the collector loaded; see that the program uses a shared MPI library, that no other tool is loaded before the collector, and that {} can be written and has room",
+            "nothing was recorded: no rank called MPI_Init with the collector loaded; check that the program uses a shared MPI library, that no other tool is loaded before the collector, and that {} can be written and has room",
             below.display()
         ),
         // The tables could not be written.

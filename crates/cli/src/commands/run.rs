@@ -83,15 +83,15 @@ fn check(recorded: &Recorded, ranks: u32) -> Result<(), Failure> {
     let dir = recorded.dir.display();
     let message = if let Some(signal) = asked_to_end {
         format!(
-            "signal {signal} ended the recording on {wanted}, and nothing more is recorded; what was recorded until then is in {dir}"
+            "signal {signal} ended the recording on {wanted}, and nothing more is recorded; the data recorded until then are in {dir}"
         )
     } else if code != 0 {
         format!(
-            "the program failed on {wanted}, and nothing more is recorded; what was recorded until then is in {dir}"
+            "the program failed on {wanted}, and nothing more is recorded; the data recorded until then are in {dir}"
         )
     } else if got != ranks {
         format!(
-            "asked for {wanted} and got {got}, in {dir}; see that the launcher is given the number of ranks ({{np}}), and that it is the one of the program's MPI library"
+            "asked for {wanted} and got {got}, in {dir}; check that the launcher is given the number of ranks ({{np}}), and that it belongs to the program's MPI library"
         )
     } else if let Some(why) = record::not_all(recorded, None) {
         why
@@ -191,14 +191,14 @@ fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
         let line = with_place_for_ranks(program).map(|words| words.join(" "));
         let line = line.unwrap_or_else(|| "mpirun -n {np} ./app".to_string());
         return Err(format!(
-            "each scale has a number of ranks of its own; write {{np}} where it goes: headwater run -n {ranks},… -- {line}"
+            "each scale has another number of ranks; write {{np}} in its place: headwater run -n {ranks},… -- {line}"
         ));
     }
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     command_for(&filled, ranks, cores).map_err(|e| match e {
         // As an interpreter, whose script opens it.
         LaunchError::NoMpi(name) => format!(
-            "{name} does not use MPI by itself: no MPI library is linked to it; if it opens one, as Python does, name the launcher: headwater run -n {ranks},… -- mpirun -n {{np}} {}",
+            "{name} does not use MPI by itself: it is not linked to an MPI library; if it loads one while it runs, as Python does, name the launcher: headwater run -n {ranks},… -- mpirun -n {{np}} {}",
             program.join(" ")
         ),
         e => e.to_string(),
@@ -207,7 +207,7 @@ fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
 
 /// What to do about standard input that cannot be read twice.
 const GIVE_A_FILE: &str =
-    "give a file, which each of them reads from its begin: headwater run … < file";
+    "give a file, which each run reads from its start: headwater run … < file";
 
 /// Standard input, which each scale is to find as the first one does.
 enum Input {
@@ -231,7 +231,7 @@ impl Input {
             match pipe(&stdin) {
                 Pipe::Full => {
                     return Err(format!(
-                        "standard input is a pipe, which only one of the runs could read; {GIVE_A_FILE}"
+                        "standard input is a pipe, and only one of the runs could read it; {GIVE_A_FILE}"
                     ));
                 }
                 // Batch systems give such a pipe to programs that do not read it.

@@ -197,7 +197,7 @@ pub fn cache() -> Finding {
     let Some(dir) = headwater_load::cache_dir() else {
         return Finding::look(
             WHAT,
-            "no home directory, so programs are taken apart anew each time",
+            "there is no home directory for a cache, so programs are analysed again each time",
             "set XDG_CACHE_HOME",
         );
     };
@@ -208,9 +208,9 @@ pub fn cache() -> Finding {
     Finding::look(
         WHAT,
         format!(
-            "{} cannot be written, so programs are taken apart anew each time",
+            "{} cannot be written, so programs are analysed again each time",
             dir.display()
         ),
-        "set XDG_CACHE_HOME to a directory that can be",
+        "set XDG_CACHE_HOME to a directory that can be written",
     )
 }
