@@ -428,6 +428,30 @@ fn a_rank_behind_a_launcher_says_that_it_cannot_record() {
 }
 
 #[test]
+fn a_program_behind_exec_runs_where_nothing_can_be_recorded() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = |rank: &str| {
+        let mut command = headwater(dir.path());
+        command.env("HEADWATER_COLLECTOR", collector());
+        command.args(["exec", "--spool", "/dev/null/none", "--", "/bin/true"]);
+        let out = command.env("OMPI_COMM_WORLD_RANK", rank).output();
+        out.expect("headwater starts")
+    };
+    let first = run("0");
+    let text = String::from_utf8_lossy(&first.stderr).into_owned();
+    assert!(first.status.success(), "{text}");
+    for words in [
+        "rank 0 cannot record into /dev/null",
+        "--spool",
+        "nothing will be recorded",
+    ] {
+        assert!(text.contains(words), "{text}");
+    }
+    let second = run("1");
+    assert!(second.status.success() && second.stderr.is_empty());
+}
+
+#[test]
 fn values_that_mean_nothing() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for (option, value) in [

@@ -67,11 +67,18 @@ pub fn exec(args: &ExecArgs) -> Outcome {
     if recording.dry_run {
         return print(&shell_line(&command));
     }
-    // On another machine nobody could look at the program before: it runs, and one rank says what is missing.
-    if headwater_launch::rank().unwrap_or(0) == 0
-        && let Some(Err(e)) = args.program.first().map(|p| not_sanitized(p))
-    {
-        tell(&e.to_string());
+    // On another machine nobody could look before at the program or at the place: it runs, and one rank says what is
+    // missing.
+    let rank = headwater_launch::rank().unwrap_or(0);
+    if rank == 0 {
+        if let Some(Err(e)) = args.program.first().map(|p| not_sanitized(p)) {
+            tell(&e.to_string());
+        }
+        if let Err(e) = may_write(spool, rank, "--spool") {
+            tell(&format!(
+                "{e}; the program runs, but nothing will be recorded"
+            ));
+        }
     }
     Err(headwater_launch::exec(command).to_string().into())
 }
@@ -100,7 +107,7 @@ fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
     if args.recording.dry_run {
         return print(&shell_line(&command));
     }
-    may_write(spool.as_deref(), rank)?;
+    may_write(spool.as_deref(), rank, "-o")?;
     if rank == 0 && !quiet {
         let place = named.map_or("headwater-PROGRAM-JOB".into(), |d| d.display().to_string());
         tell(&format!(
@@ -112,7 +119,10 @@ fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
 
 /// Holds that this rank can record into `spool`, or below the current directory: once it is the program, nobody would
 /// hear that it cannot.
-fn may_write(spool: Option<&Path>, rank: u32) -> Result<(), String> {
+///
+/// # Errors
+/// It cannot: the line names `option`, which gives another place.
+fn may_write(spool: Option<&Path>, rank: u32, option: &str) -> Result<(), String> {
     let wanted = spool.unwrap_or(Path::new("."));
     let there = wanted.ancestors().find(|d| d.exists());
     let there = there
@@ -128,7 +138,7 @@ fn may_write(spool: Option<&Path>, rank: u32) -> Result<(), String> {
     };
     refused.map_or(Ok(()), |why| {
         Err(format!(
-            "rank {rank} cannot record into {}: {why}; give another place with -o",
+            "rank {rank} cannot record into {}: {why}; give another place with {option}",
             there.display()
         ))
     })
