@@ -136,6 +136,17 @@ static void local(int steps) {
         MPI_Comm_rank(MPI_COMM_WORLD, &answer);
 }
 
+/* Asks for a message that comes only after the last question. */
+static void poll_request(int steps) {
+    MPI_Request request;
+    int done;
+    MPI_Irecv(in, 1, MPI_DOUBLE, 0, 6, MPI_COMM_SELF, &request);
+    for (int step = 0; step < steps; step++)
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    MPI_Send(out, 1, MPI_DOUBLE, 0, 6, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static const struct {
     const char *name;
     void (*run)(int steps);
@@ -143,7 +154,7 @@ static const struct {
 } KERNELS[] = {
     {"stencil", stencil, 0}, {"wavefront", wavefront, 0}, {"multigrid", multigrid, 0}, {"cg", cg, 0},
     {"halo", halo, 0},       {"itself", to_itself, 0},    {"known", known, 1},         {"two-paths", two_paths, 1},
-    {"deep", deep, 1},       {"local", local, 1},
+    {"deep", deep, 1},       {"local", local, 1},         {"poll", poll_request, 1},
 };
 
 int main(int argc, char **argv) {

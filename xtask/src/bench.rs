@@ -5,6 +5,7 @@
 mod cost;
 
 use crate::figures::median;
+use crate::memory;
 use crate::mpi::Mpi;
 use crate::request::Request;
 use crate::setup;
@@ -17,8 +18,19 @@ use std::time::{Duration, Instant};
 /// Interleaved pairs.
 const PAIRS: usize = 11;
 
-/// Reads the command line: rows of the table of what recording costs, or everything; `--baseline` writes the rows down.
+/// Reads the command line: rows of the table of what recording costs, or everything; `--baseline` writes the rows down,
+/// and `--against FILE` compares the collector with another one.
 pub fn command(arguments: &[String]) -> Done {
+    if let Some(at) = arguments.iter().position(|a| a == "--against") {
+        let (before, after) = arguments.split_at(at);
+        let [_, old, rest @ ..] = after else {
+            return Err(
+                "--against needs another collector: a file libheadwater_collector.so".into(),
+            );
+        };
+        setup::build()?;
+        return cost::against(PAIRS, &[before, rest].concat(), Path::new(old));
+    }
     let keep = arguments.iter().any(|a| a == "--baseline");
     let rows: Vec<String> = (arguments.iter().filter(|a| *a != "--baseline").cloned()).collect();
     setup::build()?;
@@ -34,6 +46,7 @@ pub fn command(arguments: &[String]) -> Done {
 /// Measures and prints all other figures.
 fn figures() -> Done {
     cost::sizes()?;
+    memory::bars()?;
     overhead("locks", &built("locks")?, 1, &["150000"], PAIRS)?;
     hpcc()?;
     size()?;
@@ -197,7 +210,7 @@ fn structure() -> Done {
         .join("status");
     let mut most = 0;
     let ended = loop {
-        most = most.max(memory(
+        most = most.max(in_status(
             &std::fs::read_to_string(&status).unwrap_or_default(),
             "VmHWM:",
         ));
@@ -216,7 +229,7 @@ fn structure() -> Done {
 }
 
 /// A figure of the memory that a process has, in KiB, from its status; 0 where it does not tell.
-pub fn memory(status: &str, name: &str) -> u64 {
+pub fn in_status(status: &str, name: &str) -> u64 {
     let line = status.lines().find_map(|l| l.strip_prefix(name));
     let number = line.and_then(|l| l.trim().strip_suffix(" kB")?.parse().ok());
     number.unwrap_or(0)

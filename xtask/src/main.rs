@@ -39,6 +39,7 @@ const FIRST: &str = "cargo xtask COMMAND
                             --sweep     doses halved until not found any more
   bench [ROW…]              print the figures that the project is held to, or rows of what recording costs;
                             one that became worse than testbed/bench/baseline.json is an error
+                            --against OLD.so     the rows, as the collector over another one
                             --baseline           write the rows there
   help                      all commands, by topic";
 

@@ -366,7 +366,7 @@ fn read(dir: &Path, ranks: u32) -> Done {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let kb = |name| {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        crate::bench::memory(&status, name)
+        crate::bench::in_status(&status, name)
     };
     let (before, start) = (kb("VmRSS:"), Instant::now());
     let run = read_spool(dir).map_err(|e| e.to_string())?;

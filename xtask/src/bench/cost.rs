@@ -10,7 +10,7 @@ use crate::setup;
 use crate::shell::{Done, HANGING, output, root, within};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// How a pair becomes a figure.
@@ -81,7 +81,7 @@ const START: Row = Row {
 };
 
 /// Kernels with their steps and points: seconds of the loop as in what is said beside them, on a machine of 2020.
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 16] = [
     // 5 s, 2,500 calls a second and rank.
     row(
         "stencil",
@@ -162,6 +162,17 @@ const ROWS: [Row; 14] = [
         10.0,
         &["local", "10000000"],
     ),
+    row("poll", 1, Unit::Nanoseconds, 60.0, &["poll", "3000000"]),
+    Row {
+        program: "locks",
+        ..row(
+            "locks",
+            1,
+            Unit::Nanoseconds,
+            60.0,
+            &["10000000", "uncontended"],
+        )
+    },
     Row {
         by_record: true,
         ..START
@@ -217,23 +228,11 @@ pub fn cost(pairs: usize, wanted: &[String], keep: bool) -> Done {
     let text = std::fs::read_to_string(&file).unwrap_or_else(|_| "{}".into());
     let mut before: BTreeMap<String, Figure> =
         serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
-    let is_wanted =
-        |r: &&Row| wanted.is_empty() || wanted.iter().any(|w| r.name.contains(w.as_str()));
-    if let Some(unknown) = wanted
-        .iter()
-        .find(|w| !ROWS.iter().any(|r| r.name.contains(w.as_str())))
-    {
-        let names: Vec<&str> = ROWS.iter().map(|r| r.name).collect();
-        return Err(format!(
-            "there is no row {unknown}; there are {}",
-            names.join(", ")
-        ));
-    }
-    let rows = ROWS.iter().filter(is_wanted);
+    let rows = rows(wanted)?;
     println!("what recording costs (median of {pairs} interleaved pairs, and its standard error):");
     let mut worse = Vec::new();
     for row in rows {
-        let figure = Figure::of(&measure(row, pairs)?);
+        let figure = Figure::of(&costs(row, pairs)?);
         let then = before.get(row.name).copied();
         println!("  {}", line(row, figure, then));
         if then.is_some_and(|then| figure.is_worse(then, row.least)) {
@@ -260,6 +259,43 @@ pub fn cost(pairs: usize, wanted: &[String], keep: bool) -> Done {
     }
 }
 
+/// The rows whose names have one of these words in them, or all.
+fn rows(wanted: &[String]) -> Result<Vec<&'static Row>, String> {
+    let has = |r: &Row, word: &String| r.name.contains(word.as_str());
+    if let Some(unknown) = (wanted.iter()).find(|w| !ROWS.iter().any(|r| has(r, w))) {
+        let names: Vec<&str> = ROWS.iter().map(|r| r.name).collect();
+        return Err(format!(
+            "there is no row {unknown}; there are {}",
+            names.join(", ")
+        ));
+    }
+    let is_wanted = |r: &&Row| wanted.is_empty() || wanted.iter().any(|w| has(r, w));
+    Ok(ROWS.iter().filter(is_wanted).collect())
+}
+
+/// Compares the collector with an `old` one: for each row what is printed, the one over the other.
+///
+/// # Errors
+/// The old one is not there.
+pub fn against(pairs: usize, wanted: &[String], old: &Path) -> Done {
+    let old = old
+        .canonicalize()
+        .map_err(|e| format!("{}: {e}", old.display()))?;
+    let new = setup::target().join("release/libheadwater_collector.so");
+    let rows = rows(wanted)?;
+    println!(
+        "this collector over {} (median of {pairs} interleaved pairs, and its standard error):",
+        old.display()
+    );
+    for row in rows {
+        let both = measure(row, pairs, Some(&old), Some(&new))?;
+        let ratios: Vec<f64> = both.iter().map(|(old, new)| new / old).collect();
+        let Figure { median, noise } = Figure::of(&ratios);
+        println!("  {:<28} {median:>9.4} ± {noise:.4}", row.name);
+    }
+    Ok(())
+}
+
 fn line(row: &Row, figure: Figure, then: Option<Figure>) -> String {
     let shown = |v: f64| match row.unit {
         Unit::Ratio => format!("{v:.4}"),
@@ -281,18 +317,36 @@ fn line(row: &Row, figure: Figure, then: Option<Figure>) -> String {
     )
 }
 
-fn measure(row: &Row, pairs: usize) -> Result<Vec<f64>, String> {
+/// What recording costs in each pair of runs.
+fn costs(row: &Row, pairs: usize) -> Result<Vec<f64>, String> {
+    let collector = setup::target().join("release/libheadwater_collector.so");
+    let both = measure(row, pairs, None, Some(&collector))?;
+    let cost = |(bare, recorded): (f64, f64)| match row.unit {
+        Unit::Ratio => recorded / bare,
+        _ => recorded - bare,
+    };
+    Ok(both.into_iter().map(cost).collect())
+}
+
+/// What so many pairs of runs print, each with the collector `first` and with `second`; none is a bare run.
+fn measure(
+    row: &Row,
+    pairs: usize,
+    first: Option<&Path>,
+    second: Option<&Path>,
+) -> Result<Vec<(f64, f64)>, String> {
     let program = built(row.program)?;
     let spool = setup::target().join("bench-spool");
-    let run = |recorded: bool| -> Result<f64, String> {
+    let run = |collector: Option<&Path>| -> Result<f64, String> {
         let mut command = Mpi::Open.mpirun(row.ranks)?;
-        match recorded {
-            true if row.by_record => {
+        if let Some(collector) = collector {
+            if row.by_record {
                 let _ = std::fs::remove_dir_all(&spool);
                 command = setup::record(&command, &spool);
+            } else {
+                setup::recorded(&mut command, &spool);
             }
-            true => setup::recorded(&mut command, &spool),
-            false => {}
+            command.env("HEADWATER_COLLECTOR", collector);
         }
         command.arg(&program).args(row.arguments);
         let start = Instant::now();
@@ -308,16 +362,12 @@ fn measure(row: &Row, pairs: usize) -> Result<Vec<f64>, String> {
     };
     let pair = |i: usize| {
         // Which of the two goes first changes, so that drift falls on both.
-        let (bare, recorded) = match i % 2 {
-            0 => (run(false)?, run(true)?),
+        Ok(match i % 2 {
+            0 => (run(first)?, run(second)?),
             _ => {
-                let recorded = run(true)?;
-                (run(false)?, recorded)
+                let second = run(second)?;
+                (run(first)?, second)
             }
-        };
-        Ok(match row.unit {
-            Unit::Ratio => recorded / bare,
-            _ => recorded - bare,
         })
     };
     (0..pairs).map(pair).collect()
@@ -355,6 +405,17 @@ pub fn sizes() -> Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_chosen_by_a_part_of_their_names() {
+        let names = |wanted: &[&str]| {
+            let wanted: Vec<String> = wanted.iter().map(|w| (*w).to_string()).collect();
+            rows(&wanted).map(|rows| rows.iter().map(|r| r.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["poll", "locks"]), Ok(vec!["poll", "locks"]));
+        assert_eq!(names(&[]).map(|all| all.len()), Ok(ROWS.len()));
+        assert!(names(&["poll", "gone"]).is_err_and(|e| e.contains("no row gone")));
+    }
 
     #[test]
     fn a_row_is_worse_only_beyond_its_noise() {
