@@ -15,8 +15,8 @@
 //! * results, exit code, errno, signals and output of the program remain its own;
 //! * without MPI, in a child after `fork`, or when anything of ours fails, calls go straight through;
 //! * when memory runs out, recording ends, not the program (`guest/memory.rs`);
-//! * the stacks (`headwater_call_path::OwnStack`) and the file descriptors (`guest/descriptors.rs`) of the program remain
-//!   free for its own use.
+//! * the stacks (`headwater_call_path::OwnStack`) and the file descriptors (`guest/descriptors.rs`) of the program
+//!   remain free for its own use.
 //!
 //! `unsafe` is only in the files that talk to the machine; every block says why it is sound.
 #![allow(unsafe_code)]

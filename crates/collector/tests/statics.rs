@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Statics that begin a line, by file, with the public ones marked. Those inside functions serve one call each, and
+/// Statics that begin a line, by file, with the public ones marked. Those inside functions belong to these alone, and
 /// `START` is only the address of a function.
 fn in_sources() -> BTreeSet<String> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

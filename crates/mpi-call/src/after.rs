@@ -97,15 +97,16 @@ impl Decoder<'_> {
             }
             (Class::Wait | Class::Test, _) => self.completed(buffers, m, adopt),
             (Class::WinStart | Class::WinComplete | Class::WinWait, _) => {
-                self.close_epoch(buffers, m)
+                self.receive_epoch_messages(buffers, m)
             }
             (Class::FileOpen, _) => self.file_opened(before.comm, before.origin),
             (Class::Channel, _) => self.channel_made(buffers, call, params, m),
             (Class::SessionInit, _) => self.mpi.host.session_opened(self.args),
-            (Class::Spawn, _) => self
-                .mpi
-                .host
-                .say("The program starts processes by MPI_Comm_spawn: those were not recorded."),
+            (Class::Spawn, _) => self.mpi.spawned.call_once(|| {
+                self.mpi.host.say(
+                    "The program starts processes by MPI_Comm_spawn: those were not recorded.",
+                );
+            }),
             _ if self.function.is_collective() && self.function.mode != Mode::Blocking => {
                 self.remember(buffers, call, before, params, m);
             }

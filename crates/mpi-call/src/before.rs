@@ -1,4 +1,5 @@
-//! What a call says before the library sees it: partner, tag, bytes, and which message or collective it sends or asks for.
+//! What a call says before the library sees it: partner, tag, bytes, and which message or collective it sends or asks
+//! for.
 
 use crate::buffers::{CallBuffers, Link, NO_PARAMS, Params, Post};
 use crate::channels;
@@ -68,7 +69,7 @@ impl Decoder<'_> {
                     comm: out.comm.map_or(u16::MAX, |c| c.index),
                     ..NO_PARAMS
                 };
-                self.open_epoch(buffers, m);
+                self.send_epoch_messages(buffers, m);
             }
             Class::Channel => out.params = self.channel_params(m),
             Class::Ready => out.params = self.ready(buffers, m),

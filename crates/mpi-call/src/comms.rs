@@ -16,8 +16,8 @@ use crate::library::Library;
 use crate::places::{Places, Taken};
 use headwater_model::hash::mix2;
 use rustc_hash::FxHashMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once};
 
 /// A communicator.
 pub struct Comm {
@@ -115,6 +115,8 @@ pub struct Comms {
     places: Places,
     kept: Mutex<Kept>,
     library: &'static Library,
+    /// Says once that there were too many tags.
+    many_tags: Once,
     host: &'static dyn Host,
 }
 
@@ -174,6 +176,7 @@ impl Comms {
                 free: Vec::new(),
             }),
             library,
+            many_tags: Once::new(),
             host,
         };
         let members = Members {
@@ -187,12 +190,12 @@ impl Comms {
 
     /// The communicator behind a handle.
     #[inline]
-    pub fn find(&self, handle: u64) -> Option<&'static Comm> {
+    pub(crate) fn find(&self, handle: u64) -> Option<&'static Comm> {
         self.places.find(handle)
     }
 
     /// Removes a communicator.
-    pub fn forget(&self, handle: u64) {
+    pub(crate) fn forget(&self, handle: u64) {
         if let Ok(mut kept) = self.kept.lock() {
             let room = kept.taken.remove(&self.places, handle).map(Room);
             kept.free.extend(room);
@@ -229,9 +232,11 @@ impl Comms {
             As::Communicator(origin) | As::Sharing(_, origin) => known.hash_of(list, origin),
         };
         let Some(hash) = hash else {
-            self.host.say(&format!(
-                "Communicators were made of groups with more than {TAGS} tags: who waited for whom on those with later ones is not known."
-            ));
+            self.many_tags.call_once(|| {
+                self.host.say(&format!(
+                    "Communicators were made of groups with more than {TAGS} tags: who waited for whom on those with later ones is not known."
+                ));
+            });
             return;
         };
         if known.ranks.is_none() {
@@ -259,7 +264,7 @@ impl Comms {
     }
 
     /// Adds the communicator that a call has just made, which comes from `origin`.
-    pub fn created(&self, function: &str, args: &Args, at: u8, origin: Origin) {
+    pub(crate) fn created(&self, function: &str, args: &Args, at: u8, origin: Origin) {
         let handle = args.handle_at(at, 0, &self.library.comm);
         if handle == 0 || handle == self.library.comm_null {
             return;
@@ -283,7 +288,7 @@ impl Comms {
 
     /// Adds the window or file that a collective call on `original` has made. It has the same members, and shares a row
     /// with others of its kind.
-    pub fn made_of(&self, handle: u64, original: &Comm, kind: u64, origin: Origin) {
+    pub(crate) fn made_of(&self, handle: u64, original: &Comm, kind: u64, origin: Origin) {
         let what = As::Sharing(kind, origin);
         let copy = std::panic::AssertUnwindSafe(|| self.copied(handle, original, what));
         let _ = std::panic::catch_unwind(copy);

@@ -85,7 +85,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The handle and the communicator of the call. An RMA window is treated as a communicator.
-    pub fn comm(&self) -> (u64, Option<&'static Comm>) {
+    pub(crate) fn comm(&self) -> (u64, Option<&'static Comm>) {
         if let Some(window) = self.window() {
             return window;
         }
@@ -119,7 +119,7 @@ impl<'a> Decoder<'a> {
     /// Whether the call is of a class with functions that ask without waiting. Those have a flag among their
     /// arguments.
     #[inline]
-    pub fn polls(&self) -> bool {
+    pub(crate) fn polls(&self) -> bool {
         matches!(
             self.function.class,
             Class::Test | Class::Probe | Class::WinWait | Class::Arrived

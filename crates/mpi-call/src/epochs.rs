@@ -20,7 +20,7 @@ use headwater_model::run::EventKind;
 use headwater_model::run::access;
 use headwater_mpi_abi::{Class, Role};
 
-/// Set in the handle of an RMA window under which [`comms`] stores it.
+/// Set in the handle of an RMA window under which [`crate::comms`] stores it.
 const WINDOW: u64 = 1 << 63;
 /// The kind of row that RMA windows share.
 const WINDOWS: u64 = 0x7769_6e73;
@@ -77,7 +77,7 @@ impl Decoder<'_> {
     }
 
     /// Before a call that begins or ends an epoch: records the messages to its partners.
-    pub fn open_epoch(&self, buffers: &mut CallBuffers, m: &mut Messages) {
+    pub fn send_epoch_messages(&self, buffers: &mut CallBuffers, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
         };
@@ -105,7 +105,7 @@ impl Decoder<'_> {
     }
 
     /// After such a call: records the messages that it may have waited for.
-    pub fn close_epoch(&self, buffers: &mut CallBuffers, m: &mut Messages) {
+    pub fn receive_epoch_messages(&self, buffers: &mut CallBuffers, m: &mut Messages) {
         let Some((window, comm)) = self.window() else {
             return;
         };

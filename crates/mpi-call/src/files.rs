@@ -10,7 +10,7 @@ use crate::decoder::{Before, Decoder};
 use crate::messages::Messages;
 use headwater_mpi_abi::{Class, Role};
 
-/// Set in the handle of a file under which [`comms`] stores it.
+/// Set in the handle of a file under which [`crate::comms`] stores it.
 const FILE: u64 = 1 << 62;
 /// Set too if the handle is the number that Fortran has for the file.
 const FORTRANS: u64 = 1 << 61;

@@ -6,8 +6,8 @@
 //!
 //! [`mpi::Mpi`] is what a process knows about its communicators, requests and streams of messages. A
 //! [`decoder::Decoder`] decodes one call with it. This crate knows nothing of how calls are intercepted, timed or
-//! stored: it asks the process for the little that it needs by [`host::Host`]. It allocates only where communicators,
-//! requests or streams become more than ever before.
+//! stored: it asks the process for the little that it needs by [`host::Host`]. It allocates where
+//! communicators, requests or streams become more than ever before, and where groups are described.
 //!
 //! `unsafe` reads what the program passes to MPI, and calls functions of the library; every block says why it is sound.
 #![allow(unsafe_code)]

@@ -33,7 +33,8 @@ pub struct Library {
     pub session: Conversion,
     /// What the library calls itself.
     pub version: String,
-    /// Returns the address of the library's own function with this C name, 0 for none. Only rare calls ask for one.
+    /// Returns the address of the library's own function with this C name, 0 for none. It is called when something new is
+    /// met: a communicator, a group, a datatype.
     pub find: fn(&str) -> usize,
 }
 

@@ -112,8 +112,9 @@ pub fn lost(m: &mut Messages, comm: Option<&Comm>, source: i32, tag: i32) -> boo
 /// A message was received, and its stream cannot be known. From now on, the ids of received messages are unknown.
 #[cold]
 pub fn unknown_from_now_on(m: &mut Messages) {
-    if !m.receives_lost {
-        m.receives_lost = true;
+    m.receives_lost = true;
+    if !m.said_senders_are_unknown {
+        m.said_senders_are_unknown = true;
         m.host.say(
             "MPI_Isendrecv received from whoever sent, and MPI libraries do not say who that was: the ends of messages received later were not joined.",
         );

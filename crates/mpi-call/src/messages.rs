@@ -27,7 +27,9 @@ pub struct Messages {
     pub receives_lost: bool,
     /// The same for sent messages.
     pub sends_lost: bool,
-    /// Whether the user was told that there are too many streams to number their messages.
+    /// Whether it was said that senders of some messages are unknown.
+    pub said_senders_are_unknown: bool,
+    /// Whether it was said that there are too many streams to number their messages.
     pub said_streams_are_full: bool,
     /// Epochs of one-sided communication under way.
     pub epochs: Vec<Epoch>,
@@ -35,7 +37,7 @@ pub struct Messages {
     pub channels: Channels,
     /// Handles and sizes of datatypes; `u64::MAX` is no handle.
     pub types: [(u64, u64); 64],
-    /// Who is told of what cannot be known.
+    /// The process, which says what cannot be known.
     pub host: &'static dyn Host,
 }
 
@@ -49,6 +51,7 @@ impl Messages {
             streams: Streams::new(host),
             receives_lost: false,
             sends_lost: false,
+            said_senders_are_unknown: false,
             said_streams_are_full: false,
             epochs: Vec::new(),
             channels: Channels::default(),
@@ -66,10 +69,8 @@ pub struct Shared {
     alone: Mutex<()>,
 }
 
-// SAFETY: `hold` gives the messages to one thread at a time.
+// SAFETY: `lock` gives the messages to one thread at a time.
 unsafe impl Sync for Shared {}
-// SAFETY: they hold numbers, and a host that is the same for all threads.
-unsafe impl Send for Shared {}
 
 impl Shared {
     /// These messages; `threaded` says whether threads may call MPI at the same time.

@@ -6,6 +6,7 @@ use crate::library::Library;
 use crate::messages::{Exclusive, Messages, Shared};
 use crate::shape::Shape;
 use headwater_mpi_abi::FUNCTIONS;
+use std::sync::Once;
 
 /// The library, the communicators and the messages of a process.
 pub struct Mpi {
@@ -19,6 +20,10 @@ pub struct Mpi {
     pub comms: Comms,
     messages: Shared,
     shapes: Vec<Shape>,
+    /// Says once that calls were not counted.
+    uncounted: Once,
+    /// Says once that processes were started.
+    pub(crate) spawned: Once,
     /// The process.
     pub(crate) host: &'static dyn Host,
 }
@@ -40,13 +45,15 @@ impl Mpi {
             comms: Comms::new(library, size, host),
             messages: Shared::new(Messages::new(rank, threaded, host), threaded),
             shapes: FUNCTIONS.iter().map(Shape::new).collect(),
+            uncounted: Once::new(),
+            spawned: Once::new(),
             host,
         }
     }
 
     /// The messages, for the calling thread alone. A thread that holds them must not ask for them again.
     #[inline]
-    pub fn messages(&self) -> Exclusive<'_> {
+    pub(crate) fn messages(&self) -> Exclusive<'_> {
         self.messages.lock()
     }
 
@@ -60,12 +67,13 @@ impl Mpi {
     /// of the process are not valid.
     #[cold]
     pub fn uncounted_from_now_on(&self) {
-        let mut m = self.messages();
-        if !m.sends_lost {
+        self.uncounted.call_once(|| {
+            let mut m = self.messages();
             (m.sends_lost, m.receives_lost) = (true, true);
+            drop(m);
             self.host.say(
                 "There was no room to record all threads that called MPI: their calls are missing, and the ends of later messages of the process were not joined.",
             );
-        }
+        });
     }
 }

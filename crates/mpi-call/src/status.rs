@@ -23,17 +23,16 @@ impl Decoder<'_> {
         };
         let raw = self.args.raw(at);
         if self.ignored(raw) {
-            let scratch = &mut *buffers;
-            let needed = scratch.handles.len() * self.abi().status_bytes;
-            let length = scratch.statuses.len().max(needed);
-            let more = length - scratch.statuses.len();
-            if scratch.statuses.try_reserve(more).is_err() {
+            let needed = buffers.handles.len() * self.abi().status_bytes;
+            let length = buffers.statuses.len().max(needed);
+            let more = length - buffers.statuses.len();
+            if buffers.statuses.try_reserve(more).is_err() {
                 // Without memory for them, the statuses stay ignored, and no request is looked at afterwards.
-                scratch.handles.clear();
+                buffers.handles.clear();
                 return self.mpi.host.stop();
             }
-            scratch.statuses.resize(length, 0);
-            self.args.replace(at, scratch.statuses.as_mut_ptr() as u64);
+            buffers.statuses.resize(length, 0);
+            self.args.replace(at, buffers.statuses.as_mut_ptr() as u64);
         }
     }
 

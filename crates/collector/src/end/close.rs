@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 /// Ends recording. The totals are final, unless recording is resumed.
 pub fn close() {
     RECORDING.store(false, Ordering::Release);
-    let stopped = recording::had_stopped();
+    let stopped = recording::take_stopped();
     thread::settle();
     if stopped {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");

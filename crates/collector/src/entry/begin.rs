@@ -78,12 +78,13 @@ pub fn unknown_library(name: &str) {
 /// With less memory than this, nothing is recorded, bytes: what is left is the program's.
 const ROOM: usize = 32 << 20;
 
-/// Begins recording: `MPI_Init` has returned. Returns whether there is a place to record to.
-pub fn begin(rank: u32, size: u32, library: &str) -> bool {
+/// Begins recording: `MPI_Init` has returned. `prepare` runs when there is a spool,
+/// before anything is recorded. Returns whether there is a place to record to.
+pub fn begin(rank: u32, size: u32, library: &str, prepare: impl FnOnce()) -> bool {
     if !memory::room(ROOM) {
         return false;
     }
-    let reported_apart = recording::begin_here();
+    let is_wiped_in_children = recording::begin_here();
     clock::calibrate();
     let Some(dir) = directory() else { return false };
     let host = usage::host();
@@ -122,12 +123,13 @@ pub fn begin(rank: u32, size: u32, library: &str) -> bool {
     if !process_spool::set(spool) {
         return false;
     }
-    if !reported_apart {
+    if !is_wiped_in_children {
         process_spool::say(
             "The kernel does not tell children from their parent (before Linux 4.14): what children by clone or _Fork do may be counted as their parent's.",
         );
     }
     code::look_at_modules();
+    prepare();
     RECORDING.store(true, Ordering::Release);
     true
 }

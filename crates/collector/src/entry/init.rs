@@ -49,6 +49,9 @@ pub fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
                 begin::give_up();
                 return;
             }
+            if answer_of("MPI_Initialized") == 0 {
+                return;
+            }
             let [rank, size] = place_in(library);
             tree::grow(library, rank, size);
             finalize::agree_to_merge(recording::RECORDING.load(Ordering::Acquire));
@@ -186,12 +189,13 @@ fn begin_as(
 ) {
     // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    let began = begin::begin(rank, size, &library.version);
-    if began {
+    let began = begin::begin(rank, size, &library.version, || {
         mpi::begin(library, rank, size, threaded);
+        signal::prepare(sample::handler);
+    });
+    if began {
         crate::sampling::counters::name();
         abi::say_who_stands_before_us();
-        signal::install(sample::handler);
     }
     let ready = began && thread::begin();
     if began && !ready {

@@ -11,7 +11,7 @@ use headwater_mpi_call::args::Args;
 use headwater_mpi_call::host::Host;
 use headwater_mpi_call::library::Library;
 use headwater_mpi_call::mpi::Mpi;
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 static MPI: OnceLock<Mpi> = OnceLock::new();
 
@@ -49,9 +49,10 @@ impl Host for Recorded {
         };
         let index = with_spool(|spool| spool.add_comm(row, known));
         if index.is_some() && index == known {
-            self.say(&format!(
+            static SAID: Once = Once::new();
+            SAID.call_once(|| self.say(&format!(
                 "More than {MOST_COMMS} communicators were made: calls on later ones are counted with those on an earlier one of the same members."
-            ));
+            )));
         }
         index
     }

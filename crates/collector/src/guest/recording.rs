@@ -31,13 +31,13 @@ static BEGUN: AtomicBool = AtomicBool::new(false);
 /// its children.
 pub fn begin_here() -> bool {
     // SAFETY: advice for a variable that fills its pages.
-    let told_apart = unsafe {
+    let is_wiped_in_children = unsafe {
         let own = std::ptr::from_ref(&OWN).cast_mut().cast();
         libc::madvise(own, size_of::<Own>(), libc::MADV_WIPEONFORK) == 0
     };
     OWN.here.store(true, Ordering::Release);
     BEGUN.store(true, Ordering::Release);
-    told_apart
+    is_wiped_in_children
 }
 
 /// Whether this is a child of the process that began, with memory of its own, however it was made.
@@ -52,8 +52,8 @@ pub fn stop() {
     RECORDING.store(false, Ordering::Release);
 }
 
-/// Whether recording had stopped early. It may begin again.
-pub fn had_stopped() -> bool {
+/// Returns whether recording stopped early, and clears this: it may begin again.
+pub fn take_stopped() -> bool {
     STOPPED.swap(false, Ordering::AcqRel)
 }
 

@@ -91,8 +91,8 @@ struct Frame {
 
 static TASK_INFO: AtomicUsize = AtomicUsize::new(0);
 
-/// A runtime begins to report its events, by calls of `callbacks` in the order of [`EVENTS`]. Returns `false` if it does
-/// not.
+/// A runtime begins to report its events, by calls of `callbacks` in the order of [`EVENTS`]. Returns `false` if it
+/// does not.
 ///
 /// # Safety
 /// `lookup` is that of the runtime.

@@ -3,7 +3,7 @@
 use crate::guest::{clock, descriptors::Refused};
 use crate::sampling::{
     counters::{self, Counters, Event, Scope},
-    signal::{SIGNAL, marker},
+    signal::{self, SIGNAL, marker},
 };
 use crate::storage::process_spool::say;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -70,6 +70,7 @@ impl State {
     /// started at the same place had `carried` nanoseconds of CPU time since their last sample: the first sample
     /// comes earlier by that.
     pub fn start(&mut self, tid: libc::pid_t, carried: u64) {
+        signal::install();
         self.random ^= (tid as u64) << 20;
         if carried == 0 {
             self.period = usual_period(self.taken);

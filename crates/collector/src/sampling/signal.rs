@@ -1,10 +1,13 @@
 //! The signal of our samples: its handler beside the program's own, and calls during which it is blocked.
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A handler of signals, as the kernel calls it.
 pub type Handler = unsafe extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
+/// Our handler; 0 before it is known.
+static HANDLER: AtomicUsize = AtomicUsize::new(0);
 /// The program's handler for the signal that we use.
 static BEFORE: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 /// Whether our handler is in place.
@@ -26,16 +29,26 @@ pub fn installed() -> bool {
     INSTALLED.load(Ordering::Relaxed)
 }
 
-/// Makes `handler` the one for our signal. The program's own handler, if it has one, gets the signals that are not ours.
-pub fn install(handler: Handler) {
-    if INSTALLED.load(Ordering::Acquire) {
-        return;
+/// Notes our handler, which [`install`] puts in place when the first thread is sampled.
+pub fn prepare(handler: Handler) {
+    HANDLER.store(handler as *const () as usize, Ordering::Release);
+}
+
+/// Puts our handler in place, once. The program's own handler, if it has one, gets the signals that are not ours.
+pub fn install() {
+    static ONCE: Once = Once::new();
+    let handler = HANDLER.load(Ordering::Acquire);
+    if handler != 0 {
+        ONCE.call_once(|| put_in_place(handler));
     }
+}
+
+fn put_in_place(handler: usize) {
     // SAFETY: a zeroed action with our handler. The old handler is stored for signals that are not ours.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let mut before: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handler as *const () as usize;
+        action.sa_sigaction = handler;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
         // A handler of the program that interrupts ours would find tables in use. All bits are set: `sigfillset`
         // leaves out the libc's own signals, and a cancellation must not unwind our handler either.

@@ -331,7 +331,10 @@ unsafe extern "C-unwind" fn begin(birth: *mut libc::c_void) -> u64 {
             };
             t.begin_born();
             t.join_team();
-            return root::run(&raw mut t.contexts.root, t.made_by(), routine, argument);
+            let made_by = t.made_by();
+            // From the pointer itself: the routine makes other references to the recording.
+            let root = &raw mut (*recording).contexts.root;
+            return root::run(root, made_by, routine, argument);
         }
         let mut unused = 0;
         let cut = match &birth.early {

@@ -62,7 +62,7 @@ pub struct State {
 #[derive(Clone, Copy)]
 pub struct Before(pub Waiting);
 
-/// A task, for [`Thread::end_task`].
+/// A task, for `Thread::end_task`.
 #[derive(Clone, Copy)]
 pub struct Task {
     pub before: Now,

@@ -367,10 +367,10 @@ impl Thread {
         let Ok(core) = u64::try_from(unsafe { libc::sched_getcpu() }) else {
             return;
         };
-        let Some((others, reported_apart)) = self.totals.on_cores.split_last_mut() else {
+        let Some((others, separate_cores)) = self.totals.on_cores.split_last_mut() else {
             return;
         };
-        let mut places = reported_apart.iter_mut();
+        let mut places = separate_cores.iter_mut();
         let own = places.find(|c| c.core == core || c.cpu_ns == 0);
         let place = own.unwrap_or(others);
         (place.core, place.cpu_ns) = (core, place.cpu_ns + cpu_ns);
