@@ -28,7 +28,7 @@ mod unwind;
 pub use context::{ContextStore, Contexts, NONE};
 pub use in_force::{Host, InForce};
 pub use modules::{Loaded, loaded};
-pub use own_stack::OwnStack;
+pub use own_stack::{OwnStack, page};
 pub use root::{Origin, Root};
 pub use stack::Stack;
 pub use unwind::{Caller, Start, Tables};

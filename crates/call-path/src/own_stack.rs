@@ -95,7 +95,7 @@ fn set_alternate(low: u64, flags: libc::c_int) {
 }
 
 /// Bytes of a page of memory; kernels for AArch64 may have larger ones.
-fn page() -> usize {
+pub fn page() -> usize {
     // SAFETY: a plain query.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }

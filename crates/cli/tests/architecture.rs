@@ -202,11 +202,16 @@ fn first_names(tree: &str) -> Vec<String> {
     out
 }
 
+/// The lines of a text that are no comments.
+fn without_comments(text: &str) -> String {
+    let lines = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// What a file uses of its crate that is neither in its own folder nor in one to the left of it. `below` is the number
 /// of modules between the root of the crate and the file's own.
 fn uses_to_the_right(text: &str, below: usize, left: &[&str]) -> Vec<String> {
-    let lines = text.lines().filter(|l| !l.trim_start().starts_with("//"));
-    let all = lines.collect::<Vec<_>>().join("\n");
+    let all = without_comments(text);
     let starts_word = |at: usize| {
         let before = all[..at].chars().next_back();
         before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':')
@@ -258,8 +263,8 @@ fn folders_use_only_those_before_them() {
     }
 }
 
-/// The files of a crate that each file uses by `crate::`, by the first name after it: a folder's name stands for all its
-/// files, so only uses between folders and files directly below `src` are seen.
+/// What the folders of a crate, and the files directly in `src`, use of one another. Each use is known by the first name
+/// after `crate::`; a folder counts as one.
 fn uses_between_folders(name: &str) -> BTreeMap<String, BTreeSet<String>> {
     let src = crates().join(name).join("src");
     let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -277,8 +282,7 @@ fn uses_between_folders(name: &str) -> BTreeMap<String, BTreeSet<String>> {
         let (code, _) = text
             .split_once("#[cfg(test)]\nmod tests {")
             .unwrap_or((&text, ""));
-        let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
-        let code = lines.collect::<Vec<_>>().join("\n");
+        let code = without_comments(code);
         let used = code.split("crate::").skip(1).flat_map(first_names);
         let used = used.filter(|u| *u != own);
         all.entry(own.clone()).or_default().extend(used);

@@ -6,8 +6,7 @@
 //! message is sent when the last of its parts is ready, whichever thread reports that: until then its receiver has to
 //! wait.
 
-use crate::buffers::NO_PARAMS;
-use crate::buffers::{CallBuffers, Link, Params, Post};
+use crate::buffers::{CallBuffers, Link, NO_PARAMS, Params, Post};
 use crate::decoder::Decoder;
 use crate::message_ids::channel_id;
 use crate::messages::Messages;

@@ -10,8 +10,7 @@
 //! for is recorded in event windows. The reader infers from them which rank waited for which, because it has the
 //! calls of all ranks.
 
-use crate::buffers::NO_PARAMS;
-use crate::buffers::{CallBuffers, Link, Params};
+use crate::buffers::{CallBuffers, Link, NO_PARAMS, Params};
 use crate::comms::{Comm, Origin};
 use crate::decoder::Decoder;
 use crate::message_ids::{recv_id, recv_link, send_link};

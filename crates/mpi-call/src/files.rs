@@ -3,8 +3,7 @@
 //! Opening it is collective, so it is the same on all ranks that have it. Its collectives are distinguished from
 //! others, and ranks wait in them as in those.
 
-use crate::buffers::NO_PARAMS;
-use crate::buffers::{CallBuffers, Params};
+use crate::buffers::{CallBuffers, NO_PARAMS, Params};
 use crate::comms::{Comm, Origin};
 use crate::decoder::{Before, Decoder};
 use crate::messages::Messages;

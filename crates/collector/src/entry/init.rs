@@ -44,12 +44,12 @@ pub fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
             let Some(library) = abi::library() else {
                 return;
             };
-            // At its first session, the process could not tell that another job had started it.
-            if answer_of("MPI_Initialized") != 0 && was_spawned(library) {
-                begin::give_up();
+            if answer_of("MPI_Initialized") == 0 {
                 return;
             }
-            if answer_of("MPI_Initialized") == 0 {
+            // At its first session, the process could not tell that another job had started it.
+            if was_spawned(library) {
+                begin::give_up();
                 return;
             }
             let [rank, size] = place_in(library);

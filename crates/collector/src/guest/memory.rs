@@ -5,6 +5,7 @@
 //! recorded.
 
 use crate::guest::recording;
+pub use headwater_call_path::page;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -101,12 +102,6 @@ unsafe impl GlobalAlloc for Memory {
             new
         }
     }
-}
-
-/// Bytes of a page of memory; kernels for AArch64 may have larger ones.
-pub fn page() -> usize {
-    // SAFETY: a plain query.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
 /// Words of memory of our own, zeros at first, directly from the system. They cost nothing until they are written to.

@@ -20,7 +20,7 @@ const LATER: [&str; 2] = ["done_ctx", "first_ns"];
 /// Rows in one batch.
 const BATCH: usize = 1 << 16;
 
-/// Values that a byte of a table can stand for at the most. Repeated values take next to nothing, but a writer begins a new
+/// The most values that a byte of a table can stand for. Repeated values take next to nothing, but a writer begins a new
 /// page after about 20,000 of them, and no page is shorter than 16 bytes.
 const VALUES_PER_BYTE: u64 = 20_480 / 16;
 
