@@ -11,6 +11,21 @@ const REGISTERS: usize = 8;
 /// The number of arguments that are passed on, even if the function has fewer.
 pub const PASSED: usize = 16;
 
+/// Reads the arguments behind those in registers.
+///
+/// It is a function of its own: in the middle of [`Args::read`], the compiler would hold each value in a register or
+/// in a second place, and store twice as many words in a call without such arguments.
+///
+/// # Safety
+/// `stack` has as many arguments.
+#[inline(never)]
+unsafe fn read_from_stack(values: &mut [u64], stack: *const u64) {
+    for (i, value) in values.iter_mut().enumerate() {
+        // SAFETY: promised by the caller.
+        *value = unsafe { *stack.add(i) };
+    }
+}
+
 /// Arguments of a call.
 #[derive(Clone, Copy)]
 pub struct Args {
@@ -33,21 +48,19 @@ impl Args {
         fortran: bool,
     ) -> Self {
         let mut values = [0; PASSED];
-        let count = count.max(REGISTERS);
-        for (i, value) in values.iter_mut().enumerate().take(count) {
-            // SAFETY: promised by the caller. Registers are read one by one, as they were stored: the processor
-            // stalls if one load takes the bytes of two stores.
-            *value = unsafe {
-                if i < REGISTERS {
-                    registers.add(i).read_volatile()
-                } else {
-                    *stack.add(i - REGISTERS)
-                }
-            };
+        // Registers are read one by one, as they were stored: the processor stalls if one load takes the bytes of two
+        // stores.
+        for (i, value) in values.iter_mut().enumerate().take(REGISTERS) {
+            // SAFETY: promised by the caller.
+            *value = unsafe { registers.add(i).read_volatile() };
+        }
+        if let Some(more) = values.get_mut(REGISTERS..count.min(PASSED)) {
+            // SAFETY: promised by the caller.
+            unsafe { read_from_stack(more, stack) };
         }
         Self {
             values,
-            count,
+            count: count.max(REGISTERS),
             fortran,
         }
     }

@@ -5,7 +5,9 @@ use crate::decoder::Decoder;
 use headwater_mpi_abi::Role;
 
 impl Decoder<'_> {
-    /// If the program wants no status and we need one, passes ours.
+    /// If the program wants no status and we need one, passes ours. Inlined, as most calls have no such argument or
+    /// want a status.
+    #[inline]
     pub fn own_status(&mut self, buffers: &mut CallBuffers) {
         let Some(at) = self.shape.at(Role::Status) else {
             return;
@@ -16,7 +18,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// The same for an array of statuses, one for each request of the call.
+    /// The same for an array of statuses, one for each request of the call. Inlined, as `MPI_Test` has none.
+    #[inline]
     pub fn own_statuses(&mut self, buffers: &mut CallBuffers) {
         let Some(at) = self.shape.at(Role::Statuses) else {
             return;

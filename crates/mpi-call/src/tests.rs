@@ -309,3 +309,23 @@ fn fortran_passes_addresses_and_handles_by_number() {
     assert_eq!(sent.params.bytes, 40);
     assert_eq!(sent.only(EventKind::Send).0, came.only(EventKind::Recv).0);
 }
+
+/// As many arguments are read as the call has, and no more than are passed on.
+#[test]
+fn arguments_behind_the_registers_come_from_the_stack() {
+    let registers: Vec<u64> = (100..108).collect();
+    let stack: Vec<u64> = (200..220).collect();
+    let in_registers = if cfg!(target_arch = "x86_64") { 6 } else { 8 };
+    for count in [0, 3, in_registers, in_registers + 1, 16, 20] {
+        // SAFETY: both have more words than are read.
+        let args = unsafe { Args::read(registers.as_ptr(), stack.as_ptr(), count, false) };
+        for at in 0..20 {
+            let expected = match at {
+                at if at < in_registers => 100 + at as u64,
+                at if at < count.min(16) => 200 + (at - in_registers) as u64,
+                _ => 0,
+            };
+            assert_eq!(args.raw(at as u8), expected, "argument {at} of {count}");
+        }
+    }
+}

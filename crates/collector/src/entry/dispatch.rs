@@ -147,28 +147,30 @@ unsafe fn call_of_mpi(
     let count = function.roles.len() + if fortran { FORTRAN_EXTRA } else { 0 };
     // SAFETY: as the trampoline saved them.
     let mut args = unsafe { Args::read(registers, stack, count, fortran) };
-    let from = Caller {
-        return_address,
-        stack_pointer: stack as u64,
-        frame_pointer,
-    };
     // Made in its place: the processor stalls if a wide load copies what was just stored word by word.
-    let mut call = Call::of(from, id);
+    let mut call = Call::of(
+        Caller {
+            return_address,
+            stack_pointer: stack as u64,
+            frame_pointer,
+        },
+        id,
+    );
     match function.class {
-        Class::Init => return init::init(id, real, &args, from),
-        Class::Finalize => finish::finalize_recording(id, from),
+        Class::Init => return init::init(id, real, &args, call.from),
+        Class::Finalize => finish::finalize_recording(id, call.from),
         Class::SessionInit => match init::has_begun() {
             false => return init::first_session(real, &args),
             true => sessions::wake(),
         },
-        Class::SessionFinalize if sessions::close(&args) => finish::last_session(id, from),
+        Class::SessionFinalize if sessions::close(&args) => finish::last_session(id, call.from),
         _ => {}
     }
     if fortran && !abi::past_c(code) {
         let outer = Fortran {
             in_progress: true,
             id,
-            from,
+            from: call.from,
         };
         let _outer = Outer(local().fortran.replace(outer));
         // SAFETY: the library's own function for these arguments.
