@@ -17,7 +17,7 @@ pub const PASSED: usize = 16;
 /// in a second place, and store twice as many words in a call without such arguments.
 ///
 /// # Safety
-/// `stack` has as many arguments.
+/// `stack` has at least as many arguments as `values`.
 #[inline(never)]
 unsafe fn read_from_stack(values: &mut [u64], stack: *const u64) {
     for (i, value) in values.iter_mut().enumerate() {

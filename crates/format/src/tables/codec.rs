@@ -20,8 +20,8 @@ const LATER: [&str; 2] = ["done_ctx", "first_ns"];
 /// Rows in one batch.
 const BATCH: usize = 1 << 16;
 
-/// The most values that a byte of a table can stand for. Repeated values take next to nothing, but a writer begins a new
-/// page after about 20,000 of them, and no page is shorter than 16 bytes.
+/// The most values that one byte of a table may hold. Equal values take almost no space. But a writer begins a new page
+/// after about 20,000 values, and a page has at least 16 bytes.
 const VALUES_PER_BYTE: u64 = 20_480 / 16;
 
 fn schema<R>(columns: &[Column<R>]) -> Arc<Schema> {
