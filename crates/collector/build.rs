@@ -120,8 +120,8 @@ fn main() {
         .expect("writing to a string succeeds");
     };
     let nobody = String::new;
-    // Linked into the program, locks are not told: they are too many to ask for what the linker knows. Nor are
-    // runtimes, which are no modules of their own, by which their part of the time could be told.
+    // Linked into the program, locks are not recorded: they are too many to ask the linker for. Nor are
+    // runtimes, which are no modules of their own, by which their part of the time could be found.
     for (id, (name, _, _)) in WAITING.iter().enumerate().filter(|_| !linked) {
         let short = ONLY_LOCK.iter().find(|(lock, _)| lock == name);
         let way = short.map_or("to_wait", |(_, way)| way);
@@ -140,7 +140,7 @@ fn main() {
         )
         .expect("writing to a string succeeds");
     }
-    // Those are told as sleeps, as any signal ends them.
+    // Those are recorded as sleeps, because any signal ends them.
     let timed = ["sem_timedwait", "sem_clockwait"].map(|name| (name, "NeverRestarts"));
     let timed = timed.iter().filter(|_| linked);
     let libc: Vec<_> = LIBC.iter().chain(timed).collect();

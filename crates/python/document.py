@@ -1,6 +1,6 @@
 """Writes docs/API.md and the stubs of passes and paradigms from the installed module: `cargo xtask api`.
 
-`texts()` gives what the files must hold; a test compares it with what they do.
+`texts()` returns what the files must hold; a test compares it with what they hold.
 """
 
 import inspect
@@ -19,7 +19,7 @@ paradigms say. Times are seconds, sizes bytes, shares parts of a whole from 0 to
 is wrong raises `headwater.Error` with the words of the command line.
 """
 
-#: Attributes of vertices that every run has, told once: name, unit, what it is.
+#: Attributes of vertices that every run has, listed once: name, unit, what it is.
 ATTRIBUTES = """## Attributes
 
 `v["time"]` of a vertex or edge, `V["time"]` of all elements of a set; `V.attributes` lists those that there are.
@@ -28,7 +28,7 @@ ATTRIBUTES = """## Attributes
 | --- | --- | --- |
 | `name`, `type` | | callee or function, and what it is: `function`, `loop`, `branch`, `mpi-call`, `comp` … |
 | `file`, `first_line`, `last_line`, `line` | | source lines; `line` is the hottest. `debug-info` is all of it in one |
-| `module`, `function`, `parent`, `depth`, `site` | | where it stands; `site` numbers places of the program, whatever way leads there |
+| `module`, `function`, `parent`, `depth`, `site` | | where it is; `site` numbers places of the program, whatever call path leads there |
 | `class` | | of an MPI call: `point-to-point`, `collective`, `wait`, `one-sided`, `file`, `start-or-end`, `other` |
 | `time`, `total` | s | own time, and with what is inside; of all ranks and threads together in a top-down view |
 | `busy`, `blocked`, `runq` | s | computing, asleep of that, ready without a core |
@@ -124,7 +124,7 @@ def _given(default):
 
 
 def _pass(name, row):
-    """A pass as overloads: given what it needs it gives that at once; given nodes, of whatever arguments, a node."""
+    """A pass as overloads: given its arguments, it returns the result at once; given a node for any of them, it returns a node."""
     kinds = [kind for _, kind in row["inputs"]]
     gives = [_type(word, "Set") for word in row["gives"]]
 

@@ -25,8 +25,8 @@ def renewed(text, directory):
         with contextlib.redirect_stdout(said):
             exec(compile(match.group(1), "docs/GUIDE.md", "exec"), scope)
         out = "\n".join(line.rstrip() for line in said.getvalue().replace(f"{directory}/", "").splitlines())
-        told = f"\n```text\n{out.strip()}\n```\n" if out.strip() else ""
-        return f"```python\n{match.group(1)}```\n{told}"
+        result = f"\n```text\n{out.strip()}\n```\n" if out.strip() else ""
+        return f"```python\n{match.group(1)}```\n{result}"
 
     return BLOCK.sub(run, text)
 

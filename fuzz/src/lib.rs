@@ -7,6 +7,7 @@
 use headwater_dataflow::flow::Flow;
 use headwater_dataflow::set::Expr;
 use headwater_import::import;
+use headwater_trace::{file, text, trace::Trace};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -111,5 +112,18 @@ pub fn flow(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         let _ = Flow::from_json(text, &[], headwater_diagnosis::pass::catalogue());
         let _ = Expr::parse(text);
+    }
+}
+
+/// A trace: its form, then the body behind the checksum. What is read is written and read again.
+pub fn trace(data: &[u8]) {
+    let _ = Trace::from_bytes(data);
+    let Some((form, body)) = data.split_first() else {
+        return;
+    };
+    if let Ok(trace) = Trace::from_bytes(&file::framed(*form, body)) {
+        assert_eq!(Trace::from_bytes(&trace.to_bytes()).as_ref(), Ok(&trace));
+        assert_eq!(Trace::from_bytes(&trace.to_packed_bytes()), Ok(trace.clone()));
+        let _ = text::show(&trace, &text::Numbers, None).to_string();
     }
 }

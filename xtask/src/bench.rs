@@ -228,7 +228,7 @@ fn structure() -> Done {
     Ok(())
 }
 
-/// A figure of the memory that a process has, in KiB, from its status; 0 where it does not tell.
+/// A figure of the memory that a process has, in KiB, from its status; 0 where it is not there.
 pub fn in_status(status: &str, name: &str) -> u64 {
     let line = status.lines().find_map(|l| l.strip_prefix(name));
     let number = line.and_then(|l| l.trim().strip_suffix(" kB")?.parse().ok());

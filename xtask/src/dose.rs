@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// A cost must stand this many times over the noise of its pairs; less is no case.
+/// A cost must be this many times the noise of its pairs; less is no case.
 const NOISES: f64 = 3.0;
 
 /// A sweep ends at this part of the dose.
@@ -36,7 +36,7 @@ pub struct Price {
     pub delta_seconds: f64,
     /// Scatter of those differences, seconds.
     pub noise_seconds: f64,
-    /// Whether ΔT stands out of the noise.
+    /// Whether ΔT is above the noise.
     pub is_case: bool,
     /// Gain that the diagnosis states for the known causes together, seconds.
     pub stated_seconds: Option<f64>,

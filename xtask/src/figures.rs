@@ -72,7 +72,7 @@ pub fn median(values: &[f64]) -> f64 {
     0.5 * (at(sorted.len().saturating_sub(1) / 2) + at(sorted.len() / 2))
 }
 
-/// Standard deviation as the median absolute deviation tells it, so that one disturbed run in a few
+/// Standard deviation by the median absolute deviation, so that one disturbed run in a few
 /// does not decide.
 pub fn scatter(values: &[f64]) -> f64 {
     let middle = median(values);

@@ -10,7 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The readers (`fuzz/targets`).
-pub const TARGETS: [&str; 6] = ["spool", "run", "structure", "otf2", "paraver", "flow"];
+pub const TARGETS: [&str; 7] = [
+    "spool",
+    "run",
+    "structure",
+    "otf2",
+    "paraver",
+    "flow",
+    "trace",
+];
 
 /// Minutes for all of them together, where nothing else is said.
 const MINUTES: f64 = 10.0;
@@ -54,8 +62,8 @@ pub fn command(arguments: &[String]) -> Done {
     fuzz(minutes, &targets, 0)
 }
 
-/// Gives each of the readers its part of so many minutes. The command is built. What is changed hangs on `seed`, which is
-/// drawn where it is 0.
+/// Gives each of the readers its part of so many minutes. The command is built. What is changed depends on `seed`,
+/// which is drawn where it is 0.
 ///
 /// # Errors
 /// A reader panics, or takes too long or too much memory: the file that it was given is named.
@@ -89,7 +97,7 @@ pub fn fuzz(minutes: f64, targets: &[&str], seed: u32) -> Done {
     Ok(())
 }
 
-/// Builds the readers; gives where their programs are.
+/// Builds the readers; returns where their programs are.
 fn build(place: &Path) -> Result<PathBuf, String> {
     println!("building the readers with counters");
     let version = output(Command::new("rustc").arg("-vV"))?;
@@ -159,14 +167,14 @@ fn make(target: &str, whole: &Path) -> Done {
         _ => std::fs::create_dir_all(whole).map_err(|e| e.to_string())?,
     }
     match target {
-        "paraver" => paraver(whole),
+        "paraver" | "trace" => kept(target, whole),
         "structure" => programs(whole),
         _ => flows(whole),
     }
 }
 
-fn paraver(whole: &Path) -> Done {
-    for file in files(&root().join("fuzz/seeds/paraver")) {
+fn kept(target: &str, whole: &Path) -> Done {
+    for file in files(&root().join("fuzz/seeds").join(target)) {
         let name = file.file_name().unwrap_or_default();
         std::fs::copy(&file, whole.join(name)).map_err(|e| format!("{}: {e}", file.display()))?;
     }

@@ -1,4 +1,4 @@
-//! Intel's MPI benchmarks, bare and recorded: the same ones complete, and their figures stand beside each other.
+//! Intel's MPI benchmarks, bare and recorded: the same ones complete, and their figures are printed beside each other.
 
 use crate::figures::median;
 use crate::mpi::Mpi;
@@ -7,7 +7,7 @@ use crate::shell::{Done, output, within};
 use crate::wheels;
 use std::collections::BTreeMap;
 
-/// Programs and their arguments: as many repetitions as tell something on a machine that is also used by
+/// Programs and their arguments: as many repetitions as are significant on a machine that is also used by
 /// others. The wheel has no IMB-EXT and no IMB-IO; what is for graphics processors is left out.
 const PROGRAMS: [(&str, &[&str]); 5] = [
     ("IMB-MPI1", &SHORT),

@@ -3,7 +3,7 @@
 //! Strict top-1: the place named first lies in the known lines (or is the smallest loop around them),
 //! its ranks agree with a Jaccard index of at least 0.8, as do its threads where those are known, and its
 //! class is equal. A control must have no
-//! finding at all. Beside it stand three baselines that a profiler gives: the hottest place, the
+//! finding at all. Beside it are three baselines from a profiler: the hottest place, the
 //! largest wait, the largest imbalance.
 
 pub use crate::testbed::{Known, Ranks};
@@ -30,7 +30,7 @@ pub struct Verdict {
     pub found: usize,
     /// A place where the waits show was named first.
     pub trap: bool,
-    /// Findings that nothing known stands behind.
+    /// Findings with no known cause.
     pub false_findings: usize,
     /// Whether each baseline names the known lines.
     pub baselines: [bool; 3],

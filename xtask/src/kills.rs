@@ -185,7 +185,7 @@ fn end(child: &mut Child, place: &Path) {
     let _ = child.wait();
 }
 
-/// Kills a process; gives whether there was one.
+/// Kills a process; returns whether there was one.
 fn signal(number: &str) -> bool {
     Command::new("kill")
         .args(["-9", number.trim()])

@@ -7,6 +7,7 @@ mod fuzz;
 mod imb;
 mod judge;
 mod kills;
+mod lossless;
 mod memory;
 mod merge;
 mod mpi;
@@ -20,9 +21,13 @@ mod rust_program;
 mod score;
 mod setup;
 mod shell;
+mod simulated;
+mod skeletons;
 mod suites;
 mod testbed;
+mod traces;
 mod truth;
+mod viewer;
 mod wheels;
 
 use std::process::ExitCode;
@@ -48,6 +53,7 @@ const TOPICS: &str = "
 Build and install
   setup                     install what is missing
   testbed [CASE…]           build testbed programs         [--mpi openmpi|intel|mpich]
+  skeletons [NAME…]         build the programs whose traces are measured  [--mpi openmpi|intel|mpich]
   wheel                     the wheel for Python, with the command and the collector in it
 
 Is the answer true?
@@ -67,6 +73,10 @@ Is the answer true?
 
 Does recording disturb or lose anything?
   memory                    what recording adds to the memory of a rank with 1,000 and 10,000 call paths
+  traces [NAME…]            bytes of whole-run traces, and what merging them takes
+  simulated [CASE…]         run times in virtual time and of replays, over those of the runs, on 2 ranks
+  simulated --what-if [CASE…]
+                            answers to what-if questions, over the run times of programs without their cause
   merge                     what merging the ranks' data takes, of 64 ranks and of up to 65,536 generated ones
   kills [N]                 kill a rank at each of N (500) random moments and read what was kept
                             [--seed S]
@@ -77,29 +87,38 @@ Does recording disturb or lose anything?
                                                  of more than 2 under Intel MPI
                             imb                  Intel's benchmarks, with their figures
                             rust                 a program in Rust: its functions are named
+  lossless [PROGRAM…]       record programs with a plain log of all events, and compare their traces with it
+                            [-n RANKS,…] [--mpi openmpi|intel|mpich]  or one program of yours behind --
   races                     ThreadSanitizer on the collector's tables, with threads that call MPI at the same time
   fuzz [READER…]            each reader of files that others make, on files changed at random
                             --minutes M          for all of them together (10)
 
 Exports, Python and pages
   readers                   recorded tables and exported formats, each read by its own tool
+  viewer                    build the page of a diagnosis and compare it with the crate's; look through pages of the
+                            testbed in real browsers
   python [ARGUMENT…]        install the wheel and run the tests of the module; arguments are pytest's
   python-figures            what an import and Python's part of a dataflow take
   api                       docs/API.md and the stubs, made from the docstrings
   guide                     docs/GUIDE.md, its analyses run and what they say put in
-  readme                    the demonstration, its report put into README.md";
+  readme                    the demonstration: its report for README.md, pictures of its page for docs/pictures";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest = args.get(1..).unwrap_or(&[]);
     let done = match args.first().map(String::as_str) {
-        Some("demo") => demo().map(|text| println!("{text}")),
+        Some("demo") => {
+            demo().map(|text| println!("{text}\nThe same as a page: {}", demo_page().display()))
+        }
         Some("readme") => demo().and_then(|text| readme(&text)),
         Some("test") => test(),
         Some("setup") => setup::setup(true),
         Some("testbed") => {
             request::Request::parse(rest).and_then(|r| testbed::build_all(&r).map(|_| ()))
         }
+        Some("traces") => traces::command(rest),
+        Some("simulated") => simulated::command(rest),
+        Some("skeletons") => skeletons::command(rest),
         Some("score") => setup::build()
             .and_then(|()| request::Request::parse(rest))
             .and_then(|r| score::score(&r)),
@@ -120,7 +139,9 @@ fn main() -> ExitCode {
             ],
         ),
         Some("suites") => setup::build().and_then(|()| suites(rest)),
+        Some("viewer") => viewer::viewer(),
         Some("readers") => setup::build().and_then(|()| readers::readers()),
+        Some("lossless") => lossless::command(rest),
         Some("races") => races::races(),
         Some("memory") => setup::build().and_then(|()| memory::memory()),
         Some("merge") => setup::build().and_then(|()| merge::merge()),
@@ -149,7 +170,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Records the demonstration program and gives the report.
+/// Records the demonstration program and returns the report.
 fn demo() -> Result<String, String> {
     setup::setup(false)?;
     setup::build_command()?;
@@ -161,21 +182,30 @@ fn demo() -> Result<String, String> {
     let Some(case) = built.first() else {
         return Err("the demonstration program is missing".into());
     };
-    let out = setup::target().join("demo");
+    let (out, page) = (setup::target().join("demo"), demo_page());
     let _ = std::fs::remove_dir_all(&out);
+    let _ = std::fs::remove_file(&page);
     println!("recording {} on 2, 4, 8 and 16 ranks", case.name);
     let mut command = std::process::Command::new(setup::headwater());
     command
         .args(["run", "-n", "2,4,8,16", "-o"])
         .arg(&out)
+        .arg("--html")
+        .arg(&page)
         .arg("--")
         .arg(&case.program)
         .stderr(std::process::Stdio::inherit());
     shell::output(&mut command)
 }
 
-/// Puts the demonstration's report into the README.
+/// The page of the demonstration's diagnosis.
+fn demo_page() -> std::path::PathBuf {
+    setup::target().join("demo.html")
+}
+
+/// Puts the demonstration's report into the README, and pictures of its page into docs/pictures.
 fn readme(report: &str) -> shell::Done {
+    viewer::pictures(&demo_page())?;
     let path = shell::root().join("README.md");
     let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
     let (Some((head, rest)), Some((_, tail))) = (
@@ -260,6 +290,7 @@ fn test() -> shell::Done {
         shell::run("cargo", args)?;
     }
     readers::readers()?;
+    viewer::viewer()?;
     python::python(&[])?;
     kills::kills(10, 1)?;
     fuzz::fuzz(1.0, &fuzz::TARGETS, 1)?;

@@ -39,7 +39,7 @@ const CASES: [Case; 2] = [
     },
 ];
 
-/// Memory by which ranks of one node talk to each other. How much of it a rank has seen hangs on when
+/// Memory by which ranks of one node talk to each other. How much of it a rank has seen depends on when
 /// messages came; it is not counted.
 const LIBRARYS: &str = "(shared memory of the MPI library)";
 

@@ -50,7 +50,7 @@ fn real() -> Done {
     let mut all: Vec<[f64; 3]> = Vec::new();
     for rank in 0..REAL {
         let text = std::fs::read_to_string(figures.join(rank.to_string()))
-            .map_err(|e| format!("rank {rank} told nothing of the merge: {e}"))?;
+            .map_err(|e| format!("rank {rank} reported nothing of the merge: {e}"))?;
         let mut words = text.split_whitespace().filter_map(|w| w.parse().ok());
         all.push(std::array::from_fn(|_| words.next().unwrap_or(f64::NAN)));
     }
@@ -337,7 +337,11 @@ fn generated(ranks: u32, apart: bool) -> Done {
     }
     seconds.sort_by(f64::total_cmp);
     let messages = merges.iter().map(|m| m.figures.messages).max().unwrap_or(0);
-    let held = merges.iter().map(|m| m.figures.held).max().unwrap_or(0);
+    let peak_bytes = merges
+        .iter()
+        .map(|m| m.figures.peak_bytes)
+        .max()
+        .unwrap_or(0);
     drop(merges);
     let file = root
         .join(MERGED_NAME)
@@ -351,7 +355,7 @@ fn generated(ranks: u32, apart: bool) -> Done {
         } else {
             ""
         },
-        held as f64 / 1e3,
+        peak_bytes as f64 / 1e3,
         seconds.last().copied().unwrap_or(0.0) * 1e3,
         seconds.get(seconds.len() / 2).copied().unwrap_or(0.0) * 1e3,
         file / 1_000_000
@@ -360,7 +364,7 @@ fn generated(ranks: u32, apart: bool) -> Done {
     std::fs::remove_dir_all(&place).map_err(|e| e.to_string())
 }
 
-/// Reads the file again, and tells what that takes beside the run itself.
+/// Reads the file again, and reports what that takes beside the run itself.
 fn read(dir: &Path, ranks: u32) -> Done {
     // The kernel forgets the highest mark so far.
     let _ = std::fs::write("/proc/self/clear_refs", "5");

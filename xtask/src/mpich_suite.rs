@@ -26,7 +26,10 @@ const LEFT_OUT: [(&str, &str); 5] = [
         "spawn",
         "starts processes, for which it wants a name server and cores",
     ),
-    ("perf", "measures, so that its verdict hangs on the machine"),
+    (
+        "perf",
+        "measures, so that its verdict depends on the machine",
+    ),
     (
         "ft",
         "kills ranks, which the installed MPICH does not survive",
@@ -138,7 +141,7 @@ fn suite() -> Result<PathBuf, String> {
         let configure = "../mpich-*/test/mpi/configure MPICC=mpicc.mpich MPICXX=mpicxx.mpich MPIF77=mpif77.mpich \
             MPIFC=mpif90.mpich MPIEXEC=mpirun.mpich FFLAGS=-fallow-argument-mismatch FCFLAGS=-fallow-argument-mismatch";
         in_place("sh", &["-c", configure], &build)?;
-        // Some tests cannot be built against every MPICH; those are told when they are missing.
+        // Some tests cannot be built against every MPICH; those are reported when they are missing.
         let _ = in_place("make", &["-k", "-j2"], &build);
     }
     Ok(build)
@@ -164,17 +167,52 @@ fn tests(build: &Path, source: &Path, dir: &Path, all: &mut Vec<Test>) {
     }
 }
 
-/// Runs the tests of at most [`MOST_RANKS`] ranks, or of another number or some parts if `wanted` says so.
-pub fn mpich(wanted: &[String]) -> Done {
+/// A test that can be run here.
+pub struct Runnable {
+    /// Its name, as in the output of the suite.
+    pub name: String,
+    /// The executable.
+    pub program: PathBuf,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Arguments.
+    pub arguments: Vec<String>,
+    /// Environment.
+    pub environment: Vec<(String, String)>,
+}
+
+/// The tests of at most [`MOST_RANKS`] ranks that could be built.
+pub fn all() -> Result<Vec<Runnable>, String> {
     let build = suite()?;
-    let parent = build.parent().unwrap_or(&build);
+    let mut all = Vec::new();
+    tests(&build, &source(&build)?, &build, &mut all);
+    let fit = all.into_iter().filter(|test| test.ranks <= MOST_RANKS);
+    let runnable = fit.map(|test| Runnable {
+        name: test.name(&build),
+        program: test.dir.join(&test.program),
+        ranks: test.ranks,
+        arguments: test.arguments,
+        environment: test.environment,
+    });
+    Ok(runnable.filter(|test| test.program.exists()).collect())
+}
+
+/// Where the lists of tests are.
+fn source(build: &Path) -> Result<PathBuf, String> {
+    let parent = build.parent().unwrap_or(build);
     let unpacked = std::fs::read_dir(parent).map_err(|e| e.to_string())?;
     let source = unpacked
         .flatten()
         .map(|e| e.path().join("test/mpi"))
         .find(|p| p.is_dir());
+    Ok(source.unwrap_or_default())
+}
+
+/// Runs the tests of at most [`MOST_RANKS`] ranks, or of another number or some parts if `wanted` says so.
+pub fn mpich(wanted: &[String]) -> Done {
+    let build = suite()?;
     let mut all = Vec::new();
-    tests(&build, &source.unwrap_or_default(), &build, &mut all);
+    tests(&build, &source(&build)?, &build, &mut all);
     let most = wanted
         .iter()
         .find_map(|w| w.parse().ok())

@@ -24,7 +24,7 @@ const fn need(there: &'static str, package: &'static str, demo: bool) -> Need {
     }
 }
 
-const NEEDS: [Need; 27] = [
+const NEEDS: [Need; 30] = [
     need("cc", "gcc", true),
     need("/usr/include/stdio.h", "libc6-dev", true),
     need("mpirun.openmpi", "openmpi-bin", true),
@@ -58,6 +58,11 @@ const NEEDS: [Need; 27] = [
     need("node", "nodejs", false),
     need("npm", "npm", false),
     need("go", "golang-go", false),
+    // What looks at the page of a diagnosis.
+    need("chromium", "chromium", false),
+    need("firefox-esr", "firefox-esr", false),
+    // What replays exported traces.
+    need("smpirun", "libsimgrid-dev", false),
 ];
 
 impl Need {

@@ -11,7 +11,7 @@ use crate::testbed::build_all;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Seconds that all tests may take: what waits for itself is told, not waited for.
+/// Seconds that all tests may take: a deadlock is reported, not waited for.
 const PATIENCE: u32 = 900;
 
 /// What builds wheels.
@@ -30,7 +30,7 @@ const CARRIED: [(&str, &str); 2] = [
     ),
 ];
 
-/// Builds the wheel; gives where it is.
+/// Builds the wheel; returns its path.
 pub fn wheel() -> Result<PathBuf, String> {
     setup::build()?;
     let crate_dir = root().join("crates/python");
@@ -70,7 +70,7 @@ pub fn wheel() -> Result<PathBuf, String> {
     Ok(wheel.path())
 }
 
-/// Installs the wheel beside what reads its tables; gives the interpreter.
+/// Installs the wheel beside what reads its tables; returns the interpreter.
 pub fn installed() -> Result<PathBuf, String> {
     let wheel = wheel()?;
     let python = TABLES.python()?;
@@ -95,7 +95,7 @@ const TESTED: [(&str, &str); 3] = [("zeus", "2,4"), ("bins", "1,2"), ("noshrink"
 /// What the guide is about.
 const GUIDE: [(&str, &str); 2] = [("zeus", "2,4,8,16"), ("bins", "1")];
 
-/// Records programs of the testbed with the command of the wheel, all runs into one directory; gives the programs.
+/// Records programs of the testbed with the command of the wheel, all runs into one directory; returns the programs.
 fn recorded(python: &Path, what: &[(&str, &str)], out: &Path) -> Result<Vec<PathBuf>, String> {
     let mut programs = Vec::new();
     for (case, ranks) in what {

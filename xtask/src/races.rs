@@ -1,7 +1,7 @@
 //! Races on the collector's own tables, looked for by ThreadSanitizer while threads call MPI at the same time.
 //!
 //! The collector and Rust's library are built with the sanitizer's checks, which the stable compiler has
-//! and gives where it is told that unstable options are wanted. Its run time is the C compiler's, loaded behind the
+//! and applies if unstable options are requested. Its run time is the C compiler's, loaded behind the
 //! collector, whose wrappers of threads and locks it must not overtake. The MPI library is not built
 //! that way, so what it does within itself is not looked at; where that shows, a suppression says why.
 

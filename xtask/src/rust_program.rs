@@ -61,8 +61,8 @@ fn named(dir: &Path) -> Done {
     let run = read_spool(&dir.join("spool")).map_err(|e| e.to_string())?;
     let mut diagnose = Command::new(setup::headwater());
     let text = output(diagnose.args(["diagnose", "--json"]).arg(dir))?;
-    let told: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    let cause = &told["causes"][0]["place"];
+    let diagnosis: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let cause = &diagnosis["causes"][0]["place"];
     if cause["function"] != CAUSE {
         return Err(format!("the cause should be in {CAUSE}, not in {cause}"));
     }

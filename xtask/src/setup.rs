@@ -55,7 +55,7 @@ pub fn build_command() -> Done {
     )
 }
 
-/// Builds the collector; gives where it is.
+/// Builds the collector; returns its path.
 pub fn collector() -> Result<PathBuf, String> {
     run("cargo", &RELEASE)?;
     Ok(target().join("release/libheadwater_collector.so"))

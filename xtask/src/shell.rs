@@ -44,7 +44,7 @@ pub fn run(program: &str, args: &[&str]) -> Done {
     }
 }
 
-/// Runs a command and gives its output; on failure the end of what it said.
+/// Runs a command and returns its output; on failure the end of what it said.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let out = command
         .stdin(Stdio::null())

@@ -13,7 +13,7 @@ const MPI4PY: &str = "4.1.2";
 /// cores are few, recorded or not.
 const LEFT_OUT: [&str; 4] = ["test_spawn", "test_dynproc", "test_util_pool", "test_doc"];
 
-/// mpi4py with its tests, installed beside the build; gives its Python and the directory of the tests.
+/// mpi4py with its tests, installed beside the build; returns its Python and the directory of the tests.
 fn mpi4py() -> Result<(PathBuf, PathBuf), String> {
     let place = setup::target().join("mpi4py");
     let python = place.join("bin/python");

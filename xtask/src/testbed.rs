@@ -108,10 +108,15 @@ impl Manifest {
 
     /// Sets what running the program needs on a library.
     pub fn prepare(&self, mpi: Mpi, command: &mut Command) {
-        let threads = ["-fopenmp", "-pthread"];
-        if self.flags.iter().any(|f| threads.contains(&f.as_str())) {
+        if self.has_threads() {
             mpi.unbind(command);
         }
+    }
+
+    /// Whether each rank has several threads.
+    pub fn has_threads(&self) -> bool {
+        let threads = ["-fopenmp", "-pthread"];
+        self.flags.iter().any(|f| threads.contains(&f.as_str()))
     }
 
     /// The scales to run at.

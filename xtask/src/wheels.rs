@@ -53,7 +53,7 @@ const TESTED: [Wheel; 4] = [
     },
 ];
 
-/// What stands in a virtual environment in place of `site-packages`: a directory that has Python's version in its name.
+/// What a virtual environment has in place of `site-packages`: a directory that has Python's version in its name.
 fn site_packages(place: &Path) -> PathBuf {
     let listing = std::fs::read_dir(place.join("lib")).into_iter().flatten();
     let versions = listing.flatten().map(|e| e.path());

@@ -210,6 +210,11 @@ impl<S: ContextStore> Contexts<S> {
         known.and_then(|a| self.row(a, NONE, 0)).unwrap_or(NONE)
     }
 
+    /// The row of a context.
+    pub fn row_of(&mut self, ctx: u32) -> Option<ContextRow> {
+        self.store.row(ctx)
+    }
+
     /// The first of the rows; contexts are their numbers.
     pub fn rows(&self) -> *const ContextRow {
         self.store.rows()

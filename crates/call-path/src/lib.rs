@@ -11,7 +11,7 @@
 //!   of the first three;
 //! * it asks the loader only when the host has it look at modules, never to find a path;
 //! * it reads no memory that may be missing: only the thread's own stack is read directly;
-//! * it knows neither MPI nor where rows are stored: whoever uses it provides the store and is the [`Host`].
+//! * it knows neither MPI nor where rows are stored: its user provides the store and is the [`Host`].
 //!
 //! `unsafe` is allowed in the whole crate, because it reads stacks and changes them; every block says why it is sound.
 #![allow(unsafe_code)]

@@ -1,9 +1,13 @@
 //! The command line, defined once: parsing, help, man page and completions come from here.
 
+mod shown;
+
+pub use shown::{Kind, Printed, ViewArgs};
+
+use crate::network::Wanted as WantedNetwork;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use headwater_model::RankSet;
-use headwater_model::diagnosis::Scaling;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -37,6 +41,11 @@ pub enum Command {
         after_help = "Put it before the launcher; it then also finishes the run. If you put it behind the launcher, on every rank, it works as exec does, and diagnose finishes the run.\nExample:  headwater record -o p16 -- mpirun -n 16 ./app input\n          mpirun -n 16 headwater record -o p16 ./app input"
     )]
     Record(RecordArgs),
+    /// Record one run with every MPI call, as record --trace does.
+    #[command(
+        after_help = "The result is a recorded run with a trace: every MPI call of every rank, in order, with its call path, parameters and times.\nExample:  headwater trace -o t16 -- mpirun -n 16 ./app input\n          headwater show t16"
+    )]
+    Trace(RecordArgs),
     /// Run a program with the collector loaded; for use behind a launcher.
     #[command(
         after_help = "Put it before the program on every rank of the job, or on none. Otherwise ranks wait for each other in MPI_Init. Without --spool, the run is recorded in ./headwater-PROGRAM-JOB. Pass that directory to diagnose.\nExample:  mpirun -n 8 headwater exec -- ./app input"
@@ -45,6 +54,11 @@ pub enum Command {
     /// Find the root causes in recorded runs of one program.
     #[command(after_help = "Example:  headwater diagnose app.2 app.4 app.8 app.16")]
     Diagnose(DiagnoseArgs),
+    /// Look at recorded runs and their diagnosis in a browser.
+    #[command(
+        after_help = "The page is served on 127.0.0.1 alone, and its address has a secret token. Ctrl-C ends it. On a machine without a display, forward the port (ssh -L PORT:127.0.0.1:PORT) and open the address that is printed.\nExample:  headwater view app.2 app.4 app.8 app.16\n          headwater view --port 8123 --no-open app.16"
+    )]
+    View(ViewArgs),
     /// Answer another question about recorded runs (by a dataflow of passes).
     #[command(
         after_help = "Example:  headwater analyse mpi-profile app.16\n          headwater analyse communication app.16 --json\n          headwater analyse communication --flow=svg > flow.svg"
@@ -52,17 +66,37 @@ pub enum Command {
     Analyse(AnalyseArgs),
     /// Write recorded runs as a file for another tool.
     #[command(
-        after_help = "Example:  headwater export speedscope app.16 -o app.speedscope.json\n          headwater export folded app.16 -o - | inferno-flamegraph > app.svg\n          headwater export csv app.16 --analysis mpi-profile --table call_sites -o sites.csv"
+        after_help = "Example:  headwater export speedscope app.16 -o app.speedscope.json\n          headwater export folded app.16 -o - | inferno-flamegraph > app.svg\n          headwater export csv app.16 --analysis mpi-profile --table call_sites -o sites.csv\n          headwater export otf2 t16 --simulated -o t16.otf2"
     )]
     Export(ExportArgs),
+    /// Run a trace in virtual time: on another network, or with places that are different.
+    #[command(
+        after_help = "TRACE is a run that was recorded with headwater trace. Each rank has a core of its own. Computation takes its CPU time, and calls take what the network says: on the ideal one, only waiting takes time.\nPLACE is file.c:7-8, file.c:7 or a function. Of a run with samples, it is computation there; otherwise it is computation before the MPI calls there.\n  balanced   each rank computes there as long as the mean\n  faster F   computation there takes 1/F of its time\n  gone       computation there takes no time\n  half       messages sent there are half as long\n  no-wait    nobody waits in the collectives there\nExample:  headwater simulate t16 --network fit\n          headwater simulate t16 --what-if 'zeus.c:6-8 balanced' --what-if 'solve faster 2'"
+    )]
+    Simulate(SimulateArgs),
     /// Convert another tool's trace to a run: an OTF2 archive (Score-P) or a Paraver trace (Extrae).
     #[command(
         after_help = "docs/IMPORT.md lists what is read from a trace and what is lost.\nExample:  headwater import scorep_app_16/traces.otf2 -o app.16\n          headwater diagnose app.4 app.16"
     )]
     Import(ImportArgs),
+    /// Issue the communication of a recorded trace again, on any MPI library; for use behind a launcher.
+    #[command(
+        after_help = "Start as many ranks as the trace has. The MPI library is the one that belongs to the launcher. Buffers have the sizes of the recording, data are zeros, and files are scratch files.\nExample:  mpirun -n 16 headwater replay t16\n          mpirun -n 16 headwater replay --compute none t16"
+    )]
+    Replay(ReplayArgs),
+    /// Measure the network for simulate; for use behind a launcher.
+    #[command(
+        after_help = "Measures a ping-pong between the first and the last rank, and fits the parameters of a LogGP network. It takes some seconds. For the network between nodes, start the ranks on two of them. The MPI library is the one that belongs to the launcher.\nExample:  mpirun -n 2 headwater calibrate -o net.json\n          headwater simulate t16 --network net.json"
+    )]
+    Calibrate(CalibrateArgs),
     /// Show the structure of a program: functions, loops, branches, calls.
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
+    /// Show a trace as text: loops, events, ranks, parameters, times.
+    #[command(
+        after_help = "Example:  headwater show t16\n          headwater show t16 --rank 3 --events | less"
+    )]
+    Show(ShowArgs),
     /// Print linker flags for a program with a static MPI library.
     #[command(
         after_help = "Only needed if MPI is linked statically. Put the flags before the MPI library. The program then records only if it is started by headwater record, run or exec.\nExample:  mpicc -g -static app.c $(headwater link-flags) -o app\n          headwater record -- mpirun -n 4 ./app"
@@ -139,20 +173,38 @@ pub enum Described {
     Analyse,
     /// `record`.
     Record,
+    /// `show`.
+    Show,
+    /// `simulate`.
+    Simulate,
+    /// `replay`.
+    Replay,
     /// `structure`.
     Structure,
     /// `doctor`.
     Doctor,
     /// `link-flags`.
     LinkFlags,
+    /// The data in a page of `diagnose --html` and `view`.
+    Page,
 }
 
-/// What recording can be told.
+/// Options of recording.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Recording {
     /// Samples per second of CPU time [default: 200]. After its first 256 samples, a thread is sampled less often.
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub hz: Option<u32>,
+    /// Record every MPI call as well, in order and with its parameters. The trace is a file of some kilobytes in the run.
+    #[arg(long)]
+    pub trace: bool,
+    /// In the trace, calls of one function count as the same place if their call paths differ in fewer than N frames.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub signature_slack: Option<u32>,
+    /// In the trace, partners, tags and counts of messages become histograms where their values take more than N terms (runs,
+    /// strides or loops). Such a trace is smaller, and can be replayed only with random choice.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub lossy: Option<u32>,
     /// Print the command that would be run, and do not run it.
     #[arg(long)]
     pub dry_run: bool,
@@ -215,31 +267,21 @@ pub struct ExecArgs {
     pub program: Vec<String>,
 }
 
-/// Strong or weak.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Kind {
-    /// The problem stays the same on more ranks.
-    Strong,
-    /// The problem grows with the number of ranks.
-    Weak,
-}
-
-impl Kind {
-    /// As an analysis takes it.
-    pub fn scaling(self) -> Scaling {
-        match self {
-            Self::Strong => Scaling::Strong,
-            Self::Weak => Scaling::Weak,
-        }
-    }
-}
-
-/// What diagnosis can be told.
+/// Options of the diagnosis.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Analysis {
     /// JSON.
     #[command(flatten)]
     pub json: Json,
+    /// Also write the diagnosis as a page for browsers: one file that works offline.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the causes in SARIF, for tools that annotate code, or write them to FILE.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "json")]
+    pub sarif: Option<PathBuf>,
+    /// How causes are printed: as a report, or a line for each as compilers print warnings (file:line: warning: message).
+    #[arg(long, value_name = "FORMAT", default_value = "report", conflicts_with_all = ["json", "sarif"])]
+    pub format: Printed,
     /// How the problem grows; by default guessed from the program's arguments and the measured work.
     #[arg(long, value_name = "KIND")]
     pub scaling: Option<Kind>,
@@ -356,7 +398,8 @@ pub struct ExportArgs {
     /// Directories of recorded runs.
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
-    /// The file to write, which must not exist yet. If the format is text, - is standard output.
+    /// The file to write, which must not exist yet. If the format is text, - is standard output. For simgrid
+    /// and otf2: the directory to make.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Export only these ranks, for example 0-3,7.
@@ -374,6 +417,12 @@ pub struct ExportArgs {
     /// For csv and parquet: a table of this analysis instead of a view.
     #[arg(long, value_name = "ANALYSIS", value_parser = paradigms())]
     pub analysis: Option<String>,
+    /// For simgrid, and otf2 with --simulated: the network, as of simulate [default: ideal].
+    #[arg(long, value_name = "NETWORK", value_parser = WantedNetwork::of)]
+    pub network: Option<WantedNetwork>,
+    /// For otf2: the times of a simulation instead of the recorded ones.
+    #[arg(long)]
+    pub simulated: bool,
     /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
@@ -383,7 +432,13 @@ pub struct ExportArgs {
 fn formats() -> PossibleValuesParser {
     let known = headwater_export::ALL.iter();
     let help = |f: &headwater_export::Format| format!("{}; for {}", f.about, f.opens);
-    PossibleValuesParser::new(known.map(|f| PossibleValue::new(f.name).help(help(f))))
+    let of_runs = known.map(|f| PossibleValue::new(f.name).help(help(f)));
+    let traces = headwater_export::whole::TRACES.iter();
+    let of_traces = traces.map(|f| {
+        let help = format!("{}; for {}", f.about, f.opens);
+        PossibleValue::new(f.name).help(help)
+    });
+    PossibleValuesParser::new(of_runs.chain(of_traces))
 }
 
 /// Arguments of `import`.
@@ -399,6 +454,74 @@ pub struct ImportArgs {
     pub program: Option<String>,
 }
 
+/// Arguments of `simulate`.
+#[derive(Debug, ClapArgs)]
+pub struct SimulateArgs {
+    /// Directory of a run that has a trace, or the trace's file.
+    pub trace: PathBuf,
+    /// The network: ideal; FILE.json, as calibrate measured it; fit, from the times of the calls in the trace; or
+    /// loggp:L,o,g,G[,S] with latency, overhead and gap in seconds, seconds per byte, and the bytes above which
+    /// messages wait for their receive.
+    #[arg(long, value_name = "NETWORK", default_value = "ideal", value_parser = WantedNetwork::of)]
+    pub network: WantedNetwork,
+    /// What if PLACE were different: 'PLACE balanced', 'PLACE faster F', 'PLACE gone', 'PLACE half' or
+    /// 'PLACE no-wait'. Can be repeated; each question is answered on its own.
+    #[arg(long, value_name = "'PLACE CHANGE'")]
+    pub what_if: Vec<String>,
+    /// Places of the critical path, and waits, to show.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count)]
+    pub rows: usize,
+    /// Write the simulated run as a timeline for Perfetto, chrome://tracing or speedscope: a JSON file.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, ClapArgs)]
+pub struct CalibrateArgs {
+    /// The file to write; by default the parameters are printed.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The MPI library; by default the one that belongs to the launcher.
+    #[arg(long, value_name = "FILE")]
+    pub mpi: Option<PathBuf>,
+}
+
+/// What a replay does in place of computation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Computing {
+    /// Keep the core busy, each time as long as the rank computed there on average.
+    Spin,
+    /// Sleep as long, so that ranks can share cores.
+    Sleep,
+    /// Nothing: communication alone.
+    None,
+    /// Keep the core busy, for times drawn from the recorded histograms; the same times in each replay.
+    Sampled,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, ClapArgs)]
+pub struct ReplayArgs {
+    /// The trace: its file, or the directory with it.
+    pub trace: PathBuf,
+    /// The MPI library to use, as the loader finds it; by default the one that belongs to the launcher.
+    #[arg(long, value_name = "FILE")]
+    pub mpi: Option<PathBuf>,
+    /// What to do in place of computation.
+    #[arg(long, value_name = "WHAT", default_value = "spin")]
+    pub compute: Computing,
+    /// Seed for drawing partners, tags and counts of a lossy trace [default: 0]. The same seed gives the same replay.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
+}
+
 /// Arguments of `structure`.
 #[derive(Debug, ClapArgs)]
 pub struct StructureArgs {
@@ -410,6 +533,22 @@ pub struct StructureArgs {
     /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
+    /// JSON.
+    #[command(flatten)]
+    pub json: Json,
+}
+
+/// Arguments of `show`.
+#[derive(Debug, ClapArgs)]
+pub struct ShowArgs {
+    /// Trace, or directory of a run that has one.
+    pub path: PathBuf,
+    /// Show only this rank, with the parameters of its calls.
+    #[arg(long)]
+    pub rank: Option<u32>,
+    /// Print every event of the rank in order, one on each line.
+    #[arg(long, requires = "rank", conflicts_with = "json")]
+    pub events: bool,
     /// JSON.
     #[command(flatten)]
     pub json: Json,

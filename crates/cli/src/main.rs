@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod network;
 mod outcome;
 mod output;
 mod progress;
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
     match commands::run(args) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            output::tell(&failure.message);
+            output::eprint_line(&failure.message);
             ExitCode::from(failure.code)
         }
     }
@@ -30,7 +31,7 @@ fn refuse(error: &clap::Error) -> ! {
     if error.kind() == ErrorKind::ValueValidation {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
-        output::tell(line.trim_start_matches("error: "));
+        output::eprint_line(line.trim_start_matches("error: "));
         std::process::exit(i32::from(exit::BAD_USE));
     }
     // What it says is clap's own and the arguments; it has taken out some of what would drive a terminal, but prints all.

@@ -5,6 +5,7 @@ use crate::exit;
 use crate::outcome::{Failure, Outcome};
 use headwater_model::printable::{on_one_line, printable};
 use serde::Serialize;
+use std::fs::File;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::Command;
@@ -29,9 +30,9 @@ pub fn print(text: &str) -> Outcome {
     print_screened(&printable(text))
 }
 
-/// Tells one line on standard error.
-pub fn tell(line: &str) {
-    // Where standard error is closed, there is nobody to tell.
+/// Prints one line on standard error.
+pub fn eprint_line(line: &str) {
+    // Where standard error is closed, nobody can read it.
     let _ = writeln!(std::io::stderr(), "headwater: {}", on_one_line(line));
 }
 
@@ -72,10 +73,70 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Writes a file that the user named.
-pub fn write(path: &Path, text: &str) -> Outcome {
-    let failed = |e| Failure::from(format!("cannot write {}: {e}", path.display()));
-    std::fs::write(path, text).map_err(failed)?;
+/// What the user named for a result: no existing file is ever changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// There is no file yet.
+    New,
+    /// A device or pipe, which takes bytes as they come.
+    Stream,
+}
+
+/// Where a file goes that the user named with `option`. Commands ask before they begin anything long.
+///
+/// # Errors
+/// It exists, it is a directory, or its directory does not exist: the whole line.
+pub fn place(path: &Path, option: &str) -> Result<Place, String> {
+    let shown = path.display();
+    match path.metadata() {
+        Ok(there) if there.is_dir() => {
+            Err(format!("{shown} is a directory; give a file to {option}"))
+        }
+        Ok(there) if there.is_file() => Err(taken(path, option)),
+        Ok(_) => Ok(Place::Stream),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            // A link to nothing is a name that is used.
+            if path.symlink_metadata().is_ok() {
+                return Err(taken(path, option));
+            }
+            match folder(path) {
+                dir if dir.is_dir() => Ok(Place::New),
+                dir => Err(format!(
+                    "cannot write {shown}: there is no directory {}",
+                    dir.display()
+                )),
+            }
+        }
+        Err(e) => Err(format!("cannot write {shown}: {e}")),
+    }
+}
+
+/// The line that refuses an existing file.
+pub fn taken(path: &Path, option: &str) -> String {
+    let shown = path.display();
+    format!("{shown} is there already; remove it, or give another file to {option}")
+}
+
+/// The directory of a file.
+pub fn folder(path: &Path) -> &Path {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Writes a file that the user named with `option`. An existing file is refused, also one that came into being since the
+/// command began.
+pub fn write(path: &Path, text: &str, option: &str) -> Outcome {
+    let mut options = File::options();
+    options.write(true);
+    if place(path, option)? == Place::New {
+        options.create_new(true);
+    }
+    let failed = |e: std::io::Error| match e.kind() {
+        ErrorKind::AlreadyExists => Failure::from(taken(path, option)),
+        _ => Failure::from(format!("cannot write {}: {e}", path.display())),
+    };
+    let mut file = options.open(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
     Ok(exit::DONE)
 }
 
@@ -97,11 +158,25 @@ impl Json {
         self.json.is_some()
     }
 
+    /// The file that it is written to.
+    fn file(&self) -> Option<&Path> {
+        self.json.as_deref().filter(|path| path.as_os_str() != "-")
+    }
+
+    /// Refuses a file that cannot be written, before the command does anything.
+    ///
+    /// # Errors
+    /// The whole line, as of [`place`].
+    pub fn check(&self) -> Result<(), String> {
+        self.file()
+            .map_or(Ok(()), |path| place(path, "--json").map(|_| ()))
+    }
+
     /// Gives `text`, which is JSON, to where it is wanted.
     pub fn give(&self, text: &str) -> Outcome {
-        match &self.json {
-            Some(path) if path.as_os_str() != "-" => write(path, text),
-            _ => print(text),
+        match self.file() {
+            Some(path) => write(path, text, "--json"),
+            None => print(text),
         }
     }
 

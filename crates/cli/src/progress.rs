@@ -1,11 +1,11 @@
-//! What is told on standard error while work is going on.
+//! Progress on standard error while work is going on.
 //!
 //! Work that takes longer than a moment shows a moving bar on a terminal and one plain line elsewhere;
 //! with `--quiet` or `--json` there is neither. While the measured program runs nothing moves: the
 //! terminal is the program's, and a bar would tear its output. While a program runs for long, a line says
 //! so now and then. Warnings are always shown.
 
-use crate::output::tell;
+use crate::output::eprint_line;
 use headwater_dataflow::flow::Event;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// After so long, a line says for the first time that the program still runs.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How progress is told.
+/// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Not at all.
@@ -42,10 +42,10 @@ impl Progress {
         }
     }
 
-    /// Tells one line.
+    /// Prints one line on standard error.
     pub fn say(self, line: &str) {
         if self != Self::Silent {
-            tell(line);
+            eprint_line(line);
         }
     }
 
@@ -57,17 +57,17 @@ impl Progress {
         }
         let (running, ended) = channel::<()>();
         let what = what.to_string();
-        let telling = move || {
-            tell_while(&ended, MINUTE, |time| {
+        let reporting = move || {
+            report_while_running(&ended, MINUTE, |time| {
                 let minutes = time.as_secs() / MINUTE.as_secs();
-                tell(&format!("{what} has been running for {minutes} min"));
+                eprint_line(&format!("{what} has been running for {minutes} min"));
             });
         };
         // Without it the program runs as well.
-        let teller = std::thread::Builder::new().spawn(telling);
+        let reporter = std::thread::Builder::new().spawn(reporting);
         let result = work();
         drop(running);
-        let _ = teller.map(JoinHandle::join);
+        let _ = reporter.map(JoinHandle::join);
         result
     }
 
@@ -79,11 +79,14 @@ impl Progress {
             bar.set_length(steps as u64);
         }
         if self == Self::Silent {
-            return Stage { bar, teller: None };
+            return Stage {
+                bar,
+                reporter: None,
+            };
         }
         let (done, ended) = channel();
         let shown = bar.clone();
-        let teller = std::thread::spawn(move || {
+        let reporter = std::thread::spawn(move || {
             if ended.recv_timeout(MOMENT) == Err(RecvTimeoutError::Timeout) {
                 self.show(&shown, shown.length().is_some());
                 let _ = ended.recv();
@@ -91,7 +94,7 @@ impl Progress {
         });
         Stage {
             bar,
-            teller: Some((done, teller)),
+            reporter: Some((done, reporter)),
         }
     }
 
@@ -112,13 +115,13 @@ impl Progress {
     }
 }
 
-/// Tells the time when it reaches `first` and whenever it has doubled, until the other end of `ended` is gone.
-fn tell_while(ended: &Receiver<()>, first: Duration, tell: impl Fn(Duration)) {
+/// Reports the time when it reaches `first` and whenever it has doubled, until the other end of `ended` is gone.
+fn report_while_running(ended: &Receiver<()>, first: Duration, report: impl Fn(Duration)) {
     let start = Instant::now();
     let mut next = first;
     while ended.recv_timeout(next.saturating_sub(start.elapsed())) == Err(RecvTimeoutError::Timeout)
     {
-        tell(next);
+        report(next);
         next *= 2;
     }
 }
@@ -127,7 +130,7 @@ fn tell_while(ended: &Receiver<()>, first: Duration, tell: impl Fn(Duration)) {
 #[derive(Debug)]
 pub struct Stage {
     bar: ProgressBar,
-    teller: Option<(Sender<()>, JoinHandle<()>)>,
+    reporter: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Stage {
@@ -145,9 +148,9 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        if let Some((done, teller)) = self.teller.take() {
+        if let Some((done, reporter)) = self.reporter.take() {
             let _ = done.send(());
-            let _ = teller.join();
+            let _ = reporter.join();
         }
         self.bar.finish_and_clear();
     }
@@ -159,17 +162,17 @@ mod tests {
     use std::cell::{Cell, RefCell};
 
     #[test]
-    fn a_long_run_is_told_of_ever_more_seldom_until_it_ends() {
+    fn a_long_run_is_reported_ever_more_seldom_until_it_ends() {
         let (running, ended) = channel::<()>();
         let running = Cell::new(Some(running));
-        let told = RefCell::new(Vec::new());
+        let reported = RefCell::new(Vec::new());
         let first = Duration::from_millis(1);
-        tell_while(&ended, first, |time| {
-            told.borrow_mut().push(time);
-            if told.borrow().len() == 3 {
+        report_while_running(&ended, first, |time| {
+            reported.borrow_mut().push(time);
+            if reported.borrow().len() == 3 {
                 running.set(None);
             }
         });
-        assert_eq!(told.into_inner(), [first, 2 * first, 4 * first]);
+        assert_eq!(reported.into_inner(), [first, 2 * first, 4 * first]);
     }
 }

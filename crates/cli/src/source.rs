@@ -3,6 +3,7 @@
 use crate::args::Analysis;
 use headwater_load::Sources;
 use headwater_report::{Excerpt, SourceLines};
+use std::path::PathBuf;
 
 /// Source files as they are now, as far as they may be shown.
 pub struct Files(Sources);
@@ -10,7 +11,12 @@ pub struct Files(Sources);
 impl Files {
     /// Those that the command line allows.
     pub fn allowed(analysis: &Analysis) -> Self {
-        Self(match (analysis.no_source, analysis.source.as_slice()) {
+        Self::of(analysis.no_source, &analysis.source)
+    }
+
+    /// None, those in some directories, or the usual ones.
+    pub fn of(none: bool, below: &[PathBuf]) -> Self {
+        Self(match (none, below) {
             (true, _) => Sources::Nowhere,
             (false, []) => Sources::Usual,
             (false, below) => Sources::Below(below.to_vec()),

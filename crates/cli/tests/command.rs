@@ -9,11 +9,12 @@ use std::process::{Command, Output};
 use support::{BARRIER, PROGRAM, built, collector, headwater, said, target};
 
 /// The commands that users are shown, besides those that make man pages and completions.
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "run",
     "record",
     "exec",
     "diagnose",
+    "view",
     "import",
     "structure",
     "doctor",
@@ -148,8 +149,8 @@ fn the_programs_own_arguments_may_grow_with_the_ranks() {
     let launch = ["mpirun.openmpi", "--oversubscribe", "-n", "3", &program];
     let out = run(&[&["run", "-q", "-n", "2", "--"], &launch[..], &["0", "{np}"]].concat());
     assert_eq!(out.status.code(), Some(2));
-    let told = said(&out);
-    assert!(told.contains("asked for 2 ranks and got 3") && told.lines().count() == 1);
+    let message = said(&out);
+    assert!(message.contains("asked for 2 ranks and got 3") && message.lines().count() == 1);
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn a_pipe_as_standard_input_is_refused_where_it_holds_something() {
     const REFUSED: &str = "standard input is a pipe, and only one of the runs could read it";
     const WARNED: &str = "standard input is an open pipe";
     let dir = tempfile::tempdir().expect("a temporary directory");
-    for (bytes, closed, code, told) in [
+    for (bytes, closed, code, message) in [
         ("x", false, 2, Some(REFUSED)),
         ("x", true, 2, Some(REFUSED)),
         ("", false, 7, Some(WARNED)),
@@ -211,7 +212,7 @@ fn a_pipe_as_standard_input_is_refused_where_it_holds_something() {
         let text = said(&out);
         assert_eq!(out.status.code(), Some(code), "{text}");
         for words in [REFUSED, WARNED] {
-            let wanted = told == Some(words);
+            let wanted = message == Some(words);
             assert_eq!(text.contains(words), wanted, "{bytes:?} {closed}: {text}");
         }
     }
@@ -302,16 +303,16 @@ fn exec_shows_what_it_becomes() {
 }
 
 #[test]
-fn a_launcher_that_refuses_is_told() {
+fn a_launcher_that_refuses_is_reported() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let out = headwater(dir.path())
         .env("HEADWATER_COLLECTOR", collector())
         .args(["record", "--", "sh", "-c", "echo no slots >&2; exit 7"])
         .output()
         .expect("runs");
-    let told = said(&out);
-    assert!(told.starts_with("no slots\n") && told.contains("ended with exit code 7"));
-    assert!(told.contains("see its last output above"), "{told}");
+    let message = said(&out);
+    assert!(message.starts_with("no slots\n") && message.contains("ended with exit code 7"));
+    assert!(message.contains("see its last output above"), "{message}");
     assert_eq!(out.status.code(), Some(7));
 }
 
@@ -446,16 +447,16 @@ echo "diagnose: $?"
     let Some(out) = with_mounts(dir.path(), SCRIPT, &program) else {
         return;
     };
-    let (text, told) = (String::from_utf8_lossy(&out.stdout), said(&out));
-    assert!(text.contains("record: 2\n"), "{text}{told}");
+    let (text, message) = (String::from_utf8_lossy(&out.stdout), said(&out));
+    assert!(text.contains("record: 2\n"), "{text}{message}");
     for words in [
         "the recorded data are still in ",
         "finish the run with: headwater diagnose ",
         "/small/.headwater-",
     ] {
-        assert!(told.contains(words), "no \"{words}\" in: {told}");
+        assert!(message.contains(words), "no \"{words}\" in: {message}");
     }
-    assert!(text.ends_with("diagnose: 0\n"), "{text}{told}");
+    assert!(text.ends_with("diagnose: 0\n"), "{text}{message}");
 }
 
 #[test]
@@ -504,7 +505,7 @@ fn a_program_with_address_sanitizer_is_recorded_and_one_with_thread_sanitizer_is
 }
 
 #[test]
-fn a_program_without_mpi_runs_on_and_the_user_is_told() {
+fn a_program_without_mpi_runs_on_and_this_is_reported() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let out = headwater(dir.path())
         .env("HEADWATER_COLLECTOR", collector())
@@ -580,8 +581,8 @@ fn the_doctor_says_what_to_do_about_everything_that_is_not_well() {
         .args(["doctor", "--json", "/bin/true"])
         .output()
         .expect("runs");
-    let told: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
-    let findings = told["findings"].as_array().expect("findings");
+    let message: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let findings = message["findings"].as_array().expect("findings");
     for (what, word) in [
         ("collector", "does not load"),
         ("launcher", "none found"),

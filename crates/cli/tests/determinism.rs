@@ -171,7 +171,7 @@ fn diagnosis(dir: &Path, threads: &str, runs: &[&PathBuf], json: bool) -> String
     given(dir, threads, &["diagnose"], runs, json)
 }
 
-/// What a command gives about runs.
+/// What a command prints about runs.
 fn given(dir: &Path, threads: &str, what: &[&str], runs: &[&PathBuf], json: bool) -> String {
     let mut command = headwater(dir);
     command.env("RAYON_NUM_THREADS", threads).args(what);

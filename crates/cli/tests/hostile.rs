@@ -54,7 +54,7 @@ fn names_from_outside_cannot_drive_a_terminal() {
         String::from_utf8_lossy(&out.stdout).into_owned()
     };
     run("import app.prv -o run");
-    let mut told = 0;
+    let mut tables = 0;
     for paradigm in [
         "profile",
         "scalability",
@@ -68,10 +68,10 @@ fn names_from_outside_cannot_drive_a_terminal() {
     ] {
         for form in ["--color=never", "--json"] {
             let text = run(&format!("analyse {paradigm} run {form}"));
-            told += usize::from(text.contains("evil\\u001b[2J\\u0007"));
+            tables += usize::from(text.contains("evil\\u001b[2J\\u0007"));
         }
     }
-    assert!(told > 2, "only {told} of the tables name the function");
+    assert!(tables > 2, "only {tables} of the tables name the function");
     for line in ["diagnose run --color=never", "diagnose run --json"] {
         assert!(run(line).contains("evil\\u001b[2J\\u0007"), "{line}");
     }
@@ -92,7 +92,7 @@ fn names_from_outside_cannot_drive_a_terminal() {
 }
 
 #[test]
-fn what_is_wrong_with_a_name_is_told_without_driving_a_terminal() {
+fn errors_about_a_name_do_not_drive_a_terminal() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for args in [
         &["diagnose", EVIL][..],

@@ -167,7 +167,7 @@ fn efficiencies_wait_states_and_delay_cost_are_those_of_the_trace() {
 }
 
 #[test]
-fn equal_work_that_runs_slower_is_told_by_a_traces_counters() {
+fn equal_work_that_runs_slower_is_recognised_by_a_traces_counters() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let at = dir.path();
     for ranks in ["2", "4"] {
@@ -204,6 +204,191 @@ fn threads_of_a_trace_that_wait_for_one_another_are_a_cause() {
     command(at, &["import", "trace2", "-o", "locks.2"]);
     let found = json(at, &["diagnose", "locks.2", "--json"]);
     assert_eq!(found["causes"][0]["class"], "lock-contention", "{found}");
+}
+
+/// A Paraver trace of OpenMP alone: of two threads, the second one computes half as long again in each of 100 regions.
+fn openmp_alone() -> String {
+    let mut text =
+        "#Paraver (21/11/2026 at 10:00):700000000_ns:1(2):1:1(2:1),1\nc:1:1:1:1\n".to_string();
+    let mut line = |thread: u32, at: u64, pairs: &str| {
+        text += &format!("2:1:1:1:{thread}:{at}:{pairs}\n");
+    };
+    for n in 0..100_u64 {
+        let at = 1000 + 7_000_000 * n;
+        line(1, at, "60000001:3:60000018:1");
+        line(2, at, "60000018:1");
+        line(1, at + 4_000_000, "60000018:0");
+        line(2, at + 6_000_000, "60000018:0");
+        line(1, at + 6_000_000, "60000001:0");
+    }
+    text
+}
+
+#[test]
+fn a_trace_without_mpi_is_diagnosed_by_its_threads() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let labels = "EVENT_TYPE\n0 60000018 Executed OpenMP parallel function\nVALUES\n0 End\n1 sweep._omp_fn.0\n";
+    std::fs::write(at.join("omp.prv"), openmp_alone()).expect("writes");
+    std::fs::write(at.join("omp.pcf"), labels).expect("writes");
+    command(at, &["import", "omp.prv", "-o", "omp"]);
+    let found = json(at, &["diagnose", "omp", "--json"]);
+    let cause = &found["causes"][0];
+    assert_eq!(cause["class"], "thread-imbalance", "{found}");
+    assert_eq!(cause["place"]["function"], "sweep._omp_fn.0");
+    // A region would take 5 ms instead of 6.
+    let cost = cause["cost_seconds"].as_f64().expect("a cost");
+    assert!((cost - 0.1).abs() < 1e-3, "{cost}");
+    let report = String::from_utf8_lossy(&command(at, &["diagnose", "omp"]).stdout).into_owned();
+    assert!(report.contains("no MPI call"), "{report}");
+}
+
+/// A Paraver trace of a pipeline of `ranks`, some of which write buffers now and then, and the time that it would take with
+/// messages that take none.
+fn pipeline(ranks: usize, steps: u64) -> (String, f64) {
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    let (mut now, mut ideal) = (vec![1_000_000_u64; ranks], vec![0_u64; ranks]);
+    for (task, at) in (1..=ranks).flat_map(|task| [(task, 100), (task, 1_000_000)]) {
+        let value = if at == 100 { 31 } else { 0 };
+        lines.push((at, format!("2:1:1:{task}:1:{at}:50000003:{value}")));
+    }
+    let mut random = 1_u64;
+    for step in 0..steps {
+        let mut sent = (0, 0);
+        for rank in 0..ranks {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let late = u64::from(step / 7 % ranks as u64 == rank as u64);
+            let work = 20_000 + 30_000 * late + (random >> 50);
+            let task = rank + 1;
+            now[rank] += work;
+            ideal[rank] += work;
+            if random >> 32 & 0x3f == 0 {
+                let (from, to) = (now[rank], now[rank] + 500_000);
+                lines.push((from, format!("2:1:1:{task}:1:{from}:40000003:1")));
+                lines.push((to, format!("2:1:1:{task}:1:{to}:40000003:0")));
+                now[rank] = to;
+            }
+            if rank > 0 {
+                let (from, to) = (now[rank], (now[rank] + 500).max(sent.0 + 3000));
+                lines.push((from, format!("2:1:1:{task}:1:{from}:50000001:2")));
+                lines.push((to, format!("2:1:1:{task}:1:{to}:50000001:0")));
+                let at = sent.0;
+                let send = format!("3:1:1:{rank}:1:{at}:{at}:1:1:{task}:1:{from}:{to}:64:7");
+                lines.push((at, send));
+                now[rank] = to;
+                ideal[rank] = ideal[rank].max(sent.1);
+            }
+            if task < ranks {
+                let (from, to) = (now[rank], now[rank] + 500);
+                lines.push((from, format!("2:1:1:{task}:1:{from}:50000001:1")));
+                lines.push((to, format!("2:1:1:{task}:1:{to}:50000001:0")));
+                sent = (from, ideal[rank]);
+                now[rank] = to;
+            }
+        }
+    }
+    let end = now.iter().copied().max().unwrap_or(0);
+    for (task, from) in (1..=ranks).zip(now) {
+        lines.push((from, format!("2:1:1:{task}:1:{from}:50000003:32")));
+        lines.push((end + 10, format!("2:1:1:{task}:1:{}:50000003:0", end + 10)));
+    }
+    lines.sort_by_key(|l| l.0);
+    let all = vec!["1:1"; ranks].join(",");
+    let head = format!("#Paraver (21/11/2026 at 10:00):{end}_ns:1({ranks}):1:{ranks}({all}),0\n");
+    let text = lines
+        .into_iter()
+        .map(|(_, line)| line + "\n")
+        .collect::<String>();
+    (
+        head + &text,
+        ideal.into_iter().max().unwrap_or(0) as f64 * 1e-9,
+    )
+}
+
+#[test]
+fn the_whole_of_a_trace_is_replayed_though_buffers_were_written() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let (trace, ideal) = pipeline(8, 500);
+    std::fs::write(at.join("app.prv"), trace).expect("writes");
+    std::fs::write(at.join("app.pcf"), LABELS).expect("writes");
+    command(at, &["import", "app.prv", "-o", "app.8"]);
+    let found = json(at, &["diagnose", "app.8", "--json"]);
+    let scale = &found["scales"][0];
+    for share in ["window_share", "replayed_share"] {
+        assert_eq!(scale[share].as_f64(), Some(1.0), "{share}");
+    }
+    let figure = |value: &Value| value.as_f64().expect("a figure");
+    let replayed = figure(&scale["model_seconds"]) * figure(&scale["efficiencies"]["transfer"]);
+    assert!(
+        (replayed / ideal - 1.0).abs() < 1e-4,
+        "{replayed} for {ideal}"
+    );
+}
+
+#[test]
+fn counters_of_traces_split_computation_scaling_and_lost_messages_are_said() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let counted = "EVENT_TYPE\n7 42000050 PAPI_TOT_INS [Instr completed]\n7 42000059 PAPI_TOT_CYC [Total cycles]\n";
+    let labels = format!("{LABELS}\n{counted}");
+    // Twice the ranks compute half as long, with a quarter more instructions than half.
+    for (ranks, half, instructions, cycles) in [(2, 1, 8000, 4000), (4, 2, 5000, 2000)] {
+        let all = vec!["1:1"; ranks].join(",");
+        let mut text =
+            format!("#Paraver (21/11/2026 at 10:00):4000000000_ns:1({ranks}):1:{ranks}({all}),0\n");
+        let ends = [1_000_000, 1_000_000 + 2_000_000_000 / half];
+        let calls = [
+            (100, "50000003:31".to_string()),
+            (ends[0], "50000003:0".to_string()),
+            (
+                ends[1],
+                format!("50000001:1:42000050:{instructions}:42000059:{cycles}"),
+            ),
+            (ends[1] + 10, "50000001:0:50000003:32".to_string()),
+            (ends[1] + 20, "50000003:0".to_string()),
+        ];
+        for (time, pairs) in &calls {
+            for task in 1..=ranks {
+                text += &format!("2:{task}:1:{task}:1:{time}:{pairs}\n");
+            }
+        }
+        std::fs::write(at.join("app.prv"), text).expect("writes");
+        std::fs::write(at.join("app.pcf"), &labels).expect("writes");
+        command(at, &["import", "app.prv", "-o", &format!("app.{ranks}")]);
+    }
+    let strong = [
+        "analyse",
+        "efficiencies",
+        "app.2",
+        "app.4",
+        "--scaling",
+        "strong",
+        "--json",
+    ];
+    let found = json(at, &strong);
+    let row = &found["sections"][0]["rows"][1];
+    for (name, wanted) in [
+        ("instruction_scaling", 0.8),
+        ("ipc_scaling", 1.25),
+        ("frequency_scaling", 1.0),
+        ("computation_scaling", 1.0),
+    ] {
+        let value = row[name].as_f64().expect("a figure");
+        assert!((value - wanted).abs() < 1e-4, "{name}: {value}");
+    }
+    let report = command(at, &["diagnose", "app.2", "app.4", "--scaling", "strong"]);
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    for words in [
+        "instruction scaling",
+        "IPC scaling",
+        "frequency scaling",
+        "but no message",
+    ] {
+        assert!(report.contains(words), "{words}: {report}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The published schemas are those of the command, and what it really gives fits them.
+//! The published schemas are those of the command, and its real output fits them.
 
 mod support;
 
@@ -6,13 +6,17 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::{PROGRAM, built, collector, headwater, said};
 
-const DESCRIBED: [&str; 6] = [
+const DESCRIBED: [&str; 10] = [
     "diagnose",
     "analyse",
     "record",
+    "show",
+    "simulate",
+    "replay",
     "structure",
     "doctor",
     "link-flags",
+    "page",
 ];
 
 fn page(command: &str) -> PathBuf {
@@ -154,7 +158,7 @@ fn assert_fits(command: &str, text: &str) {
 }
 
 #[test]
-fn what_is_given_fits_its_schema() {
+fn output_fits_its_schema() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = |name: &str| std::fs::read_to_string(dir.path().join(name)).expect("a file");
     let run = |args: &[&str]| {
@@ -188,9 +192,32 @@ fn what_is_given_fits_its_schema() {
     let launch = ["mpirun.openmpi", "--oversubscribe", "-n", "2", &program];
     let out = run(&[&["record", "-o", "p2", "--json", "--"][..], &launch].concat());
     let text = String::from_utf8_lossy(&out.stdout);
-    let (own, told) = text.split_once('\n').expect("lines");
+    let (own, output) = text.split_once('\n').expect("lines");
     assert_eq!(own, "value 49", "the program's output comes first");
-    assert_fits("record", told);
+    assert_fits("record", output);
+    run(&[&["trace", "-o", "t2", "--"][..], &launch].concat());
+    let question = "app.c:20 no-wait";
+    let out = run(&["simulate", "t2", "--json", "--what-if", question]);
+    assert_fits("simulate", &String::from_utf8_lossy(&out.stdout));
+    let command = env!("CARGO_BIN_EXE_headwater");
+    let out = std::process::Command::new("mpirun.openmpi")
+        .args(["--oversubscribe", "-n", "2"])
+        .args([command, "replay", "--json=replay.json", "t2"])
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .current_dir(dir.path())
+        .output()
+        .expect("mpirun starts");
+    assert!(out.status.success(), "{}", said(&out));
+    assert_fits("replay", &file("replay.json"));
+    let mistaken = ["simulate", "t2", "--what-if", "nowhere.c:7 balanced"];
+    let out = headwater(dir.path()).args(mistaken).output().expect("runs");
+    assert_eq!(out.status.code(), Some(2));
+    assert!(
+        said(&out).contains("the trace has no such place"),
+        "{}",
+        said(&out)
+    );
     for paradigm in headwater_diagnosis::paradigm::ALL {
         let out = run(&["analyse", paradigm.name, "--json", "p2", "p2"]
             [..4 + usize::from(paradigm.takes == headwater_diagnosis::paradigm::Takes::Two)]);

@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Starts `command`, and when it says that it is ready, does `then`; gives its status and the rest of
+/// Starts `command`, and when it says that it is ready, does `then`; returns its status and the rest of
 /// what it said.
 fn when_ready(mut command: Command, then: impl FnOnce(&mut Child)) -> (ExitStatus, String) {
     let mut child = command
@@ -311,7 +311,7 @@ fn what_a_killed_recording_left_is_finished_by_diagnosing_it() {
     when_ready(command, |child| {
         let id = child.id();
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
-        let children = children.expect("the kernel tells children");
+        let children = children.expect("the kernel lists children");
         let launcher = children.trim().parse().ok().and_then(Pid::from_raw);
         send(child, Signal::KILL);
         kill_process(launcher.expect("one child"), Signal::USR1).expect("ends the program");

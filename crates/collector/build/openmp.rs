@@ -62,7 +62,7 @@ pub const OPENMP: [(&str, usize, &str); 53] = [
     ("omp_unset_nest_lock_", 1, "Give(First)"),
 ];
 
-/// Events that LLVM's and Intel's runtimes tell of: the number that OpenMP gives them, and what it is
+/// Events that LLVM's and Intel's runtimes report: the number that OpenMP gives them, and what it is
 /// (`openmp::Event`).
 pub const OMPT: [(u32, &str); 8] = [
     (3, "ParallelBegin"),

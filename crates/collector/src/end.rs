@@ -3,4 +3,5 @@
 pub mod align;
 pub mod close;
 pub mod finalize;
+pub mod trace;
 pub mod tree;

@@ -5,7 +5,7 @@
 //!
 //! A call passes through `entry` (naked wrapper, then forward to the library) and `threads` (time, context, tables);
 //! what it means is decoded by the crate `mpi-call`. `sampling` interrupts computation. `end` merges the ranks' data
-//! over a tree. Folders use only those before them: `guest`, `storage`, `libraries`, `sampling`, `threads`, `openmp`,
+//! over a tree. Folders use only those before them: `guest`, `storage`, `libraries`, `trace`, `sampling`, `threads`, `openmp`,
 //! `end`, `entry`.
 //!
 //! Its contract as a guest in another process:
@@ -31,3 +31,4 @@ mod openmp;
 mod sampling;
 mod storage;
 mod threads;
+mod trace;

@@ -5,6 +5,7 @@ pub mod abi;
 pub mod code;
 #[cfg_attr(feature = "linked", path = "libraries/linked.rs")]
 pub mod loader;
+pub mod mapped;
 pub mod past;
 pub mod references;
 pub mod runtimes;

@@ -10,7 +10,6 @@
 
 mod locks;
 mod ompt;
-mod place;
 mod region;
 mod tasks;
 
@@ -26,7 +25,7 @@ use headwater_call_path::NONE;
 use headwater_model::run::WaitKind;
 use headwater_mpi_call::args::Args;
 pub use locks::Section;
-pub use ompt::{Lookup, reported, reports};
+pub use ompt::{Lookup, enable_reports, on_event};
 use std::sync::atomic::Ordering;
 
 /// What a function does, as far as threads wait or work in it.

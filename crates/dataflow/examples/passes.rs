@@ -76,7 +76,7 @@ fn numbers<T: std::fmt::Debug>(all: Option<Vec<T>>) -> String {
     format!("{:?}", all.unwrap_or_default())
 }
 
-/// What a pass gives that is counted.
+/// The result of a pass that is counted.
 trait Counted {
     fn count(&self) -> usize;
 }

@@ -1,12 +1,12 @@
 //! The main job: runs in, diagnosis out (ScalAna, section IV; DESIGN "detection"). It is one of the things that the
-//! paradigm of scalability analysis gives.
+//! paradigm of scalability analysis returns.
 
 use crate::explain::{reading, repeat, words};
 use crate::measure::recordings::Recordings;
 use crate::measure::unnamed;
 use crate::paradigm::{Options, scalability};
 use crate::pass::Answer;
-use headwater_dataflow::flow::{Cache, FlowError, Inputs, Runner, Value};
+use headwater_dataflow::flow::{Cache, Flow, FlowError, Inputs, Runner, Value};
 use headwater_dataflow::run::together::{self, RunError};
 use headwater_dataflow::run::{Recorded, copy};
 use headwater_graph::Structures;
@@ -27,17 +27,49 @@ pub enum DiagnoseError {
     Flow(#[from] FlowError),
 }
 
-/// Finds the root causes of scaling loss in runs of one program at different scales. A scale may be recorded several
-/// times: then all its recordings are diagnosed as one. Further diagnoses each leave out one recording of each scale,
-/// which says how much to rely on the first one.
+/// A diagnosis, and what it was made of.
+#[derive(Debug)]
+pub struct Diagnosed {
+    /// The answer.
+    pub diagnosis: Diagnosis,
+    /// The runs on their graph, one for each scale.
+    pub runs: Vec<Recorded>,
+    /// The dataflow that made the answer.
+    pub flow: Flow,
+    /// What each node of the flow returned, in words; `None` for a node that was not needed.
+    pub returned: Vec<Option<String>>,
+}
+
+/// What a flow returned.
+struct Answered {
+    diagnosis: Diagnosis,
+    flow: Flow,
+    returned: Vec<Option<String>>,
+}
+
+/// Finds the root causes as [`diagnose_runs`] does, and returns the answer alone.
 ///
 /// # Errors
-/// Runs that do not belong together; see [`RunError`]. What is odd *in* a run is told in the diagnosis instead.
+/// As [`diagnose_runs`].
 pub fn diagnose(
     runs: Vec<Run>,
     structures: Structures,
     options: &Options,
 ) -> Result<Diagnosis, DiagnoseError> {
+    Ok(diagnose_runs(runs, structures, options)?.diagnosis)
+}
+
+/// Finds the root causes of scaling loss in runs of one program at different scales. A scale may be recorded several
+/// times: then all its recordings are diagnosed as one. Further diagnoses each leave out one recording of each scale,
+/// which says how much to rely on the first one.
+///
+/// # Errors
+/// Runs that do not belong together; see [`RunError`]. Problems *in* a run are reported in the diagnosis instead.
+pub fn diagnose_runs(
+    runs: Vec<Run>,
+    structures: Structures,
+    options: &Options,
+) -> Result<Diagnosed, DiagnoseError> {
     if runs.is_empty() {
         return Err(DiagnoseError::NoRuns);
     }
@@ -55,18 +87,22 @@ pub fn diagnose(
     // Structures are large: they are copied only for further diagnoses.
     let kept = recordings.map(|all| (all, copy(&structures)));
     let recorded = Recorded::join_computing(first, structures)?;
-    let runs: Vec<&Run> = recorded.iter().map(Recorded::run).collect();
+    let joined: Vec<&Run> = recorded.iter().map(Recorded::run).collect();
     let graph = recorded.first().map(|r| &r.pag().structures);
-    let unnamed = graph.and_then(|structures| unnamed::main(&runs, structures));
-    let compared = runs.len() > 1 && same_pauses(&runs);
-    let mut d = by_flow(&recorded, options)?;
+    let unnamed = graph.and_then(|structures| unnamed::main(&joined, structures));
+    let compared = joined.len() > 1 && same_pauses(&joined);
+    let Answered {
+        diagnosis: mut d,
+        flow,
+        returned,
+    } = by_flow(&recorded, options)?;
     d.notes.extend(notes);
     if kept.is_none() && is_ours {
         d.notes.extend(repeat::advice(&d));
     }
     if let Some((recordings, structures)) = kept {
-        let told = compared.then_some(d.scaling);
-        let before = words::verdict(&d, told, unnamed.is_some());
+        let scaling = compared.then_some(d.scaling);
+        let before = words::verdict(&d, scaling, unnamed.is_some());
         let same = Options {
             scaling: Some(d.scaling).filter(|s| *s != Scaling::Single),
             ..options.clone()
@@ -75,10 +111,10 @@ pub fn diagnose(
         for one in 0..recordings.most() {
             let runs = recordings.without(one);
             let recorded = Recorded::join_computing(runs, copy(&structures))?;
-            without.push(by_flow(&recorded, &same)?);
+            without.push(by_flow(&recorded, &same)?.diagnosis);
         }
         repeat::judge(&mut d, &without, &recordings);
-        let now = words::verdict(&d, told, unnamed.is_some());
+        let now = words::verdict(&d, scaling, unnamed.is_some());
         words::replace(&mut d.headline, &before, now);
     }
     if let Some(other) = reading::other(d.scaling).filter(|_| !d.scaling_certain) {
@@ -86,9 +122,15 @@ pub fn diagnose(
             scaling: Some(other),
             ..options.clone()
         };
-        reading::join(&mut d, by_flow(&recorded, &reversed)?, unnamed.as_ref());
+        let other = by_flow(&recorded, &reversed)?.diagnosis;
+        reading::join(&mut d, other, unnamed.as_ref());
     }
-    Ok(d)
+    Ok(Diagnosed {
+        diagnosis: d,
+        runs: recorded,
+        flow,
+        returned,
+    })
 }
 
 /// Whether recording was paused as often at all scales.
@@ -99,16 +141,22 @@ fn same_pauses(runs: &[&Run]) -> bool {
 }
 
 /// The diagnosis of one run for each scale.
-fn by_flow(recorded: &[Recorded], options: &Options) -> Result<Diagnosis, DiagnoseError> {
+fn by_flow(recorded: &[Recorded], options: &Options) -> Result<Answered, DiagnoseError> {
     let flow = scalability::flow(recorded.len(), options)?;
     let inputs: Inputs = (1..)
         .zip(recorded)
         .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))
         .collect();
     let cache = Cache::default();
-    let given = flow.run_only(&[scalability::DIAGNOSIS], &inputs, &Runner::quiet(&cache))?;
-    let diagnosis = given.get(scalability::DIAGNOSIS).and_then(Value::found);
-    diagnosis
-        .map(|Answer(d)| d.clone())
-        .ok_or(DiagnoseError::NoRuns)
+    let link = flow.output_link(scalability::DIAGNOSIS);
+    let link = link.ok_or(DiagnoseError::NoRuns)?;
+    let (given, steps) = flow.values_and_steps(&[link], &inputs, &Runner::quiet(&cache))?;
+    let diagnosis = given.first().and_then(Value::found);
+    let diagnosis = diagnosis.map(|Answer(d)| d.clone());
+    let words = |values: &Vec<Value>| values.first().map(Value::words);
+    Ok(Answered {
+        diagnosis: diagnosis.ok_or(DiagnoseError::NoRuns)?,
+        returned: steps.iter().map(words).collect(),
+        flow,
+    })
 }

@@ -21,7 +21,9 @@ pub mod paradigm;
 pub mod pass;
 mod price;
 
-pub use diagnose::{DiagnoseError, diagnose};
-pub use measure::replay::comes_to_collective;
+pub use diagnose::{DiagnoseError, Diagnosed, diagnose, diagnose_runs};
+pub use measure::chain::{Stretch, critical_path, last_rank};
+pub use measure::replay::{Epoch, Played, Replay, comes_to_collective, play};
 pub use paradigm::Options;
+pub use pass::wait_state;
 pub use price::possible::impossible;

@@ -143,7 +143,7 @@ fn data_that_no_machine_moves_in_less_time_are_a_known_cause() {
 #[test]
 fn a_collective_that_may_grow_by_its_algorithm_must_cost_much_to_be_a_cause() {
     // The same calls and data on 2 and on 8 ranks, which take three stages in place of one.
-    for (bytes, told) in [
+    for (bytes, expected) in [
         (4_000_000, vec![]),
         (60_000_000, vec![CauseClass::CollectiveAlgorithm]),
     ] {
@@ -155,6 +155,6 @@ fn a_collective_that_may_grow_by_its_algorithm_must_cost_much_to_be_a_cause() {
             set(&mut run, "MPI_Barrier", 0, 1e-5);
             run
         });
-        assert_eq!(classes(&diagnosed(runs.into())), told, "{bytes} bytes");
+        assert_eq!(classes(&diagnosed(runs.into())), expected, "{bytes} bytes");
     }
 }

@@ -1,4 +1,4 @@
-//! What hardware counters add: more work told from slower work.
+//! What hardware counters add: more work is distinguished from slower work.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn counted(mut run: Run, pace: impl Fn(u32, u32) -> f64) -> Run {
     run
 }
 
-fn told(runs: Vec<Run>) -> Diagnosis {
+fn reported(runs: Vec<Run>) -> Diagnosis {
     diagnose(runs, structure(1), &Options::default()).expect("the runs belong together")
 }
 
@@ -47,7 +47,7 @@ fn evidence(d: &Diagnosis) -> String {
 #[test]
 fn equal_instructions_in_more_time_are_slower_work() {
     let pace = |r: u32, _| if r.is_multiple_of(4) { 0.9 } else { 1.8 };
-    let d = told(SCALES.map(|p| counted(uneven(p), pace)).into());
+    let d = reported(SCALES.map(|p| counted(uneven(p), pace)).into());
     let c = &d.causes[0];
     assert_eq!(
         (c.class, c.ranks.to_string()),
@@ -67,8 +67,53 @@ fn equal_instructions_in_more_time_are_slower_work() {
 }
 
 #[test]
+fn computation_scaling_is_instructions_by_ipc_by_frequency() {
+    // A fifth more instructions than there should be, at a lower pace, on slower cores.
+    let even = |p: u32, more: f64| {
+        let seconds = move |_, p: u32| more * 8.0 / f64::from(p);
+        run(p, &[piece("MPI_Allreduce", seconds)])
+    };
+    let clocked = |run: Run, gigahertz: f64, pace: f64| {
+        let mut run = counted(run, |_, _| pace);
+        for s in &mut run.samples {
+            for counter in &mut s.counters {
+                *counter = (*counter as f64 * gigahertz / 2.0) as u64;
+            }
+        }
+        run
+    };
+    let base = clocked(even(4, 1.0), 2.0, 2.0);
+    let slower = 1.2 * (2.0 / 1.6) * (2.0 / 1.5);
+    let strong = Options {
+        scaling: Some(Scaling::Strong),
+        ..Options::default()
+    };
+    let d = diagnose(
+        vec![base.clone(), clocked(even(16, slower), 1.6, 1.5)],
+        structure(1),
+        &strong,
+    )
+    .expect("the runs belong together");
+    let near = |value: Option<f64>, wanted: f64| {
+        let value = value.expect("is known");
+        assert!((value - wanted).abs() < 1e-3, "{value} for {wanted}");
+    };
+    let e = &d.scales[1].efficiencies;
+    near(e.instruction_scaling, 1.0 / 1.2);
+    near(e.ipc_scaling, 0.75);
+    near(e.frequency_scaling, 0.8);
+    near(e.computation_scaling, 0.75 * 0.8 / 1.2);
+    let first = &d.scales[0].efficiencies;
+    near(first.instruction_scaling, 1.0);
+    // Where one of the runs has no counters, nothing is said.
+    let d = diagnose(vec![base, even(16, slower)], structure(1), &strong);
+    let e = &d.expect("the runs belong together").scales[1].efficiencies;
+    assert_eq!((e.instruction_scaling, e.ipc_scaling), (None, None));
+}
+
+#[test]
 fn more_instructions_in_more_time_are_more_work() {
-    let d = told(SCALES.map(|p| counted(uneven(p), |_, _| 1.5)).into());
+    let d = reported(SCALES.map(|p| counted(uneven(p), |_, _| 1.5)).into());
     assert_eq!(d.causes[0].class, CauseClass::UnevenWork);
     let text = evidence(&d);
     assert!(text.contains("2.00 times the instructions"), "{text}");
@@ -84,7 +129,7 @@ fn page_faults_explain_by_themselves_why_work_is_slower() {
             let late = s.rank.is_multiple_of(4);
             s.counters = vec![if late { 500_000_000 / ns } else { 12 }];
         }
-        told(vec![run])
+        reported(vec![run])
     };
     let d = faulting(1500);
     assert_eq!(d.causes[0].class, CauseClass::SlowerWork);
@@ -98,7 +143,7 @@ fn page_faults_explain_by_themselves_why_work_is_slower() {
 
 #[test]
 fn without_instructions_it_is_said_once_that_nobody_can_tell() {
-    let d = told(SCALES.map(uneven).into());
+    let d = reported(SCALES.map(uneven).into());
     assert_eq!(d.causes[0].class, CauseClass::UnevenWork);
     let said = d.missing.iter().filter(|m| m.contains("nstructions"));
     assert_eq!(said.count(), 1, "{:?}", d.missing);
@@ -106,14 +151,14 @@ fn without_instructions_it_is_said_once_that_nobody_can_tell() {
     for run in &mut runs {
         run.header.missing = vec!["instructions: not on this machine".into()];
     }
-    assert_eq!(told(runs.into()).missing.len(), 1);
+    assert_eq!(reported(runs.into()).missing.len(), 1);
 }
 
 #[test]
 fn memory_that_ranks_share_is_no_work_that_stays() {
     let stays = |p: u32| run(p, &[piece("MPI_Allreduce", |_, _| 2.0)]);
     // The instructions shrink with the ranks; the time does not.
-    let shared = told(
+    let shared = reported(
         SCALES
             .map(|p| counted(stays(p), |_, p| 6.0 / f64::from(p)))
             .into(),

@@ -73,7 +73,7 @@ fn one_rank_that_does_less_is_no_delay_of_all_others() {
     };
     // Evened out, fifteen ranks would gain a sixteenth of what one has less.
     assert_eq!(diagnosis(&pieces(0.4)).causes, vec![]);
-    // Where that is worth it, it is told at that price.
+    // Where that is worth it, it is reported at that price.
     let d = diagnosis(&[piece(
         "MPI_Barrier",
         |r, p| {
@@ -123,8 +123,8 @@ fn a_cause_with_its_time_spread_over_many_levels_is_not_lost() {
     let d = diagnose(runs, structure_of(pieces.len(), true), &Options::default())
         .expect("they belong together");
     assert!(d.causes.iter().all(|c| c.ranks.to_string() == "0"));
-    let told: f64 = d.causes.iter().map(|c| c.gain_seconds).sum();
-    assert!(told > 0.9, "{told} s of 0.99 s: {:?}", d.causes);
+    let reported: f64 = d.causes.iter().map(|c| c.gain_seconds).sum();
+    assert!(reported > 0.9, "{reported} s of 0.99 s: {:?}", d.causes);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn one_late_rank_of_two_is_uneven_work_only() {
 }
 
 #[test]
-fn what_single_places_are_too_short_to_show_is_told_of_what_is_around_them() {
+fn places_too_short_to_report_are_reported_with_what_is_around_them() {
     // In one segment of rank 0, eight samples in a loop and eight in another one.
     let pieces = [
         piece("MPI_Allreduce", |r, _| if r == 0 { 0.08 } else { 0.0 }),
@@ -166,8 +166,12 @@ fn what_single_places_are_too_short_to_show_is_told_of_what_is_around_them() {
     let runs = SCALES.iter().map(halved).collect();
     let d =
         diagnose(runs, structure(pieces.len()), &Options::default()).expect("they belong together");
-    let told: f64 = d.causes.iter().map(|c| c.gain_seconds).sum();
-    assert!((told - 0.08).abs() < 0.01, "{told} s: {:?}", d.causes);
+    let reported: f64 = d.causes.iter().map(|c| c.gain_seconds).sum();
+    assert!(
+        (reported - 0.08).abs() < 0.01,
+        "{reported} s: {:?}",
+        d.causes
+    );
     assert!(d.causes.iter().all(|c| c.ranks.to_string() == "0"));
 }
 
@@ -203,7 +207,7 @@ fn sleep_that_no_call_explains_is_sleep_around_the_calls() {
 }
 
 #[test]
-fn ranks_crowded_on_one_core_are_told_though_all_cores_have_several() {
+fn ranks_crowded_on_one_core_are_reported_though_all_cores_have_several() {
     // Four ranks on two cores; each rank waits while the others on its core compute.
     let crowded = |on_first: u32| {
         let mut run = run(4, &[piece("MPI_Allreduce", |_, _| 1.0)]);
@@ -265,12 +269,12 @@ fn a_busy_machine_is_no_communication() {
         assert!(e.communication.is_some_and(|c| c > 0.99), "{s:?}");
         assert!((s.model_seconds * p - 8.0).abs() < 0.01, "{s:?}");
     }
-    let told = |n: &String| n.contains("With 1, 2 ranks") && n.contains("for 70 %, 30 %");
-    assert!(d.notes.iter().any(told), "{:?}", d.notes);
+    let reported = |n: &String| n.contains("With 1, 2 ranks") && n.contains("for 70 %, 30 %");
+    assert!(d.notes.iter().any(reported), "{:?}", d.notes);
 }
 
 #[test]
-fn a_rank_that_alone_waits_for_its_core_is_told() {
+fn a_rank_that_alone_waits_for_its_core_is_reported() {
     let alone = on_busy_cores(4, |r| if r == 3 { 0.5 } else { 0.05 });
     let d = diagnose(vec![alone], structure(1), &Options::default()).expect("one run is enough");
     let c = &d.causes[0];
@@ -408,7 +412,7 @@ fn a_delay_before_the_end_is_exact_though_its_call_repeats() {
 }
 
 #[test]
-fn a_single_pause_is_told_as_one() {
+fn a_single_pause_is_reported_as_one() {
     let pieces = [piece("MPI_Allreduce", |r, p| {
         even(p) + if r == 3 { 0.4 } else { 0.0 }
     })];
@@ -437,7 +441,7 @@ fn one_scale_still_shows_what_is_uneven() {
 }
 
 #[test]
-fn superlinear_speedup_is_told_and_what_has_no_divisor_is_not() {
+fn superlinear_speedup_is_reported_and_what_has_no_divisor_is_not() {
     // On 16 ranks the data fit into the caches: a quarter of what the ideal is.
     let faster = [piece("MPI_Allreduce", |_, p| {
         if p == 16 { 0.25 * even(p) } else { even(p) }
@@ -483,7 +487,7 @@ fn a_loss_without_a_cause_is_not_denied() {
 }
 
 #[test]
-fn a_program_that_is_gone_is_told_first() {
+fn a_program_that_is_gone_is_reported_first() {
     let pieces = [piece("MPI_Allreduce", |_, p| even(p))];
     let runs = SCALES.iter().map(|p| run(*p, &pieces)).collect();
     let d = diagnose(runs, Structures::default(), &Options::default())
@@ -503,7 +507,7 @@ fn a_program_that_is_gone_is_told_first() {
 }
 
 #[test]
-fn uneven_segments_of_a_program_that_is_gone_are_told_by_their_calls() {
+fn uneven_segments_of_a_program_that_is_gone_are_located_by_their_calls() {
     let pieces = [
         piece("MPI_Barrier", |_, p| even(p)),
         piece("MPI_Allreduce", |r, p| {
@@ -528,8 +532,8 @@ fn uneven_segments_of_a_program_that_is_gone_are_told_by_their_calls() {
 }
 
 #[test]
-fn threads_that_were_not_recorded_are_told() {
-    let told = |more: f64| {
+fn threads_that_were_not_recorded_are_reported() {
+    let reported = |more: f64| {
         let mut run = run(2, &[piece("MPI_Allreduce", |_, _| 1.0)]);
         for info in &mut run.ranks {
             info.cpu_ns = Some((more * 1e9) as u64);
@@ -537,12 +541,12 @@ fn threads_that_were_not_recorded_are_told() {
         let d = diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough");
         d.missing.join(" ").contains("recorded threads only")
     };
-    assert!(told(2.0));
-    assert!(!told(1.05));
+    assert!(reported(2.0));
+    assert!(!reported(1.05));
 }
 
 #[test]
-fn a_call_of_foreign_code_is_told_as_the_loop_around_it() {
+fn a_call_of_foreign_code_is_reported_as_the_loop_around_it() {
     let plain = structure(1);
     let (module, mut own) = plain
         .iter()

@@ -1,4 +1,4 @@
-//! Places told apart by few samples, each of which stands for much of a long run.
+//! Places distinguished by few samples, each of which represents much of a long run.
 
 mod support;
 
@@ -79,7 +79,7 @@ fn late_in_the_second(seen: u32) -> Run {
 
 #[test]
 fn a_place_with_too_few_samples_is_found_and_priced_by_the_phase() {
-    let told = |seen: u32| {
+    let reported = |seen: u32| {
         let d = diagnose(
             vec![late_in_the_second(seen)],
             structure(2),
@@ -95,14 +95,14 @@ fn a_place_with_too_few_samples_is_found_and_priced_by_the_phase() {
     };
     // Seven or eight are to be expected, six are few.
     for seen in [6, 7, 8] {
-        let [(line, ranks, gain)] = &told(seen)[..] else {
-            panic!("{seen}: {:?}", told(seen));
+        let [(line, ranks, gain)] = &reported(seen)[..] else {
+            panic!("{seen}: {:?}", reported(seen));
         };
         assert_eq!((*line, ranks.as_str()), (20, "3"), "{seen}");
         assert!((gain - 0.2).abs() < 0.02, "{seen}: {gain}");
     }
     // Of as many samples as the other ranks have there, nobody can say that.
-    assert!(told(3).iter().all(|(line, ..)| *line != 20));
+    assert!(reported(3).iter().all(|(line, ..)| *line != 20));
 }
 
 /// Eight loops in one segment, of which all ranks have samples but in the second one: there a rank in the middle alone
@@ -128,7 +128,7 @@ fn few_on_one_rank(ranks: u32) -> Run {
 
 #[test]
 fn smaller_scales_are_evidence_for_a_place_with_few_samples() {
-    let told = |scales: &[u32]| {
+    let reported = |scales: &[u32]| {
         let runs = scales.iter().map(|p| few_on_one_rank(*p)).collect();
         let options = Options {
             scaling: Some(headwater_model::diagnosis::Scaling::Weak),
@@ -138,6 +138,6 @@ fn smaller_scales_are_evidence_for_a_place_with_few_samples() {
         let of = |c: &headwater_model::diagnosis::Cause| (c.place.first_line, c.ranks.to_string());
         d.causes.iter().map(of).collect::<Vec<_>>()
     };
-    assert_eq!(told(&[8]), []);
-    assert_eq!(told(&[2, 4, 8]), [(20, "3".to_string())]);
+    assert_eq!(reported(&[8]), []);
+    assert_eq!(reported(&[2, 4, 8]), [(20, "3".to_string())]);
 }

@@ -30,7 +30,7 @@ fn diagnosis(work: [Piece; 1], paused: [(&str, u64); 2]) -> Diagnosis {
     diagnose(runs, structure(1), &strong).expect("the runs belong together")
 }
 
-/// Whether rank 3 is told, which has twice the work.
+/// Whether rank 3 is reported, which has twice the work.
 fn compares_ranks(paused: [(&str, u64); 2]) -> bool {
     let late = |r: u32| f64::from(1 + u32::from(r == 3));
     let work = piece("MPI_Allreduce", move |r, p| late(r) * 8.0 / f64::from(p));
@@ -56,22 +56,22 @@ fn ranks_are_not_compared_where_some_paused_more_often() {
     assert!(!compares_ranks([("0-2", 1), ("0-2,4-7", 1)]));
 }
 
-/// Whether it is told that the work does not shrink.
+/// Whether the report says that the work does not shrink.
 fn compares_scales(paused: [(&str, u64); 2]) -> bool {
     let d = diagnosis([piece("MPI_Allreduce", |_, _| 1.0)], paused);
     let last = &d.scales[1].efficiencies;
     assert!(last.load_balance.is_some(), "ranks of one scale are alike");
-    let told = !d.causes.is_empty();
-    assert_eq!(told, !d.non_scalable.is_empty());
+    let reported = !d.causes.is_empty();
+    assert_eq!(reported, !d.non_scalable.is_empty());
     assert_eq!(
-        told,
+        reported,
         last.computation_scaling.is_some() && last.global.is_some()
     );
     let said = d.notes.iter().any(|n| n.contains("not paused as often"));
-    assert_ne!(told, said, "{:?}", d.notes);
+    assert_ne!(reported, said, "{:?}", d.notes);
     let speedup = d.headline.iter().any(|h| h.contains("times as fast"));
-    assert_eq!(told, speedup, "{:?}", d.headline);
-    told
+    assert_eq!(reported, speedup, "{:?}", d.headline);
+    reported
 }
 
 #[test]

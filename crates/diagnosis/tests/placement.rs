@@ -10,7 +10,7 @@ use support::{diagnose, piece, run, structure};
 #[test]
 fn a_core_that_ran_slower_is_set_aside_where_chance_chose_its_ranks() {
     const SLOW: [u32; 4] = [0, 3, 5, 6];
-    let told = |late: f64, change: fn(&mut RankInfo)| {
+    let diagnosis_of = |late: f64, change: fn(&mut RankInfo)| {
         let seconds = move |r, _| if SLOW.contains(&r) { late } else { 1.0 };
         let mut run = run(8, &[piece("MPI_Allreduce", seconds)]);
         run.header.cores = vec![2];
@@ -21,7 +21,7 @@ fn a_core_that_ran_slower_is_set_aside_where_chance_chose_its_ranks() {
         }
         diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough")
     };
-    let d = told(1.5, |_| ());
+    let d = diagnosis_of(1.5, |_| ());
     assert_eq!(d.causes, vec![]);
     let why = |n: &String| n.contains("ranks 0,3,5-6 computed more slowly at app.c:10-15");
     assert!(d.notes.iter().any(why), "{:?}", d.notes);
@@ -34,9 +34,9 @@ fn a_core_that_ran_slower_is_set_aside_where_chance_chose_its_ranks() {
     };
     let expected = [(CauseClass::UnevenWork, "0,3,5-6".to_string())];
     // No core is that much slower; another rank was as fast there; somebody chose the cores.
-    assert_eq!(uneven(&told(2.5, |_| ())), expected);
-    assert_eq!(uneven(&told(1.5, |i| i.core = Some(0))), expected);
-    let bound = told(1.5, |i| {
+    assert_eq!(uneven(&diagnosis_of(2.5, |_| ())), expected);
+    assert_eq!(uneven(&diagnosis_of(1.5, |i| i.core = Some(0))), expected);
+    let bound = diagnosis_of(1.5, |i| {
         (i.cpus_allowed, i.cpus) = (1, i.core.unwrap_or(0).to_string());
     });
     assert_eq!(uneven(&bound), expected);
@@ -65,6 +65,6 @@ fn ranks_that_changed_cores_do_not_hide_that_one_core_was_slow() {
     }
     let d = diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough");
     assert_eq!(d.causes, vec![]);
-    let why = |n: &String| n.contains("kept on some of the cores");
+    let why = |n: &String| n.contains("ran on some of the cores");
     assert!(d.notes.iter().any(why), "{:?}", d.notes);
 }

@@ -210,7 +210,7 @@ fn two_parts_of_a_loop_that_do_not_shrink_are_two_causes() {
 }
 
 #[test]
-fn a_call_through_a_stub_is_told_as_the_loop_around_it() {
+fn a_call_through_a_stub_is_reported_as_the_loop_around_it() {
     // The stub is an address of the module that lies in none of its functions.
     let d = diagnosed(recorded(&[
         ((0, 0x300), &|r| late(r, 0.2, 0.1)),
@@ -235,7 +235,7 @@ fn what_is_late_every_time_is_no_one_off_though_one_time_is_longest() {
 }
 
 #[test]
-fn a_little_more_around_a_cause_is_told_with_it() {
+fn a_little_more_around_a_cause_is_reported_with_it() {
     let d = diagnosed(recorded(&[
         ((0, 0x400), &|r| late(r, 2.0, 0.5)),
         ((0, 0x300), &|r| late(r, 0.4, 0.1)),

@@ -34,7 +34,7 @@ fn of_run(run: Run) -> Diagnosis {
     diagnose(vec![run], structure(1), &Options::default()).expect("one run is enough")
 }
 
-fn told(d: &Diagnosis) -> Vec<(CauseClass, String, f64)> {
+fn reported(d: &Diagnosis) -> Vec<(CauseClass, String, f64)> {
     let gain = |seconds: f64| (seconds * 100.0).round() / 100.0;
     d.causes
         .iter()
@@ -47,11 +47,15 @@ fn a_rank_that_never_gave_its_core_up_did_not_sleep() {
     let io = [(CauseClass::SystemCallOrIo, "1".to_string(), 0.5)];
     // Where the switches were not counted, and where each repetition has one, it may have slept.
     for switches in [None, Some(100)] {
-        assert_eq!(told(&of_run(stalled(0.5, switches))), io, "{switches:?}");
+        assert_eq!(
+            reported(&of_run(stalled(0.5, switches))),
+            io,
+            "{switches:?}"
+        );
     }
     // What it was then is waiting for a core.
     let preempted = [(CauseClass::Preempted, "1".to_string(), 0.5)];
-    assert_eq!(told(&of_run(stalled(0.5, Some(0)))), preempted);
+    assert_eq!(reported(&of_run(stalled(0.5, Some(0)))), preempted);
 }
 
 #[test]
@@ -61,7 +65,7 @@ fn a_rank_sleeps_in_as_many_repetitions_as_it_has_switches_at_the_most() {
         (CauseClass::SystemCallOrIo, "1".to_string(), 0.8),
         (CauseClass::Preempted, "1".to_string(), 0.2),
     ];
-    assert_eq!(told(&of_run(stalled(1.0, Some(40)))), both);
+    assert_eq!(reported(&of_run(stalled(1.0, Some(40)))), both);
     for switches in (0..200).step_by(7) {
         let d = of_run(stalled(1.0, Some(switches)));
         let most = (switches as f64 * 0.02).min(1.0);
@@ -79,7 +83,7 @@ fn a_sleep_that_happens_once_is_a_one_off() {
         s.max_busy_ns = 510_000_000;
     }
     assert_eq!(
-        told(&of_run(once)),
+        reported(&of_run(once)),
         [(CauseClass::OneOff, "1".to_string(), 0.5)]
     );
 }
@@ -106,8 +110,8 @@ fn sleeping(ranks: u32, scatter: f64, asleep: impl Fn(u32) -> f64) -> Run {
 #[test]
 fn sleep_is_seen_beside_work_that_scatters_more() {
     let d = of_run(sleeping(16, 0.04, |r| if r == 5 { 0.1 } else { 0.0 }));
-    let [(class, ranks, gain)] = &told(&d)[..] else {
-        panic!("{:?}", told(&d))
+    let [(class, ranks, gain)] = &reported(&d)[..] else {
+        panic!("{:?}", reported(&d))
     };
     assert_eq!((*class, ranks.as_str()), (CauseClass::SystemCallOrIo, "5"));
     assert!((0.03..0.11).contains(gain), "{gain}");
@@ -139,7 +143,7 @@ fn sleep_of_all_ranks_is_a_cause_where_more_ranks_do_not_shorten_it() {
     };
     let of = |asleep: [f64; 2]| {
         let runs = vec![scale(4, asleep[0]), scale(16, asleep[1])];
-        told(&diagnose(runs, structure(1), &options).expect("two runs are enough"))
+        reported(&diagnose(runs, structure(1), &options).expect("two runs are enough"))
     };
     assert_eq!(
         of([0.1, 0.1]),
@@ -172,10 +176,13 @@ fn once_longer(sampled: f64) -> Run {
 #[test]
 fn a_core_that_stood_still_is_no_work() {
     let worked = of_run(once_longer(1.0));
-    assert_eq!(told(&worked), [(CauseClass::OneOff, "1".to_string(), 0.5)]);
+    assert_eq!(
+        reported(&worked),
+        [(CauseClass::OneOff, "1".to_string(), 0.5)]
+    );
     let stopped = of_run(once_longer(0.0));
     assert_eq!(
-        told(&stopped),
+        reported(&stopped),
         [(CauseClass::Preempted, "1".to_string(), 0.5)]
     );
     let note = |n: &&String| n.contains("stopped the core of rank 1 for up to 500 ms");

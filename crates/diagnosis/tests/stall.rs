@@ -61,7 +61,7 @@ fn a_stall_that_a_smaller_scale_shows_too_is_a_cause() {
 }
 
 /// What is said of runs in which rank 3 of 16 has code of its own, with all of its time in one repetition. `change` is
-/// told whether a segment is of that code.
+/// asked whether a segment is of that code.
 fn of_own_code(change: impl Fn(&mut Run, &dyn Fn(&Segment) -> bool)) -> Diagnosis {
     let made = |p: &u32| {
         let own = |r: u32, p: u32| if r == 3 && p == 16 { LOST } else { 0.0 };

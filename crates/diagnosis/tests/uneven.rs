@@ -1,4 +1,4 @@
-//! Work that differs between ranks: where it is, who has it, what mending it gains, and when it is noise.
+//! Work that differs between ranks: where it is, on which ranks, what mending it gains, and when it is noise.
 
 #[path = "support/parts.rs"]
 #[allow(dead_code, reason = "each test uses its part")]
@@ -285,7 +285,7 @@ fn a_place_late_by_little_in_many_phases_is_priced_in_all() {
 }
 
 #[test]
-fn several_causes_of_one_phase_are_told_apart() {
+fn several_causes_of_one_phase_are_distinguished() {
     // The same rank in two loops of a step; and other ranks, that rank among them, in a third one.
     let d = of_parts(&[
         part(None, STEP, 16, |_| 0.5),

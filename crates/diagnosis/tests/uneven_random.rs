@@ -68,7 +68,7 @@ proptest! {
             })
             .collect();
         let ranks = parts.first().map_or(0, |p| p.seconds.len());
-        let told = |d: &Diagnosis, by: usize| {
+        let causes = |d: &Diagnosis, by: usize| {
             let mut all: Vec<(u32, Vec<usize>, i64)> = d
                 .causes
                 .iter()
@@ -82,7 +82,7 @@ proptest! {
             all.sort();
             all
         };
-        let (a, b) = (told(&of_parts(&parts), turn % ranks), told(&of_parts(&turned), 0));
+        let (a, b) = (causes(&of_parts(&parts), turn % ranks), causes(&of_parts(&turned), 0));
         prop_assert_eq!(a.len(), b.len());
         for (a, b) in a.iter().zip(&b) {
             prop_assert_eq!((a.0, &a.1), (b.0, &b.1));

@@ -106,7 +106,7 @@ fn ranks_that_wait_in_turn_are_a_chain() {
     let serial = d.scales[1]
         .efficiencies
         .serialisation
-        .expect("windows tell serialisation");
+        .expect("windows show serialisation");
     assert!((serial - 1.0 / 8.0).abs() < 0.03, "{serial}");
 }
 
@@ -284,7 +284,7 @@ fn a_path_names_the_collective_that_another_call_completes() {
     let steps = d.causes[0].path.iter().map(|s| s.what.as_str());
     let steps: Vec<&str> = steps.collect();
     assert_eq!(steps[0], "wait in MPI_Wait for MPI_Iallreduce");
-    let to = "waits in MPI_Wait for rank 3 to come to MPI_Iallreduce";
+    let to = "waits in MPI_Wait for rank 3 to reach MPI_Iallreduce";
     assert!(
         steps[1..].iter().all(|s| *s == to || *s == "computes"),
         "{steps:?}"

@@ -1,7 +1,7 @@
 //! DOT, Graphviz's language: a view as a drawing.
 //!
 //! A box is a vertex with its place and time, the redder the more of it; in the parallel view those of a rank or
-//! thread stand together. Dashed lines go between ranks or threads; they are red and say so where there was a wait.
+//! thread are grouped. Dashed lines go between ranks or threads; they are red and say so where there was a wait.
 
 use crate::error::ExportError;
 use crate::selection::Selection;
@@ -15,8 +15,8 @@ use std::io::{self, Write};
 /// Vertices of a drawing that is still one, where nothing else is said.
 const MOST: usize = 60;
 
-/// A wait that is less than this share of the longest is not told.
-const TOLD: f64 = 0.02;
+/// A wait that is less than this share of the longest has no label.
+const LEAST_WAIT: f64 = 0.02;
 
 pub(crate) fn write(
     runs: &[Recorded],
@@ -130,9 +130,9 @@ fn boxes(selection: &Selection, vertices: &[u32], out: &mut dyn Write) -> io::Re
 
 fn line(edges: &Table, edge: u32, most: f64) -> String {
     let wait = number(edges, "wait", edge);
-    let apart = matches!(text(edges, "type", edge), "inter-process" | "inter-thread");
-    match apart {
-        true if wait > TOLD * most => {
+    let across = matches!(text(edges, "type", edge), "inter-process" | "inter-thread");
+    match across {
+        true if wait > LEAST_WAIT * most => {
             let label = format!("waited {}", words::seconds(wait));
             format!(
                 " [style=dashed, color=red, constraint=false, label={}]",

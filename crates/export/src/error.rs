@@ -22,7 +22,7 @@ pub enum ExportError {
         "this sums all ranks up, so --ranks cannot choose among them; give --view parallel as well, or --table by-rank"
     )]
     SummedUp,
-    /// No event was kept.
+    /// No event was recorded.
     #[error(
         "run {0} has no window of events, so there is no timeline; export a profile instead, such as speedscope or firefox"
     )]
@@ -39,7 +39,7 @@ pub enum ExportError {
     #[error("there is no table {0} here; give --table with one of {1}")]
     NoTable(String, String),
     /// Several tables, of which none was named.
-    #[error("{0} gives several tables; give --table with one of {1}")]
+    #[error("{0} returns several tables; give --table with one of {1}")]
     WhichTable(String, String),
     /// The analysis failed.
     #[error(transparent)]
@@ -47,6 +47,28 @@ pub enum ExportError {
     /// Where the bytes go does not take them.
     #[error("cannot write the result: {0}")]
     Write(#[from] std::io::Error),
+    /// A rank that is not in the trace.
+    #[error(
+        "the trace has no events of rank {0}, and {2} needs all {1} ranks; record a run in which every rank ends with MPI_Finalize"
+    )]
+    MissingRank(Rank, u32, &'static str),
+    /// A rank whose last calls may be missing.
+    #[error(
+        "the trace of rank {0} ends before MPI_Finalize, and {1} needs all calls; record a run in which every rank ends with MPI_Finalize"
+    )]
+    Unfinished(Rank, &'static str),
+    /// Several threads of a rank.
+    #[error("{2} supports one MPI thread per rank; thread {1} of rank {0} also calls MPI")]
+    Threads(Rank, u32, &'static str),
+    /// A communicator that is not what it seems.
+    #[error("rank {0} takes part in a collective of a communicator to which it does not belong")]
+    NoMember(Rank),
+    /// A message that cannot be written.
+    #[error("a message of {0} bytes is too long for the format, which takes 2147483647 bytes")]
+    TooLong(u64),
+    /// The simulation fails.
+    #[error("it cannot be simulated: {0}")]
+    Simulation(#[from] headwater_simulate::Error),
     /// The table cannot be made.
     #[error("cannot make the table: {0}")]
     Table(String),

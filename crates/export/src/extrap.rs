@@ -1,6 +1,6 @@
 //! Extra-P's input: JSON lines, a measurement each, by the number of ranks `p`.
 //!
-//! Ranks are the repetitions of a measurement. A call path that a run did not come to took no time there, and is
+//! Ranks are the repetitions of a measurement. A call path that a run did not reach took no time there, and is
 //! measured; without that Extra-P would take a path of one scale for one of all.
 
 use crate::error::ExportError;

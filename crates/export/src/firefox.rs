@@ -1,6 +1,6 @@
 //! The Firefox profiler's processed profile, version 48: a thread for each rank and thread, with weights in time.
 //!
-//! A sample is what was spent in a call path; samples stand in program order, one behind the other, so that the stack
+//! A sample is what was spent in a call path; samples are in program order, one behind the other, so that the stack
 //! chart reads like the program. What was waited is a sample of the category "Waiting". See
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.ts` of firefox-devtools/profiler.
 

@@ -1,6 +1,6 @@
 //! Folded stacks: a line for each call path, its frames joined by semicolons, and its microseconds.
 //!
-//! All ranks are summed up. What was waited in a frame stands in a frame of its own inside it, `[waiting]`, so that
+//! All ranks are summed up. Waiting time in a frame is in a frame of its own inside it, `[waiting]`, so that
 //! a flame graph shows it.
 
 use crate::error::ExportError;
@@ -27,7 +27,7 @@ pub(crate) fn write(
             sum.0 += spent.time - spent.wait;
             sum.1 += spent.wait;
         }
-        // Frames at several lines of a function may have one name; a line stands for all of them.
+        // Frames at several lines of a function may have one name; a line represents all of them.
         let mut lines: BTreeMap<String, f64> = BTreeMap::new();
         for (frame, (own, wait)) in sums {
             let path: Vec<String> = (stacks.path(frame).into_iter())

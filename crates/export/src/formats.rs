@@ -105,7 +105,7 @@ pub const ALL: [Format; 11] = [
     },
     Format {
         name: "perfetto",
-        about: "a timeline of the windows in which all events were kept",
+        about: "a timeline of the windows in which all events were recorded",
         opens: "ui.perfetto.dev, chrome://tracing",
         extension: "trace.json",
         text: true,

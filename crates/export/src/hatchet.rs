@@ -2,7 +2,7 @@
 //!
 //! Nodes of the column `path` are frames; each has a row for each rank, with figures of all its threads. Hatchet takes
 //! a node's place among the others from the first column of the row with the node's number, so the first rank's rows
-//! stand first, in the order of the nodes. That column is no metric, and Hatchet takes it out of the frame.
+//! come first, in the order of the nodes. That column is no metric, and Hatchet takes it out of the frame.
 
 use crate::error::ExportError;
 use crate::stacks::{Spent, Stacks};
@@ -101,7 +101,7 @@ fn own(stacks: &Stacks, rank: u32) -> Vec<Spent> {
 /// The same with what is inside.
 fn whole(stacks: &Stacks, own: &[Spent]) -> Vec<Spent> {
     let mut whole = own.to_vec();
-    // A parent stands before its children, so each is whole when it is given up.
+    // A parent comes before its children, so each is complete when it is written.
     for (at, frame) in stacks.frames.iter().enumerate().rev() {
         let spent = whole.get(at).copied().unwrap_or_default();
         if let Some(slot) = frame.parent.and_then(|p| whole.get_mut(p as usize)) {

@@ -1,12 +1,13 @@
 //! Recorded runs in others' formats, for the tools that people already have.
 //!
 //! *Comes in*: [`Recorded`] runs, and what of them is wanted ([`Wanted`]). *Goes out*: bytes, written to
-//! whatever the caller gives; this crate opens no file. The formats are rows of one table, [`ALL`].
+//! whatever writer the caller passes; this crate opens no file. The formats are rows of one table, [`ALL`].
 //!
 //! There are four kinds of them, by what they are made of: profiles from `stacks` (who spent how long in
-//! which call path), timelines from `timeline` (the events of the windows that were kept), graphs from
-//! `selection` (vertices and edges of a view), tables from `sheet`. The same run gives the same bytes; what
-//! was not measured is left out or null, never zero.
+//! which call path), timelines from `timeline` (the events of the windows that were recorded), graphs from
+//! `selection` (vertices and edges of a view), tables from `sheet`. The same run results in the same bytes; what
+//! was not measured is left out or null, never zero. A simulated run, which is no recorded one, is a timeline too
+//! ([`Simulated`]). Formats of whole-run traces are in [`whole`].
 
 #![warn(missing_docs)]
 
@@ -22,13 +23,16 @@ mod perfetto;
 mod pprof;
 mod selection;
 mod sheet;
+mod simulated;
 mod speedscope;
 mod stacks;
 mod tables;
-mod timeline;
+pub mod timeline;
 mod wanted;
+pub mod whole;
 
 pub use error::ExportError;
 pub use formats::{ALL, Format, Takes, by_name};
 pub use headwater_dataflow::Recorded;
+pub use simulated::{MessageEnd, Simulated, Slice};
 pub use wanted::{Setting, Wanted, Which};

@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 #[derive(Serialize)]
-struct Event<'a> {
+pub(crate) struct Event<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     cat: &'a str,
@@ -37,7 +37,7 @@ struct Event<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<usize>,
+    id: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bp: Option<&'static str>,
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -49,7 +49,12 @@ fn micros(nanos: u64) -> f64 {
 }
 
 impl<'a> Event<'a> {
-    fn new(ph: &'static str, (pid, tid): (u32, u32), cat: &'a str, name: &'a str) -> Self {
+    pub(crate) fn new(
+        ph: &'static str,
+        (pid, tid): (u32, u32),
+        cat: &'a str,
+        name: &'a str,
+    ) -> Self {
         Self {
             name,
             cat,
@@ -64,7 +69,7 @@ impl<'a> Event<'a> {
         }
     }
 
-    fn slice(track: (u32, u32), cat: &'a str, name: &'a str, time: Range<u64>) -> Self {
+    pub(crate) fn slice(track: (u32, u32), cat: &'a str, name: &'a str, time: Range<u64>) -> Self {
         Self {
             ts: Some(micros(time.start)),
             dur: Some(micros(time.end.saturating_sub(time.start))),
@@ -72,23 +77,54 @@ impl<'a> Event<'a> {
         }
     }
 
-    fn with(mut self, name: &str, value: Value) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
         self.args.insert(name.to_string(), value);
         self
     }
 }
 
 /// Writes events one by one, so that no more than one is held.
-struct Events<'a> {
+pub(crate) struct Events<'a> {
     out: &'a mut (dyn Write + Send),
     comma: &'static str,
 }
 
-impl Events<'_> {
-    fn add(&mut self, event: &Event<'_>) -> io::Result<()> {
+impl<'a> Events<'a> {
+    /// Begins a file: what it is about, then its events.
+    pub(crate) fn begin(out: &'a mut (dyn Write + Send), about: &Value) -> io::Result<Self> {
+        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
+        serde_json::to_writer(&mut *out, about)?;
+        write!(out, ",\"traceEvents\":[")?;
+        Ok(Self { out, comma: "" })
+    }
+
+    /// Ends the file.
+    pub(crate) fn end(self) -> io::Result<()> {
+        writeln!(self.out, "\n]}}")
+    }
+
+    pub(crate) fn add(&mut self, event: &Event<'_>) -> io::Result<()> {
         writeln!(self.out, "{}", self.comma)?;
         self.comma = ",";
         Ok(serde_json::to_writer(&mut *self.out, event)?)
+    }
+
+    /// Adds the arrow of a message: from and to a track, at a time in nanoseconds.
+    pub(crate) fn arrow(
+        &mut self,
+        id: u64,
+        send: ((u32, u32), u64),
+        receive: ((u32, u32), u64),
+    ) -> io::Result<()> {
+        for (ph, (track, at), bp) in [("s", send, None), ("f", receive, Some("e"))] {
+            self.add(&Event {
+                ts: Some(micros(at)),
+                id: Some(id),
+                bp,
+                ..Event::new(ph, track, "message", "message")
+            })?;
+        }
+        Ok(())
     }
 }
 
@@ -146,19 +182,16 @@ pub(crate) fn write(
         let timeline = Timeline::new(run, wanted)?;
         let header = &run.run().header;
         let tracks = Tracks::new(&timeline, header.ranks);
-        write!(out, "{{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
         let about = json!({
             "run": header.name,
             "program": header.program,
             "exporter": concat!("headwater ", env!("CARGO_PKG_VERSION")),
         });
-        serde_json::to_writer(&mut *out, &about).map_err(io::Error::from)?;
-        write!(out, ",\"traceEvents\":[")?;
-        let mut events = Events { out, comma: "" };
+        let mut events = Events::begin(out, &about)?;
         names(&tracks, &timeline, header.ranks, &mut events)?;
         calls(run, &tracks, &timeline, &mut events)?;
         messages(&tracks, &timeline, &mut events)?;
-        writeln!(out, "\n]}}")?;
+        events.end()?;
     }
     Ok(())
 }
@@ -256,17 +289,8 @@ fn messages(tracks: &Tracks, timeline: &Timeline, events: &mut Events<'_>) -> io
         if end < send.time.start || end >= receive.time.end {
             continue;
         }
-        for (ph, call, at, bp) in [
-            ("s", send, send.time.start, None),
-            ("f", receive, end, Some("e")),
-        ] {
-            events.add(&Event {
-                ts: Some(micros(at)),
-                id: Some(id),
-                bp,
-                ..Event::new(ph, tracks.of(call), "message", "message")
-            })?;
-        }
+        let send = (tracks.of(send), send.time.start);
+        events.arrow(id, send, (tracks.of(receive), end))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ pub(crate) struct Selection {
     pub(crate) edges: Vec<(u32, u32, u32)>,
 }
 
-/// A rank and a thread of it, where the view tells them apart, and their vertices.
+/// A rank and a thread of it, where the view distinguishes them, and their vertices.
 pub(crate) type Flow = (Option<(u32, u32)>, Vec<u32>);
 
 /// The view that is wanted.
@@ -32,7 +32,7 @@ impl Selection {
     /// what is around a vertex is there.
     ///
     /// # Errors
-    /// Ranks of a view that does not tell them apart.
+    /// Ranks of a view that does not distinguish them.
     pub(crate) fn new(
         run: &Recorded,
         wanted: &Wanted,

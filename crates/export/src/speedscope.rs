@@ -1,6 +1,6 @@
 //! Speedscope's own format: a sampled profile for each rank and thread, with weights in seconds.
 //!
-//! What was waited in a frame stands in a frame of its own inside it. See speedscope's wiki, "Importing from
+//! Waiting time in a frame is in a frame of its own inside it. See speedscope's wiki, "Importing from
 //! custom sources", and `file-format-schema.json` on its site.
 
 use crate::error::ExportError;

@@ -23,7 +23,7 @@ pub(crate) struct Frame {
     pub(crate) name: String,
     /// Where it is.
     pub(crate) place: Place,
-    /// The frame around it; stands before it.
+    /// The frame around it, which comes before it.
     pub(crate) parent: Option<FrameIx>,
     /// Address and line of the call that leads here, where there is one.
     pub(crate) called_at: Option<(u64, u32)>,
@@ -57,7 +57,7 @@ impl Spent {
 pub(crate) struct Track {
     /// Rank.
     pub(crate) rank: Rank,
-    /// Thread; 0 stands for all of the rank's threads that call MPI.
+    /// Thread; 0 means all of the rank's threads that call MPI.
     pub(crate) thread: u32,
     /// Frames with own figures, in program order.
     pub(crate) spent: Vec<(FrameIx, Spent)>,
@@ -76,7 +76,7 @@ impl Track {
 /// A run as a profile.
 #[derive(Debug)]
 pub(crate) struct Stacks {
-    /// Frames in program order, so that those inside a frame stand right behind it; the first is the program.
+    /// Frames in program order, so that those inside a frame follow it directly; the first is the program.
     pub(crate) frames: Vec<Frame>,
     /// By rank and thread.
     pub(crate) tracks: Vec<Track>,

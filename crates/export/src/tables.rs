@@ -1,6 +1,6 @@
 //! Tables as CSV and as Parquet.
 //!
-//! In both a missing figure is missing: an empty field, or null. In Parquet a column's unit stands in its field's
+//! In both a missing figure is missing: an empty field, or null. In Parquet a column's unit is in its field's
 //! metadata under `unit`, and words are a dictionary.
 
 use crate::error::ExportError;

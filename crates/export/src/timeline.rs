@@ -1,14 +1,15 @@
-//! The events of the windows that a run kept, as calls on tracks: when, how long, waiting for whom.
+//! The recorded events of a run's windows, as calls on tracks: when, how long, waiting for whom.
 //!
-//! Times within a window are those of the run's common clock. When a window began is not recorded: windows stand one
-//! behind the other with a tenth of a window between them. Waits are those of Scalasca's definitions that a window
+//! Times within a window are those of the run's common clock. When a window began is not recorded: windows are placed
+//! one behind the other with a tenth of a window between them. Waits are those of Scalasca's definitions that a window
 //! can tell: a receiver until its message is sent, members of a collective until the last of those whom they need has
 //! come (its root, where data come from there), or has posted it where it is not blocking.
 
 use crate::error::ExportError;
 use crate::wanted::Wanted;
 use headwater_dataflow::Recorded;
-use headwater_diagnosis::comes_to_collective;
+use headwater_diagnosis::{comes_to_collective, wait_state};
+use headwater_graph::view::EdgeKind;
 use headwater_model::Rank;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
@@ -18,54 +19,60 @@ use std::ops::Range;
 
 /// An MPI call of a window; times in nanoseconds from the first window's beginning.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub(crate) rank: Rank,
-    pub(crate) thread: u16,
+pub struct Call {
+    /// Rank.
+    pub rank: Rank,
+    /// Thread within the rank.
+    pub thread: u16,
     /// Call site.
-    pub(crate) ctx: CtxId,
+    pub ctx: CtxId,
     /// The call that this thread left before, in the same window.
-    pub(crate) after: Option<CtxId>,
+    pub after: Option<CtxId>,
     /// Index into the run's functions.
-    pub(crate) func: u16,
+    pub func: u16,
     /// Enter and leave.
-    pub(crate) time: Range<u64>,
+    pub time: Range<u64>,
     /// Computing since the call before, or the beginning of the window; nothing where the call follows at once.
-    pub(crate) computing: Range<u64>,
+    pub computing: Range<u64>,
     /// CPU time and time asleep of that.
-    pub(crate) busy: u64,
-    /// End of waiting, which begins with the call, and who was waited for.
-    pub(crate) wait: Option<(u64, Rank)>,
+    pub busy: u64,
+    /// End of waiting, which begins with the call, and the rank it waits for.
+    pub wait: Option<(u64, Rank)>,
+    /// Scalasca's name of that wait.
+    pub state: Option<&'static str>,
     /// The other rank, or the root.
-    pub(crate) peer: Option<Rank>,
+    pub peer: Option<Rank>,
     /// Bytes of all messages.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 impl Call {
-    /// Where all that others send has been sent, as far as its window tells: the end of waiting, or else its beginning.
-    pub(crate) fn supplied(&self) -> u64 {
+    /// Where all that others send has been sent, as far as its window shows: the end of waiting, or else its beginning.
+    pub fn supplied(&self) -> u64 {
         self.wait.map_or(self.time.start, |(end, _)| end)
     }
 }
 
 /// A message: indices of the sending call, and of the one that completed the receive.
-pub(crate) type Message = (usize, usize);
+pub type Message = (usize, usize);
 
 /// All windows.
 #[derive(Debug, Default)]
-pub(crate) struct Timeline {
+pub struct Timeline {
     /// By window, rank and time.
-    pub(crate) calls: Vec<Call>,
+    pub calls: Vec<Call>,
     /// Both ends are in the window.
-    pub(crate) messages: Vec<Message>,
+    pub messages: Vec<Message>,
     /// Each window's number and time.
-    pub(crate) windows: Vec<(u32, Range<u64>)>,
+    pub windows: Vec<(u32, Range<u64>)>,
 }
 
-/// A collective: the class of what it was entered by, and of all members that come to it the time and the rank.
+/// A collective: the class of what it was entered by, and of all members that reach it the time and the rank.
 #[derive(Default)]
 struct Instance {
     class: Option<abi::Class>,
+    /// Index of the function that it was entered by.
+    func: Option<u16>,
     members: Vec<(u64, Rank)>,
 }
 
@@ -83,8 +90,8 @@ impl Timeline {
     /// The windows of a run.
     ///
     /// # Errors
-    /// If it kept none.
-    pub(crate) fn new(run: &Recorded, wanted: &Wanted) -> Result<Self, ExportError> {
+    /// If it recorded none.
+    pub fn new(run: &Recorded, wanted: &Wanted) -> Result<Self, ExportError> {
         let run = run.run();
         let mut this = Self::default();
         let mut begin = 0;
@@ -172,6 +179,7 @@ impl<'a> Window<'a> {
                 busy: first.busy_ns,
                 time,
                 wait: None,
+                state: None,
                 peer: (first.peer < run.header.ranks).then_some(first.peer),
                 bytes: rows.iter().map(|e| e.bytes).sum(),
             };
@@ -194,22 +202,33 @@ impl<'a> Window<'a> {
             .filter_map(|e| match e.kind {
                 EventKind::Recv => {
                     let send = &self.calls.get(*self.sends.get(&e.link)?)?.0;
-                    Some((send.time.start, send.rank))
+                    Some((send.time.start, send.rank, false))
                 }
-                EventKind::Collective => self.last_needed(e),
+                EventKind::Collective => self.last_needed(e).map(|(when, rank)| (when, rank, true)),
                 _ => None,
             });
         let last = needed.filter(|n| n.1 != call.rank).max();
         let wait = last
-            .map(|(when, rank)| (when.min(call.time.end), rank))
+            .map(|(when, rank, _)| (when.min(call.time.end), rank))
             .filter(|(end, _)| *end > call.time.start);
+        let kind = last.filter(|_| wait.is_some()).map(|l| match l.2 {
+            true => EdgeKind::Collective,
+            false => EdgeKind::PointToPoint,
+        });
+        // Another call may complete a collective, which has a name of its own.
+        let own = || self.run.function(call.func);
+        let function = match kind {
+            Some(EdgeKind::Collective) => self.collective(rows).unwrap_or_else(own),
+            _ => own(),
+        };
         Some(Call {
             wait,
+            state: kind.and_then(|kind| wait_state(kind, function)),
             ..call.clone()
         })
     }
 
-    /// A rank has come to a collective, if that is what the row tells.
+    /// A rank has reached a collective, if the row says so.
     fn comes(&mut self, e: &Event, enter: u64) {
         let function = abi::by_name(self.run.function(e.func));
         if !comes_to_collective(e, function) {
@@ -217,7 +236,15 @@ impl<'a> Window<'a> {
         }
         let instance = self.instances.entry(e.link).or_default();
         instance.class = instance.class.or(function.map(|f| f.class));
+        instance.func = instance.func.or(Some(e.func));
         instance.members.push((enter, e.rank));
+    }
+
+    /// The function by which the first collective of a call was entered.
+    fn collective(&self, rows: &[Event]) -> Option<&str> {
+        let mut all = rows.iter().filter(|e| e.kind == EventKind::Collective);
+        let instance = all.find_map(|e| self.instances.get(&e.link))?;
+        Some(self.run.function(instance.func?))
     }
 
     /// When the last came of those whom a member of a collective needs.

@@ -23,7 +23,7 @@ fn check(found: std::fs::FileType) -> Result<()> {
     Ok(())
 }
 
-/// Opens a regular file for reading; gives it and its length in bytes. Links are followed.
+/// Opens a regular file for reading; returns it and its length in bytes. Links are followed.
 ///
 /// # Errors
 /// What the system says; a directory, pipe, device or socket.

@@ -48,6 +48,18 @@ pub enum FormatError {
     /// A link among the files of an unfinished run.
     #[error("{path} is a symbolic link, and no recording contains one; if you made it, put the file or directory itself in its place, otherwise remove it", path = .0.display())]
     Link(PathBuf),
+    /// A run without a trace.
+    #[error("{path} has no trace; record one with `headwater trace`", path = .0.display())]
+    NoTrace(PathBuf),
+    /// What is no trace, or cannot be read as one.
+    #[cfg(feature = "tables")]
+    #[error("cannot read the trace {path}: {source}", path = .path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: headwater_trace::file::Error,
+    },
     /// A file is damaged.
     #[error("{path} is damaged ({why}); record the run again", path = .path.display())]
     Damaged {

@@ -2,7 +2,7 @@
 //!
 //! *Comes in*: what the collector spooled (`spool`), or a recorded run's directory of Parquet tables
 //! (`tables`, a feature that the collector is built without). *Goes out*: a
-//! [`Run`](headwater_model::run::Run). Whatever the bytes are, reading them gives a value or a
+//! [`Run`](headwater_model::run::Run). Whatever the bytes are, reading them results in a value or a
 //! [`FormatError`] that names the file and what to do; it never panics.
 
 mod error;
@@ -13,6 +13,6 @@ mod tables;
 pub use error::FormatError;
 #[cfg(feature = "tables")]
 pub use tables::{
-    Claim, HEADER_NAME, VERSION, finish_run, format_document, is_run, open_run, read_run,
-    run_bytes, write_run,
+    Claim, HEADER_NAME, TRACE_NAME, VERSION, finish_run, format_document, is_run, open_run,
+    read_run, read_trace, run_bytes, write_run,
 };

@@ -136,7 +136,7 @@ fn process(rank: u32) -> (FileHeader, Vec<u8>) {
     (header, bytes)
 }
 
-/// Merges; `node` gives the directory of a rank, and one rank may not be readable. Who sends waits until that
+/// Merges; `node` returns the directory of a rank, and one rank may not be readable. Who sends waits until that
 /// is taken. Gives what ranks hear and the most that one held.
 fn merge(base: &Path, node: impl Fn(u32) -> u32, unreadable: Option<u32>) -> (Vec<bool>, usize) {
     merge_beside(base, node, unreadable, None)
@@ -177,25 +177,25 @@ fn merge_beside(
             merge.place(&mut wire, NUMBER);
             put.as_ref().inspect(|put| put(rank));
             merge.write(&mut wire, &mut piece);
-            (merge.agree(&mut wire), merge.figures.held)
+            (merge.agree(&mut wire), merge.figures.peak_bytes)
         })
     });
     let ranks: Vec<_> = ranks.collect();
     let ended = ranks
         .into_iter()
         .map(|r| r.join().expect("a rank that ends"));
-    let (heard, held): (Vec<_>, Vec<_>) = ended.unzip();
-    (heard, held.into_iter().max().unwrap_or(0))
+    let (heard, peak_bytes): (Vec<_>, Vec<_>) = ended.unzip();
+    (heard, peak_bytes.into_iter().max().unwrap_or(0))
 }
 
 #[test]
-fn all_data_come_into_one_file_whoever_sees_it() {
+fn all_data_are_in_one_file_whichever_nodes_see_it() {
     // All see it, nobody but the root, and nodes of four.
     for node in [|_| 0, |rank| rank, |rank: u32| rank / 4] {
         let base = tempfile::tempdir().expect("a temporary directory");
-        let (heard, held) = merge(base.path(), node, None);
+        let (heard, peak_bytes) = merge(base.path(), node, None);
         assert!(heard.into_iter().all(|h| h));
-        assert!(held < 2 * BUFFER, "{held} bytes held");
+        assert!(peak_bytes < 2 * BUFFER, "{peak_bytes} bytes held");
         let run = read_spool(&base.path().join("0")).expect("a spool");
         let mut sizes: Vec<u32> = run.comms.iter().map(|c| c.size).collect();
         sizes.sort_unstable();

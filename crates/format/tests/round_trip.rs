@@ -1,4 +1,4 @@
-//! A run written and read back is the run it was; damaged ones are told, never a panic.
+//! A run written and read back is the run it was; damaged ones are errors, never a panic.
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use headwater_format::{FormatError, open_run, read_run, spool::read_spool, write_run};
@@ -155,31 +155,31 @@ fn a_run_from_before_threads_were_recorded_can_be_read() {
     write_run(dir.path(), &run).expect("writes");
     let header = dir.path().join("run.json");
     let text = std::fs::read_to_string(&header).expect("reads");
-    let mut told: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     for table in ["threads", "teams", "waits"] {
         std::fs::remove_file(dir.path().join(format!("{table}.parquet"))).expect("removes");
         assert!(read_run(dir.path()).is_err(), "{table} was written");
-        told["tables"]
+        json["tables"]
             .as_array_mut()
             .expect("tables")
             .retain(|name| name != table);
-        std::fs::write(&header, told.to_string()).expect("writes");
+        std::fs::write(&header, json.to_string()).expect("writes");
     }
     (run.threads, run.teams, run.waits) = Default::default();
     assert_eq!(read_run(dir.path()).expect("reads"), run);
     // Earlier headers described each table.
-    let names = told["tables"].as_array().expect("tables").clone();
+    let names = json["tables"].as_array().expect("tables").clone();
     let described = names
         .iter()
         .filter_map(|n| Some((n.as_str()?.to_string(), serde_json::json!({}))));
-    told["tables"] = serde_json::Value::Object(described.collect());
-    std::fs::write(&header, told.to_string()).expect("writes");
+    json["tables"] = serde_json::Value::Object(described.collect());
+    std::fs::write(&header, json.to_string()).expect("writes");
     assert!(
         read_run(dir.path()).is_err(),
         "this format has a list there"
     );
-    told["format"] = 1.into();
-    std::fs::write(&header, told.to_string()).expect("writes");
+    json["format"] = 1.into();
+    std::fs::write(&header, json.to_string()).expect("writes");
     count_events_from_the_row_before(dir.path());
     assert_eq!(read_run(dir.path()).expect("reads"), run);
 }
@@ -238,8 +238,8 @@ fn what_is_no_run_is_said_to_be_none() {
         Err(FormatError::NothingRecorded(_))
     ));
     std::fs::write(dir.path().join("unknown-library"), "Somebody's MPI").expect("writes");
-    let told = open_run(dir.path()).expect_err("nothing was recorded");
-    assert!(told.to_string().contains("Somebody's MPI"), "{told}");
+    let error = open_run(dir.path()).expect_err("nothing was recorded");
+    assert!(error.to_string().contains("Somebody's MPI"), "{error}");
     std::fs::write(dir.path().join("run.json"), r#"{"format": 99}"#).expect("writes");
     assert!(matches!(
         read_run(dir.path()),
@@ -324,7 +324,7 @@ fn what_a_rank_did_not_live_to_measure_is_missing() {
 }
 
 #[test]
-fn records_lost_on_a_full_disk_are_told_from_those_of_full_tables() {
+fn records_lost_on_a_full_disk_are_distinguished_from_those_of_full_tables() {
     use headwater_format::spool::layout::*;
     let dir = tempfile::tempdir().expect("a temporary directory");
     for (rank, disk_full) in [(0, 0), (1, 1)] {
@@ -400,9 +400,9 @@ fn processes_that_each_ran_alone_are_counted() {
     assert!(missing().is_empty(), "{:?}", missing());
     put(3, 42);
     put(4, 43);
-    let told = missing();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("3 processes each ran as rank 0 of 1"));
+    let sentences = missing();
+    assert_eq!(sentences.len(), 1, "{sentences:?}");
+    assert!(sentences[0].starts_with("3 processes each ran as rank 0 of 1"));
 }
 
 #[test]
@@ -431,7 +431,7 @@ fn spool_bytes_of_any_kind_are_no_panic() {
     ));
 }
 
-/// One page of repeated values stands for any number of rows, as no writer makes it.
+/// One page of repeated values represents any number of rows, as no writer makes it.
 #[test]
 fn a_small_table_that_claims_many_rows_is_refused() {
     const ROWS: usize = 1 << 21;
@@ -470,7 +470,7 @@ fn rows_that_all_repeat_are_read() {
     assert_eq!(read_run(dir.path()).expect("reads").calls.len(), 200_000);
 }
 
-/// Only who may give files away can tell, which the tests' own machine allows.
+/// Only a user who may change owners of files can test this, which the tests' own machine allows.
 #[test]
 fn what_another_user_has_not_finished_is_left_alone() {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -482,10 +482,10 @@ fn what_another_user_has_not_finished_is_left_alone() {
         if std::os::unix::fs::chown(path, Some(4711), None).is_err() {
             return;
         }
-        let told = open_run(dir.path()).expect_err("it is not ours");
+        let error = open_run(dir.path()).expect_err("it is not ours");
         assert!(
-            matches!(told, FormatError::AnotherOwner { owner: 4711, .. }),
-            "{told}"
+            matches!(error, FormatError::AnotherOwner { owner: 4711, .. }),
+            "{error}"
         );
         std::os::unix::fs::chown(path, Some(0), None).expect("as before");
     }

@@ -18,12 +18,12 @@ pub struct RankRow {
 impl RankRow {
     /// Makes a row from one value for each rank, from rank 0 on; `None` if all values are 0.
     pub fn new(values: &[f32]) -> Option<Self> {
-        let held = values.iter().filter(|v| **v != 0.0).count();
-        if held == 0 {
+        let nonzero = values.iter().filter(|v| **v != 0.0).count();
+        if nonzero == 0 {
             return None;
         }
         // An index costs as much as a value, so a row is sparse if fewer than half of its ranks have a value.
-        if 2 * held >= values.len() {
+        if 2 * nonzero >= values.len() {
             return Some(Self {
                 ranks: None,
                 values: values.into(),
@@ -164,8 +164,8 @@ impl RankRows {
 
     /// Keys that have data, ascending.
     pub fn keys(&self) -> impl Iterator<Item = u32> + '_ {
-        let held = (0..).zip(&self.of_key);
-        held.filter(|(_, row)| **row != Self::NONE).map(|(k, _)| k)
+        let rows = (0..).zip(&self.of_key);
+        rows.filter(|(_, row)| **row != Self::NONE).map(|(k, _)| k)
     }
 
     /// How many different rows are stored.

@@ -14,6 +14,7 @@ use headwater_model::diagnosis::Place;
 use headwater_model::run::{Context, CtxId, Run, Sample};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The Program Abstraction Graph of several runs of one program.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Pag {
     pub runs: Vec<RunView>,
     /// For each vertex, the source line with the most sampled CPU time.
     hottest: FxHashMap<VertexIx, u32>,
+    /// Sampled CPU time of each run by vertex and source line, nanoseconds.
+    lines: Vec<HotLines>,
 }
 
 /// One run on the graph.
@@ -73,8 +76,14 @@ impl Pag {
             })
             .collect();
         let mut hot_lines = HotLines::default();
+        let mut lines = Vec::new();
         for ((run, mapped), workers) in runs.iter().zip(&mapped).zip(&workers) {
-            add_hot_lines(run, workers, mapped, &structures, &mut hot_lines);
+            let mut own = HotLines::default();
+            add_hot_lines(run, workers, mapped, &structures, &mut own);
+            for (at, cpu) in &own {
+                *hot_lines.entry(*at).or_default() += cpu;
+            }
+            lines.push(own);
         }
         let views = runs
             .iter_mut()
@@ -92,6 +101,7 @@ impl Pag {
             top,
             runs: views,
             hottest: hottest(&hot_lines),
+            lines,
         }
     }
 
@@ -100,6 +110,19 @@ impl Pag {
         let mut place = self.top.place(&self.structures, v);
         place.hot_line = self.hottest.get(&v).copied().unwrap_or(place.first_line);
         place
+    }
+
+    /// Sampled CPU seconds of a run in the vertices that are wanted, without those inside them, by source line.
+    pub fn line_seconds(&self, run: usize, wanted: impl Fn(VertexIx) -> bool) -> Vec<(u32, f64)> {
+        let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+        for ((vertex, line), cpu) in self.lines.get(run).into_iter().flatten() {
+            if *line > 0 && wanted(*vertex) {
+                *sums.entry(*line).or_default() += cpu;
+            }
+        }
+        sums.into_iter()
+            .map(|(line, cpu)| (line, cpu as f64 * 1e-9))
+            .collect()
     }
 
     /// Call path to `v`, outermost first.

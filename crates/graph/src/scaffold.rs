@@ -68,7 +68,7 @@ mod tests {
     use headwater_model::psg::{Function, Vertex};
 
     #[test]
-    fn what_leads_to_the_program_is_told_from_the_program() {
+    fn what_leads_to_the_program_is_distinguished_from_the_program() {
         let cases = [
             ("_start", Some(Scaffold::Start)),
             ("std::rt::lang_start::{{closure}}", Some(Scaffold::Start)),

@@ -105,7 +105,7 @@ impl Link {
         }
     }
 
-    /// As what stands in a row of a window.
+    /// As what is in a row of a window.
     pub fn event(&self) -> EventRow {
         EventRow {
             kind: self.kind as u8,
@@ -186,7 +186,7 @@ impl Call {
         });
     }
 
-    /// A call that completes receives too has waited for those, as far as anybody can tell.
+    /// A call that completes receives too has waited for those, as far as the trace shows.
     pub fn waited_for_receives_alone(&mut self) {
         let waits = |l: &Link| matches!(l.kind, EventKind::Recv | EventKind::Collective);
         if self.links.iter().any(waits) {

@@ -1,4 +1,4 @@
-//! Communicators of a trace: who is in each, and by which number all ranks know it.
+//! Communicators of a trace: their members, and the number by which all ranks know each.
 
 use crate::links::{collectives, mix2};
 use headwater_format::spool::layout::CommRow;
@@ -42,7 +42,7 @@ impl Comms {
         Self { all: vec![world] }
     }
 
-    /// Adds a communicator; `name` tells it from others.
+    /// Adds a communicator; `name` distinguishes it from others.
     pub fn add(&mut self, name: u64, members: Members) -> u16 {
         // 1 is the world.
         let hash = mix2(0x636f_6d6d, name) | 2;

@@ -1,5 +1,5 @@
 //! Which counters of a trace a run keeps, and under which names: those that passes compute with have one name in all runs,
-//! whoever counted.
+//! whichever tool counted.
 
 use headwater_format::spool::layout::MOST_COUNTERS;
 
@@ -45,8 +45,8 @@ const CACHES: [[&str; 2]; 6] = [
 /// Names of a run for what a cache does.
 const OF_CACHE: [&str; 2] = ["cache_misses", "cache_references"];
 
-/// Types of Paraver events that Extrae gives PAPI's presets (42,000,000 and the preset's number), for traces that do not
-/// label them.
+/// Types of Paraver events that Extrae uses for PAPI's presets (42,000,000 and the preset's number), for traces that do
+/// not label them.
 const EXTRAE: [(u64, &str); 6] = [
     (42_000_007, "PAPI_L2_TCM"),
     (42_000_008, "PAPI_L3_TCM"),
@@ -68,7 +68,7 @@ pub struct Counters {
     pub names: Vec<String>,
     /// Of each counter of the trace its place among them.
     pub places: Vec<Option<usize>>,
-    /// Sentences about what was left out or stands for something else.
+    /// Sentences about what was left out or means something else.
     pub notes: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use crate::volume::{Rule, counted};
 use headwater_model::run::{EventKind, peer, tag};
 use headwater_mpi_abi::{self as abi, Class};
 
-/// One end of a message, or a part in a collective, as a trace tells it.
+/// One end of a message, or a part in a collective, as a trace records it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TracedMessage {
     /// The communicator.
@@ -39,47 +39,47 @@ pub struct Ends<'a> {
 }
 
 impl Ends<'_> {
-    fn partner(&self, told: &TracedMessage) -> Option<(u64, u32)> {
-        let comm = self.comms.get(told.comm)?;
-        Some((comm.hash, comm.world(self.me, told.partner)?))
+    fn partner(&self, message: &TracedMessage) -> Option<(u64, u32)> {
+        let comm = self.comms.get(message.comm)?;
+        Some((comm.hash, comm.world(self.me, message.partner)?))
     }
 
-    fn params(&self, told: &TracedMessage) -> Params {
-        let partner = self.partner(told);
+    fn params(&self, message: &TracedMessage) -> Params {
+        let partner = self.partner(message);
         Params {
-            comm: told.comm,
+            comm: message.comm,
             peer: partner.map_or(peer::UNKNOWN, |(_, p)| p as i32 - self.me as i32),
-            tag: i32::try_from(told.tag).unwrap_or(tag::NONE),
-            bytes: told.bytes,
+            tag: i32::try_from(message.tag).unwrap_or(tag::NONE),
+            bytes: message.bytes,
         }
     }
 
     /// A message is sent.
-    pub fn send(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: TracedMessage) {
-        let params = self.params(&told);
+    pub fn send(&self, thread: &mut Thread, shared: &mut Shared<'_>, message: TracedMessage) {
+        let params = self.params(&message);
         let Some(call) = thread.call() else { return };
         (call.params, call.posts_alone) = (params, None);
-        let Some((comm, to)) = self.partner(&told) else {
+        let Some((comm, to)) = self.partner(&message) else {
             return;
         };
         let ix = shared.links.post(call.enter_ns);
         shared
             .links
-            .completed(ix, messages(comm, self.me, to, told.tag));
+            .completed(ix, messages(comm, self.me, to, message.tag));
         let post = call.post();
         call.links.push(Link {
             kind: EventKind::Send,
             ix,
             peer: to,
-            bytes: told.bytes,
+            bytes: message.bytes,
             post: None,
-            comm: told.comm,
+            comm: message.comm,
         });
-        if let Some(request) = told.request {
+        if let Some(request) = message.request {
             let of = Request {
                 ix,
                 post,
-                sent: Some((to, told.bytes)),
+                sent: Some((to, message.bytes)),
                 uncounted_ns: None,
             };
             thread.requests.insert(request, of);
@@ -142,16 +142,16 @@ impl Ends<'_> {
     }
 
     /// A message has been received.
-    pub fn receive(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: TracedMessage) {
-        let params = self.params(&told);
-        let request = told.request.and_then(|r| thread.requests.remove(&r));
+    pub fn receive(&self, thread: &mut Thread, shared: &mut Shared<'_>, message: TracedMessage) {
+        let params = self.params(&message);
+        let request = message.request.and_then(|r| thread.requests.remove(&r));
         if let Some(of) = &request
             && let Some(wall) = of.uncounted_ns
         {
             thread.count(of.post.ctx, of.post.func, params, wall);
         }
         let Some(call) = thread.call() else { return };
-        let completes = told.request.is_some();
+        let completes = message.request.is_some();
         if !completes && call.params == Params::default() {
             call.params = params;
             // A call that sends as well names whom it sends to, which here is nobody.
@@ -159,46 +159,46 @@ impl Ends<'_> {
                 call.params.peer = peer::PROC_NULL;
             }
         }
-        let Some((comm, from)) = self.partner(&told) else {
+        let Some((comm, from)) = self.partner(&message) else {
             return;
         };
         let (ix, post) = match request {
             Some(of) => (of.ix, Some(of.post)),
             // Posted where nobody saw it, or here.
             None => {
-                let at = told.taken_ns.unwrap_or(call.enter_ns);
+                let at = message.taken_ns.unwrap_or(call.enter_ns);
                 (shared.links.post(at), None)
             }
         };
         shared
             .links
-            .completed(ix, messages(comm, from, self.me, told.tag));
+            .completed(ix, messages(comm, from, self.me, message.tag));
         // Posted and completed in one call, as `MPI_Sendrecv` does.
         let post = post.filter(|p| p.ns != call.enter_ns);
         call.links.push(Link {
             kind: EventKind::Recv,
             ix,
             peer: from,
-            bytes: told.bytes,
+            bytes: message.bytes,
             post,
-            comm: told.comm,
+            comm: message.comm,
         });
     }
 
     /// A collective has been done.
-    pub fn collective(&self, thread: &mut Thread, shared: &mut Shared<'_>, told: TracedMessage) {
-        let request = told.request.and_then(|r| thread.requests.remove(&r));
-        let comm = self.comms.get(told.comm);
-        let root = comm.and_then(|c| c.world(self.me, told.partner));
+    pub fn collective(&self, thread: &mut Thread, shared: &mut Shared<'_>, message: TracedMessage) {
+        let request = message.request.and_then(|r| thread.requests.remove(&r));
+        let comm = self.comms.get(message.comm);
+        let root = comm.and_then(|c| c.world(self.me, message.partner));
         let posted = request.as_ref().map(|of| of.post.func);
         let func = posted.or_else(|| thread.call().map(|c| c.func));
         let function = func.and_then(|f| abi::FUNCTIONS.get(usize::from(f)));
         let bytes = match (comm, function) {
-            (Some(comm), Some(f)) => counted(self.rule, f, (comm, self.me), told.volume),
+            (Some(comm), Some(f)) => counted(self.rule, f, (comm, self.me), message.volume),
             _ => 0,
         };
         let params = Params {
-            comm: told.comm,
+            comm: message.comm,
             peer: root.map_or(peer::NONE, |r| r as i32 - self.me as i32),
             tag: tag::NONE,
             bytes,
@@ -209,7 +209,7 @@ impl Ends<'_> {
             thread.count(of.post.ctx, of.post.func, params, wall);
         }
         let Some(call) = thread.call() else { return };
-        if told.request.is_none() {
+        if message.request.is_none() {
             call.params = params;
         }
         // What makes and frees communicators and windows is no collective of recorded runs either.
@@ -228,7 +228,7 @@ impl Ends<'_> {
             peer: root.unwrap_or(u32::MAX),
             bytes,
             post,
-            comm: told.comm,
+            comm: message.comm,
         });
     }
 }

@@ -49,9 +49,9 @@ pub enum ImportError {
         /// Why, and what to do.
         what: String,
     },
-    /// No rank called MPI.
-    #[error("{path} holds no MPI call, so there is nothing to analyse; trace the program with MPI events", path = .0.display())]
-    NoMpi(PathBuf),
+    /// Nothing happens in it.
+    #[error("{path} holds no MPI call and no region of a thread, so there is nothing to analyse; trace the program with MPI or OpenMP events", path = .0.display())]
+    Empty(PathBuf),
     /// The run cannot be written.
     #[error(transparent)]
     Format(#[from] FormatError),

@@ -1,9 +1,9 @@
 //! Others' traces in: what Score-P and Extrae users have already becomes a recorded run.
 //!
 //! *Comes in*: the path of an OTF2 archive or of a Paraver trace. *Goes out*: a directory as `headwater record` makes
-//! it, so that every diagnosis and analysis works on it. An importer is another collector: what a trace tells of each
+//! it, so that every diagnosis and analysis works on it. An importer is another collector: what a trace says of each
 //! rank is written as the collector would have spooled it, and the one reader of spools joins messages, computes waits
-//! and chooses event windows. A trace knows regions, not addresses, so the run brings symbols with it that stand for
+//! and chooses event windows. A trace knows regions, not addresses, so the run has symbols that represent
 //! the program's file ([`Symbol`](headwater_model::run::Symbol)).
 //!
 //! The way: `otf2` or `paraver` (bytes or lines to events) → `thread` (events to rows, with `calls` and their `links`,
@@ -36,12 +36,12 @@ use headwater_model::run::{Run, Symbol};
 use program::Program;
 use std::path::{Path, PathBuf};
 
-/// What a trace has told beside the spool.
-struct TracedMessage {
+/// What a trace says beside the spool.
+struct TraceMetadata {
     symbols: Vec<Symbol>,
     /// What the trace was written by.
     library: String,
-    /// Sentences about what it does not tell.
+    /// Sentences about what it does not contain.
     missing: Vec<String>,
 }
 
@@ -55,11 +55,10 @@ impl Trace {
     /// Opens the trace that `path` is, or the one in the directory `path`.
     fn open(path: &Path) -> Result<Self, ImportError> {
         let path = find(path)?;
-        let ends = |ending: &str| path.extension().is_some_and(|e| e == ending);
-        if ends(otf2::ENDING) {
+        if path.extension().is_some_and(|e| e == otf2::ENDING) {
             return otf2::Archive::open(&path).map(|a| Self::Otf2(Box::new(a)));
         }
-        if ends(paraver::ENDING) {
+        if paraver::file::stem(&path).is_some() {
             return paraver::Trace::open(&path).map(|t| Self::Paraver(Box::new(t)));
         }
         Err(ImportError::NotATrace(path))
@@ -74,12 +73,11 @@ fn find(path: &Path) -> Result<PathBuf, ImportError> {
     }
     let listing = std::fs::read_dir(path).map_err(ImportError::io(path))?;
     let mut found: Vec<PathBuf> = listing.filter_map(|e| Some(e.ok()?.path())).collect();
-    let first = |p: &PathBuf| {
-        let ending = p.extension();
-        ending.is_some_and(|e| e == otf2::ENDING || e == paraver::ENDING)
-    };
-    found.retain(first);
+    let of_otf2 = |p: &PathBuf| p.extension().is_some_and(|e| e == otf2::ENDING);
+    found.retain(|p| of_otf2(p) || paraver::file::stem(p).is_some());
     found.sort();
+    // One trace that is there compressed as well, which comes behind.
+    found.dedup_by_key(|p| paraver::file::stem(p).unwrap_or_else(|| p.clone()));
     match found.as_slice() {
         [] => Err(ImportError::NotATrace(path.to_path_buf())),
         [one] => Ok(one.clone()),
@@ -118,8 +116,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Imports the trace at `trace` as the run `out`, which must not be there or be an empty directory; `progress` is told of ranks done, of how many.
-/// `program` is what the program is called, in place of what the trace says.
+/// Imports the trace at `trace` as the run `out`, which must not be there or be an empty directory. `progress` gets the
+/// number of finished ranks and of all. `program` is what the program is called, in place of what the trace says.
 ///
 /// # Errors
 /// No trace, one that is damaged or of a kind that is not read, a run that cannot be written. `out` is made whole or
@@ -138,30 +136,30 @@ pub fn import(
     let trace = Trace::open(trace)?;
     let scratch = Scratch::beside(out)?;
     let mut spool = SpoolWriter::create(&scratch.0)?;
-    let told = match trace {
+    let metadata = match trace {
         Trace::Otf2(archive) => archive.spool(&mut spool, program, &mut progress)?,
         Trace::Paraver(trace) => trace.spool(&mut spool, program, &mut progress)?,
     };
     spool.finish()?;
     let mut run = read_spool(&scratch.0)?;
-    complete(&mut run, told, out);
+    complete(&mut run, metadata, out);
     write_run(out, &run)?;
     Ok(run)
 }
 
 /// Puts in what a spool cannot hold, and takes out what nobody measured.
-fn complete(run: &mut Run, told: TracedMessage, out: &Path) {
+fn complete(run: &mut Run, metadata: TraceMetadata, out: &Path) {
     let name = out.file_name().unwrap_or_default();
     run.header.name = name.to_string_lossy().into_owned();
-    run.header.mpi_library = told.library;
-    run.symbols = told.symbols;
+    run.header.mpi_library = metadata.library;
+    run.symbols = metadata.symbols;
     for rank in &mut run.ranks {
         rank.cpu_ns = None;
         (rank.minor_faults, rank.major_faults) = (None, None);
         (rank.voluntary_switches, rank.involuntary_switches) = (None, None);
     }
     run.header.missing.push(
-        "The trace tells wall time alone: it stands for CPU time too, and time without a core is in it.".to_string(),
+        "The trace has wall time only. It is used as CPU time too, so time without a core is included.".to_string(),
     );
-    run.header.missing.extend(told.missing);
+    run.header.missing.extend(metadata.missing);
 }

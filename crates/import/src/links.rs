@@ -1,14 +1,17 @@
-//! What tells messages and collectives apart: numbers that are alike at all of their ends.
+//! Identifies messages and collectives: numbers that are the same at all of their ends.
 //!
 //! As in the collector, both ends count the messages of a stream (communicator, source, destination, tag) in the order
 //! in which MPI matches them: sends as they start, receives as they are posted. What is posted is known only when it is
-//! completed, so numbers are given once nothing is open: until then a link stands for itself.
+//! completed, so numbers are given once nothing is open: until then a link represents itself.
 
 use headwater_model::hash::mix;
 use rustc_hash::FxHashMap;
 
 /// Ends of messages that an import keeps of all ranks, at the most; the reader of runs keeps as many.
-const MOST_ENDS: usize = 1 << 20;
+const MOST_ENDS: usize = 1 << 23;
+
+/// Links that are held before they get their numbers.
+pub const MANY_LINKS: usize = 1 << 16;
 
 /// Two numbers to one.
 pub fn mix2(a: u64, b: u64) -> u64 {
@@ -123,7 +126,7 @@ impl Sampling {
             return false;
         }
         self.kept += 1;
-        // Those kept so far are halved by whoever reads them.
+        // Those kept so far are halved when they are read.
         if self.kept > MOST_ENDS && self.limit > 1 {
             (self.limit, self.kept) = (self.limit / 2, self.kept / 2);
         }

@@ -1,4 +1,4 @@
-//! What a trace holds that a run cannot tell, or tells otherwise than its user may think: sentences for all reports.
+//! What a run of a trace lacks, or shows otherwise than its user may think: sentences for all reports.
 
 use crate::rank::Ended;
 
@@ -14,20 +14,41 @@ pub struct Notes {
     left_out: usize,
     /// Whether any rank called MPI.
     pub called: bool,
+    worked: bool,
+    /// Calls that send or receive, and ends of messages.
+    talks: u64,
+    ends: u64,
 }
 
 impl Notes {
     /// Takes what a rank ended with.
     pub fn rank(&mut self, ended: &Ended) {
         self.called |= ended.called;
+        self.worked |= ended.worked;
+        self.talks = self.talks.saturating_add(ended.talks);
+        self.ends += ended.ends;
         self.left_out += ended.left_out;
         self.flushed_ns = self.flushed_ns.saturating_add(ended.flushed_ns);
         self.times_off += ended.times_off;
     }
 
+    /// Whether there is anything to analyse.
+    pub fn does_anything(&self) -> bool {
+        self.called || self.worked
+    }
+
     /// As sentences.
     pub fn sentences(&self) -> Vec<String> {
         let mut out = Vec::new();
+        if !self.called {
+            out.push("The trace has no MPI call: only what its threads and regions did is known. Each process is a rank.".to_string());
+        }
+        if self.talks > 0 && self.ends == 0 {
+            out.push(format!(
+                "Messages: the trace has {} calls that send or receive, but no message. Who waited for whom in them is not known, so late senders and late receivers, replay, critical path and delay cost leave these waits out. Trace the program again with its messages.",
+                self.talks
+            ));
+        }
         if self.one_sided > 0 {
             out.push("One-sided communication: the calls are counted, and waits at fences known; who waited for whom at a lock or an epoch of a window is not read from the trace.".to_string());
         }
@@ -41,7 +62,7 @@ impl Notes {
             out.push("Messages that were on their way where recording was switched are not known: until it is switched again, later ones of the same two ranks and tag may be joined to the wrong ends.".to_string());
         }
         if self.threads {
-            out.push("Threads: where each computed and slept is known, how the teams of OpenMP's parallel regions share their work, and who had a lock that OpenMP tells of; locks of other kinds are not in the trace, and a parallel region within another is part of that.".to_string());
+            out.push("Threads: the trace shows where each thread computed and slept, how the teams of OpenMP's parallel regions share their work, and which thread held a lock of OpenMP. Other locks are not in the trace, and a nested parallel region counts as part of the region around it.".to_string());
         }
         if self.left_out > 0 {
             let (n, s) = (self.left_out, if self.left_out == 1 { "" } else { "s" });

@@ -2,7 +2,7 @@
 //!
 //! Neither is in any figure, as a pause of `MPI_Pcontrol` is in none of a recorded run
 //! (`collector/src/threads/thread/pauses.rs`). While recording is off the program goes on unseen, so ranks that were not paused alike
-//! are not compared; while buffers are written it stands still, and nothing of it is missing.
+//! are not compared; while buffers are written it does not run, and nothing of it is missing.
 
 /// Why nothing was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Pauses {
         self.off_since.is_some()
     }
 
-    /// Nothing is recorded from `ns` on; gives whether that is new.
+    /// Nothing is recorded from `ns` on; returns whether that is new.
     pub fn begin(&mut self, why: Why, ns: u64) -> bool {
         let since = match why {
             Why::Off => &mut self.off_since,
@@ -69,7 +69,7 @@ impl Pauses {
         new
     }
 
-    /// Recording goes on at `ns`; gives whether it was not going on for that reason.
+    /// Recording goes on at `ns`; returns whether it was not going on for that reason.
     pub fn end(&mut self, why: Why, ns: u64) -> bool {
         let (since, own) = match why {
             Why::Off => (&mut self.off_since, &mut self.offs),

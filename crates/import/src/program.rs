@@ -12,9 +12,9 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program that the user names, or else the trace.
-    pub fn of(given: Option<&str>, told: Option<String>) -> Self {
-        let path = given.map(str::to_string).or(told);
+    /// The program as the user names it, or else as the trace does.
+    pub fn of(given: Option<&str>, traced: Option<String>) -> Self {
+        let path = given.map(str::to_string).or(traced);
         let path = path.filter(|p| !p.is_empty());
         Self {
             named: path.is_some(),

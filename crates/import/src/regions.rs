@@ -18,6 +18,8 @@ pub enum Kind {
     Parallel,
     /// Where a team comes together; threads wait in it.
     Barrier,
+    /// A task of OpenMP: whoever does it works, also where it waits for its team.
+    Task,
     /// A call in which a thread sleeps or waits for the system: its time is no CPU time.
     Asleep,
 }
@@ -52,7 +54,7 @@ pub const PROGRAM: RegionIx = 0;
 
 /// Bits of an offset that are the place in a function.
 const INSIDE: u32 = 24;
-/// Bits of those that tell calls on one line apart.
+/// Bits of those that distinguish calls on one line.
 const ON_LINE: u32 = 8;
 
 /// All regions with their places.
@@ -61,7 +63,7 @@ pub struct Regions {
     functions: FxHashMap<RegionIx, u64>,
     sites: FxHashMap<(RegionIx, RegionIx, u32), u64>,
     taken: FxHashSet<u64>,
-    /// What stands for recording being switched off, and on.
+    /// What represents recording being switched off, and on.
     switches: [Option<RegionIx>; 2],
     symbols: Vec<Symbol>,
 }
@@ -98,6 +100,12 @@ impl Regions {
     pub fn add(&mut self, region: Region) -> RegionIx {
         self.all.push(region);
         (self.all.len() - 1) as RegionIx
+    }
+
+    /// Adds a region like another one, of another kind.
+    pub fn as_kind(&mut self, region: RegionIx, kind: Kind) -> RegionIx {
+        let like = self.get(region).clone();
+        self.add(Region { kind, ..like })
     }
 
     /// What a region is.
@@ -156,7 +164,7 @@ impl Regions {
         let (around, name) = (self.get(caller).clone(), self.get(callee).name.clone());
         let by_name = hash(&[name.as_bytes()]);
         let room = 1_u64 << INSIDE;
-        // By line, so that calls stand in the order of the source; where it is not known, anywhere.
+        // By line, so that calls are in the order of the source; where it is not known, anywhere.
         let mut inside = match line {
             0 => by_name % room,
             line => (u64::from(line) << ON_LINE | by_name & ((1 << ON_LINE) - 1)) % room,
@@ -204,7 +212,7 @@ impl Regions {
         self.site(caller, region, 0)
     }
 
-    /// What stands at which offset, in their order.
+    /// What is at which offset, in their order.
     pub fn into_symbols(mut self) -> Vec<Symbol> {
         self.symbols.sort_by_key(|s| s.offset);
         self.symbols

@@ -1,6 +1,6 @@
 //! One thread of a trace: its events, in the order of time, to the rows that the collector would have written.
 //!
-//! What it computes between two MPI calls is known exactly, and so is where: each region's own time stands in place of
+//! What it computes between two MPI calls is known exactly, and so is where: each region's own time takes the place of
 //! samples. MPI calls carry links to the other ends of their messages, as in the collector (`collector/src/threads/thread.rs`).
 
 mod counted;
@@ -12,10 +12,10 @@ pub mod team;
 mod tests;
 
 use crate::calls::{Call, Link, NONE, Params, Request};
-use crate::links::{LinkIx, Links, Sampling};
+use crate::links::{LinkIx, Links, MANY_LINKS, Sampling};
 use crate::pauses::Pauses;
 use crate::regions::{Kind, PROGRAM, RegionIx, Regions};
-use crate::windows::Windows;
+use crate::windows::{Room, Windows};
 use counted::Counters;
 use headwater_format::spool::layout::{
     CallRow, ContextRow, EventRow, MessageRow, SampleRow, SegmentRow, TeamRow, ThreadRow, WaitRow,
@@ -27,14 +27,12 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use team::{Arrival, Teams};
 
-/// Time that one sample stands for: what is exact is told in small pieces, nanoseconds.
+/// Time that one sample represents: exact time is divided into small pieces, nanoseconds.
 const PIECE_NS: u64 = 1000;
 /// Rows of calls from which on new tags are counted together.
 const MANY_CALLS: usize = 24 << 10;
 /// Time that no run takes, nanoseconds: a hundred days.
 const LONGEST_NS: u64 = 100 * 86_400 * 1_000_000_000;
-/// Links that are held before they get their numbers.
-const MANY_LINKS: usize = 1 << 16;
 
 /// A region that the thread is in.
 struct Frame {
@@ -46,6 +44,8 @@ struct Frame {
     line: u32,
     /// When it was entered.
     entered: u64,
+    /// Of a task: the regions around it in which the thread would sleep.
+    asleep: usize,
 }
 
 /// Computation since the last MPI call.
@@ -65,8 +65,8 @@ pub struct Shared<'a> {
     pub sampling: &'a RefCell<Sampling>,
     /// Links of the rank.
     pub links: Links,
-    /// Rows of windows that a thread has room for.
-    pub room: usize,
+    /// Room for the rows of windows.
+    pub room: Room,
     /// Whether the rank has other threads, which may take part in its messages.
     pub threaded: bool,
     /// When `MPI_Init` was left, 0 as long as it was not.
@@ -75,6 +75,8 @@ pub struct Shared<'a> {
     pub finalize_ns: Option<u64>,
     /// When the first thread was not recorded.
     pub pauses: Pauses,
+    /// Whether the program uses no MPI, so that no call begins and ends what it computes.
+    pub alone: bool,
 }
 
 /// The recording of one thread.
@@ -85,16 +87,16 @@ pub struct Thread {
     stack: Vec<Frame>,
     /// Regions of the stack in which it sleeps.
     asleep: usize,
-    /// The region of another thread, and the call that led to it, that its outermost region hangs under.
+    /// The region of another thread, and the call that led to it, that its outermost region is below.
     base: Option<(RegionIx, u32)>,
     first_ns: Option<u64>,
     now: u64,
-    /// The moment that was told last.
-    told_ns: u64,
+    /// The time of the event read last.
+    last_event_ns: u64,
     /// Whether its clock went on for longer than any run takes, which is a damaged trace.
     jumps: bool,
-    /// Moments told one after another, and those of them that lie before the one told last. A few are told late; where most are, the
-    /// trace is not in the order of time.
+    /// Times of events one after another, and how many of them are before the last one. A few events come late; where
+    /// most do, the trace is not in the order of time.
     moments: (u64, u64),
     over: bool,
     /// Whether it is the one that called `MPI_Init`.
@@ -196,21 +198,24 @@ impl Thread {
         here
     }
 
-    /// Time goes on; gives the moment that it has come to. What is told late, as a tracer does that writes its buffers
-    /// before what made it do so, happens then.
+    /// Time goes on; returns the time reached. An event that comes late happens then: a tracer may write its buffers
+    /// before the event that made it do so.
     pub fn advance(&mut self, shared: &mut Shared<'_>, ns: u64) -> u64 {
         let begins = self.first_ns.is_none();
         let last = self.first_ns.get_or_insert(ns).saturating_add(LONGEST_NS);
         self.jumps |= ns > last;
         let ns = ns.min(last);
-        self.moments.0 += u64::from(ns != self.told_ns);
-        self.moments.1 += u64::from(ns < self.told_ns);
-        self.told_ns = ns;
+        self.moments.0 += u64::from(ns != self.last_event_ns);
+        self.moments.1 += u64::from(ns < self.last_event_ns);
+        self.last_event_ns = ns;
         let from = self.now.max(shared.init_ns);
         self.now = self.now.max(ns);
         // A thread between two parallel regions has nothing to do.
         let idle = self.call.is_some() || self.over || self.pauses.now();
         let idle = idle || !self.first && self.stack.is_empty();
+        if begins && self.first && shared.alone {
+            self.last_ctx = Some(self.switch(shared, true));
+        }
         if idle || begins {
             return self.now;
         }
@@ -272,6 +277,10 @@ impl Thread {
     }
 
     fn push(&mut self, region: RegionIx, ctx: u32, line: u32, kind: Kind) {
+        let asleep = match kind {
+            Kind::Task => std::mem::take(&mut self.asleep),
+            _ => 0,
+        };
         self.asleep += usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
         self.stack.push(Frame {
             region,
@@ -279,6 +288,7 @@ impl Thread {
             here: None,
             line,
             entered: self.now,
+            asleep,
         });
     }
 
@@ -299,7 +309,7 @@ impl Thread {
         };
         let kind = shared.regions.borrow().kind(frame.region);
         let slept = usize::from(matches!(kind, Kind::Barrier | Kind::Asleep));
-        self.asleep = self.asleep.saturating_sub(slept);
+        self.asleep = self.asleep.saturating_sub(slept) + frame.asleep;
         let depth = self.stack.len();
         match kind {
             Kind::Parallel => self.leave_team(depth),
@@ -380,7 +390,7 @@ impl Thread {
         let links = call.links.iter().filter(|l| l.kind != EventKind::SendDone);
         let links: Vec<(EventRow, LinkIx)> = links.map(|l| (l.event(), l.ix)).collect();
         let polls = matches!(call.class(), Some(Class::Test | Class::Probe));
-        self.windows.record(event, &links, polls, shared.room);
+        self.windows.record(event, &links, polls, &mut shared.room);
         (self.last_ctx, self.stretch) = (Some(call.ctx), Stretch::default());
         if shared.links.len() >= MANY_LINKS && !shared.threaded && self.requests.is_empty() {
             let ids = shared.links.settle();
@@ -391,6 +401,11 @@ impl Thread {
     /// `MPI_Init` is left: what came before is no part of the run.
     fn begin_anew(&mut self, shared: &mut Shared<'_>, ns: u64) {
         shared.init_ns = ns;
+        self.forget();
+    }
+
+    /// Nothing that came before counts.
+    pub fn forget(&mut self) {
         (self.last_ctx, self.stretch) = (None, Stretch::default());
         self.segments.clear();
         self.calls.clear();
@@ -432,7 +447,7 @@ impl Thread {
         self.totals.mpi_ns = self.totals.mpi_ns.saturating_add(wall);
     }
 
-    /// Gives links their numbers; ends that are not kept go.
+    /// Numbers the links; ends that are not kept go.
     pub fn settle(&mut self, ids: &[u64], sampling: &mut Sampling) {
         for (row, link) in self.unnumbered.drain(..) {
             let id = ids.get(link as usize).copied().unwrap_or(0);
@@ -441,6 +456,20 @@ impl Thread {
             }
         }
         self.windows.settle(ids);
+    }
+
+    /// The program ends, which uses no MPI: what it computed until then is one segment.
+    pub fn ends_alone(&mut self, shared: &mut Shared<'_>) {
+        if self.first_ns.is_none() {
+            return;
+        }
+        let ns = self.now;
+        self.out(shared, ns);
+        let ctx = self.switch(shared, false);
+        self.call_begins(shared, ns, ctx, paused::switch_function());
+        if let Some((call, _)) = self.call.take() {
+            self.call_ends(shared, ns, call);
+        }
     }
 
     /// All that it did; all links have numbers.
@@ -489,8 +518,8 @@ impl Thread {
 
     /// What cannot be in any trace, if it was there.
     pub fn damage(&self) -> Option<&'static str> {
-        let (told, back) = self.moments;
-        let backward = back > told / 2;
+        let (events, back) = self.moments;
+        let backward = back > events / 2;
         let clock = "its clock goes on for more than a hundred days";
         let order = "its times go backward: the trace is not in the order of time";
         let said = [(self.jumps, clock), (backward, order)];

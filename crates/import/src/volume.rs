@@ -1,7 +1,7 @@
 //! How many bytes a collective counts: what the collector counts of the same call (`mpi-call/src/volume.rs`), from what
 //! the trace says was sent and received.
 //!
-//! The collector counts what a rank gives, or where it gives nothing of its own, what it takes; where each partner
+//! The collector counts what a rank sends, or where it sends nothing of its own, what it receives; where each partner
 //! gets a part of its own, all parts. Score-P counts what would go to and come from each rank if all sent to each other
 //! (its `scorep_mpi_coll`): an `MPI_Allreduce` of 8 bytes on 16 ranks has 128 sent and 128 received.
 
@@ -29,8 +29,8 @@ impl Rule {
     }
 }
 
-/// Collectives in which a rank gives the same to all, which Score-P counts once for each; with the bytes that an element
-/// has at the least.
+/// Collectives in which a rank sends the same to all, which Score-P counts once for each; with the bytes that an
+/// element has at the least.
 const SAME_TO_ALL: [(&str, u64); 2] = [("allreduce", 4), ("allgather", 1)];
 
 /// Bytes of rank `me`'s part in a collective of `function` on `comm`.
@@ -136,10 +136,10 @@ mod tests {
     fn score_ps_sums_become_what_a_recorded_run_has() {
         let comms = Comms::new(4);
         let world = comms.get(0).unwrap();
-        for (name, me, told, wanted) in CALLS {
+        for (name, me, volumes, wanted) in CALLS {
             let function = &abi::FUNCTIONS[usize::from(abi::id_of(name).unwrap().0)];
-            let bytes = counted(Rule::ScoreP, function, (world, *me), *told);
-            assert_eq!(bytes, *wanted, "{name} {me} {told:?}");
+            let bytes = counted(Rule::ScoreP, function, (world, *me), *volumes);
+            assert_eq!(bytes, *wanted, "{name} {me} {volumes:?}");
         }
     }
 
@@ -150,7 +150,7 @@ mod tests {
         let two = comms.add(6, Members::Two(vec![0], vec![1, 2, 3]));
         let of = |name| &abi::FUNCTIONS[usize::from(abi::id_of(name).unwrap().0)];
         let world = comms.get(0).unwrap();
-        let plain = |name, told| counted(Rule::Plain, of(name), (world, 0), told);
+        let plain = |name, volumes| counted(Rule::Plain, of(name), (world, 0), volumes);
         assert_eq!(plain("MPI_Allreduce", (8, 8)), 8);
         assert_eq!(plain("MPI_Reduce", (0, 8)), 8);
         assert_eq!(plain("MPI_Bcast", (8, 0)), 8);
@@ -161,10 +161,10 @@ mod tests {
         assert_eq!(Rule::of("TAU"), Rule::Plain);
         for function in abi::FUNCTIONS.iter() {
             for comm in [own, two] {
-                for told in [(0, 0), (7, 0), (0, 7), (u64::MAX, u64::MAX)] {
+                for volumes in [(0, 0), (7, 0), (0, 7), (u64::MAX, u64::MAX)] {
                     let comm = comms.get(comm).unwrap();
                     for rule in [Rule::ScoreP, Rule::Extrae] {
-                        let _ = counted(rule, function, (comm, 0), told);
+                        let _ = counted(rule, function, (comm, 0), volumes);
                     }
                 }
             }

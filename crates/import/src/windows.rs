@@ -7,8 +7,23 @@ use crate::links::LinkIx;
 use headwater_format::spool::layout::{EventRow, STRETCH};
 use headwater_format::spool::window_slots::Slots;
 
-/// Rows that are kept of all ranks together, each of which is 72 bytes of memory: about two million.
-pub const MOST: usize = 1 << 21;
+/// Rows that are kept of all ranks together, each of which is 80 bytes of memory: about 16 million.
+const MOST: u64 = 1 << 24;
+
+/// Rows that a rank has room for, which wrote `part` of what all ranks wrote together.
+pub fn room(part: u64, whole: u64) -> usize {
+    let share = u128::from(MOST) * u128::from(part) / u128::from(whole.max(1));
+    usize::try_from(share).unwrap_or(usize::MAX).max(64)
+}
+
+/// The room for the rows of one rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Rows that the rank has room for.
+    pub most: usize,
+    /// Rows that its threads hold now.
+    pub held: usize,
+}
 
 /// A row whose link may have no number yet.
 struct Row {
@@ -43,19 +58,19 @@ impl Windows {
     }
 
     /// Keeps a call with its links, each of which has its kind, partner and bytes in its row. `polls` says that it
-    /// only asked, so that it goes on the row of the same question before. A thread has `room` for so many rows.
+    /// only asked, so that it goes on the row of the same question before. The threads of a rank share the `room`.
     pub fn record(
         &mut self,
         call: EventRow,
         links: &[(EventRow, LinkIx)],
         polls: bool,
-        room: usize,
+        room: &mut Room,
     ) {
-        let before = call.enter_ns.saturating_sub(call.busy_ns);
-        let begin = *self.begin.get_or_insert(before);
-        self.room = room;
+        let from = call.enter_ns.saturating_sub(call.busy_ns);
+        let begin = *self.begin.get_or_insert(from);
+        self.room = room.most;
         if self.stretches.last().is_none_or(|s| s.1.is_some()) {
-            self.stretches.push((before, None));
+            self.stretches.push((from, None));
         }
         if !self.slots.hold(call.enter_ns) {
             return;
@@ -76,6 +91,7 @@ impl Windows {
             return;
         }
         let first = EventRow { first: 1, ..call };
+        let before = self.rows.len();
         if links.is_empty() {
             self.rows.push(Row {
                 row: EventRow {
@@ -107,10 +123,11 @@ impl Windows {
                 link: Some(*ix),
             });
         }
-        while self.rows.len() > room.max(1) && self.slots.halve(call.enter_ns.saturating_sub(begin))
-        {
-            let slots = self.slots;
+        room.held += self.rows.len() - before;
+        while room.held > room.most && self.slots.halve(call.enter_ns.saturating_sub(begin)) {
+            let (slots, before) = (self.slots, self.rows.len());
             self.rows.retain(|r| slots.hold(r.row.enter_ns));
+            room.held -= before - self.rows.len();
         }
     }
 
@@ -136,5 +153,39 @@ impl Windows {
         };
         let stretches = self.stretches.iter().enumerate().map(of);
         stretches.chain(self.rows.iter().map(|r| r.row)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_have_room_by_what_they_wrote() {
+        assert_eq!(room(3, 4), 3 << 22);
+        assert_eq!(room(u64::MAX, u64::MAX), 1 << 24);
+        assert_eq!((room(0, 4), room(5, 0)), (64, 5 << 24));
+    }
+
+    #[test]
+    fn threads_of_a_rank_share_its_room_and_choose_times_alike() {
+        let mut room = Room { most: 64, held: 0 };
+        let mut threads = [Windows::default(), Windows::default()];
+        for n in 0..10_000_u64 {
+            for of in &mut threads {
+                let call = EventRow {
+                    enter_ns: 1_000_000 * n + 500_000,
+                    busy_ns: 400_000,
+                    mpi_ns: 1000,
+                    ..Default::default()
+                };
+                of.record(call, &[], false, &mut room);
+            }
+            let held: usize = threads.iter().map(|t| t.rows.len()).sum();
+            assert_eq!(room.held, held);
+        }
+        assert!(room.held <= 128, "{}", room.held);
+        let [a, b] = threads.map(|t| t.slots);
+        assert!(a.and(b) == a || a.and(b) == b);
     }
 }

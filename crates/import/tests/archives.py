@@ -52,7 +52,7 @@ class Rank:
 
 
 class Trace:
-    def __init__(self, path, ranks, threads=1, chunk=262144):
+    def __init__(self, path, ranks, threads=1, chunk=262144, mpi=True):
         self.writer = otf2.writer.Writer(path, timer_resolution=1_000_000, chunk_size_events=chunk)
         self.writer.creator = "Score-P 8.4"
         self.regions = {}
@@ -73,8 +73,9 @@ class Trace:
                 ]
             )
         first = [of[0] for of in self.locations]
-        d.group("", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, members=first)
-        self.world = self.comm("MPI_COMM_WORLD", range(ranks))
+        if mpi:
+            d.group("", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.MPI, members=first)
+            self.world = self.comm("MPI_COMM_WORLD", range(ranks))
         self.ranks = [Rank(self, self.writer.event_writer_from_location(l)) for l in first]
 
     def comm(self, name, ranks, parent=None):
@@ -133,7 +134,7 @@ class Trace:
 
 
 def patterns(path):
-    """Each wait once, of a length that is told apart from all others."""
+    """Each wait once, of a length that no other has."""
     t = Trace(path, 4)
     t.begin()
     a, b, c, d = t.ranks
@@ -424,6 +425,36 @@ def locks(path, ranks=2, steps=30):
             rank.writer.thread_join(rank.at(), Paradigm.OPENMP)
         t.collective("MPI_Allreduce", CollectiveOp.ALLREDUCE, range(ranks), t.world)
     t.end()
+
+
+def openmp(path):
+    """One process of two threads without MPI: in each of three regions the second thread works 400 longer."""
+    t = Trace(path, 1, threads=2, mpi=False)
+    (main,) = t.ranks
+    main.writer.program_begin(main.at(), "/home/user/app", [])
+    main.enter("main", lines=(10, 99))
+    main.compute(100)
+    omp = {"paradigm": Paradigm.OPENMP}
+    other = Rank(t, t.writer.event_writer_from_location(t.locations[0][1]))
+    t.definitions.group("", group_type=GroupType.COMM_LOCATIONS, paradigm=Paradigm.OPENMP, members=t.locations[0])
+    group = t.definitions.group("", group_type=GroupType.COMM_GROUP, paradigm=Paradigm.OPENMP, members=t.locations[0])
+    comm = t.definitions.comm("team", group=group)
+    for _ in range(3):
+        main.writer.thread_fork(main.at(), Paradigm.OPENMP, 2)
+        begin = other.now = main.now
+        for rank, busy in ((main, 600), (other, 1000)):
+            rank.writer.thread_team_begin(rank.at(), comm)
+            rank.enter("!$omp parallel @app.c:40", lines=(40, 50), role=RegionRole.PARALLEL, **omp)
+            rank.compute(busy)
+            rank.enter("!$omp implicit barrier @app.c:50", lines=(50, 50), role=RegionRole.IMPLICIT_BARRIER, **omp)
+            rank.now = begin + 1000
+            rank.leave("!$omp implicit barrier @app.c:50")
+            rank.leave("!$omp parallel @app.c:40")
+            rank.writer.thread_team_end(rank.at(), comm)
+        main.writer.thread_join(main.at(), Paradigm.OPENMP)
+    main.compute(100)
+    main.leave("main")
+    t.writer.close()
 
 
 def threads(path):

@@ -11,14 +11,14 @@ const MICRO: u64 = 1000;
 
 fn imported(dir: &Path, name: &str, numbers: &[u32]) -> Run {
     let trace = archive(dir, name, numbers);
-    let mut told = Vec::new();
+    let mut progress = Vec::new();
     let run = import(&trace, &dir.join(name), None, |done, of| {
-        told.push((done, of))
+        progress.push((done, of))
     });
     let run = run.expect("imports");
     let ranks = run.ranks.len();
     let all: Vec<(usize, usize)> = (0..=ranks).map(|n| (n, ranks)).collect();
-    assert_eq!(told, all, "progress rank by rank");
+    assert_eq!(progress, all, "progress rank by rank");
     let mut read = headwater_format::read_run(&dir.join(name)).expect("is a run");
     // Numbers in text may be out by their last bit.
     let (text, own) = (&mut read.header, &run.header);
@@ -33,7 +33,7 @@ fn imported(dir: &Path, name: &str, numbers: &[u32]) -> Run {
     run
 }
 
-/// The function and the call that a context's offset stands for.
+/// The function and the call that a context's offset represents.
 fn place(run: &Run, ctx: CtxId) -> (String, String) {
     let context = run.contexts[ctx.index().expect("a context")];
     let at = run
@@ -61,7 +61,7 @@ fn every_wait_of_an_archive_is_known_exactly() {
             .iter()
             .all(|r| r.before_init_wall_ns == 1000 * MICRO && r.cpu_ns.is_none())
     );
-    assert!(h.missing.iter().any(|m| m.contains("wall time alone")));
+    assert!(h.missing.iter().any(|m| m.contains("wall time only")));
 
     // Messages: late sender, late receiver, the stream whose receives were completed in another order.
     let message = |src, dst, call: &str| {
@@ -406,6 +406,19 @@ fn threads_counters_clocks_and_call_sites_are_read() {
         (place(&run, caller), line(caller)),
         (("main".into(), "solve".into()), 33)
     );
+}
+
+#[test]
+fn an_archive_without_mpi_is_a_run_of_its_processes() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = imported(dir.path(), "openmp", &[]);
+    assert_eq!((run.header.ranks, run.threads.len()), (1, 2));
+    assert!(run.header.missing.iter().any(|m| m.contains("no MPI call")));
+    assert_eq!(run.ranks[0].wall_ns, 3200 * MICRO);
+    let work: Vec<(u16, u64, u64)> = (run.teams.iter())
+        .map(|t| (t.thread, t.wall_ns / MICRO, t.wait_ns / MICRO))
+        .collect();
+    assert_eq!(work, [(0, 1800, 1200), (1, 3000, 0)]);
 }
 
 #[test]

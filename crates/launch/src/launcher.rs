@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_a_program_is_told() {
+    fn a_line_without_a_program_is_an_error() {
         for (line, wanted) in [
             ("mpirun.openmpi -n 4", "no program was found"),
             ("mpirun.openmpi -n 4 ./a :", "no program was found"),

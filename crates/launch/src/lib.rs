@@ -23,6 +23,6 @@ pub use launcher::{
 };
 pub use library::{MpiKind, mpi_library};
 pub use link::{LinkFlags, link_flags};
-pub use preload::{collector_named, collector_path, exec, with_collector};
+pub use preload::{Asked, collector_named, collector_path, exec, with_collector};
 pub use supervise::{Between, Ended, supervise};
 pub use table::Launcher;

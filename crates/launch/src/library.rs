@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_without_mpi_is_told() {
+    fn a_program_without_mpi_is_recognised() {
         assert!(matches!(
             mpi_library(Path::new("/bin/sh")),
             Err(LaunchError::NoMpi(_))

@@ -59,6 +59,34 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
         .ok_or(LaunchError::NoCollector(own))
 }
 
+/// What the collector is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// Samples per second of CPU time, unless it is the usual number.
+    pub hz: Option<u32>,
+    /// Whether every call of MPI is recorded, as a trace.
+    pub trace: bool,
+    /// In a trace, call paths that differ in fewer frames are one.
+    pub slack: Option<u32>,
+    /// In a trace, parameters whose values take more terms are histograms.
+    pub lossy: Option<u32>,
+}
+
+impl Asked {
+    /// The environment that asks the collector for this.
+    fn environment(self) -> impl Iterator<Item = (&'static str, String)> {
+        let number = |n: Option<u32>| n.map(|n| n.to_string());
+        [
+            ("HEADWATER_HZ", number(self.hz)),
+            ("HEADWATER_TRACE", self.trace.then(|| "1".to_owned())),
+            ("HEADWATER_TRACE_SLACK", number(self.slack)),
+            ("HEADWATER_TRACE_LOSSY", number(self.lossy)),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
 /// The command that runs `program` with the collector loaded; `collector` names another collector. Run it with
 /// [`exec`]. A program that was built with ThreadSanitizer runs without the collector; see
 /// [`crate::may_be_recorded`].
@@ -68,7 +96,7 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
 pub fn with_collector(
     program: &[String],
     spool: Option<&Path>,
-    hz: Option<u32>,
+    asked: Asked,
     collector: Option<&Path>,
 ) -> Result<Command, LaunchError> {
     let (name, arguments) = program.split_first().ok_or(LaunchError::NoProgram)?;
@@ -93,9 +121,7 @@ pub fn with_collector(
     if let Some(spool) = spool {
         command.env("HEADWATER_SPOOL", spool);
     }
-    if let Some(hz) = hz {
-        command.env("HEADWATER_HZ", hz.to_string());
-    }
+    command.envs(asked.environment());
     Ok(command)
 }
 
@@ -114,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collector_that_the_loader_cannot_be_told_of_is_refused() {
+    fn a_collector_whose_path_the_loader_cannot_take_is_refused() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let line = ["/bin/true".to_string()];
         for folder in ["a b", "a:b"] {
@@ -122,13 +148,13 @@ mod tests {
             std::fs::create_dir(&folder).expect("a directory");
             let collector = folder.join(NAME);
             std::fs::write(&collector, "").expect("a file");
-            let refused = with_collector(&line, None, None, Some(&collector));
+            let refused = with_collector(&line, None, Asked::default(), Some(&collector));
             assert!(matches!(refused, Err(LaunchError::Unloadable(_))));
         }
         // A link without one helps.
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path().join("a b"), &link).expect("a link");
-        let taken = with_collector(&line, None, None, Some(&link.join(NAME)));
+        let taken = with_collector(&line, None, Asked::default(), Some(&link.join(NAME)));
         let taken = taken.expect("a command");
         let preload = taken.get_envs().find(|e| e.0 == "LD_PRELOAD");
         let preload = preload.and_then(|e| e.1).expect("a preload");

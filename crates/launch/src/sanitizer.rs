@@ -1,8 +1,8 @@
 //! Programs that were built with a sanitizer, whose own library must come before all others.
 //!
 //! AddressSanitizer ends a program if another preloaded object comes first. It also works behind the collector, so an
-//! option tells it not to check the order. ThreadSanitizer sees locks through functions that the collector wraps too,
-//! and reports faults that the program does not have. So a program with ThreadSanitizer is not recorded.
+//! option makes it skip the check of the order. ThreadSanitizer sees locks through functions that the collector wraps
+//! too, and reports faults that the program does not have. So a program with ThreadSanitizer is not recorded.
 
 use crate::link::holds;
 use crate::program;

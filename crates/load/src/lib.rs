@@ -18,16 +18,16 @@ use headwater_structure::{Cache, Options};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Loops below this depth are not told apart, if nothing else is said.
+/// Loops below this depth are not distinguished, if nothing else is said.
 pub const MAX_LOOP_DEPTH: usize = 10;
 
 /// Told whenever one run, or one module, is done.
 pub type Step<'a> = &'a (dyn Fn() + Sync);
 
-/// The runs that directories mean which a user gives.
+/// The runs in the directories that a user names.
 pub struct Meant {
     dirs: Vec<PathBuf>,
-    /// Whether one of them stands for runs in it.
+    /// Whether one of them means the runs in it.
     found: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct Opened {
 }
 
 impl Meant {
-    /// A directory that is no run stands for the runs in it.
+    /// A directory that is no run means the runs in it.
     pub fn by(dirs: &[PathBuf]) -> Self {
         let inside = |dir: &PathBuf| -> Vec<PathBuf> {
             let entries = match is_run(dir) {
@@ -88,7 +88,7 @@ impl Meant {
                 run
             })
             .collect();
-        // Of several that cannot be read the first one is told.
+        // Of several that cannot be read, the first one is reported.
         let runs: Result<Vec<Run>, FormatError> = all.into_iter().collect();
         let mut both: Vec<(PathBuf, Run)> = self.dirs.into_iter().zip(runs?).collect();
         if self.found {
@@ -99,7 +99,7 @@ impl Meant {
     }
 }
 
-/// Where analysed modules are kept.
+/// Where analysed modules are cached.
 pub fn cache_dir() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
@@ -133,7 +133,7 @@ pub fn touched(runs: &[Run]) -> Vec<Module> {
     touched
 }
 
-/// Structures of `modules`, with loops down to `max_loop_depth`, and those that the runs brought with them.
+/// Structures of `modules`, with loops down to `max_loop_depth`, and those that the runs contain.
 pub fn structures(
     runs: &[Run],
     modules: Vec<Module>,

@@ -1,6 +1,6 @@
-//! The answer: what holds the program back, where, on which ranks, and what mending it would gain.
+//! The answer: what slows the program down, where, on which ranks, and what mending it would gain.
 //!
-//! This is the model that every report is made from; `--json` is its serialisation as it stands.
+//! This is the model that every report is made from; `--json` is its serialisation.
 
 pub use crate::account::{
     Account, Against, LossKind, LossPart, Reading, Repeated, SmallLoss, SmallLosses,
@@ -111,7 +111,7 @@ impl CauseClass {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
-    /// What stands there.
+    /// What is there.
     pub kind: VertexKind,
     /// Name of the loop's or call's function, or of the MPI function called.
     pub name: String,
@@ -132,7 +132,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place of which no more is known than what stands there.
+    /// A place of which no more is known than what is there.
     pub fn unknown(kind: VertexKind) -> Self {
         Self {
             kind,
@@ -184,7 +184,7 @@ pub struct ThreadTimes {
     /// The rank that loses most by it.
     pub rank: u32,
     /// Numbers of the threads of its team; 0 is the one that called `MPI_Init`. Where threads are made anew
-    /// again and again, those that were made first stand for the others.
+    /// again and again, those that were made first represent the others.
     pub threads: Vec<u32>,
     /// Seconds of each of them: computed or, where they contend, waited.
     pub seconds: Vec<f64>,
@@ -311,7 +311,7 @@ pub struct Aggregate {
 pub struct Marked {
     /// Where.
     pub place: Place,
-    /// Ranks that stand out; all for a non-scalable vertex.
+    /// Ranks that take longer than the others; all for a non-scalable vertex.
     pub ranks: RankSet,
     /// Mean seconds per rank at the largest scale.
     pub seconds: f64,
@@ -331,7 +331,7 @@ pub struct Marked {
     pub ratio: f64,
 }
 
-/// Efficiencies of one run in the words of the POP project: shares from 0 to 1, but for the two that
+/// Efficiencies of one run in the words of the POP project: shares from 0 to 1, but for those that
 /// compare scales, which superlinear speedup brings above 1. `None` is what is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -349,6 +349,16 @@ pub struct Efficiencies {
     /// What computation should be here, going by the smallest scale, over what it is; above 1 where ranks
     /// became faster.
     pub computation_scaling: Option<f64>,
+    /// The part of computation scaling that is due to more or fewer instructions; `None` where they were not counted. The
+    /// next two need cycles too, and the product of the three is computation scaling.
+    #[serde(default)]
+    pub instruction_scaling: Option<f64>,
+    /// The part that is due to instructions per cycle.
+    #[serde(default)]
+    pub ipc_scaling: Option<f64>,
+    /// The part that is due to cycles per second of useful computation.
+    #[serde(default)]
+    pub frequency_scaling: Option<f64>,
     /// Parallel times computation scaling.
     pub global: Option<f64>,
 }
@@ -386,7 +396,7 @@ pub struct ScaleSummary {
 }
 
 impl ScaleSummary {
-    /// Share of rank time spent waiting for a core above which it is kept out of the figures: less is
+    /// Share of rank time spent waiting for a core above which it is excluded from the figures: less is
     /// what any machine has.
     pub const BUSY_SHARE: f64 = 0.05;
 

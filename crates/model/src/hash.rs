@@ -1,7 +1,7 @@
 //! Mixing of bits for tables and identities.
 //!
-//! Which messages are kept depends on their mixed number, and a message has the same number at both of its ends. So the
-//! collector, the reader and the importers must mix alike.
+//! Which messages are recorded depends on their mixed number, and a message has the same number at both of its ends. So
+//! the collector, the reader and the importers must mix alike.
 
 /// Mixes the bits of a key: a multiplication by an odd constant and a fold (Fibonacci hashing).
 #[inline]

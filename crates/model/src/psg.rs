@@ -7,7 +7,7 @@
 use crate::run::Symbol;
 use serde::{Deserialize, Serialize};
 
-/// What a vertex stands for.
+/// What a vertex represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -72,7 +72,7 @@ pub struct Vertex {
     pub parent: Option<VertexId>,
     /// Callee of a call or name of an inlined function, where known.
     pub name: Option<StringId>,
-    /// Source file, where debug information gives one.
+    /// Source file, where debug information has one.
     pub file: Option<StringId>,
     /// First source line, 0 where unknown.
     pub first_line: u32,

@@ -112,7 +112,7 @@ pub struct Header {
     /// Ranks that lost records because the disk was full.
     #[serde(default)]
     pub disk_full: Vec<Rank>,
-    /// Pauses of recording by `MPI_Pcontrol`: ranks that paused as often as one another stand together.
+    /// Pauses of recording by `MPI_Pcontrol`: ranks that paused equally often are in one row.
     #[serde(default)]
     pub paused: Vec<Paused>,
     /// Event windows, by their numbers.
@@ -125,7 +125,7 @@ pub struct Header {
     pub recordings: u32,
 }
 
-/// A stretch of time in which every MPI event of every rank was kept.
+/// A stretch of time in which every MPI event of every rank was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {

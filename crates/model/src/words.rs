@@ -8,6 +8,14 @@ use crate::rank::RankSet;
 /// Shown for a figure that is not known.
 pub const UNKNOWN: &str = "–";
 
+/// A sentence that begins with a capital letter.
+pub fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+}
+
 /// Seconds with three digits and the unit that fits.
 pub fn seconds(value: f64) -> String {
     let (value, unit) = match value {
@@ -133,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_are_told_as_short_as_they_can_be() {
+    fn ranks_are_written_as_short_as_they_can_be() {
         let one: RankSet = [3].into_iter().collect();
         let fourth: RankSet = (0..1024).step_by(4).collect();
         let said = [

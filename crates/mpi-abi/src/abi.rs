@@ -136,8 +136,8 @@ pub struct Evidence<'a> {
     pub ompi_world: bool,
     /// Whether the symbol `MPIR_Err_create_code` exists, which all that comes of MPICH has for MPI-IO.
     pub mpir: bool,
-    /// First number that `MPI_Abi_get_version` gives; `None` where there is no such function. Libraries
-    /// that have it give -1 where their binary interface is another than that of the standard.
+    /// First number that `MPI_Abi_get_version` returns; `None` where there is no such function. Libraries
+    /// that have it return -1 where their binary interface is another than that of the standard.
     pub standard: Option<i32>,
     /// Base name of the object that `PMPI_Send` comes from.
     pub object: &'a str,
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_are_told_apart_by_what_they_provide() {
+    fn families_are_distinguished_by_what_they_provide() {
         let of = |ompi_world, mpir, standard, object, version| {
             recognise(&Evidence {
                 ompi_world,

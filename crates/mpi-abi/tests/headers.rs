@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 const LEFT_OUT: [(&str, &str); 9] = [
     ("MPI_DUP_FN", "a callback, given as a constant"),
     ("MPI_T_", "the tool interface is not communication"),
-    ("MPI_Wtime", "a clock: gives a floating-point number"),
+    ("MPI_Wtime", "a clock: returns a floating-point number"),
     ("MPI_Wtick", "the same"),
     ("MPI_Aint_add", "arithmetic on addresses"),
     ("MPI_Aint_diff", "the same"),
@@ -94,8 +94,8 @@ fn arguments(text: &str) -> Option<usize> {
     }
 }
 
-/// Functions declared in a header, and their numbers of arguments. A declared name stands between its
-/// type and its arguments; elsewhere something else stands before it.
+/// Functions declared in a header, and their numbers of arguments. A declared name is between its
+/// type and its arguments; elsewhere something else is before it.
 fn declared(header: &str) -> Vec<(String, Option<usize>)> {
     let text = code(header);
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -156,7 +156,7 @@ fn every_function_of_an_installed_header_is_wrapped() {
 }
 
 #[test]
-fn a_function_that_nobody_wraps_is_told() {
+fn a_function_that_nobody_wraps_is_reported() {
     let header = "
         /* int MPI_Commented(int a); */
         #define MPI_Macro(a) MPI_Send(a)
@@ -167,9 +167,9 @@ fn a_function_that_nobody_wraps_is_told() {
         int MPI_Pcontrol(const int level, ...);
         int MPI_Send(const void *buf, ...);
         int MPI_Barrier(MPI_Comm comm, int more) MPICH_API_PUBLIC;";
-    let told = missing(Path::new("mpi.h"), header);
+    let reported = missing(Path::new("mpi.h"), header);
     assert_eq!(
-        told,
+        reported,
         [
             "MPI_Nothing of mpi.h is not in functions.txt",
             "MPI_Send has 6 arguments in functions.txt, None in mpi.h",

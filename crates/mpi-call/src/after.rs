@@ -1,9 +1,10 @@
 //! What a call says after the library has returned: which messages came, which requests it has made.
 
-use crate::buffers::{CallBuffers, Link, Outcome, Params, Post};
+use crate::buffers::CallBuffers;
 use crate::decoder::{Before, Decoder};
 use crate::message_ids::{collective_posted, recv_id, recv_link, unknown_from_now_on};
 use crate::messages::Messages;
+use crate::record::{Link, Outcome, Params, Post};
 use crate::requests::{Request, Work};
 use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Class, Mode, Role};

@@ -76,6 +76,12 @@ impl Args {
         self.values.get(at as usize).copied().unwrap_or(0)
     }
 
+    /// The first arguments as they were passed, at most so many.
+    #[inline]
+    pub fn passed(&self, most: usize) -> &[u64] {
+        self.values.get(..most).unwrap_or(&self.values)
+    }
+
     /// Passes another value on instead.
     pub fn replace(&mut self, at: u8, value: u64) {
         if let Some(place) = self.values.get_mut(at as usize) {
@@ -169,33 +175,8 @@ impl Args {
             // SAFETY: promised by the caller.
             return unsafe { self.call_wide(real) } as i32;
         }
-        type Function = unsafe extern "C-unwind" fn(
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-            u64,
-        ) -> i32;
-        let v = &self.values;
-        // SAFETY: an address that the loader gave for this function.
-        unsafe {
-            let real: Function = std::mem::transmute(real);
-            real(
-                v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12],
-                v[13], v[14], v[15],
-            )
-        }
+        // SAFETY: promised by the caller.
+        unsafe { call(real, &self.values) }
     }
 
     /// Calls `real` with these arguments. A result that is wider than an `int` comes only from a function that takes
@@ -235,5 +216,38 @@ impl Args {
             #[cfg(target_arch = "aarch64")]
             return real(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]);
         }
+    }
+}
+
+/// Calls the function at `real` with so many arguments. An exception of C++ may pass through.
+///
+/// # Safety
+/// `real` is a function whose arguments are integers or addresses, and these are what it expects. Each takes one register or
+/// one word of the stack, and a function does not look at more arguments than it has.
+#[inline]
+pub unsafe fn call(real: usize, arguments: &[u64; PASSED]) -> i32 {
+    type Function = unsafe extern "C-unwind" fn(
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+    ) -> i32;
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *arguments;
+    // SAFETY: promised by the caller.
+    unsafe {
+        let real: Function = std::mem::transmute(real);
+        real(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
     }
 }

@@ -1,11 +1,12 @@
 //! What a call says before the library sees it: partner, tag, bytes, and which message or collective it sends or asks
 //! for.
 
-use crate::buffers::{CallBuffers, Link, NO_PARAMS, Params, Post};
+use crate::buffers::CallBuffers;
 use crate::channels;
 use crate::decoder::{Before, Decoder};
 use crate::message_ids::{collective_id, collective_posted, recv_id, send_link};
 use crate::messages::Messages;
+use crate::record::{Link, NO_PARAMS, Params, Post};
 use crate::requests::{Request, Work};
 use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Class, Mode, Role};

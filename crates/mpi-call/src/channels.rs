@@ -6,10 +6,11 @@
 //! message is sent when the last of its parts is ready, whichever thread reports that: until then its receiver has to
 //! wait.
 
-use crate::buffers::{CallBuffers, Link, NO_PARAMS, Params, Post};
+use crate::buffers::CallBuffers;
 use crate::decoder::Decoder;
 use crate::message_ids::channel_id;
 use crate::messages::Messages;
+use crate::record::{Link, NO_PARAMS, Params, Post};
 use crate::requests::{Request, Work};
 use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;

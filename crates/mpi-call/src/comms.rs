@@ -11,9 +11,9 @@
 //! members share one.
 
 use crate::args::Args;
+use crate::handles::{Handles, Taken};
 use crate::host::Host;
 use crate::library::Library;
-use crate::places::{Places, Taken};
 use headwater_model::hash::mix2;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,7 +112,7 @@ unsafe impl Send for Room {}
 
 /// The communicators of a process.
 pub struct Comms {
-    places: Places,
+    handles: Handles,
     kept: Mutex<Kept>,
     library: &'static Library,
     /// Says once that there were too many tags.
@@ -169,7 +169,7 @@ impl Comms {
     /// The communicators of a process whose library is this one: the world, of so many ranks.
     pub fn new(library: &'static Library, size: u32, host: &'static dyn Host) -> Self {
         let comms = Self {
-            places: Places::new(),
+            handles: Handles::new(),
             kept: Mutex::new(Kept {
                 lists: FxHashMap::default(),
                 taken: Taken::none(),
@@ -191,13 +191,13 @@ impl Comms {
     /// The communicator behind a handle.
     #[inline]
     pub(crate) fn find(&self, handle: u64) -> Option<&'static Comm> {
-        self.places.find(handle)
+        self.handles.find(handle)
     }
 
     /// Removes a communicator.
     pub(crate) fn forget(&self, handle: u64) {
         if let Ok(mut kept) = self.kept.lock() {
-            let room = kept.taken.remove(&self.places, handle).map(Room);
+            let room = kept.taken.remove(&self.handles, handle).map(Room);
             kept.free.extend(room);
         }
     }
@@ -211,13 +211,13 @@ impl Comms {
     fn insert(&self, handle: u64, comm: Comm, kept: &mut Kept) {
         let new = match kept.free.pop() {
             Some(Room(room)) => {
-                // SAFETY: memory of a communicator that was freed (see `Places::find`).
+                // SAFETY: memory of a communicator that was freed (see `Handles::find`).
                 unsafe { room.write(comm) };
                 room
             }
             None => Box::into_raw(Box::new(comm)),
         };
-        kept.taken.insert(&self.places, handle, new, self.host);
+        kept.taken.insert(&self.handles, handle, new, self.host);
     }
 
     /// Adds a communicator, or what is treated as one.

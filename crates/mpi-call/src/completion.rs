@@ -2,10 +2,11 @@
 //! receives.
 
 use crate::after::Adopt;
-use crate::buffers::{CallBuffers, Link};
+use crate::buffers::CallBuffers;
 use crate::decoder::Decoder;
 use crate::message_ids::{call_off, lost, recv_id, recv_link};
 use crate::messages::Messages;
+use crate::record::Link;
 use crate::requests::{Request, Work};
 use headwater_model::run::EventKind;
 use headwater_mpi_abi::Role;

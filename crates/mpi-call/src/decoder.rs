@@ -4,9 +4,9 @@
 //! holds the process's messages while the library runs.
 
 use crate::args::Args;
-use crate::buffers::{NO_PARAMS, Params};
 use crate::comms::{Comm, Origin};
 use crate::mpi::Mpi;
+use crate::record::{NO_PARAMS, Params};
 use crate::shape::Shape;
 use headwater_model::run::peer;
 use headwater_mpi_abi::{Abi, Class, Function, Role};
@@ -72,6 +72,12 @@ impl<'a> Decoder<'a> {
     pub unsafe fn call(&self, real: usize) -> i32 {
         // SAFETY: promised by the caller.
         unsafe { self.args.call_of(real, self.function.roles.len()) }
+    }
+
+    /// The arguments as they are passed on.
+    #[inline]
+    pub fn args(&mut self) -> &mut Args {
+        self.args
     }
 
     /// How the library represents things.

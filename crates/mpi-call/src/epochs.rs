@@ -10,11 +10,12 @@
 //! for is recorded in event windows. The reader infers from them which rank waited for which, because it has the
 //! calls of all ranks.
 
-use crate::buffers::{CallBuffers, Link, NO_PARAMS, Params};
+use crate::buffers::CallBuffers;
 use crate::comms::{Comm, Origin};
 use crate::decoder::Decoder;
 use crate::message_ids::{recv_id, recv_link, send_link};
 use crate::messages::Messages;
+use crate::record::{Link, NO_PARAMS, Params};
 use headwater_model::run::EventKind;
 use headwater_model::run::access;
 use headwater_mpi_abi::{Class, Role};

@@ -3,10 +3,11 @@
 //! Opening it is collective, so it is the same on all ranks that have it. Its collectives are distinguished from
 //! others, and ranks wait in them as in those.
 
-use crate::buffers::{CallBuffers, NO_PARAMS, Params};
+use crate::buffers::CallBuffers;
 use crate::comms::{Comm, Origin};
 use crate::decoder::{Before, Decoder};
 use crate::messages::Messages;
+use crate::record::{NO_PARAMS, Params};
 use headwater_mpi_abi::{Class, Role};
 
 /// Set in the handle of a file under which [`crate::comms`] stores it.

@@ -5,7 +5,7 @@ use crate::args::Args;
 /// The host of decoded calls: for the collector, the process that is being recorded. Everything here is rare.
 pub trait Host: Sync {
     /// Whether the system has so many bytes of memory at the moment.
-    fn room(&self, bytes: usize) -> bool;
+    fn has_room(&self, bytes: usize) -> bool;
 
     /// There is no memory: nothing more is to be recorded.
     fn stop(&self);

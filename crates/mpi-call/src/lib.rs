@@ -1,7 +1,7 @@
 //! What a call of MPI means: partner, tag and bytes, the communicator, and which message or collective it is.
 //!
 //! *Comes in*: the arguments of a call as they were passed, from C or Fortran, before and after the library's function
-//! has run. *Goes out*: the parameters that the call is counted by, and [`buffers::Link`]s, whose ids are the same at
+//! has run. *Goes out*: the parameters that the call is counted by, and [`record::Link`]s, whose ids are the same at
 //! both ends of a message and on all ranks of a collective.
 //!
 //! [`mpi::Mpi`] is what a process knows about its communicators, requests and streams of messages. A
@@ -22,6 +22,7 @@ mod completion;
 pub mod decoder;
 mod epochs;
 mod files;
+mod handles;
 pub mod host;
 pub mod library;
 mod making;
@@ -29,7 +30,8 @@ mod matched;
 mod message_ids;
 mod messages;
 pub mod mpi;
-mod places;
+pub mod parameters;
+pub mod record;
 mod requests;
 pub mod shape;
 mod status;

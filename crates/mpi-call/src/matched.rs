@@ -3,10 +3,11 @@
 //! For their order, and for the wait for their sender, they are received by the probe. The later receive only moves
 //! the data.
 
-use crate::buffers::{CallBuffers, Params};
+use crate::buffers::CallBuffers;
 use crate::decoder::{Before, Decoder};
 use crate::message_ids::{recv_id, recv_link};
 use crate::messages::Messages;
+use crate::record::Params;
 use crate::requests::{Request, Work};
 use headwater_mpi_abi::Role;
 

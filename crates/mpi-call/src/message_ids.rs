@@ -4,9 +4,10 @@
 //! matches them. A sender counts a message at the start of the send, a receiver when it posts the receive. A wildcard
 //! receive is counted when it completes, with source and tag from its status (ScalAna, III-B2 and Figure 5).
 
-use crate::buffers::{CallBuffers, Link};
+use crate::buffers::CallBuffers;
 use crate::comms::Comm;
 use crate::messages::Messages;
+use crate::record::Link;
 use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;
 
@@ -116,7 +117,7 @@ pub fn unknown_from_now_on(m: &mut Messages) {
     if !m.said_senders_are_unknown {
         m.said_senders_are_unknown = true;
         m.host.say(
-            "MPI_Isendrecv received from whoever sent, and MPI libraries do not say who that was: the ends of messages received later were not joined.",
+            "MPI_Isendrecv received from any source, and MPI libraries do not say which rank sent: messages received later were not joined with their sends.",
         );
     }
 }

@@ -61,20 +61,20 @@ impl Messages {
     }
 }
 
-/// The messages of a process, for one thread at a time.
-pub struct Shared {
-    messages: UnsafeCell<Messages>,
+/// What the threads of a process share, such as its messages, for one thread at a time.
+pub struct Shared<T> {
+    messages: UnsafeCell<T>,
     /// Whether threads may call MPI at the same time.
     threaded: bool,
     alone: Mutex<()>,
 }
 
 // SAFETY: `lock` gives the messages to one thread at a time.
-unsafe impl Sync for Shared {}
+unsafe impl<T: Send> Sync for Shared<T> {}
 
-impl Shared {
+impl<T> Shared<T> {
     /// These messages; `threaded` says whether threads may call MPI at the same time.
-    pub fn new(messages: Messages, threaded: bool) -> Self {
+    pub fn new(messages: T, threaded: bool) -> Self {
         Self {
             messages: UnsafeCell::new(messages),
             threaded,
@@ -84,7 +84,7 @@ impl Shared {
 
     /// The messages, for this thread alone. A thread that holds them must not ask for them again.
     #[inline]
-    pub fn lock(&self) -> Exclusive<'_> {
+    pub fn lock(&self) -> Exclusive<'_, T> {
         let alone = || self.alone.lock().unwrap_or_else(PoisonError::into_inner);
         let _alone = self.threaded.then(alone);
         // SAFETY: only this thread uses them: because of the lock, or because of what MPI demands of a program that
@@ -95,23 +95,23 @@ impl Shared {
 }
 
 /// The messages; no other thread has them meanwhile.
-pub struct Exclusive<'a> {
-    messages: &'a mut Messages,
+pub struct Exclusive<'a, T> {
+    messages: &'a mut T,
     _alone: Option<MutexGuard<'a, ()>>,
 }
 
-impl Deref for Exclusive<'_> {
-    type Target = Messages;
+impl<T> Deref for Exclusive<'_, T> {
+    type Target = T;
 
     #[inline]
-    fn deref(&self) -> &Messages {
+    fn deref(&self) -> &T {
         self.messages
     }
 }
 
-impl DerefMut for Exclusive<'_> {
+impl<T> DerefMut for Exclusive<'_, T> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Messages {
+    fn deref_mut(&mut self) -> &mut T {
         self.messages
     }
 }

@@ -18,7 +18,7 @@ pub struct Mpi {
     pub size: u32,
     /// Communicators, and what is treated as one.
     pub comms: Comms,
-    messages: Shared,
+    messages: Shared<Messages>,
     shapes: Vec<Shape>,
     /// Says once that calls were not counted.
     uncounted: Once,
@@ -53,7 +53,7 @@ impl Mpi {
 
     /// The messages, for the calling thread alone. A thread that holds them must not ask for them again.
     #[inline]
-    pub(crate) fn messages(&self) -> Exclusive<'_> {
+    pub(crate) fn messages(&self) -> Exclusive<'_, Messages> {
         self.messages.lock()
     }
 

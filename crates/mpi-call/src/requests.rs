@@ -110,7 +110,7 @@ impl Requests {
     /// Makes room by doubling, which is rare.
     #[cold]
     fn grow(&mut self) {
-        if !self.host.room(4 * size_of_val(self.places.as_slice())) {
+        if !self.host.has_room(4 * size_of_val(self.places.as_slice())) {
             self.host.stop();
             self.places.fill(None);
             self.used = 0;
@@ -305,7 +305,7 @@ impl Streams {
 
     #[cold]
     fn grow(&mut self) {
-        if !self.host.room(4 * size_of_val(self.places.as_slice())) {
+        if !self.host.has_room(4 * size_of_val(self.places.as_slice())) {
             self.host.stop();
             self.places.fill((0, 0));
             self.used = 0;

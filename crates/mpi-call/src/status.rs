@@ -39,7 +39,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Whether this is one of the addresses that stand for no status.
+    /// Whether this is one of the addresses that mean "no status".
     fn ignored(&self, raw: u64) -> bool {
         if self.args.fortran() {
             self.mpi.library.fortran_ignore.contains(&raw)

@@ -1,11 +1,12 @@
 //! Decodes calls with a library that is made of functions of ours, as two ranks see them.
 
 use crate::args::Args;
-use crate::buffers::{CallBuffers, Link, Outcome, Params, Post};
+use crate::buffers::CallBuffers;
 use crate::decoder::{Before, Decoder};
 use crate::host::Host;
 use crate::library::{Conversion, Library};
 use crate::mpi::Mpi;
+use crate::record::{Link, Outcome, Params, Post};
 use headwater_model::run::{EventKind, peer};
 use headwater_mpi_abi::{Evidence, FUNCTIONS, id_of, recognise};
 
@@ -13,7 +14,7 @@ use headwater_mpi_abi::{Evidence, FUNCTIONS, id_of, recognise};
 pub struct Nobody;
 
 impl Host for Nobody {
-    fn room(&self, _: usize) -> bool {
+    fn has_room(&self, _: usize) -> bool {
         true
     }
 

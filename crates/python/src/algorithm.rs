@@ -1,4 +1,4 @@
-//! Graph algorithms that give more than a set, and so are no passes (PerFlow, section 4.3.1).
+//! Graph algorithms that return more than a set, and so are no passes (PerFlow, section 4.3.1).
 
 use crate::error::raised;
 use crate::run::Origin;
@@ -71,7 +71,8 @@ pub fn lowest_common_ancestor(
 /// A vertex of a pattern: an expression that it must fit, if any.
 type PatternVertex = Option<String>;
 
-/// Whether every vertex of a pattern can be come to from the first, whatever way its edges go; and whether there is one.
+/// Whether every vertex of a pattern can be reached from the first, in either direction of its edges; and whether there
+/// is one.
 fn joined(n: usize, edges: &[(usize, usize, Option<String>)]) -> bool {
     let mut known = vec![false; n];
     let Some(first) = known.first_mut() else {
@@ -148,7 +149,7 @@ pub fn subgraph_matching(
         let (graph, starts) = (&whole.view().graph, whole.vertices());
         algorithm::subgraph_matching(graph, &pattern, starts, most, interrupted)
     })?;
-    let place = |f: algorithm::Found| {
+    let place = |f: algorithm::Match| {
         let origin = origin.as_ref();
         let vertices = part(view, origin, f.vertices, Vec::new());
         (vertices, part(view, origin, Vec::new(), f.edges))

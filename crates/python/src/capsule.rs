@@ -31,11 +31,11 @@ pub fn stream(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyAny>> 
     Ok(PyCapsule::new_with_value(py, stream, STREAM)?.into_any())
 }
 
-/// All rows of anything that gives a stream of batches; messages name the argument.
+/// All rows of anything that has a stream of batches; messages name the argument.
 pub fn batch(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<RecordBatch> {
     let no_table = |why: &dyn std::fmt::Display| {
         raised(format!(
-            "argument {argument}: a table is needed, of pyarrow, polars, pandas, DuckDB or what else gives a stream of Arrow, and not {why}"
+            "argument {argument}: a table of pyarrow, polars, pandas, DuckDB or another library with Arrow streams is needed, and not {why}"
         ))
     };
     if !given.hasattr("__arrow_c_stream__")? {
@@ -57,7 +57,7 @@ pub fn batch(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<RecordBatch> 
     }
 }
 
-/// The column that anything with an Arrow array, or a stream of chunks of one, stands for; `None` if it has none.
+/// The column that anything with an Arrow array, or a stream of chunks of one, contains; `None` if it has none.
 pub fn column(given: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
     if given.hasattr("__arrow_c_array__")? {
         let capsules = given.call_method0("__arrow_c_array__")?;
@@ -108,7 +108,7 @@ fn chunks(given: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
         if array.is_released() {
             break;
         }
-        // SAFETY: the array came from the stream that gave the schema.
+        // SAFETY: the array came from the stream that returned the schema.
         let data = unsafe { from_ffi(array, &schema) };
         all.push(make_array(data.or_raise()?));
     }

@@ -1,4 +1,4 @@
-//! The diagnosis of scaling loss, as `headwater diagnose` gives it.
+//! The diagnosis of scaling loss, as `headwater diagnose` returns it.
 
 use crate::error::OrRaise;
 use crate::paradigm::{Wanted, set};
@@ -22,7 +22,7 @@ impl SourceLines for Files {
 /// The root causes of scaling loss.
 ///
 /// `str(diagnosis)` is the report that `headwater diagnose` prints where nobody says how wide it may be,
-/// `diagnosis.json()` byte for byte what it gives with `--json`.
+/// `diagnosis.json()` byte for byte what it prints with `--json`.
 #[pyclass(frozen, module = "headwater")]
 pub struct Diagnosis(diagnosis::Diagnosis);
 
@@ -33,7 +33,7 @@ impl Diagnosis {
         headwater_report::json(&self.0)
     }
 
-    /// As text, of so many characters in a line (60 to 200), with so many causes told in full. It shows source lines of
+    /// As text, of so many characters in a line (60 to 200), with so many causes in full. It shows source lines of
     /// files near the program, below the current directory or in /usr. If source names directories, it shows those of
     /// files below these instead; source=[] shows none.
     #[pyo3(signature = (width = 96, top = 3, source = None))]
@@ -64,7 +64,7 @@ impl Diagnosis {
 /// The root causes of scaling loss in runs of one program (`Run` or directories), one for each number of ranks.
 ///
 /// As `headwater diagnose` finds them: scaling, strong or weak, is how the problem grows (guessed from the arguments
-/// if not given), abnorm_threshold how many times longer than the others a rank must take to stand out (1.3). Loops
+/// if not given), abnorm_threshold how many times longer than the others a rank must take to be reported (1.3). Loops
 /// nested deeper than max_loop_depth are merged; if not given, as where the runs were opened, or deeper than 10.
 #[pyfunction]
 #[pyo3(signature = (*runs, scaling = None, abnorm_threshold = None, max_loop_depth = None))]

@@ -1,4 +1,4 @@
-//! Runs in the formats of other tools, as `headwater export` gives them.
+//! Runs in the formats of other tools, as `headwater export` writes them.
 
 use crate::error::{OrRaise, raised};
 use crate::paradigm::Wanted as Runs;
@@ -9,7 +9,7 @@ use headwater_model::RankSet;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-/// The formats that `export` gives: for each its name, what it holds, and what opens it.
+/// The formats that `export` writes: for each its name, what it holds, and what opens it.
 #[pyfunction]
 pub fn formats() -> Vec<(&'static str, &'static str, &'static str)> {
     ALL.iter().map(|f| (f.name, f.about, f.opens)).collect()
@@ -18,7 +18,7 @@ pub fn formats() -> Vec<(&'static str, &'static str, &'static str)> {
 /// Runs, or their directories, in the format of another tool: the bytes that `headwater export` writes.
 ///
 /// `formats()` lists the formats. Of what is there ranks keeps some alone ("0-3,8"), view is "top-down" or "parallel",
-/// vertices are at most so many, those with the most time, table is one of those of CSV and Parquet, analysis gives its
+/// vertices are at most so many, those with the most time, table is one of those of CSV and Parquet, analysis makes its
 /// tables instead of a view's; not every format heeds each. Loops nested deeper than max_loop_depth are merged; if not
 /// given, as where the runs were opened, or deeper than 10.
 #[pyfunction]

@@ -19,18 +19,18 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
 
-/// A node and which of the things that it gives.
+/// A node and the number of one of its outputs.
 type Given = (usize, usize);
 
 /// A function of Python's: its name, itself, its arguments, whether the last may come several times, how many sets it
-/// returns, and whether what it gives may be kept.
+/// returns, and whether its results may be cached.
 type Own = (String, Py<PyAny>, Vec<String>, bool, usize, bool);
 
 fn link(given: Given) -> Link {
     NodeId::from_index(given.0).output(given.1)
 }
 
-/// Runs whose results are kept: with one more, all that is kept is given up.
+/// Runs whose results are cached: with one more, the cache is cleared.
 const MOST_RUNS: usize = 8;
 
 /// Passes joined to an analysis; `headwater.Flow` is what to use.
@@ -41,7 +41,7 @@ pub struct Flow {
     bound: Mutex<Inputs>,
     /// Runs of the inputs that have a value.
     bound_origins: Mutex<Vec<Origin>>,
-    /// All runs that something that is kept may be of.
+    /// All runs of which the cache may have results.
     origins: Origins,
     functions: Functions,
     /// Flows that are repeated in this one: they have functions too, which look for origins there.
@@ -148,7 +148,7 @@ impl Flow {
         let (done, failed) = work(py, move |interrupted| {
             // What the listener raised ends the flow.
             let failed = Mutex::new(None);
-            let tell = |event: &Event<'_>| {
+            let report = |event: &Event<'_>| {
                 if event.state == State::Unsettled {
                     locked(&still).insert(event.pass.to_string());
                     return;
@@ -156,7 +156,7 @@ impl Flow {
                 // Where the flow was left behind the listener may be gone, and Python with it.
                 if !interrupted()
                     && let Some(listener) = &listener
-                    && let Err(e) = told(listener, event)
+                    && let Err(e) = report_state(listener, event)
                 {
                     locked(&failed).get_or_insert(e);
                 }
@@ -164,7 +164,7 @@ impl Flow {
             let end = || interrupted() || locked(&failed).is_some();
             let runner = Runner {
                 cache: &cache,
-                progress: &tell,
+                progress: &report,
                 interrupted: &end,
             };
             let done = match &pool {
@@ -179,7 +179,7 @@ impl Flow {
         }
         for body in locked(&unsettled).iter() {
             let what = format!(
-                "the dataflow {name}: {body} was repeated as often as it may be and still changed; what it gives is what it gave last"
+                "the dataflow {name}: {body} was repeated as often as allowed, and its result still changed; its last result is used"
             );
             let what = CString::new(what).unwrap_or_default();
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &what, 2)?;
@@ -201,8 +201,8 @@ impl Flow {
     }
 }
 
-/// Tells a function of Python's what became of a pass.
-fn told(listener: &Py<PyAny>, event: &Event<'_>) -> PyResult<()> {
+/// Reports the state of a pass to a Python function.
+fn report_state(listener: &Py<PyAny>, event: &Event<'_>) -> PyResult<()> {
     let state = match event.state {
         State::Begins => "begins",
         State::Done => "done",
@@ -234,7 +234,7 @@ impl Flow {
         self.now().name().to_string()
     }
 
-    /// Adds what the caller will give, or gives now; tells its number.
+    /// Adds an input, which the caller passes now or later; returns its number.
     #[pyo3(signature = (name, kind = None, value = None))]
     fn input(
         &self,
@@ -258,7 +258,7 @@ impl Flow {
         Ok(flow.len() - 1)
     }
 
-    /// Adds one of the built-in passes; tells its number and how many things it gives.
+    /// Adds one of the built-in passes; returns its number and how many outputs it has.
     #[pyo3(signature = (pass, links, given = None))]
     fn add(
         &self,
@@ -273,7 +273,7 @@ impl Flow {
         Ok((flow.len() - 1, pass.outputs.len()))
     }
 
-    /// Adds a function of Python's as a pass; tells its number.
+    /// Adds a Python function as a pass; returns its number.
     #[allow(clippy::too_many_arguments)]
     fn add_function(
         &self,
@@ -303,7 +303,7 @@ impl Flow {
         flow.len() - 1
     }
 
-    /// Adds a flow that runs until what it gives no longer changes; tells its number.
+    /// Adds a flow that runs until its result no longer changes; returns its number.
     fn repeat(&self, body: &Bound<'_, Self>, links: Vec<Given>, most: usize) -> PyResult<usize> {
         if std::ptr::eq(body.get(), self) {
             return Err(raised(format!(
@@ -325,7 +325,7 @@ impl Flow {
         locked(&self.flow).connect(NodeId::from_index(node), argument, link(from));
     }
 
-    /// Names what the flow gives.
+    /// Makes a node an output of the flow, with a name.
     fn output(&self, name: &str, from: Given) -> PyResult<()> {
         if self.now().output_names().any(|known| known == name) {
             return Err(self.taken("output", name));
@@ -342,7 +342,7 @@ impl Flow {
             .collect()
     }
 
-    /// Names of what it gives.
+    /// Names of the outputs.
     fn output_names(&self) -> Vec<String> {
         self.now().output_names().map(str::to_string).collect()
     }
@@ -356,7 +356,7 @@ impl Flow {
         self.now().check().or_raise()
     }
 
-    /// Runs what some outputs need, or all, and gives them by name.
+    /// Runs what some outputs need, or all, and returns them by name.
     #[pyo3(signature = (names = None, inputs = None, progress = None))]
     fn run<'py>(
         &self,
@@ -378,7 +378,7 @@ impl Flow {
         Ok(dict)
     }
 
-    /// Runs what some links need, and gives what flows along them.
+    /// Runs what some links need, and returns what flows along them.
     #[pyo3(signature = (links, inputs = None, progress = None))]
     fn values<'py>(
         &self,
@@ -399,7 +399,7 @@ impl Flow {
         Ok(list)
     }
 
-    /// Results that are kept are given up, and the runs that they are of.
+    /// Frees the cached results and their runs.
     fn forget(&self) {
         self.cache.clear();
         locked(&self.origins).clear();
@@ -414,7 +414,7 @@ impl Flow {
     }
 
     /// The functions of Python's in a saved flow: the name that each has there, how many sets it returns, and whether
-    /// these may be kept.
+    /// these may be cached.
     #[staticmethod]
     fn functions_of(text: &str) -> PyResult<Vec<(String, usize, bool)>> {
         let own = flow::Flow::own_passes(text).or_raise()?;
@@ -425,7 +425,7 @@ impl Flow {
     }
 
     /// Reads a flow; `own` are functions of Python's by the names of their passes, with their arguments, whether the
-    /// last may come several times, how many sets they return, and whether these may be kept.
+    /// last may come several times, how many sets they return, and whether these may be cached.
     #[staticmethod]
     fn from_json(text: &str, own: Vec<Own>) -> PyResult<Self> {
         let made = Self::of(flow::Flow::new("", catalogue()));

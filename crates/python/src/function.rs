@@ -21,12 +21,12 @@ pub type Origins = Arc<Mutex<Vec<Origin>>>;
 /// circles can ask.
 pub type Functions = Arc<Mutex<Vec<Py<PyAny>>>>;
 
-/// What is behind a lock, whoever panicked.
+/// What is behind a lock, even if another thread panicked with it.
 pub fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A function and what it takes and gives.
+/// A function, what it takes and what it returns.
 pub struct Function {
     /// Its name, by which the pass is saved.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Function {
     pub more: bool,
     /// How many sets it returns.
     pub gives: usize,
-    /// Whether equal sets give equal sets, so that they may be kept.
+    /// Whether equal sets result in equal sets, so that they may be cached.
     pub cached: bool,
 }
 
@@ -46,12 +46,12 @@ impl Function {
     /// The function as a pass; it is put among the functions of its flow.
     pub fn pass(self, functions: &Functions, origins: &Origins) -> Pass {
         let (functions, origins) = (functions.clone(), origins.clone());
-        // Functions of a flow stay as long as it does, so that no other one comes to be at the place of one.
+        // Functions of a flow stay as long as it does, so that no other one gets the address of one.
         let made_of = self.function.as_ptr() as usize;
         let at = {
-            let mut held = locked(&functions);
-            held.push(self.function);
-            held.len() - 1
+            let mut functions = locked(&functions);
+            functions.push(self.function);
+            functions.len() - 1
         };
         let (gives, about) = (self.gives, "A pass written in Python.");
         let name = self.name.clone();
@@ -90,10 +90,10 @@ fn own(py: Python<'_>, pass: &str, error: PyErr) -> PassError {
     })
 }
 
-/// What a function gave, or raised.
+/// What a function returned, or raised.
 type Done = Result<Vec<Value>, PassError>;
 
-/// Begins to call a function on a thread of Python's (`_own.py`), which sends what comes of it; gives the thread.
+/// Begins to call a function on a thread of Python's (`_own.py`), which sends the result; returns the thread.
 fn begin(
     py: Python<'_>,
     function: Option<Py<PyAny>>,
@@ -103,16 +103,16 @@ fn begin(
     origins: &[Origin],
     send: Sender<Done>,
 ) -> PyResult<Py<PyAny>> {
-    let function = function.ok_or_else(|| raised("the function was given up with its flow"))?;
+    let function = function.ok_or_else(|| raised("the function was freed with its flow"))?;
     let arguments = call.inputs().iter().map(|v| to_python(py, v, origins));
     let arguments: Vec<Bound<'_, PyAny>> = arguments.collect::<PyResult<_>>()?;
     let arguments = PyTuple::new(py, arguments)?;
-    let told = send.clone();
+    let sender = send.clone();
     let (pass, named) = (name.to_string(), name.to_string());
     let take = move |given: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<()> {
         let made = sets(&pass, &given.get_item(0)?, gives)?;
         // Nobody takes it where the pass was left behind.
-        let _ = told.send(Ok(made));
+        let _ = sender.send(Ok(made));
         Ok(())
     };
     let fail = move |given: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<()> {
@@ -128,12 +128,13 @@ fn begin(
     Ok(thread.unbind())
 }
 
-/// What came of a function; one that goes on when the flow is to end is told so, and left behind if it does not hear.
+/// The result of a function. If the flow is to end, a function that goes on is asked to stop; if it does not, it is left
+/// behind.
 fn ended(done: &Receiver<Done>, name: &str, thread: &Py<PyAny>, call: &Call<'_>) -> Done {
     loop {
         match done.recv_timeout(LOOK) {
             Ok(done) => return done,
-            // Interrupted where it was about to tell.
+            // Interrupted where it was about to send its result.
             Err(RecvTimeoutError::Disconnected) => return Err(PassError::Interrupted),
             Err(RecvTimeoutError::Timeout) if call.go_on().is_err() => break,
             Err(RecvTimeoutError::Timeout) => {}
@@ -141,8 +142,8 @@ fn ended(done: &Receiver<Done>, name: &str, thread: &Py<PyAny>, call: &Call<'_>)
     }
     Python::attach(|py| {
         let threads = py.import("headwater._own");
-        let told = threads.and_then(|t| t.call_method1("stop", (thread,)));
-        told.map(drop).map_err(|e| own(py, name, e))
+        let stopped = threads.and_then(|t| t.call_method1("stop", (thread,)));
+        stopped.map(drop).map_err(|e| own(py, name, e))
     })?;
     done.recv_timeout(PATIENCE / 2)
         .unwrap_or(Err(PassError::Interrupted))

@@ -55,7 +55,7 @@ fn element<'py>(set: &Set, py: Python<'py>, at: usize) -> PyResult<Option<Bound<
     })
 }
 
-/// What stands in brackets behind a set: a number, a slice or an attribute.
+/// What is in brackets behind a set: a number, a slice or an attribute.
 pub fn item<'py>(
     set: &Set,
     py: Python<'py>,

@@ -108,11 +108,11 @@ pub fn pairs(first: &Bound<'_, PyAny>, second: &Bound<'_, PyAny>) -> PyResult<Pa
         Which::Each
     } else {
         let same = same_places(b.view(), a.view());
-        let mut held = vec![false; b.view().graph.vertices()];
-        b.vertices().iter().for_each(|v| held[*v as usize] = true);
+        let mut in_set = vec![false; b.view().graph.vertices()];
+        b.vertices().iter().for_each(|v| in_set[*v as usize] = true);
         let place = |v: &u32| {
             let other = same.get(*v as usize).copied().flatten();
-            other.filter(|w| held[*w as usize]).map(|w| (*v, w))
+            other.filter(|w| in_set[*w as usize]).map(|w| (*v, w))
         };
         Which::Those(a.vertices().iter().filter_map(place).collect())
     };

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What an analysis says: tables under headings.
 ///
-/// `report.json()` is byte for byte what `headwater analyse … --json` gives, `str(report)` what it prints.
+/// `report.json()` is byte for byte what `headwater analyse … --json` prints, `str(report)` what it prints without `--json`.
 #[pyclass(frozen, module = "headwater")]
 pub struct Report(report::Report);
 
@@ -83,13 +83,13 @@ const SETTINGS: [(&str, Setting); 2] = [
     ("abnorm_threshold", Setting::AbnormThreshold),
 ];
 
-/// What is told of a paradigm: its name, what it answers, whether it takes one run, two or several, and the settings
+/// What is listed of a paradigm: its name, what it answers, whether it takes one run, two or several, and the settings
 /// that it heeds.
-type Told = (&'static str, &'static str, &'static str, Vec<&'static str>);
+type ParadigmRow = (&'static str, &'static str, &'static str, Vec<&'static str>);
 
 /// The paradigms.
 #[pyfunction]
-pub fn paradigms() -> Vec<Told> {
+pub fn paradigms() -> Vec<ParadigmRow> {
     let heeds = |p: &Paradigm| {
         let all = SETTINGS.iter().filter(|s| p.settings.contains(&s.1));
         all.map(|s| s.0).collect()
@@ -120,7 +120,7 @@ fn options(
     set(scaling, abnorm_threshold)
 }
 
-/// Options as Python gives them.
+/// Options as Python passes them.
 pub fn set(scaling: Option<&str>, abnorm_threshold: Option<f64>) -> PyResult<Options> {
     if abnorm_threshold.is_some_and(|t| !(t.is_finite() && t >= 1.0)) {
         return Err(raised(
@@ -203,7 +203,7 @@ impl Wanted {
     }
 
     /// The runs, opened together: those that were opened otherwise are opened anew, so that the answer is the one that
-    /// the command gives of their directories.
+    /// the command makes of their directories.
     pub fn together(self, py: Python<'_>) -> PyResult<Vec<Origin>> {
         let group = Group {
             dirs: lasting(&self.dirs),

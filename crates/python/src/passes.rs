@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::sync::Arc;
 
-/// What a pass gives, by its word; `argument 0` is a set of the view of that argument.
+/// What a pass returns, by its word; `argument 0` is a set of the view of that argument.
 fn gives(gives: &Gives) -> String {
     match gives {
         Gives::Kind(kind) => kind_word(*kind).to_string(),
@@ -20,13 +20,13 @@ fn gives(gives: &Gives) -> String {
     }
 }
 
-fn told<'py>(py: Python<'py>, pass: &Pass) -> PyResult<Bound<'py, PyDict>> {
-    let told = PyDict::new(py);
-    told.set_item("name", &*pass.name)?;
-    told.set_item("about", &*pass.about)?;
+fn describe<'py>(py: Python<'py>, pass: &Pass) -> PyResult<Bound<'py, PyDict>> {
+    let description = PyDict::new(py);
+    description.set_item("name", &*pass.name)?;
+    description.set_item("about", &*pass.about)?;
     let inputs = pass.inputs.iter().map(|p| (&*p.name, kind_word(p.kind)));
-    told.set_item("inputs", inputs.collect::<Vec<_>>())?;
-    told.set_item("more", pass.more)?;
+    description.set_item("inputs", inputs.collect::<Vec<_>>())?;
+    description.set_item("more", pass.more)?;
     let all = PyList::empty(py);
     for declared in &pass.parameters {
         all.append((
@@ -35,17 +35,17 @@ fn told<'py>(py: Python<'py>, pass: &Pass) -> PyResult<Bound<'py, PyDict>> {
             &*declared.about,
         ))?;
     }
-    told.set_item("parameters", all)?;
-    told.set_item("gives", pass.outputs.iter().map(gives).collect::<Vec<_>>())?;
-    Ok(told)
+    description.set_item("parameters", all)?;
+    description.set_item("gives", pass.outputs.iter().map(gives).collect::<Vec<_>>())?;
+    Ok(description)
 }
 
-/// The built-in passes: for each its name, what it does, what it takes, its parameters and what it gives.
+/// The built-in passes: for each its name, what it does, what it takes, its parameters and what it returns.
 #[pyfunction]
 pub fn passes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let all = PyList::empty(py);
     for pass in pass::all() {
-        all.append(told(py, pass)?)?;
+        all.append(describe(py, pass)?)?;
     }
     Ok(all)
 }
@@ -75,7 +75,7 @@ pub fn run_pass<'py>(
     given_back(py, &made.or_raise()?, &origins)
 }
 
-/// What a pass gave: one thing as it is, several as a tuple.
+/// The result of a pass: one thing as it is, several as a tuple.
 pub fn given_back<'py>(
     py: Python<'py>,
     made: &[headwater_dataflow::flow::Value],

@@ -33,7 +33,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The run that gave a view, if it is this one or the same with files as work.
+    /// The run that a view is of, if it is this one or the same with files as work.
     pub fn of_view(&self, view: &View) -> Option<Self> {
         Some(Self {
             recorded: self.recorded.of_view(view)?,
@@ -76,7 +76,7 @@ pub fn open(py: Python<'_>, dirs: Vec<PathBuf>, max_loop_depth: usize) -> PyResu
     Ok(recorded.into_iter().enumerate().map(origin).collect())
 }
 
-/// Runs that were recorded, opened together, so that those of one build share their places. A directory that holds runs stands
+/// Runs that were recorded, opened together, so that those of one build share their places. A directory that holds runs means
 /// for all of them, by their ranks.
 #[pyfunction]
 pub fn open_runs(py: Python<'_>, dirs: Vec<PathBuf>, max_loop_depth: usize) -> PyResult<Vec<Run>> {

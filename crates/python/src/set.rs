@@ -29,9 +29,9 @@ pub struct Around {
 
 /// Vertices and edges of one view, in an order, each once.
 ///
-/// Iterating gives the vertices, then the edges. `V["time"]` is an attribute of all of them as a list, `V[0]` the first
+/// Iterating yields the vertices, then the edges. `V["time"]` is an attribute of all of them as a list, `V[0]` the first
 /// element, `V[:5]` the first five. `|`, `&`, `-` and `~` are union, intersection, difference and complement. Sets
-/// never change: every operation gives a new one. Polars, pandas, pyarrow and DuckDB read it as a table
+/// never change: every operation returns a new one. Polars, pandas, pyarrow and DuckDB read it as a table
 /// (`to_polars()`, `to_pandas()`, or anything that takes `__arrow_c_stream__`).
 #[pyclass(frozen, module = "headwater")]
 pub struct Set {

@@ -1,7 +1,7 @@
 //! The way of a walk over edges: vertices that no edge leads back to, so that walks end.
 //!
 //! Ways that begin alike share one log, so that a walk of n steps needs room for n vertices, however many of the sets
-//! and vertices that it came by are kept. Who turns off a way that another walk went on has the beginning copied.
+//! and the vertices on it are stored. A walk that leaves a path on which another walk went on copies its beginning.
 
 use crate::function::locked;
 use std::collections::HashMap;

@@ -43,7 +43,7 @@ pub fn kind_words() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// What Python gives, and the run that it comes from.
+/// A value from Python, and the run that it comes from.
 pub fn value_of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<(Value, Option<Origin>)> {
     if let Ok(run) = given.cast::<Run>() {
         let origin = run.get().0.clone();
@@ -93,7 +93,7 @@ pub fn to_python<'py>(
     })
 }
 
-/// Parameters of a pass as Python gives them.
+/// Parameters of a pass as Python passes them.
 pub fn parameters(pass: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Parameters> {
     let mut out = Parameters::none();
     for (name, value) in given.into_iter().flatten() {

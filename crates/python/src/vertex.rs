@@ -89,7 +89,7 @@ impl Vertex {
 
     /// Its edges, those that were waited on longest first, then those that were gone most often.
     ///
-    /// A vertex of a run's top-down view stands for its place on every rank: the edges are those of the parallel view.
+    /// A vertex of a run's top-down view means its place on every rank: the edges are those of the parallel view.
     /// A vertex that was reached by an edge (`e.src`, `e.dst`) remembers the way: no edge leads back to a vertex of it,
     /// so that walks end.
     #[getter]
@@ -103,7 +103,7 @@ impl Vertex {
             let figure = |name: &str, e: u32| view.edges.get(name)?.number(e as usize);
             let passed = |v: u32| self.0.trail.passed(v);
             let (src, dst) = (view.graph.sources(), view.graph.targets());
-            // As in our own backtracking: who was waited for longest, else what mostly comes before.
+            // As in our own backtracking: the longest wait first, else what mostly comes before.
             let mut order: Vec<(bool, f64, f64, u32)> = (edges.edges().iter())
                 .filter(|e| !passed(src[**e as usize]) && !passed(dst[**e as usize]))
                 .map(|e| {

@@ -1,4 +1,4 @@
-//! What Python gives where a set is wanted: a set, a vertex, an edge, or a list of these or of new vertices.
+//! What Python may pass where a set is needed: a set, a vertex, an edge, or a list of these or of new vertices.
 
 use crate::edge::Edge;
 use crate::error::{OrRaise, raised};
@@ -104,7 +104,7 @@ impl Elements {
     }
 }
 
-/// The set that `given` stands for; messages name the argument.
+/// The set that `given` means; messages name the argument.
 pub fn set_of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Given> {
     if let Ok(set) = given.cast::<Set>() {
         let set = set.get();

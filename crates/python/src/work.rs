@@ -1,7 +1,7 @@
 //! Work that takes time: detached from the interpreter, and ended where the user presses Ctrl-C.
 //!
-//! Python tells of signals only to its main thread, and only when it asks. So the work runs on a thread of its own
-//! while the caller asks for signals now and then; where one raises, the work is told to end, which it does between two
+//! Python reports signals only to its main thread, and only when it asks. So the work runs on a thread of its own
+//! while the caller asks for signals now and then; where one raises, the work is asked to end, which it does between two
 //! passes or within a long one. Work that does not hear is left behind after a moment: it owns all that it uses, and
 //! what it makes in the end is thrown away.
 //!
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Time between two looks at signals.
 pub const LOOK: Duration = Duration::from_millis(50);
 
-/// How long work that was told to end is waited for.
+/// How long we wait for work that was asked to end.
 pub const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The process that worked first.
@@ -41,17 +41,17 @@ pub fn work<T: Send + 'static>(
             "this process was forked after headwater had worked, and has none of its threads; use multiprocessing's spawn",
         ));
     }
-    // Where progress is told we are on a thread of the pool: waiting there for another thread of it could wait for
+    // Where progress is reported we are on a thread of the pool: waiting there for another thread of it could wait for
     // ever, and signals are looked for by who runs the flow.
     if rayon::current_thread_index().is_some() {
         return Ok(py.detach(|| work(&|| false)));
     }
     let end = Arc::new(AtomicBool::new(false));
-    let told = end.clone();
+    let ending = end.clone();
     let (send, done) = channel();
     let done = Mutex::new(done);
     std::thread::spawn(move || {
-        let asked = || told.load(Ordering::Relaxed);
+        let asked = || ending.load(Ordering::Relaxed);
         let result = catch_unwind(AssertUnwindSafe(|| work(&asked)));
         // Nobody takes it where the work was left behind.
         let _ = send.send(result);
@@ -64,7 +64,7 @@ pub fn work<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => unreachable!("the work ended without a word"),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        // Signals are for the main thread alone; a pass written in Python is told to end by what is raised in its
+        // Signals are for the main thread alone; a pass written in Python is asked to end by what is raised in its
         // thread, and that is seen only where Python runs.
         let look = py.check_signals();
         if let Err(raised) = look.and_then(|()| py.run(c"pass", None, None)) {

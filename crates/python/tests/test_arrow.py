@@ -91,7 +91,7 @@ def test_a_made_view_can_stand_for_a_runs():
     assert len(hw.backtracking(hw.imbalance(held)).edges) == 1
 
 
-def test_bad_tables_are_told():
+def test_bad_tables_are_reported():
     table = pyarrow.table({"time": [1.0]})
     for edges, said in (
         (pyarrow.table({"src": [0], "dst": [1]}), "not there"),

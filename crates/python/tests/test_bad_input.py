@@ -29,8 +29,8 @@ def test_runs_of_different_programs(run, directories, tmp_path):
     shutil.copytree(directories[4], other)
     text = (other / "run.json").read_text()
     (other / "run.json").write_text(text.replace(f'"program":"{run.program}"', '"program":"/bin/other"').replace(f'"program": "{run.program}"', '"program": "/bin/other"'))
-    told = said(lambda: hw.paradigms.differential(run, other))
-    assert "different programs" in told and "other" in told
+    message = said(lambda: hw.paradigms.differential(run, other))
+    assert "different programs" in message and "other" in message
 
 
 def test_a_directory_that_is_no_run(tmp_path):
@@ -53,8 +53,8 @@ def test_a_cyclic_dataflow(run):
 
 
 def test_a_metric_that_was_not_recorded(run):
-    told = said(lambda: hw.hotspot(run.V, metric="flops"))
-    assert told.startswith("pass hotspot, argument metric: there is no attribute flops; there are name,")
+    message = said(lambda: hw.hotspot(run.V, metric="flops"))
+    assert message.startswith("pass hotspot, argument metric: there is no attribute flops; there are name,")
     assert "flops" in said(lambda: run.V["flops"]) and "flops" in said(lambda: run.V[0]["flops"])
     assert "flops" in said(lambda: run.V.over_ranks("flops"))
 
@@ -77,10 +77,12 @@ def test_other_arguments(run, small):
 
 def test_what_is_no_table():
     assert said(lambda: hw.from_arrow([1])) == (
-        "argument vertices: a table is needed, of pyarrow, polars, pandas, DuckDB or what else gives a stream of Arrow, and not list"
+        "argument vertices: a table of pyarrow, polars, pandas, DuckDB or another library with Arrow streams is needed, and not list"
     )
     table = pyarrow.table({"time": [1.0]})
-    assert said(lambda: hw.from_arrow(table, {"src": [0]})).startswith("argument edges: a table is needed")
+    assert said(lambda: hw.from_arrow(table, {"src": [0]})) == (
+        "argument edges: a table of pyarrow, polars, pandas, DuckDB or another library with Arrow streams is needed, and not dict"
+    )
     assert "one column" in said(lambda: hw.from_arrow(pyarrow.chunked_array([[1.0]])))
 
 

@@ -18,8 +18,8 @@ def test_a_pass_is_a_function_with_a_docstring(run):
     assert len(hot) == 3 and hot["time"] == sorted(hot["time"], reverse=True)
     assert hw.hotspot(run.V, "wait", 1)["wait"][0] == max(w for w in run.V["wait"] if w == w)
     assert set(hw.passes.names()) <= set(dir(hw))
-    told = hw.table(hot, attributes=["name", "time"], name="hot", title="Where the time goes")
-    assert told.name == "hot" and [row["time_seconds"] for row in told.rows] == hot["time"]
+    places = hw.table(hot, attributes=["name", "time"], name="hot", title="Where the time goes")
+    assert places.name == "hot" and [row["time_seconds"] for row in places.rows] == hot["time"]
 
 
 def flow_of(run=None):
@@ -27,19 +27,19 @@ def flow_of(run=None):
     source = flow.input("run", run)
     calls = hw.filter(hw.vertices(source), name="MPI_*")
     flow.output("hot", hw.hotspot(calls, n=2))
-    flow.output("told", hw.table(hw.top(calls, n=1), attributes=["name", "time"]))
+    flow.output("places", hw.table(hw.top(calls, n=1), attributes=["name", "time"]))
     return flow
 
 
 def test_a_flow_runs_what_is_asked_for_and_keeps_it(run):
-    flow, told = flow_of(), []
-    hot = flow.run("hot", run=run, progress=lambda *event: told.append(event[:2]))["hot"]
+    flow, events = flow_of(), []
+    hot = flow.run("hot", run=run, progress=lambda *event: events.append(event[:2]))["hot"]
     assert hot.same(hw.hotspot(run.V.filter(name="MPI_*"), n=2))
-    assert ("hotspot", "done") in told and "table" not in {name for name, _ in told}
-    told.clear()
-    assert flow.run("hot", run=run, progress=lambda *event: told.append(event[:2]))["hot"].same(hot)
-    assert told == [("hotspot", "known")]
-    assert len(flow.run(run=run)["told"]) == 1
+    assert ("hotspot", "done") in events and "table" not in {name for name, _ in events}
+    events.clear()
+    assert flow.run("hot", run=run, progress=lambda *event: events.append(event[:2]))["hot"].same(hot)
+    assert events == [("hotspot", "known")]
+    assert len(flow.run(run=run)["places"]) == 1
 
 
 def test_steps_can_be_looked_at(run):
@@ -171,7 +171,7 @@ def test_ctrl_c_does_not_wait_for_a_function_of_pythons(run):
 
 
 def test_ctrl_c_ends_long_work_of_rusts():
-    n, told, begun = 30, [], threading.Event()
+    n, events, begun = 30, [], threading.Event()
     pairs = [(a, b) for a in range(n) for b in range(n) if a != b]
     ends = {"src": [a for a, _ in pairs], "dst": [b for _, b in pairs]}
     words = {"type": ["inter-thread"] * len(pairs), "kind": ["mutex"] * len(pairs), "wait": [1.0] * len(pairs)}
@@ -179,7 +179,7 @@ def test_ctrl_c_ends_long_work_of_rusts():
     held = hw.from_arrow(polars.DataFrame(vertices), polars.DataFrame({**ends, **words}), kind="parallel", ranks=n, wall_seconds=1.0)
 
     def tell(*event):
-        told.append(event[:2])
+        events.append(event[:2])
         begun.set()
 
     flow = hw.Flow("many places to look at")
@@ -187,7 +187,7 @@ def test_ctrl_c_ends_long_work_of_rusts():
     flow.output("out", hw.contention(flow.input("V", held.vertices), patterns=["a>b b>c c>d d>e e>f f>g:point-to-point"]))
     with ctrl_c(begun):
         flow.run(progress=tell)
-    assert told == [("contention", "begins")]
+    assert events == [("contention", "begins")]
 
 
 def test_what_progress_raises_ends_the_flow(run):
@@ -251,16 +251,16 @@ def test_a_flow_that_is_in_one_of_its_functions_is_collected(run):
 
 
 def test_what_is_kept_can_be_given_up(run):
-    flow, told = flow_of(), []
+    flow, events = flow_of(), []
     flow.run("hot", run=run)
     flow.forget()
-    hot = flow.run("hot", run=run, progress=lambda *event: told.append(event[:2]))["hot"]
-    assert ("hotspot", "done") in told and hot.over_ranks("time")
+    hot = flow.run("hot", run=run, progress=lambda *event: events.append(event[:2]))["hot"]
+    assert ("hotspot", "done") in events and hot.over_ranks("time")
 
 
 def test_results_of_few_runs_are_kept(directories):
-    flow, told = flow_of(), []
-    tell = lambda *event: told.append(event[1])
+    flow, events = flow_of(), []
+    tell = lambda *event: events.append(event[1])
     for depth in range(1, 10):
         run = hw.open(directories[4], max_loop_depth=depth)
         assert flow.run("hot", run=run)["hot"].over_ranks("time")
@@ -302,8 +302,8 @@ def test_functions_of_one_name_stay_apart_when_saved(run):
     again = hw.Flow.from_json(flow.json(), {"<lambda>": first, "<lambda> 2": second})
     assert [len(given) for given in again.run(run=run).values()] == [1, 2, 1]
     assert again.json() == flow.json()
-    for wrong, told in (([first, second], "several have the name"), ([first], "<lambda> 2, which is not given")):
-        with pytest.raises(hw.Error, match=told):
+    for wrong, message in (([first, second], "several have the name"), ([first], "<lambda> 2, which is not given")):
+        with pytest.raises(hw.Error, match=message):
             hw.Flow.from_json(flow.json(), wrong)
 
 
@@ -319,7 +319,7 @@ def test_a_function_is_saved_with_what_it_gives_and_is_none_of_our_passes(run):
     flow.output("two", two)
     with pytest.raises(hw.Error, match="function hotspot, which is not given"):
         hw.Flow.from_json(flow.json())
-    with pytest.raises(hw.Error, match="hotspot gives 2, and the one that is given for it 3"):
+    with pytest.raises(hw.Error, match="hotspot returns 2, and the function given for it 3"):
         hw.Flow.from_json(flow.json(), [(hotspot, 3)])
     again = hw.Flow.from_json(flow.json(), [hotspot])
     for _ in range(2):
@@ -327,7 +327,7 @@ def test_a_function_is_saved_with_what_it_gives_and_is_none_of_our_passes(run):
     assert len(calls) == 2
 
 
-def test_a_loop_that_does_not_settle_is_told(run):
+def test_a_loop_that_does_not_settle_is_reported(run):
     def other(V):
         return run.V.top(2 if len(V) == 1 else 1)
 

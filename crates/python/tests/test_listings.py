@@ -44,8 +44,8 @@ def test_listing_1_communication_analysis(program, here, capfd, symptoms):
     late = list(done["V_imb"])
     assert any(v in symptoms for v in late) and set(late) <= set(done["V_hot"])
     assert done["V_bd"]["reason"][0] in ("waiting", "load_before") and list(done["V_bd"]) == late
-    told = capfd.readouterr().out
-    assert late[0].name in told and late[0].location in told and "where" in told
+    printed = capfd.readouterr().out
+    assert late[0].name in printed and late[0].location in printed and "where" in printed
     drawn = done["pflow"].flow.svg()
     assert all(name in drawn for name in ("filter", "hotspot", "imbalance", "breakdown"))
 
@@ -123,8 +123,8 @@ def test_listing_7_scalability_analysis(program, here, capfd, guilty, monkeypatc
     ((V_bt, E_bt), attrs), = given
     way = [v for v in V_bt if isinstance(v, hw.Vertex)]
     assert any(v in guilty for v in way) and E_bt and attrs == ["name", "time", "dbg-info", "pmu"]
-    told = capfd.readouterr().out
-    assert "zeus.c:8" in told and "MPI_Waitall" in told and "from" in told
+    printed = capfd.readouterr().out
+    assert "zeus.c:8" in printed and "MPI_Waitall" in printed and "from" in printed
 
 
 def test_what_the_loader_changes_is_what_it_says():

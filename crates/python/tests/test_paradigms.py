@@ -101,8 +101,8 @@ def test_a_paradigm_is_a_flow(run):
     assert list(flow.inputs) == ["run1"] and "breakdown" in str(flow)
     report = hw.paradigms.communication(run)
     assert [section.name for section in report.sections] == flow.outputs
-    told = flow.run(run1=run)["hotspots"]
-    assert told.rows == report["hotspots"].rows and "communication of zeus" in str(report)
+    results = flow.run(run1=run)["hotspots"]
+    assert results.rows == report["hotspots"].rows and "communication of zeus" in str(report)
 
 
 def test_a_flow_of_a_paradigm_is_for_the_runs_that_it_takes():

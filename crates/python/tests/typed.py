@@ -11,7 +11,7 @@ recorded: hw.Run = hw.record(["mpirun", "-n", "4", "./app"], output="run", env={
 calls: hw.Set = run.V.filter("time > 0.1", name="MPI_*", type=["mpi-call"])
 hot: hw.Set = hw.hotspot(calls, n=5)
 everything: hw.Set = hw.union(hot, calls, run.V)
-told: hw.Table = hw.table(hot, attributes=["name"])
+listed: hw.Table = hw.table(hot, attributes=["name"])
 changed: hw.Set = hw.differential(runs[0].V, runs[1].V, per="ideal")
 first: hw.Set = hot[:3] | hot & calls - ~calls
 times: List[object] = hot["time"]
@@ -27,10 +27,10 @@ late: hw.Node = hw.difference(hot, both)
 flow.output("late", late)
 report: hw.Report = hw.paradigms.scalability(*runs, scaling="strong", max_loop_depth=3)
 diagnosis: hw.Diagnosis = hw.diagnose(*runs, "app.8", abnorm_threshold=1.5)
-text: str = diagnosis.text(width=80, top=1, source=["."]) + report.text() + told.text(rows=3)
+text: str = diagnosis.text(width=80, top=1, source=["."]) + report.text() + listed.text(rows=3)
 back: hw.Vertex = run.V[0].es.select(IN_EDGE).select(type=pflow.COMM).src
 pattern: hw.Graph = pflow.graph()
 pattern.add_vertices([(1, "A"), (2, "B")])
 places: Tuple[List[hw.Set], List[hw.Set]] = hw.subgraph_matching(run, pattern)
 drawing: str = hot.heat_map("wait") + hot.draw()
-either: Union[float, str, None] = told.rows[0]["time_seconds"]
+either: Union[float, str, None] = listed.rows[0]["time_seconds"]

@@ -1,6 +1,6 @@
 //! One cause in full: explanation, path, bars, evidence, source.
 //!
-//! The path stands as a chain from where the time shows down to where it comes from (ScalAna,
+//! The path is a chain from where the time shows down to where it comes from (ScalAna,
 //! Algorithm 1 backtracks in that order), with the source line of each step.
 
 use crate::bars::{bar, columns, marks, per_column};
@@ -14,7 +14,7 @@ use headwater_model::words;
 /// Columns that a bar of ranks has at the most.
 const WIDEST: usize = 64;
 
-/// Threads that are told one by one, at the most; of more the one with the most time and the one with the
+/// Threads that are listed one by one, at the most; of more the one with the most time and the one with the
 /// least.
 const LISTED: usize = 8;
 
@@ -32,6 +32,11 @@ fn title(place: &Place, width: usize) -> String {
         return place.name.clone();
     }
     format!("{kind}{}{within} ({})", place.name, location(place, width))
+}
+
+/// What a report calls a cause: its class and its place.
+pub fn cause_title(c: &Cause) -> String {
+    format!("{}: {}", c.class.words(), title(&c.place, usize::MAX / 2))
 }
 
 /// The text of cause number `number`; `crowded` where its run had more ranks than cores.

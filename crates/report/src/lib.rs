@@ -2,17 +2,22 @@
 //!
 //! *Comes in*: a [`Diagnosis`](headwater_model::diagnosis::Diagnosis) and a way to get source lines, or the
 //! [`Report`](headwater_model::report::Report) of another analysis; *goes out*: text. This crate opens no file and prints nothing: the caller hands in a
-//! [`SourceLines`] and writes what it gets. The same diagnosis gives the same bytes.
+//! [`SourceLines`] and writes what it gets. The same diagnosis results in the same bytes.
 
 mod bars;
 mod cause;
+mod gcc;
 mod loss;
+mod sarif;
 mod sections;
 mod source;
 mod style;
 mod tables;
 mod text;
 
+pub use cause::cause_title;
+pub use gcc::gcc;
+pub use sarif::sarif;
 pub use sections::{ReportOptions, report_text};
 pub use text::{SourceLines, TextOptions, text};
 

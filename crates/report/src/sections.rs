@@ -18,13 +18,13 @@ pub struct ReportOptions {
 /// Space between columns.
 const GAP: usize = 2;
 
-/// A column that is shown only where rows cannot be told apart without it: it is wide, and mostly says nothing new.
+/// A column that is shown only where rows cannot be distinguished without it: it is wide, and mostly says nothing new.
 const CALLED_FROM: &str = "called_from";
 
 /// A column that is not shown: the next one is indented by it.
 const LEVEL: &str = "level";
 
-/// Nothing is indented by more than this: what is deeper stands below it.
+/// Nothing is indented by more than this: what is deeper is below it.
 const DEEPEST: f64 = 24.0;
 
 /// No column of words is cut below this.
@@ -67,9 +67,9 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
         return out + "  none\n";
     }
     let shown = &section.rows[..options.rows.min(section.rows.len())];
-    let told_apart = !look_alike(section, shown);
+    let all_differ = !look_alike(section, shown);
     let is_shown =
-        |heading: &Heading| heading.name != LEVEL && (heading.name != CALLED_FROM || !told_apart);
+        |heading: &Heading| heading.name != LEVEL && (heading.name != CALLED_FROM || !all_differ);
     let indent = |i: usize, row: &[Item]| {
         let before = i.checked_sub(1);
         match before.and_then(|b| Some((section.columns.get(b)?, row.get(b)?))) {
@@ -92,8 +92,8 @@ fn section_text(section: &Section, options: &ReportOptions) -> String {
         })
         .collect();
     let is_words = |i: usize| {
-        let mut held = shown.iter().filter_map(|row| row.get(i));
-        held.any(|item| matches!(item, Item::Text(_)))
+        let mut items = shown.iter().filter_map(|row| row.get(i));
+        items.any(|item| matches!(item, Item::Text(_)))
     };
     let words: Vec<bool> = (0..section.columns.len())
         .filter(|i| is_shown(&section.columns[*i]))
@@ -286,11 +286,11 @@ mod tests {
             };
             section_text(&section, &options)
         };
-        let apart = text(&[
+        let shown = text(&[
             ("MPI_Wait", "main (b.c:69)", 2.0),
             ("MPI_Send", "main (b.c:71)", 1.0),
         ]);
-        assert!(!apart.contains("b.c:69"), "{apart}");
+        assert!(!shown.contains("b.c:69"), "{shown}");
         let alike = text(&[
             ("MPI_Wait", "main (b.c:69)", 2.0),
             ("MPI_Wait", "main (b.c:71)", 1.0),

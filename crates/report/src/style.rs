@@ -44,7 +44,7 @@ pub fn paint(text: &str, tone: Tone, colour: bool) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A whole report as a terminal may get it, with the colours that [`paint`] gave it and nothing else that drives one.
+/// A whole report as a terminal may get it, with the colours of [`paint`] and nothing else that drives one.
 pub fn screened(report: &str, colour: bool) -> String {
     let own = |tone: &Tone| {
         let style = tone.style();

@@ -48,10 +48,17 @@ fn block(scales: &[ScaleSummary]) -> String {
     head.extend(scales.iter().map(|s| format!("{}  ", s.ranks)));
     table.set_header(head);
     type Get = fn(&ScaleSummary) -> Option<f64>;
-    let rows: [(&str, Get); 7] = [
+    let rows: [(&str, Get); 10] = [
         ("global efficiency", |s| s.efficiencies.global),
         ("  computation scaling", |s| {
             s.efficiencies.computation_scaling
+        }),
+        ("    instruction scaling", |s| {
+            s.efficiencies.instruction_scaling
+        }),
+        ("    IPC scaling", |s| s.efficiencies.ipc_scaling),
+        ("    frequency scaling", |s| {
+            s.efficiencies.frequency_scaling
         }),
         ("  parallel efficiency", |s| s.efficiencies.parallel),
         ("    load balance", |s| s.efficiencies.load_balance),
@@ -61,7 +68,17 @@ fn block(scales: &[ScaleSummary]) -> String {
         ("      serialisation", |s| s.efficiencies.serialisation),
         ("      transfer", |s| s.efficiencies.transfer),
     ];
+    // Without counters nothing is said of what counters would show.
+    let counted = [
+        "    instruction scaling",
+        "    IPC scaling",
+        "    frequency scaling",
+    ];
+    let known = |get: Get| scales.iter().any(|s| get(s).is_some());
     for (name, get) in rows {
+        if counted.contains(&name) && !known(get) {
+            continue;
+        }
         let mut row = vec![name.to_string()];
         row.extend(scales.iter().map(|s| figure(get(s))));
         table.add_row(row);

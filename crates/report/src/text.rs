@@ -21,7 +21,7 @@ pub struct TextOptions<'a> {
     pub color: bool,
     /// Characters in a line.
     pub width: usize,
-    /// Causes told in full.
+    /// Causes that are described in full.
     pub top: usize,
     /// Source.
     pub source: &'a dyn SourceLines,
@@ -62,7 +62,7 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
             let plural = if more == 1 { "" } else { "s" };
             out += &wrap(
                 &format!(
-                    "{more} more cause{plural} in the table above: --top tells more in full, --json has all."
+                    "{more} more cause{plural} in the table above: --top shows more in full, --json has all."
                 ),
                 options.width,
                 "",
@@ -119,8 +119,8 @@ fn nothing_found(d: &Diagnosis) -> Vec<String> {
     let mut out = Vec::new();
     let (grow, differ) = (d.non_scalable.len(), d.abnormal.len());
     out.push(match (d.scaling, grow + differ) {
-        (Scaling::Single, 0) => "No rank stands out from the others in a place that this recording tells apart.".to_string(),
-        (_, 0) => "Of the places that this recording tells apart, none takes clearly more than its share as ranks are added, and in none a rank stands out from the others.".to_string(),
+        (Scaling::Single, 0) => "In no place of this recording does a rank take clearly longer than the others.".to_string(),
+        (_, 0) => "No place of this recording takes clearly more than its share as ranks are added, and in none does a rank take clearly longer than the others.".to_string(),
         _ => format!(
             "Places that by their figures alone do not scale: {grow}; differing between ranks: {differ} (--json lists them). No cause behind them costs enough to be worth mending."
         ),

@@ -67,7 +67,7 @@ fn keys(value: &Value, into: &mut BTreeSet<String>) {
 }
 
 /// First cells of all tables of the page, as far as they are code.
-fn told() -> BTreeSet<String> {
+fn documented() -> BTreeSet<String> {
     PAGE.lines()
         .filter_map(|l| l.strip_prefix("| `")?.split('`').next())
         .map(str::to_string)
@@ -121,26 +121,29 @@ fn kinds() -> Vec<String> {
 }
 
 #[test]
-fn every_field_is_told_and_no_other() {
+fn every_field_is_documented_and_no_other() {
     let mut fields = BTreeSet::new();
     keys(
         &serde_json::from_str(&json(&sample())).unwrap(),
         &mut fields,
     );
     for field in &fields {
-        assert!(PAGE.contains(&format!("`{field}`")), "{field} is not told");
+        assert!(
+            PAGE.contains(&format!("`{field}`")),
+            "{field} is not documented"
+        );
     }
     let classes = classes();
-    for name in told() {
+    for name in documented() {
         assert!(
             fields.contains(&name) || classes.contains(&name),
-            "{name} is told, but it is no field and no class"
+            "{name} is documented, but it is no field and no class"
         );
     }
 }
 
 #[test]
-fn every_word_that_a_field_may_hold_is_told() {
+fn every_word_that_a_field_may_hold_is_documented() {
     let scalings = [Scaling::Strong, Scaling::Weak, Scaling::Single].map(word);
     use Aggregation::*;
     let ways = [OneRank, Mean, Median, Variance, Clusters].map(word);
@@ -160,7 +163,10 @@ fn every_word_that_a_field_may_hold_is_told() {
     let words = classes().into_iter().chain(kinds()).chain(clocks);
     let words = words.chain(losses);
     for name in words.chain(scalings).chain(ways) {
-        assert!(PAGE.contains(&format!("`{name}`")), "{name} is not told");
+        assert!(
+            PAGE.contains(&format!("`{name}`")),
+            "{name} is not documented"
+        );
     }
     assert!(PAGE.contains(&format!("version of this format, now {SCHEMA}")));
 }

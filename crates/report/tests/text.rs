@@ -7,7 +7,7 @@ use headwater_report::{TextOptions, json, text};
 use support::{Source, diagnosis, scale, second, shown};
 
 #[test]
-fn a_cause_is_told_in_full() {
+fn a_cause_is_reported_in_full() {
     let d = diagnosis(16, Some((20, 29)));
     insta::assert_snapshot!(shown(&d, Source::There, 80));
 }
@@ -36,7 +36,7 @@ fn several() -> Diagnosis {
     d.headline = vec![
         "From 2 to 16 ranks the program becomes 4 times as fast, of 8 times possible.".into(),
         "The main cause is uneven work in the loop in boundary at app.c:20-29 on ranks 0,4,8,12: mending it gains up to 25 %.".into(),
-        "The next: collective growing by its algorithm in the call of MPI_Alltoall at app.c:71 (3 %); one more is told below.".into(),
+        "The next: collective growing by its algorithm in the call of MPI_Alltoall at app.c:71 (3 %); one more is reported below.".into(),
     ];
     d
 }
@@ -47,7 +47,7 @@ fn several_causes_fit_a_narrow_terminal() {
 }
 
 #[test]
-fn only_the_first_are_told_in_full_if_so_asked() {
+fn only_the_first_are_reported_in_full_if_so_asked() {
     let options = TextOptions {
         color: false,
         width: 80,
@@ -87,7 +87,7 @@ fn nothing_found_fits_a_narrow_terminal() {
 }
 
 #[test]
-fn what_is_in_no_file_is_told_by_its_name() {
+fn places_without_a_file_are_reported_by_name() {
     let mut d = diagnosis(16, None);
     let place = &mut d.causes[0].place;
     place.kind = headwater_model::psg::VertexKind::Function;
@@ -125,6 +125,35 @@ fn no_loss_is_a_proper_answer() {
         };
     }
     insta::assert_snapshot!(shown(&d, Source::Gone, 80));
+}
+
+#[test]
+fn computation_scaling_is_split_where_counters_show_how() {
+    let rows = |d: &Diagnosis| {
+        let text = shown(d, Source::Gone, 80);
+        let rows = text.lines().filter(|l| l.contains("scaling  "));
+        let names: Vec<String> = rows
+            .map(|l| {
+                l.split("  ")
+                    .find(|n| !n.is_empty())
+                    .unwrap_or("")
+                    .trim()
+                    .to_string()
+            })
+            .collect();
+        names
+    };
+    let mut d = diagnosis(16, None);
+    assert_eq!(rows(&d), ["computation scaling"]);
+    let last = d.scales.last_mut().expect("a scale");
+    last.efficiencies.instruction_scaling = Some(0.9);
+    let two = ["computation scaling", "instruction scaling"];
+    assert_eq!(rows(&d), two, "without cycles");
+    let last = d.scales.last_mut().expect("a scale");
+    last.efficiencies.ipc_scaling = Some(1.1);
+    last.efficiencies.frequency_scaling = Some(0.96);
+    let all = [&two[..], &["IPC scaling", "frequency scaling"]].concat();
+    assert_eq!(rows(&d), all);
 }
 
 #[test]

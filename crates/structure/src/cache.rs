@@ -7,7 +7,7 @@ use crate::{Options, StructureError, analyse};
 use headwater_model::psg::ModuleStructure;
 use std::path::{Path, PathBuf};
 
-/// Changes whenever the analysis gives other results for the same file.
+/// Changes whenever the analysis has other results for the same file.
 const VERSION: u32 = 10;
 
 /// A directory of analysed modules. What cannot be read there is analysed anew; what cannot be

@@ -16,7 +16,7 @@ pub struct Callees {
     by_slot: FxHashMap<u64, u32>,
     /// Names for people.
     pub readable: Vec<String>,
-    /// Kinds of calls that names tell.
+    /// Kinds of calls that names show.
     kinds: Vec<Option<VertexKind>>,
 }
 
@@ -66,12 +66,12 @@ impl Callees {
         }
     }
 
-    /// The function of this module that a number stands for.
+    /// The function of this module with a number.
     pub fn function(&self, number: u32) -> Option<usize> {
         (number < self.functions).then_some(number as usize)
     }
 
-    /// What a call of it is, as far as its name tells.
+    /// What a call of it is, as far as its name shows.
     pub fn kind(&self, number: u32) -> Option<VertexKind> {
         self.kinds.get(number as usize).copied().flatten()
     }

@@ -55,7 +55,7 @@ pub fn decode(machine: Machine, code: &[u8], address: u64) -> Vec<Op> {
     }
 }
 
-/// What stands before an instruction.
+/// What is before an instruction.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Behind {
     #[default]
@@ -65,9 +65,9 @@ enum Behind {
     Jump,
 }
 
-/// Registers followed through code whose instructions stand one after the other, though the flow jumps:
+/// Registers followed through code whose instructions follow one another, though the flow jumps:
 /// behind a jump, or a call that may not come back, the
-/// stack stands as it did where a jump to there came from.
+/// stack is as it was where a jump to there came from.
 #[derive(Default)]
 pub struct Follow {
     /// What they hold.

@@ -37,7 +37,7 @@ pub struct Draft<'a> {
     pub owners: Vec<(u64, u64, u32)>,
 }
 
-/// A vertex found again by where it stands and what it is.
+/// A vertex found again by where it is and what it is.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Key {
     /// A loop by file and first line.
@@ -52,12 +52,12 @@ pub enum Key {
     Comp,
 }
 
-/// Numbers vertices so that each stands before what is inside it, in the order of addresses.
+/// Numbers vertices so that each comes before what is inside it, in the order of addresses.
 pub fn in_preorder(
     vertices: Vec<DraftVertex<'_>>,
     owners: Vec<(u64, u64, u32)>,
 ) -> (Vec<DraftVertex<'_>>, Vec<(u64, u64, u32)>) {
-    // Children of one vertex stand together, the last address first, as a stack takes them.
+    // Children of one vertex are together, the last address first, as a stack takes them.
     let parent = |c: u32| vertices[c as usize].parent;
     let mut children: Vec<u32> = (0..vertices.len() as u32)
         .filter(|c| parent(*c).is_some())

@@ -29,7 +29,7 @@ pub struct Row {
 pub struct Inline {
     /// Its code.
     pub ranges: Vec<(u64, u64)>,
-    /// The one around it, which stands before it.
+    /// The one around it, which comes before it.
     pub outer: Option<usize>,
     /// Its name.
     pub name: String,
@@ -172,7 +172,7 @@ fn lines(dwarf: &Dwarf<Slice<'_>>, unit: &Unit<Slice<'_>>, part: &mut Part) -> g
     while let Some((header, row)) = rows.next_row()? {
         let address = row.address();
         if row.end_sequence() {
-            // Code that the linker threw away stands at address 0.
+            // Code that the linker threw away is at address 0.
             if part.rows.get(start).is_some_and(|r| r.address == 0) {
                 part.rows.truncate(start);
             } else {

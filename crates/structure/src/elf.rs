@@ -48,7 +48,7 @@ pub struct Image<'a> {
     pub build_id: String,
 }
 
-/// A function as symbols or unwind tables give it.
+/// A function as symbols or unwind tables list it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Start.

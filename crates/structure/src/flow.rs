@@ -66,7 +66,7 @@ pub struct Flow {
 /// Functions longer than this are not taken apart: no compiler makes them, damaged files do.
 const LONGEST: u64 = 16 << 20;
 
-/// Analyses the code of a function that is entered at the start of the first range; `returns` tells of a
+/// Analyses the code of a function that is entered at the start of the first range; `returns` says of a
 /// callee whether it comes back.
 pub fn analyse(image: &Image<'_>, ranges: &[(u64, u64)], returns: impl Fn(Callee) -> bool) -> Flow {
     let mut sorted = ranges.to_vec();

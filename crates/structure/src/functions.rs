@@ -1,7 +1,7 @@
 //! Where a module's functions lie: symbols, unwind tables, targets of calls, and what these leave out.
 //!
-//! Symbols and unwind tables give nearly all functions of nearly all files. In what they leave out,
-//! functions begin where calls lead, and where code stands that nothing before it leads to.
+//! Symbols and unwind tables list nearly all functions of nearly all files. In what they leave out,
+//! functions begin where calls lead, and at code that nothing before it leads to.
 
 use crate::debug::Split;
 use crate::decode::decode;
@@ -19,7 +19,7 @@ pub struct Function {
     pub ranges: Vec<(u64, u64)>,
     /// Its name in the symbol table, or `None`.
     pub name: Option<String>,
-    /// Whether its end is told, not guessed from where the next begins.
+    /// Whether the file contains its end; otherwise it is guessed from where the next function begins.
     pub exact: bool,
     /// Its flow.
     pub flow: Flow,
@@ -28,7 +28,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// Finds its flow; `returns` tells of a callee whether it comes back.
+    /// Finds its flow; `returns` says of a callee whether it comes back.
     pub fn analyse(&mut self, image: &Image<'_>, returns: impl Fn(Callee) -> bool) {
         self.flow = analyse(image, &self.ranges, returns);
         self.analysed = true;
@@ -44,7 +44,7 @@ impl Function {
 const ROUNDS: u32 = 32;
 
 /// All functions with their flows, sorted by entry, without overlap, from the `starts` that the file
-/// [tells](told) of; `returns` tells of a callee whether it comes back.
+/// [lists](listed); `returns` says of a callee whether it comes back.
 pub fn find(
     image: &Image<'_>,
     mut starts: Vec<Symbol>,
@@ -70,8 +70,8 @@ pub fn find(
     known.into_values().collect()
 }
 
-/// Functions that the file tells of, or its split debug information, sorted.
-pub fn told(image: &Image<'_>, split: &Split) -> Vec<Symbol> {
+/// Functions that the file or its split debug information lists, sorted.
+pub fn listed(image: &Image<'_>, split: &Split) -> Vec<Symbol> {
     let mut all = symbols(&image.file);
     let own = split.own.as_ref();
     if let Some(file) = own.and_then(|bytes| object::File::parse(&bytes[..]).ok()) {
@@ -154,8 +154,8 @@ fn lay_out(image: &Image<'_>, starts: &[Symbol], known: &mut BTreeMap<u64, Funct
     }
 }
 
-/// Starts that calls and jumps of the functions at `changed` lead to, and that stand behind code that
-/// leads nowhere, where no end of a function is told.
+/// Starts that calls and jumps of the functions at `changed` lead to, and that are behind code that
+/// leads nowhere, where the end of a function is not known.
 fn led_to(image: &Image<'_>, known: &BTreeMap<u64, Function>, changed: &[u64]) -> Vec<Symbol> {
     let free = |address: &u64| {
         let before = known.range(..=*address).next_back();
@@ -190,7 +190,7 @@ fn unnamed(address: u64) -> Symbol {
     }
 }
 
-/// Code of a function without a told end that nothing in it leads to: another function.
+/// Code of a function without a known end that nothing in it leads to: another function.
 fn orphans(image: &Image<'_>, function: &Function) -> Vec<u64> {
     let flow = &function.flow;
     if flow.unresolved > 0 {

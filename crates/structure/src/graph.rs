@@ -162,7 +162,7 @@ impl Graph {
     }
 }
 
-/// Where nodes stand in an order; [`NONE`] for those that are not in it.
+/// Positions of nodes in an order; [`NONE`] for those that are not in it.
 fn positions(order: &[u32], n: usize) -> Vec<u32> {
     let mut out = vec![NONE; n];
     for (node, i) in order.iter().zip(0..) {

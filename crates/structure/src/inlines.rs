@@ -32,7 +32,7 @@ impl<'a> Inlines<'a> {
         cuts.sort_unstable();
         cuts.dedup();
         self.cuts = cuts.into_iter().map(|c| (c, None)).collect();
-        // Of those that hold an address the last is innermost: each stands behind the one around it. So
+        // Of those that hold an address the last is innermost: each comes after the one around it. So
         // the last comes first, and `free` leads over what is taken.
         let mut free: Vec<usize> = (0..=self.cuts.len()).collect();
         for (i, inline) in sub.inlines.iter().enumerate().rev() {
@@ -92,7 +92,7 @@ impl<'a> Inlines<'a> {
         self.outward(a).find(|i| around.contains(i))
     }
 
-    /// Rows of the line table for `[start, end)`, each with the part of it that it tells of.
+    /// Rows of the line table for `[start, end)`, each with the part of it that it describes.
     pub fn rows(
         &self,
         start: u64,

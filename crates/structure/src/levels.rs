@@ -1,4 +1,4 @@
-//! At which level of inlining loops and branches stand, and in which lines.
+//! At which level of inlining loops and branches are, and in which lines.
 
 use crate::flow::{Block, Flow};
 use crate::graph::{Loop, NONE};
@@ -6,7 +6,7 @@ use crate::inlines::Inlines;
 use crate::regions::{Part, Regions};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Where a loop stands.
+/// Where a loop is.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// The innermost inlined function around it.
@@ -74,7 +74,7 @@ impl Levels<'_, '_> {
         nodes.map(move |n| (flow.blocks[*n as usize], ends(n)))
     }
 
-    /// Blocks that test a loop's condition before its first turn: it stands in the line where the loop
+    /// Blocks that test a loop's condition before its first turn: it is in the line where the loop
     /// begins or turns back.
     pub fn guards(&self, loops: &[Place]) -> FxHashSet<u32> {
         let flow = self.flow;

@@ -25,9 +25,9 @@ pub fn build(
     options: &Options,
 ) -> ModuleStructure {
     let stubs = stubs::names(image);
-    let told = functions::told(image, split);
-    let mut no_return = NoReturn::by_name(image, &stubs, &told);
-    let found = functions::find(image, told, |callee| no_return.returns(callee));
+    let listed = functions::listed(image, split);
+    let mut no_return = NoReturn::by_name(image, &stubs, &listed);
+    let found = functions::find(image, listed, |callee| no_return.returns(callee));
     let mut functions = parts::join(found);
     no_return.settle(image, &stubs, &mut functions);
     let calls = Calls::new(&functions, Callees::new(&functions, image, &stubs));

@@ -1,4 +1,4 @@
-//! What names of functions tell.
+//! What names of functions show.
 
 use headwater_model::psg::VertexKind;
 
@@ -20,7 +20,7 @@ pub fn is_mpi_name(name: &str) -> bool {
     c.is_some_and(upper) || fortran.is_some_and(word)
 }
 
-/// Functions that do not come back; a `*` stands for the rest of a name.
+/// Functions that do not come back; a `*` means the rest of a name.
 const NO_RETURN: [&str; 44] = [
     "abort",
     "exit",
@@ -77,7 +77,7 @@ pub fn never_returns(name: &str) -> bool {
     }) || base.starts_with("_ZSt") && base.contains("__throw_")
 }
 
-/// What a call of this name is, where the name tells.
+/// What a call of this name is, where the name shows it.
 pub fn call_kind(name: &str) -> Option<VertexKind> {
     match name {
         _ if is_mpi_name(name) => Some(VertexKind::MpiCall),
@@ -96,7 +96,7 @@ fn is_thread_name(name: &str) -> bool {
         || name.starts_with("__kmpc_fork_")
 }
 
-/// Whether a call takes, gives back or waits on a lock.
+/// Whether a call takes, releases or waits on a lock.
 fn is_lock_name(name: &str) -> bool {
     [
         "pthread_mutex_",

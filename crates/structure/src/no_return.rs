@@ -22,13 +22,15 @@ const ROUNDS: usize = 32;
 
 impl NoReturn {
     /// Those that are known by name.
-    pub fn by_name(image: &Image<'_>, stubs: &FxHashMap<u64, &str>, told: &[Symbol]) -> Self {
+    pub fn by_name(image: &Image<'_>, stubs: &FxHashMap<u64, &str>, listed: &[Symbol]) -> Self {
         let mut this = Self::default();
         this.add(image, stubs, never_returns);
-        // A program may call something else `err`; what its own function does, its flow tells.
+        // A program may call something else `err`; what its own function does, its flow shows.
         let sure =
             |name: &str| never_returns(name) && !name.trim_start_matches('v').starts_with("err");
-        let named = told.iter().filter(|s| s.name.as_deref().is_some_and(sure));
+        let named = listed
+            .iter()
+            .filter(|s| s.name.as_deref().is_some_and(sure));
         this.addresses.extend(named.map(|s| s.address));
         this
     }
@@ -55,7 +57,7 @@ impl NoReturn {
         }
     }
 
-    /// Analyses functions that have no flow, and passes on who does not come back until nothing changes.
+    /// Analyses functions that have no flow, and passes on which functions never return until nothing changes.
     pub fn settle(
         &mut self,
         image: &Image<'_>,

@@ -17,7 +17,7 @@ fn name<'i>(image: &'i Image<'_>, address: u64) -> Option<&'i str> {
     let bytes = image.bytes_at(address)?;
     let bytes = bytes.get(..bytes.len().min(16))?;
     let slot = match image.machine {
-        // Nothing, or a landing pad, stands before the jump.
+        // Nothing, or a landing pad, is before the jump.
         Machine::X86 => decode(image.machine, bytes, address)
             .iter()
             .take(2)

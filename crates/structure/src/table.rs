@@ -2,7 +2,7 @@
 //!
 //! Compilers form the address of a table in one register, load an entry of it through another that a
 //! comparison bounds, mostly add what distances count from, and jump. Registers are followed through
-//! the code as it stands; `x86` and `arm` tell what each instruction does to them. What does not fit
+//! the code as it is; `x86` and `arm` say what each instruction does to them. What does not fit
 //! leaves a register unknown, and then there is no table.
 
 use crate::elf::Image;
@@ -23,7 +23,7 @@ pub struct Table {
     /// Entries, where a comparison bounds them.
     pub entries: Option<u32>,
     /// Whether a register's last address was taken for its place, though it was written since, by code
-    /// that stands before this but may not lead here. Then all entries must be targets.
+    /// that is before this but may not lead here. Then all entries must be targets.
     pub guess: bool,
 }
 
@@ -47,8 +47,8 @@ impl Table {
             .map(|(entry, slot)| self.target(image, entry, slot))
             .take_while(|t| valid(*t))
             .collect();
-        let told = self.entries.map_or(2, |n| n as usize);
-        if self.guess && out.len() < told {
+        let wanted = self.entries.map_or(2, |n| n as usize);
+        if self.guess && out.len() < wanted {
             return Vec::new();
         }
         out.sort_unstable();
@@ -79,7 +79,7 @@ pub enum Held {
     /// Anything.
     #[default]
     Unknown,
-    /// An address that the code itself gives.
+    /// An address that the code itself contains.
     Address(u64),
     /// A number from 0 to below this.
     Below(u32),
@@ -98,7 +98,7 @@ pub enum Place {
     Memory(usize, u64),
 }
 
-/// How the stack stands.
+/// The state of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Stack {
     /// As the caller left it: no frame yet.
@@ -130,7 +130,7 @@ pub struct Registers {
     compared: Option<(Place, u32)>,
     /// Memory that a comparison bounded.
     bounded: Option<(Place, u32)>,
-    /// How the stack stands.
+    /// The state of the stack.
     pub stack: Stack,
 }
 

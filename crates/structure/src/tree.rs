@@ -123,7 +123,7 @@ impl<'f, 'a> Builder<'f, 'a> {
         (Draft { vertices, owners }, counts)
     }
 
-    /// A branch ends where what is in it ends; inlined functions in it stand elsewhere in the source.
+    /// A branch ends where what is in it ends; inlined functions in it are elsewhere in the source.
     fn close_branches(&mut self) {
         for i in (1..self.vertices.len()).rev() {
             let DraftVertex {

@@ -46,6 +46,8 @@ struct Row {
     unit: Unit,
     /// Whether it is recorded by `headwater record`; else by `headwater exec` behind the launcher, with nothing around it.
     by_record: bool,
+    /// Whether every call is traced as well.
+    traced: bool,
     /// What it is to be at most.
     bar: f64,
     /// A difference below this is none, whatever the noise says.
@@ -66,6 +68,7 @@ const fn row(
         ranks,
         unit,
         by_record: false,
+        traced: false,
         bar,
         least: match unit {
             Unit::Ratio => 0.003,
@@ -81,7 +84,7 @@ const START: Row = Row {
 };
 
 /// Kernels with their steps and points: seconds of the loop as in what is said beside them, on a machine of 2020.
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 18] = [
     // 5 s, 2,500 calls a second and rank.
     row(
         "stencil",
@@ -127,6 +130,26 @@ const ROWS: [Row; 16] = [
         1.02,
         &["halo", "300000", "6000"],
     ),
+    Row {
+        traced: true,
+        ..row(
+            "halo, larger, traced",
+            2,
+            Unit::Ratio,
+            1.05,
+            &["halo", "100000", "24000"],
+        )
+    },
+    Row {
+        traced: true,
+        ..row(
+            "call, traced",
+            1,
+            Unit::Nanoseconds,
+            200.0,
+            &["known", "3000000"],
+        )
+    },
     row(
         "messages to itself",
         2,
@@ -347,6 +370,9 @@ fn measure(
                 setup::recorded(&mut command, &spool);
             }
             command.env("HEADWATER_COLLECTOR", collector);
+            if row.traced {
+                command.env("HEADWATER_TRACE", "1");
+            }
         }
         command.arg(&program).args(row.arguments);
         let start = Instant::now();

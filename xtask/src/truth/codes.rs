@@ -62,7 +62,7 @@ impl Code {
         Ok(all)
     }
 
-    /// Fetches and builds the code where that is not done; gives its tree, with all files original.
+    /// Fetches and builds the code where that is not done; returns its tree, with all files original.
     ///
     /// # Errors
     /// A package is missing and may not be installed, or fetch or build fail: one line says which.

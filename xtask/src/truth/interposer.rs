@@ -114,7 +114,7 @@ pub fn wrappers(table: &str) -> String {
     out
 }
 
-/// Builds the layer; gives the library. Another bench may be using it, so it is replaced as a whole.
+/// Builds the layer; returns the library. Another bench may be using it, so it is replaced as a whole.
 pub fn build() -> Result<PathBuf, String> {
     let place = setup::target().join("truth/interposer");
     let dir = place.join(std::process::id().to_string());

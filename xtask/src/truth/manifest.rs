@@ -36,7 +36,7 @@ pub struct Planted {
     pub inlined: bool,
     /// See `heat`.
     pub template: bool,
-    /// Class that a diagnosis should give.
+    /// Class that a diagnosis should report.
     pub class: String,
     /// Ranks that it should name, by scale.
     pub ranks: BTreeMap<String, String>,

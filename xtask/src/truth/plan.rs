@@ -1,4 +1,4 @@
-//! What is to be planted, drawn from a seed alone: the same seed and recipes give the same plan on any machine.
+//! What is to be planted, drawn from a seed alone: the same seed and recipes result in the same plan on any machine.
 //!
 //! Nothing here looks at a program. The plan says what is wanted (class, ranks, kind of place, dose); the first
 //! statement of a clean run that suits it is found later, with random numbers of the case's own.
@@ -83,7 +83,7 @@ pub enum What {
 }
 
 impl What {
-    /// The class that a diagnosis should give; `None` for a control.
+    /// The class that a diagnosis should report; `None` for a control.
     pub fn class(self) -> Option<&'static str> {
         Some(match self {
             Self::Control => return None,

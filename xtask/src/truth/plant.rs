@@ -3,7 +3,7 @@
 //! The planted statement asks `hw_take` (`xtask/truth/take.c`, `take.f90`), which reads dose and ranks from the
 //! environment: one binary runs with the cause and without. `hw_take` makes no MPI call. A C source gets it before
 //! its first line, a Fortran source after its last, so that it is part of the file and no line of another. What is
-//! planted stands between `hw_enter` and `hw_leave`, by which the bench's own layer measures it; without that layer
+//! planted is between `hw_enter` and `hw_leave`, by which the bench's own layer measures it; without that layer
 //! they do nothing.
 
 use super::plan::What;

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// Environment of the planted code.
 pub type Dose = Vec<(String, String)>;
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// By rank.

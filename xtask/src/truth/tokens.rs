@@ -74,7 +74,7 @@ pub fn blank(source: &str) -> Vec<u8> {
     out
 }
 
-/// Whether a quote stands between digits, as in `1'000`.
+/// Whether a quote is between digits, as in `1'000`.
 fn is_digit_mark(bytes: &[u8], at: usize) -> bool {
     let digit = |i: Option<usize>| i.and_then(|i| bytes.get(i)).is_some_and(u8::is_ascii_digit);
     digit(at.checked_sub(1)) && digit(Some(at + 1))
@@ -318,7 +318,7 @@ fn statement(all: &[Token<'_>], at: usize, depth: u32, raw: &[&str]) -> Option<S
     }
     let loops = body.iter().filter(|t| t.text == "for" || t.text == "while");
     let before = raw.get((token.line as usize).checked_sub(2)?)?.trim_start();
-    // Directives stand together: the one of the threads may have an #endif after it.
+    // Directives are together: the one of the threads may have an #endif after it.
     let lines = raw.get(..(token.line as usize).checked_sub(1)?)?;
     let directives = lines.iter().rev().map(|l| l.trim_start());
     let parallel = directives

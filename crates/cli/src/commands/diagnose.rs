@@ -1,22 +1,24 @@
 //! `diagnose`: runs to causes.
 
-use super::Outcome;
-use crate::args::{Analysis, DiagnoseArgs, Kind};
+use super::{Outcome, page};
+use crate::args::{Analysis, DiagnoseArgs, Kind, Printed};
 use crate::exit;
-use crate::output::{self, print_screened};
+use crate::output::{self, print, print_screened};
 use crate::progress::Progress;
 use crate::source::Files;
 use headwater_graph::Structures;
 use headwater_load::Meant;
+use headwater_model::diagnosis::Diagnosis;
 use headwater_model::run::Run;
-use headwater_report::{TextOptions, json, text};
+use headwater_report::{TextOptions, gcc, json, sarif, text};
 use std::path::PathBuf;
 
 /// `headwater diagnose`.
 pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
-    let progress = Progress::new(quiet, args.analysis.json.wanted());
+    let progress = Progress::new(quiet, args.analysis.is_for_programs());
+    let page = page::Target::of(&args.analysis)?;
     let runs = open(&args.runs, progress)?;
-    report(runs, &args.analysis, progress)
+    report(runs, &args.analysis, page, progress)
 }
 
 /// Reads the runs that the directories mean.
@@ -38,39 +40,74 @@ pub fn structures(runs: &[Run], max_loop_depth: usize, progress: Progress) -> St
     headwater_load::structures(runs, touched, max_loop_depth, &|| stage.step())
 }
 
-/// Diagnoses `runs` and prints the report.
-pub fn report(runs: Vec<Run>, analysis: &Analysis, progress: Progress) -> Outcome {
-    let structures = structures(&runs, analysis.max_loop_depth, progress);
-    let options = headwater_diagnosis::Options {
+/// The options of a diagnosis.
+pub fn options(analysis: &Analysis) -> headwater_diagnosis::Options {
+    headwater_diagnosis::Options {
         scaling: analysis.scaling.map(Kind::scaling),
         abnorm_threshold: analysis.abnorm_threshold,
         ..Default::default()
-    };
-    let stage = progress.stage("looking for causes", 0);
-    let diagnosis =
-        headwater_diagnosis::diagnose(runs, structures, &options).map_err(|e| e.to_string())?;
-    drop(stage);
-    if analysis.json.wanted() {
-        analysis.json.give(&json(&diagnosis))?;
-    } else {
-        let color = analysis.color.wanted();
-        let width = output::width();
-        print_screened(&text(
-            &diagnosis,
-            &TextOptions {
-                color,
-                width,
-                top: analysis.top,
-                source: &Files::allowed(analysis),
-            },
-        ))?;
     }
+}
+
+/// Diagnoses `runs`, prints the report, and writes the page if one is wanted.
+pub fn report(
+    runs: Vec<Run>,
+    analysis: &Analysis,
+    page: Option<page::Target>,
+    progress: Progress,
+) -> Outcome {
+    let structures = structures(&runs, analysis.max_loop_depth, progress);
+    let stage = progress.stage("looking for causes", 0);
+    let diagnosed = headwater_diagnosis::diagnose_runs(runs, structures, &options(analysis))
+        .map_err(|e| e.to_string())?;
+    drop(stage);
+    let diagnosis = &diagnosed.diagnosis;
     let over = analysis
         .fail_on
         .is_some_and(|limit| diagnosis.causes.iter().any(|c| c.gain_share >= limit));
+    print_report(diagnosis, analysis)?;
+    if let Some(page) = page {
+        let stage = progress.stage("writing the page", 0);
+        page.write(diagnosed, &Files::allowed(analysis))?;
+        drop(stage);
+    }
     Ok(if over {
         exit::OVER_THRESHOLD
     } else {
         exit::DONE
     })
+}
+
+fn print_report(diagnosis: &Diagnosis, analysis: &Analysis) -> Outcome {
+    if analysis.json.wanted() {
+        return analysis.json.give(&json(diagnosis));
+    }
+    if let Some(path) = &analysis.sarif {
+        let sarif = sarif(diagnosis, env!("CARGO_PKG_VERSION"));
+        return match path.as_os_str() == "-" {
+            true => print(&sarif),
+            false => output::write(path, &sarif, "--sarif"),
+        };
+    }
+    if analysis.format == Printed::Gcc {
+        return print(&gcc(diagnosis));
+    }
+    let color = analysis.color.wanted();
+    let width = output::width();
+    print_screened(&text(
+        diagnosis,
+        &TextOptions {
+            color,
+            width,
+            top: analysis.top,
+            source: &Files::allowed(analysis),
+        },
+    ))
+}
+
+impl Analysis {
+    /// Whether standard output is for programs.
+    pub fn is_for_programs(&self) -> bool {
+        self.json.wanted() || self.sarif.is_some() || self.format != Printed::Report
+    }
 }

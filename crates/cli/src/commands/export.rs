@@ -1,11 +1,17 @@
 //! `export`: recorded runs in the format of another tool.
 
+mod goal;
+mod otf2;
+mod whole;
+
 use super::{Failure, Outcome, diagnose};
 use crate::args::{ExportArgs, ExportedView};
 use crate::exit;
-use crate::output::print;
+pub(in crate::commands) use crate::output::folder;
+use crate::output::{Place, place, print, taken};
 use crate::progress::Progress;
-use headwater_export::{ExportError, Format, Recorded, Wanted, Which, by_name};
+use headwater_export::whole::TraceFormat;
+use headwater_export::{ExportError, Recorded, Wanted, Which, by_name};
 use headwater_load::Meant;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -15,8 +21,19 @@ use tempfile::NamedTempFile;
 
 /// `headwater export`.
 pub fn command(args: &ExportArgs, quiet: bool) -> Outcome {
+    if let Some(format) = TraceFormat::by_name(&args.format) {
+        return whole::command(args, format, quiet);
+    }
     let format = by_name(&args.format).map_err(|e| e.to_string())?;
-    let target = Target::new(&args.output, format)?;
+    let traced = [
+        ("network", args.network.is_some()),
+        ("simulated", args.simulated),
+    ];
+    if let Some((name, _)) = traced.iter().find(|(_, is)| *is) {
+        let not = ExportError::Setting(format.name, name);
+        return Err(not.to_string().into());
+    }
+    let target = Target::new(&args.output, (format.name, format.extension, format.text))?;
     let wanted = Wanted {
         ranks: args.ranks.clone(),
         view: args.view.map(|v| match v {
@@ -41,7 +58,8 @@ pub fn command(args: &ExportArgs, quiet: bool) -> Outcome {
         .map(|name| format!("analysing ({name}) and writing"));
     let stage = progress.stage(what.as_deref().unwrap_or("writing"), 0);
     let recorded = Recorded::join(runs, structures).map_err(|e| e.to_string())?;
-    let done = target.write(format, &recorded, &wanted);
+    let done =
+        target.write(|out| finish(format.write(&recorded, &wanted, &mut BufWriter::new(out))));
     drop(stage);
     done
 }
@@ -57,62 +75,50 @@ enum Target {
 }
 
 impl Target {
-    fn new(path: &Path, format: &Format) -> Result<Self, Failure> {
+    /// Where a format goes that has a name, an ending, and is text or not.
+    fn new(path: &Path, (name, extension, text): (&str, &str, bool)) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
-            let binary = format!(
-                "{} is no text; give a file to -o, as -o run.{}",
-                format.name, format.extension
-            );
-            return if format.text {
+            let binary = format!("{name} is no text; give a file to -o, as -o run.{extension}");
+            return if text {
                 Ok(Self::Output)
             } else {
                 Err(binary.into())
             };
         }
-        let shown = path.display();
-        match std::fs::metadata(path) {
-            Ok(there) if there.is_dir() => {
-                let inside = path.join(format!("run.{}", format.extension));
-                let inside = inside.display();
-                Err(format!("{shown} is a directory; give a file to -o, as {inside}").into())
-            }
-            Ok(there) if there.is_file() => Err(taken(path)),
-            Ok(_) => Ok(Self::Stream(path.into())),
-            Err(e) if e.kind() == ErrorKind::NotFound => {
-                let dir = folder(path);
-                if !dir.is_dir() {
-                    let dir = dir.display();
-                    return Err(format!("cannot write {shown}: there is no directory {dir}").into());
-                }
-                Ok(Self::New(path.into()))
-            }
-            Err(e) => Err(format!("cannot write {shown}: {e}").into()),
+        if path.is_dir() {
+            let (shown, inside) = (path.display(), path.join(format!("run.{extension}")));
+            let inside = inside.display();
+            return Err(format!("{shown} is a directory; give a file to -o, as {inside}").into());
         }
+        Ok(match place(path, "-o")? {
+            Place::Stream => Self::Stream(path.into()),
+            Place::New => Self::New(path.into()),
+        })
     }
 
     /// Writes all or nothing, but to what takes bytes as they come.
-    fn write(self, format: &Format, runs: &[Recorded], wanted: &Wanted) -> Outcome {
+    fn write(self, give: impl FnOnce(&mut (dyn Write + Send)) -> Outcome) -> Outcome {
         match self {
             Self::Output => {
                 // What goes to a terminal is looked at as a whole.
                 let mut bytes = Vec::new();
-                give(format, runs, wanted, &mut bytes)?;
+                give(&mut bytes)?;
                 print(&String::from_utf8_lossy(&bytes))
             }
             Self::Stream(path) => {
                 let stream = File::options().write(true).open(&path);
                 let failed = |e| format!("cannot write {}: {e}", path.display());
-                give(format, runs, wanted, stream.map_err(failed)?)
+                give(&mut stream.map_err(failed)?)
             }
             Self::New(path) => {
                 let failed = |e: io::Error| -> Failure {
                     if e.kind() == ErrorKind::AlreadyExists {
-                        return taken(&path);
+                        return taken(&path, "-o").into();
                     }
                     format!("cannot write {}: {e}", path.display()).into()
                 };
                 let file = new_file(folder(&path)).map_err(failed)?;
-                give(format, runs, wanted, file.as_file())?;
+                give(&mut file.as_file())?;
                 file.persist_noclobber(&path).map_err(|e| failed(e.error))?;
                 Ok(exit::DONE)
             }
@@ -120,28 +126,17 @@ impl Target {
     }
 }
 
-fn taken(path: &Path) -> Failure {
-    let shown = path.display();
-    format!("{shown} is there already; remove it, or give another file to -o").into()
-}
-
-/// The directory of a file.
-fn folder(path: &Path) -> &Path {
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-    parent.unwrap_or(Path::new("."))
-}
-
 /// A file that goes away unless it is given its name; it may be read by whom new files may be.
-fn new_file(dir: &Path) -> io::Result<NamedTempFile> {
+pub(in crate::commands) fn new_file(dir: &Path) -> io::Result<NamedTempFile> {
     let everybody = Permissions::from_mode(0o666);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".headwater-export-").permissions(everybody);
     builder.tempfile_in(dir)
 }
 
-fn give(format: &Format, runs: &[Recorded], wanted: &Wanted, to: impl Write + Send) -> Outcome {
-    match format.write(runs, wanted, &mut BufWriter::new(to)) {
-        // A reader that has closed its end is content.
+/// A reader that has closed its end is content.
+fn finish(done: Result<(), ExportError>) -> Outcome {
+    match done {
         Err(ExportError::Write(e)) if e.kind() == ErrorKind::BrokenPipe => Ok(exit::DONE),
         done => Ok(done.map(|()| exit::DONE).map_err(|e| e.to_string())?),
     }

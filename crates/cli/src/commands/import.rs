@@ -9,12 +9,12 @@ use crate::progress::{Progress, Stage};
 pub fn command(args: &ImportArgs, quiet: bool) -> Outcome {
     let progress = Progress::new(quiet, false);
     let mut stage: Option<Stage> = None;
-    let tell = |done: usize, ranks: usize| match &stage {
+    let report = |done: usize, ranks: usize| match &stage {
         Some(stage) if done > 0 => stage.step(),
         _ => stage = Some(progress.stage("reading the trace rank by rank", ranks)),
     };
     let program = args.program.as_deref();
-    let run = headwater_import::import(&args.trace, &args.output, program, tell);
+    let run = headwater_import::import(&args.trace, &args.output, program, report);
     drop(stage);
     let header = run.map_err(|e| e.to_string())?.header;
     let mut line = format!("imported {}", record::figures(&args.output, &header));

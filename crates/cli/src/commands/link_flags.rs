@@ -8,15 +8,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What `headwater link-flags --json` gives.
+/// What `headwater link-flags --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "LinkFlags")]
-pub struct Told {
+pub struct LinkFlags {
     /// Version of this format.
     schema: u32,
     /// The collector as a static archive, which is among the options.
     archive: PathBuf,
-    /// Options for the compiler that links, in order; they stand before the MPI library.
+    /// Options for the compiler that links, in order; they are before the MPI library.
     flags: Vec<String>,
 }
 
@@ -24,7 +23,7 @@ pub struct Told {
 pub fn command(args: &LinkFlagsArgs) -> Outcome {
     let found = link_flags().map_err(|e| e.to_string())?;
     if args.json.wanted() {
-        return args.json.give_value(&Told {
+        return args.json.give_value(&LinkFlags {
             schema: SCHEMA,
             archive: found.archive,
             flags: found.flags,

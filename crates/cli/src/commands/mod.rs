@@ -2,36 +2,78 @@
 //! wrong and what to do, with the code to end with.
 
 mod analyse;
+mod calibrate;
 mod diagnose;
 mod doctor;
 mod export;
 mod import;
 mod link_flags;
 mod manual;
+mod page;
 mod record;
+mod replay;
 mod run;
 mod schema;
+mod show;
+mod simulate;
 mod structure;
+mod view;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Json};
 use crate::outcome::{Failure, Outcome};
 
 /// Runs a command.
 pub fn run(args: Args) -> Outcome {
     let quiet = args.quiet;
+    if let Some(json) = json(&args.command) {
+        json.check()?;
+    }
     match args.command {
         Command::Run(args) => run::run(&args, quiet),
         Command::Record(args) => record::command(&args, quiet),
+        Command::Trace(mut args) => {
+            args.recording.trace = true;
+            record::command(&args, quiet)
+        }
         Command::Exec(args) => record::exec(&args),
         Command::Diagnose(args) => diagnose::command(&args, quiet),
+        Command::View(args) => view::command(&args, quiet),
         Command::Analyse(args) => analyse::command(&args, quiet),
         Command::Export(args) => export::command(&args, quiet),
+        Command::Simulate(args) => simulate::command(&args, quiet),
         Command::Import(args) => import::command(&args, quiet),
+        Command::Replay(args) => replay::command(&args, quiet),
+        Command::Calibrate(args) => calibrate::command(&args),
         Command::Structure(args) => structure::command(&args, quiet),
+        Command::Show(args) => show::command(&args),
         Command::LinkFlags(args) => link_flags::command(&args),
         Command::Doctor(args) => doctor::command(&args),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(args) => manual::man(&args),
         Command::Schema { command } => schema::command(command),
+    }
+}
+
+/// The JSON of a command. Ranks of a replay check their file themselves, so that one of them reports it.
+fn json(command: &Command) -> Option<&Json> {
+    match command {
+        Command::Run(args) => Some(&args.analysis.json),
+        Command::Record(args) | Command::Trace(args) => Some(&args.json),
+        Command::Diagnose(args) => Some(&args.analysis.json),
+        Command::Analyse(args) => Some(&args.json),
+        Command::Simulate(args) => Some(&args.json),
+        Command::Structure(args) => Some(&args.json),
+        Command::Show(args) => Some(&args.json),
+        Command::LinkFlags(args) => Some(&args.json),
+        Command::Doctor(args) => Some(&args.json),
+        Command::Replay(_)
+        | Command::Calibrate(_)
+        | Command::Exec(_)
+        | Command::Export(_)
+        | Command::Import(_)
+        | Command::Completions { .. }
+        | Command::Man(_)
+        | Command::Schema { .. }
+        | Command::View(_) => None,
     }
 }

@@ -3,12 +3,14 @@
 use super::{Failure, Outcome};
 use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
-use crate::output::{SCHEMA, print, quoted, shell_line, tell};
+use crate::output::{SCHEMA, eprint_line, print, quoted, shell_line};
 use crate::progress::Progress;
 use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
-use headwater_format::{Claim, FormatError, HEADER_NAME, finish_run, run_bytes};
+use headwater_format::{
+    Claim, FormatError, HEADER_NAME, TRACE_NAME, finish_run, read_trace, run_bytes,
+};
 use headwater_launch::{
-    Between, Ended, asked, collector_named, collector_path, may_be_recorded, not_sanitized,
+    Asked, Between, Ended, asked, collector_named, collector_path, may_be_recorded, not_sanitized,
     place_before_program, recognise, supervise, with_collector,
 };
 use headwater_model::run::{Header, Run};
@@ -29,7 +31,7 @@ pub struct Recorded {
     pub ended: Ended,
 }
 
-/// Where a run goes that the user gave no name.
+/// The directory of a run for which the user gave no name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unnamed<'a> {
     /// The directory that it is made in; by default the current one.
@@ -38,10 +40,10 @@ pub struct Unnamed<'a> {
     pub repetition: Option<u32>,
 }
 
-/// What `headwater record --json` gives.
+/// What `headwater record --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "Recorded")]
-pub struct Told<'a> {
+pub struct RecordJson<'a> {
     /// Version of this format.
     schema: u32,
     /// Directory of the run.
@@ -62,8 +64,8 @@ pub struct Told<'a> {
 pub fn exec(args: &ExecArgs) -> Outcome {
     let recording = &args.recording;
     let (spool, collector) = (args.spool.as_deref(), args.collector.as_deref());
-    let command =
-        with_collector(&args.program, spool, recording.hz, collector).map_err(|e| e.to_string())?;
+    let command = with_collector(&args.program, spool, asked_for(recording), collector)
+        .map_err(|e| e.to_string())?;
     if recording.dry_run {
         return print(&shell_line(&command));
     }
@@ -72,10 +74,10 @@ pub fn exec(args: &ExecArgs) -> Outcome {
     let rank = headwater_launch::rank().unwrap_or(0);
     if rank == 0 {
         if let Some(Err(e)) = args.program.first().map(|p| not_sanitized(p)) {
-            tell(&e.to_string());
+            eprint_line(&e.to_string());
         }
         if let Err(e) = may_write(spool, rank, "--spool") {
-            tell(&format!(
+            eprint_line(&format!(
                 "{e}; the program runs, but nothing will be recorded"
             ));
         }
@@ -102,15 +104,20 @@ fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
     if let Some(program) = args.command.first() {
         may_be_recorded(program).map_err(|e| e.to_string())?;
     }
-    let command = with_collector(&args.command, spool.as_deref(), args.recording.hz, None)
-        .map_err(|e| e.to_string())?;
+    let command = with_collector(
+        &args.command,
+        spool.as_deref(),
+        asked_for(&args.recording),
+        None,
+    )
+    .map_err(|e| e.to_string())?;
     if args.recording.dry_run {
         return print(&shell_line(&command));
     }
     may_write(spool.as_deref(), rank, "-o")?;
     if rank == 0 && !quiet {
         let place = named.map_or("headwater-PROGRAM-JOB".into(), |d| d.display().to_string());
-        tell(&format!(
+        eprint_line(&format!(
             "every rank records into {place}; after the run, type: headwater diagnose {place}"
         ));
     }
@@ -121,7 +128,7 @@ fn behind_launcher(args: &RecordArgs, rank: u32, quiet: bool) -> Outcome {
 /// hear that it cannot.
 ///
 /// # Errors
-/// It cannot: the line names `option`, which gives another place.
+/// It cannot: the line names `option`, which takes another place.
 fn may_write(spool: Option<&Path>, rank: u32, option: &str) -> Result<(), String> {
     let wanted = spool.unwrap_or(Path::new("."));
     let there = wanted.ancestors().find(|d| d.exists());
@@ -166,7 +173,7 @@ pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
     progress.say(&summary(&recorded));
     if args.json.wanted() {
         let h = &recorded.run.header;
-        args.json.give_value(&Told {
+        args.json.give_value(&RecordJson {
             schema: SCHEMA,
             run: &recorded.dir,
             ranks: h.ranks,
@@ -249,10 +256,31 @@ pub fn summary(recorded: &Recorded) -> String {
     if let Some(why) = disk_full(&recorded.run) {
         line += &format!("; {why}");
     }
+    if let Some(why) = trace_ends_early(&recorded.dir) {
+        line += &format!("; {why}");
+    }
     if recorded.ended.code != 0 && recorded.ended.asked_to_end.is_none() {
         line += &format!("; the program ended with exit code {}", recorded.ended.code);
     }
     line
+}
+
+/// Says that memory for the trace in `dir` ran out, and how much is missing; `None` if there is no trace or nothing is.
+fn trace_ends_early(dir: &Path) -> Option<String> {
+    if !dir.join(TRACE_NAME).exists() {
+        return None;
+    }
+    let trace = read_trace(dir).ok()?;
+    let losses = || trace.losses.iter().filter(|loss| loss.lost > 0);
+    let ranks: RankSet = losses().map(|loss| loss.rank).collect();
+    if ranks.is_empty() {
+        return None;
+    }
+    let lost = losses().fold(0, |sum: u64, loss| sum.saturating_add(loss.lost));
+    let who = words::ranks(&ranks, trace.size, WHO);
+    Some(format!(
+        "memory for the trace ran out on {who}, so it ends early: {lost} later calls are missing"
+    ))
 }
 
 /// What people want to know first of a run that has come into being: where, on how many ranks, how long, how large.
@@ -264,6 +292,16 @@ pub fn figures(dir: &Path, header: &Header) -> String {
         header.wall_seconds,
         run_bytes(dir) as f64 / 1024.0
     )
+}
+
+/// What the collector is asked for.
+fn asked_for(recording: &Recording) -> Asked {
+    Asked {
+        hz: recording.hz,
+        trace: recording.trace,
+        slack: recording.signature_slack,
+        lossy: recording.lossy,
+    }
 }
 
 /// What is run for `command`: the same with us before the program, and with `environment` set.
@@ -283,6 +321,15 @@ fn launching(
     ours.extend(["--spool".into(), spool.display().to_string()]);
     if let Some(hz) = recording.hz {
         ours.extend(["--hz".into(), hz.to_string()]);
+    }
+    if recording.trace {
+        ours.push("--trace".into());
+    }
+    if let Some(frames) = recording.signature_slack {
+        ours.extend(["--signature-slack".into(), frames.to_string()]);
+    }
+    if let Some(terms) = recording.lossy {
+        ours.extend(["--lossy".into(), terms.to_string()]);
     }
     ours.push("--".into());
     let line = place_before_program(command, &ours).map_err(|e| e.to_string())?;
@@ -377,7 +424,7 @@ pub fn record(
     let dir = match named {
         Some(wanted) => {
             if temporary != here.join(wanted) {
-                tell(&format!(
+                eprint_line(&format!(
                     "{} exists already; the run is called {}",
                     wanted.display(),
                     temporary.display()
@@ -411,7 +458,7 @@ pub fn temporary_name() -> String {
     format!(".headwater-{}", std::process::id())
 }
 
-/// What a run is called that the user gave no name: program, ranks and job, and which repetition it is.
+/// The name of a run for which the user gave none: program, ranks and job, and which repetition it is.
 fn default_name(header: &Header, repetition: Option<u32>) -> String {
     const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
     let program = header.program.rsplit('/').next().unwrap_or("run");
@@ -458,4 +505,33 @@ fn clear(dir: &Path, ours: Claim) {
     let _ = std::fs::remove_file(spool.join(UNKNOWN_NAME));
     let _ = std::fs::remove_dir(spool);
     let _ = std::fs::remove_dir(dir);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_trace::trace::{Loss, Trace};
+
+    #[test]
+    fn a_trace_that_ends_early_is_reported() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(trace_ends_early(dir.path()), None);
+        let mut trace = Trace::of_rank(0, 2);
+        trace.merge(Trace::of_rank(1, 2));
+        let file = dir.path().join(TRACE_NAME);
+        std::fs::write(&file, trace.to_packed_bytes()).expect("writes");
+        assert_eq!(trace_ends_early(dir.path()), None);
+        trace.losses.push(Loss {
+            rank: 1,
+            thread: 0,
+            kept: 3,
+            lost: 90,
+        });
+        std::fs::write(&file, trace.to_packed_bytes()).expect("writes");
+        let said = trace_ends_early(dir.path()).expect("a sentence");
+        assert!(
+            said.contains("rank 1,") && said.contains("90 later calls"),
+            "{said}"
+        );
+    }
 }

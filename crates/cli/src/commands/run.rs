@@ -1,10 +1,10 @@
 //! `run`: record at several scales, then diagnose.
 
 use super::record::{Recorded, Unnamed};
-use super::{Failure, Outcome, diagnose, record};
+use super::{Failure, Outcome, diagnose, page, record};
 use crate::args::RunArgs;
 use crate::exit;
-use crate::output::{print, quoted, tell};
+use crate::output::{eprint_line, print, quoted};
 use crate::progress::Progress;
 use headwater_launch::{
     Between, Ended, LaunchError, Plan, brings_launcher, command_for, recognise,
@@ -39,7 +39,8 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     let done = Done::of(plans.len(), below);
     let mut between = done.named_at_a_signal();
     let input = Input::new(plans.len())?;
-    let progress = Progress::new(quiet, args.analysis.json.wanted());
+    let progress = Progress::new(quiet, args.analysis.is_for_programs());
+    let page = page::Target::of(&args.analysis)?;
     for (i, (command, environment, n, repetition)) in plans.iter().enumerate() {
         progress.say(&format!(
             "recording on {} ({} of {}): {}",
@@ -73,7 +74,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         let recorded = recorded.map_err(|failure| done.last_words(failure))?;
         runs.push(recorded.run);
     }
-    diagnose::report(runs, &args.analysis, progress)
+    diagnose::report(runs, &args.analysis, page, progress)
 }
 
 /// Checks that the program ran to its end on so many ranks, and that all of it was recorded.
@@ -148,7 +149,7 @@ impl Done {
                 message,
                 asked_to_end: u8::try_from(signal).ok(),
             });
-            tell(&failure.message);
+            eprint_line(&failure.message);
             std::process::exit(i32::from(failure.code));
         })
     }
@@ -178,10 +179,10 @@ impl Done {
 /// The command for one scale, `{np}` filled in everywhere: the user's own where it brings its launcher,
 /// otherwise with that of the program's MPI library.
 fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
-    let told = program.iter().any(|w| w.contains("{np}"));
+    let has_placeholder = program.iter().any(|w| w.contains("{np}"));
     let fill = |w: &String| w.replace("{np}", &ranks.to_string());
     let filled: Vec<String> = program.iter().map(fill).collect();
-    if told && brings_launcher(&filled) {
+    if has_placeholder && brings_launcher(&filled) {
         return Ok((filled, Vec::new()));
     }
     if program
@@ -235,7 +236,7 @@ impl Input {
                     ));
                 }
                 // Batch systems give such a pipe to programs that do not read it.
-                Pipe::Open => tell(&format!(
+                Pipe::Open => eprint_line(&format!(
                     "standard input is an open pipe, and only the first of the runs can read what comes through it; if the program reads it, {GIVE_A_FILE}"
                 )),
                 Pipe::Ended => {}

@@ -9,10 +9,9 @@ use headwater_structure::{Options, analyse, names, render_tree};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `headwater structure --json` gives.
+/// What `headwater structure --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Structure")]
-pub struct Told {
+pub struct Structure {
     /// Version of this format.
     schema: u32,
     /// The module's structure.
@@ -44,7 +43,7 @@ pub fn command(args: &StructureArgs, quiet: bool) -> Outcome {
         }
     }
     if args.json.wanted() {
-        return args.json.give_value(&Told {
+        return args.json.give_value(&Structure {
             schema: SCHEMA,
             structure,
         });

@@ -81,7 +81,7 @@ const ROWS: [Row; 7] = [
 /// How long one run may take, seconds.
 const PATIENCE: &str = "60";
 
-/// Runs a command and gives its output; on failure the end of what it said.
+/// Runs a command and returns its output; on failure the end of what it said.
 fn output(command: &mut Command) -> Result<String, String> {
     let out = command.stdin(Stdio::null()).output();
     let out = out.map_err(|e| format!("cannot start {command:?}: {e}"))?;
@@ -100,7 +100,7 @@ fn intel() -> Option<PathBuf> {
     places.find(|p| p.join("bin/mpiexec.hydra").exists() && p.join("include/mpi.h").exists())
 }
 
-/// What a row stands for on this machine.
+/// What a row means on this machine.
 struct Found {
     launcher: PathBuf,
     compiler: PathBuf,
@@ -113,7 +113,7 @@ impl Row {
         self.line.split(' ').next().unwrap_or("")
     }
 
-    /// What it stands for; `None` where that is not here.
+    /// What it means; `None` where that is not here.
     fn found(&self) -> Option<Found> {
         let in_path = |name: &str| {
             let dirs = std::env::var_os("PATH")?;
@@ -141,7 +141,7 @@ impl Row {
         }
     }
 
-    /// Tries each way; gives what it is called, and whether the run was recorded whole. `None` where the
+    /// Tries each way; returns what it is called, and whether the run was recorded whole. `None` where the
     /// launcher is not here.
     fn ways(&self, dir: &Path, slurm: Option<&Path>) -> Option<Vec<(&'static str, Done)>> {
         let Found {

@@ -23,7 +23,7 @@ pub fn close() {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");
     }
     code::note_modules();
-    past::tell();
+    past::report_bypasses();
     // From here on, MPI unloads its own libraries, one by one.
     code::end();
     let (allowed, cores) = usage::affinity();

@@ -5,16 +5,17 @@
 //! its file would not answer, and the others would wait for it forever.
 
 use crate::end::{
-    align,
+    align, trace,
     tree::{self, tree},
 };
 use crate::guest::clock;
 use crate::storage::process_spool;
 use crate::threads::thread::Thread;
+use crate::trace::kept;
 use headwater_format::spool::merge::{Figures, Merge, Piece};
 use headwater_model::hash::mix2;
 use headwater_model::run::{EventKind, peer};
-use headwater_mpi_call::buffers::{Link, Params};
+use headwater_mpi_call::record::{Link, Params};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -31,6 +32,9 @@ pub const PARAMS: Params = Params {
 pub fn agree_to_merge(ready: bool) {
     let Some(tree) = tree() else { return };
     if tree.all(ready) {
+        // One number for the files of all ranks: another job may use the same directory.
+        let number = tree.of_root(process_spool::file_number());
+        kept::set_job(number, tree.rank);
         align::at_start();
         return;
     }
@@ -58,14 +62,19 @@ pub fn meet(t: Option<&mut Thread>) {
 
 /// Merges the data of all ranks. When the merged file is complete, the process files are removed.
 pub fn merge() {
-    let Some(mut tree) = tree() else { return };
+    let Some(mut tree) = tree() else {
+        trace::write_own();
+        return;
+    };
     align::at_end();
+    // First, as what it says belongs to the data that are merged.
+    trace::merge(&tree);
     let began = clock::now();
     let (source, header) =
         process_spool::with_spool(|spool| Some(spool.written())).unwrap_or_default();
     let mut merge = Merge::new(source, header);
     merge.gather(&mut tree);
-    merge.place(&mut tree, file_number());
+    merge.place(&mut tree, process_spool::file_number());
     // Its memory was reserved when the program was loaded, so it is there however little memory is left.
     static PIECE: Mutex<Piece> = Mutex::new([0; size_of::<Piece>()]);
     let mut piece = PIECE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,15 +86,12 @@ pub fn merge() {
         });
     }
     if let Some(dir) = std::env::var_os("HEADWATER_MERGE_FIGURES") {
-        let Figures { messages, held } = merge.figures;
-        let line = format!("{messages} {held} {}\n", clock::now() - began);
+        let Figures {
+            messages,
+            peak_bytes,
+        } = merge.figures;
+        let line = format!("{messages} {peak_bytes} {}\n", clock::now() - began);
         // Only a measurement of the merge asks for this, and notices if it is missing.
         let _ = std::fs::write(Path::new(&dir).join(tree.rank.to_string()), line);
     }
-}
-
-/// A number that no other file has: neither of another job in this directory nor of an earlier one.
-fn file_number() -> u64 {
-    let process = u64::from(std::process::id());
-    mix2(clock::unix_base().wrapping_add(clock::now()), process).max(1)
 }

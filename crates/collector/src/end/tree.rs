@@ -9,6 +9,7 @@
 //! In `MPI_Finalize`, messages of the program may still be pending, so ours go over a communicator of our own. It is
 //! not made earlier, because Open MPI keeps polling, for the rest of the run, what it uses to make a communicator.
 
+use crate::guest::memory;
 use crate::libraries::abi;
 use headwater_format::spool::merge::Wire;
 use headwater_mpi_abi::Abi;
@@ -211,41 +212,65 @@ impl Tree {
 
     /// Receives what [`Tree::send`] sends into the beginning of `room`, and returns its length.
     pub fn receive(&self, from: u32, room: &mut [u8]) -> Option<usize> {
+        let length = self.receive_length(from)?;
+        match room.get_mut(..length) {
+            Some(bytes) => self.receive_bytes(from, bytes).map(|()| length),
+            None => self.refuse(from, length),
+        }
+    }
+
+    /// Receives what [`Tree::send`] sends, however long it is. `None` if there is no memory for it.
+    pub fn receive_all(&self, from: u32) -> Option<Vec<u8>> {
+        let length = self.receive_length(from)?;
+        let mut bytes = Vec::new();
+        if !memory::room(length) || bytes.try_reserve_exact(length).is_err() {
+            return self.refuse(from, length);
+        }
+        bytes.resize(length, 0);
+        self.receive_bytes(from, &mut bytes).map(|()| bytes)
+    }
+
+    fn receive_length(&self, from: u32) -> Option<usize> {
+        let mut length = [0u8; 8];
+        self.receive_part(from, &mut length)?;
+        usize::try_from(u64::from_le_bytes(length)).ok()
+    }
+
+    fn receive_bytes(&self, from: u32, bytes: &mut [u8]) -> Option<()> {
+        let mut parts = bytes.chunks_mut(CHUNK);
+        parts.try_for_each(|part| self.receive_part(from, part))
+    }
+
+    /// Takes a message for which there is no room. The sender must not wait forever. What it sends is truncated, which is
+    /// an error and ends the receive.
+    fn refuse<T>(&self, from: u32, length: usize) -> Option<T> {
+        for _ in 0..length.div_ceil(CHUNK) {
+            self.receive_part(from, &mut []);
+        }
+        None
+    }
+
+    fn receive_part(&self, from: u32, part: &mut [u8]) -> Option<()> {
         let real = abi::pmpi("MPI_Recv");
         if real == 0 {
             return None;
         }
-        let one = |part: &mut [u8]| {
-            // SAFETY: as above, and the library's own constant for no status.
-            let result = unsafe {
-                type Recv = unsafe extern "C" fn(*mut u8, i32, u64, i32, i32, u64, u64) -> i32;
-                let recv: Recv = std::mem::transmute(real);
-                recv(
-                    part.as_mut_ptr(),
-                    part.len() as i32,
-                    self.library.byte,
-                    from as i32,
-                    TAG,
-                    self.comm,
-                    self.abi.status_ignore,
-                )
-            };
-            (result == 0).then_some(())
+        // SAFETY: our own buffer, communicator and tag; the count is the length of the buffer; the library's own constant
+        // for no status.
+        let result = unsafe {
+            type Recv = unsafe extern "C" fn(*mut u8, i32, u64, i32, i32, u64, u64) -> i32;
+            let recv: Recv = std::mem::transmute(real);
+            recv(
+                part.as_mut_ptr(),
+                part.len() as i32,
+                self.library.byte,
+                from as i32,
+                TAG,
+                self.comm,
+                self.abi.status_ignore,
+            )
         };
-        let mut length = [0u8; 8];
-        one(&mut length)?;
-        let length = usize::try_from(u64::from_le_bytes(length)).ok()?;
-        let Some(bytes) = room.get_mut(..length) else {
-            // The sender must not wait forever. What it sends is truncated, which is an error and ends the receive.
-            for _ in 0..length.div_ceil(CHUNK) {
-                one(&mut []);
-            }
-            return None;
-        };
-        for part in bytes.chunks_mut(CHUNK) {
-            one(part)?;
-        }
-        Some(length)
+        (result == 0).then_some(())
     }
 
     /// Receives numbers that [`Tree::send_words`] sends.
@@ -260,14 +285,26 @@ impl Tree {
         self.send(to, words.map(u64::to_le_bytes).as_flattened())
     }
 
+    /// The number of rank 0, which is sent down the tree. A rank that does not receive it keeps its own.
+    pub fn of_root(&self, mine: u64) -> u64 {
+        let parents = self.parent().and_then(|p| self.receive_words(p));
+        let [number] = parents.unwrap_or([mine]);
+        for child in self.children().rev() {
+            self.send_words(child, &[number]);
+        }
+        number
+    }
+
     /// Whether `mine` is true on all ranks. The answers are gathered up the tree, and the result is sent down the
     /// same tree.
     pub fn all(&self, mine: bool) -> bool {
-        let told = |from| self.receive_words(from) == Some([1]);
+        let says_yes = |from| self.receive_words(from) == Some([1]);
         // Every child's answer is received, whatever the others said.
-        let mut yes = self.children().fold(mine, |yes, child| told(child) && yes);
+        let mut yes = self
+            .children()
+            .fold(mine, |yes, child| says_yes(child) && yes);
         if let Some(parent) = self.parent() {
-            yes = self.send_words(parent, &[u64::from(yes)]) && told(parent);
+            yes = self.send_words(parent, &[u64::from(yes)]) && says_yes(parent);
         }
         for child in self.children().rev() {
             self.send_words(child, &[u64::from(yes)]);

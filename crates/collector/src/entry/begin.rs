@@ -80,7 +80,7 @@ const ROOM: usize = 32 << 20;
 
 /// Begins recording: `MPI_Init` has returned. `prepare` runs when there is a spool,
 /// before anything is recorded. Returns whether there is a place to record to.
-pub fn begin(rank: u32, size: u32, library: &str, prepare: impl FnOnce()) -> bool {
+pub fn begin_recording(rank: u32, size: u32, library: &str, prepare: impl FnOnce()) -> bool {
     if !memory::room(ROOM) {
         return false;
     }
@@ -125,7 +125,7 @@ pub fn begin(rank: u32, size: u32, library: &str, prepare: impl FnOnce()) -> boo
     }
     if !is_wiped_in_children {
         process_spool::say(
-            "The kernel does not tell children from their parent (before Linux 4.14): what children by clone or _Fork do may be counted as their parent's.",
+            "The kernel does not distinguish children from their parent (before Linux 4.14): what children by clone or _Fork do may be counted as their parent's.",
         );
     }
     code::look_at_modules();

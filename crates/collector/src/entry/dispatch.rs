@@ -4,7 +4,7 @@
 //! call that is not recorded goes to the library unchanged.
 
 use crate::entry::{finish, guarded, init, mpi, sessions};
-use crate::guest::recording;
+use crate::guest::{clock, recording};
 use crate::libraries::{abi, past};
 use crate::openmp;
 use crate::threads::{
@@ -49,26 +49,18 @@ pub unsafe extern "C-unwind" fn dispatch(
         // SAFETY: the pointers are as the trampoline saved them. A count of 0 reads the argument registers only. No
         // wrapped function of the libc needs more here: `syscall` reads its last argument itself.
         let args = unsafe { Args::read(registers, stack, 0, false) };
-        let from = Caller {
-            return_address,
-            stack_pointer: stack as u64,
-            frame_pointer,
-        };
+        let from = caller(return_address, stack, frame_pointer);
         return guarded::call((code & 0xffff) as usize, &args, from);
     }
     if code >> 16 >= OPENMP {
-        let from = Caller {
-            return_address,
-            stack_pointer: stack as u64,
-            frame_pointer,
-        };
+        let from = caller(return_address, stack, frame_pointer);
         let id = (code & 0xffff) as usize;
         // SAFETY: the pointers are as the trampoline saved them. Callbacks have no more arguments than there are
         // registers.
         return unsafe {
             match code >> 16 {
                 OPENMP => openmp::call(id, registers, stack, from),
-                _ => openmp::reported(id, &Args::read(registers, stack, 0, false), from),
+                _ => openmp::on_event(id, &Args::read(registers, stack, 0, false), from),
             }
         };
     }
@@ -81,6 +73,15 @@ pub unsafe extern "C-unwind" fn dispatch(
     }
     // SAFETY: passed on as they came.
     i64::from(unsafe { call_of_mpi(code, registers, stack, return_address, frame_pointer) })
+}
+
+#[inline]
+fn caller(return_address: u64, stack: *const u64, frame_pointer: u64) -> Caller {
+    Caller {
+        return_address,
+        stack_pointer: stack as u64,
+        frame_pointer,
+    }
 }
 
 /// The wrappers of `MPI_Pcontrol` call this as they call [`dispatch`]. It returns the address of the real function.
@@ -100,11 +101,7 @@ pub unsafe extern "C" fn switch(
     extern "C" fn no_library() -> i32 {
         abi::get().map_or(16, |a| a.err_other)
     }
-    let from = Caller {
-        return_address,
-        stack_pointer: stack as u64,
-        frame_pointer,
-    };
+    let from = caller(return_address, stack, frame_pointer);
     // SAFETY: the first argument as the trampoline saved it. Fortran passes the address of its integer.
     let level = unsafe {
         let first = *registers;
@@ -158,7 +155,7 @@ unsafe fn call_of_mpi(
     );
     match function.class {
         Class::Init => return init::init(id, real, &args, call.from),
-        Class::Finalize => finish::finalize_recording(id, call.from),
+        Class::Finalize => finish::finalize_recording(id, call.from, &mut args),
         Class::SessionInit => match init::has_begun() {
             false => return init::first_session(real, &args),
             true => sessions::wake(),
@@ -277,6 +274,9 @@ fn record(
     let mut before = Before::NOTHING;
     let post = call.post();
     decoder.before(&mut t.buffers, &post, &mut before);
+    if t.is_traced() {
+        t.trace_before(call, decoder.args());
+    }
     let left = Left(t);
     // SAFETY: as above.
     let result = unsafe { decoder.call(real) };
@@ -290,6 +290,10 @@ fn record(
     if outcome.met_the_world {
         thread::world_collective();
     }
-    thread::leave(t, call, &before.params, outcome.idle);
+    let now = clock::now();
+    if t.is_traced() {
+        t.trace_after(call, decoder.args(), result, now);
+    }
+    thread::leave_by(t, call, &before.params, outcome.idle, now);
     result
 }

@@ -1,14 +1,15 @@
 //! `MPI_Finalize` and the last session: recording ends before the library's function is called.
 
-use crate::end::{close, finalize};
+use crate::end::{close, finalize, trace};
 use crate::entry::sessions;
-use crate::guest::recording;
+use crate::guest::{clock, recording};
 use crate::threads::thread::{self, Call, Caller};
+use headwater_mpi_call::args::Args;
 use std::sync::atomic::Ordering;
 
 /// The program enters `MPI_Finalize`. The last computation ends, the ranks wait for one another, and their data are
 /// merged.
-pub fn finalize_recording(id: u16, from: Caller) {
+pub fn finalize_recording(id: u16, from: Caller, args: &mut Args) {
     if !recording::to_be_ended() {
         return;
     }
@@ -17,7 +18,9 @@ pub fn finalize_recording(id: u16, from: Caller) {
     let mut call = Call::of(from, id);
     match thread::enter(thread::current(), &mut call) {
         Some(t) => {
+            t.trace_before(&call, args);
             finalize::meet(Some(t));
+            t.trace_after(&call, args, 0, clock::now());
             thread::leave(t, &call, &finalize::PARAMS, false);
         }
         None => finalize::meet(None),
@@ -38,6 +41,7 @@ pub fn last_session(id: u16, from: Caller) {
         thread::leave(t, &call, &finalize::PARAMS, false);
     }
     let _ = std::panic::catch_unwind(close::close);
+    trace::write_own();
     if goes_on {
         sessions::rest();
     }

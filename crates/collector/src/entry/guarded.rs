@@ -7,7 +7,7 @@ use crate::guest::{clock, recording};
 use crate::libraries::{code, loader};
 use crate::sampling::signal::{self, SignalBlocked};
 use crate::threads::{
-    birth, futex, locks, pause,
+    birth, futex, pause,
     thread::{self, Caller, WORTH_NOTING},
 };
 use headwater_mpi_call::args::Args;
@@ -95,7 +95,7 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         Some(Why::MakesThread(at)) => return birth::create(real, args, from, at),
         Some(Why::CallsTheSystem) => {
             let go = || call_the_system(real, args, from);
-            return locks::system_call(from, args.raw(1), args.raw(2), go);
+            return futex::system_call(from, args.raw(1), args.raw(2), go);
         }
         Some(Why::SetsAction) => signal::set_action(args.raw(0), args.raw(1), args.raw(2)),
         Some(Why::SetsHandler) => signal::set_handler(args.raw(0), args.raw(1)),
@@ -142,12 +142,12 @@ fn asleep(real: usize, args: &Args, from: Caller, hold: bool) -> i64 {
         // SAFETY: the libc's own function for these arguments.
         return unsafe { args.call_wide(real) };
     };
-    let held = hold.then(SignalBlocked::new);
+    let blocked = hold.then(SignalBlocked::new);
     let start = clock::now();
     // SAFETY: as above.
     let result = unsafe { args.call_wide(real) };
     let nanoseconds = clock::now().saturating_sub(start);
-    drop(held);
+    drop(blocked);
     if nanoseconds > WORTH_NOTING && pause::is_on() && t.is_here() {
         // SAFETY: errno belongs to this thread and is the program's to read.
         let errno = unsafe { *libc::__errno_location() };

@@ -9,6 +9,7 @@ use crate::threads::{
     birth,
     thread::{self, Call, Caller},
 };
+use crate::trace;
 use headwater_mpi_call::args::Args;
 use headwater_mpi_call::library::Library;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +58,7 @@ pub fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
             finalize::agree_to_merge(recording::RECORDING.load(Ordering::Acquire));
         });
     } else if !BEGUN.swap(true, Ordering::AcqRel) {
-        begin_or_not(|| begin(&threads));
+        begin_or_not(|| begin_with_init(&threads));
     }
     if let Some(t) = recorded {
         thread::leave(t, &call, &finalize::PARAMS, false);
@@ -133,7 +134,7 @@ fn answer_of(name: &str) -> i32 {
     answer
 }
 
-fn begin(threads: &[libc::pid_t]) {
+fn begin_with_init(threads: &[libc::pid_t]) {
     if answer_of("MPI_Initialized") == 0 {
         return;
     }
@@ -161,7 +162,7 @@ fn place_in(library: &Library) -> [u32; 2] {
 /// at once.
 fn begin_with_session(args: &Args, threads: &[libc::pid_t]) {
     if let Some(library) = known_library()
-        && let Some((rank, size)) = sessions::begin(args)
+        && let Some((rank, size)) = sessions::first_opened(args)
     {
         begin_as(library, rank, size, true, threads);
     }
@@ -189,8 +190,9 @@ fn begin_as(
 ) {
     // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    let began = begin::begin(rank, size, &library.version, || {
-        mpi::begin(library, rank, size, threaded);
+    let began = begin::begin_recording(rank, size, &library.version, || {
+        mpi::begin_decoding(library, rank, size, threaded);
+        trace::begin(library, rank, size, threaded);
         signal::prepare(sample::handler);
     });
     if began {

@@ -21,8 +21,8 @@ pub fn get() -> Option<&'static Mpi> {
     MPI.get()
 }
 
-/// Rank `rank` of `size` begins; `threaded` says whether threads may call MPI at the same time.
-pub fn begin(library: &'static Library, rank: u32, size: u32, threaded: bool) {
+/// Begins to decode the calls of rank `rank` of `size`; `threaded` says whether threads may call MPI at the same time.
+pub fn begin_decoding(library: &'static Library, rank: u32, size: u32, threaded: bool) {
     MPI.get_or_init(|| Mpi::new(library, rank, size, threaded, &Recorded));
 }
 
@@ -30,7 +30,7 @@ pub fn begin(library: &'static Library, rank: u32, size: u32, threaded: bool) {
 struct Recorded;
 
 impl Host for Recorded {
-    fn room(&self, bytes: usize) -> bool {
+    fn has_room(&self, bytes: usize) -> bool {
         memory::room(bytes)
     }
 

@@ -58,7 +58,7 @@ pub fn began() -> bool {
 }
 
 /// The first session has been opened. Returns this process's rank and the number of all, if it is to be recorded.
-pub fn begin(args: &Args) -> Option<(u32, u32)> {
+pub fn first_opened(args: &Args) -> Option<(u32, u32)> {
     opened(args);
     let others = |name| std::env::var_os(name).is_some_and(|value| value != "0");
     if STARTED_BY_OTHERS.into_iter().any(others) {

@@ -48,7 +48,7 @@ extern "C" fn ompt_start_tool(version: u32, name: *const c_char) -> *const c_voi
 
 unsafe extern "C" fn initialize(lookup: Lookup, _device: c_int, _data: *mut c_void) -> c_int {
     // SAFETY: passed on as it came.
-    c_int::from(unsafe { openmp::reports(lookup, &CALLBACKS) })
+    c_int::from(unsafe { openmp::enable_reports(lookup, &CALLBACKS) })
 }
 
 unsafe extern "C" fn finalize(_data: *mut c_void) {}

@@ -155,15 +155,24 @@ mod tests {
 
     #[test]
     fn what_is_opened_has_a_high_number_and_the_low_one_is_free_again() {
-        let null = || uncancelled::open(b"/dev/null\0", libc::O_RDONLY);
-        let fd = take(For::Time, null).expect("a descriptor");
+        let mut ends = [0; 2];
+        // SAFETY: room for two numbers.
+        let made = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) };
+        assert_eq!(made, 0);
+        let [reader, writer] = ends;
+        let fd = take(For::Time, || writer).expect("a descriptor");
         assert!(fd as u64 >= floor(limit()), "{fd}");
-        // SAFETY: plain queries of descriptors.
+        // SAFETY: a plain query of a descriptor.
         let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
         assert_eq!(flags, libc::FD_CLOEXEC);
+        // Other tests open files at the same time, so a number says nothing: the end of the pipe does.
+        let mut byte = 0_u8;
+        // SAFETY: room for one byte.
+        let mut read = || unsafe { libc::read(reader, (&raw mut byte).cast(), 1) };
+        assert_eq!((read(), errno()), (-1, libc::EAGAIN), "the writer is open");
         give_back(fd, || true);
-        // SAFETY: as above.
-        assert_eq!(unsafe { libc::fcntl(fd, libc::F_GETFD) }, -1);
+        assert_eq!(read(), 0, "both numbers of the writer are closed");
+        uncancelled::close(reader);
         let nothing = || uncancelled::open(b"/dev/null/none\0", libc::O_RDONLY);
         assert_eq!(take(For::Time, nothing), Err(Refused::NotOpened));
     }

@@ -27,8 +27,8 @@ static STOPPED: &AtomicBool = &OWN.stopped;
 /// Whether recording ever began, in this process or in one that this is a child of.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Begins: this is the process that records, as soon as [`RECORDING`] is set. Returns whether the kernel tells it from
-/// its children.
+/// Begins: this is the process that records, as soon as [`RECORDING`] is set. Returns whether the kernel distinguishes
+/// it from its children.
 pub fn begin_here() -> bool {
     // SAFETY: advice for a variable that fills its pages.
     let is_wiped_in_children = unsafe {

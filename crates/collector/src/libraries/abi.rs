@@ -207,7 +207,7 @@ pub fn say_who_stands_before_us() {
     if !names.is_empty() {
         let names = names.join(", ");
         process_spool::say(&format!(
-            "{other} stands before the collector and takes {names}, so these calls were not recorded; have the collector loaded first."
+            "{other} is loaded before the collector and takes {names}, so these calls were not recorded; have the collector loaded first."
         ));
     }
 }

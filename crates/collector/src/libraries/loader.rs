@@ -81,7 +81,7 @@ pub fn symbol(name: &CStr) -> u64 {
     }
 }
 
-/// The address that the program gets for `name`, whoever defines it; 0 for none.
+/// The address that the program gets for `name`, whichever module defines it; 0 for none.
 pub fn first(name: &CStr) -> usize {
     // SAFETY: a C string; a plain query of the loader.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) as usize }

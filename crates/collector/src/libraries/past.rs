@@ -22,7 +22,7 @@ pub fn start() {
 }
 
 /// Reports which libraries hold addresses of the MPI library's own functions.
-pub fn tell() {
+pub fn report_bypasses() {
     if usage::IS_LINKED {
         return;
     }

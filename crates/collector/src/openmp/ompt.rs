@@ -96,7 +96,10 @@ static TASK_INFO: AtomicUsize = AtomicUsize::new(0);
 ///
 /// # Safety
 /// `lookup` is that of the runtime.
-pub unsafe fn reports(lookup: Lookup, callbacks: &[unsafe extern "C" fn(); EVENTS.len()]) -> bool {
+pub unsafe fn enable_reports(
+    lookup: Lookup,
+    callbacks: &[unsafe extern "C" fn(); EVENTS.len()],
+) -> bool {
     // SAFETY: the runtime's own functions, as OpenMP defines them.
     unsafe {
         let find = |name: &CStr| lookup(name.as_ptr());
@@ -118,7 +121,7 @@ pub unsafe fn reports(lookup: Lookup, callbacks: &[unsafe extern "C" fn(); EVENT
 }
 
 /// A runtime reports an event.
-pub fn reported(id: usize, args: &Args, from: Caller) -> i64 {
+pub fn on_event(id: usize, args: &Args, from: Caller) -> i64 {
     // SAFETY: null or this thread's own recording, which is never freed.
     let t = unsafe { super::own().as_mut() };
     let (Some((_, event)), Some(t)) = (EVENTS.get(id), t) else {
@@ -276,13 +279,13 @@ impl Thread {
                 let worked = self.openmp.end_waiting(before);
                 let now = clock::now();
                 let what = Awaited::unknown(WaitKind::Tasks);
-                self.count_told(from, what, start + worked, now);
+                self.count_reported(from, what, start + worked, now);
             }
             _ => {}
         }
     }
 
-    fn count_told(&mut self, from: Caller, what: Awaited, start: u64, end: u64) {
+    fn count_reported(&mut self, from: Caller, what: Awaited, start: u64, end: u64) {
         count(self, what, start, end, |t| t.context_of_report(from));
     }
 
@@ -317,7 +320,7 @@ impl Thread {
                     holder: locks::other(self, last(lock)),
                 }
             };
-            self.count_told(from, what, start, clock::now());
+            self.count_reported(from, what, start, clock::now());
         }
         let (thread, address) = (self.number, args.raw(2));
         note_last(lock, Holder { thread, address });

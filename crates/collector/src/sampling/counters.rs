@@ -212,7 +212,7 @@ impl Counters {
         self.group = Group::open(PROCESSOR.get(..had).unwrap_or(&[]), tid);
         if self.group.members < had {
             process_spool::say(
-                "Some threads have no hardware counters, because no more could be opened; theirs stand at zero.",
+                "Some threads have no hardware counters, because no more could be opened; their counts are zero.",
             );
         }
         self.kernel_growth(0);
@@ -290,7 +290,7 @@ pub fn name() {
     });
     if had == 0 {
         process_spool::say(
-            "Hardware counters (instructions, cycles, cache misses) could not be had: equal work that runs slower cannot be told from more work.",
+            "Hardware counters (instructions, cycles, cache misses) could not be had: equal work that runs slower cannot be distinguished from more work.",
         );
     }
 }

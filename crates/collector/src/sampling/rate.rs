@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub static HZ: AtomicU32 = AtomicU32::new(200);
 
 /// What the sampler knows about a thread.
-pub struct State {
+pub struct SamplerState {
     /// Counters of the thread.
     pub counters: Counters,
     /// Performance event that sends the signals; negative if a timer sends them.
@@ -51,7 +51,7 @@ fn usual_period(taken: u32) -> u64 {
     (1_000_000_000 / u64::from(HZ.load(Ordering::Relaxed).max(1))) << halvings.min(HALVINGS)
 }
 
-impl State {
+impl SamplerState {
     /// Nothing started.
     pub const fn new() -> Self {
         Self {
@@ -89,10 +89,10 @@ impl State {
                 "Performance events are not permitted, so samples fall on ticks of the kernel; where ranks outnumber cores, loops that follow a synchronisation closely may be missed by them.",
             ),
             Err(Refused::NotMoved) => say(
-                "A sandbox forbids fcntl, without which the collector keeps no file open beside the program's: samples fall on ticks of the kernel, and waiting for a core was not told from sleep.",
+                "A sandbox forbids fcntl, without which the collector keeps no file open beside the program's: samples fall on ticks of the kernel, and waiting for a core was not distinguished from sleep.",
             ),
             Err(Refused::NoneLeft) => say(
-                "The process may have few files open (ulimit -n), of which the collector takes at most a quarter: further threads were sampled on ticks of the kernel, and their waiting for a core was not told from sleep.",
+                "The process may have few files open (ulimit -n), of which the collector takes at most a quarter: further threads were sampled on ticks of the kernel, and their waiting for a core was not distinguished from sleep.",
             ),
         }
         self.counters.start(tid);

@@ -1,7 +1,9 @@
 //! The spool of this process.
 
+use crate::guest::clock;
 use crate::storage::spool::Spool;
 use headwater_format::spool::layout::{self, put_text};
+use headwater_model::hash::mix2;
 use std::sync::Mutex;
 
 /// Taken only for rare events, such as the start of a thread, a new table or communicator, a pause and the end. Never
@@ -19,6 +21,12 @@ pub fn set(spool: Spool) -> bool {
         *place = Some(spool);
         true
     })
+}
+
+/// A number that no other file has: neither of another job in this directory nor of an earlier one.
+pub fn file_number() -> u64 {
+    let process = u64::from(std::process::id());
+    mix2(clock::unix_base().wrapping_add(clock::now()), process).max(1)
 }
 
 /// Removes the spool, and its file.
@@ -44,6 +52,18 @@ pub fn say(note: &str) {
             format!("\n{note}")
         };
         put_text(notes.get_mut(used..)?, text.as_bytes());
+        Some(())
+    });
+}
+
+/// Takes a sentence out of the notes.
+pub fn take_back(note: &str) {
+    with_spool(|spool| {
+        let notes = &mut spool.header().notes;
+        let all = layout::text(notes);
+        let others: Vec<&str> = all.lines().filter(|said| *said != note).collect();
+        notes.fill(0);
+        put_text(notes, others.join("\n").as_bytes());
         Some(())
     });
 }

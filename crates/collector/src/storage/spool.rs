@@ -312,7 +312,7 @@ impl Spool {
     }
 
     /// The directory of the file.
-    fn directory(&self) -> Option<PathBuf> {
+    pub fn directory(&self) -> Option<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
         let path = Path::new(std::ffi::OsStr::from_bytes(self.path.as_bytes()));
         path.parent().map(Path::to_path_buf)

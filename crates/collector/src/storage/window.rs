@@ -10,7 +10,7 @@ use crate::guest::clock;
 use crate::storage::table::Table;
 use headwater_format::spool::layout::{EventRow, STRETCH};
 use headwater_format::spool::window_slots::Slots;
-use headwater_mpi_call::buffers::Link;
+use headwater_mpi_call::record::Link;
 
 /// Rows that are used before some are dropped. Enough must remain when the room is full, then halved, and only what
 /// two ranks have in common is left of that.

@@ -1,5 +1,7 @@
-//! Waits at the kernel's lock (futex) whose beginning is not seen: the libc's own locks, above all those of its
-//! memory allocator, call the kernel from within the libc.
+//! Waits at the kernel's lock (futex).
+//!
+//! A call of `syscall` by the program is wrapped, so its wait is measured. The libc's own locks, above all those of its
+//! memory allocator, call the kernel from within the libc. The beginning of these waits is not seen.
 //!
 //! If a sampling period ends in the kernel, the sample comes when the kernel returns. So some samples fall right
 //! behind these calls, or on them if the kernel restarts them. The sleep of the thread since the last look that no
@@ -10,7 +12,12 @@
 
 use crate::guest::{clock, off_core::sleeps};
 use crate::libraries::code;
-use crate::threads::{thread::Thread, waits::Awaited};
+use crate::threads::{
+    locks::{BRIEFEST, Wait},
+    team,
+    thread::{Caller, Thread},
+    waits::{Awaited, Holder, last, note_last},
+};
 use headwater_call_path::Tables;
 use headwater_model::run::WaitKind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,6 +49,50 @@ impl Slept {
     pub fn forget(&mut self) {
         self.last = None;
     }
+}
+
+/// Operations of the futex that wait, and those that wake.
+const FUTEX_WAITS: [u64; 4] = [0, 6, 9, 13];
+const FUTEX_WAKES: [u64; 4] = [1, 3, 4, 5];
+
+/// The program calls `syscall` for a futex: libraries and languages make locks of their own with it.
+pub fn system_call(from: Caller, address: u64, operation: u64, go: impl FnOnce() -> i64) -> i64 {
+    let Some(t) = team::recorded() else {
+        return go();
+    };
+    let operation = operation & 0x7f;
+    if FUTEX_WAKES.contains(&operation) {
+        note_last(
+            address,
+            Holder {
+                thread: t.number,
+                address: from.return_address,
+            },
+        );
+    }
+    if !FUTEX_WAITS.contains(&operation) {
+        return go();
+    }
+    let ctx = t.context(from);
+    let wait = Wait::begin(t, ctx, from.stack_pointer);
+    let start = clock::now();
+    let result = go();
+    let end = clock::now();
+    drop(wait);
+    if end.saturating_sub(start) > BRIEFEST && t.expects_waits() && t.is_at(from.stack_pointer) {
+        // SAFETY: `errno` is the program's to read.
+        unsafe {
+            let errno = *libc::__errno_location();
+            let what = Awaited {
+                kind: WaitKind::Futex,
+                lock: address,
+                holder: last(address),
+            };
+            t.waited(ctx, what, start, end);
+            *libc::__errno_location() = errno;
+        }
+    }
+    result
 }
 
 /// An interrupted place.

@@ -1,17 +1,16 @@
-//! Calls in which a thread waits for another one: the libc's locks, conditions, semaphores, barriers and joins, and
-//! the kernel's lock (futex).
+//! Calls in which a thread waits for another one: the libc's locks, conditions, semaphores, barriers and joins.
 //!
 //! A lock is tried first. If it was free, only one word is stored, which says where the lock was taken: no clock is
 //! read, and there is no allocation and no system call. Otherwise the holder is looked up before the wait. glibc
 //! stores the owner's number in its mutexes and read-write locks, and the owner's recording knows where it took them.
 //! If a lock has no owner's number, the holder is the only other thread that is known to have taken the lock, if
-//! there is just one. For conditions, semaphores and the futex, it is the thread that released others last.
+//! there is just one. For conditions and semaphores, it is the thread that released others last.
 
 use crate::guest::{clock, recording::RECORDING};
 use crate::libraries::{loader, runtimes};
 use crate::sampling::signal::SignalBlocked;
 use crate::threads::{
-    birth, roster, team,
+    birth, roster,
     thread::{self, Caller, Thread, WORTH_READING},
     waits::{Awaited, Holder, last, note_last},
 };
@@ -397,11 +396,14 @@ fn meet(t: &mut Thread, call: &Call) -> i64 {
     result
 }
 
+/// A shorter call has not waited, nanoseconds.
+pub(super) const BRIEFEST: u64 = 2_000;
+
 /// While this lives, samples that fall into the wait are counted at its call. A cancellation ends it too.
-struct Wait(*mut Thread, thread::Waiting);
+pub(super) struct Wait(*mut Thread, thread::Waiting);
 
 impl Wait {
-    fn begin(t: &mut Thread, ctx: u32, stack_pointer: u64) -> Self {
+    pub(super) fn begin(t: &mut Thread, ctx: u32, stack_pointer: u64) -> Self {
         let before = t.waiting;
         t.waiting = thread::Waiting { ctx, stack_pointer };
         Self(t, before)
@@ -492,52 +494,6 @@ fn waiting(
     result
 }
 
-/// Operations of the futex that wait, and those that wake.
-const FUTEX_WAITS: [u64; 4] = [0, 6, 9, 13];
-const FUTEX_WAKES: [u64; 4] = [1, 3, 4, 5];
-/// A shorter call has not waited, nanoseconds.
-const BRIEFEST: u64 = 2_000;
-
-/// The program calls `syscall` for a futex: libraries and languages make locks of their own with it.
-pub fn system_call(from: Caller, address: u64, operation: u64, go: impl FnOnce() -> i64) -> i64 {
-    let Some(t) = team::recorded() else {
-        return go();
-    };
-    let operation = operation & 0x7f;
-    if FUTEX_WAKES.contains(&operation) {
-        note_last(
-            address,
-            Holder {
-                thread: t.number,
-                address: from.return_address,
-            },
-        );
-    }
-    if !FUTEX_WAITS.contains(&operation) {
-        return go();
-    }
-    let ctx = t.context(from);
-    let wait = Wait::begin(t, ctx, from.stack_pointer);
-    let start = clock::now();
-    let result = go();
-    let end = clock::now();
-    drop(wait);
-    if end.saturating_sub(start) > BRIEFEST && t.expects_waits() && t.is_at(from.stack_pointer) {
-        // SAFETY: `errno` is the program's to read.
-        unsafe {
-            let errno = *libc::__errno_location();
-            let what = Awaited {
-                kind: WaitKind::Futex,
-                lock: address,
-                holder: last(address),
-            };
-            t.waited(ctx, what, start, end);
-            *libc::__errno_location() = errno;
-        }
-    }
-    result
-}
-
 include!(concat!(env!("OUT_DIR"), "/waiting.rs"));
 
 #[cfg(test)]
@@ -560,18 +516,22 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_is_none_is_not_told() {
+    fn an_invalid_time_is_refused() {
         let time = |tv_nsec| libc::timespec { tv_sec: 1, tv_nsec };
         let (good, bad, negative) = (time(999_999_999), time(1_000_000_000), time(-1));
-        let told = |until: Until, clock: libc::clockid_t, time: *const libc::timespec| {
+        let is_valid = |until: Until, clock: libc::clockid_t, time: *const libc::timespec| {
             until.is_valid(&[0, clock as u64, time as u64, 0])
         };
-        assert!(told(Until::Ever, 77, &bad));
-        assert!(told(Until::At(2), 77, &good));
-        assert!(told(Until::At(2), 77, std::ptr::null()));
-        assert!(!told(Until::At(2), 0, &bad) && !told(Until::At(2), 0, &negative));
-        assert!(told(Until::ByClock(2), libc::CLOCK_MONOTONIC, &good));
-        assert!(!told(Until::ByClock(2), libc::CLOCK_MONOTONIC, &bad));
-        assert!(!told(Until::ByClock(2), libc::CLOCK_MONOTONIC_RAW, &good));
+        assert!(is_valid(Until::Ever, 77, &bad));
+        assert!(is_valid(Until::At(2), 77, &good));
+        assert!(is_valid(Until::At(2), 77, std::ptr::null()));
+        assert!(!is_valid(Until::At(2), 0, &bad) && !is_valid(Until::At(2), 0, &negative));
+        assert!(is_valid(Until::ByClock(2), libc::CLOCK_MONOTONIC, &good));
+        assert!(!is_valid(Until::ByClock(2), libc::CLOCK_MONOTONIC, &bad));
+        assert!(!is_valid(
+            Until::ByClock(2),
+            libc::CLOCK_MONOTONIC_RAW,
+            &good
+        ));
     }
 }

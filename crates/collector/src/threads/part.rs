@@ -3,6 +3,8 @@
 //! A thread may begin regions inside others, to a depth of [`DEPTH`]; deeper ones are not seen. Between two regions,
 //! a thread of a team has no work. Whatever the runtime does on it then, asleep or not, is not sampled.
 
+mod moves;
+
 use crate::threads::{
     region::{Level, Part, Region},
     team::{Arrival, Stretch},
@@ -10,11 +12,11 @@ use crate::threads::{
 use headwater_call_path::{NONE, Root};
 
 /// Regions inside one another that are seen.
-pub const DEPTH: usize = 8;
+const DEPTH: usize = 8;
 
 /// What a thread waits for.
 #[derive(Clone, Copy)]
-pub enum Waiting {
+enum Waiting {
     /// It does not.
     No,
     /// Its team, at a barrier.
@@ -27,49 +29,49 @@ pub enum Waiting {
 
 /// Where a thread is.
 #[derive(Clone, Copy)]
-pub struct Now {
-    pub region: Option<&'static Region>,
+struct Now {
+    region: Option<&'static Region>,
     /// The call that began the region, of the thread's own contexts.
-    pub team: u32,
+    team: u32,
     /// Barriers of the region that it has left.
-    pub barriers: u32,
-    pub waiting: Waiting,
+    barriers: u32,
+    waiting: Waiting,
     /// It has no work until the runtime gives it another part.
-    pub idle: bool,
+    idle: bool,
 }
 
 /// What is restored at the end of a part.
 #[derive(Clone, Copy)]
-pub struct Frame {
-    pub before: Now,
-    pub outer: Stretch,
-    pub root: Root,
+struct Frame {
+    before: Now,
+    outer: Stretch,
+    root: Root,
     /// Where on the stack the part began.
-    pub stack_pointer: u64,
+    stack_pointer: u64,
 }
 
 /// A thread's part in regions.
-pub struct State {
-    pub levels: [Option<&'static Level>; DEPTH],
-    pub frames: [Option<Frame>; DEPTH],
-    pub depth: usize,
-    pub now: Now,
+pub struct RegionState {
+    levels: [Option<&'static Level>; DEPTH],
+    frames: [Option<Frame>; DEPTH],
+    depth: usize,
+    now: Now,
     /// The events whose beginning a runtime has reported.
     pub reported: Reported,
 }
 
-/// A wait of another kind than barriers, for [`State::end_waiting`].
+/// A wait of another kind than barriers, for [`RegionState::end_waiting`].
 #[derive(Clone, Copy)]
-pub struct Before(pub Waiting);
+pub struct Before(Waiting);
 
 /// A task, for `Thread::end_task`.
 #[derive(Clone, Copy)]
 pub struct Task {
-    pub before: Now,
-    pub start: u64,
+    before: Now,
+    start: u64,
 }
 
-impl State {
+impl RegionState {
     /// In no region.
     pub const fn new() -> Self {
         Self {
@@ -121,7 +123,7 @@ impl State {
         self.level_at(self.depth)
     }
 
-    pub fn level_at(&mut self, depth: usize) -> Option<&'static Level> {
+    fn level_at(&mut self, depth: usize) -> Option<&'static Level> {
         let place = self.levels.get_mut(depth)?;
         Some(place.get_or_insert_with(|| Box::leak(Box::new(Level::new()))))
     }
@@ -140,14 +142,14 @@ impl State {
     }
 }
 
-impl State {
+impl RegionState {
     /// Whether the thread's part of the innermost region is done.
     pub fn is_done(&self) -> bool {
         matches!(self.now.waiting, Waiting::End(_))
     }
 
     /// What is restored at the end of the innermost part.
-    pub fn frame(&self) -> Option<Frame> {
+    fn frame(&self) -> Option<Frame> {
         let at = self.depth.checked_sub(1)?;
         self.frames.get(at).copied().flatten()
     }

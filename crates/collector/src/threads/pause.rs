@@ -23,9 +23,9 @@ static USED: Mutex<(Used, Used)> = Mutex::new((Used::NOTHING, Used::NOTHING));
 
 /// The state of the switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct State(u64);
+pub struct PauseState(u64);
 
-impl State {
+impl PauseState {
     /// Never paused.
     pub const ON: Self = Self(0);
 
@@ -63,7 +63,7 @@ impl State {
 /// Whether recording is on, as far as the program's switch is concerned.
 #[inline]
 pub fn is_on() -> bool {
-    State::now().is_on()
+    PauseState::now().is_on()
 }
 
 /// The program calls `MPI_Pcontrol`, function `id`. A call that changes nothing leaves no trace: the Fortran layer of
@@ -90,7 +90,7 @@ pub fn control(level: i32, id: u16, from: Caller) {
 pub fn switch(on: bool) -> (bool, u64) {
     let mut now = clock::now();
     let done = process_spool::with_spool(|spool| {
-        let state = State::now();
+        let state = PauseState::now();
         if state.is_on() == on {
             return None;
         }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_sum_of_pauses_is_known_at_any_time() {
-        let paused = State(0).switched(100);
+        let paused = PauseState(0).switched(100);
         assert!(!paused.is_on());
         assert_eq!((paused.paused(100), paused.paused(130)), (0, 30));
         let on = paused.switched(150);

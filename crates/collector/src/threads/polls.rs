@@ -4,7 +4,7 @@
 //! nearly each time. Polls from one place that find nothing are summed up here and counted together.
 
 use crate::threads::thread::Call;
-use headwater_mpi_call::buffers::Params;
+use headwater_mpi_call::record::Params;
 
 /// After this time a series is counted even if it continues, nanoseconds. So hardly any of it is lost if the program
 /// is killed while it polls.

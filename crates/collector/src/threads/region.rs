@@ -28,6 +28,11 @@ pub struct Region {
     end: AtomicU64,
     /// The last arrival at each barrier.
     last: [AtomicU64; BARRIERS],
+    /// When it began.
+    begun: AtomicU64,
+    /// The longest time that a thread needed itself to its end, and to each barrier.
+    longest_to_end: AtomicU64,
+    longest: [AtomicU64; BARRIERS],
 }
 
 /// A thread's part that has been done.
@@ -37,7 +42,7 @@ pub struct Part {
 }
 
 // SAFETY: the thread whose part this is writes the arrival. The thread that began the region reads it when the
-// runtime has brought the team together.
+// runtime has assembled the team.
 unsafe impl Sync for Part {}
 
 /// What a thread needs at one depth: the region that it begins there, and two parts that it does in turn. So a part
@@ -67,6 +72,9 @@ impl Level {
                 done: AtomicPtr::new(null_mut()),
                 end: AtomicU64::new(0),
                 last: [const { AtomicU64::new(0) }; BARRIERS],
+                begun: AtomicU64::new(0),
+                longest_to_end: AtomicU64::new(0),
+                longest: [const { AtomicU64::new(0) }; BARRIERS],
             },
             parts: [part(), part()],
             turn: AtomicU32::new(0),
@@ -84,15 +92,17 @@ impl Level {
 
 impl Region {
     /// Begins a new region, for the call of `origin`.
-    pub fn begin(&self, origin: Origin) {
+    pub fn begin(&self, origin: Origin, now: u64) {
         self.rows.store(origin.rows.cast_mut(), Ordering::Relaxed);
         self.ctx.store(origin.ctx, Ordering::Relaxed);
         self.thread.store(origin.thread, Ordering::Relaxed);
         self.done.store(null_mut(), Ordering::Relaxed);
         self.end.store(0, Ordering::Relaxed);
-        for last in &self.last {
-            last.store(0, Ordering::Relaxed);
+        for time in self.last.iter().chain(&self.longest) {
+            time.store(0, Ordering::Relaxed);
         }
+        self.begun.store(now, Ordering::Relaxed);
+        self.longest_to_end.store(0, Ordering::Relaxed);
         fence(Ordering::Release);
     }
 
@@ -104,10 +114,17 @@ impl Region {
         }
     }
 
+    /// When it began.
+    pub fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
     /// A thread has done its part.
     pub fn add(&self, part: &Part, arrival: Arrival) {
         // SAFETY: at the moment the part is in no list.
         unsafe { *part.arrival.get() = arrival };
+        self.longest_to_end
+            .fetch_max(arrival.own, Ordering::Relaxed);
         self.end.fetch_max(arrival.at, Ordering::AcqRel);
         let mut first = self.done.load(Ordering::Relaxed);
         loop {
@@ -129,10 +146,23 @@ impl Region {
         place.unwrap_or(&self.end)
     }
 
+    /// The longest time that a thread needed itself until the barrier of this number.
+    pub fn longest(&self, barrier: u32) -> &AtomicU64 {
+        let place = self.longest.get(barrier as usize % BARRIERS);
+        place.unwrap_or(&self.longest_to_end)
+    }
+
     /// A thread arrives at the barrier of this number.
-    pub fn arrive(&self, barrier: u32, at: u64) {
-        self.last(barrier.wrapping_add(2))
-            .store(0, Ordering::Relaxed);
+    pub fn arrive(&self, barrier: u32, arrival: Arrival) {
+        let next = barrier.wrapping_add(2);
+        self.last(next).store(0, Ordering::Relaxed);
+        self.longest(next).store(0, Ordering::Relaxed);
+        self.still_works(barrier, arrival.own, arrival.at);
+    }
+
+    /// A thread that has arrived at a barrier has done a task until `at`, and needed `own` itself with it.
+    pub fn still_works(&self, barrier: u32, own: u64, at: u64) {
+        self.longest(barrier).fetch_max(own, Ordering::Relaxed);
         self.last(barrier).fetch_max(at, Ordering::AcqRel);
     }
 
@@ -148,17 +178,24 @@ impl Region {
         }
     }
 
-    /// How long the thread that has done `part` waited.
-    pub fn wait(&self, part: &Part) -> u64 {
+    /// The arrival of the calling thread, which has done `part`; when the last thread had done its own; and the longest
+    /// time that one needed itself.
+    pub fn ended(&self, part: &Part) -> (Arrival, u64, u64) {
         let end = self.end.load(Ordering::Acquire);
         // SAFETY: the part of the calling thread.
-        end.saturating_sub(unsafe { *part.arrival.get() }.at)
+        let arrival = unsafe { *part.arrival.get() };
+        (arrival, end, self.longest_to_end.load(Ordering::Relaxed))
     }
 
     /// A task was done after a part, until `now`.
     pub fn worked(&self, part: &Part, wall: u64, spent: Spent, now: u64) {
         // SAFETY: the part of the calling thread; its team has not met as long as the thread does tasks.
-        unsafe { (*part.arrival.get()).worked(wall, spent) };
+        let own = unsafe {
+            let arrival = &mut *part.arrival.get();
+            arrival.worked(wall, spent);
+            arrival.own
+        };
+        self.longest_to_end.fetch_max(own, Ordering::Relaxed);
         self.end.fetch_max(now, Ordering::AcqRel);
     }
 }

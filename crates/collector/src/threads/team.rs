@@ -19,12 +19,16 @@
 //! reading at its beginning too. This reading is made if the stretch before was long. A long stretch after a short
 //! one gets at most the CPU time since the last reading, which includes that of short stretches and of waits in
 //! between.
+//!
+//! For traces, which are simulated with a core for each thread, each arrival has the time that the thread needed itself:
+//! the stretch without its waits for a core. The longest of a team is how long the team takes with a core for each of
+//! its threads; see [`Met`].
 
 use crate::guest::{clock, meter::Spent, recording};
 use crate::libraries::code;
 use crate::storage::table::Later;
 use crate::threads::{
-    pause::State,
+    pause::PauseState,
     thread::{self, Caller, Thread, WORTH_READING},
 };
 use headwater_call_path::{NONE, Origin};
@@ -48,12 +52,15 @@ pub struct Stretch {
     from: u32,
     /// When.
     since: u64,
+    /// How long before that the team began, or the last thread came to the barrier. A thread that begins later than
+    /// [`LONG_STRETCH`] has waited for a core, and then this is 0.
+    late: u64,
     /// What the thread had used in all teams until then.
     spent: Spent,
     /// How long it had waited for others until then.
     locked: u64,
     /// The program's switch when the stretch began: a stretch with a pause in it is not counted.
-    switch: State,
+    switch: PauseState,
 }
 
 impl Stretch {
@@ -62,13 +69,14 @@ impl Stretch {
         team: NONE,
         from: NONE,
         since: 0,
+        late: 0,
         spent: Spent {
             cpu: 0,
             runq: 0,
             blocked: 0,
         },
         locked: 0,
-        switch: State::ON,
+        switch: PauseState::ON,
     };
 }
 
@@ -85,6 +93,29 @@ pub struct Teams {
     spent: Spent,
     locked: u64,
     arrived: Arrival,
+    met: Met,
+}
+
+/// How long a thread was in regions that it began, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// By the clock, until the last thread of the team was done.
+    pub real: u64,
+    /// With a core for each thread of the team.
+    pub own: u64,
+}
+
+impl Met {
+    /// Computation that took `wall`, of which the thread was `busy` or asleep for so long, with a core for each thread.
+    /// In regions this is the time of their teams. Outside of them, waits for a core are in proportion to the whole.
+    pub fn with_cores(self, wall: u64, busy: u64) -> u64 {
+        let Some(outside) = wall.checked_sub(self.real).filter(|_| self.real > 0) else {
+            // Not all of the regions is in this computation.
+            return busy;
+        };
+        let outside = u128::from(outside) * u128::from(busy) / u128::from(wall.max(1));
+        u64::try_from(outside).map_or(busy, |o| o.saturating_add(self.own.min(self.real)))
+    }
 }
 
 impl Teams {
@@ -99,12 +130,35 @@ impl Teams {
             spent: Stretch::NONE.spent,
             locked: 0,
             arrived: Arrival::NONE,
+            met: Met { real: 0, own: 0 },
         }
     }
 
     /// Whether the thread is in one.
     pub fn in_one(&self) -> bool {
         self.now.team != NONE
+    }
+
+    /// The team met; `own` is its longest time, and this thread's arrival was one of them.
+    pub fn has_met(&mut self, arrival: Arrival, last: u64, own: u64) {
+        self.met.real += last.saturating_sub(arrival.begun);
+        self.met.own += own;
+    }
+
+    /// What the thread was in since this was last asked.
+    #[inline]
+    pub fn take_met(&mut self) -> Met {
+        std::mem::take(&mut self.met)
+    }
+
+    /// The stretch that has just begun belongs to a team that began at `begun`.
+    pub fn begun_since(&mut self, begun: u64) {
+        self.begun_late(self.now.since.saturating_sub(begun));
+    }
+
+    /// The stretch that has just begun is `late` by so much.
+    fn begun_late(&mut self, late: u64) {
+        self.now.late = if late < LONG_STRETCH { late } else { 0 };
     }
 
     /// The thread has ended, wherever it was.
@@ -120,6 +174,10 @@ pub struct Arrival {
     row: *mut TeamRow,
     /// The clock.
     pub at: u64,
+    /// When the stretch began, and its delay before that.
+    begun: u64,
+    /// How long the thread needed itself, without its waits for a core.
+    pub own: u64,
 }
 
 // SAFETY: the row is mapped as long as the process lives; see `wait_until` for which thread writes.
@@ -130,12 +188,15 @@ impl Arrival {
     pub const NONE: Self = Self {
         row: std::ptr::null_mut(),
         at: 0,
+        begun: 0,
+        own: 0,
     };
 
     /// The thread has worked after its arrival, for example on tasks while its team waits. This counts as if it had
     /// arrived later.
     pub fn worked(&mut self, wall: u64, spent: Spent) {
         self.at += wall;
+        self.own += wall.saturating_sub(spent.runq);
         // SAFETY: as in `wait_until`, of the thread that arrived.
         if let Some(row) = unsafe { self.row.as_mut() } {
             row.wall_ns += wall;
@@ -230,6 +291,7 @@ impl Thread {
             let Stretch { team, from, .. } = t.teams.now;
             t.skip(now);
             t.begin_stretch(team, from, now);
+            t.teams.begun_late(now.saturating_sub(last));
         });
     }
 
@@ -309,9 +371,10 @@ impl Thread {
             team,
             from,
             since: now,
+            late: 0,
             spent: self.teams.spent,
             locked: self.teams.locked,
-            switch: State::now(),
+            switch: PauseState::now(),
         };
     }
 
@@ -330,15 +393,23 @@ impl Thread {
             team,
             from,
             since,
+            late,
             spent,
             locked,
             switch,
         } = self.teams.now;
-        let row = std::ptr::null_mut();
-        self.teams.arrived = Arrival { row, at: now };
+        let spent = self.teams.spent - spent;
+        let mut arrival = Arrival {
+            at: now,
+            begun: since.saturating_sub(late),
+            ..Arrival::NONE
+        };
+        arrival.own = now.saturating_sub(arrival.begun);
+        arrival.own = arrival.own.saturating_sub(spent.runq);
+        self.teams.arrived = arrival;
         // The next stretch begins here.
         self.teams.now.from = to;
-        let paused = !switch.is_on() || switch != State::now();
+        let paused = !switch.is_on() || switch != PauseState::now();
         // Nor is it counted in a child after `fork`: the tables belong to its parent.
         if team == NONE || paused || !recording::RECORDING.load(Ordering::Relaxed) {
             return;
@@ -359,14 +430,33 @@ impl Thread {
             },
         );
         if let Some(row) = row.and_then(|r| table.get(r)) {
-            let (spent, locked) = (self.teams.spent - spent, self.teams.locked - locked);
+            let locked = self.teams.locked - locked;
             row.count += 1;
             row.wall_ns += now.saturating_sub(since);
             row.cpu_ns += spent.cpu;
             row.runq_ns += spent.runq;
             row.blocked_ns += spent.blocked;
             row.locked_ns += locked;
-            self.teams.arrived = Arrival { row, at: now };
+            self.teams.arrived.row = row;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_team_takes_as_long_as_its_longest_thread_with_a_core_for_each() {
+        let met = |real, own| Met { real, own };
+        // Without a team, what the scheduler says of the thread itself is all.
+        assert_eq!(met(0, 0).with_cores(100, 70), 70);
+        // A core for each thread: the team takes as long as it took.
+        assert_eq!(met(60, 60).with_cores(100, 100), 100);
+        // The thread worked for 10, and slept while another one of its team worked for 30, and waited for 30.
+        assert_eq!(met(60, 30).with_cores(100, 100), 70);
+        // It spent its wait on the core: this makes no difference.
+        assert_eq!(met(60, 30).with_cores(60, 20), 30);
+        assert_eq!(met(200, 150).with_cores(100, 80), 80);
     }
 }

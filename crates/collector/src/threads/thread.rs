@@ -9,6 +9,7 @@ mod life;
 mod pauses;
 mod tally;
 mod totals;
+mod traced;
 mod unsampled;
 
 pub use headwater_call_path::Caller;
@@ -34,11 +35,13 @@ use crate::threads::{
     team::Teams,
     waits::Waits,
 };
+use crate::trace::Tracer;
 use headwater_call_path::{NONE, OwnStack, Stack, Start};
 use headwater_format::spool::layout::{CallRow, MessageRow, SampleRow, SegmentRow, ThreadRow};
 use headwater_model::hash::mix2;
 use headwater_model::run::EventKind;
-use headwater_mpi_call::buffers::{CallBuffers, Link, Params, Post};
+use headwater_mpi_call::buffers::CallBuffers;
+use headwater_mpi_call::record::{Link, Params, Post};
 use pauses::Pauses;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use totals::Base;
@@ -129,6 +132,10 @@ pub struct Thread {
     /// What decoding needs from the start of a call to its end, with its links.
     pub buffers: CallBuffers,
     stack: Stack,
+    /// Records all its events, if the run is traced.
+    trace: Option<Box<Tracer>>,
+    /// Whether tracing the last call took longer than usual.
+    traced_long: bool,
     /// The stack that it has for signal handlers if the program gave it none.
     for_signals: OwnStack,
     /// Stack pointer of the call in progress.
@@ -163,11 +170,11 @@ pub struct Thread {
     /// Its sleep that nothing else explains.
     pub slept: Slept,
     /// Its part in OpenMP regions.
-    pub openmp: part::State,
+    pub openmp: part::RegionState,
     /// Descriptor of the scheduler's statistics of the thread.
     pub schedstat: libc::c_int,
     /// State of the sampler.
-    pub sampler: rate::State,
+    pub sampler: rate::SamplerState,
     misses_looked_at: u64,
 }
 
@@ -468,7 +475,12 @@ fn says_when(link: &Link, wall: u64) -> bool {
 /// Ends a call. `idle` says that the call asked for something and found nothing.
 #[inline]
 pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
-    let now = clock::now();
+    leave_by(t, call, params, idle, clock::now());
+}
+
+/// Ends a call that the library returned from at `now`.
+#[inline]
+pub fn leave_by(t: &mut Thread, call: &Call, params: &Params, idle: bool, now: u64) {
     if !call.counted {
         t.leave_uncounted(call, now);
         look_for_modules(t);
@@ -486,7 +498,7 @@ pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
                 t.count_polls();
             }
             t.totals.end_ns = now;
-            t.leave_at(now, false);
+            t.leave_at(now, t.traced_long);
             t.in_mpi.store(false, Ordering::Relaxed);
             return;
         }
@@ -538,7 +550,8 @@ pub fn leave(t: &mut Thread, call: &Call, params: &Params, idle: bool) {
         t.sampler.counters.rebase();
     }
     let looked = look_for_modules(t);
-    t.leave_at(now, looked || thinned || wall > WORTH_READING);
+    let long = looked || thinned || wall > WORTH_READING || t.traced_long;
+    t.leave_at(now, long);
     t.in_mpi.store(false, Ordering::Relaxed);
 }
 

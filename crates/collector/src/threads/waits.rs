@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_taken_is_told_until_another_lock_takes_its_place() {
+    fn the_holder_of_a_lock_is_known_until_another_lock_takes_its_place() {
         let taken = Taken::new();
         taken.note(0x7fff_0000_1000, 0x5555_0000_1234);
         assert_eq!(taken.find(0x7fff_0000_1000), 0x5555_0000_1234);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn who_signalled_last_is_told() {
+    fn the_last_signalling_thread_is_known() {
         let who = Holder {
             thread: 3,
             address: 0x5555_0000_1234,

@@ -19,8 +19,8 @@ fn children_of_the_program_do_not_write_over_it() {
         assert_eq!(run.header.ranks, 2, "{}", case.library);
         assert!(run.header.incomplete.is_empty(), "{}", case.library);
         let missing = &run.header.missing;
-        let told = said(&run, "MPI_Comm_spawn");
-        assert_eq!(told, 1, "{}: {missing:?}", case.library);
+        let sentences = said(&run, "MPI_Comm_spawn");
+        assert_eq!(sentences, 1, "{}: {missing:?}", case.library);
         // A process of another job has no rank in this one's world.
         let peers: Vec<i32> = calls(&run, "MPI_Send").map(|c| c.peer).collect();
         assert_eq!(peers, [peer::UNKNOWN], "{}", case.library);

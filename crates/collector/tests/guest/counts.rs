@@ -23,7 +23,7 @@ pub fn samples(run: &Run) -> u32 {
     run.samples.iter().map(|s| s.count).sum()
 }
 
-/// How many of the things that the run says are missing are told with these words.
+/// How many of the run's sentences about missing data have these words.
 pub fn said(run: &Run, words: &str) -> usize {
     let missing = run.header.missing.iter();
     missing.filter(|m| m.contains(words)).count()

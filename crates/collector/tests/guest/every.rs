@@ -19,7 +19,7 @@ fn between(run: &headwater_model::run::Run, src: u32, dst: u32) -> (u64, u64) {
 }
 
 #[test]
-fn what_is_known_of_a_library_is_what_its_header_says() {
+fn facts_about_a_library_agree_with_its_header() {
     for case in everywhere("constants.c", &[]) {
         let out = Command::new(&case.program).output();
         let out = out.expect("the program runs");
@@ -164,9 +164,9 @@ fn a_library_that_nobody_knows_is_named_and_left_alone() {
         let bare = run(Path::new(""));
         assert_eq!(bare.0, Some(5));
         assert_eq!(run(&collector()), bare, "{define}");
-        let told = read_spool(&dir.join("spool")).expect_err("nothing is recorded");
-        assert!(matches!(told, FormatError::UnknownLibrary(_)), "{told}");
-        let line = told.to_string();
+        let error = read_spool(&dir.join("spool")).expect_err("nothing is recorded");
+        assert!(matches!(error, FormatError::UnknownLibrary(_)), "{error}");
+        let line = error.to_string();
         assert!(
             line.contains("Somebody's MPI 0.1 (libmpi.so.1)") && !line.contains('\n'),
             "{line}"

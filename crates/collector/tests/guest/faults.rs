@@ -17,7 +17,7 @@ enum Kept {
     All,
     /// What was recorded until the end came: so many reductions at the least.
     Until(u64),
-    /// Something that says who stands in the way.
+    /// A sentence that names what prevents recording.
     Told(&'static str),
     /// Nothing, or something that can be read.
     Any,
@@ -160,7 +160,7 @@ const FAULTS: [Fault; 102] = [
     (
         "env LD_PRELOAD=$HERE/tool.so:$LD_PRELOAD",
         "plain",
-        Told("tool.so stands before the collector"),
+        Told("tool.so is loaded before the collector"),
     ),
     (
         "env LD_PRELOAD=$HERE/tool_init.so:$LD_PRELOAD",
@@ -247,7 +247,7 @@ fn outcome(
         .envs([
             ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
             ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            // Or else libraries tell of signals with a stack of addresses.
+            // Otherwise libraries report signals with a stack of addresses.
             ("OMPI_MCA_opal_signal", ""),
             ("UCX_HANDLE_ERRORS", "none"),
             ("UCX_ERROR_SIGNALS", ""),
@@ -276,7 +276,7 @@ fn outcome(
     )
 }
 
-/// Runs a row; gives what is not as it should be.
+/// Runs a row; returns what is not as it should be.
 fn run(dir: &Path, (before, program, kept): Fault) -> Result<(), String> {
     let spool = dir.join("spool");
     let _ = std::fs::remove_dir_all(&spool);
@@ -310,7 +310,7 @@ fn run(dir: &Path, (before, program, kept): Fault) -> Result<(), String> {
 }
 
 #[test]
-fn whatever_befalls_a_program_is_what_befalls_it_bare() {
+fn a_program_behaves_as_it_does_without_the_collector() {
     let _alone = alone();
     let all = std::env::var_os("HEADWATER_ALL_FAULTS").is_some();
     let mut wrong = Vec::new();

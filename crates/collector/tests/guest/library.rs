@@ -129,7 +129,7 @@ impl Library {
                 .arg(to)
                 .args(options)
                 .arg(programs.join(source))
-                // Libraries count for what stands before them.
+                // Libraries count for what is before them.
                 .args(more)
                 .current_dir(to.parent()?)
                 .status()

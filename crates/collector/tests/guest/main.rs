@@ -15,6 +15,7 @@ mod pauses;
 mod requests;
 mod sessions;
 mod threads;
+mod traces;
 mod windows;
 
 use case::{PLAIN, RECORDED, alone, cases, everywhere, under};
@@ -37,7 +38,7 @@ fn mpi_may_be_used_and_ended_while_the_program_exits() {
 #[test]
 fn the_world_is_the_programs_own() {
     let _alone = alone();
-    // Or else MPICH's transport tells of the messages left, with the time.
+    // Otherwise MPICH's transport reports the messages left, with the time.
     let quiet = "export UCX_LOG_LEVEL=error;";
     for case in cases("world.c") {
         let out = case.unchanged(quiet, &[]);

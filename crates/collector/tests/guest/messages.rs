@@ -1,4 +1,4 @@
-//! Messages, requests and what completes them: both ends are told apart and timed.
+//! Messages, requests and what completes them: both ends are identified and timed.
 
 use crate::LATE_NS;
 use crate::case::{alone, cases};
@@ -100,7 +100,7 @@ fn one_request_may_send_and_receive() {
         assert_eq!(calls_of(&run, "MPI_Isendrecv"), 60, "{}", case.library);
         // Twenty around the ring, ten along the line and ten answers; whose the last ones are nobody says.
         assert_eq!(joined(&run), 40, "{}", case.library);
-        assert!(said(&run, "whoever sent") > 0, "{}", case.library);
+        assert!(said(&run, "from any source") > 0, "{}", case.library);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::counts::calls_of;
 use headwater_model::run::{CtxId, EventKind};
 
 #[test]
-fn who_waits_for_others_epochs_is_known() {
+fn waits_for_epochs_name_the_rank_that_was_waited_for() {
     let _alone = alone();
     for case in everywhere("onesided.c", &[]) {
         let out = case.unchanged("", &[]);
@@ -53,7 +53,7 @@ fn who_waits_for_others_epochs_is_known() {
 }
 
 #[test]
-fn who_waits_for_the_lock_of_a_window_is_known_from_who_gives_it_back() {
+fn waits_for_a_windows_lock_name_the_rank_that_released_it() {
     let _alone = alone();
     for case in everywhere("passive.c", &[]) {
         let library = case.library;

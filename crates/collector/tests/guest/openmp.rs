@@ -1,4 +1,4 @@
-//! OpenMP programs under GNU's runtime and LLVM's: what threads of a team do and wait for is told of each of
+//! OpenMP programs under GNU's runtime and LLVM's: what threads of a team do and wait for is recorded for each of
 //! them, and programs go on as they would.
 
 use crate::case::{Case, alone, under};
@@ -88,7 +88,7 @@ fn who_comes_late_to_a_barrier_or_the_end_is_waited_for() {
 }
 
 #[test]
-fn what_a_team_computes_hangs_under_the_call_that_began_it() {
+fn a_teams_computation_is_below_the_call_that_began_it() {
     let _alone = alone();
     for (runtime, case) in runtimes("openmp.c") {
         case.unchanged("", &["computes"]);
@@ -165,7 +165,7 @@ fn locks_have_other_names_in_fortran() {
 }
 
 #[test]
-fn who_does_tasks_in_a_barrier_works() {
+fn tasks_in_a_barrier_are_work() {
     let _alone = alone();
     for (runtime, case) in runtimes("openmp.c") {
         case.unchanged("", &["tasks"]);
@@ -181,7 +181,7 @@ fn who_does_tasks_in_a_barrier_works() {
                 })
             };
             let (one, other) = (of(0), of(1));
-            // What tasks took is work of whoever did them, and of nobody a wait.
+            // The time in tasks is work of the thread that did them, and nobody's wait.
             let worked = one.0 - one.1 + other.0 - other.1;
             assert!(worked > 16 * 10_000_000, "{runtime}: {one:?} {other:?}");
             // The other one may have come later than the one that began.

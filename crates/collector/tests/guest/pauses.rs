@@ -17,7 +17,7 @@ fn paused(run: &Run) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// CPU time that samples of a rank stand for, nanoseconds.
+/// CPU time that samples of a rank represent, nanoseconds.
 fn sampled(run: &Run, rank: u32) -> u64 {
     let mine = run.samples.iter().filter(|s| s.rank == rank);
     mine.map(|s| s.cpu_ns).sum()
@@ -115,7 +115,7 @@ fn all_threads_pause() {
 }
 
 #[test]
-fn what_else_is_told_reaches_the_tool_behind() {
+fn other_levels_of_pcontrol_reach_the_tool_behind() {
     let _alone = alone();
     for case in cases("pauses.c") {
         case.with_library("pcontrol_tool.c", "tool.so");

@@ -148,7 +148,7 @@ fn waits_for_memory_are_seen_by_samples() {
 
 /// One thread has each lock for 30 ms while the other one wants it, or lets it wait as long.
 #[test]
-fn waits_of_threads_are_told_with_who_let_them_wait() {
+fn waits_of_threads_are_recorded_with_the_thread_that_caused_them() {
     use WaitKind::*;
     let _alone = alone();
     for case in cases("waits.c") {

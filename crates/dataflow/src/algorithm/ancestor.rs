@@ -100,8 +100,8 @@ impl Meetings {
     /// Another end than itself that a vertex leads to.
     pub fn other(&self, vertex: u32) -> Option<u32> {
         let slots = self.led.get(vertex as usize)?;
-        let held = slots.iter().map(|s| s.0);
-        held.into_iter().find(|e| *e != NONE && *e != vertex)
+        let found = slots.iter().map(|s| s.0);
+        found.into_iter().find(|e| *e != NONE && *e != vertex)
     }
 
     /// The edges on the paths from each of `vertices` to another end that it leads to, each edge once, in the order of

@@ -29,7 +29,7 @@ pub struct Clusters {
     pub silhouette: Option<f64>,
 }
 
-fn apart(a: &[f64], b: &[f64]) -> f64 {
+fn distance(a: &[f64], b: &[f64]) -> f64 {
     let all = a.iter().zip(b);
     all.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
@@ -55,7 +55,7 @@ fn centre<'a>(vectors: impl Iterator<Item = &'a Vec<f64>>, dimensions: usize) ->
 fn nearest(vector: &[f64], centres: &[Vec<f64>]) -> (usize, f64, f64) {
     let mut best = (0, f64::INFINITY, f64::INFINITY);
     for (i, centre) in centres.iter().enumerate() {
-        let far = apart(vector, centre);
+        let far = distance(vector, centre);
         if far < best.1 {
             best = (i, far, best.1);
         } else if far < best.2 {
@@ -69,7 +69,7 @@ fn nearest(vector: &[f64], centres: &[Vec<f64>]) -> (usize, f64, f64) {
 fn divided(vectors: &[Vec<f64>], k: usize, mean: &[f64], interrupted: Interrupted<'_>) -> Clusters {
     let far_from = |centres: &[Vec<f64>]| largest(vectors.iter().map(|v| nearest(v, centres).1));
     let mut centres: Vec<Vec<f64>> = Vec::new();
-    let first = largest(vectors.iter().map(|v| apart(v, mean)));
+    let first = largest(vectors.iter().map(|v| distance(v, mean)));
     centres.extend(first.and_then(|f| vectors.get(f.0)).cloned());
     while centres.len() < k {
         match far_from(&centres).filter(|f| f.1 > 0.0) {
@@ -136,8 +136,8 @@ pub fn clusters(
 ) -> Clusters {
     let dimensions = vectors.first().map_or(0, Vec::len);
     let mean = centre(vectors.iter(), dimensions);
-    let length = apart(&mean, &vec![0.0; dimensions]);
-    let farthest = largest(vectors.iter().map(|v| apart(v, &mean))).map_or(0.0, |f| f.1);
+    let length = distance(&mean, &vec![0.0; dimensions]);
+    let farthest = largest(vectors.iter().map(|v| distance(v, &mean))).map_or(0.0, |f| f.1);
     let mut best = Clusters {
         of_rank: vec![0; vectors.len()],
         centres: vec![mean.clone()],

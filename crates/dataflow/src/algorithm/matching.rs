@@ -27,7 +27,7 @@ pub struct Pattern<'a> {
 
 /// A place where a pattern was found, in the order in which the pattern has its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct Match {
     /// The graph's vertices.
     pub vertices: Vec<u32>,
     /// The graph's edges.
@@ -86,7 +86,7 @@ pub fn subgraph_matching(
     starts: &[u32],
     most: usize,
     interrupted: Interrupted<'_>,
-) -> Vec<Found> {
+) -> Vec<Match> {
     let mut found = Vec::new();
     let Some(steps) = pattern.plan() else {
         return found;
@@ -123,7 +123,7 @@ struct Search<'a, 'b> {
     vertices: Vec<u32>,
     edges: Vec<u32>,
     most: usize,
-    found: &'a mut Vec<Found>,
+    found: &'a mut Vec<Match>,
     ask: Ask<'a>,
 }
 
@@ -137,7 +137,7 @@ impl Search<'_, '_> {
             return;
         }
         let Some(Step { edge, places }) = self.steps.get(step) else {
-            self.found.push(Found {
+            self.found.push(Match {
                 vertices: self.vertices.clone(),
                 edges: self.edges.clone(),
             });

@@ -21,7 +21,7 @@ pub use backward::{Dependences, Left, backward};
 pub use clusters::clusters;
 pub use communities::communities;
 pub use components::{strongly_connected, topological_order};
-pub use matching::{Found, Pattern, PatternEdge, subgraph_matching};
+pub use matching::{Match, Pattern, PatternEdge, subgraph_matching};
 pub use paths::{Path, longest_path, shortest_path, shortest_path_between};
 pub use walk::{Walk, breadth_first, depth_first};
 

@@ -22,7 +22,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Passes whose names differ, and all stages that they take and give.
+    /// Passes whose names differ, and all stages that they take and return.
     pub fn new(passes: impl IntoIterator<Item = Pass>, stages: &[Stage]) -> Self {
         Self {
             passes: passes.into_iter().map(Arc::new).collect(),

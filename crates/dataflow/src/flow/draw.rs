@@ -10,6 +10,21 @@ const GAP: (usize, usize) = (24, 40);
 /// Characters that fit into a box.
 const FITS: usize = 28;
 
+/// A node of a flow, for a drawing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The name of its pass or input.
+    pub name: String,
+    /// Its parameters in words.
+    pub parameters: String,
+    /// What its pass does; `None` for an input.
+    pub about: Option<String>,
+    /// Its row from the top; passes that form a cycle have none.
+    pub step: Option<usize>,
+    /// The nodes whose results it takes.
+    pub inputs: Vec<usize>,
+}
+
 impl fmt::Display for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "dataflow {}", self.name)?;
@@ -26,7 +41,7 @@ impl fmt::Display for Flow {
             writeln!(f)?;
         }
         for (name, from) in &self.outputs {
-            writeln!(f, "  gives {name} = {}", link(from))?;
+            writeln!(f, "  output {name} = {}", link(from))?;
         }
         Ok(())
     }
@@ -68,6 +83,27 @@ impl Flow {
             None => String::new(),
         };
         (self.label(i), details)
+    }
+
+    /// Its nodes, in the order in which they were added.
+    pub fn drawn(&self) -> Vec<Drawn> {
+        let steps = self.checked().map(|c| c.steps).unwrap_or_default();
+        let step = |i: usize| steps.iter().position(|s| s.contains(&i));
+        let one = |(i, node): (usize, &super::Node)| {
+            let (name, parameters) = self.words(i);
+            Drawn {
+                name,
+                parameters,
+                about: match &node.work {
+                    Work::Input { .. } => None,
+                    Work::Pass { pass, .. } => Some(pass.about.to_string()),
+                    Work::Repeat { .. } => Some("Repeats a flow on its own results.".to_string()),
+                },
+                step: step(i),
+                inputs: node.inputs.iter().map(|link| link.node.0).collect(),
+            }
+        };
+        self.nodes.iter().enumerate().map(one).collect()
     }
 
     /// The flow as a drawing, from its inputs at the top to its outputs.
@@ -124,7 +160,7 @@ impl Flow {
                 escaped(&if given.is_empty() {
                     details.clone()
                 } else {
-                    format!("{details} gives {}", given.join(", "))
+                    format!("{details}; output {}", given.join(", "))
                 }),
                 BOX.0,
                 BOX.1,

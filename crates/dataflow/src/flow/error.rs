@@ -63,7 +63,7 @@ pub enum FlowError {
     #[error("pass {0}, argument {1}: it needs {2} and is given {3} by {4}")]
     WrongKind(String, String, Kind, Kind, String),
     /// An output that the pass does not have.
-    #[error("pass {0}, argument {1}: {2} gives {3} things, and number {4} is asked for")]
+    #[error("pass {0}, argument {1}: output number {4} of {2} is asked for; it has {3}")]
     NoSuchOutput(String, String, String, usize, usize),
     /// A parameter that the pass does not have.
     #[error("pass {0} has no parameter {1}; it has {2}")]
@@ -83,13 +83,15 @@ pub enum FlowError {
     #[error("input {0} of the dataflow {1} needs {2} and is given {3}")]
     WrongInput(String, String, Kind, Kind),
     /// An output of the dataflow that does not exist.
-    #[error("the dataflow {0} gives no {1}; it gives {2}")]
+    #[error("the dataflow {0} has no output {1}; it has {2}")]
     NoOutput(String, String, String),
     /// A repeated flow that has no outputs, or more outputs than inputs.
-    #[error("the dataflow {0} cannot be repeated: it gives {1} and takes {2}")]
+    #[error(
+        "the dataflow {0} cannot be repeated: it needs one output or more, and as many inputs or more, but has {1} and {2}"
+    )]
     NotRepeatable(String, usize, usize),
     /// An argument without members where some are needed: pass, argument, what it needs, the pass that it comes from.
-    #[error("pass {0}, argument {1}: it needs {2} with members, and what {3} gives is empty")]
+    #[error("pass {0}, argument {1}: it needs {2} with members, and the result of {3} is empty")]
     Empty(String, String, Kind, String),
     /// What is wrong with an argument: pass, argument, what.
     #[error("pass {0}, argument {1}: {2}")]
@@ -98,7 +100,7 @@ pub enum FlowError {
     #[error("pass {0}: {1}")]
     Pass(String, PassError),
     /// A pass that returns other things than it declares.
-    #[error("pass {0} gives {1} instead of {2}; that is a fault of the pass")]
+    #[error("pass {0} returned {1} instead of {2}; this is an error in the pass")]
     Broken(String, String, String),
     /// A saved flow that cannot be read.
     #[error("the saved dataflow cannot be read: {0}")]

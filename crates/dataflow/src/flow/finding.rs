@@ -29,9 +29,14 @@ impl fmt::Display for Stage {
 }
 
 /// A type that is one stage.
-pub trait Found: Any + Send + Sync {
+pub trait StageResult: Any + Send + Sync {
     /// Which.
     const STAGE: Stage;
+
+    /// What it has, for people: `3 candidates`; empty where its name says all.
+    fn words(&self) -> String {
+        String::new()
+    }
 }
 
 /// A value of one stage. Copies share their contents.
@@ -40,6 +45,7 @@ pub struct Finding {
     stage: Stage,
     /// Number that distinguishes it from all others.
     number: u64,
+    words: Arc<str>,
     what: Arc<dyn Any + Send + Sync>,
 }
 
@@ -54,22 +60,28 @@ impl fmt::Debug for Finding {
 
 impl Finding {
     /// A finding.
-    pub fn new<T: Found>(what: T) -> Self {
+    pub fn new<T: StageResult>(what: T) -> Self {
         Self {
             stage: T::STAGE,
             number: MADE.fetch_add(1, Ordering::Relaxed),
+            words: what.words().into(),
             what: Arc::new(what),
         }
     }
 
     /// What was found, if it is of this type.
-    pub fn get<T: Found>(&self) -> Option<&T> {
+    pub fn get<T: StageResult>(&self) -> Option<&T> {
         self.what.downcast_ref()
     }
 
     /// Which stage it is.
     pub fn stage(&self) -> Stage {
         self.stage
+    }
+
+    /// What it has, for people.
+    pub fn words(&self) -> &str {
+        &self.words
     }
 
     /// The number that distinguishes it from all others.

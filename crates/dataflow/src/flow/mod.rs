@@ -21,13 +21,14 @@ mod value;
 
 pub use cache::Cache;
 pub use catalogue::Catalogue;
+pub use draw::Drawn;
 pub use error::{FlowError, OwnError, PassError};
-pub use finding::{Finding, Found, Stage};
+pub use finding::{Finding, Stage, StageResult};
 pub use parameter::{Parameter, Parameters, with};
 pub use pass::{Call, Declared, Gives, Pass, Port};
 pub use run::{Event, Inputs, Outputs, Runner, State};
 pub use saved::OwnPass;
-pub use value::{Kind, Of, Value};
+pub use value::{Kind, Of, Value, counted};
 
 use std::sync::Arc;
 
@@ -190,6 +191,11 @@ impl Flow {
             Work::Input { name, kind } => Some((name.as_str(), *kind)),
             _ => None,
         })
+    }
+
+    /// The link that an output is, by its name.
+    pub fn output_link(&self, name: &str) -> Option<Link> {
+        self.outputs.iter().find(|o| o.0 == name).map(|o| o.1)
     }
 
     /// Names of its outputs.

@@ -1,6 +1,6 @@
 //! A pass: its arguments, its outputs, and the function that makes the outputs from the arguments.
 
-use super::{Found, Kind, Parameter, Parameters, PassError, Value};
+use super::{Kind, Parameter, Parameters, PassError, StageResult, Value};
 use crate::algorithm::Interrupted;
 use crate::run::Recorded;
 use crate::set::{Set, SetError};
@@ -327,7 +327,7 @@ impl Call<'_> {
     }
 
     /// Argument `i` as a stage of a diagnosis.
-    pub fn found<T: Found>(&self, i: usize) -> Result<&T, PassError> {
+    pub fn found<T: StageResult>(&self, i: usize) -> Result<&T, PassError> {
         let found = match self.inputs.get(i) {
             Some(Value::Finding(finding)) => finding.get(),
             _ => None,

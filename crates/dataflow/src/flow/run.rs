@@ -129,6 +129,19 @@ impl Flow {
         inputs: &Inputs,
         runner: &Runner<'_>,
     ) -> Result<Vec<Value>, FlowError> {
+        Ok(self.values_and_steps(links, inputs, runner)?.0)
+    }
+
+    /// The same, and what each node returned, in the order of the nodes; nothing for a node that was not needed.
+    ///
+    /// # Errors
+    /// As [`Flow::run`].
+    pub fn values_and_steps(
+        &self,
+        links: &[Link],
+        inputs: &Inputs,
+        runner: &Runner<'_>,
+    ) -> Result<(Vec<Value>, Vec<Vec<Value>>), FlowError> {
         let checked = self.checked()?;
         let mut known = self.begin(&checked, inputs)?;
         let needed = self.needed(&checked, links, runner, &mut known);
@@ -156,7 +169,7 @@ impl Flow {
                         return Err(FlowError::Interrupted);
                     }
                     let name = self.label(*i);
-                    let tell = |state, done| {
+                    let report = |state, done| {
                         (runner.progress)(&Event {
                             pass: &name,
                             state,
@@ -164,7 +177,7 @@ impl Flow {
                             of,
                         });
                     };
-                    tell(State::Begins, done.load(Ordering::Relaxed));
+                    report(State::Begins, done.load(Ordering::Relaxed));
                     // Progress within a repeated flow is part of this flow's progress.
                     let inner = |event: &Event<'_>| {
                         (runner.progress)(&Event {
@@ -181,7 +194,7 @@ impl Flow {
                     if let Some(key) = known[*i].key {
                         runner.cache.keep(key, &made);
                     }
-                    tell(State::Done, done.fetch_add(1, Ordering::Relaxed) + 1);
+                    report(State::Done, done.fetch_add(1, Ordering::Relaxed) + 1);
                     Ok(made)
                 })
                 .collect();
@@ -198,7 +211,9 @@ impl Flow {
             FlowError::NoOutput(self.name.clone(), format!("{name}.{}", link.output), name)
         };
         let all = links.iter().map(|l| value(l).ok_or_else(|| missing(l)));
-        all.collect()
+        let values = all.collect::<Result<_, _>>()?;
+        let steps = known.into_iter().map(|k| k.values.unwrap_or_default());
+        Ok((values, steps.collect()))
     }
 
     /// Fills in the inputs, and computes the keys of all nodes.

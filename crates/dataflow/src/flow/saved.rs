@@ -131,7 +131,7 @@ fn own_pass<'a>(wanted: &OwnPass, own: &'a [Arc<Pass>]) -> Result<&'a Arc<Pass>,
     let what = match (of_name.next(), of_name.next()) {
         (Some(pass), None) if pass.outputs.len() == wanted.gives => return Ok(pass),
         (Some(pass), None) => format!(
-            "its function {name} gives {}, and the one that is given for it {}",
+            "its function {name} returns {}, and the function given for it {}",
             wanted.gives,
             pass.outputs.len()
         ),

@@ -1,6 +1,6 @@
 //! The values that flow between passes, and their kinds.
 
-use super::{Finding, Found, Stage};
+use super::{Finding, Stage, StageResult};
 use crate::run::Recorded;
 use crate::set::Set;
 use headwater_graph::view::ViewKind;
@@ -74,6 +74,12 @@ impl fmt::Display for Kind {
     }
 }
 
+/// `1 cause`, `2 causes`.
+pub fn counted(n: usize, one: &str, more: &str) -> String {
+    let what = if n == 1 { one } else { more };
+    format!("{n} {what}")
+}
+
 impl Value {
     /// Its kind.
     pub fn kind(&self) -> Kind {
@@ -101,6 +107,29 @@ impl Value {
         }
     }
 
+    /// What it has, for people: `16 vertices`, `3 candidates`.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Run(run) => {
+                let header = &run.run().header;
+                let ranks = counted(header.ranks as usize, "rank", "ranks");
+                format!("{}, {ranks}", header.name)
+            }
+            Self::Set(set) => {
+                let vertices = counted(set.vertices().len(), "vertex", "vertices");
+                match set.edges().len() {
+                    0 => vertices,
+                    n => format!("{vertices}, {}", counted(n, "edge", "edges")),
+                }
+            }
+            Self::Section(section) => counted(section.rows.len(), "row", "rows"),
+            Self::Finding(finding) => match finding.words() {
+                "" => finding.stage().to_string(),
+                words => words.to_string(),
+            },
+        }
+    }
+
     /// The set, if it is one.
     pub fn set(&self) -> Option<&Set> {
         match self {
@@ -118,7 +147,7 @@ impl Value {
     }
 
     /// What was found, if it is of this type.
-    pub fn found<T: Found>(&self) -> Option<&T> {
+    pub fn found<T: StageResult>(&self) -> Option<&T> {
         match self {
             Self::Finding(finding) => finding.get(),
             _ => None,

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_of_the_normal_form_are_told_apart() {
+    fn terms_of_the_normal_form_are_distinguished() {
         type Case = (Form, fn(f64) -> f64, &'static str);
         let cases: [Case; 4] = [
             (

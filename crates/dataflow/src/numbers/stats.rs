@@ -158,8 +158,8 @@ pub fn stands_out(groups: &TwoGroups, threshold: f64, noise: f64) -> bool {
 /// Standard deviation of most of `values`, whatever the others are.
 pub fn scatter(values: &[f64]) -> f64 {
     let middle = median(values);
-    let apart: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
-    NORMAL * median(&apart)
+    let deviations: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
+    NORMAL * median(&deviations)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn is_sum(view: &View, name: &str) -> bool {
 
 /// The thing that each vertex belongs to (its own if it begins one), and the nearest vertex around it that begins a
 /// thing.
-struct Held {
+struct Grouping {
     /// By vertex: the thing that its own figures go to.
     of: Vec<Option<u32>>,
     /// By vertex: the nearest vertex around it that begins a thing; none for the outermost.
@@ -66,12 +66,12 @@ struct Held {
     outermost: Vec<bool>,
 }
 
-fn held(view: &View, to: To) -> Held {
+fn group_vertices(view: &View, to: To) -> Grouping {
     let n = view.graph.vertices();
     let word = |column: &str, v: usize| view.vertices.get(column).and_then(|c| c.text(v));
     let figure = |column: &str, v: usize| view.vertices.get(column).and_then(|c| c.number(v));
     let mut number: FxHashMap<(u64, Option<&str>), u32> = FxHashMap::default();
-    let mut out = Held {
+    let mut out = Grouping {
         of: vec![None; n],
         around: vec![None; n],
         first: Vec::new(),
@@ -130,9 +130,9 @@ pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
     let view = set.view();
     set.column("type")?;
     set.column("parent")?;
-    let held = held(view, to);
-    let things = held.first.len();
-    let mut table = view.vertices.take(&held.first);
+    let grouping = group_vertices(view, to);
+    let things = grouping.first.len();
+    let mut table = view.vertices.take(&grouping.first);
     let places = [
         "name",
         "type",
@@ -157,8 +157,8 @@ pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
     }
     table = out;
     let mut ways = vec![0.0; things];
-    for (v, of) in held.of.iter().enumerate() {
-        if let Some(of) = of.filter(|_| held.outermost[v]) {
+    for (v, of) in grouping.of.iter().enumerate() {
+        if let Some(of) = of.filter(|_| grouping.outermost[v]) {
             ways[of as usize] += 1.0;
         }
     }
@@ -170,18 +170,18 @@ pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
         }
         let mut own: Vec<Option<f64>> = vec![None; things];
         for v in set.vertices() {
-            let of = held.of[*v as usize].and_then(|of| own.get_mut(of as usize));
+            let of = grouping.of[*v as usize].and_then(|of| own.get_mut(of as usize));
             if let (Some(slot), Some(x)) = (of, column.number(*v as usize)) {
                 *slot = Some(slot.unwrap_or(0.0) + x);
             }
         }
         table.set(name, Column::numbers(own));
         if matches!(name, "time" | "mpi" | "wait" | "busy") {
-            let values = with_inside(set, &held, column, things);
+            let values = with_inside(set, &grouping, column, things);
             table.set(&format!("total_{name}"), Column::known(values));
         }
         if let Some(of_ranks) = view.rows.get(name) {
-            rows.insert(name.to_string(), Arc::new(summed(set, &held, of_ranks)));
+            rows.insert(name.to_string(), Arc::new(summed(set, &grouping, of_ranks)));
         }
     }
     let mut made = View::made(table, Vec::new(), Vec::new(), Table::new(0)).unwrap_or_default();
@@ -192,7 +192,7 @@ pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
     }
     let made = Set::of(
         &Arc::new(made),
-        with_members(set, &held, things),
+        with_members(set, &grouping, things),
         Vec::new(),
     );
     match made.view().vertices.get("time") {
@@ -202,15 +202,15 @@ pub fn attribution(set: &Set, to: &str) -> Result<Set, PassError> {
 }
 
 /// Things that have vertices of the set, their own or inside.
-fn with_members(set: &Set, held: &Held, things: usize) -> Vec<u32> {
+fn with_members(set: &Set, grouping: &Grouping, things: usize) -> Vec<u32> {
     let parents = set.view().vertices.get("parent");
     let parent = |v: u32| parents.and_then(|p| p.number(v as usize)).map(|p| p as u32);
-    let mut seen = vec![false; held.of.len()];
+    let mut seen = vec![false; grouping.of.len()];
     let mut there = vec![false; things];
     for &v in set.vertices() {
         let mut at = Some(v);
         while let Some(v) = at.filter(|v| !std::mem::replace(&mut seen[*v as usize], true)) {
-            if let Some(of) = held.of[v as usize] {
+            if let Some(of) = grouping.of[v as usize] {
                 there[of as usize] = true;
             }
             at = parent(v).filter(|p| *p < v);
@@ -220,8 +220,8 @@ fn with_members(set: &Set, held: &Held, things: usize) -> Vec<u32> {
 }
 
 /// Sums with everything inside, by thing.
-fn with_inside(set: &Set, held: &Held, column: &Column, things: usize) -> Vec<f64> {
-    let mut of_vertex = vec![0.0; held.of.len()];
+fn with_inside(set: &Set, grouping: &Grouping, column: &Column, things: usize) -> Vec<f64> {
+    let mut of_vertex = vec![0.0; grouping.of.len()];
     for v in set.vertices() {
         of_vertex[*v as usize] += column.number(*v as usize).unwrap_or(0.0);
     }
@@ -229,7 +229,7 @@ fn with_inside(set: &Set, held: &Held, column: &Column, things: usize) -> Vec<f6
     let mut out = vec![0.0; things];
     // A parent has a smaller index than its children, so each sum is complete before it is added to its parent.
     for v in (0..of_vertex.len()).rev() {
-        if let Some(of) = held.of[v].filter(|_| held.outermost[v]) {
+        if let Some(of) = grouping.of[v].filter(|_| grouping.outermost[v]) {
             out[of as usize] += of_vertex[v];
         }
         let parent = parents.and_then(|p| p.number(v)).map(|p| p as usize);
@@ -241,8 +241,8 @@ fn with_inside(set: &Set, held: &Held, column: &Column, things: usize) -> Vec<f6
 }
 
 /// Sums of rows over ranks, by thing.
-fn summed(set: &Set, held: &Held, rows: &RankRows) -> RankRows {
-    let of = |v: &u32| Some((held.of[*v as usize]?, rows.row(*v)?));
+fn summed(set: &Set, grouping: &Grouping, rows: &RankRows) -> RankRows {
+    let of = |v: &u32| Some((grouping.of[*v as usize]?, rows.row(*v)?));
     let mut all: Vec<(u32, u32, f64)> = Vec::new();
     for (thing, row) in set.vertices().iter().filter_map(of) {
         all.extend(row.iter().map(|(rank, x)| (thing, rank, x)));

@@ -88,16 +88,16 @@ fn divided(time: &[f64], row: impl Fn(&str) -> Vec<f64>) -> [f64; 5] {
     let others: Vec<u32> = (0..time.len() as u32)
         .filter(|r| late.binary_search(r).is_err())
         .collect();
-    let apart = |values: &[f64]| (mean_of(values, &late), mean_of(values, &others));
+    let means = |values: &[f64]| (mean_of(values, &late), mean_of(values, &others));
     let mut rest = groups.high - groups.low;
     let mut take = |part: f64| {
         let part = part.clamp(0.0, rest);
         rest -= part;
         part
     };
-    let (waited, others_waited) = apart(&wait);
+    let (waited, others_waited) = means(&wait);
     let waiting = (waited - others_waited).max(0.0);
-    let (before, others_before) = apart(&row("before"));
+    let (before, others_before) = means(&row("before"));
     let load = take((others_before - before).clamp(0.0, waiting));
     let waiting = take(waiting - load);
     let share = |(late, others): (f64, f64)| {
@@ -107,10 +107,10 @@ fn divided(time: &[f64], row: impl Fn(&str) -> Vec<f64>) -> [f64; 5] {
             0.0
         }
     };
-    let counts = apart(&row("count"));
+    let counts = means(&row("count"));
     let working = groups.high - load - waiting;
     let calls = take(working * share(counts));
-    let bytes = apart(&row("bytes"));
+    let bytes = means(&row("bytes"));
     let each = |bytes: f64, count: f64| if count > 0.0 { bytes / count } else { 0.0 };
     let sizes = (each(bytes.0, counts.0), each(bytes.1, counts.1));
     let size = take((working - calls) * share(sizes));

@@ -126,14 +126,14 @@ mod tests {
             .with("time", Column::known(vec![1.0, 1.0]));
         let view = View::made(vertices, vec![], vec![], Table::new(0)).expect("a graph");
         let set = Set::vertices_of(&std::sync::Arc::new(view));
-        let told = call_tree(&Tree::new(&set), 0.01);
-        assert_eq!(told.rows.len(), 1);
+        let table = call_tree(&Tree::new(&set), 0.01);
+        assert_eq!(table.rows.len(), 1);
     }
 
     #[test]
     fn the_tree_has_what_is_inside_below_each_place_the_longest_first() {
         let set = Set::vertices_of(&view());
-        let told = call_tree(&Tree::new(&set), 0.01);
+        let table = call_tree(&Tree::new(&set), 0.01);
         let wanted = [
             (0.0, "main", 1.0),
             (1.0, "loop", 2.0),
@@ -141,14 +141,14 @@ mod tests {
             (3.0, "solve", 4.5),
             (1.0, "MPI_Barrier", 9.0),
         ];
-        assert_eq!(told.rows.len(), wanted.len());
-        for (row, (level, place, own)) in told.rows.iter().zip(wanted) {
+        assert_eq!(table.rows.len(), wanted.len());
+        for (row, (level, place, own)) in table.rows.iter().zip(wanted) {
             let found = (&row[0], &row[1], &row[5]);
             assert_eq!(
                 found,
                 (&Item::Number(level), &Item::from(place), &Item::Number(own))
             );
         }
-        assert!(matches!(told.rows[0][6], Item::Number(x) if (x - 9.001).abs() < 1e-9));
+        assert!(matches!(table.rows[0][6], Item::Number(x) if (x - 9.001).abs() < 1e-9));
     }
 }

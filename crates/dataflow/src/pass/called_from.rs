@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn ways_to_one_line_are_told_apart_by_the_calls_on_them() {
+    fn call_paths_to_one_line_are_distinguished_by_their_calls() {
         let view = View::made(tree(), vec![], vec![], Table::new(0)).expect("a graph");
         let set = Set::vertices_of(&Arc::new(view));
-        let told = |v| called_from(&set, v);
-        assert_eq!(told(5).as_deref(), Some("main (b.c:69) > edge"));
-        assert_eq!(told(8).as_deref(), Some("main (b.c:71) > edge"));
-        assert_eq!(told(4).as_deref(), Some("main (b.c:69)"));
-        assert_eq!((told(0), told(1)), (None, None));
+        let caller = |v| called_from(&set, v);
+        assert_eq!(caller(5).as_deref(), Some("main (b.c:69) > edge"));
+        assert_eq!(caller(8).as_deref(), Some("main (b.c:71) > edge"));
+        assert_eq!(caller(4).as_deref(), Some("main (b.c:69)"));
+        assert_eq!((caller(0), caller(1)), (None, None));
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) fn passes() -> Vec<Pass> {
     vec![
         Pass::new(
             "cluster-ranks",
-            "Ranks that behave alike, by a metric of the set's vertices; and the vertices with the mean of each cluster, those that tell them apart most first.",
+            "Ranks that behave alike, by a metric of the set's vertices; and the vertices with the mean of each cluster, those in which the clusters differ most first.",
             |call| {
                 let (metric, most) = (call.text("metric"), call.count("most"));
                 let (table, set) = cluster_ranks(call.vertices(0)?, metric, most, call.number("least"), call.interrupted)?;
@@ -76,7 +76,7 @@ pub fn cluster_ranks(
         Some(s) => format!(
             "The silhouette is {s:.2}: 1 is clusters that are far apart, and from 0.5 on ranks are divided."
         ),
-        None => "Ranks do not differ so that clusters could be told apart.".to_string(),
+        None => "Ranks do not differ enough to form clusters.".to_string(),
     });
     for (c, centre) in (0u32..).zip(&found.centres) {
         let own = || {

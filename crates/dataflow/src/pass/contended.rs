@@ -129,15 +129,17 @@ fn unheld(set: &Set) -> Result<Section, PassError> {
         Cell::Number(site) => site as u64,
         _ => u64::from(v),
     };
-    let mut held = vec![false; set.view().graph.vertices()];
-    set.vertices().iter().for_each(|v| held[*v as usize] = true);
+    let mut in_set = vec![false; set.view().graph.vertices()];
+    set.vertices()
+        .iter()
+        .for_each(|v| in_set[*v as usize] = true);
     // Seconds, waits, vertices.
     let mut sums: BTreeMap<(&str, u64), (f64, f64, Vec<u32>)> = BTreeMap::new();
     for row in 0..table.len() {
         let at = figure("vertex", row) as u32;
         let kind = table.get("kind").and_then(|k| k.text(row)).unwrap_or("");
         let nobodys = [EdgeKind::Collective, EdgeKind::Barrier].map(EdgeKind::words);
-        if nobodys.contains(&kind) || held.get(at as usize) != Some(&true) {
+        if nobodys.contains(&kind) || in_set.get(at as usize) != Some(&true) {
             continue;
         }
         let sum = sums.entry((kind, place(at))).or_default();

@@ -14,7 +14,7 @@
 //! resource: all ranks wait for the last rank of a collective, and a sender or receiver for the other end, whatever the
 //! reason for their lateness.
 
-use crate::algorithm::{Found, Interrupted, Pattern as Shape, PatternEdge, subgraph_matching};
+use crate::algorithm::{Interrupted, Match, Pattern as Shape, PatternEdge, subgraph_matching};
 use crate::flow::{Gives, Kind, Pass, PassError};
 use crate::pass::causal::between;
 use crate::pass::graph::{check_kind, whole};
@@ -156,7 +156,7 @@ pub fn contention(
     least: f64,
     most: usize,
     interrupted: Interrupted<'_>,
-) -> Result<Vec<Found>, PassError> {
+) -> Result<Vec<Match>, PassError> {
     let Pattern { names, edges } = Pattern::read("patterns", pattern, LIBRARY)?;
     if let Some(edge) = edges.iter().find(|e| e.src == e.dst) {
         let name = names.get(edge.src).map_or("", String::as_str);
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(
             found("MPI_Win_unlock", "mutual"),
             2,
-            "who has the lock holds it"
+            "the rank that has the lock holds it"
         );
     }
 
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(
             found("chain"),
             1,
-            "who waits is another one than who is waited for"
+            "the waiting thread is not the one it waits for"
         );
         assert_eq!(
             found("a>b:mutex"),

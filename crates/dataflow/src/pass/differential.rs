@@ -162,11 +162,11 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
         Scale::Rank => ranks,
         Scale::Ideal => [ranks[1], ranks[1]],
     };
-    let mut held = vec![false; a.graph.vertices()];
+    let mut in_set = vec![false; a.graph.vertices()];
     first
         .vertices()
         .iter()
-        .for_each(|v| held[*v as usize] = true);
+        .for_each(|v| in_set[*v as usize] = true);
     let metrics: Vec<&str> = b
         .vertices
         .columns()
@@ -180,13 +180,13 @@ pub fn differential(first: &Set, second: &Set, scale: Scale) -> Result<Set, Pass
             let is_sum = is_sum(a, name) && is_sum(b, name);
             let by = if is_sum { by } else { [1.0, 1.0] };
             let old = |v: usize| {
-                let there = same[v].filter(|o| held[*o as usize]);
+                let there = same[v].filter(|o| in_set[*o as usize]);
                 there
                     .and_then(|o| old_column?.number(o as usize))
                     .map(|x| x / by[0])
             };
             let new = |v: usize| new_column.and_then(|c| c.number(v)).map(|x| x / by[1]);
-            let left_out = |v: usize| same[v].is_some_and(|o| !held[o as usize]);
+            let left_out = |v: usize| same[v].is_some_and(|o| !in_set[o as usize]);
             let change = |v: usize| match (old(v), new(v)) {
                 (Some(old), Some(new)) => Some(new - old),
                 (None, None) => None,

@@ -96,25 +96,27 @@ impl Within {
     pub(super) fn new(set: &Set) -> Self {
         let graph = &set.view().graph;
         let mut edges = vec![false; graph.edges()];
-        let mut held = vec![false; graph.vertices()];
+        let mut in_set = vec![false; graph.vertices()];
         let ends = || graph.sources().iter().zip(graph.targets());
-        set.vertices().iter().for_each(|v| held[*v as usize] = true);
+        set.vertices()
+            .iter()
+            .for_each(|v| in_set[*v as usize] = true);
         if set.edges().is_empty() {
             for (slot, (a, b)) in edges.iter_mut().zip(ends()) {
-                *slot = held[*a as usize] && held[*b as usize];
+                *slot = in_set[*a as usize] && in_set[*b as usize];
             }
         }
         for &e in set.edges() {
             let ends = [graph.sources(), graph.targets()].map(|all| all[e as usize] as usize);
             // If the set has only edges, the vertices are those that they join.
             if set.vertices().is_empty() {
-                ends.iter().for_each(|v| held[*v] = true);
+                ends.iter().for_each(|v| in_set[*v] = true);
             }
-            edges[e as usize] = ends.iter().all(|v| held[*v]);
+            edges[e as usize] = ends.iter().all(|v| in_set[*v]);
         }
         let vertices = match set.vertices() {
-            [] => (0..held.len() as u32)
-                .filter(|v| held[*v as usize])
+            [] => (0..in_set.len() as u32)
+                .filter(|v| in_set[*v as usize])
                 .collect(),
             own => own.to_vec(),
         };

@@ -13,7 +13,7 @@ pub(super) fn passes() -> Vec<Pass> {
     vec![
         Pass::new(
             "group",
-            "Vertices with group: those with one value of an attribute have one number and stand together; and a table of the groups.",
+            "Vertices with group: those with the same value of an attribute have the same number and follow each other; and a table of the groups.",
             |call| {
                 let (set, table) = group(call.vertices(0)?, call.text("by"), call.text("metric"))?;
                 Ok(vec![set.into(), table.into()])

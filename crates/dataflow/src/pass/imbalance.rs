@@ -135,10 +135,10 @@ fn absent(set: &Set, groups: &[&[(u64, u32)]]) -> FxHashMap<u64, usize> {
             .iter()
             .filter_map(|g| set.vertices().get(g.1 as usize));
         let rank = |v: &u32| view.vertices.get("rank")?.number(*v as usize);
-        let mut held: Vec<u32> = vertices.filter_map(rank).map(|r| r as u32).collect();
-        held.sort_unstable();
-        held.dedup();
-        held.len() >= ranks
+        let mut present: Vec<u32> = vertices.filter_map(rank).map(|r| r as u32).collect();
+        present.sort_unstable();
+        present.dedup();
+        present.len() >= ranks
     };
     let some = groups.par_iter().filter(|group| !on_all(group));
     // The number of missing ranks, and the rank seen last: vertices are in the order of ranks.

@@ -45,7 +45,7 @@ pub(super) fn passes() -> Vec<Pass> {
             "mean",
             "figure of a run: the mean over ranks, that of the slowest rank, or of all ranks together",
         )
-        .with("at", 0.0, "ranks to tell the figure for; 0 for twice those of the largest run")
+        .with("at", 0.0, "number of ranks to extrapolate to; 0 for twice those of the largest run")
         .whole_from(0.0)
         .gives(Gives::AsArgument(0)),
     ]

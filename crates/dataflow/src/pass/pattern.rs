@@ -61,7 +61,7 @@ impl Pattern {
             return Err(wrong("a pattern without an edge".to_string()));
         }
         let pattern = Self { names, edges };
-        match pattern.apart().split_last() {
+        match pattern.unconnected().split_last() {
             None => Ok(pattern),
             Some((last, others)) => {
                 let (all, are) = match others {
@@ -70,14 +70,14 @@ impl Pattern {
                 };
                 let first = pattern.names.first().map_or("", String::as_str);
                 let what =
-                    format!("{all} {are} not joined with {first}; a pattern must hang together");
+                    format!("{all} {are} not joined with {first}; a pattern must be connected");
                 Err(wrong(what))
             }
         }
     }
 
     /// Names of vertices that no path joins with the first.
-    fn apart(&self) -> Vec<&str> {
+    fn unconnected(&self) -> Vec<&str> {
         let mut joined: Vec<bool> = (0..self.names.len()).map(|v| v == 0).collect();
         // One round for each vertex that could be reached: patterns are written by hand, so they are small.
         for _ in &self.names {

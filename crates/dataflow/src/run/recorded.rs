@@ -212,6 +212,11 @@ impl Recorded {
         &self.joined.runs[self.index]
     }
 
+    /// Its number among the runs of its graph.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     /// The graph.
     pub fn pag(&self) -> &Pag {
         &self.joined.pag

@@ -16,7 +16,10 @@ struct Both<'a> {
 impl<'a> Both<'a> {
     fn new(tables: [&'a Table; 2], mine: &[u32], theirs: &[u32], kept: &[u32]) -> Self {
         let [first, second] = tables;
-        let (mine, theirs) = (held(mine, first.len()), held(theirs, first.len()));
+        let (mine, theirs) = (
+            membership(mine, first.len()),
+            membership(theirs, first.len()),
+        );
         let mut of_second = vec![None; first.len()];
         for i in kept.iter().map(|i| *i as usize).filter(|i| theirs[*i]) {
             of_second[i] = Some(mine[i]);
@@ -97,12 +100,12 @@ fn joined(a: &Set, b: &Set, vertices: &[u32], edges: &[u32]) -> Arc<View> {
 }
 
 /// By index up to `n`: whether it is in `indices`.
-fn held(indices: &[u32], n: usize) -> Vec<bool> {
-    let mut held = vec![false; n];
+fn membership(indices: &[u32], n: usize) -> Vec<bool> {
+    let mut is_member = vec![false; n];
     for i in indices {
-        held[*i as usize] = true;
+        is_member[*i as usize] = true;
     }
-    held
+    is_member
 }
 
 impl Set {
@@ -130,7 +133,7 @@ impl Set {
     /// If the sets are of different graphs. This also applies to [`Set::intersection`] and [`Set::difference`].
     pub fn union(&self, other: &Self) -> Result<Self, SetError> {
         self.with(other, |a, b, n| {
-            let mine = held(a, n);
+            let mine = membership(a, n);
             let rest = b.iter().filter(|i| !mine[**i as usize]);
             a.iter().chain(rest).copied().collect()
         })
@@ -139,7 +142,7 @@ impl Set {
     /// Elements of both, in this set's order.
     pub fn intersection(&self, other: &Self) -> Result<Self, SetError> {
         self.with(other, |a, b, n| {
-            let theirs = held(b, n);
+            let theirs = membership(b, n);
             a.iter().copied().filter(|i| theirs[*i as usize]).collect()
         })
     }
@@ -147,7 +150,7 @@ impl Set {
     /// Elements that the other does not have, in this set's order.
     pub fn difference(&self, other: &Self) -> Result<Self, SetError> {
         self.with(other, |a, b, n| {
-            let theirs = held(b, n);
+            let theirs = membership(b, n);
             a.iter().copied().filter(|i| !theirs[*i as usize]).collect()
         })
     }
@@ -159,7 +162,7 @@ impl Set {
             if !of {
                 return Vec::new();
             }
-            let own = held(own, n);
+            let own = membership(own, n);
             (0..n as u32).filter(|i| !own[*i as usize]).collect()
         };
         let graph = &self.view.graph;

@@ -74,7 +74,7 @@ impl<'a> Work<'a> {
         match values {
             Values::Truth(t) => Ok(t),
             other => Err(self.wrong(format!(
-                "{} stands where something must be true or false",
+                "{} is used where true or false is needed",
                 other.words()
             ))),
         }
@@ -84,7 +84,10 @@ impl<'a> Work<'a> {
         match values {
             Values::Number(x) => Ok(vec![x; self.rows.len()]),
             Values::Numbers(all) => Ok(all),
-            other => Err(self.wrong(format!("{} stands where a figure is needed", other.words()))),
+            other => Err(self.wrong(format!(
+                "{} is used where a figure is needed",
+                other.words()
+            ))),
         }
     }
 
@@ -94,9 +97,9 @@ impl<'a> Work<'a> {
             Node::Text(text) => Values::Text(text),
             Node::Attribute(name) => self.attribute(name)?,
             Node::Not(inner) => {
-                let mut held = self.truth(self.values(inner)?)?;
-                held.iter_mut().for_each(|h| *h = !*h);
-                Values::Truth(held)
+                let mut matches = self.truth(self.values(inner)?)?;
+                matches.iter_mut().for_each(|h| *h = !*h);
+                Values::Truth(matches)
             }
             Node::Negative(inner) => {
                 let mut all = self.numbers(self.values(inner)?)?;
@@ -104,13 +107,13 @@ impl<'a> Work<'a> {
                 Values::Numbers(all)
             }
             Node::In(inner, list) => {
-                let mut held = vec![false; self.rows.len()];
+                let mut matches = vec![false; self.rows.len()];
                 for item in list {
                     let value = self.values(inner)?;
                     let alike = self.compare(Operator::Equal, value, self.values(item)?)?;
-                    held.iter_mut().zip(alike).for_each(|(h, a)| *h |= a);
+                    matches.iter_mut().zip(alike).for_each(|(h, a)| *h |= a);
                 }
-                Values::Truth(held)
+                Values::Truth(matches)
             }
             Node::Call(function, arguments) => self.call(*function, arguments)?,
             Node::Binary(..) => self.chain(node)?,

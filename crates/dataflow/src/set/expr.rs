@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
     /// `(a, b, …)`.
     fn list(&mut self) -> Result<Vec<Node>, SetError> {
         if !self.take("(") {
-            return Err(self.wrong("a list in parentheses should stand here"));
+            return Err(self.wrong("a list in parentheses is needed here"));
         }
         self.deeper()?;
         let mut all = Vec::new();
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
                 return Ok(all);
             }
             if !self.take(",") {
-                return Err(self.wrong("a comma or a closing parenthesis should stand here"));
+                return Err(self.wrong("a comma or a closing parenthesis is needed here"));
             }
         }
     }

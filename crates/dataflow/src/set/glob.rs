@@ -42,18 +42,18 @@ fn class(pattern: &[char], c: char) -> Option<(bool, usize)> {
     let begin = if not { 2 } else { 1 };
     let end = (begin + 1..pattern.len()).find(|i| pattern[*i] == ']')?;
     let inside = &pattern[begin..end];
-    let mut held = false;
+    let mut matched = false;
     let mut i = 0;
     while i < inside.len() {
         if i + 2 < inside.len() && inside[i + 1] == '-' {
-            held |= (inside[i]..=inside[i + 2]).contains(&c);
+            matched |= (inside[i]..=inside[i + 2]).contains(&c);
             i += 3;
         } else {
-            held |= inside[i] == c;
+            matched |= inside[i] == c;
             i += 1;
         }
     }
-    Some((held != not, end + 1))
+    Some((matched != not, end + 1))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What a pass gives of the vertices of runs, as number `output`.
+/// Output number `output` of a pass for the vertices of runs.
 fn given(
     name: &str,
     runs: &[Recorded],
@@ -62,7 +62,7 @@ fn functions_and_loops_have_what_is_inside_them() {
         made.set().expect("a set").clone()
     };
     let loops = of("loop");
-    let told: Vec<(f64, f64, f64)> = (loops.vertices().iter())
+    let times: Vec<(f64, f64, f64)> = (loops.vertices().iter())
         .map(|v| {
             let line = figure(&loops, "first_line", *v);
             (
@@ -78,7 +78,7 @@ fn functions_and_loops_have_what_is_inside_them() {
         (10.0, 2.0, 14.0),
         (2.0, 0.0, 14.0),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(times, expected);
     let functions = of("function");
     let main = functions.vertices()[0];
     assert_eq!(word(&functions, "name", main), "main");
@@ -175,7 +175,7 @@ fn ranks_that_are_alike_are_clusters() {
     assert_eq!(
         figure(set, "first_line", first),
         20.0,
-        "what tells them apart comes first"
+        "the vertex in which they differ comes first"
     );
     let means = ["cluster_0", "cluster_1", "spread"].map(|c| figure(set, c, first));
     assert_eq!(means, [1.0, 2.0, 1.0]);
@@ -346,7 +346,7 @@ fn vertices_are_grouped_by_a_value_and_named_by_conditions() {
     let numbers = grouped.numbers("group").expect("figures");
     assert!(
         numbers.is_sorted_by(|a, b| a <= b),
-        "those of one group stand together"
+        "those of one group follow each other"
     );
     let column = |name| table.column(name).expect("a column");
     let loops = column("value")
@@ -370,7 +370,7 @@ fn vertices_are_grouped_by_a_value_and_named_by_conditions() {
 }
 
 #[test]
-fn what_changed_between_ranks_is_told_by_edge() {
+fn what_changed_between_ranks_is_reported_by_edge() {
     let matrix = |wait| {
         let run = one(with_messages(wait), 2);
         pass::communication_matrix(&run).expect("a matrix")

@@ -66,7 +66,7 @@ fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
         ),
         (
             |f, _, all, _| drop(f.pass("top", [all.output(3)], none())),
-            "pass top, argument V: vertices gives 1 things, and number 3 is asked for",
+            "pass top, argument V: output number 3 of vertices is asked for; it has 1",
         ),
         (
             |f, run, all, _| {
@@ -92,7 +92,7 @@ fn mistakes_are_found_before_anything_runs_and_name_pass_and_argument() {
         "{e}"
     );
     let e = refused(flow.run_only(&["cold"], &inputs(), &runner));
-    assert!(e.contains("gives no cold; it gives hot"), "{e}");
+    assert!(e.contains("has no output cold; it has hot"), "{e}");
     assert!(matches!(
         Flow::new("x", catalogue()).pass("nothing", [NodeId::from_index(0)], none()),
         Err(FlowError::NoPass(..))
@@ -143,10 +143,10 @@ fn only_what_is_asked_for_runs_and_only_once() {
         flow
     };
     let cache = Cache::default();
-    let told = std::sync::Mutex::new(Vec::new());
-    let tell = |e: &Event<'_>| told.lock().unwrap().push((e.pass.to_string(), e.state));
+    let events = std::sync::Mutex::new(Vec::new());
+    let record_event = |e: &Event<'_>| events.lock().unwrap().push((e.pass.to_string(), e.state));
     let runner = Runner {
-        progress: &tell,
+        progress: &record_event,
         ..Runner::quiet(&cache)
     };
     let given = build(3.0)
@@ -159,12 +159,15 @@ fn only_what_is_asked_for_runs_and_only_once() {
     assert_eq!(of(), [1, 1]);
     build(4.0).run(&inputs(), &runner).expect("runs");
     assert_eq!(of(), [2, 2]);
-    let told = told.lock().unwrap();
+    let events = events.lock().unwrap();
     assert!(
-        told.contains(&("one".to_string(), State::Known)),
-        "{told:?}"
+        events.contains(&("one".to_string(), State::Known)),
+        "{events:?}"
     );
-    assert!(told.contains(&("two".to_string(), State::Done)), "{told:?}");
+    assert!(
+        events.contains(&("two".to_string(), State::Done)),
+        "{events:?}"
+    );
 }
 
 /// A flow that counts how often it was repeated, up to four times.
@@ -199,18 +202,18 @@ fn what_is_repeated_has_settled_when_metrics_have_too() {
 #[test]
 fn progress_counts_the_passes_of_the_flow_that_must_run() {
     let cache = Cache::default();
-    let told = std::sync::Mutex::new(Vec::new());
-    let tell = |e: &Event<'_>| told.lock().unwrap().push((e.state, e.done, e.of));
+    let events = std::sync::Mutex::new(Vec::new());
+    let record_event = |e: &Event<'_>| events.lock().unwrap().push((e.state, e.done, e.of));
     let runner = Runner {
-        progress: &tell,
+        progress: &record_event,
         ..Runner::quiet(&cache)
     };
     counts()
         .run_only(&["counted"], &inputs(), &runner)
         .expect("runs");
-    let told = told.lock().unwrap();
-    assert!(told.iter().all(|t| t.2 == 3 && t.1 <= 3), "{told:?}");
-    assert_eq!(told.last(), Some(&(State::Done, 3, 3)));
+    let events = events.lock().unwrap();
+    assert!(events.iter().all(|t| t.2 == 3 && t.1 <= 3), "{events:?}");
+    assert_eq!(events.last(), Some(&(State::Done, 3, 3)));
 }
 
 #[test]
@@ -291,7 +294,7 @@ fn a_pass_made_anew_does_not_get_the_results_of_the_one_before() {
 }
 
 #[test]
-fn a_run_is_told_from_others_by_all_that_its_figures_come_from() {
+fn a_run_differs_from_others_by_all_that_its_figures_come_from() {
     let digest = |runs: Vec<_>, pieces| {
         Recorded::join(runs, structure(pieces)).expect("whole runs")[0].digest()
     };
@@ -340,13 +343,13 @@ fn a_flow_is_repeated_until_it_gives_what_it_was_given() {
     flow.output("some", some);
     let cache = Cache::default();
     let unsettled = Mutex::new(Vec::new());
-    let tell = |event: &Event<'_>| {
+    let record_event = |event: &Event<'_>| {
         if event.state == State::Unsettled {
             unsettled.lock().expect("lock").push(event.pass.to_string());
         }
     };
     let runner = Runner {
-        progress: &tell,
+        progress: &record_event,
         ..Runner::quiet(&cache)
     };
     let given = flow.run(&inputs(), &runner).expect("runs");
@@ -364,7 +367,7 @@ fn a_flow_is_saved_and_read_again_printed_and_drawn() {
     assert_eq!(again.to_json(), json);
     assert_eq!(
         again.to_string(),
-        "dataflow hottest\n  %0 = input run(a run)\n  %1 = vertices of %0\n  %2 = hotspot(n=2) of %1\n  gives hot = %2\n"
+        "dataflow hottest\n  %0 = input run(a run)\n  %1 = vertices of %0\n  %2 = hotspot(n=2) of %1\n  output hot = %2\n"
     );
     let svg = flow.svg();
     assert_eq!(svg.matches("<rect").count(), 3);

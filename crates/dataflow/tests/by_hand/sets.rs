@@ -96,15 +96,12 @@ fn wrong_expressions_say_what_and_where() {
         ),
         ("name > 1", "a word is compared with a figure"),
         ("time ~ 'a'", "~ compares words"),
-        (
-            "time",
-            "a figure stands where something must be true or false",
-        ),
+        ("time", "a figure is used where true or false is needed"),
         (
             "time and 1 > 0",
-            "a figure stands where something must be true or false",
+            "a figure is used where true or false is needed",
         ),
-        ("name + 1 > 0", "a word stands where a figure is needed"),
+        ("name + 1 > 0", "a word is used where a figure is needed"),
         ("1.2.3 > 0", "this is not a figure"),
         ("§ > 1", "this cannot begin"),
     ] {

@@ -10,7 +10,7 @@ use crate::measure::binding;
 use crate::measure::scale::Scale;
 use crate::measure::scales::Scales;
 use crate::price::{account, delay, possible};
-use headwater_dataflow::flow::{Found, Stage};
+use headwater_dataflow::flow::{Stage, StageResult, counted};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, VertexIx, sum_rows};
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Evidence};
@@ -25,8 +25,12 @@ pub struct BacktrackingPaths {
     from_marked: Vec<Vec<Hop>>,
 }
 
-impl Found for BacktrackingPaths {
+impl StageResult for BacktrackingPaths {
     const STAGE: Stage = Stage::new(&["ways", "ways back"]);
+
+    fn words(&self) -> String {
+        counted(self.from_marked.len(), "path", "paths")
+    }
 }
 
 impl BacktrackingPaths {
@@ -66,14 +70,14 @@ pub struct CauseMaker<'a> {
 impl CauseMaker<'_> {
     /// Puts candidates into words and figures.
     pub fn causes(&self, found: &[Candidate]) -> Vec<Cause> {
-        let mut causes: Vec<Cause> = found.iter().map(|c| self.told(c)).collect();
+        let mut causes: Vec<Cause> = found.iter().map(|c| self.cause(c)).collect();
         let several: Vec<bool> = found.iter().map(|c| !c.twins.is_empty()).collect();
-        same_place::tell_apart(&mut causes, &several);
+        same_place::disambiguate(&mut causes, &several);
         account::bound(self.scales, found, &mut causes);
         causes
     }
 
-    fn told(&self, c: &Candidate) -> Cause {
+    fn cause(&self, c: &Candidate) -> Cause {
         let (pag, last, paths) = (self.pag, self.last, &self.ways.from_marked);
         let place = pag.place(c.vertex);
         let ranks: RankSet = c.ranks.iter().copied().collect();

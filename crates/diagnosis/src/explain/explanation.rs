@@ -95,11 +95,7 @@ fn counted(template: &str, one: bool) -> String {
 pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32, case: Case) -> String {
     let text = counted(template(class, case), set.len() == 1);
     let text = text.replace("{who}", &words::ranks(set, of, ROOM));
-    let text = text.replace("{what}", &noun(class, place));
-    let mut letters = text.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
+    words::capitalised(&text.replace("{what}", &noun(class, place)))
 }
 
 #[cfg(test)]
@@ -108,7 +104,7 @@ mod tests {
     use headwater_model::psg::VertexKind;
 
     #[test]
-    fn what_is_in_no_file_is_told_by_its_name() {
+    fn places_without_a_file_are_reported_by_name() {
         let start = Place {
             name: "the start-up before the first MPI call".into(),
             ..Place::unknown(VertexKind::Function)
@@ -120,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn one_rank_is_not_told_as_many() {
+    fn one_rank_is_not_reported_in_the_plural() {
         let place = Place {
             // Text that looks like a choice of words comes from the program.
             function: "operator[a|b]".into(),
@@ -128,7 +124,7 @@ mod tests {
             module: "app".into(),
             ..Place::unknown(VertexKind::Loop)
         };
-        let told = |ranks: &str, bound| {
+        let explained = |ranks: &str, bound| {
             let ranks: RankSet = ranks.parse().expect("a set of ranks");
             let case = Case {
                 bound,
@@ -136,7 +132,7 @@ mod tests {
             };
             explanation(CauseClass::Preempted, &place, &ranks, 4, case)
         };
-        let (many, one) = (told("1-2", true), told("1", true));
+        let (many, one) = (explained("1-2", true), explained("1", true));
         assert!(
             many.contains("operator[a|b]")
                 && many.contains("but have to share the few cores that they are bound to"),
@@ -147,7 +143,7 @@ mod tests {
                 && one.contains("but has to share the few cores that it is bound to"),
             "{one}"
         );
-        let free = told("1", false);
+        let free = explained("1", false);
         assert!(
             free.contains("other programs ran here") && !free.contains("binding"),
             "{free}"

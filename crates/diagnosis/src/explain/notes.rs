@@ -84,7 +84,11 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
 }
 
 /// A sentence that more work cannot be distinguished from slower work, if that matters and no other sentence says it.
-pub fn untold(last: &Scale, found: &[Candidate], missing: &[String]) -> Option<String> {
+pub fn uncounted_instructions(
+    last: &Scale,
+    found: &[Candidate],
+    missing: &[String],
+) -> Option<String> {
     let matters = |c: &Candidate| {
         matches!(
             c.class,
@@ -93,7 +97,7 @@ pub fn untold(last: &Scale, found: &[Candidate], missing: &[String]) -> Option<S
     };
     let said = missing.iter().any(|m| m.contains("instructions"));
     (found.iter().any(matters) && !said && !counted::counts_instructions(last)).then(|| {
-        "Instructions were not counted: equal work that runs slower cannot be told from more work."
+        "Instructions were not counted: equal work that runs slower cannot be distinguished from more work."
             .to_string()
     })
 }

@@ -133,11 +133,13 @@ pub fn ends_in(pag: &Pag, hop: &Hop, cause: &Candidate) -> bool {
 fn through_windows<'s>(scale: &'s Scale, cause: &Candidate) -> Option<(&'s Epoch, Vec<Stretch>)> {
     let replay = &scale.replay;
     let mut best: Option<(&Epoch, Vec<Stretch>)> = None;
-    let mut most_told = (0, 0.0);
+    let mut most_shown = (0, 0.0);
     let epochs = || replay.epochs.iter().take(TRIED);
-    let most = epochs().map(|e| held(scale, e, cause)).fold(0.0, f64::max);
+    let most = epochs()
+        .map(|e| longest_computation(scale, e, cause))
+        .fold(0.0, f64::max);
     // The end of a run, or of a window, also passes messages, but almost nothing happens there.
-    for epoch in epochs().filter(|e| held(scale, e, cause) >= TYPICAL * most) {
+    for epoch in epochs().filter(|e| longest_computation(scale, e, cause) >= TYPICAL * most) {
         // Ranks that arrive together with the last one were all delayed; each of them may show the longer path.
         let Some(last) = last_rank(replay, epoch) else {
             continue;
@@ -156,9 +158,9 @@ fn through_windows<'s>(scale: &'s Scale, cause: &Candidate) -> Option<(&'s Epoch
             if let Some(s) = path.last_mut() {
                 s.jump = None;
             }
-            let told = told(scale, epoch, &path);
-            if best.is_none() || told > most_told {
-                (best, most_told) = (Some((epoch, path)), told);
+            let shown = shown_waits(scale, epoch, &path);
+            if best.is_none() || shown > most_shown {
+                (best, most_shown) = (Some((epoch, path)), shown);
             }
         }
     }
@@ -166,7 +168,7 @@ fn through_windows<'s>(scale: &'s Scale, cause: &Candidate) -> Option<(&'s Epoch
 }
 
 /// How much a path shows: the number of its jumps with a long wait, and the seconds of all waits.
-fn told(scale: &Scale, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
+fn shown_waits(scale: &Scale, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
     let window = scale.replay.windows.get(epoch.window);
     let wait = |s: &Stretch| {
         let at = s.jump.and(s.calls.0.checked_sub(1))?;
@@ -179,7 +181,7 @@ fn told(scale: &Scale, epoch: &Epoch, path: &[Stretch]) -> (usize, f64) {
 }
 
 /// The longest computation of the cause in an epoch, seconds.
-fn held(scale: &Scale, epoch: &Epoch, cause: &Candidate) -> f64 {
+fn longest_computation(scale: &Scale, epoch: &Epoch, cause: &Candidate) -> f64 {
     let window = scale.replay.windows.get(epoch.window);
     let of_rank = |r: &u32| {
         let (from, to) = *epoch.calls.get(*r as usize)?;
@@ -340,7 +342,7 @@ impl WaitRows {
     fn wait(&self, pag: &Pag, scale: &Scale, (rank, v): At, on: u32, seconds: f64) -> Step {
         let place = pag.place(v);
         let to = posted_collective(scale, v);
-        let to = to.map_or_else(String::new, |f| format!(" to come to {f}"));
+        let to = to.map_or_else(String::new, |f| format!(" to reach {f}"));
         Step {
             what: format!("waits in {} for rank {on}{to}", place.name),
             ranks: [rank].into_iter().collect(),

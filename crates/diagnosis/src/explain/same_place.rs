@@ -5,7 +5,7 @@ use headwater_model::words;
 
 /// For each of `causes`, names the innermost caller at which its call path differs from those of the other causes at
 /// the same place. `several` says which causes have more than one call path themselves: those have no single caller.
-pub fn tell_apart(causes: &mut [Cause], several: &[bool]) {
+pub fn disambiguate(causes: &mut [Cause], several: &[bool]) {
     let paths: Vec<Vec<Place>> = causes.iter().map(|c| c.call_path.clone()).collect();
     for ((i, cause), several) in causes.iter_mut().enumerate().zip(several) {
         cause.called_from = parting(&paths, i).filter(|_| !several).map(words::frame);
@@ -48,7 +48,7 @@ mod tests {
         names.iter().map(place).collect()
     }
 
-    fn told(paths: &[Vec<Place>]) -> Vec<Option<&str>> {
+    fn callers(paths: &[Vec<Place>]) -> Vec<Option<&str>> {
         let name = |i| parting(paths, i).map(|p| p.name.as_str());
         (0..paths.len()).map(name).collect()
     }
@@ -62,10 +62,10 @@ mod tests {
             path(&["main", "report"]),
         ];
         assert_eq!(
-            told(&paths),
+            callers(&paths),
             [Some("factor"), Some("solve"), Some("main"), None]
         );
-        assert_eq!(told(&paths[..1]), [None]);
+        assert_eq!(callers(&paths[..1]), [None]);
     }
 
     #[test]
@@ -73,7 +73,7 @@ mod tests {
         let twice = path(&["main", "factor", "dgemm"]);
         let paths = [twice.clone(), twice, path(&["main", "solve", "dgemm"])];
         assert_eq!(
-            told(&paths),
+            callers(&paths),
             [Some("factor"), Some("factor"), Some("solve")]
         );
     }
@@ -92,6 +92,6 @@ mod tests {
             frames
         };
         let paths = [copy("factor", 0x100), copy("solve", 0x200)];
-        assert_eq!(told(&paths), [Some("factor"), Some("solve")]);
+        assert_eq!(callers(&paths), [Some("factor"), Some("solve")]);
     }
 }

@@ -78,7 +78,7 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
     let Some(main) = d.causes.first() else {
         return nothing(d, scaling, nameless);
     };
-    let told = |c: &Cause| {
+    let described = |c: &Cause| {
         let caller = c.called_from.as_ref();
         let caller = caller.map_or_else(String::new, |from| format!(", called from {from}"));
         match c.class {
@@ -96,16 +96,16 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
     });
     let mut out = vec![format!(
         "The main cause is {}{closed} on {}: mending it gains up to {}.{doubt}",
-        told(main),
+        described(main),
         words::ranks(&main.ranks, main.scale, ROOM),
         gain(main)
     )];
     if let [_, second, more @ ..] = &d.causes[..] {
-        let next = format!("{} ({})", told(second), gain_inside(second));
+        let next = format!("{} ({})", described(second), gain_inside(second));
         out.push(match more.len() {
             0 => format!("The other cause: {next}."),
-            1 => format!("The next: {next}; one more is told below."),
-            n => format!("The next: {next}; {n} more are told below."),
+            1 => format!("The next: {next}; one more is reported below."),
+            n => format!("The next: {next}; {n} more are reported below."),
         });
     }
     let account = &d.account;

@@ -1,7 +1,7 @@
 //! A cause before it is put into words: its place, ranks, class and cost.
 
 use crate::measure::scale::Scale;
-use headwater_dataflow::flow::{Found, Stage};
+use headwater_dataflow::flow::{Stage, StageResult, counted};
 use headwater_dataflow::numbers::stats::CONFIDENCE;
 use headwater_graph::{Pag, RankRows, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
@@ -97,8 +97,12 @@ pub struct Candidates {
     pub set_aside: Vec<String>,
 }
 
-impl Found for Candidates {
+impl StageResult for Candidates {
     const STAGE: Stage = Stage::new(&["candidates", "candidates for causes"]);
+
+    fn words(&self) -> String {
+        counted(self.found.len(), "candidate", "candidates")
+    }
 }
 
 impl From<Vec<Candidate>> for Candidates {

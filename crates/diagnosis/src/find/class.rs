@@ -190,8 +190,8 @@ pub fn of(class: CauseClass) -> Class {
             part: Part::Unknown,
             part_of_all: Part::Unknown,
             does: [
-                "compute, but are kept from their core",
-                "computes, but is kept from its core",
+                "compute, but do not get their core",
+                "computes, but does not get its core",
             ],
             seconds: Seconds::WaitsForCore,
             most: Most::OneRank,

@@ -26,7 +26,7 @@ pub const FINDER: Finder = Finder {
 
 /// The moving unevenness of one scale as causes; `least` is the smallest cost worth telling, seconds.
 fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
-    let told = |m: &Moving| {
+    let candidate = |m: &Moving| {
         let keys = scale.keys_in(m.phase);
         let busy = Inclusive::new(pag, scale.view(), &scale.view().computation.busy, &keys);
         let (vertex, open) = place(pag, &busy, m.excess)?;
@@ -36,7 +36,7 @@ fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
         let (seen, late) = m.seen;
         let mut evidence = vec![
             format!(
-                "in {late} of {seen} iterations kept whole some ranks take much longer than the others, but not the same ones each time"
+                "in {late} of {seen} fully recorded iterations some ranks take much longer than the others, but not the same ones each time"
             ),
             format!(
                 "over the run the slowest rank of each iteration takes {} more than the slowest of the whole",
@@ -66,7 +66,12 @@ fn find(pag: &Pag, scale: &Scale, least: f64) -> Vec<Candidate> {
         })
     };
     let worth = |m: &&Moving| m.seconds >= least;
-    scale.moving.iter().filter(worth).filter_map(told).collect()
+    scale
+        .moving
+        .iter()
+        .filter(worth)
+        .filter_map(candidate)
+        .collect()
 }
 
 /// The innermost place that alone takes long enough to hold `excess` seconds per rank, and those in it

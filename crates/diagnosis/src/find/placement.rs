@@ -53,7 +53,7 @@ pub fn chance(pag: &Pag, scale: &Scale, c: &Candidate) -> Option<String> {
     let who = words::ranks(&ranks, scale.p, 40);
     (late < SLOWEST * usual).then(|| {
         format!(
-            "At {} ranks, {who} computed more slowly at {}, {} instead of {}. They are just those that the scheduler kept on some of the cores, which ran slower meanwhile, so this is set aside; bind ranks to cores to be sure.",
+            "At {} ranks, {who} computed more slowly at {}, {} instead of {}. They are exactly the ranks that the scheduler ran on some of the cores, and those cores were slower meanwhile, so no cause is reported for this; bind ranks to cores to be sure.",
             scale.p,
             words::location(&pag.place(c.vertex)),
             words::seconds(late),
@@ -97,8 +97,8 @@ fn own_places(
         ranks.map(&place).collect()
     };
     let (own, others) = (of(late)?, of(others)?);
-    let apart = !own.is_empty() && !others.is_empty() && own.is_disjoint(&others);
-    (apart && late.len() >= SHARED * own.len()).then(|| own.into_iter().collect())
+    let separate = !own.is_empty() && !others.is_empty() && own.is_disjoint(&others);
+    (separate && late.len() >= SHARED * own.len()).then(|| own.into_iter().collect())
 }
 
 #[cfg(test)]
@@ -122,17 +122,19 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_a_node_or_of_some_cores_are_told() {
-        let told = |late: &[u32]| shared_by(&run(), late).unwrap_or_default();
-        assert!(told(&[4, 5, 6, 7]).starts_with("these are all the ranks on node b,"));
-        assert!(told(&[1, 3]).starts_with("these are all the ranks bound to core 2-3 of node a,"));
+    fn ranks_of_a_node_or_of_some_cores_are_named() {
+        let sentence = |late: &[u32]| shared_by(&run(), late).unwrap_or_default();
+        assert!(sentence(&[4, 5, 6, 7]).starts_with("these are all the ranks on node b,"));
+        assert!(
+            sentence(&[1, 3]).starts_with("these are all the ranks bound to core 2-3 of node a,")
+        );
         for others in [&[0, 1][..], &[4, 5, 6], &[], &[0, 1, 2, 3, 4, 5, 6, 7]] {
-            assert_eq!(told(others), "", "{others:?}");
+            assert_eq!(sentence(others), "", "{others:?}");
         }
     }
 
     #[test]
-    fn ranks_of_a_core_are_told_from_others() {
+    fn ranks_of_a_core_are_distinguished_from_others() {
         let mut run = run();
         let core = |i: &RankInfo| i.core;
         for rank in &mut run.ranks {

@@ -2,7 +2,7 @@
 
 use crate::find::candidate::Candidate;
 use crate::measure::scale::Scale;
-use headwater_dataflow::flow::{Found, Stage};
+use headwater_dataflow::flow::{Stage, StageResult, counted};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, VertexIx};
 use rustc_hash::FxHashMap;
@@ -34,8 +34,12 @@ pub struct Proposal {
 /// All that one finder proposes.
 pub struct Proposals(pub Vec<Proposal>);
 
-impl Found for Proposals {
+impl StageResult for Proposals {
     const STAGE: Stage = Stage::new(&["proposals", "causes without a price"]);
+
+    fn words(&self) -> String {
+        counted(self.0.len(), "proposal", "proposals")
+    }
 }
 
 impl Proposal {
@@ -52,7 +56,7 @@ pub struct Charged {
     pub by_key: FxHashMap<u32, Vec<f64>>,
 }
 
-impl Found for Charged {
+impl StageResult for Charged {
     const STAGE: Stage = Stage::new(&["charged", "what causes between threads explain"]);
 }
 

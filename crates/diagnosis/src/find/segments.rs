@@ -40,8 +40,8 @@ pub fn refine(l: &Look<'_>, found: &mut Candidates) {
     }
     let whole = find(l.pag, l.last, l.least);
     let covered = |c: &Candidate| {
-        let told = |w: &Candidate| w.after.iter().any(|a| c.after.contains(a));
-        c.class == CauseClass::UnevenWork && whole.iter().any(told)
+        let same_call = |w: &Candidate| w.after.iter().any(|a| c.after.contains(a));
+        c.class == CauseClass::UnevenWork && whole.iter().any(same_call)
     };
     found.found.retain(|c| !covered(c));
     found.found.extend(whole);

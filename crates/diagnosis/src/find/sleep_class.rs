@@ -24,7 +24,7 @@ pub fn class(asleep: f64, excess: f64, happened_once: bool, often: bool) -> Caus
 /// times the others' scatter.
 const MANY: (f64, f64) = (16.0, 4.0);
 
-/// Whether ranks gave their cores up so much more often in the whole run than the others that they did not sleep only
+/// Whether ranks left their cores so much more often in the whole run than the others that they did not sleep only
 /// once, even if all their sleep is between the same two calls.
 pub fn is_often(run: &Run, late: &[u32]) -> bool {
     let switches = |is_late: bool| -> Vec<f64> {

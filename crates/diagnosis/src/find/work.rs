@@ -365,7 +365,7 @@ impl Search<'_> {
     }
 }
 
-/// Seconds of the usual rank, where a sample stands for `period` seconds: those of the middle rank. If ranks have few
+/// Seconds of the usual rank, where a sample represents `period` seconds: those of the middle rank. If ranks have few
 /// samples and differ by no more than chance, it is the mean, which uses the samples of all of them.
 fn usual(row: &[f64], period: f64) -> f64 {
     let mean = stats::mean(row);

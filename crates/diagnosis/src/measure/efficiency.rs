@@ -3,6 +3,7 @@
 //! Useful computation is CPU time plus time asleep outside MPI. Where ranks outnumber cores, the run time is that of
 //! the same run with a core for each rank (see [`crate::measure::scale`]).
 
+use crate::measure::processor;
 use crate::measure::scale::{self, Scale};
 use crate::measure::scaling;
 use headwater_dataflow::numbers::stats;
@@ -49,6 +50,8 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
         let should = scaling::ideal(scaling, per_rank_base, base.p, scale.p);
         ratio(should, mean)
     });
+    let factors = base.map(|base| processor::factors(scale, base, scaling));
+    let factors = factors.unwrap_or_default();
     let startup: Vec<f64> = scale
         .run()
         .ranks
@@ -75,6 +78,9 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
                 serialisation: known.then(|| share(max, scale.ideal_seconds())).flatten(),
                 transfer: known.then(|| share(scale.ideal_seconds(), time)).flatten(),
                 computation_scaling,
+                instruction_scaling: factors.instructions,
+                ipc_scaling: factors.ipc,
+                frequency_scaling: factors.frequency,
                 global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
             }
         },

@@ -125,9 +125,9 @@ impl<'a> Holder<'a> {
     }
 
     /// What `judge` says of the place that holds `excess` seconds of the late ranks, or the largest part of them. It
-    /// says nothing of a place that cannot be told from noise, and with what it says how much mending would gain: a
-    /// part of what several places hold is named for itself if that is at least `least` seconds. `doubt` is of the
-    /// place that holds all; `blur` gives the standard error of what samples attribute to a place, seconds.
+    /// says nothing of a place that cannot be distinguished from noise, and with what it says how much mending would
+    /// gain: a part of what several places hold is named for itself if that is at least `least` seconds. `doubt` is of
+    /// the place that holds all; `blur` returns the standard error of what samples attribute to a place, seconds.
     pub fn find<T>(
         &self,
         excess: f64,
@@ -233,8 +233,8 @@ impl<'a> Holder<'a> {
         let row = self.busy.sum(&part.vertices);
         let others = row.iter().zip(self.late).filter(|(_, late)| !**late);
         let others: Vec<f64> = others.map(|(value, _)| *value).collect();
-        let apart = stats::quantile(&others, 0.9) - stats::median(&others);
-        !stats::is_above(apart, ALIKE * part.excess)
+        let spread = stats::quantile(&others, 0.9) - stats::median(&others);
+        !stats::is_above(spread, ALIKE * part.excess)
     }
 
     /// Whether late ranks do not have less elsewhere for what they have more here.
@@ -317,7 +317,7 @@ impl<'a> Holder<'a> {
         copies.unwrap_or_else(|| part.clone())
     }
 
-    /// Whether not all ranks come to some vertices: then these and others are copies of one place, which ranks have
+    /// Whether not all ranks reach some vertices: then these and others are copies of one place, which ranks have
     /// divided among them. `excess` is that of the other copies.
     fn divides(&self, vertices: &[VertexIx], excess: f64) -> bool {
         let row = self.busy.sum(vertices);
@@ -344,7 +344,7 @@ impl<'a> Holder<'a> {
         part.vertices.iter().any(|v| communicates(self.pag, *v))
     }
 
-    fn is_apart(&self, a: &Part, b: &Part) -> bool {
+    fn is_disjoint(&self, a: &Part, b: &Part) -> bool {
         let top = &self.pag.top;
         let within = |a: VertexIx, b: VertexIx| top.contains(a, b) || top.contains(b, a);
         let mut pairs = a
@@ -374,13 +374,13 @@ impl<'a> Holder<'a> {
         self.by_size(&mut parts);
         parts.sort_by_key(|p| Reverse(stats::ticks(p.excess)));
         if !self.communicates(whole) {
-            let mut apart: Vec<&Part> = Vec::new();
+            let mut disjoint: Vec<&Part> = Vec::new();
             for part in &parts {
-                if apart.iter().all(|other| self.is_apart(part, other)) {
-                    apart.push(part);
+                if disjoint.iter().all(|other| self.is_disjoint(part, other)) {
+                    disjoint.push(part);
                 }
             }
-            let uneven: f64 = apart.iter().map(|p| p.time).sum();
+            let uneven: f64 = disjoint.iter().map(|p| p.time).sum();
             if !stats::is_above(whole.time, NOT_MUCH_BIGGER * uneven) {
                 return None;
             }

@@ -149,10 +149,11 @@ impl Inclusive {
         let least = ALIKE * weight(v);
         let mut same = vec![v];
         for other in (0..self.rows.len() as VertexIx).filter(|o| *o != v) {
-            let apart = |s: &VertexIx| !pag.top.contains(*s, other) && !pag.top.contains(other, *s);
+            let disjoint =
+                |s: &VertexIx| !pag.top.contains(*s, other) && !pag.top.contains(other, *s);
             if pag.top.is_same_place(v, other)
                 && weight(other) >= least.max(f64::MIN_POSITIVE)
-                && same.iter().all(apart)
+                && same.iter().all(disjoint)
             {
                 same.push(other);
             }

@@ -13,7 +13,7 @@
 use crate::measure::scale::Scale;
 use crate::measure::scaling::ideal;
 use crate::measure::times::{Summary, Times};
-use headwater_dataflow::flow::{Found, Stage};
+use headwater_dataflow::flow::{Stage, StageResult, counted};
 use headwater_dataflow::numbers::fit::{Measure, log_log, select};
 use headwater_dataflow::numbers::stats::{stands_out, two_groups};
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -36,8 +36,12 @@ const STEEPEST: f64 = 2.0;
 /// Places that were marked, the worst first.
 pub struct Marks(pub Vec<(VertexIx, Marked)>);
 
-impl Found for Marks {
+impl StageResult for Marks {
     const STAGE: Stage = Stage::new(&["marks", "marked places"]);
+
+    fn words(&self) -> String {
+        counted(self.0.len(), "place", "places")
+    }
 }
 
 type Way = fn(&Summary) -> f64;

@@ -3,7 +3,7 @@
 //! * Several recordings of a scale: `recordings` sorts them, `pool` makes one run of them.
 //! * One run: `scale` derives what one run shows: `phases` between synchronisations, `replay` of event windows in
 //!   virtual time, `waits` between ranks, `traffic` of messages and `transfer` of data, `binding` of ranks to cores.
-//!   `scales` joins all runs, with `scaling`, `efficiency` and the machine's own `pace`.
+//!   `scales` joins all runs, with `scaling`, `efficiency`, its counters by `processor`, and the machine's own `pace`.
 //! * Places: `inclusive` sums up what is inside a vertex, `places` and `source_place` name places, `program_place` and
 //!   `unnamed` say where the user can read. `times` sums vertices up over ranks, and `marks` lists those that scale
 //!   badly or differ between ranks.
@@ -36,6 +36,7 @@ pub mod pace;
 pub mod phases;
 pub mod places;
 pub mod pool;
+pub mod processor;
 pub mod program_place;
 pub mod recordings;
 pub mod repetition;

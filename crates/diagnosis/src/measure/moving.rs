@@ -96,7 +96,7 @@ pub fn of_run(
     pieces.into_iter().filter_map(one).collect()
 }
 
-/// Windows show some iterations only; the longest time between two calls was kept of all of them.
+/// Windows show some iterations only; the longest time between two calls was recorded of all of them.
 fn add_once_late(run: &Run, phases: &Phases, found: &mut Moving) {
     for s in run.segments.iter().filter(|s| s.count > 1) {
         let beyond = longer_once(s) as f64 * 1e-9;
@@ -135,7 +135,7 @@ fn moving(phase: u32, rows: &[Vec<f64>], totals: &[f64]) -> Option<Moving> {
     }
     let usual: Vec<f64> = sums.iter().map(|sum| sum / rows.len() as f64).collect();
     let level = stats::mean(&usual);
-    // Who is late as always is not late by turns.
+    // A rank that is as late as always is not late by turns.
     let beside_usual = |row: &[f64]| -> Vec<f64> {
         let each = row.iter().zip(&usual);
         each.map(|(r, usual)| (r - usual + level).max(0.0))

@@ -110,7 +110,7 @@ pub fn sentence(scales: &Scales) -> Option<String> {
     };
     pace.is_slower().then(|| {
         format!(
-            "On {} ranks, {:.0} % of the computation takes about {:.2} times as long as on {} ranks for the same work. {fuller}, so this is taken for the pace of the machine. Without a count of instructions, it cannot be told from work that does not shrink evenly in all places.",
+            "On {} ranks, {:.0} % of the computation takes about {:.2} times as long as on {} ranks for the same work. {fuller}, so this is taken for the pace of the machine. Without a count of instructions, it cannot be distinguished from work that does not shrink evenly in all places.",
             last.p,
             100.0 * pace.agrees,
             pace.factor,

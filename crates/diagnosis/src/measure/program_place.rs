@@ -20,9 +20,9 @@ fn is_own(pag: &Pag, v: VertexIx) -> bool {
 
 /// The innermost place around `v`, itself included, that is in the program's own code; `v` if there is none.
 pub fn own(pag: &Pag, v: VertexIx) -> VertexIx {
-    let told =
+    let is_reported =
         |v: &VertexIx| !matches!(pag.top.get(*v).kind, VertexKind::Branch | VertexKind::Comp);
-    let mut around = pag.top.ancestors(v).filter(told);
+    let mut around = pag.top.ancestors(v).filter(is_reported);
     around.find(|a| is_own(pag, *a)).unwrap_or(v)
 }
 

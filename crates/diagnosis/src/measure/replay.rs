@@ -2,6 +2,8 @@
 //!
 //! In a window every MPI event of every rank was recorded. A replay with each rank on a core of its own and an ideal
 //! network shows the waits that the *program's* order causes, whatever the scheduler of the measured machine did.
+//! `headwater-simulate` runs the window (`window.rs`); this file follows whose clocks can be compared.
+//!
 //! Virtual time advances by recorded computation. A receive completes when its message was sent, a collective when the
 //! last rank arrived that the member needs. A rank arrives at a nonblocking collective where it posts it, and waits
 //! where it completes it. (Wait states as in Böhme et al. 2010; the ideal network as in POP's serialisation
@@ -22,6 +24,7 @@
 //! determines when ranks begin, so all have one origin from the first call on.
 
 mod epochs;
+mod window;
 
 pub use epochs::Epoch;
 
@@ -30,8 +33,10 @@ use headwater_dataflow::algorithm::{Ask, Interrupted};
 use headwater_dataflow::numbers::stats;
 use headwater_dataflow::run::threads;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
-use headwater_mpi_abi::{self as abi, Needs};
-use rustc_hash::{FxHashMap, FxHashSet};
+use headwater_mpi_abi as abi;
+use headwater_simulate::{Done, Error, Network, Options, Visitor, simulate};
+use rustc_hash::FxHashMap;
+use window::Window;
 
 /// One MPI call of one rank in a window, replayed.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,21 +125,6 @@ impl Replay {
     }
 }
 
-/// A call with its rows.
-struct Call<'a> {
-    rows: &'a [Event],
-}
-
-/// The clock of one rank.
-#[derive(Clone, Copy, Default)]
-struct Clock {
-    next: usize,
-    now: f64,
-    arrived: bool,
-    /// Clocks of ranks with the same origin can be compared.
-    origin: u32,
-}
-
 /// How a window begins and ends in the run.
 #[derive(Clone, Copy)]
 struct Ends {
@@ -148,49 +138,6 @@ struct Ends {
 
 /// Smaller differences of virtual time are rounding, seconds.
 const MOMENT: f64 = 1e-9;
-
-/// The arrival of a rank: the rank, its call, and the time.
-type Arrival = (u32, u32, f64);
-
-/// An instance of a collective.
-#[derive(Default)]
-struct Instance {
-    /// The function by which members arrive; that of the first of them.
-    func: Option<u16>,
-    /// Ranks that arrive at it within the window.
-    members: FxHashSet<u32>,
-    arrivals: FxHashMap<u32, Arrival>,
-    /// The last arrival; of equal ones, the one that was replayed first.
-    last: Option<Arrival>,
-}
-
-impl Instance {
-    fn comes(&mut self, arrival: Arrival) {
-        self.arrivals.insert(arrival.0, arrival);
-        if self.last.is_none_or(|last| arrival.2 > last.2) {
-            self.last = Some(arrival);
-        }
-    }
-
-    /// The last arrival of the ranks that a member needs, if one of them is in the window; `None` while one of them has
-    /// not arrived.
-    fn last_needed(&self, needs: Needs, rank: u32, root: u32) -> Option<Option<Arrival>> {
-        match needs {
-            Needs::Nobody => Some(None),
-            Needs::Root if !self.members.contains(&root) => Some(None),
-            Needs::Root => self.arrivals.get(&root).copied().map(Some),
-            Needs::Lower => {
-                let lower = self.members.iter().filter(|m| **m < rank);
-                let come: Option<Vec<Arrival>> =
-                    lower.map(|m| self.arrivals.get(m).copied()).collect();
-                let later = |a: &Arrival, b: &Arrival| a.2.total_cmp(&b.2).then(b.0.cmp(&a.0));
-                Some(come?.into_iter().max_by(later))
-            }
-            Needs::All if self.arrivals.len() < self.members.len() => None,
-            Needs::All => Some(self.last),
-        }
-    }
-}
 
 /// Whether a row of a window, of a call of `function`, shows that its rank arrives at a collective. Calls that complete
 /// what others posted do not.
@@ -256,165 +203,86 @@ fn play_window(
     replay: &mut Replay,
     ask: &mut Ask<'_>,
 ) {
-    let p = run.header.ranks as usize;
-    let mut calls: Vec<Vec<Call<'_>>> = (0..p).map(|_| Vec::new()).collect();
-    // The analysis follows the first thread of each rank; the order of others relative to it is unknown here.
-    for rank in events.chunk_by(|a, b| a.rank == b.rank) {
-        let Some(list) = calls.get_mut(rank[0].rank as usize) else {
-            continue;
-        };
-        let mut rest = rank;
-        while let Some(first) = rest.first() {
-            let len = 1 + rest[1..].iter().take_while(|e| !e.first_of_call).count();
-            if first.thread == 0 {
-                list.push(Call { rows: &rest[..len] });
-            }
-            rest = &rest[len..];
-        }
-    }
-    let classes: Vec<Option<&'static abi::Function>> =
-        run.functions.iter().map(|f| abi::by_name(f)).collect();
-    let comes = |e: &Event| comes_to_collective(e, classes.get(e.func as usize).copied().flatten());
-    let mut sends: FxHashMap<u32, Option<Arrival>> = FxHashMap::default();
-    let mut instances: FxHashMap<u32, Instance> = FxHashMap::default();
-    for e in events.iter().filter(|e| e.thread == 0 && e.link != 0) {
-        if e.kind == EventKind::Send {
-            sends.insert(e.link, None);
-        } else if comes(e) {
-            let instance = instances.entry(e.link).or_default();
-            instance.func.get_or_insert(e.func);
-            instance.members.insert(e.rank);
-        }
-    }
-    let mut played: Vec<Vec<Played>> = calls.iter().map(|c| Vec::with_capacity(c.len())).collect();
-    let of_rank = |rank: u32| Clock {
-        origin: if ends.together || ends.apart { 0 } else { rank },
-        ..Clock::default()
+    let window = Window::of(run, events);
+    let mut interrupted = false;
+    let mut seen = Seen::new(&window, ends, before);
+    let steps = window.program(ends, || {
+        interrupted |= ask.ends();
+        interrupted
+    });
+    let options = Options {
+        critical_path: false,
     };
-    let mut clocks: Vec<Clock> = (0..run.header.ranks).map(of_rank).collect();
-    // By rank: its origin when it arrived at each call.
-    let mut origins: Vec<Vec<u32>> = vec![Vec::new(); p];
-    // When the last rank changed its origin.
-    let mut in_step = 0.0f64;
-    let mut moved = true;
-    while std::mem::take(&mut moved) {
-        for rank in 0..p {
-            while let Some(call) = calls[rank].get(clocks[rank].next) {
-                if ask.ends() {
-                    return;
-                }
-                let index = clocks[rank].next as u32;
-                let rows = call.rows;
-                let mut busy = rows[0].busy_ns;
-                if index == 0 && !ends.together {
-                    // The rest of this computation was before the window.
-                    busy = busy.min(rows[0].enter_ns);
-                }
-                if index == 0 && ends.apart && !clocks[rank].arrived {
-                    clocks[rank].now = rows[0].enter_ns.saturating_sub(busy) as f64 * 1e-9;
-                }
-                let busy = busy as f64 * 1e-9;
-                if !clocks[rank].arrived {
-                    clocks[rank].now += busy;
-                    clocks[rank].arrived = true;
-                    let origin = clocks[rank].origin;
-                    origins[rank].push(origin);
-                    let now = clocks[rank].now;
-                    let arrival = (rank as u32, index, now);
-                    for e in rows.iter().filter(|e| e.link != 0) {
-                        if e.kind == EventKind::Send {
-                            sends.insert(e.link, Some(arrival));
-                        } else if comes(e) {
-                            instances.entry(e.link).or_default().comes(arrival);
-                        }
-                    }
-                }
-                let enter = clocks[rank].now;
-                let Some((leave, mut waited_for)) =
-                    complete(rows, rank as u32, enter, &sends, &instances, &classes)
-                else {
-                    break;
-                };
-                let mut origin = clocks[rank].origin;
-                let theirs =
-                    waited_for.and_then(|(who, call)| origins[who as usize].get(call as usize));
-                if let Some(theirs) = theirs.copied().filter(|o| *o != origin) {
-                    (origin, waited_for) = (theirs, None);
-                    in_step = in_step.max(leave);
-                }
-                clocks[rank] = Clock {
-                    next: index as usize + 1,
-                    now: leave,
-                    arrived: false,
-                    origin,
-                };
-                let after = match played[rank].last() {
-                    Some(last) => last.ctx,
-                    None => before.get(&rows[0].ctx).copied().unwrap_or(CtxId::NONE),
-                };
-                played[rank].push(Played {
-                    ctx: rows[0].ctx,
-                    after,
-                    func: rows[0].func,
-                    busy,
-                    enter,
-                    leave,
-                    waited_for,
-                });
-                moved = true;
-            }
-        }
+    // Ranks that wait for what is not in the window go no further, which is no error.
+    let _: Result<_, Error> = simulate(steps, &Network::Ideal, options, &mut seen);
+    let (played, in_step) = (seen.played, seen.in_step);
+    if !interrupted {
+        cut_epochs(run, &window, (played, in_step, ends), replay);
     }
-    cut_epochs(
-        run,
-        &calls,
-        &instances,
-        &classes,
-        (played, in_step, ends),
-        replay,
-    );
 }
 
-/// When a call that arrived at `enter` completes, and the (rank, call) that it waited for; `None` while it cannot
-/// complete yet.
-fn complete(
-    rows: &[Event],
-    rank: u32,
-    enter: f64,
-    sends: &FxHashMap<u32, Option<Arrival>>,
-    instances: &FxHashMap<u32, Instance>,
-    classes: &[Option<&'static abi::Function>],
-) -> Option<(f64, Option<(u32, u32)>)> {
-    let mut leave = enter;
-    let mut waited_for = None;
-    let mut wait = |(who, call, when): Arrival| {
-        if when > leave && who != rank {
-            (leave, waited_for) = (when, Some((who, call)));
-        }
-    };
-    for e in rows.iter().filter(|e| e.link != 0) {
-        match e.kind {
-            // In a window, there is no wait for a message whose send is outside of it.
-            EventKind::Recv => match sends.get(&e.link) {
-                Some(Some(sent)) => wait(*sent),
-                Some(None) => return None,
-                None => {}
-            },
-            EventKind::Collective => {
-                let Some(instance) = instances.get(&e.link) else {
-                    continue;
-                };
-                let func = instance.func.and_then(|f| classes.get(f as usize));
-                let class = func.copied().flatten().map(|f| f.class);
-                let needs = class.map_or(Needs::All, |c| c.needs(rank == e.peer));
-                if let Some(last) = instance.last_needed(needs, rank, e.peer)? {
-                    wait(last);
-                }
-            }
-            _ => {}
+/// What is seen of a window's calls, with the origins of the ranks' clocks.
+struct Seen<'a> {
+    window: &'a Window<'a>,
+    ends: Ends,
+    before: &'a FxHashMap<CtxId, CtxId>,
+    /// By rank: its origin when it arrived at each call, up to the next one. Clocks of ranks with the same origin can be
+    /// compared.
+    origins: Vec<Vec<u32>>,
+    played: Vec<Vec<Played>>,
+    /// When the last rank changed its origin.
+    in_step: f64,
+}
+
+impl<'a> Seen<'a> {
+    fn new(window: &'a Window<'a>, ends: Ends, before: &'a FxHashMap<CtxId, CtxId>) -> Self {
+        let first = |rank: u32| if ends.together || ends.apart { 0 } else { rank };
+        let origins = (0..).zip(&window.calls).map(|(r, _)| vec![first(r)]);
+        let lengths = window.calls.iter().map(Vec::len);
+        Self {
+            window,
+            ends,
+            before,
+            origins: origins.collect(),
+            played: lengths.map(Vec::with_capacity).collect(),
+            in_step: 0.0,
         }
     }
-    Some((leave, waited_for))
+}
+
+impl Visitor for &mut Seen<'_> {
+    fn done(&mut self, done: &Done) {
+        if done.is_compute() {
+            return;
+        }
+        let (rank, at) = (done.rank as usize, done.call as usize);
+        let Some(call) = self.window.calls[rank].get(at) else {
+            return;
+        };
+        let mut origin = self.origins[rank][at];
+        let cause = done.waited_for.map(|w| (w.rank, w.call as u32));
+        let theirs = cause.and_then(|(who, call)| self.origins[who as usize].get(call as usize));
+        let other = theirs.copied().filter(|o| *o != origin);
+        if let Some(theirs) = other {
+            origin = theirs;
+            self.in_step = self.in_step.max(done.leave);
+        }
+        self.origins[rank].push(origin);
+        let (ctx, func) = (call.rows[0].ctx, call.rows[0].func);
+        let after = match self.played[rank].last() {
+            Some(last) => last.ctx,
+            None => self.before.get(&ctx).copied().unwrap_or(CtxId::NONE),
+        };
+        self.played[rank].push(Played {
+            ctx,
+            after,
+            func,
+            busy: call.busy(at, self.ends),
+            enter: done.enter,
+            leave: done.leave,
+            waited_for: cause.filter(|_| other.is_none()),
+        });
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::measure::scaling::{self, Guess};
 use crate::measure::teams::Teams;
 use crate::measure::times::Times;
 use headwater_dataflow::algorithm::Interrupted;
-use headwater_dataflow::flow::{Found, PassError, Stage};
+use headwater_dataflow::flow::{PassError, Stage, StageResult, counted};
 use headwater_dataflow::run::{Recorded, together};
 use headwater_graph::Pag;
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
@@ -34,8 +34,12 @@ pub struct Scales {
     end: Recorded,
 }
 
-impl Found for Scales {
+impl StageResult for Scales {
     const STAGE: Stage = Stage::new(&["scales", "runs at their scales"]);
+
+    fn words(&self) -> String {
+        counted(self.all.len(), "scale", "scales")
+    }
 }
 
 impl Scales {
@@ -117,7 +121,7 @@ impl Scales {
     }
 
     /// How the problem grows, if scales can be compared.
-    pub fn scaling_told(&self) -> Option<Scaling> {
+    pub fn comparable_scaling(&self) -> Option<Scaling> {
         (self.compared().len() > 1).then_some(self.scaling)
     }
 

@@ -37,7 +37,7 @@ const PART: f64 = 0.1;
 const COMPUTES: f64 = 0.1;
 
 /// A place counts if it has at least this share of the computation and this many samples.
-const TELLS: f64 = 0.05;
+const DECISIVE: f64 = 0.05;
 const SAMPLES: f64 = 20.0;
 
 /// What `seconds` at `from` ranks should be at `to` ranks.
@@ -146,8 +146,8 @@ fn divided(pag: &Pag, scales: &[Scale], times: &Times, ranks: f64) -> f64 {
     let vertices = 0..pag.top.vertices.len() as VertexIx;
     let shrinks = |v: VertexIx| {
         let before = own(0, v);
-        let tells = before >= least.max(TELLS * all);
-        (tells && own(end, v) <= before * ranks.powf(DIVIDED)).then_some(before)
+        let decisive = before >= least.max(DECISIVE * all);
+        (decisive && own(end, v) <= before * ranks.powf(DIVIDED)).then_some(before)
     };
     let sum: f64 = vertices.filter_map(shrinks).sum();
     if all > 0.0 { (sum / all).min(1.0) } else { 0.0 }

@@ -110,11 +110,11 @@ pub fn transfers(scale: &Scale) -> Vec<Transfer> {
                 seconds = seconds.min(calls * STARTUP_SECONDS * stages + by_bytes);
             } else {
                 let waits = waits.get(&vertex).map_or(&[][..], |row| row);
-                let apart: Vec<f64> = (sum.seconds.iter().enumerate())
+                let differences: Vec<f64> = (sum.seconds.iter().enumerate())
                     .map(|(r, s)| s - waits.get(r).copied().unwrap_or(0.0))
                     .collect();
                 // Waits from windows that are less even than the run are no evidence about the run.
-                let usual = stats::quantile(&apart, 0.5);
+                let usual = stats::quantile(&differences, 0.5);
                 if usual > -DOUBT * stats::quantile(&sum.seconds, 0.5) {
                     seconds = seconds.min(usual);
                 }

@@ -25,7 +25,7 @@ pub fn main(runs: &[&Run], structures: &Structures) -> Option<String> {
         Clone::clone,
     );
     Some(format!(
-        "The functions and loops of {} cannot be named ({}), so computation is told by MPI calls and addresses only: put the recorded program back and diagnose again, and another time diagnose before rebuilding, which keeps its structure in the cache.",
+        "The functions and loops of {} cannot be named ({}), so the report locates computation by MPI calls and addresses only. Put the recorded program back and diagnose again. Next time, diagnose before rebuilding: this keeps the structure in the cache.",
         module.path,
         why.trim_end_matches('.')
     ))

@@ -43,7 +43,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
         "wait",
         "excess",
     ];
-    let told = flow.pass(
+    let shown = flow.pass(
         "table",
         [causes],
         table(
@@ -63,7 +63,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
             &columns,
         ),
     )?;
-    flow.output("causes", told);
+    flow.output("causes", shown);
     flow.output("imbalanced", all);
     Ok(flow)
 }

@@ -80,7 +80,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let behind = flow.pass("causal", [problems], none())?;
     let causes = flow.pass("over-ranks", [behind, *last], none())?;
     let causes = flow.pass("hotspot", [causes], with("n", MOST))?;
-    let told = flow.pass(
+    let shown = flow.pass(
         "table",
         [causes],
         table(
@@ -90,7 +90,7 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
             &["name", "type", "debug-info", "called-from", "time", "wait"],
         ),
     )?;
-    flow.output("behind", told);
+    flow.output("behind", shown);
     Ok(flow)
 }
 
@@ -113,7 +113,7 @@ fn grown(
         "after_time",
     ];
     let note = "Seconds of all ranks and threads together.";
-    let told = flow.pass("table", [grown], table(name, title, note, &attributes))?;
-    flow.output(name, told);
+    let shown = flow.pass("table", [grown], table(name, title, note, &attributes))?;
+    flow.output(name, shown);
     Ok(grown)
 }

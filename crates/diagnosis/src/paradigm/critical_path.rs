@@ -16,7 +16,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing(PARADIGM.name, runs.min(1))?;
     let path = flow.pass("critical-path", runs, Parameters::none())?;
-    let told = flow.pass(
+    let shown = flow.pass(
         "table",
         [path],
         table(
@@ -28,6 +28,6 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
             ],
         ),
     )?;
-    flow.output("critical_path", told);
+    flow.output("critical_path", shown);
     Ok(flow)
 }

@@ -27,7 +27,7 @@ fn build(_: usize, _: &Options) -> Result<Flow, FlowError> {
         let some = flow.pass("filter", [change], with("where", which))?;
         let order = with("by", "time").with("ascending", ascending);
         let sorted = flow.pass("sort", [some], order)?;
-        let told = flow.pass(
+        let shown = flow.pass(
             "table",
             [sorted],
             table(
@@ -39,7 +39,7 @@ fn build(_: usize, _: &Options) -> Result<Flow, FlowError> {
                 ],
             ),
         )?;
-        flow.output(name, told);
+        flow.output(name, shown);
     }
     Ok(flow)
 }

@@ -14,7 +14,7 @@ pub(super) const PARADIGM: Paradigm = Paradigm {
 
 fn build(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let (mut flow, runs) = begin_computing(PARADIGM.name, runs.max(1))?;
-    let told = flow.pass("efficiencies", runs, scaling(options))?;
-    flow.output("efficiencies", told);
+    let table = flow.pass("efficiencies", runs, scaling(options))?;
+    flow.output("efficiencies", table);
     Ok(flow)
 }

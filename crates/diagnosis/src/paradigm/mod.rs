@@ -149,7 +149,7 @@ impl Paradigm {
             .map(|(i, run)| (format!("run{i}"), Value::Run(run.clone())))
             .collect();
         let unsettled = Mutex::new(BTreeSet::new());
-        let tell = |event: &Event<'_>| {
+        let report = |event: &Event<'_>| {
             if event.state == State::Unsettled {
                 let mut names = unsettled.lock().unwrap_or_else(PoisonError::into_inner);
                 names.insert(event.pass.to_string());
@@ -157,7 +157,7 @@ impl Paradigm {
             (runner.progress)(event);
         };
         let telling = Runner {
-            progress: &tell,
+            progress: &report,
             ..*runner
         };
         let outputs = flow.run(&inputs, &telling)?;
@@ -166,7 +166,7 @@ impl Paradigm {
             .unwrap_or_else(PoisonError::into_inner);
         let mut notes = (self.notes)(&recorded);
         notes.extend(unsettled.iter().map(|name| {
-            format!("The {name} is repeated until nothing changes any more, and was ended while something still did; what is told is what it gave last.")
+            format!("The {name} is repeated until its result no longer changes. It was stopped before that, so this is the last result and not the final one.")
         }));
         let section = |(_, value): &(String, Value)| value.section().map(|s| (**s).clone());
         let last = recorded.last();

@@ -5,7 +5,7 @@ use headwater_dataflow::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "mpi-profile",
-    about: "Time and bytes of MPI by task, call site and message size, as mpiP tells them",
+    about: "Time and bytes of MPI by task, call site and message size, as mpiP reports them",
     takes: Takes::One,
     settings: &[],
     build,

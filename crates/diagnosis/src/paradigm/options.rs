@@ -11,7 +11,7 @@ pub struct Options {
     /// How many times longer late ranks must take for a place to be listed as abnormal (ScalAna's `AbnormThd`); causes
     /// do not depend on it.
     pub abnorm_threshold: f64,
-    /// Smallest share of the run time that a cause must cost to be told.
+    /// Smallest cost of a cause that is reported, as a share of the run time.
     pub least_share: f64,
 }
 

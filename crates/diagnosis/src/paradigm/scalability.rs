@@ -12,7 +12,7 @@ use headwater_dataflow::flow::{Flow, FlowError, Parameters, with};
 
 pub(super) const PARADIGM: Paradigm = Paradigm {
     name: "scalability",
-    about: "What holds the program back as ranks are added, where, and how ranks come to wait for it: the diagnosis as tables",
+    about: "What slows the program down as ranks are added, where, and how it makes ranks wait: the diagnosis as tables",
     takes: Takes::Several,
     settings: &[Setting::Scaling, Setting::AbnormThreshold],
     build: flow,
@@ -58,8 +58,8 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let marks = [scales, non_scalable, abnormal];
     let ways = flow.pass("ways-back", marks, Parameters::none())?;
     let delays = flow.pass("delays", [scales], Parameters::none())?;
-    let told = [scales, found, ways, delays];
-    let causes = flow.pass("causes", told, Parameters::none())?;
+    let inputs = [scales, found, ways, delays];
+    let causes = flow.pass("causes", inputs, Parameters::none())?;
     let all = [scales, found, causes, non_scalable, abnormal];
     let diagnosis = flow.pass("diagnosis", all, Parameters::none())?;
     flow.output(DIAGNOSIS, diagnosis);
@@ -69,13 +69,13 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
         ("causes", "cause-table", causes),
         ("paths", "cause-paths", causes),
     ] {
-        let told = flow.pass(pass, [of], Parameters::none())?;
-        flow.output(name, told);
+        let table = flow.pass(pass, [of], Parameters::none())?;
+        flow.output(name, table);
     }
     let largest = flow.pass("largest", runs, Parameters::none())?;
     let delays = flow.pass("delay-cost", [largest], Parameters::none())?;
-    let told = flow.pass("delay-costs", [delays], Parameters::none())?;
-    flow.output("delay_cost", told);
+    let table = flow.pass("delay-costs", [delays], Parameters::none())?;
+    flow.output("delay_cost", table);
     for (name, of, title, note) in [
         (
             "non_scalable",
@@ -91,8 +91,8 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
         ),
     ] {
         let words = with("name", name).with("title", title).with("note", note);
-        let told = flow.pass("mark-table", [of], words)?;
-        flow.output(name, told);
+        let table = flow.pass("mark-table", [of], words)?;
+        flow.output(name, table);
     }
     Ok(flow)
 }

@@ -19,8 +19,8 @@ fn build(runs: usize, _: &Options) -> Result<Flow, FlowError> {
     let vertices = flow.pass("parallel", runs, Parameters::none())?;
     let edges = flow.pass("union", [edges, vertices], Parameters::none())?;
     for pass in ["wait-states", "wait-states-by-call"] {
-        let told = flow.pass(pass, [edges], Parameters::none())?;
-        flow.output(&pass.replace('-', "_"), told);
+        let table = flow.pass(pass, [edges], Parameters::none())?;
+        flow.output(&pass.replace('-', "_"), table);
     }
     Ok(flow)
 }

@@ -2,7 +2,7 @@
 
 use crate::measure::marks::Marks;
 use crate::pass::causes::Causes;
-use headwater_dataflow::flow::{Call, Found, Gives, Kind, Pass, PassError, Stage, Value};
+use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Stage, StageResult, Value};
 use headwater_model::diagnosis::{Cause, Diagnosis, Place};
 use headwater_model::report::{Item, Section, Unit};
 use headwater_model::words;
@@ -11,8 +11,12 @@ use serde::Serialize;
 /// The whole answer.
 pub struct Answer(pub Diagnosis);
 
-impl Found for Answer {
+impl StageResult for Answer {
     const STAGE: Stage = Stage::new(&["diagnosis", "a diagnosis"]);
+
+    fn words(&self) -> String {
+        self.0.headline.first().cloned().unwrap_or_default()
+    }
 }
 
 type Makes = fn(&Call<'_>) -> Result<Section, PassError>;

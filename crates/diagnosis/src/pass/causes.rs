@@ -13,15 +13,21 @@ use crate::measure::{floor, pace, unnamed};
 use crate::pass::answer::Answer;
 use crate::pass::found;
 use crate::price::{account, delay, outside, ranked, stall, startup};
-use headwater_dataflow::flow::{Call, Found, Gives, Kind, Pass, PassError, Stage, Value};
+use headwater_dataflow::flow::{
+    Call, Gives, Kind, Pass, PassError, Stage, StageResult, Value, counted,
+};
 use headwater_dataflow::run::threads;
 use headwater_model::diagnosis::{Cause, Diagnosis, SCHEMA};
 
 /// Causes, the one with the largest gain first.
 pub(super) struct Causes(pub(super) Vec<Cause>);
 
-impl Found for Causes {
+impl StageResult for Causes {
     const STAGE: Stage = Stage::new(&["causes", "causes"]);
+
+    fn words(&self) -> String {
+        counted(self.0.len(), "cause", "causes")
+    }
 }
 
 type Does = fn(&Call<'_>) -> Result<Vec<Value>, PassError>;
@@ -63,7 +69,7 @@ const ROWS: [Row; 8] = [
     },
     Row {
         name: "ranked",
-        about: "Causes by what mending them would gain, each told once; notes of what is too uncertain for one.",
+        about: "Causes in the order of what mending them would gain, each reported once; notes about what is too uncertain for a cause.",
         takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: false,
         gives: Candidates::STAGE,
@@ -199,14 +205,14 @@ fn delays(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
 fn causes(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let scales = call.found::<Scales>(0)?;
     let (last, _) = scales.last().ok_or_else(nothing)?;
-    let teller = CauseMaker {
+    let maker = CauseMaker {
         pag: scales.pag(),
         scales,
         last,
         ways: call.found(2)?,
         delays: call.found(3)?,
     };
-    let mut causes = teller.causes(&call.found::<Candidates>(1)?.found);
+    let mut causes = maker.causes(&call.found::<Candidates>(1)?.found);
     startup::put_among(&mut causes, startup::cause(scales));
     found(Causes(causes))
 }
@@ -223,7 +229,7 @@ fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let (runs, structures) = (scales.runs(), &scales.pag().structures);
     let mut missing = notes::missing(&runs, structures);
     missing.extend(last.unseen().cloned());
-    if let Some(sentence) = notes::untold(last, &candidates.found, &missing) {
+    if let Some(sentence) = notes::uncounted_instructions(last, &candidates.found, &missing) {
         missing.push(sentence);
     }
     let unnamed = unnamed::main(&runs, structures);
@@ -261,8 +267,8 @@ fn diagnosis(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         missing,
     };
     diagnosis.notes.extend(words::doubt(&diagnosis));
-    let told = scales.scaling_told();
-    diagnosis.headline = words::headline(&diagnosis, told, unnamed, startup::sentence(scales));
+    let scaling = scales.comparable_scaling();
+    diagnosis.headline = words::headline(&diagnosis, scaling, unnamed, startup::sentence(scales));
     found(Answer(diagnosis))
 }
 

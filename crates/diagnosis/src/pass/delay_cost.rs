@@ -36,7 +36,7 @@ pub(super) fn passes() -> Vec<Pass> {
         .with(
             "least",
             1e-3,
-            "waiting of all ranks together because of a place that is told, as a share of all rank time",
+            "smallest waiting time of all ranks for which a place is reported, as a share of all rank time",
         )
         .figure_from(0.0)
         .gives(Gives::Kind(Kind::MADE)),
@@ -165,7 +165,7 @@ fn table(set: &Set) -> Section {
     let clock = set.edges().first().map(|e| word("clock", *e));
     let how = match clock {
         Some(Item::Text(clock)) if clock == "virtual" => {
-            "in the run played again with a core for each rank, from the windows in which every event was kept"
+            "in the run played again with a core for each rank, from the windows in which every event was recorded"
         }
         _ => "by what the slowest rank of each phase computes longer than the others",
     };

@@ -28,8 +28,11 @@ pub(super) fn passes() -> Vec<Pass> {
 
 type Figure = fn(&ScaleSummary) -> Option<f64>;
 
+/// Columns that are only there if some run has them: they need counters.
+const COUNTED: [&str; 3] = ["instruction_scaling", "ipc_scaling", "frequency_scaling"];
+
 /// Columns, each with the function that reads its field.
-const FIGURES: [(&str, &str, Unit, Figure); 10] = [
+const FIGURES: [(&str, &str, Unit, Figure); 13] = [
     ("wall_seconds", "time", Unit::Seconds, |s| {
         Some(s.wall_seconds)
     }),
@@ -39,6 +42,15 @@ const FIGURES: [(&str, &str, Unit, Figure); 10] = [
     ("global", "global", Unit::Ratio, |s| s.efficiencies.global),
     ("computation_scaling", "comp. scaling", Unit::Ratio, |s| {
         s.efficiencies.computation_scaling
+    }),
+    ("instruction_scaling", "instructions", Unit::Ratio, |s| {
+        s.efficiencies.instruction_scaling
+    }),
+    ("ipc_scaling", "IPC", Unit::Ratio, |s| {
+        s.efficiencies.ipc_scaling
+    }),
+    ("frequency_scaling", "frequency", Unit::Ratio, |s| {
+        s.efficiencies.frequency_scaling
     }),
     ("parallel", "parallel", Unit::Ratio, |s| {
         s.efficiencies.parallel
@@ -90,8 +102,13 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     } else {
         ", which is not certain"
     };
+    let summaries = efficiency::summaries(&scales, scaling);
+    let is_there = |f: &&(&str, &str, Unit, Figure)| {
+        !COUNTED.contains(&f.0) || summaries.iter().any(|s| (f.3)(s).is_some())
+    };
+    let figures: Vec<_> = FIGURES.iter().filter(is_there).collect();
     let mut columns = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
-    columns.extend(FIGURES.map(|(name, title, unit, _)| (name, title, unit)));
+    columns.extend(figures.iter().map(|f| (f.0, f.1, f.2)));
     let title = "Efficiencies of the POP project";
     let mut section = Section::new("efficiencies", title, &columns);
     let kind = match scaling {
@@ -102,9 +119,16 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     section.note = Some(format!(
         "{kind}{doubt} ({reason}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each rank."
     ));
-    for summary in efficiency::summaries(&scales, scaling) {
+    if figures.len() == FIGURES.len() {
+        let factors = " Computation scaling is the product of those of instructions, instructions per cycle (IPC) and frequency.";
+        section
+            .note
+            .iter_mut()
+            .for_each(|note| note.push_str(factors));
+    }
+    for summary in &summaries {
         let mut row = vec![summary.run.as_str().into(), f64::from(summary.ranks).into()];
-        row.extend(FIGURES.iter().map(|f| (f.3)(&summary).into()));
+        row.extend(figures.iter().map(|f| (f.3)(summary).into()));
         section.rows.push(row);
     }
     Ok(vec![section.into()])

@@ -8,7 +8,7 @@ use crate::find::{FINDERS, segments};
 use crate::measure::floor::{self, LEAST_SHARE};
 use crate::measure::scales::Scales;
 use crate::price::charge;
-use headwater_dataflow::flow::{Call, Finding, Found, Gives, Kind, Pass, PassError, Value};
+use headwater_dataflow::flow::{Call, Finding, Gives, Kind, Pass, PassError, StageResult, Value};
 
 /// The passes of this file.
 pub(super) fn passes() -> Vec<Pass> {
@@ -24,7 +24,7 @@ pub(super) fn passes() -> Vec<Pass> {
         .gives(Gives::Kind(Kind::Finding(Charged::STAGE)));
     let segments = Pass::new(
         "uneven-segments",
-        "Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.",
+        "If places of the program have no names: uneven computation, located by the MPI calls around it instead of by single addresses.",
         segments,
     );
     let segments = with_least(segments.takes("scales", Kind::Finding(Scales::STAGE)))
@@ -57,7 +57,7 @@ fn with_least(pass: Pass) -> Pass {
     pass.with(
         "least",
         LEAST_SHARE,
-        "what a cause must cost to be told, as a share of the run time",
+        "smallest cost of a cause that is reported, as a share of the run time",
     )
     .figure_from(0.0)
 }

@@ -4,7 +4,7 @@
 use crate::measure::marks::{self, Marks};
 use crate::measure::scales::Scales;
 use crate::pass::found;
-use headwater_dataflow::flow::{Call, Found, Gives, Kind, Pass, PassError};
+use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, StageResult};
 use headwater_model::diagnosis::Scaling;
 
 /// The passes of this file.

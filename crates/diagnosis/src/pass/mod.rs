@@ -11,6 +11,7 @@ mod wait_states;
 
 pub use answer::Answer;
 pub use delay_cost::delay_cost;
+pub use wait_states::wait_state;
 
 use crate::explain::cause_maker::BacktrackingPaths;
 use crate::find::candidate::Candidates;
@@ -18,7 +19,9 @@ use crate::find::proposal::{Charged, Proposals};
 use crate::measure::marks::Marks;
 use crate::measure::scales::Scales;
 use crate::price::delay;
-use headwater_dataflow::flow::{Catalogue, Finding, FlowError, Found, Pass, PassError, Value};
+use headwater_dataflow::flow::{
+    Catalogue, Finding, FlowError, Pass, PassError, StageResult, Value,
+};
 use headwater_dataflow::pass as general;
 use std::sync::{Arc, LazyLock};
 
@@ -68,6 +71,6 @@ pub fn by_name(name: &str) -> Result<&'static Arc<Pass>, FlowError> {
 }
 
 /// The result of a pass that returns one stage of a diagnosis.
-fn found(what: impl Found) -> Result<Vec<Value>, PassError> {
+fn found(what: impl StageResult) -> Result<Vec<Value>, PassError> {
     Ok(vec![Finding::new(what).into()])
 }

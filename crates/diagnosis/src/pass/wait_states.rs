@@ -6,7 +6,7 @@
 //! | late receiver | a send was there before its receive was posted |
 //! | wait at barrier, wait at n-to-n | until the last rank came to a collective that needs all |
 //! | late broadcast, early reduce, early scan | until the root, the first sender or the lower ranks came |
-//! | wait at window | until another rank opened or ended its access to a window, or gave its lock back |
+//! | wait at window | until another rank opened or ended its access to a window, or released its lock |
 //! | wait at OpenMP barrier | until the last thread of the team came to a barrier, or to the end of the region |
 //! | lock contention | until a holder let a lock go |
 //! | wait for a thread | at joins, conditions, semaphores, tasks and ordered loops |
@@ -55,10 +55,19 @@ struct Wait<'a> {
     count: f64,
 }
 
-/// The wait state of an edge of a kind; its later end is in a call of `function`.
+/// The wait state of an edge of a kind, in words; its later end is in a call of `function`.
 fn state(kind: &str, function: &str) -> Option<&'static str> {
-    use abi::Class::*;
     let kind = EdgeKind::WORDS.iter().position(|w| *w == kind)?;
+    state_of_kind(kind, function)
+}
+
+/// Scalasca's name of the wait along an edge of a kind; its later end is in a call of `function`.
+pub fn wait_state(kind: EdgeKind, function: &str) -> Option<&'static str> {
+    state_of_kind(kind as usize, function)
+}
+
+fn state_of_kind(kind: usize, function: &str) -> Option<&'static str> {
+    use abi::Class::*;
     let is = |k: EdgeKind| k as usize == kind;
     let class = abi::by_name(function).map(|f| f.class);
     if is(EdgeKind::PointToPoint) || is(EdgeKind::LateReceiver) {
@@ -145,8 +154,10 @@ fn waits(set: &Set) -> Result<Vec<Wait<'_>>, PassError> {
             });
         }
     }
-    let mut held = vec![false; view.graph.vertices()];
-    set.vertices().iter().for_each(|v| held[*v as usize] = true);
+    let mut in_set = vec![false; view.graph.vertices()];
+    set.vertices()
+        .iter()
+        .for_each(|v| in_set[*v as usize] = true);
     let Some(unheld) = view.table("unheld") else {
         return Ok(out);
     };
@@ -156,7 +167,7 @@ fn waits(set: &Set) -> Result<Vec<Wait<'_>>, PassError> {
         let at = figure("vertex", row).unwrap_or(0.0) as u32;
         let collective = word("collective", row);
         let state = state_of(word("kind", row), collective, at);
-        if let Some(state) = state.filter(|_| held.get(at as usize) == Some(&true)) {
+        if let Some(state) = state.filter(|_| in_set.get(at as usize) == Some(&true)) {
             out.push(Wait {
                 state,
                 collective,
@@ -294,8 +305,8 @@ mod tests {
             .with("class", Column::texts(classes));
         let view = View::made(vertices, vec![0, 0], vec![1, 2], edges).expect("a graph");
         let set = Set::edges_of(&Arc::new(view));
-        let told = by_state(&set, &waits(&set).expect("has waits"));
-        let seconds = told.column("wait_seconds").expect("a column");
+        let table = by_state(&set, &waits(&set).expect("has waits"));
+        let seconds = table.column("wait_seconds").expect("a column");
         assert_eq!(seconds, [&Item::Number(1.0)]);
     }
 

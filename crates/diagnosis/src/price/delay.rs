@@ -15,7 +15,7 @@ use crate::measure::replay::{Epoch, Played, Replay};
 use crate::measure::scale::Scale;
 use crate::price::lateness::Lateness;
 use headwater_dataflow::algorithm::{Ask, Interrupted};
-use headwater_dataflow::flow::{Found, Stage};
+use headwater_dataflow::flow::{Stage, StageResult, counted};
 use headwater_graph::{Key, Pag, VertexIx};
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::CtxId;
@@ -47,8 +47,12 @@ pub type Sums<A> = FxHashMap<(u32, CtxId), A>;
 /// The delay costs of a run's windows.
 pub struct Costs(Sums<f64>);
 
-impl Found for Costs {
+impl StageResult for Costs {
     const STAGE: Stage = Stage::new(&["delays", "delays"]);
+
+    fn words(&self) -> String {
+        counted(self.0.len(), "delay", "delays")
+    }
 }
 
 /// A wait of call `at` of a rank for another one.
@@ -242,8 +246,8 @@ fn in_phase(pag: &Pag, scale: &Scale, cause: &Candidate, phase: u32) -> f64 {
         .sum()
 }
 
-/// Calls `tell` for each computation of a phase with the seconds by which rank `late` is longer in it than each rank.
-pub fn longer(scale: &Scale, phase: u32, late: u32, mut tell: impl FnMut(&Key, &[f64])) {
+/// Calls `report` for each computation of a phase with the seconds by which rank `late` is longer in it than each rank.
+pub fn longer(scale: &Scale, phase: u32, late: u32, mut report: impl FnMut(&Key, &[f64])) {
     let data = &scale.view().computation;
     for key in scale.keys_in(phase) {
         let (Some(row), Some(of)) = (data.busy.row(key), data.keys.get(key as usize)) else {
@@ -254,7 +258,7 @@ pub fn longer(scale: &Scale, phase: u32, late: u32, mut tell: impl FnMut(&Key, &
         let longest = row.at(late);
         own.iter_mut()
             .for_each(|own| *own = (longest - *own).max(0.0));
-        tell(of, &own);
+        report(of, &own);
     }
 }
 

@@ -19,7 +19,7 @@ pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
         let price = gain(b).total_cmp(&gain(a)).then(a.vertex.cmp(&b.vertex));
         known(b).cmp(&known(a)).then(price)
     });
-    remainders(pag, told_once(pag, found))
+    remainders(pag, without_duplicates(pag, found))
 }
 
 /// Sleep that all ranks have is a cause of its own. So it is subtracted from non-shrinking work around it, and that
@@ -74,7 +74,7 @@ pub fn divide(pag: &Pag, found: Vec<Candidate>, ranks: u32) -> (Vec<Candidate>, 
 
 /// Computation on one thread of each rank may also be non-shrinking work: of two such causes at one place, the one with
 /// the larger gain is reported, with what the other one says.
-fn told_once(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
+fn without_duplicates(pag: &Pag, found: Vec<Candidate>) -> Vec<Candidate> {
     let mut out: Vec<Candidate> = Vec::new();
     for next in found {
         // Losses of other classes at the same place are added to it.
@@ -153,13 +153,13 @@ mod tests {
             error: 0.0,
             team: None,
         };
-        let told = |class| {
+        let left = |class| {
             let found = vec![cause(CauseClass::SerialRegion, 2.0), cause(class, 1.0)];
-            told_once(&pag, found).len()
+            without_duplicates(&pag, found).len()
         };
-        assert_eq!(told(CauseClass::NonShrinkingWork), 1);
+        assert_eq!(left(CauseClass::NonShrinkingWork), 1);
         for other in [CauseClass::ThreadImbalance, CauseClass::UnevenWork] {
-            assert_eq!(told(other), 2, "{other:?}");
+            assert_eq!(left(other), 2, "{other:?}");
         }
     }
 }

@@ -257,9 +257,9 @@ fn caller(pag: &Pag, all: &[Small], known: Option<&str>) -> Option<String> {
     let at = structured(pag, at);
     let outermost = pag.top.get(at).parent.is_none_or(|p| p == TopDown::ROOT);
     let place = pag.place(at);
-    let told = known == Some(place.function.as_str());
+    let same_function = known == Some(place.function.as_str());
     let is_one = all.iter().any(|s| s.at == at);
-    (!outermost && !told && !is_one).then(|| {
+    (!outermost && !same_function && !is_one).then(|| {
         let what = if place.kind.is_loop() {
             headwater_model::words::frame(&place)
         } else {

@@ -69,8 +69,8 @@ fn growth(scales: &Scales) -> Option<Growth<'_>> {
     let seconds = mean_seconds(last) - mean_seconds(first);
     let whole = last.model_seconds() + mean_seconds(last);
     let cpu = cpu_seconds(last) - cpu_seconds(first);
-    let tells = seconds >= USUAL && seconds >= LEAST_SHARE * whole;
-    tells.then(|| Growth {
+    let is_reported = seconds >= USUAL && seconds >= LEAST_SHARE * whole;
+    is_reported.then(|| Growth {
         first,
         last,
         seconds,

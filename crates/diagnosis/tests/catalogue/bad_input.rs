@@ -234,7 +234,7 @@ fn figures_out_of_range_are_refused_by_every_pass() {
                 names(&said, pass, name);
                 assert!(said.ends_with(&format!("and not {x}")), "{said}");
             }
-            // What is in range is taken: what is told then is that nothing is given.
+            // What is in range is taken: then the message says that nothing is given.
             for x in [default].into_iter().chain(least) {
                 assert!(!said(x).ends_with(&format!("and not {x}")));
             }

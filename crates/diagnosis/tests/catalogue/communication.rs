@@ -255,7 +255,7 @@ fn of_started_requests_only_sends_are_sent() {
 }
 
 #[test]
-fn messages_of_a_call_that_starts_several_are_told_by_their_bytes() {
+fn messages_of_a_call_that_starts_several_are_distinguished_by_their_bytes() {
     for start in ["MPI_Start", "MPI_Startall"] {
         let runs = one(with_requests(start), 4);
         let all = edges(runs.parallel(), EdgeKind::PointToPoint);
@@ -310,8 +310,8 @@ fn edges_tell_the_collective_that_another_call_completes() {
     let runs = one(with_collective("MPI_Wait", "MPI_Ibarrier", 100), 1);
     let all = edges(runs.parallel(), EdgeKind::Collective);
     assert_eq!(all.len(), 3);
-    let told = |e: &Joined| e.collective.as_deref() == Some("MPI_Ibarrier");
-    assert!(all.iter().all(told), "{all:?}");
+    let is_ibarrier = |e: &Joined| e.collective.as_deref() == Some("MPI_Ibarrier");
+    assert!(all.iter().all(is_ibarrier), "{all:?}");
 }
 
 #[test]

@@ -28,14 +28,14 @@ fn table_of_passes() -> String {
         format!("| `{}` | {about} | {takes} | {parameters} |\n", pass.name)
     };
     let rows: String = all().iter().map(row).collect();
-    format!("| pass | what it gives | takes | parameters |\n| --- | --- | --- | --- |\n{rows}")
+    format!("| pass | result | takes | parameters |\n| --- | --- | --- | --- |\n{rows}")
 }
 
 #[test]
 fn every_pass_is_in_the_documentation() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ANALYSES.md");
     let page = std::fs::read_to_string(path).expect("the page is there");
-    let begin = page.find("| pass | what it gives").expect("a table");
+    let begin = page.find("| pass | result").expect("a table");
     let end = begin + page[begin..].find("\n\n").expect("its end") + 1;
     let table = table_of_passes();
     if std::env::var_os("HEADWATER_REMAKE").is_some() {

@@ -65,7 +65,7 @@ fn a_search_stops_where_it_is() {
     let (src, dst) = next.chain(over).unzip();
     let line = Adjacency::new(N as usize, src, dst).expect("a graph");
     let all: Counts<'static> = &|_| true;
-    // How often each asks until it ends, where it is told to at the third time.
+    // How often each asks until it ends, where the third answer is to end.
     let asked = |search: &dyn Fn(Interrupted<'_>)| {
         let count = AtomicUsize::new(0);
         search(&|| count.fetch_add(1, Ordering::Relaxed) >= 2);

@@ -286,7 +286,7 @@ fn efficiencies_of_scales_are_those_of_the_diagnosis() {
 }
 
 #[test]
-fn of_three_runs_what_grows_is_told_from_run_to_run() {
+fn growth_over_three_runs_is_reported_from_run_to_run() {
     let report = report("contention", &[2, 3, 4]);
     let change = |name: &str| {
         let table = section(&report, name);
@@ -379,10 +379,10 @@ fn a_profile_says_what_is_not_in_it() {
     let mut threads = made(2);
     threads.calls[0].thread = 1;
     let threads = Recorded::join(vec![threads], support::structure(3)).expect("a whole run");
-    let told = profile
+    let report = profile
         .run(&threads, &Options::default(), &runner)
         .expect("runs");
-    assert!(section_note(&told, "time_by_task").contains("besides the first"));
+    assert!(section_note(&report, "time_by_task").contains("besides the first"));
 }
 
 #[test]

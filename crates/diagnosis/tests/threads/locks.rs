@@ -1,7 +1,7 @@
 //! Threads that wait for locks.
 
 use super::hybrid::*;
-use super::{diagnosis, from, of_run, told};
+use super::{diagnosis, from, of_run, reported};
 use headwater_dataflow::Recorded;
 use headwater_graph::view::Cell;
 use headwater_model::diagnosis::CauseClass::*;
@@ -16,7 +16,7 @@ fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
             ..Default::default()
         },
     );
-    assert_eq!(told(&d), [(LockContention, "0".into(), 122, 0.6)]);
+    assert_eq!(reported(&d), [(LockContention, "0".into(), 122, 0.6)]);
     let c = &d.causes[0];
     assert_eq!(c.place.name, "pthread_mutex_lock");
     assert!((c.by_rank[0] - 1.2).abs() < 1e-6 && c.by_rank[1] == 0.0);
@@ -27,7 +27,7 @@ fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
     );
     let waits = "waits in pthread_mutex_lock for one another (threads 0-1)";
     assert!(c.path.iter().any(|s| s.what == waits), "{:?}", c.path);
-    // Who has less to do may wait as long as it likes.
+    // A thread with less work may wait without being a cause.
     let d = diagnosis(
         2,
         Hybrid {
@@ -36,7 +36,7 @@ fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
             ..Default::default()
         },
     );
-    assert_eq!(told(&d), []);
+    assert_eq!(reported(&d), []);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
         (w.holder, w.holder_ctx) = (u16::MAX, CtxId::NONE);
     }
     assert_eq!(
-        told(&of_run(made)),
+        reported(&of_run(made)),
         [(LockContention, "0-1".into(), 122, 0.5)]
     );
 }
@@ -95,13 +95,13 @@ fn crowded_by(threads: u16, held: &[(CtxId, f64)]) -> Run {
 #[test]
 fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
     let d = of_run(crowded(&[(HELD, 0.8)]));
-    assert_eq!(told(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
+    assert_eq!(reported(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
     assert!((d.causes[0].gain_share - 0.6 / 1.6).abs() < 0.01);
     // The compiler may have put a branch of it behind a call that gives the lock back.
     let d = of_run(crowded(&[(HELD, 0.4), (HELD_IN_BRANCH, 0.4)]));
-    assert_eq!(told(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
-    // Held for less, they need not stand in line.
-    assert_eq!(told(&of_run(crowded(&[]))), []);
+    assert_eq!(reported(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
+    // Held for less, they need not queue.
+    assert_eq!(reported(&of_run(crowded(&[]))), []);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn one_lock_that_is_taken_at_two_places_is_priced_once() {
         (LockContention, "0-1".to_string(), 122, 0.53),
         (LockContention, "0-1".to_string(), 140, 0.27),
     ];
-    assert_eq!(told(&of_run(two)), expected);
+    assert_eq!(reported(&of_run(two)), expected);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn while_threads_stand_in_line_for_one_lock_they_do_so_for_another() {
         (LockContention, "0-1".to_string(), 122, 0.6),
         (LockContention, "0-1".to_string(), 140, 0.4),
     ];
-    assert_eq!(told(&of_run(two)), expected);
+    assert_eq!(reported(&of_run(two)), expected);
 }
 
 #[test]
@@ -146,13 +146,13 @@ fn locks_that_are_taken_at_one_place_have_a_line_each() {
     for w in &mut several.waits {
         w.locks = if w.thread == 0 { 1 << 7 } else { 1 << 9 };
     }
-    assert_eq!(told(&from(0.03, several.clone())), []);
+    assert_eq!(reported(&from(0.03, several.clone())), []);
     // Held by one at a time they would be 1.6 s.
     for w in &mut several.waits {
         w.locks = 1 << 7;
     }
     let one = [(LockContention, "0-1".to_string(), 122, 0.6)];
-    assert_eq!(told(&of_run(several)), one);
+    assert_eq!(reported(&of_run(several)), one);
 }
 
 /// Adds time at the end of each stretch in which a rank's threads wait for the last of them.
@@ -183,7 +183,7 @@ fn threads_that_take_turns_at_a_lock_wait_for_as_long_as_the_last_of_them() {
     let mut turns = run(2, &of);
     waits_at_the_end(&mut turns, 0.1);
     let expected = [(LockContention, "0-1".to_string(), 122, 0.2)];
-    assert_eq!(told(&of_run(turns)), expected);
+    assert_eq!(reported(&of_run(turns)), expected);
     // Where the wait at the end is another's, as of threads that are late by turns, it is none of the lock's.
     let mut others = run(2, &of);
     for w in &mut others.waits {
@@ -195,7 +195,7 @@ fn threads_that_take_turns_at_a_lock_wait_for_as_long_as_the_last_of_them() {
         t.locked_ns = locked;
     }
     waits_at_the_end(&mut others, 0.1);
-    assert_eq!(told(&of_run(others)), []);
+    assert_eq!(reported(&of_run(others)), []);
 }
 
 /// Two ranks of four threads on two cores that compute for 0.8 s and then hold the lock for 0.2 s in each of 100
@@ -238,12 +238,12 @@ fn queued_on(cores: u32, count: u64, locked: fn(u32, u16) -> f64) -> Run {
 fn threads_that_compute_and_then_all_queue_are_priced_on_crowded_cores_too() {
     let expected = [(LockContention, "0-1".to_string(), 122, 0.6)];
     let d = of_run(queued(100, |_, t| 0.2 * f64::from(t)));
-    assert_eq!(told(&d), expected);
+    assert_eq!(reported(&d), expected);
     // Together they hold it for less than one of them computes, so that it might be nothing.
     let (least, most) = d.causes[0].gain_range_seconds;
     assert!(least < 0.01 && most >= 0.6, "{least} to {most}");
     // They seldom meet: it is taken in between, or hardly ever.
-    assert_eq!(told(&of_run(queued(2, |_, t| 0.01 * f64::from(t)))), []);
+    assert_eq!(reported(&of_run(queued(2, |_, t| 0.01 * f64::from(t)))), []);
 }
 
 #[test]

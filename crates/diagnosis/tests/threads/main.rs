@@ -31,7 +31,7 @@ fn diagnosis(ranks: u32, of: Hybrid) -> Diagnosis {
 }
 
 /// Class, ranks, first line and seconds to gain, to hundredths, of each cause.
-fn told(d: &Diagnosis) -> Vec<(CauseClass, String, u32, f64)> {
+fn reported(d: &Diagnosis) -> Vec<(CauseClass, String, u32, f64)> {
     let gain = |seconds: f64| (seconds * 100.0).round() / 100.0;
     d.causes
         .iter()
@@ -51,7 +51,7 @@ use CauseClass::*;
 #[test]
 fn threads_that_do_the_same_are_no_finding() {
     let d = diagnosis(4, Hybrid::default());
-    assert_eq!(told(&d), []);
+    assert_eq!(reported(&d), []);
     let note = "2 threads a rank were recorded (4 ranks)";
     assert!(d.notes.iter().any(|n| n.starts_with(note)), "{:?}", d.notes);
     let scatter = Hybrid {
@@ -61,7 +61,7 @@ fn threads_that_do_the_same_are_no_finding() {
         serial: |_| 0.005,
         ..Default::default()
     };
-    assert_eq!(told(&diagnosis(4, scatter)), []);
+    assert_eq!(reported(&diagnosis(4, scatter)), []);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn threads_with_uneven_work_are_found_with_their_loop() {
             ..Default::default()
         },
     );
-    assert_eq!(told(&d), [(ThreadImbalance, "0-3".into(), 110, 0.5)]);
+    assert_eq!(reported(&d), [(ThreadImbalance, "0-3".into(), 110, 0.5)]);
     let c = &d.causes[0];
     let times = c.by_thread.as_ref().expect("threads");
     assert_eq!((&times.threads, &times.concerned), (&vec![0, 1], &vec![1]));
@@ -106,7 +106,7 @@ fn threads_with_uneven_work_are_found_with_their_loop() {
                 ..Default::default()
             },
         );
-        assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 110, price)]);
+        assert_eq!(reported(&d), [(ThreadImbalance, "0-1".into(), 110, price)]);
         let times = d.causes[0].by_thread.as_ref().expect("threads");
         assert_eq!(times.concerned, who);
     }
@@ -130,11 +130,14 @@ fn who_waits_for_the_others_of_a_team_waits_at_an_openmp_barrier() {
         busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
         ..Default::default()
     };
-    let told = wait_states(of);
-    assert_eq!(told[..], [("wait at OpenMP barrier".into(), 4.0.into())]);
+    let reported = wait_states(of);
+    assert_eq!(
+        reported[..],
+        [("wait at OpenMP barrier".into(), 4.0.into())]
+    );
     // Threads that the program makes itself end, and who joins them waits.
-    let told = wait_states(Hybrid { joined: true, ..of });
-    assert_eq!(told[..], [("wait for a thread".into(), 6.0.into())]);
+    let reported = wait_states(Hybrid { joined: true, ..of });
+    assert_eq!(reported[..], [("wait for a thread".into(), 6.0.into())]);
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn a_rank_that_its_threads_make_late_has_no_more_work() {
         };
         let d = diagnosis(4, of);
         assert_eq!(
-            told(&d),
+            reported(&d),
             [(ThreadImbalance, "2".into(), 110, 0.5)],
             "{joined}"
         );
@@ -213,7 +216,11 @@ fn a_rank_with_more_work_for_all_its_threads_is_uneven_work() {
                 ..Default::default()
             },
         );
-        assert_eq!(told(&d), [(UnevenWork, "2".into(), 110, 1.0)], "{joined}");
+        assert_eq!(
+            reported(&d),
+            [(UnevenWork, "2".into(), 110, 1.0)],
+            "{joined}"
+        );
     }
 }
 
@@ -234,7 +241,7 @@ fn a_rank_late_by_both_has_two_causes_that_add_up() {
         (UnevenWork, "2".to_string(), 110, 0.8),
         (ThreadImbalance, "2".to_string(), 110, 0.6),
     ];
-    assert_eq!(told(&d), expected);
+    assert_eq!(reported(&d), expected);
 }
 
 #[test]
@@ -253,7 +260,7 @@ fn late_threads_of_a_rank_that_nobody_waits_for_cost_nothing() {
     assert!(
         d.causes.iter().all(|c| c.class != ThreadImbalance),
         "{:?}",
-        told(&d)
+        reported(&d)
     );
 }
 
@@ -319,7 +326,7 @@ fn a_region_that_is_called_from_two_places_is_two_teams() {
         (ThreadImbalance, "0-1".to_string(), 110, 0.5),
         (ThreadImbalance, "0-1".to_string(), 110, 0.5),
     ];
-    assert_eq!(told(&of_run(made)), expected);
+    assert_eq!(reported(&of_run(made)), expected);
 }
 
 #[test]
@@ -332,7 +339,7 @@ fn what_one_thread_does_alone_is_a_serial_region() {
             ..Default::default()
         },
     );
-    assert_eq!(told(&d), [(SerialRegion, "0-3".into(), 20, 0.75)]);
+    assert_eq!(reported(&d), [(SerialRegion, "0-3".into(), 20, 0.75)]);
     let times = d.causes[0].by_thread.as_ref().expect("threads");
     assert_eq!(
         (&times.concerned[..], &times.seconds[..]),
@@ -347,7 +354,7 @@ fn what_one_thread_does_alone_is_a_serial_region() {
             ..Default::default()
         },
     );
-    assert_eq!(told(&d), [(SerialRegion, "0-3".into(), 20, 0.06)]);
+    assert_eq!(reported(&d), [(SerialRegion, "0-3".into(), 20, 0.06)]);
     // What one rank does alone is uneven work between ranks.
     let d = diagnosis(
         4,
@@ -356,7 +363,7 @@ fn what_one_thread_does_alone_is_a_serial_region() {
             ..Default::default()
         },
     );
-    assert_eq!(told(&d), [(UnevenWork, "1".into(), 20, 1.0)]);
+    assert_eq!(reported(&d), [(UnevenWork, "1".into(), 20, 1.0)]);
 }
 
 #[test]
@@ -368,7 +375,10 @@ fn sleep_of_threads_that_allocate_is_contention_in_the_allocator() {
             ..Default::default()
         },
     );
-    assert_eq!(told(&d), [(AllocatorContention, "0-1".into(), 130, 0.4)]);
+    assert_eq!(
+        reported(&d),
+        [(AllocatorContention, "0-1".into(), 130, 0.4)]
+    );
 }
 
 #[test]
@@ -396,7 +406,7 @@ fn threads_made_anew_are_one_team_after_another() {
     }
     made.ranks[0].wall_ns = 1_800_000_000;
     assert_eq!(
-        told(&of_run(made)),
+        reported(&of_run(made)),
         [(ThreadImbalance, "0".into(), 110, 0.6)]
     );
 }
@@ -413,7 +423,7 @@ fn waiting_for_a_thread_without_a_core_is_set_aside() {
                 ..Default::default()
             },
         );
-        assert_eq!(told(&d), [], "{joined}");
+        assert_eq!(reported(&d), [], "{joined}");
         assert!(
             d.notes[0].contains("more threads than cores (2)"),
             "{:?}",
@@ -453,7 +463,7 @@ fn spinning_for_a_thread_without_a_core_is_set_aside() {
         (s.cpu_ns, s.blocked_ns) = (s.cpu_ns + s.blocked_ns, 0);
     }
     let d = of_run(made);
-    assert_eq!(told(&d), []);
+    assert_eq!(reported(&d), []);
     assert!((d.scales[0].model_seconds - 1.0).abs() < 0.01);
 }
 
@@ -471,7 +481,7 @@ fn threads_of_a_rank_bound_to_one_core_share_it() {
     bound.ranks[0].cpus = "0".into();
     bound.ranks[0].runq_ns = 2_000_000_000;
     let d = of_run(bound);
-    assert_eq!(told(&d), [(Preempted, "0".into(), 2, 1.0)]);
+    assert_eq!(reported(&d), [(Preempted, "0".into(), 2, 1.0)]);
     let cause = &d.causes[0];
     assert!(
         cause.explanation.contains("bound to"),
@@ -513,7 +523,7 @@ fn a_guest_of_threads_that_it_made_may_be_the_slowest() {
         r.wall_ns = 1_500_000_000;
     }
     let d = of_run(made);
-    assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 20, 0.67)]);
+    assert_eq!(reported(&d), [(ThreadImbalance, "0-1".into(), 20, 0.67)]);
     let times = d.causes[0].by_thread.as_ref().expect("threads");
     assert_eq!(times.concerned, [0]);
 }
@@ -547,5 +557,5 @@ fn copies_of_a_call_begin_one_team() {
         s.ctx = work;
     }
     let d = of_run(made);
-    assert_eq!(told(&d), [(ThreadImbalance, "0-1".into(), 110, 0.5)]);
+    assert_eq!(reported(&d), [(ThreadImbalance, "0-1".into(), 110, 0.5)]);
 }

@@ -52,7 +52,7 @@ fn exact(run: &Run, rank: u32) -> Vec<(u16, f64)> {
 
 #[test]
 fn threads_have_all_their_time_in_some_place() {
-    // Whatever part of it samples stand for.
+    // Whatever part of it samples represent.
     for (keeps, of) in [(0u64, 1u64), (1, 2), (1, 1)] {
         let mut short = made();
         for s in short.samples.iter_mut().filter(|s| s.thread > 0) {

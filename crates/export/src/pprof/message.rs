@@ -1,4 +1,4 @@
-//! The messages of pprof's `profile.proto`, as far as we give them.
+//! The messages of pprof's `profile.proto`, as far as we write them.
 
 /// A profile.
 #[derive(Clone, PartialEq, prost::Message)]

@@ -1,10 +1,10 @@
 //! Who waits for the lock of a window.
 //!
-//! Nobody tells: a lock is the target's, which need not call MPI for it, and calls say neither when they get it nor
-//! who had it. But where all ranks' calls of a stretch are known, on one clock, whoever gives a lock back in the
-//! middle of another rank's call for the same one, and could not have it at the same time, is who that call waited
-//! for: the last of them, if there are several. Libraries may get a lock later than it is asked for, so calls that
-//! wait for what was asked of the target, and those that give it back, count as well.
+//! No call reports it: the lock is at the target, which need not call MPI for it, and no call says when it gets the lock
+//! or who held it. Where all ranks' calls of a stretch are known on one clock, the holder can be inferred: it releases the
+//! lock in the middle of another rank's call for the same lock, and the two could not hold it at the same time. If there
+//! are several such ranks, the call waited for the last of them. Libraries may get a lock later than it is asked for, so
+//! calls that wait for operations at the target, and calls that release the lock, count as well.
 
 use headwater_model::run::access::{ALL, FLUSH, LOCK, UNLOCK};
 use rustc_hash::FxHashMap;
@@ -63,15 +63,15 @@ pub(super) fn fill_in(all: &mut [Access]) {
             }
             continue;
         }
-        let held = (this.others()).filter_map(|lock| asked.get(&(this.caller, lock)));
-        this.exclusive = held.max().is_some_and(|(_, exclusive)| *exclusive);
+        let locks = (this.others()).filter_map(|lock| asked.get(&(this.caller, lock)));
+        this.exclusive = locks.max().is_some_and(|(_, exclusive)| *exclusive);
     }
 }
 
-/// A call that gives a lock back: its start, number and rank, in this order.
+/// A call that releases a lock: its start, number and rank, in this order.
 type Given = (u64, usize, u32);
 
-/// Calls that give locks back, by what a call that waits for one asks for.
+/// Calls that release locks, by what a call that waits for one asks for.
 pub(super) struct GivenBack {
     /// By lock, and whether only exclusive ones are meant.
     of: FxHashMap<(Lock, bool), Vec<Given>>,
@@ -97,7 +97,7 @@ impl GivenBack {
         Self { of }
     }
 
-    /// The number of the call that `call` waited for: the last that gave the lock back meanwhile.
+    /// The number of the call that `call` waited for: the last that released the lock meanwhile.
     pub(super) fn waited_for(&self, call: &Access) -> Option<usize> {
         let lists = (call.others()).filter_map(|lock| self.of.get(&(lock, !call.exclusive)));
         let last = lists.filter_map(|list| {
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(given.waited_for(&all[1]), Some(2));
     }
 
-    /// What both look-ups stand for, one call after the other.
+    /// What both look-ups mean, one call after the other.
     fn plain(all: &mut [Access]) -> Vec<Option<usize>> {
         let same = |a: &Access, b: &Access| {
             let any = [a.target, b.target].contains(&ALL);
@@ -170,9 +170,9 @@ mod tests {
         for i in 0..all.len() {
             let this = all[i];
             let mut before = all[..i].iter().rev().filter(|a| a.kind == LOCK);
-            let held = before.find(|a| a.caller == this.caller && same(a, &this));
+            let taken = before.find(|a| a.caller == this.caller && same(a, &this));
             if this.kind != LOCK {
-                all[i].exclusive = held.is_some_and(|a| a.exclusive);
+                all[i].exclusive = taken.is_some_and(|a| a.exclusive);
             }
         }
         let lets = |call: &Access, a: &Access| {
@@ -213,8 +213,8 @@ mod tests {
         let mut copy = all.clone();
         let expected = plain(&mut copy);
         fill_in(&mut all);
-        let held = |all: &[Access]| all.iter().map(|a| a.exclusive).collect::<Vec<_>>();
-        assert_eq!(held(&all), held(&copy));
+        let exclusive = |all: &[Access]| all.iter().map(|a| a.exclusive).collect::<Vec<_>>();
+        assert_eq!(exclusive(&all), exclusive(&copy));
         let given = GivenBack::new(&all);
         let waits: Vec<_> = all.iter().map(|a| given.waited_for(a)).collect();
         assert!(waits.iter().flatten().count() > 100, "{waits:?}");

@@ -22,7 +22,7 @@ struct Lost {
     records: u64,
 }
 
-/// What the ranks so far have told.
+/// What the ranks read so far contain.
 #[derive(Default)]
 pub(super) struct Heading {
     header: Header,
@@ -46,7 +46,7 @@ impl Heading {
         self.header.counters.len()
     }
 
-    /// The next rank, in their order; the first tells what is the same on all.
+    /// The next rank, in their order; the first says what is the same on all.
     pub fn take(&mut self, part: &Part) -> Result<RankInfo, FormatError> {
         let h = &part.header;
         if self.clocks.is_empty() {
@@ -171,7 +171,7 @@ fn report_lost(to_disk: Lost, others: &Lost, out: &mut Header) {
         };
         let ranks = to_disk.ranks.iter().copied().collect();
         let sentence = words::disk_full(&ranks, of, WHO) + &count + ".";
-        out.missing.push(sentence.replacen("the", "The", 1));
+        out.missing.push(words::capitalised(&sentence));
     }
     if !others.ranks.is_empty() {
         out.missing.push(format!(
@@ -234,8 +234,8 @@ fn main_core(threads: &[ThreadRow]) -> Option<u64> {
             .iter()
             .map(|c| u128::from(c.cpu_ns))
             .sum::<u128>();
-        let (_, told_apart) = thread.on_cores.split_last()?;
-        for on in told_apart {
+        let (_, single) = thread.on_cores.split_last()?;
+        for on in single {
             *by_core.entry(on.core).or_default() += u128::from(on.cpu_ns);
         }
     }

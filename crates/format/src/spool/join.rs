@@ -1,4 +1,4 @@
-//! Both ends of messages, and all ranks of collectives, brought together.
+//! Joins both ends of messages, and all ranks of collectives.
 //!
 //! Wait states by the formulas that Scalasca documents: a late sender's wait is
 //! `min(E_send, X_recv) − E_recv` with the enter of the *completing* call; waits are never negative. A late receiver's
@@ -23,8 +23,10 @@ use rustc_hash::FxHashMap;
 mod once;
 mod rounding;
 
-/// Ends of messages that are looked at together, at the most.
+/// Ends of messages that are looked at together, at the most: of a program that was recorded, and of a trace, which has
+/// all of them.
 const MOST_ENDS: usize = 1 << 20;
+const MOST_ENDS_OF_TRACE: usize = 1 << 23;
 
 /// Sending rank, receiving rank, and the contexts that send, complete the send, post, and complete the receive.
 type EdgeKey = (u32, u32, CtxId, CtxId, CtxId, CtxId);
@@ -97,30 +99,31 @@ impl Seen {
     }
 }
 
-/// The ends of messages that are kept. As in the collector it hangs on the number of a message, which is
+/// The ends of messages that are kept. As in the collector, this depends on the number of a message, which is
 /// the same at all of its ends, so what stays can be joined.
 pub(super) struct Messages {
     ends: Vec<End>,
+    most: usize,
     limit: u64,
 }
 
-impl Default for Messages {
-    fn default() -> Self {
+impl Messages {
+    /// None so far; `exact` says that they are a trace's.
+    pub(super) fn new(exact: bool) -> Self {
         Self {
             ends: Vec::new(),
+            most: if exact { MOST_ENDS_OF_TRACE } else { MOST_ENDS },
             limit: u64::MAX,
         }
     }
-}
 
-impl Messages {
     /// Takes an end, or not.
     pub(super) fn take(&mut self, end: End) {
         if mix(end.row.id) > self.limit {
             return;
         }
         self.ends.push(end);
-        while self.ends.len() > MOST_ENDS && self.limit > 1 {
+        while self.ends.len() > self.most && self.limit > 1 {
             self.limit /= 2;
             self.ends.retain(|e| mix(e.row.id) <= self.limit);
         }
@@ -284,7 +287,7 @@ fn collective_waits(
 }
 
 /// Puts events into the run, window by window and rank by rank, with links numbered. Who waited for the lock of a
-/// window got a message from whoever gave it back.
+/// window got a message from the rank that released it.
 pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, windows: &Windows) {
     seen.sort_by_key(|s| (s.window, s.rank));
     let mut locked: FxHashMap<EdgeKey, MessageEdge> = FxHashMap::default();
@@ -366,9 +369,9 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
             }
             let found = waits.get(&i).map_or(&[][..], Vec::as_slice);
             let nobody = (EventKind::Local, 0, u32::MAX);
-            let told = found.first().unwrap_or(&nobody);
+            let first = found.first().unwrap_or(&nobody);
             for (n, (kind, link, peer)) in
-                [told].into_iter().chain(found.iter().skip(1)).enumerate()
+                [first].into_iter().chain(found.iter().skip(1)).enumerate()
             {
                 let time = if n == 0 {
                     (one.busy_ns, one.mpi_ns)
@@ -394,7 +397,7 @@ pub(super) fn events(run: &mut Run, mut seen: Vec<Seen>, clocks: &Clocks, window
     }
 }
 
-/// Calls of one window that waited for a lock: their rows, those of the calls that gave it back, and how long.
+/// Calls of one window that waited for a lock: their rows, those of the calls that released it, and how long.
 fn lock_waits(rows: &[Seen], clocks: &Clocks) -> Vec<(usize, usize, u64)> {
     let of: Vec<usize> = (0..rows.len())
         .filter(|i| rows.get(*i).is_some_and(|s| access::is_one(s.row.kind)))

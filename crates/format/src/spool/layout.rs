@@ -14,7 +14,7 @@ pub const MERGED_MAGIC: u64 = u64::from_le_bytes(*b"HWMERGE\x01");
 pub const MERGED_NAME: &str = "merged.spool";
 /// Ending of process files.
 pub const PROCESS_ENDING: &str = ".spool";
-/// File name of what stands in place of a spool where the MPI library is not known: its name, as text.
+/// Name of the file in place of a spool where the MPI library is not known: its name, as text.
 pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
 pub const VERSION: u32 = 9;
@@ -26,7 +26,7 @@ pub const MOST_TABLES: usize = 512;
 /// called nothing before it. The first of a thread has the thread's [`super::window_slots::Slots`] as its `id`, and as its `bytes` how many rows
 /// of a rank a reader is to keep, 0 for [`super::window_slots::room`].
 pub const STRETCH: u8 = 32;
-/// Cores that a thread's time is told apart by; the last place is that of all others.
+/// Cores by which a thread's time is recorded; the last place is that of all others.
 pub const MOST_CORES: usize = 16;
 /// Counters that a sample can hold.
 pub const MOST_COUNTERS: usize = 8;
@@ -502,15 +502,15 @@ pub struct Stretch {
 /// What a blob of a process file is made of: the bytes that it begins with, and the parts of the file that
 /// follow. `None` where there is no memory.
 pub fn pack(header: &FileHeader) -> Option<(Vec<u8>, Vec<Stretch>)> {
-    let told = |d: &&Desc| d.count > 0 || d.dropped > 0;
-    let tables = header.in_use().filter(told).count();
+    let in_file = |d: &&Desc| d.count > 0 || d.dropped > 0;
+    let tables = header.in_use().filter(in_file).count();
     let mut out = *header;
     (out.descs, out.tables) = ([Desc::default(); MOST_TABLES], tables as u32);
     let head = FIXED + tables * size_of::<Desc>();
     let mut rows = Vec::new();
     rows.try_reserve_exact(tables).ok()?;
     let mut offset = head as u64;
-    for (new, old) in out.descs.iter_mut().zip(header.in_use().filter(told)) {
+    for (new, old) in out.descs.iter_mut().zip(header.in_use().filter(in_file)) {
         let count = old.count.min(old.capacity);
         let bytes = u64::from(count) * u64::from(old.row_bytes);
         *new = Desc {

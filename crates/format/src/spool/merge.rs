@@ -7,9 +7,8 @@
 //! with a directory of its own, passes its data up in pieces, to the first rank above that sees it.
 //!
 //! The file has its name only once all ranks have written; until then it is nobody's, and the processes'
-//! own files count. What can fail is answered for: each rank hears in the end whether all went well. Memory is not
-//! asked for once ranks have begun to talk, but for a few words: who is refused it while others send would leave
-//! them sending for ever.
+//! own files count. In the end each rank hears whether all went well. After ranks have begun to talk, they allocate
+//! only a few words: if a rank got no memory while others send to it, they would send for ever.
 //!
 //! The steps, [`Merge::gather`], [`Merge::place`], [`Merge::write`] and [`Merge::agree`], are made by all ranks in this order.
 //! In the first and the third ranks hear their children and speak to their parent, in the others it is the other way round: who feeds
@@ -35,7 +34,7 @@ pub trait Wire {
     fn children(&self) -> Vec<u32>;
     /// Sends a message; `false` where it failed.
     fn send(&mut self, to: u32, bytes: &[u8]) -> bool;
-    /// Waits for a message and writes it to the beginning of `room`; gives its length, `None` where that failed or
+    /// Waits for a message and writes it to the beginning of `room`; returns its length, `None` where that failed or
     /// it was longer.
     fn receive(&mut self, from: u32, room: &mut [u8]) -> Option<usize>;
 }
@@ -59,8 +58,8 @@ pub trait Source {
 pub struct Figures {
     /// Messages sent and received.
     pub messages: u64,
-    /// Bytes held at the most, messages included.
-    pub held: usize,
+    /// Bytes in memory at the most, messages included.
+    pub peak_bytes: usize,
 }
 
 /// In place of the file's number where there is none.
@@ -117,7 +116,7 @@ fn bytes<const N: usize>(words: [u64; N]) -> [[u8; 8]; N] {
 }
 
 impl<S: Source> Merge<S> {
-    /// A rank that brings the data in `source`, whose header this is; without a header it has none, and says so.
+    /// A rank that has the data in `source`, whose header this is; without a header it has none, and says so.
     pub fn new(source: S, header: Option<&FileHeader>) -> Self {
         let packed = header.and_then(pack).and_then(|(head, rows)| {
             let length = head.len() as u64 + rows.iter().map(|r| r.bytes).sum::<u64>();
@@ -146,7 +145,7 @@ impl<S: Source> Merge<S> {
             + self.rows.capacity() * size_of::<Stretch>()
             + self.below.capacity() * size_of::<(u32, u64)>()
             + size_of::<Self>();
-        self.figures.held = self.figures.held.max(own + more);
+        self.figures.peak_bytes = self.figures.peak_bytes.max(own + more);
     }
 
     fn send(&mut self, wire: &mut impl Wire, to: u32, message: &[u8]) -> bool {
@@ -205,8 +204,8 @@ impl<S: Source> Merge<S> {
     /// other file has, so that who sees the name sees the file.
     pub fn place(&mut self, wire: &mut impl Wire, number: u64) {
         if let Some(parent) = wire.parent() {
-            let told = self.receive_words(wire, parent);
-            [self.number, self.start] = told.unwrap_or([NO_FILE, 0]);
+            let answer = self.receive_words(wire, parent);
+            [self.number, self.start] = answer.unwrap_or([NO_FILE, 0]);
         } else {
             let all = self.own() + self.below.iter().map(|b| b.1).sum::<u64>();
             self.start = MERGED_MAGIC.to_le_bytes().len() as u64;

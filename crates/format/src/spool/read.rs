@@ -1,6 +1,6 @@
 //! From the spool of all ranks to one run: modules and contexts united, rows renumbered. One rank after
-//! another is read and given up again: beside the run stand only messages and events, of which so many
-//! are kept as a run needs.
+//! another is read and freed again: besides the run, only messages and events are in memory, as many
+//! as a run needs.
 
 use super::heading::{Heading, MOST_RANKS};
 use super::join::{self, Messages};
@@ -25,7 +25,7 @@ const LONGEST_NAME: u64 = 1 << 16;
 ///
 /// # Errors
 /// A directory without spool files, or files of another version or kind. A process file that is cut
-/// short gives the rows that are there, a merged file the ranks that are whole; the header says which
+/// short results in the rows that are there, a merged file in the ranks that are whole; the header says which
 /// ranks are missing.
 pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
     let parts = Parts::find(dir)?;
@@ -61,7 +61,7 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
     let windows = Windows::choose(parts)?;
     let mut united = United::default();
     let mut heading = Heading::default();
-    let mut messages = Messages::default();
+    let mut messages = Messages::new(windows.exact);
     let mut events = Vec::new();
     parts.each(|part| {
         united.run.ranks.push(heading.take(part)?);
@@ -105,7 +105,7 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
     Ok(run)
 }
 
-/// What the ranks read so far have come to.
+/// The state after the ranks read so far.
 #[derive(Default)]
 struct United {
     run: Run,

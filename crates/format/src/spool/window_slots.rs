@@ -1,7 +1,7 @@
 //! Which stretches of time are event windows: all ranks choose the same ones without a message.
 //!
 //! Time on the common clock is divided into slots of a power of two nanoseconds. A slot is a window if each of some bits
-//! of the time at which it begins has the value that a hash of the bits above it gives. No bits: all time. Each bit more
+//! of the time at which it begins has the value of a hash of the bits above it. No bits: all time. Each bit more
 //! takes away half of every window, or every other window, so sets of bits are nested: what two ranks have in common is
 //! what the bits of both choose. The hash keeps the choice off the program's own period.
 //!
@@ -30,7 +30,7 @@ impl Slots {
     /// All time.
     pub const ALL: Self = Self { low: 0, high: 0 };
 
-    /// The set that [`Slots::code`] gave that number; one that is none is taken as far as it is one.
+    /// The set with that number of [`Slots::code`]; one that is none is taken as far as it is one.
     pub fn decode(code: u64) -> Self {
         let (low, high) = ((code & 0xff) as u32, (code >> 8 & 0xff) as u32);
         let (low, high) = (low.min(HIGHEST), high.min(HIGHEST + 1));

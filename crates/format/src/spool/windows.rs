@@ -1,4 +1,4 @@
-//! Which event windows a run has: the stretches of time in which all threads of all ranks kept every event.
+//! Which event windows a run has: the stretches of time in which all threads of all ranks recorded every event.
 //!
 //! Each thread says by which slots of time it chose and when it was paused; what all have in common is what is asked of
 //! their sets of bits ([`Slots::and`]). Where that is more than a run is to keep, the reader halves it as a rank does.
@@ -20,7 +20,7 @@ pub(super) struct Windows {
     all: Vec<(u64, u64)>,
     /// The same as the run has them.
     spans: Vec<Window>,
-    /// Whether times are kept to the nanosecond.
+    /// Whether times are recorded to the nanosecond.
     pub exact: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Writes a spool for who has rows of the ranks but is not in their processes: one merged file, rank by rank, so
-//! that no more than one rank's rows are held.
+//! Writes a spool from outside the ranks' processes: one merged file, rank by rank, so that only one rank's rows are
+//! in memory.
 
 use super::layout::{
     Desc, FileHeader, MAGIC, MERGED_MAGIC, MERGED_NAME, MOST_TABLES, Row, VERSION, bytes_of, pack,

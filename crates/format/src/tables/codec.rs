@@ -111,7 +111,7 @@ pub(super) fn read<R: Default + Clone>(
     columns: &[Column<R>],
 ) -> Result<Vec<R>, FormatError> {
     // The Parquet reader checks its input, but a mutated file may still hit one of its assertions;
-    // that is damage to tell, not a reason to abort.
+    // that is damage to report, not a reason to abort.
     quiet_while_reading();
     READING.set(true);
     let read =

@@ -296,7 +296,7 @@ tables! {
     }
 }
 
-/// An event whose start and link are stored as what the rows before do not tell: mostly the same few numbers.
+/// An event whose start and link are stored as what does not follow from the rows before: mostly the same few numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StoredEvent {
     pub window: u32,
@@ -323,7 +323,7 @@ pub(super) fn sample_columns(counters: &[String]) -> Vec<Column<Sample>> {
         column!(Sample, after ctx, "context of the MPI call left last; null before the first"),
         column!(Sample, ctx ctx, "context of the sample"),
         column!(Sample, count u u32, "samples"),
-        column!(Sample, cpu_ns u u64, "CPU time that they stand for, ns"),
+        column!(Sample, cpu_ns u u64, "CPU time that they represent, ns"),
         column!(Sample, blocked_ns u u64, "time asleep in system calls made here, ns"),
     ];
     all.extend(counters.iter().enumerate().map(|(i, name)| Column {

@@ -25,7 +25,8 @@ pub fn format_document(header: &Value) -> String {
     }
     add::<Module>(&mut out);
     add::<Symbol>(&mut out);
-    out += "\nOnly in a run that was imported: its modules are no files, and this is what stands in them.\n";
+    out +=
+        "\nOnly in a run that was imported: its modules are no files, and this is their content.\n";
     add::<Context>(&mut out);
     add::<Name>(&mut out);
     add::<Comm>(&mut out);

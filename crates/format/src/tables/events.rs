@@ -1,4 +1,4 @@
-//! Events of windows as they are stored: what the rows before tell of an event is not written again.
+//! Events of windows as they are stored: what follows from the rows before is not written again.
 //!
 //! A call mostly starts when the computation after the call before has ended, and a message or collective mostly has the
 //! number of the last one of its kind, context and peer, plus as many as an iteration has. What is stored is how far a row
@@ -14,7 +14,7 @@ pub(super) const NAME: &str = StoredEvent::NAME;
 /// Whose events follow each other: window, rank and thread.
 type Of = (u32, u32, u16);
 
-/// What the rows of one window, rank and thread tell of the next one.
+/// What follows for the next row from the rows of one window, rank and thread.
 #[derive(Default)]
 struct Before {
     of: Option<Of>,

@@ -1,6 +1,6 @@
 //! A recorded run at rest: one directory with `run.json` and a Parquet file for each table.
 //!
-//! The schema stands once, in [`columns`]; writer, reader, `run.json` and the documentation are made
+//! The schema is written once, in [`columns`]; writer, reader, `run.json` and the documentation are made
 //! from it. `run.json` is written last, so a directory that has it is whole.
 
 mod claim;
@@ -9,7 +9,9 @@ mod columns;
 mod document;
 mod events;
 mod run;
+mod trace;
 
 pub use claim::Claim;
 pub use document::format_document;
 pub use run::{HEADER_NAME, VERSION, finish_run, is_run, open_run, read_run, run_bytes, write_run};
+pub use trace::{TRACE_NAME, read_trace};

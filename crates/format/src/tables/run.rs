@@ -22,7 +22,7 @@ pub const VERSION: u32 = 3;
 const SAMPLES: &str = "samples";
 
 /// Name of the directory that the collector spools into, inside the run's.
-const SPOOL: &str = "spool";
+pub(super) const SPOOL: &str = "spool";
 
 fn file(dir: &Path, table: &str) -> PathBuf {
     dir.join(format!("{table}.parquet"))
@@ -202,7 +202,7 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
 }
 
 /// Reads the run in `dir`, first making its tables from the spool if the run was recorded without a
-/// launcher of ours, or was cut off. The spool goes when the tables stand.
+/// launcher of ours, or was cut off. The spool is removed when the tables are complete.
 ///
 /// # Errors
 /// As [`read_run`] and [`read_spool`]; a run that is still being recorded, or that another user has not finished, which
@@ -248,7 +248,7 @@ fn check_owner(dir: &Path) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// Makes the tables of the run in `dir` from its spool, which goes when they stand. `complete` adds to
+/// Makes the tables of the run in `dir` from its spool, which is removed when they are complete. `complete` adds to
 /// the header what only the recorder knows.
 ///
 /// # Errors
@@ -262,11 +262,14 @@ pub fn finish_run(dir: &Path, complete: impl FnOnce(&mut Header)) -> Result<Run,
             .file_name()
             .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     }
+    let traces = super::trace::take(&spool, dir)?;
+    run.header.missing.extend_from_slice(&traces.missing);
     write_run(dir, &run)?;
+    traces.forget();
     for file in spool_files(&spool) {
         let _ = std::fs::remove_file(file);
     }
-    if spool != dir {
+    if spool != dir && !traces.some_remain {
         let _ = std::fs::remove_dir_all(&spool);
     }
     Ok(run)

@@ -32,7 +32,7 @@ pub(crate) fn started(run: &Run, row: &MpiCalls) -> Option<Started> {
 }
 
 /// An amount that is sent, and an amount that is received.
-type Ways = (u64, u64);
+type Amounts = (u64, u64);
 
 /// Partner and tag of a rank's requests: rank, communicator, partner, tag.
 type Key = (u32, u16, i32, i32);
@@ -41,17 +41,17 @@ fn key(row: &MpiCalls) -> Key {
     (row.rank, row.comm, row.peer, row.tag)
 }
 
-fn add(sum: &mut Ways, out: bool, n: u64) {
+fn add(sum: &mut Amounts, out: bool, n: u64) {
     let part = if out { &mut sum.0 } else { &mut sum.1 };
     *part = part.saturating_add(n);
 }
 
 /// In which direction started messages go.
 pub(crate) struct Starts {
-    made: FxHashMap<Key, Ways>,
-    of_rank: FxHashMap<u32, Ways>,
+    made: FxHashMap<Key, Amounts>,
+    of_rank: FxHashMap<u32, Amounts>,
     /// Bytes of sampled messages, by the call that starts them.
-    sampled: FxHashMap<At, Ways>,
+    sampled: FxHashMap<At, Amounts>,
 }
 
 impl Starts {
@@ -89,8 +89,8 @@ impl Starts {
             self.sampled.get(&at),
             self.of_rank.get(&row.rank),
         ];
-        let ways = known.into_iter().flatten().find(|w| w.0 > 0 || w.1 > 0);
-        ways.map_or(0.0, |(out, into)| {
+        let amounts = known.into_iter().flatten().find(|w| w.0 > 0 || w.1 > 0);
+        amounts.map_or(0.0, |(out, into)| {
             *out as f64 / (*out as f64 + *into as f64)
         })
     }

@@ -212,8 +212,8 @@ fn by_vertex(view: &RunView, column: &RankRows, vertices: usize) -> RankRows {
     let mut full = vec![0.0f64; view.ranks as usize];
     for of_vertex in keys.chunk_by(|a, b| a.0 == b.0) {
         full.fill(0.0);
-        let held = of_vertex.iter().filter_map(|k| column.row(k.1));
-        held.for_each(|row| row.add_to(&mut full));
+        let rows = of_vertex.iter().filter_map(|k| column.row(k.1));
+        rows.for_each(|row| row.add_to(&mut full));
         let narrow: Vec<f32> = full.iter().map(|v| *v as f32).collect();
         out.set(of_vertex[0].0, &narrow);
     }
@@ -336,8 +336,8 @@ fn time(view: &RunView, busy: &RankRows, n: usize) -> RankRows {
             continue;
         }
         full.fill(0.0);
-        let held = parts.into_iter().flatten();
-        held.for_each(|row| row.add_to(&mut full));
+        let rows = parts.into_iter().flatten();
+        rows.for_each(|row| row.add_to(&mut full));
         let narrow: Vec<f32> = full.iter().map(|v| *v as f32).collect();
         out.set(v, &narrow);
     }

@@ -77,7 +77,7 @@ impl Chunks {
         }
     }
 
-    /// The records of a chunk; gives whether it is the last one.
+    /// The records of a chunk; returns whether it is the last one.
     fn records(
         &self,
         chunk: &[u8],

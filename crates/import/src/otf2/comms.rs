@@ -5,7 +5,7 @@ use super::definitions::{Comm, group};
 use crate::comms::{Comms, Members};
 use rustc_hash::FxHashMap;
 
-/// Numbers of windows, so that they are told from communicators.
+/// Numbers of windows, which distinguish them from communicators.
 const WINDOW: u64 = 1 << 32;
 
 impl Archive {

@@ -64,7 +64,7 @@ pub struct Clock {
     pub resolution: u64,
     /// Tick that the trace begins at.
     pub offset: u64,
-    /// That moment in nanoseconds since 1970, where the archive tells it.
+    /// That moment in nanoseconds since 1970, where the archive records it.
     pub unix_ns: Option<u64>,
 }
 

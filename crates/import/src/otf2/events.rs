@@ -1,4 +1,4 @@
-//! The events of a location that the import uses, as they stand in its file.
+//! The events of a location that the import uses, as they are in its file.
 
 use super::bytes::Bytes;
 
@@ -46,7 +46,7 @@ pub enum Event {
     PostCollective { request: u64 },
     /// Threads are made for a parallel region.
     Fork,
-    /// They have come to its end.
+    /// They have reached its end.
     Join,
     /// This thread takes part in a parallel region.
     TeamBegin,
@@ -105,7 +105,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads record number `kind` from `bytes` and gives what it says, with the ticks at which it happened, to `take`.
+    /// Reads record number `kind` from `bytes` and passes what it says, with the ticks at which it happened, to `take`.
     /// `None` where the record is broken.
     pub fn record(
         &mut self,

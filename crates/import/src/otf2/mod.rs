@@ -17,7 +17,8 @@ use crate::counters::{self, Counters};
 use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::{Kind, Region, RegionIx, Regions};
-use crate::{ImportError, Program, TracedMessage};
+use crate::windows;
+use crate::{ImportError, Program, TraceMetadata};
 use anchor::Anchor;
 use definitions::{CPU_THREAD, Definitions, Location, group, paradigm};
 use headwater_format::spool::SpoolWriter;
@@ -25,6 +26,7 @@ use headwater_mpi_abi::Class;
 use process::Process;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -83,16 +85,23 @@ impl Archive {
         dir.join(format!("{}.{ending}", location.id))
     }
 
+    /// Bytes of the events of a rank's first thread, which mostly is the one that calls MPI.
+    fn length(&self, locations: &[Location]) -> u64 {
+        let file = locations.first().map(|l| self.file(l, "evt"));
+        let about = file.and_then(|f| std::fs::metadata(f).ok());
+        about.map_or(0, |a| a.len())
+    }
+
     /// Writes all ranks to the spool.
     ///
     /// # Errors
-    /// A damaged archive, a spool that cannot be written, no MPI call at all.
+    /// A damaged archive, a spool that cannot be written, nothing in the archive.
     pub fn spool(
         &self,
         spool: &mut SpoolWriter,
         program: Option<&str>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<TracedMessage, ImportError> {
+    ) -> Result<TraceMetadata, ImportError> {
         let program = Program::of(program, self.program()?);
         let mut regions = Regions::new(program.file());
         let mut comms = self.comms();
@@ -107,26 +116,37 @@ impl Archive {
             let of = |k: &Kind| matches!(k, Kind::Mpi(f) if class_of(*f) == Some(c));
             numbers.regions.values().any(|r| of(&regions.kind(*r)))
         };
-        let (begins, tells_end) = (ends(Class::Init), ends(Class::Finalize));
+        let is_mpi = |r: &RegionIx| matches!(regions.kind(*r), Kind::Mpi(_));
+        let alone = !numbers.regions.values().any(is_mpi);
+        let (begins, has_end) = (ends(Class::Init), ends(Class::Finalize));
         let clock = self.definitions.clock;
         let mut about = About {
             program: program.path.clone(),
             counters: counters.names,
             unix_ns: clock.unix_ns.unwrap_or(0),
             clock_error_ns: 0,
-            tells_end: begins && tells_end,
+            has_end: begins && has_end,
             comms: comms.0,
             ranks: self.ranks.len() as u32,
         };
         let (regions, sampling) = (RefCell::new(regions), RefCell::default());
         let mut notes = Notes::default();
-        for (rank, locations) in (0..).zip(&self.ranks) {
+        let lengths: Vec<u64> = self.ranks.iter().map(|l| self.length(l)).collect();
+        let whole = lengths.iter().fold(0_u64, |sum, l| sum.saturating_add(*l));
+        for ((rank, locations), length) in (0..).zip(&self.ranks).zip(lengths) {
             progress(rank as usize, self.ranks.len());
             let mut process = Process::new(self, &about.comms, &numbers, rank);
-            let mut shared = rank::shared(&regions, &sampling, locations.len() > 1);
-            shared.room /= (self.ranks.len() * locations.len()).max(1);
+            let mut shared = rank::shared(
+                &regions,
+                &sampling,
+                locations.len() > 1,
+                windows::room(length, whole),
+            );
+            shared.alone = alone;
             let mut threads = Vec::new();
             for location in locations {
+                // Each is read by itself, so what one holds takes no room from the next.
+                shared.room.held = 0;
                 threads.push(process.thread(location, &mut shared)?);
             }
             notes.one_sided += process.one_sided;
@@ -141,15 +161,15 @@ impl Archive {
             spool.add(&ended.rows)?;
         }
         progress(self.ranks.len(), self.ranks.len());
-        if !notes.called {
-            return Err(ImportError::NoMpi(self.path.clone()));
+        if !notes.does_anything() {
+            return Err(ImportError::Empty(self.path.clone()));
         }
         let [major, minor, patch] = self.anchor.version;
         let by = match self.anchor.creator.as_str() {
             "" => String::new(),
             creator => format!(" by {creator}"),
         };
-        Ok(TracedMessage {
+        Ok(TraceMetadata {
             symbols: regions.into_inner().into_symbols(),
             library: format!("unknown; OTF2 {major}.{minor}.{patch} trace{by}"),
             missing: [program.note(), counters.notes, notes.sentences()].concat(),
@@ -197,7 +217,7 @@ impl Archive {
     }
 }
 
-/// The threads of each rank: those of the process that the rank's location is in.
+/// The threads of each rank: those of the process that the rank's location is in. Without MPI, each process is a rank.
 fn ranks(path: &Path, definitions: &Definitions) -> Result<Vec<Vec<Location>>, ImportError> {
     let of_mpi = |(_, g): &(&u32, &definitions::Group)| {
         g.kind == group::COMM_LOCATIONS && g.paradigm == paradigm::MPI
@@ -208,10 +228,7 @@ fn ranks(path: &Path, definitions: &Definitions) -> Result<Vec<Vec<Location>>, I
         .iter()
         .filter(of_mpi)
         .min_by_key(|(id, _)| **id);
-    let Some((_, places)) = places else {
-        return Err(ImportError::NoMpi(path.to_path_buf()));
-    };
-    let mut threads: FxHashMap<u32, Vec<&Location>> = FxHashMap::default();
+    let mut threads: BTreeMap<u32, Vec<&Location>> = BTreeMap::new();
     let mut by_id: FxHashMap<u64, &Location> = FxHashMap::default();
     for location in &definitions.locations {
         by_id.insert(location.id, location);
@@ -219,6 +236,12 @@ fn ranks(path: &Path, definitions: &Definitions) -> Result<Vec<Vec<Location>>, I
             threads.entry(location.group).or_default().push(location);
         }
     }
+    let Some((_, places)) = places else {
+        let all = threads
+            .into_values()
+            .map(|l| l.into_iter().cloned().collect());
+        return Ok(all.collect());
+    };
     let rank = |id: &u64| {
         let first = *by_id.get(id).ok_or_else(|| {
             let why = format!("it does not define location {id}, which is a rank");

@@ -142,7 +142,7 @@ impl<'a> Process<'a> {
         self.numbers.regions.get(&id).copied().unwrap_or(PROGRAM)
     }
 
-    fn told(&self, local: &Local, m: &Message) -> TracedMessage {
+    fn traced(&self, local: &Local, m: &Message) -> TracedMessage {
         let comm = local.global(Mapped::Comm, m.comm);
         TracedMessage {
             comm: self.numbers.comms.get(&comm).copied().unwrap_or(u16::MAX),
@@ -176,22 +176,22 @@ impl<'a> Process<'a> {
         match event {
             Event::Enter { region } => thread.enter(shared, ns, self.region(local, region), 0),
             Event::Leave { region } => thread.leave(shared, ns, self.region(local, region)),
-            Event::Send(m) => ends.send(thread, shared, self.told(local, &m)),
-            Event::Receive(m) => ends.receive(thread, shared, self.told(local, &m)),
+            Event::Send(m) => ends.send(thread, shared, self.traced(local, &m)),
+            Event::Receive(m) => ends.receive(thread, shared, self.traced(local, &m)),
             Event::SendDone { request } => ends.send_done(thread, request),
             Event::Post { request } => ends.post(thread, shared, request, true),
             Event::PostCollective { request } => ends.post(thread, shared, request, false),
             Event::Probed { message, of } => {
                 // It is this rank's from now on, in the order of what it finds.
-                let told = TracedMessage {
+                let traced = TracedMessage {
                     taken_ns: thread.call().map(|c| c.enter_ns),
-                    ..self.told(local, &of)
+                    ..self.traced(local, &of)
                 };
-                self.probed.insert(message, told);
+                self.probed.insert(message, traced);
             }
             Event::PostMatched { message, request } => {
-                if let Some(told) = self.probed.remove(&message) {
-                    self.matched.insert(request, told);
+                if let Some(traced) = self.probed.remove(&message) {
+                    self.matched.insert(request, traced);
                 }
             }
             Event::Matched {
@@ -203,8 +203,8 @@ impl<'a> Process<'a> {
                     true => &mut self.matched,
                     false => &mut self.probed,
                 };
-                if let Some(told) = open.remove(&number) {
-                    ends.receive(thread, shared, TracedMessage { bytes, ..told });
+                if let Some(traced) = open.remove(&number) {
+                    ends.receive(thread, shared, TracedMessage { bytes, ..traced });
                 }
             }
             Event::Cancelled { request } => ends.cancelled(thread, request),

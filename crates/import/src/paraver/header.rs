@@ -1,4 +1,4 @@
-//! The first lines of a Paraver trace: how long it is, on which nodes its tasks ran, who is in which communicator.
+//! The first lines of a Paraver trace: how long it is, on which nodes its tasks ran, the members of each communicator.
 //!
 //! `#Paraver (DATE):TIME_ns:NODES(CPUS,…):APPLICATIONS:TASKS(THREADS:NODE,…),COMMUNICATORS`, then lines
 //! `c:APPLICATION:COMMUNICATOR:SIZE:TASK:…`. What counts begins with 1.
@@ -15,7 +15,7 @@ pub struct Header {
 }
 
 /// Tasks that a trace may have; more is a damaged line, not something to make room for.
-const MOST_TASKS: usize = 1 << 24;
+const MOST_TASKS: usize = 1 << 18;
 
 impl Header {
     /// Reads the first line; `None` where it is not one of a Paraver trace.

@@ -69,18 +69,16 @@ impl Labels {
         self.types.get(&kind).map(String::as_str)
     }
 
-    /// The program, if lines of callers say in which file each is (`31 (app.c, /home/user/app)`): the one of most lines
-    /// that is no library.
+    /// The program, if lines say in which file each is (`31 (app.c, /home/user/app)`): the one of most lines that is no
+    /// library.
     pub fn program(&self) -> Option<String> {
         let mut lines: FxHashMap<&str, usize> = FxHashMap::default();
-        let of_lines = |kind: &u64| kind::CALLERS.contains(&kind.wrapping_sub(kind::TO_LINES));
-        for ((_, _), label) in self.values.iter().filter(|((kind, _), _)| of_lines(kind)) {
-            let file = line_of(label).and_then(|_| label.split_once(',')?.1.strip_suffix(')'));
-            if let Some(file) = file
-                .map(str::trim)
-                .filter(|f| !f.is_empty() && !f.contains(".so"))
-            {
-                *lines.entry(file).or_default() += 1;
+        for ((_, _), label) in self.values.iter().filter(|((k, _), _)| kind::is_line(*k)) {
+            let module = line_of(label).and_then(|l| l.module);
+            let is_program =
+                |m: &&str| !NOTHING.contains(m) && !m.contains(".so") && !m.starts_with('[');
+            if let Some(module) = module.filter(is_program) {
+                *lines.entry(module).or_default() += 1;
             }
         }
         let most = lines
@@ -97,18 +95,86 @@ impl Labels {
     }
 }
 
-/// Line, and file, of a label such as `31 (app.c, /home/user/app)`.
-pub fn line_of(label: &str) -> Option<(u32, &str)> {
-    let (line, rest) = label.split_once(char::is_whitespace)?;
-    let file = rest.trim().strip_prefix('(')?.split([',', ')']).next()?;
-    Some((line.parse().ok()?, file.trim()))
+/// What a label has in place of an address that the tracer did not find.
+const NOTHING: [&str; 5] = ["", "End", "Unresolved", "_NOT_Found", "NOT_Found"];
+
+/// Short and full form of a label such as `SHORT [FULL]`.
+fn forms(label: &str) -> (&str, Option<&str>) {
+    let whole = label.trim();
+    let parts = whole.split_once(" [");
+    let parts = parts.and_then(|(short, full)| Some((short.trim(), full.strip_suffix(']')?)));
+    parts.map_or((whole, None), |(short, full)| (short, Some(full.trim())))
 }
 
-/// The function of a label such as `solve` or `solve [app]`; `None` for what stands for nothing.
-pub fn function_of(label: &str) -> Option<&str> {
-    let name = label.split(" [").next().unwrap_or(label).trim();
-    let nothing = ["", "End", "Unresolved", "_NOT_Found", "NOT_Found"];
-    (!nothing.contains(&name)).then_some(name)
+/// A line of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its number.
+    pub number: u32,
+    /// The file that it is in; empty where unknown.
+    pub file: &'a str,
+    /// The program or library.
+    pub module: Option<&'a str>,
+}
+
+/// The line of a label: `31 (app.c, MODULE)`, with a short form of a long name of the file before it
+/// (`31 (a_long_n..ame_of.c) [31 (a_long_name_of.c, MODULE)]`), or `app.c:31 [/path/app.c:31, MODULE]`, as later versions
+/// write it. The module may be missing.
+pub fn line_of(label: &str) -> Option<Line<'_>> {
+    let (short, full) = forms(label);
+    let whole = full.unwrap_or(short);
+    let (number, file, module) = match whole.split_once(" (") {
+        Some((number, inside)) => {
+            let inside = inside.strip_suffix(')')?;
+            let (file, module) = inside
+                .split_once(", ")
+                .map_or((inside, None), |(f, m)| (f, Some(m)));
+            (number, file, module)
+        }
+        None => {
+            let (place, module) = whole
+                .split_once(", ")
+                .map_or((whole, None), |(p, m)| (p, Some(m)));
+            let (file, number) = place.rsplit_once(':')?;
+            (number, file, module)
+        }
+    };
+    let file = file.trim();
+    Some(Line {
+        number: number.trim().parse().ok()?,
+        file: if NOTHING.contains(&file) { "" } else { file },
+        module: module.map(str::trim),
+    })
+}
+
+/// A function of a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether that is an abbreviation, which several functions may have.
+    pub short: bool,
+}
+
+/// The function of a label: `solve`, `solve [MODULE]`, `a_long_n..function [a_long_name_of_a_function]`, or
+/// `solve [solve(int)]`, as later versions write it; `None` for what represents nothing.
+pub fn function_of(label: &str) -> Option<Function<'_>> {
+    let (short, full) = forms(label);
+    if NOTHING.contains(&short) {
+        return None;
+    }
+    // What is in brackets is the name if it begins and ends as the abbreviation does.
+    let is_name = |full: &&str| match short.split_once("..") {
+        Some((begin, end)) => full.starts_with(begin) && full.ends_with(end),
+        None => full
+            .strip_prefix(short)
+            .is_some_and(|rest| rest.starts_with(['<', '('])),
+    };
+    let name = full.filter(is_name);
+    Some(Function {
+        name: name.unwrap_or(short),
+        short: name.is_none() && short.contains(".."),
+    })
 }
 
 /// The counter of a label such as `PAPI_TOT_INS [Instr completed]` or `Instr completed (PAPI_TOT_INS)`.
@@ -160,6 +226,8 @@ mod tests {
         };
         let app = Some("/b/app".to_string());
         let in_app = "31 (app.c, /b/app)";
+        let shortened = "31 (a_long_n..ame_of.c) [31 (a_long_name_of.c, /b/app)]";
+        assert_eq!(program(&[shortened, "app.c:9 [/s/app.c:9, /b/app]"]), app);
         assert_eq!(
             program(&[in_app, "7 (x.c, /lib/x.so.1)", "9 (x.c, /lib/x.so.1)"]),
             app
@@ -169,15 +237,38 @@ mod tests {
             app
         );
         assert_eq!(program(&["31 (app.c)", "Unresolved, x)"]), None);
+        let unknown = "Unresolved:0 [Unresolved:0, Unresolved]";
+        let of_kernel = "x.c:1 [x.c:1, [vdso]]";
+        assert_eq!(program(&[unknown, of_kernel]), None);
     }
 
     #[test]
     fn places_are_read_out_of_their_labels() {
-        assert_eq!(line_of("31 (app.c, /home/user/app)"), Some((31, "app.c")));
-        assert_eq!(line_of("31 (app.c)"), Some((31, "app.c")));
-        assert_eq!(line_of("Unresolved"), None);
-        assert_eq!(function_of("solve [app]"), Some("solve"));
-        assert_eq!(function_of("_NOT_Found"), None);
+        let line = |label| line_of(label).map(|l| (l.number, l.file, l.module));
+        let app = Some("/home/user/app");
+        assert_eq!(line("31 (app.c, /home/user/app)"), Some((31, "app.c", app)));
+        assert_eq!(line("31 (app.c)"), Some((31, "app.c", None)));
+        let short = "31 (a_long_n..ame_of.c) [31 (a_long_name_of.c, /home/user/app)]";
+        assert_eq!(line(short), Some((31, "a_long_name_of.c", app)));
+        let later = "app.c:31 [/home/user/app.c:31, /home/user/app]";
+        assert_eq!(line(later), Some((31, "/home/user/app.c", app)));
+        assert_eq!(line("app.c:31"), Some((31, "app.c", None)));
+        assert_eq!(line("0 (Unresolved)"), Some((0, "", None)));
+        for none in ["Unresolved", "31 (app.c", "x (app.c)", "31 [", ":", ""] {
+            assert_eq!(line(none), None, "{none}");
+        }
+        let function = |label| function_of(label).map(|f| (f.name, f.short));
+        assert_eq!(function("solve [app]"), Some(("solve", false)));
+        let (long, short) = ("compute_residual_of_x", "compute_..al_of_x");
+        let both = format!("{short} [{long}]");
+        assert_eq!(
+            function_of(&both).map(|f| (f.name, f.short)),
+            Some((long, false))
+        );
+        assert_eq!(function(short), Some((short, true)));
+        let later = "ns::solve [ns::solve<double>(int [3])]";
+        assert_eq!(function(later), Some(("ns::solve<double>(int [3])", false)));
+        assert_eq!(function("_NOT_Found"), None);
         assert_eq!(
             nodes("LEVEL CPU SIZE 1\n1.a\n\nLEVEL NODE SIZE 2\na\nb\n\nLEVEL X SIZE 1\n"),
             ["a", "b"]

@@ -1,14 +1,19 @@
 //! Paraver traces, as Extrae and others write them: text that mixes all tasks (`.prv`), with the names of its numbers
-//! (`.pcf`) and of the nodes (`.row`) in files beside it.
+//! (`.pcf`) and of the nodes (`.row`) in files beside it. Each file may be compressed by gzip.
 //!
-//! The file is read twice: messages first, as each is told where it is sent, then the events. All ranks are held at once;
-//! what is held of each are sums, the messages that are kept, and event windows.
+//! The file is read twice, and unpacked twice if it is compressed: messages first, because a trace tells each where it is
+//! sent, which may be long after its receive was posted; then the events. All ranks are held at once; what is held of each
+//! are its messages, sums, and event windows.
 
+pub mod file;
 mod header;
 mod labels;
+mod mail;
+mod openmp;
 mod places;
 mod records;
 mod task;
+mod thread;
 
 use crate::comms::{Comms, Members};
 use crate::counters;
@@ -16,20 +21,34 @@ use crate::notes::Notes;
 use crate::rank::{self, About};
 use crate::regions::Regions;
 use crate::thread::Rows;
-use crate::{ImportError, Program, TracedMessage};
+use crate::windows;
+use crate::{ImportError, Program, TraceMetadata};
 use headwater_format::spool::SpoolWriter;
 use headwater_model::run::EventKind;
 use labels::{Labels, counter_of};
+use mail::Mail;
 use places::{Places, kind};
 use records::{Message, Record, Records};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use task::{Known, Mail, Task};
+use task::Task;
+use thread::Known;
 
-/// How the name of a trace ends.
-pub const ENDING: &str = "prv";
+/// Threads that a trace may have, those of all tasks together.
+const MOST_THREADS: usize = 1 << 18;
+/// What the first reading of a trace sees of a task.
+#[derive(Default)]
+struct TaskSurvey {
+    /// Its messages, by the threads that send and receive them.
+    mail: FxHashMap<u32, Mail>,
+    /// Lines of events.
+    lines: u64,
+}
+
+/// Messages that a trace may have; each takes about 70 bytes of memory.
+const MOST_MESSAGES: usize = 1 << 26;
 
 /// A trace whose header and labels are read.
 pub struct Trace {
@@ -40,21 +59,13 @@ pub struct Trace {
     nodes: Vec<String>,
 }
 
-/// Bytes of the names of a trace at the most.
-const LONGEST_LABELS: u64 = 1 << 30;
-
-/// The text of a file beside a trace.
-fn beside(path: &Path, ending: &str) -> std::io::Result<String> {
-    let bytes = headwater_files::read(&path.with_extension(ending), LONGEST_LABELS)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 impl Trace {
     /// Opens the trace at `path`.
     ///
     /// # Errors
     /// Files that are missing, damaged, or of a kind that is not read.
     pub fn open(path: &Path) -> Result<Self, ImportError> {
+        let stem = file::stem(path).unwrap_or_else(|| path.to_path_buf());
         let (mut records, header) = Records::open(path)?;
         if header.applications != 1 {
             let what = format!(
@@ -64,19 +75,19 @@ impl Trace {
             return Err(ImportError::unsupported(path, what));
         }
         let communicators = records.communicators()?;
-        let labels = beside(path, "pcf").map_err(|e| match e.kind() {
+        let labels = file::beside(&stem, "pcf").map_err(|(path, e)| match e.kind() {
             ErrorKind::NotFound => ImportError::Missing {
                 what: "what the trace's numbers are called".to_string(),
-                path: path.with_extension("pcf"),
+                path,
             },
-            _ => ImportError::io(&path.with_extension("pcf"))(e),
+            _ if file::is_damage(&e) => {
+                ImportError::damaged(&path, "its compressed data are damaged or end too early")
+            }
+            _ => ImportError::io(&path)(e),
         })?;
         let labels = Labels::parse(&labels);
-        if !labels.kinds().iter().any(|k| kind::MPI.contains(k)) {
-            return Err(ImportError::NoMpi(path.to_path_buf()));
-        }
         // Nodes may go without names.
-        let nodes = labels::nodes(&beside(path, "row").unwrap_or_default());
+        let nodes = labels::nodes(&file::beside(&stem, "row").unwrap_or_default());
         Ok(Self {
             path: path.to_path_buf(),
             header,
@@ -90,35 +101,51 @@ impl Trace {
         self.header.tasks.len() as u32
     }
 
-    /// All messages, and which are whose.
-    fn messages(&self) -> Result<(Vec<Message>, Vec<Mail>), ImportError> {
+    /// Reads the trace for the first time: all messages, and what there is of each task.
+    fn messages(&self) -> Result<(Vec<Message>, Vec<TaskSurvey>), ImportError> {
         let ranks = self.ranks();
-        let mut messages: Vec<Message> = Vec::new();
+        let (mut messages, mut too_many) = (Vec::<Message>::new(), false);
         let (mut records, _) = Records::open(&self.path)?;
+        let mut tasks: Vec<TaskSurvey> = (0..ranks).map(|_| TaskSurvey::default()).collect();
         records.each(|record| {
-            if let Record::Message(m) = record {
-                (m.source < ranks && m.dest < ranks).then_some(())?;
-                messages.push(m);
+            match record {
+                Record::Message(m) => {
+                    (m.source < ranks && m.dest < ranks).then_some(())?;
+                    if messages.len() < MOST_MESSAGES {
+                        messages.push(m);
+                    } else {
+                        too_many = true;
+                    }
+                }
+                Record::Events { task, .. } => tasks.get_mut(task as usize)?.lines += 1,
+                Record::Other => {}
             }
             Some(())
         })?;
-        let mut mail: Vec<Mail> = (0..ranks).map(|_| Mail::default()).collect();
+        if too_many {
+            let what = format!(
+                "it has more than {MOST_MESSAGES} messages; cut a part of the run out of it"
+            );
+            return Err(ImportError::unsupported(&self.path, what));
+        }
         for (n, m) in (0_u32..).zip(&messages) {
-            if let Some(of) = mail.get_mut(m.source as usize) {
-                of.sent.push(n);
+            let (sender, receiver) = m.threads;
+            if let Some(of) = tasks.get_mut(m.source as usize) {
+                of.mail.entry(sender).or_default().sent.push(n);
             }
-            if let Some(of) = mail.get_mut(m.dest as usize) {
+            if let Some(of) = tasks.get_mut(m.dest as usize) {
+                let of = of.mail.entry(receiver).or_default();
                 of.posted.push(n);
                 of.received.push(n);
             }
         }
         let of = |n: &u32| messages.get(*n as usize).copied().unwrap_or_default();
-        for own in &mut mail {
+        for own in tasks.iter_mut().flat_map(|t| t.mail.values_mut()) {
             own.sent.sort_by_key(|n| (of(n).sent, *n));
             own.posted.sort_by_key(|n| (of(n).posted, *n));
             own.received.sort_by_key(|n| (of(n).received, *n));
         }
-        Ok((messages, mail))
+        Ok((messages, tasks))
     }
 
     /// Communicators, and which the trace calls how. The first one of all tasks in their order is the world.
@@ -139,16 +166,16 @@ impl Trace {
     /// Writes all ranks to the spool.
     ///
     /// # Errors
-    /// A damaged trace, a spool that cannot be written, no MPI call at all.
+    /// A damaged trace, a spool that cannot be written, nothing in the trace.
     pub fn spool(
         &self,
         spool: &mut SpoolWriter,
         program: Option<&str>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<TracedMessage, ImportError> {
+    ) -> Result<TraceMetadata, ImportError> {
         let ranks = self.ranks();
         progress(0, ranks as usize);
-        let (messages, mail) = self.messages()?;
+        let (messages, found) = self.messages()?;
         let (comms, comm_numbers) = self.comms();
         let mut counter_kinds = self.labels.kinds();
         counter_kinds.retain(|k| kind::COUNTERS.contains(k));
@@ -172,13 +199,16 @@ impl Trace {
         let regions = RefCell::new(Regions::new(program.file()));
         let sampling = RefCell::default();
         let mut places = Places::new(&self.labels);
-        let begin = |(me, mail): (u32, Mail)| {
-            let mut shared = rank::shared(&regions, &sampling, false);
-            shared.room /= (ranks as usize).max(1);
-            Task::new(me, shared, mail)
+        let lines: u64 = found.iter().map(|f| f.lines).sum();
+        let begin = |(me, found): (u32, TaskSurvey)| {
+            // The links of several threads get their numbers together.
+            let mut shared =
+                rank::shared(&regions, &sampling, true, windows::room(found.lines, lines));
+            shared.alone = !self.labels.kinds().iter().any(|k| kind::MPI.contains(k));
+            Task::new(me, shared, found.mail)
         };
-        let mut tasks: Vec<Task<'_>> = (0..).zip(mail).map(begin).collect();
-        let mut others = false;
+        let mut tasks: Vec<Task<'_>> = (0..).zip(found).map(begin).collect();
+        let mut count = tasks.len();
         let (mut records, _) = Records::open(&self.path)?;
         records.each(|record| {
             let Record::Events {
@@ -191,36 +221,30 @@ impl Trace {
                 return Some(());
             };
             let task = tasks.get_mut(task as usize)?;
-            if thread != 0 {
-                others = true;
-                return Some(());
-            }
-            pairs.each(|kind, value| task.event(known, &mut places, time, (kind, value)))
+            let before = task.threads();
+            let own = task.events(known, &mut places, (thread, time));
+            pairs.each(|kind, value| own.push((kind, value)))?;
+            count += task.threads() - before;
+            (count <= MOST_THREADS).then_some(())
         })?;
+        let mut notes = Notes::default();
         let mut all = Vec::new();
-        for task in &mut tasks {
+        for mut task in tasks {
             task.flush(known, &mut places);
+            notes.threads |= task.threads() > 1;
+            all.push(task.end(&self.path)?);
         }
-        for task in tasks {
-            if let Some(why) = task.thread.damage() {
-                return Err(ImportError::damaged(&self.path, why));
-            }
-            let mut shared = task.shared;
-            let rows = rank::rows(vec![task.thread], &mut shared);
-            all.push((rows, shared));
-        }
-        tell_roots(&mut all);
+        set_roots(&mut all);
         let ends = all.iter().any(|(_, shared)| shared.finalize_ns.is_some());
         let about = About {
             program: program.path.clone(),
             counters: chosen.names,
             unix_ns: 0,
             clock_error_ns: 0,
-            tells_end: ends,
+            has_end: ends,
             comms: comms.clone(),
             ranks,
         };
-        let mut notes = Notes::default();
         for ((me, (rows, shared)), (_, node)) in (0..).zip(all).zip(&self.header.tasks) {
             let named = usize::try_from(*node)
                 .ok()
@@ -231,22 +255,22 @@ impl Trace {
             spool.add(&ended.rows)?;
             progress(me as usize + 1, ranks as usize);
         }
-        if !notes.called {
-            return Err(ImportError::NoMpi(self.path.clone()));
+        if !notes.called && places.unnamed_calls() {
+            let what =
+                "its .pcf does not name the MPI calls in it; copy the one that belongs to it";
+            return Err(ImportError::unsupported(&self.path, what));
         }
-        let mut missing = vec![
-            "A Paraver trace has no call that completes a send or a nonblocking collective, and no communicator of a message.".to_string(),
-        ];
-        if others {
-            missing.push(
-                "Threads besides the first one of each rank are not read from a Paraver trace."
-                    .to_string(),
-            );
+        if !notes.does_anything() {
+            return Err(ImportError::Empty(self.path.clone()));
+        }
+        let mut missing = Vec::new();
+        if notes.called {
+            missing.push("A Paraver trace has no call that completes a send or a nonblocking collective, and no communicator of a message.".to_string());
         }
         missing.extend(program.note());
         missing.extend(chosen.notes);
         missing.extend(notes.sentences());
-        Ok(TracedMessage {
+        Ok(TraceMetadata {
             symbols: regions.into_inner().into_symbols(),
             library: "unknown; Paraver trace".to_string(),
             missing,
@@ -254,8 +278,8 @@ impl Trace {
     }
 }
 
-/// The root alone says that it is one: all others are told who it is.
-fn tell_roots(all: &mut [(Vec<Rows>, crate::thread::Shared<'_>)]) {
+/// Only the root's own record names the root; this adds it to the records of all others.
+fn set_roots(all: &mut [(Vec<Rows>, crate::thread::Shared<'_>)]) {
     let mut roots: FxHashMap<u64, u32> = FxHashMap::default();
     for row in all
         .iter()

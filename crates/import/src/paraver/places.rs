@@ -20,15 +20,46 @@ pub mod kind {
     pub const CALLERS: std::ops::RangeInclusive<u64> = 70_000_001..=70_000_099;
     /// From a caller's type to that of its line.
     pub const TO_LINES: u64 = 10_000_000;
-    /// A function of the user's that was instrumented; 0 is its end.
+    /// The function in which a thread of an OpenMP team works.
+    pub const OUTLINED: u64 = 60_000_018;
+    /// A function of the user's that was instrumented.
     pub const FUNCTION: u64 = 60_000_019;
-    /// From that to the type of its line.
+    /// The function that a thread of the user's runs.
+    pub const THREAD: u64 = 60_000_020;
+    /// The function of an OpenMP task that is done.
+    pub const TASK: u64 = 60_000_023;
+    /// Functions; 0 is the end of one.
+    pub const FUNCTIONS: [u64; 4] = [OUTLINED, FUNCTION, THREAD, TASK];
+    /// From those to the types of their lines.
     pub const TO_FUNCTION_LINE: u64 = 100;
+    /// A parallel region of OpenMP; 0 is its end.
+    pub const PARALLEL: u64 = 60_000_001;
+    /// A barrier of OpenMP; 0 is its end.
+    pub const BARRIER: u64 = 60_000_005;
+    /// The end of a loop or section that a team shares; 0 is where the thread goes on.
+    pub const JOIN: u64 = 60_000_016;
+    /// Its value where threads wait for each other there.
+    pub const WAITS: u64 = 1;
+    /// A lock with a name or address: asked for (3), held (6), given back (5), free (0).
+    pub const NAMED_LOCK: u64 = 60_000_006;
+    /// The lock of critical sections without a name, as above.
+    pub const LOCK: u64 = 60_000_007;
+    /// The address of a lock.
+    pub const LOCK_NAME: u64 = 60_000_032;
+    /// Whether values of this type are lines.
+    pub fn is_line(kind: u64) -> bool {
+        let of = kind.wrapping_sub(TO_FUNCTION_LINE);
+        CALLERS.contains(&kind.wrapping_sub(TO_LINES)) || FUNCTIONS.contains(&of)
+    }
+    /// Whether an event of this type tells where the thread is, without callers.
+    pub fn tells_place(kind: u64) -> bool {
+        FUNCTIONS.contains(&kind) || [PARALLEL, BARRIER, JOIN, NAMED_LOCK, LOCK].contains(&kind)
+    }
     /// The tracer writes its buffer: 1 begins, 0 ends.
     pub const FLUSH: u64 = 40_000_003;
     /// Recording is on (1) or off (0).
     pub const TRACING: u64 = 40_000_012;
-    /// Hardware counters: how much each grew since it was last told.
+    /// Hardware counters: how much each grew since it was last recorded.
     pub const COUNTERS: std::ops::Range<u64> = 42_000_000..42_999_999;
 }
 
@@ -36,7 +67,14 @@ pub mod kind {
 pub struct Places<'a> {
     labels: &'a Labels,
     mpi: FxHashMap<(u64, u64), RegionIx>,
-    functions: FxHashMap<(String, String), RegionIx>,
+    /// Whether calls of MPI have no name.
+    unnamed: bool,
+    /// By name, file, and where the name is an abbreviation also by number.
+    functions: FxHashMap<(String, String, Option<u64>), RegionIx>,
+    /// Regions of OpenMP by what they are called, and functions that are done as tasks.
+    named: FxHashMap<String, RegionIx>,
+    tasks: FxHashMap<RegionIx, RegionIx>,
+    locks: FxHashMap<u64, u32>,
 }
 
 impl<'a> Places<'a> {
@@ -45,14 +83,48 @@ impl<'a> Places<'a> {
         Self {
             labels,
             mpi: FxHashMap::default(),
+            unnamed: false,
             functions: FxHashMap::default(),
+            named: FxHashMap::default(),
+            tasks: FxHashMap::default(),
+            locks: FxHashMap::default(),
         }
+    }
+
+    /// The region with a name that no label tells.
+    pub fn named(&mut self, regions: &mut Regions, name: &str, kind: Kind) -> RegionIx {
+        if let Some(region) = self.named.get(name) {
+            return *region;
+        }
+        let region = regions.add(Region {
+            name: name.to_string(),
+            kind,
+            ..Default::default()
+        });
+        self.named.insert(name.to_string(), region);
+        region
+    }
+
+    /// The region of a function where it is done as a task.
+    pub fn task(&mut self, regions: &mut Regions, function: RegionIx) -> RegionIx {
+        *self
+            .tasks
+            .entry(function)
+            .or_insert_with(|| regions.as_kind(function, Kind::Task))
+    }
+
+    /// The number of the lock at an address.
+    pub fn lock(&mut self, address: u64) -> u32 {
+        let next = self.locks.len() as u32;
+        *self.locks.entry(address).or_insert(next)
     }
 
     /// The region of an MPI call.
     pub fn mpi(&mut self, regions: &mut Regions, kind: u64, value: u64) -> RegionIx {
         *self.mpi.entry((kind, value)).or_insert_with(|| {
-            let name = self.labels.value(kind, value).unwrap_or("MPI call");
+            let label = self.labels.value(kind, value);
+            self.unnamed |= label.is_none();
+            let name = label.unwrap_or("MPI call");
             let name = name.split(" [").next().unwrap_or(name).trim();
             regions.add(Region {
                 name: name.to_string(),
@@ -62,26 +134,33 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// The region of a function that the value of a type stands for, with the line in it, 0 where that is unknown;
-    /// `None` where it stands for nothing.
+    /// Whether any call of MPI had no name.
+    pub fn unnamed_calls(&self) -> bool {
+        self.unnamed
+    }
+
+    /// The region of a function that the value of a type represents, with the line in it, 0 where that is unknown;
+    /// `None` where it represents nothing.
     pub fn function(
         &mut self,
         regions: &mut Regions,
         (kind, value): (u64, u64),
         line: Option<(u64, u64)>,
     ) -> Option<(RegionIx, u32)> {
-        let name = match self.labels.value(kind, value) {
-            Some(label) => function_of(label)?.to_string(),
+        let (name, short) = match self.labels.value(kind, value).map(function_of) {
+            Some(function) => function.map(|f| (f.name.to_string(), f.short))?,
             // A value that nobody named is a function all the same.
-            None => format!("function {value}"),
+            None => (format!("function {value}"), false),
         };
         let line = line.and_then(|(kind, value)| self.labels.value(kind, value));
-        let (line, file) = line.and_then(line_of).unwrap_or((0, ""));
-        let key = (name, file.to_string());
+        let (line, file) = line
+            .and_then(line_of)
+            .map_or((0, ""), |l| (l.number, l.file));
+        let key = (name, file.to_string(), short.then_some(value));
         let region = *self
             .functions
             .entry(key)
-            .or_insert_with_key(|(name, file)| {
+            .or_insert_with_key(|(name, file, _)| {
                 regions.add(Region {
                     name: name.clone(),
                     file: file.clone(),
@@ -91,7 +170,7 @@ impl<'a> Places<'a> {
         Some((region, line))
     }
 
-    /// The path to an MPI call that its callers tell, outermost first: regions with the line of the call that led to each,
+    /// The path to an MPI call from its callers, outermost first: regions with the line of the call that led to each,
     /// and the line of the MPI call itself.
     pub fn path(
         &mut self,

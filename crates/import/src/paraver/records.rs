@@ -1,13 +1,19 @@
 //! The lines of a Paraver trace, one after the other.
 
+use super::file;
 use super::header::{Header, communicator};
 use crate::ImportError;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// Bytes that no message has: a larger number is damage.
 const NO_MESSAGE: u64 = 1 << 43;
+/// Bytes of a record at the most; Extrae writes up to 1024 events into one, which have 40 bytes each at the most.
+const LONGEST_RECORD: u64 = 1 << 20;
+/// Bytes of a line that lists tasks at the most: the first line of the file, and those of communicators.
+const LONGEST_LIST: u64 = 1 << 26;
+/// Members that all communicators may have together; more have no room in memory.
+const MOST_MEMBERS: usize = 1 << 27;
 
 /// What a line says. Tasks count from 0, times are the trace's.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +42,8 @@ pub struct Message {
     pub source: u32,
     /// Receiving task.
     pub dest: u32,
+    /// The threads of both that send and receive.
+    pub threads: (u32, u32),
     /// When the call that sends began.
     pub sent: u64,
     /// When the call that asks for it began.
@@ -88,6 +96,14 @@ impl Fields<'_> {
     }
 }
 
+impl Fields<'_> {
+    /// The thread of a message, from 0 on; the first one if the trace names none.
+    fn thread(&mut self) -> Option<u32> {
+        let thread = self.next()?.saturating_sub(1);
+        Some(u32::try_from(thread).unwrap_or(0))
+    }
+}
+
 impl Pairs<'_> {
     /// Calls `take` for each type and value; `None` where one is no number, or has no value.
     pub fn each(&self, mut take: impl FnMut(u64, u64)) -> Option<()> {
@@ -116,13 +132,14 @@ fn parse(line: &[u8]) -> Option<Record<'_>> {
         }
         b'3' => {
             let (_cpu, _application) = (fields.next()?, fields.next()?);
-            let (source, _thread) = (fields.index()?, fields.next()?);
+            let (source, sender) = (fields.index()?, fields.thread()?);
             let (sent, _out) = (fields.next()?, fields.next()?);
             let (_cpu, _application) = (fields.next()?, fields.next()?);
-            let (dest, _thread) = (fields.index()?, fields.next()?);
+            let (dest, receiver) = (fields.index()?, fields.thread()?);
             Record::Message(Message {
                 source,
                 dest,
+                threads: (sender, receiver),
                 sent,
                 posted: fields.next()?,
                 received: fields.next()?,
@@ -138,21 +155,20 @@ fn parse(line: &[u8]) -> Option<Record<'_>> {
 /// A trace's file.
 pub struct Records {
     path: PathBuf,
-    file: BufReader<File>,
+    file: Box<dyn BufRead>,
     line: Vec<u8>,
     number: u64,
 }
 
 impl Records {
-    /// Opens a trace; gives its header.
+    /// Opens a trace; returns its header.
     ///
     /// # Errors
     /// A file that is not there or is none.
     pub fn open(path: &Path) -> Result<(Self, Header), ImportError> {
-        let (file, _) = headwater_files::open(path).map_err(ImportError::io(path))?;
         let mut this = Self {
             path: path.to_path_buf(),
-            file: BufReader::with_capacity(1 << 20, file),
+            file: file::open(path).map_err(ImportError::io(path))?,
             line: Vec::new(),
             number: 0,
         };
@@ -167,19 +183,35 @@ impl Records {
         ImportError::damaged(&self.path, format!("{why}, line {}", self.number))
     }
 
+    /// Reads the bytes of the next line, of which no more are held than a line of its kind may have.
+    fn read_line(&mut self) -> Result<(), ImportError> {
+        self.line.clear();
+        self.number += 1;
+        let mut most = LONGEST_RECORD;
+        loop {
+            let room = (most + 1).saturating_sub(self.line.len() as u64);
+            let mut piece = self.file.by_ref().take(room);
+            match piece.read_until(b'\n', &mut self.line) {
+                Ok(_) => {}
+                Err(e) if file::is_damage(&e) => {
+                    return Err(self.damaged("its compressed data are damaged or end too early"));
+                }
+                Err(e) => return Err(ImportError::io(&self.path)(e)),
+            }
+            if self.line.len() as u64 <= most || self.line.last() == Some(&b'\n') {
+                return Ok(());
+            }
+            let lists = matches!(self.line.first(), Some(b'#' | b'c'));
+            if !lists || most == LONGEST_LIST {
+                return Err(self.damaged(&format!("a line has more than {most} bytes")));
+            }
+            most = LONGEST_LIST;
+        }
+    }
+
     /// Reads the next line; gives whether there is one.
     fn read(&mut self) -> Result<bool, ImportError> {
-        self.line.clear();
-        loop {
-            match self.file.read_until(b'\n', &mut self.line) {
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                other => {
-                    other.map_err(ImportError::io(&self.path))?;
-                    break;
-                }
-            }
-        }
-        self.number += 1;
+        self.read_line()?;
         let there = !self.line.is_empty();
         let whole = self.line.last() == Some(&b'\n');
         while self.line.last().is_some_and(u8::is_ascii_whitespace) {
@@ -215,17 +247,22 @@ impl Records {
         Ok(())
     }
 
-    /// The communicators, in the order of the file, which stand before all records.
+    /// The communicators, in the order of the file, which come before all records.
     ///
     /// # Errors
     /// A line that is none of a trace.
     pub fn communicators(&mut self) -> Result<Vec<(u64, Vec<u32>)>, ImportError> {
-        let mut all = Vec::new();
+        let (mut all, mut members) = (Vec::new(), 0_usize);
         while self.read()? {
             let text = String::from_utf8_lossy(&self.line).into_owned();
             if let Some(rest) = text.strip_prefix("c:") {
                 let none = || self.damaged("a communicator is broken");
-                all.push(communicator(rest).ok_or_else(none)?);
+                let (id, tasks) = communicator(rest).ok_or_else(none)?;
+                members = members.saturating_add(tasks.len());
+                if members > MOST_MEMBERS {
+                    return Err(self.damaged("its communicators have too many members"));
+                }
+                all.push((id, tasks));
             } else if !text.is_empty() && !text.starts_with(['#', 'i']) {
                 break;
             }
@@ -257,6 +294,7 @@ mod tests {
         let wanted = Message {
             source: 0,
             dest: 1,
+            threads: (0, 0),
             sent: 10,
             posted: 5,
             received: 30,

@@ -8,7 +8,7 @@ use headwater_format::spool::layout::MOST_COUNTERS;
 pub struct Counters {
     /// The last readings.
     last: [Option<u64>; MOST_COUNTERS],
-    /// Whether what the next reading tells has grown where nothing was recorded.
+    /// Whether the counter has grown, up to its next reading, where nothing was recorded.
     unseen: [bool; MOST_COUNTERS],
 }
 
@@ -29,7 +29,7 @@ impl Thread {
         self.grown(shared, which, value.saturating_sub(before));
     }
 
-    /// A counter is said to have grown since it was last told.
+    /// A counter is recorded to have grown since it was last recorded.
     pub fn counter_grew(&mut self, shared: &mut Shared<'_>, which: usize, by: u64) {
         let unseen = self.counters.unseen.get_mut(which);
         if unseen.is_some_and(std::mem::take) {

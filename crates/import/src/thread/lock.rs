@@ -80,7 +80,7 @@ impl Thread {
         self.locks.asked.push(asked);
     }
 
-    /// It gives a lock back.
+    /// It releases a lock.
     pub fn gives(&mut self, shared: &mut Shared<'_>, ns: u64, lock: u32) {
         let until = self.advance(shared, ns);
         if let Some(ctx) = self.locks.has.remove(&lock) {
@@ -110,7 +110,7 @@ impl Thread {
     }
 }
 
-/// Tells the threads of a rank for whom each waited: who gave the lock back last before it had it.
+/// Adds to the threads of a rank for which thread each waited: the last that released the lock before it had it.
 pub fn waits(threads: &mut [Thread]) {
     let mut given: FxHashMap<u32, Vec<(u64, u32, u32)>> = FxHashMap::default();
     for (number, thread) in (0..).zip(threads.iter_mut()) {

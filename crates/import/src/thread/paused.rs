@@ -6,6 +6,11 @@ use crate::pauses::Why;
 use crate::regions::PROGRAM;
 use headwater_mpi_abi as abi;
 
+/// The function by which a program switches recording on and off.
+pub(super) fn switch_function() -> u16 {
+    abi::id_of("MPI_Pcontrol").map_or(u16::MAX, |f| f.0)
+}
+
 impl Thread {
     /// Nothing is recorded from `ns` on.
     pub fn pause(&mut self, shared: &mut Shared<'_>, ns: u64, why: Why) {
@@ -13,12 +18,14 @@ impl Thread {
         if !self.pauses.begin(why, ns) {
             return;
         }
-        self.windows.close(ns);
         self.counters.forget();
+        if why == Why::Off {
+            self.windows.close(ns);
+        }
         if why == Why::Off && self.cuts() {
             // The program goes on unseen, and its ranks may meet: what was computed until here is for itself.
             let ctx = self.switch(shared, false);
-            let func = abi::id_of("MPI_Pcontrol").map_or(u16::MAX, |f| f.0);
+            let func = switch_function();
             self.call_begins(shared, ns, ctx, func);
             self.call = None;
             self.count(ctx, func, Params::default(), 0);
@@ -32,9 +39,10 @@ impl Thread {
         if !self.pauses.end(why, ns) {
             return;
         }
-        self.windows.close(ns);
         self.counters.forget();
+        // The program stands still while buffers are written: its events before and behind that are of one piece.
         if why == Why::Off {
+            self.windows.close(ns);
             shared.links.paused();
             if self.cuts() {
                 let ctx = self.switch(shared, true);
@@ -49,7 +57,7 @@ impl Thread {
     }
 
     /// The context of a switch: where a recorded run has a call of `MPI_Pcontrol`.
-    fn switch(&mut self, shared: &mut Shared<'_>, on: bool) -> u32 {
+    pub(super) fn switch(&mut self, shared: &mut Shared<'_>, on: bool) -> u32 {
         let (caller, parent) = self.around().unwrap_or((PROGRAM, NONE));
         let site = shared.regions.borrow_mut().switch(caller, on);
         self.context(parent, site + 1, false)

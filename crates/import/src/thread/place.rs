@@ -1,4 +1,4 @@
-//! Where a thread is: the regions around it, also those of another thread that it hangs under, and how to get there.
+//! Where a thread is: the regions around it, also those of another thread that it is below, and how to get there.
 
 use super::{NONE, PROGRAM, RegionIx, Shared, Thread};
 use headwater_format::spool::layout::ContextRow;
@@ -21,6 +21,22 @@ impl Thread {
         self.stack.truncate(alike);
     }
 
+    /// It has been for some time in its outermost region, and what time goes by is there.
+    pub fn back_out(&mut self) {
+        if self.call.is_none() {
+            self.asleep = 0;
+            self.stack.truncate(1);
+        }
+    }
+
+    /// It leaves all regions.
+    pub fn out(&mut self, shared: &mut Shared<'_>, ns: u64) {
+        let ns = self.advance(shared, ns);
+        while !self.stack.is_empty() {
+            self.pop(shared, ns);
+        }
+    }
+
     /// It goes on in `path`: regions that are not in it are left, others entered.
     pub fn go_to(&mut self, shared: &mut Shared<'_>, ns: u64, path: &[(RegionIx, u32)]) {
         let ns = self.advance(shared, ns);
@@ -33,7 +49,7 @@ impl Thread {
         }
     }
 
-    /// What it does from now on hangs under a region of another thread and the call path that led there.
+    /// What it does from now on is below a region of another thread and the call path that led there.
     pub fn hang_under(&mut self, region: RegionIx, path: &[ContextRow]) {
         let parent = self.follow(path);
         self.base = Some((region, parent));

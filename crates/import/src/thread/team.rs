@@ -1,6 +1,6 @@
 //! What a thread does of its team's work: from the beginning of a parallel region, or from a barrier that it leaves, to
-//! its next arrival, as the collector tells it (`collector/src/threads/team.rs`). How long it waits there is known once all
-//! threads of the rank are read.
+//! its next arrival, as the collector records it (`collector/src/threads/team.rs`). How long it waits there is known
+//! once all threads of the rank are read.
 
 use super::{Rows, Thread};
 use headwater_format::spool::layout::TeamRow;
@@ -61,7 +61,7 @@ impl Thread {
         self.teams.forked = u32::try_from(number).ok();
     }
 
-    /// A parallel region is entered by the call `ctx`. One within another is not told apart.
+    /// A parallel region is entered by the call `ctx`. One within another is not distinguished.
     pub(super) fn enter_team(&mut self, ctx: u32) {
         if self.teams.now.is_some() {
             return;
@@ -86,7 +86,7 @@ impl Thread {
         self.totals.mpi_ns.saturating_add(self.locks.waited)
     }
 
-    /// The thread comes to a barrier.
+    /// The thread reaches a barrier.
     pub(super) fn arrive(&mut self, barrier: u32) {
         let locked = self.locked();
         let Some(team) = &mut self.teams.now else {
@@ -154,7 +154,7 @@ impl Thread {
     }
 }
 
-/// Tells the threads of a rank how long each waited for the last of its team; brings their rows into the order of ends.
+/// Adds to the threads of a rank how long each waited for the last of its team; sorts their rows by their ends.
 pub fn waits(threads: &mut [Rows]) {
     let mut last: FxHashMap<(u32, u32), u64> = FxHashMap::default();
     for arrival in threads.iter().flat_map(|t| &t.arrivals) {

@@ -20,7 +20,7 @@ fn no_sum_of_what_a_damaged_trace_says_is_a_panic() {
 #[test]
 fn a_clock_that_jumps_by_years_is_damage() {
     let (regions, sampling) = (RefCell::new(Regions::new("app")), RefCell::default());
-    let mut shared = crate::rank::shared(&regions, &sampling, false);
+    let mut shared = crate::rank::shared(&regions, &sampling, false, 64);
     let mut thread = Thread::new(true);
     thread.advance(&mut shared, u64::MAX / 2);
     assert_eq!(thread.damage(), None, "wherever it begins");
@@ -33,9 +33,9 @@ fn a_clock_that_jumps_by_years_is_damage() {
 }
 
 #[test]
-fn moments_that_go_backward_are_damage_but_a_few_may_be_told_late() {
+fn moments_that_go_backward_are_damage_but_a_few_may_come_late() {
     let (regions, sampling) = (RefCell::new(Regions::new("app")), RefCell::default());
-    let mut shared = crate::rank::shared(&regions, &sampling, false);
+    let mut shared = crate::rank::shared(&regions, &sampling, false, 64);
     let mut damage = |moments: &[u64]| {
         let mut thread = Thread::new(true);
         for ns in moments {

@@ -20,7 +20,7 @@ fn python() -> PathBuf {
     found.expect("the OTF2 library is missing here; type: cargo xtask setup")
 }
 
-/// Writes the archive `name` of `archives.py` into `dir`, with its numbers; gives its path.
+/// Writes the archive `name` of `archives.py` into `dir`, with its numbers; returns its path.
 pub fn archive(dir: &Path, name: &str, numbers: &[u32]) -> PathBuf {
     let path = dir.join(format!("{name}-archive"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/archives.py");

@@ -160,7 +160,7 @@ def computing(run: Run) -> Run:
 
     run: a run.
 
-    Gives a run.
+    Returns a run.
     """
 
 @overload
@@ -172,7 +172,7 @@ def vertices(run: Run) -> Set:
 
     run: a run.
 
-    Gives a set of a top-down view.
+    Returns a set of a top-down view.
     """
 
 @overload
@@ -184,7 +184,7 @@ def parallel(run: Run) -> Set:
 
     run: a run.
 
-    Gives a set of a parallel view.
+    Returns a set of a parallel view.
     """
 
 @overload
@@ -196,7 +196,7 @@ def edges(run: Run) -> Set:
 
     run: a run.
 
-    Gives a set of a parallel view.
+    Returns a set of a parallel view.
     """
 
 @overload
@@ -209,7 +209,7 @@ def on_ranks(V: _Elements, run: Run) -> Set:
     V: a set of a top-down view.
     run: a run.
 
-    Gives a set of a parallel view.
+    Returns a set of a parallel view.
     """
 
 @overload
@@ -225,7 +225,7 @@ def over_ranks(V: _Elements, run: Run) -> Set:
     V: a set of a parallel view.
     run: a run.
 
-    Gives a set of a top-down view.
+    Returns a set of a top-down view.
     """
 
 @overload
@@ -242,7 +242,7 @@ def filter(V: _Elements, name: str = '', where: str = '') -> Set:
     name: pattern that the name must fit, as MPI_* (if not given, '').
     where: expression that must hold, as time > 0.1 and type == "loop" (if not given, '').
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -256,7 +256,7 @@ def sort(V: _Elements, by: str = 'time', ascending: bool = False) -> Set:
     by: metric (if not given, 'time').
     ascending: whether the smallest comes first (if not given, False).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -269,7 +269,7 @@ def top(V: _Elements, n: float = 10) -> Set:
     V: a set.
     n: how many (if not given, 10).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -283,7 +283,7 @@ def derive(V: _Elements, name: str = 'metric', as_: str = 'time') -> Set:
     name: name of the metric (if not given, 'metric').
     as_: expression, as wait / mpi (if not given, 'time').
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -297,7 +297,7 @@ def union(V1: _Elements, V2: _Elements, *more: _Elements) -> Set:
     V2: a set.
     *more: a set each, as many as there are.
 
-    Gives a set of the view of ``V1``.
+    Returns a set of the view of ``V1``.
     """
 
 @overload
@@ -314,7 +314,7 @@ def intersection(V1: _Elements, V2: _Elements, *more: _Elements) -> Set:
     V2: a set.
     *more: a set each, as many as there are.
 
-    Gives a set of the view of ``V1``.
+    Returns a set of the view of ``V1``.
     """
 
 @overload
@@ -331,7 +331,7 @@ def difference(V1: _Elements, V2: _Elements, *more: _Elements) -> Set:
     V2: a set.
     *more: a set each, as many as there are.
 
-    Gives a set of the view of ``V1``.
+    Returns a set of the view of ``V1``.
     """
 
 @overload
@@ -346,7 +346,7 @@ def complement(V: _Elements) -> Set:
 
     V: a set.
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -354,13 +354,13 @@ def complement(V: Node) -> Node: ...
 
 @overload
 def group(V: _Elements, by: str = 'type', metric: str = 'time') -> Tuple[Set, Table]:
-    """Vertices with group: those with one value of an attribute have one number and stand together; and a table of the groups.
+    """Vertices with group: those with the same value of an attribute have the same number and follow each other; and a table of the groups.
 
     V: a set.
     by: attribute (if not given, 'type').
     metric: metric that is summed up in the table (if not given, 'time').
 
-    Gives a set of the view of ``V`` and a table.
+    Returns a set of the view of ``V`` and a table.
     """
 
 @overload
@@ -374,7 +374,7 @@ def classify(V: _Elements, classes: Sequence[str] = ..., name: str = 'kind_of') 
     classes: names with conditions, as loops: type == 'loop' (if not given, ["communication: type == 'mpi-call'", 'computation: time > 0']).
     name: name of the attribute that has the class (if not given, 'kind_of').
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -388,7 +388,7 @@ def hotspot(V: _Elements, metric: str = 'time', n: float = 10) -> Set:
     metric: metric; time is seconds (if not given, 'time').
     n: vertices at the most (if not given, 10).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -403,7 +403,7 @@ def imbalance(V: _Elements, metric: str = 'time', threshold: float = 1.3, least:
     threshold: how many times as much the late ranks must have (if not given, 1.3).
     least: how much more they must have, as a share of the run time for seconds, of what a rank of the set has of the metric on the mean otherwise (if not given, 0.001).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -411,14 +411,14 @@ def imbalance(V: Node, metric: str = 'time', threshold: float = 1.3, least: floa
 
 @overload
 def cluster_ranks(V: _Elements, metric: str = 'time', most: float = 8, least: float = 0.05) -> Tuple[Table, Set]:
-    """Ranks that behave alike, by a metric of the set's vertices; and the vertices with the mean of each cluster, those that tell them apart most first.
+    """Ranks that behave alike, by a metric of the set's vertices; and the vertices with the mean of each cluster, those in which the clusters differ most first.
 
     V: a set of a top-down view.
     metric: metric of the vectors; time is seconds (if not given, 'time').
     most: clusters at the most (if not given, 8).
     least: how far from the mean some rank must be, as a share of the mean vector's length (if not given, 0.05).
 
-    Gives a table and a set of the view of ``V``.
+    Returns a table and a set of the view of ``V``.
     """
 
 @overload
@@ -433,9 +433,9 @@ def scaling_models(V1: _Elements, V2: _Elements, *more: _Elements, metric: str =
     *more: a set of a top-down view each, as many as there are.
     metric: metric that is modelled; time is seconds (if not given, 'time').
     over: figure of a run: the mean over ranks, that of the slowest rank, or of all ranks together (if not given, 'mean').
-    at: ranks to tell the figure for; 0 for twice those of the largest run (if not given, 0).
+    at: number of ranks to extrapolate to; 0 for twice those of the largest run (if not given, 0).
 
-    Gives a set of the view of ``V1``.
+    Returns a set of the view of ``V1``.
     """
 
 @overload
@@ -451,7 +451,7 @@ def attribution(V: _Elements, to: str = 'function') -> Set:
     V: a set of a top-down view.
     to: to what: function, inlined (functions, also those that were inlined), loop, file or module (if not given, 'function').
 
-    Gives a set of a made view.
+    Returns a set of a made view.
     """
 
 @overload
@@ -464,7 +464,7 @@ def counter_ratios(V: _Elements, ratios: Sequence[str] = ...) -> Set:
     V: a set.
     ratios: which of them; if none is named, all whose counters were recorded (if not given, []).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -476,7 +476,7 @@ def breakdown(V: _Elements) -> Set:
 
     V: a set of a top-down view.
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -488,7 +488,7 @@ def flat_profile(V: _Elements) -> Table:
 
     V: a set of a top-down view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -501,7 +501,7 @@ def call_tree(V: _Elements, least: float = 0.01) -> Table:
     V: a set of a top-down view.
     least: share of the whole time below which a place is left out (if not given, 0.01).
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -513,7 +513,7 @@ def communication_matrix(run: Run) -> Set:
 
     run: a run.
 
-    Gives a set of a made view.
+    Returns a set of a made view.
     """
 
 @overload
@@ -525,7 +525,7 @@ def time_by_task(run: Run) -> Table:
 
     run: a run.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -537,7 +537,7 @@ def call_sites(V: _Elements) -> Table:
 
     V: a set of a top-down view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -549,7 +549,7 @@ def time_by_site(V: _Elements) -> Table:
 
     V: a set of a top-down view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -561,7 +561,7 @@ def sent_by_site(V: _Elements) -> Table:
 
     V: a set of a top-down view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -573,7 +573,7 @@ def time_by_site_and_rank(V: _Elements) -> Table:
 
     V: a set of a top-down view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -585,7 +585,7 @@ def sent_by_site_and_rank(V: _Elements) -> Table:
 
     V: a set of a top-down view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -597,7 +597,7 @@ def message_sizes(V: _Elements) -> Table:
 
     V: a set of a top-down view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -610,7 +610,7 @@ def causal(V: _Elements, least: float = 0.0001) -> Set:
     V: a set of a parallel view.
     least: waiting that lets a delay pass, as a share of the run time (if not given, 0.0001).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -623,7 +623,7 @@ def backtracking(V: _Elements, least: float = 0.0001) -> Set:
     V: a set of a parallel view.
     least: waiting that is followed, as a share of the run time (if not given, 0.0001).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -638,7 +638,7 @@ def contention(V: _Elements, patterns: Sequence[str] = ..., least: float = 0.000
     least: waiting that counts on an edge, as a share of the run time (if not given, 0.0001).
     most: places of a pattern at the most; where there are more, all waiting between what was found there is taken (if not given, 10000).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -650,7 +650,7 @@ def contended(E: _Elements) -> Table:
 
     E: a set of a parallel view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -662,7 +662,7 @@ def unheld(V: _Elements) -> Table:
 
     V: a set of a parallel view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -677,7 +677,7 @@ def reach(V: _Elements, direction: str = 'out', kind: str = '', depth: float = 0
     kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
     depth: edges from the set at the most; 0 for no limit (if not given, 0).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -691,7 +691,7 @@ def depth_first(V: _Elements, direction: str = 'out', kind: str = '') -> Set:
     direction: out, in or both (if not given, 'out').
     kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -706,7 +706,7 @@ def shortest_path(V1: _Elements, V2: _Elements, weight: str = '', kind: str = ''
     weight: metric of edges, from zero on; no way goes along an edge that has none of it. If empty each counts as one (if not given, '').
     kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
 
-    Gives a set of the view of ``V1``.
+    Returns a set of the view of ``V1``.
     """
 
 @overload
@@ -724,7 +724,7 @@ def longest_path(V: _Elements, metric: str = 'time', weight: str = '', kind: str
     weight: metric of edges; if empty edges add nothing (if not given, '').
     kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -738,7 +738,7 @@ def common_ancestor(V1: _Elements, V2: _Elements, kind: str = '') -> Set:
     V2: a set.
     kind: type or kind that edges must have, as inter-process; all if empty (if not given, '').
 
-    Gives a set of the view of ``V1``.
+    Returns a set of the view of ``V1``.
     """
 
 @overload
@@ -753,7 +753,7 @@ def components(V: _Elements) -> Set:
 
     V: a set.
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -766,7 +766,7 @@ def communities(V: _Elements, weight: str = '') -> Set:
     V: a set.
     weight: metric of edges, as bytes; an edge that has none of it joins nothing. If empty each counts as one (if not given, '').
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -781,7 +781,7 @@ def match(V: _Elements, pattern: str = 'a>b', where: Sequence[str] = ..., most: 
     where: conditions for vertices by their names, as a: type == 'loop' (if not given, []).
     most: places at the most (if not given, 10000).
 
-    Gives a set of the view of ``V``.
+    Returns a set of the view of ``V``.
     """
 
 @overload
@@ -795,7 +795,7 @@ def differential(V1: _Elements, V2: _Elements, per: str = 'all') -> Set:
     V2: a set of a top-down view.
     per: figures that are compared: of all ranks together, the mean over ranks (rank), or against what perfect strong scaling of the first run would give (ideal) (if not given, 'all').
 
-    Gives a set of the view of ``V2``.
+    Returns a set of the view of ``V2``.
     """
 
 @overload
@@ -811,7 +811,7 @@ def edge_differential(E1: _Elements, E2: _Elements) -> Set:
     E1: a set.
     E2: a set.
 
-    Gives a set of the view of ``E2``.
+    Returns a set of the view of ``E2``.
     """
 
 @overload
@@ -826,7 +826,7 @@ def critical_path(run: Run) -> Set:
 
     run: a run.
 
-    Gives a set of a top-down view.
+    Returns a set of a top-down view.
     """
 
 @overload
@@ -838,7 +838,7 @@ def wait_states(E: _Elements) -> Table:
 
     E: a set of a parallel view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -850,7 +850,7 @@ def wait_states_by_call(E: _Elements) -> Table:
 
     E: a set of a parallel view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -864,7 +864,7 @@ def efficiencies(run: Run, *more: Run, scaling: str = '') -> Table:
     *more: a run each, as many as there are.
     scaling: strong or weak; guessed from the arguments of the runs if empty (if not given, '').
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -878,7 +878,7 @@ def scales(run: Run, *more: Run, scaling: str = '') -> Finding:
     *more: a run each, as many as there are.
     scaling: strong or weak; guessed from the arguments of the runs if empty (if not given, '').
 
-    Gives runs at their scales.
+    Returns runs at their scales.
     """
 
 @overload
@@ -890,7 +890,7 @@ def non_scalable(scales: Finding) -> Finding:
 
     scales: runs at their scales.
 
-    Gives marked places.
+    Returns marked places.
     """
 
 @overload
@@ -903,7 +903,7 @@ def abnormal(scales: Finding, threshold: float = 1.3) -> Finding:
     scales: runs at their scales.
     threshold: how many times as much as the others late ranks must have (if not given, 1.3).
 
-    Gives marked places.
+    Returns marked places.
     """
 
 @overload
@@ -914,9 +914,9 @@ def thread_imbalance(scales: Finding, least: float = 0.015) -> Finding:
     """Teams of threads that wait for the slowest of them.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives causes without a price.
+    Returns causes without a price.
     """
 
 @overload
@@ -927,9 +927,9 @@ def lock_contention(scales: Finding, least: float = 0.015) -> Finding:
     """Locks for which threads wait.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives causes without a price.
+    Returns causes without a price.
     """
 
 @overload
@@ -940,9 +940,9 @@ def allocator_contention(scales: Finding, least: float = 0.015) -> Finding:
     """Places where threads wait for one another in the memory allocator.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives causes without a price.
+    Returns causes without a price.
     """
 
 @overload
@@ -953,9 +953,9 @@ def serial_region(scales: Finding, least: float = 0.015) -> Finding:
     """What one thread of a rank does while its team idles.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives causes without a price.
+    Returns causes without a price.
     """
 
 @overload
@@ -968,9 +968,9 @@ def charge(scales: Finding, proposals: Finding, *more: Finding, least: float = 0
     scales: runs at their scales.
     proposals: causes without a price.
     *more: causes without a price each, as many as there are.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes and what causes between threads explain.
+    Returns candidates for causes and what causes between threads explain.
     """
 
 @overload
@@ -985,9 +985,9 @@ def uneven_work(scales: Finding, charged: Finding, least: float = 0.015) -> Find
 
     scales: runs at their scales.
     charged: what causes between threads explain.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1001,9 +1001,9 @@ def moving_work(scales: Finding, least: float = 0.015) -> Finding:
     """Uneven work that is on other ranks in each iteration.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1015,9 +1015,9 @@ def non_shrinking_work(scales: Finding, charged: Finding, least: float = 0.015) 
 
     scales: runs at their scales.
     charged: what causes between threads explain.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1031,9 +1031,9 @@ def common_sleep(scales: Finding, least: float = 0.015) -> Finding:
     """Sleep that all ranks have, as where each waits for a file: what is beyond the ideal of the smallest scale.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1044,9 +1044,9 @@ def growing_communication(scales: Finding, least: float = 0.015) -> Finding:
     """Messages that grow with the ranks, and collectives that do by their algorithm.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1057,9 +1057,9 @@ def late_sender_chain(scales: Finding, least: float = 0.015) -> Finding:
     """Ranks that can only start when the one before has finished.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1070,9 +1070,9 @@ def preempted(scales: Finding, least: float = 0.015) -> Finding:
     """Ranks that were ready to run and had no core.
 
     scales: runs at their scales.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1080,13 +1080,13 @@ def preempted(scales: Node, least: float = 0.015) -> Node: ...
 
 @overload
 def uneven_segments(scales: Finding, uneven: Finding, least: float = 0.015) -> Finding:
-    """Where the program's places have no names: uneven computation told by the MPI calls around it, in the stead of single addresses of it.
+    """If places of the program have no names: uneven computation, located by the MPI calls around it instead of by single addresses.
 
     scales: runs at their scales.
     uneven: candidates for causes.
-    least: what a cause must cost to be told, as a share of the run time (if not given, 0.015).
+    least: smallest cost of a cause that is reported, as a share of the run time (if not given, 0.015).
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1103,7 +1103,7 @@ def to_workers(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
     candidates: candidates for causes.
     *more: candidates for causes each, as many as there are.
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1120,7 +1120,7 @@ def to_program(scales: Finding, candidates: Finding, *more: Finding) -> Finding:
     candidates: candidates for causes.
     *more: candidates for causes each, as many as there are.
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1136,7 +1136,7 @@ def placement(scales: Finding, candidates: Finding) -> Finding:
     scales: runs at their scales.
     candidates: candidates for causes.
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1147,12 +1147,12 @@ def placement(scales: Finding, candidates: Node) -> Node: ...
 
 @overload
 def ranked(scales: Finding, candidates: Finding) -> Finding:
-    """Causes by what mending them would gain, each told once; notes of what is too uncertain for one.
+    """Causes in the order of what mending them would gain, each reported once; notes about what is too uncertain for a cause.
 
     scales: runs at their scales.
     candidates: candidates for causes.
 
-    Gives candidates for causes.
+    Returns candidates for causes.
     """
 
 @overload
@@ -1169,7 +1169,7 @@ def ways_back(scales: Finding, marks: Finding, *more: Finding) -> Finding:
     marks: marked places.
     *more: marked places each, as many as there are.
 
-    Gives ways back.
+    Returns ways back.
     """
 
 @overload
@@ -1184,7 +1184,7 @@ def delays(scales: Finding) -> Finding:
 
     scales: runs at their scales.
 
-    Gives delays.
+    Returns delays.
     """
 
 @overload
@@ -1199,7 +1199,7 @@ def causes(scales: Finding, candidates: Finding, ways: Finding, delays: Finding)
     ways: ways back.
     delays: delays.
 
-    Gives causes.
+    Returns causes.
     """
 
 @overload
@@ -1224,7 +1224,7 @@ def diagnosis(scales: Finding, candidates: Finding, causes: Finding, non_scalabl
     non_scalable: marked places.
     abnormal: marked places.
 
-    Gives a diagnosis.
+    Returns a diagnosis.
     """
 
 @overload
@@ -1249,7 +1249,7 @@ def largest(run: Run, *more: Run) -> Run:
     run: a run.
     *more: a run each, as many as there are.
 
-    Gives a run.
+    Returns a run.
     """
 
 @overload
@@ -1260,9 +1260,9 @@ def delay_cost(run: Run, least: float = 0.001) -> Set:
     """Places that let others wait, with delay, and places that wait because of them, with waited: an edge from each to each, with wait, late_ranks and via, the largest first.
 
     run: a run.
-    least: waiting of all ranks together because of a place that is told, as a share of all rank time (if not given, 0.001).
+    least: smallest waiting time of all ranks for which a place is reported, as a share of all rank time (if not given, 0.001).
 
-    Gives a set of a made view.
+    Returns a set of a made view.
     """
 
 @overload
@@ -1274,7 +1274,7 @@ def delay_costs(E: _Elements) -> Table:
 
     E: a set of a made view.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -1286,7 +1286,7 @@ def answer_table(diagnosis: Finding) -> Table:
 
     diagnosis: a diagnosis.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -1298,7 +1298,7 @@ def cause_table(causes: Finding) -> Table:
 
     causes: causes.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -1310,7 +1310,7 @@ def cause_paths(causes: Finding) -> Table:
 
     causes: causes.
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -1325,7 +1325,7 @@ def mark_table(marks: Finding, name: str = 'marks', title: str = 'Marked places'
     title: heading for people (if not given, 'Marked places').
     note: what must be known to read it (if not given, '').
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload
@@ -1341,7 +1341,7 @@ def table(V: _Elements, attributes: Sequence[str] = ..., name: str = 'set', titl
     title: heading for people (if not given, 'Vertices').
     note: what must be known to read it (if not given, '').
 
-    Gives a table.
+    Returns a table.
     """
 
 @overload

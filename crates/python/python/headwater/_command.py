@@ -7,7 +7,7 @@ import sys
 def command():
     """Path of the command ``headwater`` that came with this package; of the one in PATH where none did."""
     beside = []
-    # Scripts are installed beside the interpreter, or by what pip was told; the package's list of files says where.
+    # Scripts are installed beside the interpreter, or where pip's options say; the package's list of files says where.
     beside.append(os.path.join(os.path.dirname(sys.executable), "headwater"))
     if os.access(beside[0], os.X_OK) and os.path.exists(os.path.join(sys.prefix, "lib", "libheadwater_collector.so")):
         return beside[0]
@@ -50,8 +50,8 @@ def record(cmd, output=None, *, cwd=None, env=None):
     if not words:
         raise Error("argument cmd: there is no command")
     with tempfile.TemporaryDirectory(prefix="headwater-") as place:
-        told = os.path.join(place, "told.json")
-        line = [command(), "--quiet", "record", f"--json={told}"]
+        recorded = os.path.join(place, "recorded.json")
+        line = [command(), "--quiet", "record", f"--json={recorded}"]
         if output is not None:
             line += ["-o", os.fspath(output)]
         running = subprocess.Popen(line + ["--"] + words, cwd=cwd, env=env, stderr=subprocess.PIPE)
@@ -69,8 +69,8 @@ def record(cmd, output=None, *, cwd=None, env=None):
             running.terminate()
             running.wait()
             raise
-        if not os.path.exists(told):
+        if not os.path.exists(recorded):
             raise Error(ours[-1] if ours else f"{shlex.join(words)} ended with code {code}")
-        with open(told) as file:
+        with open(recorded) as file:
             directory = json.load(file)["run"]
     return open_run(os.path.join(cwd or "", directory))

@@ -94,7 +94,7 @@ def set_html(held):
     if len(held.vertices):
         known = held.attributes
         usual = [a for a in _USUAL + _ADDED if a in known or a == "debug-info"]
-        # What was added last stands last, and is what the user looks for.
+        # What was added last is last, and is what the user looks for.
         if known and known[-1] not in usual and not known[-1].startswith(("before_", "after_")):
             usual.append(known[-1])
         if not usual:
@@ -190,7 +190,7 @@ def _lanes(vertices):
 
 
 def _levels(lanes, ends):
-    """How far below the first each vertex stands, one of a lane in each row; edges that go back in a circle do not count."""
+    """How far below the first each vertex is, one of a lane in each row; edges that go back in a circle do not count."""
     n = len(lanes)
     level = [0] * n
     for _ in range(2 * n):
@@ -274,7 +274,7 @@ def _ink(share):
     return "#fff" if share > 0.75 else "#222"
 
 
-#: Columns of a heat map at the most: more would be too narrow to tell apart.
+#: Columns of a heat map at the most: more would be too narrow to distinguish.
 _COLUMNS = 256
 
 
@@ -299,7 +299,7 @@ def heat_map(held, metric):
     tall, label = 18, 24 + 6 * max((len(name) for name in names), default=0)
     width, height = label + len(columns) * size + 130, len(rows) * tall + 64 + 16 * bool(left)
     unit = _headwater.unit(metric)
-    told = (lambda x: seconds(x)) if unit == "s" else (lambda x: _shown(x, "bytes" if unit == "B" else ""))
+    formatted = (lambda x: seconds(x)) if unit == "s" else (lambda x: _shown(x, "bytes" if unit == "B" else ""))
     each = columns[0][1] + 1 if columns else 1
     by = "by rank" if each == 1 else f"by rank: the largest of {each} ranks in each column"
     out = [f'<text x="{label}" y="14" fill="#555">{escaped(metric)} {by}</text>']
@@ -308,7 +308,7 @@ def heat_map(held, metric):
         out.append(f'<text x="{label - 8}" y="{y + 13}" text-anchor="end">{escaped(name)}</text>')
         for at, figure in enumerate(figures):
             fill = _shade(figure / most if most > 0 else 0.0)
-            said = escaped(f"{_ranks(columns[at])}: {told(figure)}")
+            said = escaped(f"{_ranks(columns[at])}: {formatted(figure)}")
             out.append(f'<rect x="{label + at * size}" y="{y}" width="{size}" height="{tall - 1}" fill="{fill}"><title>{said}</title></rect>')
     y = 24 + len(rows) * tall
     every = max(1, -(-40 // size), len(columns) // 16)
@@ -320,7 +320,7 @@ def heat_map(held, metric):
     x = label + len(columns) * size + 20
     for step in range(20):
         out.append(f'<rect x="{x}" y="{24 + step * 4}" width="14" height="4" fill="{_shade(1 - step / 19)}"/>')
-    out.append(f'<text x="{x + 20}" y="33">{escaped(told(most))}</text><text x="{x + 20}" y="105">0</text>')
+    out.append(f'<text x="{x + 20}" y="33">{escaped(formatted(most))}</text><text x="{x + 20}" y="105">0</text>')
     return _svg(width, max(height, 124), "".join(out))
 
 

@@ -9,9 +9,9 @@ def open(*directories, max_loop_depth=10): ...
 
 
 def open(*directories, max_loop_depth=10):
-    """Opens recorded runs: one gives a ``Run``, several a list of them, whose places are the same where they are of one build.
+    """Opens recorded runs: one directory returns a ``Run``, several return a list. Runs of the same build share their places.
 
-    A directory that holds several runs stands for all of them, by their ranks, and gives a list. Loops nested deeper than
+    A directory of several runs means all of them, ordered by their ranks, and returns a list. Loops nested deeper than
     max_loop_depth are merged.
     """
     runs = _headwater.open_runs([os.fspath(d) for d in directories], max_loop_depth)

@@ -10,13 +10,13 @@ import threading
 #: Seconds that passes are waited for where the process ends.
 _PATIENCE = 1.0
 
-#: Threads whose pass goes on; the lock keeps one from ending while it is told to.
+#: Threads whose pass goes on; the lock keeps one from ending while it is asked to.
 _going = set()
 _lock = threading.Lock()
 
 
 def start(function, arguments, take, fail):
-    """Calls function on a thread of its own and gives the thread; take is told what it returned, fail what it raised."""
+    """Calls function on a thread of its own and returns the thread; take gets what it returned, fail what it raised."""
     thread = threading.Thread(target=_run, args=(function, arguments, take, fail), name="headwater pass", daemon=True)
     with _lock:
         _going.add(thread)
@@ -46,7 +46,7 @@ def _run(function, arguments, take, fail):
 
 def stop(thread):
     """Raises KeyboardInterrupt in a pass that goes on; one that is in C has it when it comes back."""
-    # What is large is brought in where it is needed.
+    # Large modules are imported where they are needed.
     import ctypes
 
     with _lock:

@@ -1,4 +1,4 @@
-"""Dataflows: passes joined to an analysis that is checked as a whole, runs lazily and is kept."""
+"""Dataflows: passes joined to an analysis that is checked as a whole, runs lazily and is cached."""
 
 import os
 
@@ -6,7 +6,7 @@ from . import _headwater, passes
 
 
 class Node:
-    """Something that flows in a ``Flow``: what an input or a pass gives. Passes take nodes as they take sets."""
+    """Something that flows in a ``Flow``: an input or the result of a pass. Passes take nodes as they take sets."""
 
     def __init__(self, flow, link):
         self.flow = flow
@@ -51,7 +51,7 @@ class Flow:
         found = flow.run(run=hw.open("app.16"))["uneven"]
 
     Nothing runs before a value is asked for; then only what is needed for it, side by side where passes do not need each
-    other, and nothing twice: results are kept, of up to eight runs, until ``forget``. Every step can be looked at by
+    other, and nothing twice: the results of up to eight runs are cached until ``forget``. Every step can be looked at by
     ``node.value``, if the inputs have values.
     """
 
@@ -112,10 +112,10 @@ class Flow:
         return made[0] if gives == 1 else made
 
     def repeat(self, body, *nodes, most=200):
-        """Adds a flow, or a function of one set, that is run on what it gave until that no longer changes, ``most`` times at the most.
+        """Adds a flow, or a function of one set, that is run on its own result until the result no longer changes, ``most`` times at the most.
 
         The flow's first inputs are given anew each time, as many as it has outputs; the others stay. If it still changed the
-        last time, the result is what it gave then, and running warns of it (``RuntimeWarning``).
+        last time, that result is used, and running warns of it (``RuntimeWarning``).
         """
         if not isinstance(body, Flow):
             function, body = body, Flow(_name(body))
@@ -128,12 +128,12 @@ class Flow:
     def connect(self, node, argument, source):
         """Puts another node in the place of an argument, by its number from 0 on."""
         if not isinstance(node, Node):
-            raise _headwater.Error(f"connect: what a pass of the dataflow {self.name} gives is needed, and not {type(node).__name__}")
+            raise _headwater.Error(f"connect: the result of a pass of the dataflow {self.name} is needed, and not {type(node).__name__}")
         (number, _), link = self._links(f"connect, argument {argument}", [node, source])
         self._flow.connect(number, argument, link)
 
     def output(self, name, node):
-        """Names what the flow gives. No two outputs have one name."""
+        """Makes a node an output of the flow, with a name. No two outputs have the same name."""
         (link,) = self._links(f"output {name}", [node])
         self._flow.output(name, link)
 
@@ -144,7 +144,7 @@ class Flow:
 
     @property
     def outputs(self):
-        """Names of what it gives."""
+        """Names of the outputs."""
         return self._flow.output_names()
 
     def check(self):
@@ -152,23 +152,23 @@ class Flow:
         self._flow.check()
 
     def run(self, *outputs, progress=None, **inputs):
-        """Runs what some outputs need, or all, and gives them by name. Inputs are given by name.
+        """Runs what some outputs need, or all, and returns them by name. Inputs are given by name.
 
-        progress is called with (pass, state, done, of), where state is begins, done or known; True tells it in lines on
-        standard error. Ctrl-C ends the run within a second, also within a pass; what has been done is kept.
+        progress is called with (pass, state, done, of), where state is begins, done or known; True prints it in lines on
+        standard error. Ctrl-C ends the run within a second, also within a pass; results that are complete remain cached.
         """
         return self._flow.run(list(outputs) or None, inputs, _told(progress))
 
     def values(self, nodes, *, progress=None, **inputs):
-        """Runs what some nodes need, and gives their values."""
+        """Runs what some nodes need, and returns their values."""
         return self._flow.values(self._links("the dataflow", nodes), inputs, _told(progress))
 
     def forget(self):
-        """Gives up the results that are kept, and the runs that they are of."""
+        """Frees the cached results and their runs."""
         self._flow.forget()
 
     def json(self):
-        """The flow as JSON. Functions of Python's stand by their names, with a number where another one has the name."""
+        """The flow as JSON. Python functions are in it by name, with a number if another one has the same name."""
         return self._flow.json()
 
     def save(self, path):
@@ -187,7 +187,7 @@ class Flow:
     def from_json(cls, text, functions=()):
         """Reads a flow from JSON; functions of Python's that it uses are given again, each by itself or as (function, number of
         sets it returns). Where several have one name, as all lambdas have, they are given by the names that the JSON has for
-        them: ``{"<lambda>": first, "<lambda> 2": second}``. How many sets they return, and whether these are kept, was saved.
+        them: ``{"<lambda>": first, "<lambda> 2": second}``. How many sets they return, and whether these are cached, was saved.
         """
         saved = _headwater.Flow.functions_of(text)
         if not isinstance(functions, dict):
@@ -204,7 +204,7 @@ class Flow:
         return cls._of(_headwater.Flow.from_json(text, own))
 
     def svg(self):
-        """The flow drawn, from its inputs at the top to what it gives."""
+        """The flow drawn, from its inputs at the top to its outputs."""
         return self._flow.svg()
 
     def _repr_svg_(self):
@@ -248,7 +248,7 @@ def _arguments(function, given):
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        # Some of what is built in does not tell.
+        # Some built-in functions have no signature.
         return [f"V{i + 1}" for i in range(given or 1)], given is None
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in places]

@@ -29,17 +29,17 @@ _NUMBER = re.compile(r"^\s*(\d+)(?: |$)")
 
 def _without_numbers(lines):
     """The lines without their numbers, if all of them have one and they count up."""
-    told = [_NUMBER.match(line) for line in lines if line.strip()]
-    if not told or not all(told):
+    numbered = [_NUMBER.match(line) for line in lines if line.strip()]
+    if not numbered or not all(numbered):
         return lines
-    counted = [int(match.group(1)) for match in told]
+    counted = [int(match.group(1)) for match in numbered]
     if counted != list(range(counted[0], counted[0] + len(counted))):
         return lines
     return [_NUMBER.sub("", line) for line in lines]
 
 
 def _tokens(text):
-    """The tokens of a line without its comment, as far as it can be told apart by itself."""
+    """The tokens of a line without its comment, as far as this is clear from the line alone."""
     out = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text.strip()).readline):
@@ -162,7 +162,7 @@ def python(text):
 
 
 def run(text, **names):
-    """Runs a listing with the names of ``headwater.perflow`` and those given; gives the names that it defined."""
+    """Runs a listing with the names of ``headwater.perflow`` and those given; returns the names that it defined."""
     from . import pairs, perflow
 
     scope = {"__name__": "listing", "pairs": pairs}

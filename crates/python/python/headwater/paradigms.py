@@ -1,4 +1,4 @@
-"""The questions that are often asked, each a function of runs (or of their directories) that gives a ``Report``.
+"""The questions that are often asked, each a function of runs (or of their directories) that returns a ``Report``.
 
 ``headwater.paradigms.causal(run)`` is what ``headwater analyse causal`` says; ``flow("causal")`` is its dataflow.
 """
@@ -7,10 +7,10 @@ from . import _headwater
 
 _TAKES = {"one": ["run"], "two": ["first", "second"], "several": ["*runs"]}
 
-#: What some of them can be told besides, and what that means.
+#: Settings of some of them, and what each means.
 _SETTINGS = {
     "scaling": "strong or weak, how the problem grows; guessed from the arguments of the runs if not given",
-    "abnorm_threshold": "how many times longer than the others a rank must take to stand out; 1.3 if not given",
+    "abnorm_threshold": "how many times longer than the others a rank must take to be reported; 1.3 if not given",
     "max_loop_depth": "loops nested deeper are merged; as where the runs were opened if not given, or 10",
 }
 _functions = {}
@@ -37,8 +37,8 @@ def document(row):
     """The docstring of a paradigm."""
     name, about, takes, settings = row
     of = {"one": "one run", "two": "two runs, the earlier or smaller one first", "several": "one run or more"}[takes]
-    told = "\n".join(f"{setting}: {_SETTINGS[setting]}." for setting in settings)
-    return f"{about}.\n\nTakes {of}; gives a ``Report``, whose JSON is that of ``headwater analyse {name} --json``.\n\n{told}"
+    described = "\n".join(f"{setting}: {_SETTINGS[setting]}." for setting in settings)
+    return f"{about}.\n\nTakes {of}; returns a ``Report``, whose JSON is that of ``headwater analyse {name} --json``.\n\n{described}"
 
 
 def arguments(row):

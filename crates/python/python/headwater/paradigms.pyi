@@ -15,25 +15,25 @@ def arguments(row: Tuple[str, str, str, List[str]]) -> Tuple[List[str], List[str
 def profile(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
     """Where the time goes: by function, and by call path.
 
-    Takes one run; gives a ``Report``, whose JSON is that of ``headwater analyse profile --json``.
+    Takes one run; returns a ``Report``, whose JSON is that of ``headwater analyse profile --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
 
 def scalability(*runs: Union[Run, _Path], scaling: Optional[str] = None, abnorm_threshold: Optional[float] = None, max_loop_depth: Optional[int] = None) -> Report:
-    """What holds the program back as ranks are added, where, and how ranks come to wait for it: the diagnosis as tables.
+    """What slows the program down as ranks are added, where, and how it makes ranks wait: the diagnosis as tables.
 
-    Takes one run or more; gives a ``Report``, whose JSON is that of ``headwater analyse scalability --json``.
+    Takes one run or more; returns a ``Report``, whose JSON is that of ``headwater analyse scalability --json``.
 
     scaling: strong or weak, how the problem grows; guessed from the arguments of the runs if not given.
-    abnorm_threshold: how many times longer than the others a rank must take to stand out; 1.3 if not given.
+    abnorm_threshold: how many times longer than the others a rank must take to be reported; 1.3 if not given.
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
 
 def mpi_profile(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
-    """Time and bytes of MPI by task, call site and message size, as mpiP tells them.
+    """Time and bytes of MPI by task, call site and message size, as mpiP reports them.
 
-    Takes one run; gives a ``Report``, whose JSON is that of ``headwater analyse mpi-profile --json``.
+    Takes one run; returns a ``Report``, whose JSON is that of ``headwater analyse mpi-profile --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
@@ -41,7 +41,7 @@ def mpi_profile(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None)
 def communication(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
     """Communication calls that take longest, in which of them ranks differ, and why.
 
-    Takes one run; gives a ``Report``, whose JSON is that of ``headwater analyse communication --json``.
+    Takes one run; returns a ``Report``, whose JSON is that of ``headwater analyse communication --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
@@ -49,7 +49,7 @@ def communication(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = Non
 def critical_path(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
     """Places that the run time is made of, and what evening their work out could gain.
 
-    Takes one run; gives a ``Report``, whose JSON is that of ``headwater analyse critical-path --json``.
+    Takes one run; returns a ``Report``, whose JSON is that of ``headwater analyse critical-path --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
@@ -57,7 +57,7 @@ def critical_path(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = Non
 def contention(*runs: Union[Run, _Path], max_loop_depth: Optional[int] = None) -> Report:
     """Where threads and ranks wait for one resource; with several runs, what of it grows.
 
-    Takes one run or more; gives a ``Report``, whose JSON is that of ``headwater analyse contention --json``.
+    Takes one run or more; returns a ``Report``, whose JSON is that of ``headwater analyse contention --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
@@ -65,7 +65,7 @@ def contention(*runs: Union[Run, _Path], max_loop_depth: Optional[int] = None) -
 def causal(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
     """Places in which ranks differ, and which of them are behind the others.
 
-    Takes one run; gives a ``Report``, whose JSON is that of ``headwater analyse causal --json``.
+    Takes one run; returns a ``Report``, whose JSON is that of ``headwater analyse causal --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
@@ -73,7 +73,7 @@ def causal(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> R
 def differential(first: Union[Run, _Path], second: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
     """What takes longer, and what less long, in the second of two runs or builds than in the first.
 
-    Takes two runs, the earlier or smaller one first; gives a ``Report``, whose JSON is that of ``headwater analyse differential --json``.
+    Takes two runs, the earlier or smaller one first; returns a ``Report``, whose JSON is that of ``headwater analyse differential --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
@@ -81,7 +81,7 @@ def differential(first: Union[Run, _Path], second: Union[Run, _Path], *, max_loo
 def wait_states(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None) -> Report:
     """Waiting of ranks and threads by Scalasca's wait states, and for which calls.
 
-    Takes one run; gives a ``Report``, whose JSON is that of ``headwater analyse wait-states --json``.
+    Takes one run; returns a ``Report``, whose JSON is that of ``headwater analyse wait-states --json``.
 
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
@@ -89,7 +89,7 @@ def wait_states(run: Union[Run, _Path], *, max_loop_depth: Optional[int] = None)
 def efficiencies(*runs: Union[Run, _Path], scaling: Optional[str] = None, max_loop_depth: Optional[int] = None) -> Report:
     """POP's efficiencies of each run; with several scales those of scaling too.
 
-    Takes one run or more; gives a ``Report``, whose JSON is that of ``headwater analyse efficiencies --json``.
+    Takes one run or more; returns a ``Report``, whose JSON is that of ``headwater analyse efficiencies --json``.
 
     scaling: strong or weak, how the problem grows; guessed from the arguments of the runs if not given.
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.

@@ -19,7 +19,7 @@ def _identifier(name):
 
 
 def table():
-    """The built-in passes by the name of their function: what each takes, its parameters and what it gives."""
+    """The built-in passes by the name of their function: what each takes, its parameters and what it returns."""
     if not _table:
         for row in _headwater.passes():
             _table[_identifier(row["name"])] = row
@@ -54,12 +54,12 @@ def document(row):
         lines.append(f"*more: {_word(row['inputs'][-1][1])} each, as many as there are.")
     for name, default, about in row["parameters"]:
         lines.append(f"{_identifier(name)}: {about} (if not given, {default!r}).")
-    lines += ["", "Gives " + " and ".join(_gives(row, word) for word in row["gives"]) + "."]
+    lines += ["", "Returns " + " and ".join(_gives(row, word) for word in row["gives"]) + "."]
     return "\n".join(lines)
 
 
 def arguments(row):
-    """The arguments of a pass as they stand in its signature."""
+    """The arguments of a pass as they are in its signature."""
     parts = [_identifier(port) for port, _ in row["inputs"]]
     if row["more"]:
         parts.append("*more")

@@ -1,6 +1,6 @@
 """The interface of PerFlow (Jin et al., PPoPP 2022): ``from headwater.perflow import *`` and the paper's listings run.
 
-``pflow`` is a ``PerFlow``, of which there may be others. Its passes run at once, and what was done stands as a dataflow in
+``pflow`` is a ``PerFlow``, of which there may be others. Its passes run at once, and what was done is recorded as a dataflow in
 ``pflow.flow``, which can be drawn, saved and run again: the paper's interactive mode (section 4.5). Passes have the paper's
 names or ours (``hotspot_detection`` is ``hotspot``). ``name`` is the word, so that ``v[name]`` is ``v["name"]``.
 """
@@ -38,7 +38,7 @@ class NewVertex(dict):
 
 
 class Reported:
-    """What a report told: its tables and, of edges, a drawing of the way."""
+    """The content of a report: its tables and a drawing of the path that its edges form."""
 
     def __init__(self, tables, drawings):
         self.tables, self.drawings = tables, drawings
@@ -76,9 +76,9 @@ class PerFlow:
         return frozenset(_headwater.collectives())
 
     def run(self, bin=None, cmd=None, output=None):
-        """Runs a program and records it; gives its Program Abstraction Graph.
+        """Runs a program and records it; returns its Program Abstraction Graph.
 
-        bin is the program, cmd the command line that starts it (bin alone if not given). The recorded run is kept in output,
+        bin is the program, cmd the command line that starts it (bin alone if not given). The recorded run is written to output,
         or in a directory named after program, ranks and job.
         """
         import os
@@ -90,7 +90,7 @@ class PerFlow:
         return record(words, output)
 
     def _node(self, value):
-        """The node of the flow that gave a value; what came from outside is an input."""
+        """The node of the flow that returned a value; a value from outside is an input."""
         for known, node in self._known:
             if known is value:
                 return node
@@ -138,7 +138,7 @@ class PerFlow:
         return sorted(set(super().__dir__()) | set(passes.names()))
 
     def apply(self, function, *values):
-        """Runs a function of the user's as a pass, so that it stands in ``pflow.flow`` too."""
+        """Runs a function of the user as a pass, so that it is in ``pflow.flow`` too."""
         values = [value if isinstance(value, _headwater.Set) else _set(value) for value in values]
         made = function(*values)
         several = isinstance(made, tuple)
@@ -167,7 +167,7 @@ class PerFlow:
         """Tells sets, or lists of vertices and edges, as tables of some attributes, which are the last argument.
 
         ``debug-info`` (or ``dbg-info``) is file and lines, ``comm-info`` counts and bytes, ``pmu`` the counters that were
-        recorded. Prints the tables and gives them, with a drawing of the edges.
+        recorded. Prints and returns the tables, with a drawing of the edges.
         """
         *sets, attributes = what
         if not (isinstance(attributes, (list, tuple)) and all(isinstance(a, str) for a in attributes)):

@@ -63,6 +63,7 @@ pub fn scale(ranks: u32) -> ScaleSummary {
             transfer: None,
             computation_scaling: Some(0.95),
             global: Some(0.665),
+            ..Efficiencies::default()
         },
         startup_seconds: 0.3,
         window_share: Some(0.42),

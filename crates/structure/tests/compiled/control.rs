@@ -3,7 +3,7 @@
 use crate::build::{around, libraries};
 use headwater_model::psg::VertexKind;
 
-/// What stands around the calls of one function in a library made of `source`, by every compiler and
+/// What is around the calls of one function in a library made of `source`, by every compiler and
 /// in each of the ways.
 fn check(source: &str, ways: &[&str], function: &str, want: &[&str]) {
     for (how, s) in libraries(source, ways) {

@@ -44,7 +44,7 @@ fn by_the_link_beside_the_file_or_below_it() {
         return;
     };
     linked(dir.path());
-    // Without a build id the sum in the link tells that it fits.
+    // Without a build id the sum in the link shows that it fits.
     check(&file, &Options::default());
     let below = dir.path().join(".debug");
     std::fs::create_dir(&below).expect("creates");

@@ -63,35 +63,35 @@ fn every_way_of_compiling_gives_the_same_lines() {
             continue;
         };
         let s = analyse(&file, &Options::default()).expect("an ELF file");
-        let told = format!("{compiler} {way:?}");
+        let case = format!("{compiler} {way:?}");
         let nest = lines(&s, "nest", VertexKind::Loop);
         assert!(
             nest.contains(&(13, 15)) && nest.contains(&(14, 15)),
-            "{told}: {nest:?}"
+            "{case}: {nest:?}"
         );
         assert!(
             !lines(&s, "depth", VertexKind::RecursiveCall).is_empty(),
-            "{told}"
+            "{case}"
         );
         let calls = around(&s, "work");
         let barrier = calls.iter().find(|c| c.ends_with("mpi MPI_Barrier 23"));
-        let barrier = barrier.unwrap_or_else(|| panic!("{told}: {calls:?}"));
-        assert!(barrier.contains("branch 22"), "{told}: {barrier}");
-        assert!(barrier.starts_with("loop 20-"), "{told}: {barrier}");
+        let barrier = barrier.unwrap_or_else(|| panic!("{case}: {calls:?}"));
+        assert!(barrier.contains("branch 22"), "{case}: {barrier}");
+        assert!(barrier.starts_with("loop 20-"), "{case}: {barrier}");
         if !way.contains(&"-O0") {
             let inlined = lines(&s, "work", VertexKind::Inlined);
             assert!(
                 inlined.iter().any(|l| l.0 >= 2 && l.1 <= 6),
-                "{told}: {inlined:?}"
+                "{case}: {inlined:?}"
             );
             let loops = lines(&s, "work", VertexKind::Loop);
-            assert!(loops.contains(&(4, 5)), "{told}: {loops:?}");
+            assert!(loops.contains(&(4, 5)), "{case}: {loops:?}");
         }
-        assert_eq!(s.problems, Vec::<String>::new(), "{told}");
+        assert_eq!(s.problems, Vec::<String>::new(), "{case}");
         let c = s.counts;
         let inlined = |v: &&headwater_model::psg::Vertex| v.kind == VertexKind::Inlined;
         let all = s.functions.iter().flat_map(|f| &f.vertices).filter(inlined);
-        assert!(c.before >= all.count() + c.loops + c.mpi, "{told}: {c:?}");
+        assert!(c.before >= all.count() + c.loops + c.mpi, "{case}: {c:?}");
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn unpack(source: &Source, archives: &Path, tree: &Path) -> Result<()
             if dsc(archives).is_none() || !archives.join("complete").exists() {
                 apt_source(package, &[], archives)?;
             }
-            let dsc = dsc(archives).ok_or(format!("apt-get source {package} gave no .dsc"))?;
+            let dsc = dsc(archives).ok_or(format!("apt-get source {package} returned no .dsc"))?;
             let mut unpack = Command::new("dpkg-source");
             unpack
                 .args(["--no-check", "-x"])
@@ -39,7 +39,7 @@ pub(super) fn unpack(source: &Source, archives: &Path, tree: &Path) -> Result<()
                 apt_source(package, &["--tar-only"], archives)?;
             }
             let archive =
-                archive(archives).ok_or(format!("apt-get source {package} gave no archive"))?;
+                archive(archives).ok_or(format!("apt-get source {package} returned no archive"))?;
             untar(&archive, &work)?;
         }
         Source::Pypi(wanted) => {
@@ -52,7 +52,8 @@ pub(super) fn unpack(source: &Source, archives: &Path, tree: &Path) -> Result<()
                     .arg(wanted);
                 output(&mut pip)?;
             }
-            let archive = archive(archives).ok_or(format!("pip gave no archive of {wanted}"))?;
+            let archive =
+                archive(archives).ok_or(format!("pip returned no archive of {wanted}"))?;
             untar(&archive, &work)?;
         }
     }

@@ -39,7 +39,7 @@ impl Flavor {
         match self {
             Self::Optimised => "-g -O2",
             // Threads count at the same time. The functions that a compiler makes of parallel loops gcov leaves out, so
-            // their loops are counted where they stand, in one thread.
+            // their loops are counted where they are, in one thread.
             Self::Coverage => "-g -O0 --coverage -fprofile-update=atomic -fno-openmp",
         }
     }
@@ -123,7 +123,7 @@ impl Tree {
         std::fs::write(&path, text).map_err(fails)
     }
 
-    /// Puts the originals of all patched files back and tells whether there were any. The caller builds again.
+    /// Puts the originals of all patched files back and returns whether there were any. The caller builds again.
     ///
     /// # Errors
     /// A file cannot be written.

@@ -25,7 +25,7 @@ pub fn cores() -> Finding {
     Finding::good("cores", text)
 }
 
-/// `perf_event_paranoid`, and whether this user stands above it.
+/// `perf_event_paranoid`, and whether it restricts this user.
 fn paranoid() -> (Option<i32>, bool) {
     let level = line("/proc/sys/kernel/perf_event_paranoid").and_then(|t| t.parse().ok());
     let status = line("/proc/self/status").unwrap_or_default();
@@ -90,20 +90,23 @@ pub fn counters() -> Finding {
         _ => Finding::look(
             WHAT,
             format!("no hardware counters here; {ANYWAY}"),
-            "on a virtual machine the host must pass them on; without them, equal work that runs slower is not told from more work",
+            "on a virtual machine the host must pass them on; without them, equal work that runs slower cannot be distinguished from more work",
         ),
     }
 }
 
-/// Whether the time spent waiting for a core is told.
+/// Whether the kernel reports the time spent waiting for a core.
 pub fn run_queue() -> Finding {
     const WHAT: &str = "run queue";
     match line("/proc/self/schedstat") {
-        Some(_) => Finding::good(WHAT, "the kernel tells how long a thread waits for a core"),
+        Some(_) => Finding::good(
+            WHAT,
+            "the kernel reports how long a thread waits for a core",
+        ),
         None => Finding::look(
             WHAT,
-            "the kernel does not tell how long a thread waits for a core",
-            "a kernel with CONFIG_SCHED_INFO has it; without it, ranks that share a core are not told from late ones",
+            "the kernel does not report how long a thread waits for a core",
+            "a kernel with CONFIG_SCHED_INFO has it; without it, ranks that share a core cannot be distinguished from late ranks",
         ),
     }
 }
@@ -191,7 +194,7 @@ pub fn shared_memory() -> Finding {
     }
 }
 
-/// Where analysed modules are kept.
+/// Where analysed modules are cached.
 pub fn cache() -> Finding {
     const WHAT: &str = "cache";
     let Some(dir) = headwater_load::cache_dir() else {

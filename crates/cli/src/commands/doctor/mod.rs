@@ -9,10 +9,9 @@ use crate::output::{SCHEMA, print};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `headwater doctor --json` gives.
+/// What `headwater doctor --json` prints.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(title = "Doctor")]
-pub struct Told {
+pub struct Doctor {
     /// Version of this format.
     schema: u32,
     /// What was looked at.
@@ -70,7 +69,7 @@ pub fn command(args: &DoctorArgs) -> Outcome {
         machine::cache(),
     ]);
     if args.json.wanted() {
-        return args.json.give_value(&Told {
+        return args.json.give_value(&Doctor {
             schema: SCHEMA,
             findings,
         });

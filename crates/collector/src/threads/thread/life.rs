@@ -34,6 +34,7 @@ use crate::threads::{
     team::{Stretch, Teams},
     waits::Waits,
 };
+use crate::trace::Tracer;
 use headwater_call_path::{NONE, OwnStack, Stack};
 use headwater_format::spool::window_slots;
 use headwater_mpi_call::buffers::CallBuffers;
@@ -229,6 +230,12 @@ impl Thread {
             windows: Windows::new(later(spool, number, Windows::ROWS, false, whole)?),
             buffers: CallBuffers::new(number, if whole { 256 } else { 0 }),
             stack: Stack::NONE,
+            trace: if whole {
+                Tracer::of_thread(number)
+            } else {
+                None
+            },
+            traced_long: false,
             for_signals: OwnStack::mapped(),
             call_sp: 0,
             call_return: 0,
@@ -254,9 +261,9 @@ impl Thread {
             },
             waits: Waits::new(),
             slept: Slept::new(),
-            openmp: part::State::new(),
+            openmp: part::RegionState::new(),
             schedstat: -1,
-            sampler: rate::State::new(),
+            sampler: rate::SamplerState::new(),
             misses_looked_at: 0,
         }))
     }
@@ -265,6 +272,7 @@ impl Thread {
     #[cold]
     pub(super) fn call_mpi(&mut self) {
         self.calls_mpi = true;
+        self.trace = Tracer::of_thread(self.number);
         let number = self.number;
         let tables = process_spool::with_spool(|spool| {
             Some((

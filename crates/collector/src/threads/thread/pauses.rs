@@ -4,8 +4,8 @@
 
 use super::{Call, Caller, Spent, Thread, current, enter, leave};
 use crate::guest::clock;
-use crate::threads::pause::{self, State};
-use headwater_mpi_call::buffers::NO_PARAMS;
+use crate::threads::pause::{self, PauseState};
+use headwater_mpi_call::record::NO_PARAMS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// World collectives left so far.
@@ -20,11 +20,11 @@ pub fn world_collective() {
 #[derive(Clone, Copy)]
 pub struct Pauses {
     /// The switch when the thread last left a call; `None` if recording was paused then.
-    on: Option<State>,
+    on: Option<PauseState>,
     /// All paused time until then, nanoseconds.
     paused: u64,
     /// The switch when the last sample was taken.
-    sampled: State,
+    sampled: PauseState,
     /// Where the thread itself paused: context, and world collectives until then.
     paused_in: Option<(u32, u64)>,
 }
@@ -32,7 +32,7 @@ pub struct Pauses {
 impl Pauses {
     /// A thread that begins when the clock is at `now`.
     pub fn new(now: u64) -> Self {
-        let state = State::now();
+        let state = PauseState::now();
         Self {
             on: Some(state).filter(|s| s.is_on()),
             paused: state.paused(now),
@@ -44,7 +44,7 @@ impl Pauses {
     /// Whether recording was, or is, paused since the thread left a call.
     #[inline]
     pub fn any(&self) -> bool {
-        self.on != Some(State::now())
+        self.on != Some(PauseState::now())
     }
 
     /// Looks at the switch at the clock `now`. Returns the time paused since the last look, nanoseconds.
@@ -69,7 +69,7 @@ impl Thread {
 
     /// Whether the signal handler may take a sample now. After a pause, sampling begins again here.
     pub fn may_be_sampled(&mut self) -> bool {
-        let state = State::now();
+        let state = PauseState::now();
         if state == self.pauses.sampled {
             return state.is_on();
         }
@@ -79,7 +79,7 @@ impl Thread {
         false
     }
 
-    fn sample_anew(&mut self, state: State) {
+    fn sample_anew(&mut self, state: PauseState) {
         self.pauses.sampled = state;
         self.slept.forget();
         self.sampled_at = (clock::thread_cpu(), self.mpi_cpu);
@@ -184,14 +184,14 @@ pub fn go_on(from: Caller, id: u16) {
     };
     let (gone_on, now) = pause::switch(true);
     let together = WORLD_COLLECTIVES.load(Ordering::Relaxed);
-    let apart = |p: &(u32, u64)| gone_on && p.1 == together;
-    if let Some((ctx, _)) = t.pauses.paused_in.take().filter(apart) {
+    let did_not_meet = |p: &(u32, u64)| gone_on && p.1 == together;
+    if let Some((ctx, _)) = t.pauses.paused_in.take().filter(did_not_meet) {
         t.last_ctx = ctx;
         t.count_segment(call.ctx, 1, 0, Spent::default());
     }
     t.leave_uncounted(&call, now);
     if gone_on {
-        t.sample_anew(State::now());
+        t.sample_anew(PauseState::now());
         t.windows.open_at(now);
     }
     t.left_ns = clock::now();

@@ -6,7 +6,7 @@ use crate::threads::polls::Times;
 use headwater_format::spool::layout::{CallRow, MessageRow, SegmentRow};
 use headwater_model::hash::{mix, mix2};
 use headwater_model::run::tag;
-use headwater_mpi_call::buffers::{Link, Params};
+use headwater_mpi_call::record::{Link, Params};
 
 impl Thread {
     /// Counts computation up to a call in `ctx` that was done `count` times in all.

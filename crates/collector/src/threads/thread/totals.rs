@@ -7,7 +7,7 @@
 
 use super::Thread;
 use crate::guest::clock;
-use crate::threads::{pause::State, roster};
+use crate::threads::{pause::PauseState, roster};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// CPU time that a thread used in pauses, nanoseconds. The thread that pauses or resumes recording writes it.
@@ -21,7 +21,7 @@ pub struct InPauses {
 impl InPauses {
     /// Begins, for a thread that has used `cpu` when it is first seen.
     fn begin(&self, cpu: u64) {
-        let paused = !State::now().is_on();
+        let paused = !PauseState::now().is_on();
         self.sum.store(0, Ordering::Relaxed);
         self.switch(cpu, !paused);
     }
@@ -91,7 +91,7 @@ impl Thread {
         let now = clock::now();
         if self.totals.begin_ns == 0 {
             self.totals.begin_ns = now;
-            self.totals.paused_before_ns = State::now().paused(now);
+            self.totals.paused_before_ns = PauseState::now().paused(now);
         }
         self.base.cpu = (self.totals.cpu_ns, cpu);
         self.base.runq = (self.totals.runq_ns, self.run_delay());
@@ -106,7 +106,7 @@ impl Thread {
         self.base.counted = (own, all);
         self.totals.cpu_ns = self.base.cpu.0 + own;
         self.totals.end_ns = now;
-        self.totals.paused_ns = State::now().paused(now);
+        self.totals.paused_ns = PauseState::now().paused(now);
     }
 
     /// Counts the time of waiting for a core, which the scheduler reports. For threads that call MPI, calls and

@@ -10,7 +10,7 @@
 //! element of an array, there are as many lines. Of several lines of a team the longest decides, because threads wait
 //! in all of them at the same time.
 
-use crate::find::threads::held::{self, ByThread, Site};
+use crate::find::threads::hold_times::{self, ByThread, Site};
 use crate::find::threads::queue::{self, MOST_ROUNDS, Works};
 use crate::measure::contended::Contended;
 use crate::measure::scale::Scale;
@@ -45,13 +45,13 @@ pub fn beyond(
 ) -> Beyond {
     let mut by_team: BTreeMap<VertexIx, Vec<(usize, &Contended)>> = BTreeMap::new();
     // A thread that only reads waits in no line.
-    let stands = |c: &Contended| !c.allocator && c.kind != Some(WaitKind::ReadLock);
-    for (place, c) in rows.iter().filter(|r| stands(r.1)) {
+    let queues = |c: &Contended| !c.allocator && c.kind != Some(WaitKind::ReadLock);
+    for (place, c) in rows.iter().filter(|r| queues(r.1)) {
         if let Some(team) = c.team {
             by_team.entry(team).or_default().push((*place, c));
         }
     }
-    let functions = held::functions(pag);
+    let functions = hold_times::functions(pag);
     let mut out = Beyond::default();
     for (team, rows) in by_team {
         let Some(team) = teams.team(team) else {
@@ -59,19 +59,22 @@ pub fn beyond(
         };
         let busy = longest(scale, team);
         let lines = lines(pag, &rows);
-        let held: Vec<Held> = lines
+        let hold_times: Vec<HoldTimes> = lines
             .iter()
-            .map(|line| line.held(pag, scale, team, &functions))
+            .map(|line| line.hold_times(pag, scale, team, &functions))
             .collect();
         for rank in 0..scale.p as usize {
             let own = busy.get(rank).copied().unwrap_or(0.0);
-            let pairs = lines.iter().zip(&held);
+            let pairs = lines.iter().zip(&hold_times);
             let estimates: Vec<Estimate> = pairs
-                .map(|(line, held)| line.estimate(scale, team, held, rank, own))
+                .map(|(line, hold_times)| line.estimate(scale, team, hold_times, rank, own))
                 .collect();
             let likely: Vec<f64> = estimates.iter().map(|e| e.likely).collect();
-            for ((held, longer), estimate) in held.iter().zip(shared(&likely)).zip(&estimates) {
-                for (place, seconds, part) in held.beyond(rank, longer, team.vertex, measured) {
+            for ((hold_times, longer), estimate) in
+                hold_times.iter().zip(shared(&likely)).zip(&estimates)
+            {
+                for (place, seconds, part) in hold_times.beyond(rank, longer, team.vertex, measured)
+                {
                     let key = (place, team.vertex);
                     let row = || vec![0.0; scale.p as usize];
                     out.likely.entry(key).or_insert_with(row)[rank] += seconds;
@@ -140,7 +143,7 @@ struct Line<'a> {
 /// The lines of one team.
 fn lines<'a>(pag: &Pag, rows: &[(usize, &'a Contended)]) -> Vec<Line<'a>> {
     // Where the function is not known, each vertex is a site of its own.
-    let site = |v: VertexIx| held::site(pag, v).unwrap_or((u32::MAX, u32::MAX, v));
+    let site = |v: VertexIx| hold_times::site(pag, v).unwrap_or((u32::MAX, u32::MAX, v));
     let mut line_of: FxHashMap<Site, usize> = FxHashMap::default();
     let mut into: Vec<usize> = Vec::new();
     for (_, c) in rows {
@@ -175,7 +178,7 @@ fn end(into: &[usize], mut line: usize) -> usize {
 }
 
 /// How long the threads of a team hold the lock of one line.
-struct Held {
+struct HoldTimes {
     /// Seconds by rank, by number of the place where they take it.
     by_place: BTreeMap<usize, Vec<f64>>,
     /// Seconds by rank and thread, at all places.
@@ -184,7 +187,7 @@ struct Held {
     locks: Vec<u64>,
 }
 
-impl Held {
+impl HoldTimes {
     /// How many locks a rank has here.
     fn locks(&self, rank: usize) -> f64 {
         count(self.locks.get(rank).copied().unwrap_or(0))
@@ -205,10 +208,10 @@ impl Held {
         let of = |s: &'t Stretch| {
             let here = weight(s);
             let one = |t: &Share| {
-                let held = self.by_thread.get(&(rank, t.thread)).copied();
+                let seconds = self.by_thread.get(&(rank, t.thread)).copied();
                 let all = weights.get(&t.thread).copied().unwrap_or(0.0);
                 let part = if all > 0.0 { here / all } else { 0.0 };
-                let hold = (held.unwrap_or(0.0) * part / locks).min(t.busy);
+                let hold = (seconds.unwrap_or(0.0) * part / locks).min(t.busy);
                 Works {
                     compute: t.busy - hold,
                     hold,
@@ -253,13 +256,20 @@ impl Line<'_> {
     /// At least as long as all threads together hold the lock. At most the result of a replay in which each thread
     /// takes the lock as often as it was seen to wait, or once: then each thread but one waits in each repetition, and
     /// the more of these waits were recorded, the likelier that is. It is no more than the threads waited.
-    fn estimate(&self, scale: &Scale, team: &Team, held: &Held, rank: usize, own: f64) -> Estimate {
+    fn estimate(
+        &self,
+        scale: &Scale,
+        team: &Team,
+        hold_times: &HoldTimes,
+        rank: usize,
+        own: f64,
+    ) -> Estimate {
         let here = self.rows.iter().filter(|r| r.1.rank as usize == rank);
         let (mut waits, mut waited) = (0.0, 0.0);
         for (_, c) in here {
             (waits, waited) = (waits + c.count as f64, waited + c.recorded);
         }
-        let works = held.works(team, rank as u32);
+        let works = hold_times.works(team, rank as u32);
         let others = |(s, works): &(&Stretch, Vec<Works>)| {
             s.repeats as f64 * works.len().saturating_sub(1) as f64
         };
@@ -277,8 +287,8 @@ impl Line<'_> {
             in_line += (all - slowest).max(0.0);
             most += (queue::longest(works, rounds) - slowest).max(0.0);
         }
-        let whole = held.whole(rank);
-        let least = (whole / held.locks(rank) - own).max(in_line);
+        let whole = hold_times.whole(rank);
+        let least = (whole / hold_times.locks(rank) - own).max(in_line);
         let most = most.max(least);
         let likely = least + meets.min(1.0) * (most - least);
         let likely = likely.min(waited).max(least);
@@ -291,22 +301,22 @@ impl Line<'_> {
     }
 
     /// Seconds by rank that the team's threads hold its lock, by number of the place where they take it.
-    fn held(
+    fn hold_times(
         &self,
         pag: &Pag,
         scale: &Scale,
         team: &Team,
         functions: &FxHashMap<(u32, u32), Vec<VertexIx>>,
-    ) -> Held {
+    ) -> HoldTimes {
         // The place of each site is that of the waits for threads that took the lock there; if there are none, that of
         // the waits there.
         let mut places: BTreeMap<Site, usize> = BTreeMap::new();
         let mut entered: FxHashMap<Site, FxHashSet<VertexIx>> = FxHashMap::default();
         for of in [|c: &Contended| c.taken, |c: &Contended| c.at] {
             for (place, c) in &self.rows {
-                if let Some(site) = held::site(pag, of(c)) {
+                if let Some(site) = hold_times::site(pag, of(c)) {
                     places.entry(site).or_insert(*place);
-                    let function = held::function_of(pag, of(c));
+                    let function = hold_times::function_of(pag, of(c));
                     entered.entry(site).or_default().extend(function);
                 }
             }
@@ -315,7 +325,7 @@ impl Line<'_> {
         let mut out: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         let mut by_thread = ByThread::default();
         for (site, place) in places {
-            let Some(section) = held::section(pag, site) else {
+            let Some(section) = hold_times::section(pag, site) else {
                 continue;
             };
             // Threads that wait there are known to hold the lock elsewhere in the team as well.
@@ -327,7 +337,7 @@ impl Line<'_> {
             all.dedup();
             let mut here = ByThread::default();
             for function in all {
-                held::add(pag, scale, function, &section, &mut here);
+                hold_times::add(pag, scale, function, &section, &mut here);
             }
             let sum = out
                 .entry(place)
@@ -347,7 +357,7 @@ impl Line<'_> {
                 *set |= c.locks;
             }
         }
-        Held {
+        HoldTimes {
             by_place: out,
             by_thread,
             locks,
@@ -368,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_locks_tells_how_many_they_are() {
+    fn a_set_of_locks_shows_how_many_they_are() {
         for (set, locks) in [(0, 1.0), (1 << 63, 1.0), (0b11, 2.0), (0xff, 9.0)] {
             assert_eq!(count(set), locks, "{set:b}");
         }

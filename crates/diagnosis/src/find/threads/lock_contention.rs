@@ -8,7 +8,7 @@
 use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
 use crate::find::finder::{Does, Finder, Look};
 use crate::find::proposal::{Loss, Proposal};
-use crate::find::threads::held::{self, Site};
+use crate::find::threads::hold_times::{self, Site};
 use crate::find::threads::line::{self, Beyond, ByTeam};
 use crate::find::threads::thread_imbalance::{concerned, threads as threads_of};
 use crate::measure::contended::Contended;
@@ -153,7 +153,7 @@ fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Group<
         // Memory may be allocated in an inner loop and freed in a loop around it.
         let around = pag.top.ancestors(v).filter(|_| allocator);
         let nested = around.filter_map(|o| of_vertex.get(&o).copied()).min();
-        let site = held::site(pag, v);
+        let site = hold_times::site(pag, v);
         let same = site.and_then(|s| of_site.get(&s).copied());
         let at = nested.into_iter().chain(same).min().unwrap_or(groups.len());
         if at == groups.len() {

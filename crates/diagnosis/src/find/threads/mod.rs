@@ -1,8 +1,8 @@
-//! Finders of causes between threads: `thread_imbalance`, `lock_contention` (with `line`, `queue` and `held`),
+//! Finders of causes between threads: `thread_imbalance`, `lock_contention` (with `line`, `queue` and `hold_times`),
 //! `allocator` and `serial`.
 
 pub mod allocator;
-pub mod held;
+pub mod hold_times;
 pub mod line;
 pub mod lock_contention;
 pub mod queue;

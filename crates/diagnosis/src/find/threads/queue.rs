@@ -3,7 +3,7 @@
 //! The order within a stretch matters. Threads that take a lock now and then while they compute get out of each other's
 //! way after the first time, so that they wait only where the lock is held longer than one of them computes. Threads
 //! that compute first and then all want the lock wait for one another each time. So the replay divides the time in
-//! which each thread computes and holds the lock into as many rounds as it takes the lock, and gives the lock to the
+//! which each thread computes and holds the lock into as many rounds as it takes the lock, and passes the lock to the
 //! thread that came first.
 
 /// What one thread does in a stretch, seconds.

@@ -186,8 +186,8 @@ fn at_work(scale: &Scale, teams: &Teams) -> Vec<f64> {
 /// is a guest.
 fn beside(scale: &Scale, teams: &Teams) -> Vec<f64> {
     let mut out = vec![0.0; scale.p as usize];
-    let apart = teams.teams.iter().filter(|t| !t.joined || !t.inside);
-    for s in apart.flat_map(|t| &t.stretches) {
+    let outside = teams.teams.iter().filter(|t| !t.joined || !t.inside);
+    for s in outside.flat_map(|t| &t.stretches) {
         if let Some(slot) = out.get_mut(s.rank as usize) {
             *slot += s.shares.iter().map(|t| t.busy).fold(0.0, f64::max);
         }

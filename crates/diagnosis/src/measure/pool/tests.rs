@@ -1,7 +1,7 @@
 //! Recordings made up and pooled.
 
 use super::*;
-use headwater_model::run::{Module, RankInfo};
+use headwater_model::run::{Context, Module, RankInfo};
 
 fn run(contexts: &[u64], times: [(u32, u64); 3]) -> Run {
     let context = |offset: &u64| Context {

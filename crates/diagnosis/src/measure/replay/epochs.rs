@@ -1,10 +1,9 @@
 //! Epochs: a replayed window, cut at the synchronisations of all ranks.
 
-use super::{Call, Ends, Instance, MOMENT, Played, Replay};
+use super::window::{Call, Window};
+use super::{Ends, MOMENT, Played, Replay};
 use headwater_dataflow::numbers::stats;
 use headwater_model::run::{EventKind, Run};
-use headwater_mpi_abi as abi;
-use rustc_hash::FxHashMap;
 
 /// A stretch between two synchronisations of all ranks, or the part of a window before the first or after the last of
 /// them, or a window without any.
@@ -35,13 +34,17 @@ impl Epoch {
 /// compared.
 pub(super) fn cut_epochs(
     run: &Run,
-    calls: &[Vec<Call<'_>>],
-    instances: &FxHashMap<u32, Instance>,
-    classes: &[Option<&'static abi::Function>],
+    window: &Window<'_>,
     (played, in_step, ends): (Vec<Vec<Played>>, f64, Ends),
     replay: &mut Replay,
 ) {
     let p = run.header.ranks as usize;
+    let Window {
+        calls,
+        classes,
+        instances,
+        ..
+    } = window;
     let is_cut = |call: &Call<'_>| {
         call.rows.iter().any(|e| {
             e.kind == EventKind::Collective

@@ -44,13 +44,13 @@ fn joined(ends: Vec<End>) -> Run {
         ..Run::default()
     };
     let clocks = clock::common(&mut run.header, &[]);
-    let mut messages = Messages::default();
+    let mut messages = Messages::new(false);
     ends.into_iter().for_each(|e| messages.take(e));
     super::messages(&mut run, messages, &clocks);
     run
 }
 
-/// Four ranks come to a collective at these times and leave it at 100; by rank, what they waited.
+/// Four ranks reach a collective at these times and leave it at 100; by rank, what they waited.
 fn waits(func: u16, arrivals: [u64; 4]) -> Vec<(u64, Option<u64>)> {
     let of = |(rank, enter)| End {
         func,
@@ -88,12 +88,12 @@ fn who_sends_without_blocking_waits_in_the_call_that_completes_the_send() {
         end(0, EventKind::SendDone, 2, (10, 65)),
         recv,
     ]);
-    let told: Vec<_> = run
+    let waits: Vec<_> = run
         .messages
         .iter()
         .map(|m| (m.send_ctx, m.done_ctx, m.late_receiver_ns))
         .collect();
-    assert_eq!(told, [(CtxId(1), CtxId(2), 50)]);
+    assert_eq!(waits, [(CtxId(1), CtxId(2), 50)]);
 }
 
 /// Rank 0 sends message 1 to rank 1, which posts its receive at 50, and receives message 2 from it, which is sent at

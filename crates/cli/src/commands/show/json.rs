@@ -1,0 +1,206 @@
+//! What `headwater show --json` gives.
+
+use crate::output::SCHEMA;
+use headwater_trace::text::{self, Described, Group, View, What};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `headwater show --json` gives.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "Trace")]
+pub struct Shown {
+    /// Version of this format.
+    schema: u32,
+    /// Ranks of the program.
+    ranks: u32,
+    /// The rank that is shown; null if all are.
+    rank: Option<u32>,
+    /// Ranks that are not in the trace, as `3,8-11`; empty if all are.
+    missing: String,
+    /// Streams whose later events are missing.
+    losses: Vec<Loss>,
+    /// Events whose parameters are histograms, without the order of their values; of all ranks.
+    lossy: Vec<LossyEvent>,
+    /// What the threads did.
+    streams: Vec<Stream>,
+}
+
+/// A stream whose later events are missing.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Loss {
+    /// Rank.
+    rank: u32,
+    /// Number of the thread.
+    thread: u32,
+    /// Events in the trace.
+    kept: u64,
+    /// Events that are missing.
+    lost: u64,
+}
+
+/// An event whose parameters are histograms.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LossyEvent {
+    /// The MPI function.
+    function: String,
+    /// The call path, outermost first.
+    path: Vec<String>,
+    /// Names of the parameters.
+    parameters: Vec<String>,
+}
+
+/// What the threads of one number did.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Stream {
+    /// Number of the thread.
+    thread: u32,
+    /// Events of all ranks that are shown.
+    events: u64,
+    /// In the order in which they ran.
+    nodes: Vec<Node>,
+}
+
+/// A loop or an event.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Node {
+    /// How often it ran, for each run of what is around it.
+    trips: Vec<Values>,
+    /// What ran.
+    #[serde(flatten)]
+    what: Kind,
+}
+
+/// What ran.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Kind {
+    /// A loop.
+    Loop {
+        /// What it repeats.
+        nodes: Vec<Node>,
+    },
+    /// An event.
+    Event {
+        /// The MPI function.
+        function: String,
+        /// Its parameters.
+        parameters: Vec<Parameter>,
+        /// The call path, outermost first.
+        path: Vec<String>,
+        /// Computation before the call, wall time; of all ranks.
+        computation: Duration,
+        /// Computation before the call, CPU time; of all ranks.
+        computation_cpu: Duration,
+        /// The call itself; of all ranks.
+        call: Duration,
+    },
+}
+
+/// A parameter of an event.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Parameter {
+    /// Its name.
+    name: String,
+    /// Its values.
+    values: Vec<Values>,
+}
+
+/// Values of some ranks, in the notation of the text (docs/TRACE.md).
+#[derive(Debug, Serialize, JsonSchema)]
+struct Values {
+    /// The ranks, as `0-14:2,15`.
+    ranks: String,
+    /// One value, or all in order, as `[1 2]×50 3`.
+    values: String,
+}
+
+/// Durations.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Duration {
+    /// How many.
+    count: u64,
+    /// Their sum.
+    sum_ns: u64,
+    /// The shortest.
+    min_ns: u64,
+    /// The longest.
+    max_ns: u64,
+}
+
+impl From<View> for Shown {
+    fn from(view: View) -> Self {
+        let losses = view.losses.into_iter().map(|loss| Loss {
+            rank: loss.rank,
+            thread: loss.thread,
+            kept: loss.kept,
+            lost: loss.lost,
+        });
+        let lossy = view.lossy.into_iter().map(|event| LossyEvent {
+            function: event.function,
+            path: event.path,
+            parameters: event.parameters,
+        });
+        let streams = view.streams.into_iter().map(|stream| Stream {
+            thread: stream.thread,
+            events: stream.events,
+            nodes: nodes(stream.row),
+        });
+        Self {
+            schema: SCHEMA,
+            ranks: view.size,
+            rank: view.rank,
+            missing: view.missing,
+            losses: losses.collect(),
+            lossy: lossy.collect(),
+            streams: streams.collect(),
+        }
+    }
+}
+
+fn nodes(row: Vec<Described>) -> Vec<Node> {
+    let row = row.into_iter().map(|node| Node {
+        trips: values(node.trips),
+        what: match node.what {
+            What::Loop { row } => Kind::Loop { nodes: nodes(row) },
+            What::Event {
+                function,
+                fields,
+                path,
+                computation,
+                cpu,
+                call,
+            } => {
+                let parameters = fields.into_iter().map(|field| Parameter {
+                    name: field.name,
+                    values: values(field.values),
+                });
+                Kind::Event {
+                    function,
+                    parameters: parameters.collect(),
+                    path,
+                    computation: duration(computation),
+                    computation_cpu: duration(cpu),
+                    call: duration(call),
+                }
+            }
+        },
+    });
+    row.collect()
+}
+
+fn values(groups: Vec<Group>) -> Vec<Values> {
+    let groups = groups.into_iter().map(|group| Values {
+        ranks: group.ranks,
+        values: group.values,
+    });
+    groups.collect()
+}
+
+fn duration(of: text::Duration) -> Duration {
+    Duration {
+        count: of.count,
+        sum_ns: of.sum,
+        min_ns: of.min,
+        max_ns: of.max,
+    }
+}

@@ -1,0 +1,314 @@
+//! The events of one thread.
+
+use crate::guest::{clock, memory};
+use crate::libraries::mapped;
+use crate::storage::table::Contexts;
+use crate::trace::kept::{name_modules, write};
+#[cfg(feature = "plain-log")]
+use crate::trace::plain_log::PlainLog;
+use crate::trace::process::{Process, process};
+use headwater_call_path::NONE;
+use headwater_mpi_abi::FUNCTIONS;
+use headwater_mpi_call::args::Args;
+use headwater_mpi_call::parameters::{Memo, Parameters, Sink};
+use headwater_trace::budget::map_needed;
+use headwater_trace::file::Whose;
+use headwater_trace::recorder::Recorder;
+use headwater_trace::times::Delta;
+use headwater_trace::trace::{Frame, Loss, Trace};
+use rustc_hash::FxHashMap;
+
+/// Files of a trace are written at least so long apart, nanoseconds.
+const SHORTEST: u64 = 250_000_000;
+
+/// And so many times as long as writing one took.
+const LEAST_SHARE: u64 = 200;
+
+/// If the system has less memory, no file is written, bytes.
+const ROOM: usize = 32 << 20;
+
+/// So many calls are remembered, a power of two.
+const REMEMBERED: usize = 64;
+
+/// Call paths of more frames are cut on the outside.
+const DEEPEST: usize = 256;
+
+/// What records the events of one thread.
+pub struct Tracer {
+    process: &'static Process,
+    recorder: Recorder,
+    parameters: Parameters,
+    thread: u32,
+    /// Signatures by function and calling context.
+    signatures: FxHashMap<u64, u32>,
+    /// Calls that were made before. The place of a call depends on where it comes from and on some arguments.
+    remembered: Box<[Remembered]>,
+    /// The place of the call in progress.
+    place: usize,
+    #[cfg(feature = "plain-log")]
+    log: PlainLog,
+    /// When recording began, and when the next file is due.
+    began: u64,
+    due: u64,
+}
+
+/// A call that was made before.
+struct Remembered {
+    /// Its function and calling context.
+    key: u64,
+    /// [`UNKNOWN`] if it is not known yet.
+    signature: u32,
+    memo: Memo,
+}
+
+/// No signature.
+const UNKNOWN: u32 = u32::MAX;
+
+/// A call that the library has returned from.
+pub struct Returned {
+    /// Number of the function.
+    pub function: u16,
+    /// The calling context that it came from.
+    pub ctx: u32,
+    /// Its error code.
+    pub result: i32,
+    /// When it returned.
+    pub now: u64,
+}
+
+/// Lists and texts go to the recorder.
+struct Lists<'a> {
+    recorder: &'a mut Recorder,
+    #[cfg(feature = "plain-log")]
+    log: &'a mut PlainLog,
+}
+
+impl Sink for Lists<'_> {
+    fn list(&mut self, values: &[i64]) -> i64 {
+        let list = self.recorder.list(values);
+        #[cfg(feature = "plain-log")]
+        self.log.list(list, values.iter().copied());
+        list
+    }
+
+    fn text(&mut self, bytes: &[u8]) -> i64 {
+        let text = self.recorder.text(bytes);
+        #[cfg(feature = "plain-log")]
+        self.log.list(text, bytes.iter().map(|b| i64::from(*b)));
+        text
+    }
+}
+
+impl Tracer {
+    /// For the thread with this number; `None` if the process is not traced.
+    pub fn of_thread(number: u32) -> Option<Box<Self>> {
+        let process = process()?;
+        let recorder = Recorder::sharing(process.budget.clone(), process.slack.clone());
+        Some(Box::new(Self {
+            process,
+            recorder: match process.lossy {
+                Some(lossy) => recorder.lossy(lossy),
+                None => recorder,
+            },
+            parameters: Parameters::new(number),
+            thread: number,
+            signatures: FxHashMap::default(),
+            remembered: (0..REMEMBERED).map(|_| Remembered::NOTHING).collect(),
+            place: 0,
+            began: clock::now(),
+            due: clock::now() + SHORTEST,
+            #[cfg(feature = "plain-log")]
+            log: PlainLog::of_thread(process.rank, number),
+        }))
+    }
+
+    /// Reads what the library may overwrite: a call of `function` from `ctx` is about to be made.
+    #[inline]
+    pub fn before(&mut self, function: u16, ctx: u32, args: &mut Args) {
+        if Some(function) == self.process.abort {
+            self.write(clock::now(), true);
+        }
+        #[cfg(feature = "plain-log")]
+        self.log.before();
+        let sink = &mut Lists {
+            recorder: &mut self.recorder,
+            #[cfg(feature = "plain-log")]
+            log: &mut self.log,
+        };
+        let key = key(function, ctx);
+        self.place = place(key, function, args);
+        let Some(remembered) = self.remembered.get_mut(self.place) else {
+            return;
+        };
+        if remembered.key != key {
+            (remembered.key, remembered.signature) = (key, UNKNOWN);
+        }
+        let (tables, memo) = (&self.process.tables, &mut remembered.memo);
+        self.parameters.before(tables, function, args, sink, memo);
+    }
+
+    /// A call has returned. Returns whether this took long.
+    #[inline]
+    pub fn after(
+        &mut self,
+        call: Returned,
+        args: &Args,
+        contexts: &mut Contexts,
+        delta: Delta,
+    ) -> bool {
+        let Returned {
+            function,
+            ctx,
+            result,
+            now,
+        } = call;
+        let signature = match self.remembered.get(self.place) {
+            Some(call) if call.signature != UNKNOWN => call.signature,
+            _ => self.signature(function, ctx, contexts),
+        };
+        let sink = &mut Lists {
+            recorder: &mut self.recorder,
+            #[cfg(feature = "plain-log")]
+            log: &mut self.log,
+        };
+        let tables = &self.process.tables;
+        let values = self.parameters.after(tables, function, args, result, sink);
+        let was_expected = self.recorder.event(signature, values, delta);
+        #[cfg(feature = "plain-log")]
+        self.log.event(
+            FUNCTIONS.get(usize::from(function)).map_or("", |f| f.name),
+            self.process.kinds(function),
+            frames(ctx, contexts, usize::MAX),
+            values,
+            delta,
+        );
+        if let Some(made) = self.parameters.made_comm()
+            && self.recorder.charge(Process::FOR_EACH_MADE)
+        {
+            self.process.add(made);
+        }
+        let is_due = now >= self.due;
+        if is_due {
+            self.write(now, false);
+        }
+        is_due || !was_expected
+    }
+
+    /// The signature of the call in progress.
+    #[inline(never)]
+    fn signature(&mut self, function: u16, ctx: u32, contexts: &mut Contexts) -> u32 {
+        let key = key(function, ctx);
+        let signature = match self.signatures.get(&key) {
+            Some(signature) => *signature,
+            None if self.recorder.is_full() => UNKNOWN,
+            None => self.new_signature(key, function, ctx, contexts),
+        };
+        if let Some(call) = self.remembered.get_mut(self.place) {
+            call.signature = signature;
+        }
+        signature
+    }
+
+    #[cold]
+    fn new_signature(&mut self, key: u64, function: u16, ctx: u32, contexts: &mut Contexts) -> u32 {
+        let frames = frames(ctx, contexts, DEEPEST);
+        let name = FUNCTIONS.get(usize::from(function)).map_or("", |f| f.name);
+        let kinds = self.process.kinds(function);
+        let signature = self.recorder.signature(name, kinds, &frames);
+        let known = &self.signatures;
+        let more = map_needed(known.len(), known.capacity(), size_of::<(u64, u32)>());
+        if more == 0 || self.recorder.charge(more) {
+            self.signatures.insert(key, signature);
+        }
+        signature
+    }
+
+    /// Whether some lists or handles did not fit.
+    pub fn has_unknown(&self) -> bool {
+        self.parameters.lost(&self.process.tables)
+    }
+
+    /// Writes what was recorded so far into a file, for the case that the process does not reach `MPI_Finalize`. The
+    /// next one is due when the run is longer by a quarter. Each thread writes its own events. If there is too little memory
+    /// for a copy, the file before remains, but the program's `last` one is written.
+    #[cold]
+    fn write(&mut self, now: u64, last: bool) {
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let (rank, thread) = (self.process.rank, self.thread);
+            let (kept, lost) = (self.recorder.events(), self.recorder.lost());
+            if !memory::room(ROOM) {
+                return;
+            }
+            let mut trace = self.process.trace();
+            if lost == 0 {
+                trace.losses.push(Loss {
+                    rank,
+                    thread,
+                    kept,
+                    lost,
+                });
+            }
+            let whose = match thread {
+                0 => Whose::Rank(rank),
+                thread => Whose::Thread(rank, thread),
+            };
+            let write = |mut trace| {
+                name_modules(&mut trace);
+                write(&trace.to_bytes(), whose);
+            };
+            self.recorder.write_copy(trace, (rank, thread), last, write);
+        }));
+        let then = clock::now();
+        let took = then.saturating_sub(now);
+        let quarter = then.saturating_sub(self.began) / 4;
+        self.due = then + quarter.max(SHORTEST).max(took * LEAST_SHARE);
+    }
+
+    /// Adds the events to the trace of the process, as the stream of `thread`.
+    pub fn finish(self, trace: &mut Trace, thread: u32) {
+        self.recorder.finish(trace, self.process.rank, thread);
+    }
+}
+
+impl Remembered {
+    const NOTHING: Self = Self {
+        key: u64::MAX,
+        signature: UNKNOWN,
+        memo: Memo::NOTHING,
+    };
+}
+
+#[inline]
+fn key(function: u16, ctx: u32) -> u64 {
+    u64::from(function) << 32 | u64::from(ctx)
+}
+
+/// The place of a call among those that are remembered. A line of a program often exchanges messages with several
+/// partners in turn: most have a buffer each, and the partner is the fourth argument.
+#[inline]
+fn place(key: u64, function: u16, args: &Args) -> usize {
+    let count = FUNCTIONS
+        .get(usize::from(function))
+        .map_or(0, |f| f.roles.len());
+    let some = match count > 3 {
+        true => args.raw(0) >> 3 ^ args.raw(3),
+        false => 0,
+    };
+    let mixed = key ^ key >> 32 ^ some;
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % REMEMBERED
+}
+
+/// The call path of a calling context, outermost frame first, with so many frames at most.
+fn frames(mut ctx: u32, contexts: &mut Contexts, most: usize) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    while ctx != NONE
+        && frames.len() < most
+        && let Some(row) = contexts.row_of(ctx)
+    {
+        let (module, offset) = mapped::place(row.address).unwrap_or((0, row.address));
+        frames.push(Frame { module, offset });
+        ctx = row.parent;
+    }
+    frames.reverse();
+    frames
+}

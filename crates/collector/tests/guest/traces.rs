@@ -1,0 +1,63 @@
+//! Traces of whole runs: where they are if something went wrong.
+
+use crate::case::{Case, PLAIN, RECORDED, alone, cases};
+use headwater_trace::trace::Trace;
+
+/// Said before the program to have it traced.
+const TRACED: &str = "export HEADWATER_TRACE=1;";
+
+/// The traces in the spool, by name.
+fn traces(case: &Case) -> Vec<(String, Trace)> {
+    let files = std::fs::read_dir(case.spool()).expect("a spool");
+    let names = files.map(|f| f.expect("a file").file_name().into_string().expect("UTF-8"));
+    let mut traces: Vec<_> = names
+        .filter(|name| name.starts_with("whole.trace") && !name.ends_with(".part"))
+        .map(|name| {
+            let bytes = std::fs::read(case.spool().join(&name)).expect("a trace");
+            let trace = Trace::from_bytes(&bytes);
+            (name, trace.expect("a whole trace"))
+        })
+        .collect();
+    traces.sort_by(|a, b| a.0.cmp(&b.0));
+    traces
+}
+
+#[test]
+fn a_rank_keeps_its_trace_if_that_of_the_run_is_not_written() {
+    let _alone = alone();
+    for case in cases("small_files.c") {
+        let out = case.run(&format!("{TRACED} {RECORDED} {PLAIN}"), &[]);
+        assert!(out.status.success(), "{}", case.library);
+        let ranks: Vec<_> = traces(&case).iter().map(|t| t.1.ranks.to_vec()).collect();
+        assert_eq!(ranks, [[1]], "{}", case.library);
+    }
+}
+
+#[test]
+fn two_jobs_in_one_spool_keep_their_traces() {
+    let _alone = alone();
+    for case in cases("steps.c") {
+        for _ in 0..2 {
+            let out = case.run(&format!("{TRACED} {RECORDED} {PLAIN}"), &["3"]);
+            assert!(out.status.success(), "{}", case.library);
+        }
+        let ranks: Vec<_> = traces(&case).iter().map(|t| t.1.ranks.to_vec()).collect();
+        assert_eq!(ranks, [[0, 1], [0, 1]], "{}", case.library);
+    }
+}
+
+#[test]
+fn threads_of_a_killed_process_leave_their_traces() {
+    let _alone = alone();
+    for case in cases("killed_threads.c") {
+        let out = case.run(&format!("{TRACED} {RECORDED} {PLAIN}"), &[]);
+        // Some libraries have no threads.
+        if out.status.success() {
+            continue;
+        }
+        let traces = traces(&case);
+        let threads = traces.iter().flat_map(|(_, trace)| trace.streams.keys());
+        let (first, others): (Vec<u32>, Vec<u32>) = threads.partition(|thread| **thread == 0);
+        assert!(!first.is_empty() && !others.is_empty(), "{}", case.library);
+    }
+}

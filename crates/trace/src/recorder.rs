@@ -1,0 +1,558 @@
+//! Records the events of one thread: finds the numbers of signatures and parameters, and compresses the stream.
+
+use crate::budget::{Budget, bytes_of, make_room, map_bytes, map_needed, needed};
+use crate::compress::{self, Stream};
+use crate::elastic::Elastic;
+use crate::lossy::{LOST, Lossy, Watch};
+use crate::ranks::Ranks;
+use crate::times::{Delta, Times};
+use crate::trace::{BEGIN, Body, Communicator, Event, Frame, Kind, Loss, Node, Signature, Trace};
+use crate::vector::{Term, Vector};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How alike call paths must be to be one signature (ScalaTrace II, section 3.3).
+#[derive(Clone, Debug, Default)]
+pub struct Slack {
+    /// Call paths that differ in fewer frames are one; 0 and 1 mean equal paths only.
+    pub frames: usize,
+}
+
+/// The events of one thread.
+#[derive(Debug)]
+pub struct Recorder {
+    stream: Stream,
+    slack: Slack,
+    budget: Arc<Budget>,
+    /// Bytes of the budget that this recorder has taken.
+    granted: usize,
+    /// Bytes of the stream when it was measured last, and for the events until it is measured next.
+    for_stream: usize,
+    /// The number of the event before which the stream is measured next.
+    measured_next: u64,
+    /// Bytes of signatures, lists and texts, and of what the caller holds.
+    held: usize,
+    signatures: Vec<Known>,
+    by_identity: FxHashMap<u64, u32>,
+    /// All parameters, one after the other; `starts` has where each row begins.
+    parameters: Vec<i64>,
+    starts: Vec<u32>,
+    /// By hash: the number of the first row of parameters that has it.
+    by_parameters: FxHashMap<u64, u32>,
+    lists: BTreeMap<i64, Vector>,
+    texts: BTreeMap<i64, Vec<u8>>,
+    lossy: Option<Lossy>,
+    /// The values of the last event of which some were lost.
+    shown: Vec<i64>,
+}
+
+/// The most that an event adds to the stream, bytes: a node with its times, or some terms of vectors.
+const PER_EVENT: usize = 2048;
+
+/// The stream is measured once in so many events, and more often if little memory is left.
+const MEASURED_EVERY: usize = 4096;
+const MEASURED_AT_LEAST_EVERY: usize = 32;
+
+/// What an entry of a tree takes beside its value, bytes.
+const TREE_ENTRY: usize = 64;
+
+/// Writing what was recorded so far takes so many times the memory that it takes.
+const COPIES: usize = 12;
+
+#[derive(Clone, Debug)]
+struct Known {
+    signature: Signature,
+    identity: u64,
+    /// The number of the parameters of the last event.
+    last: u32,
+    /// Parameters that may become histograms.
+    watch: Option<Box<Watch>>,
+}
+
+impl Recorder {
+    /// Nothing recorded yet. The events may take up to `most_memory` bytes.
+    pub fn new(most_memory: usize, slack: Slack) -> Self {
+        Self::sharing(Arc::new(Budget::new(most_memory)), slack)
+    }
+
+    /// Nothing recorded yet. The memory is that of several recorders.
+    pub fn sharing(budget: Arc<Budget>, slack: Slack) -> Self {
+        Self {
+            stream: Stream::new(),
+            slack,
+            budget,
+            granted: 0,
+            for_stream: 0,
+            measured_next: 0,
+            held: 0,
+            signatures: Vec::new(),
+            by_identity: FxHashMap::default(),
+            parameters: Vec::new(),
+            starts: vec![0],
+            by_parameters: FxHashMap::default(),
+            lists: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            lossy: None,
+            shown: Vec::new(),
+        }
+    }
+
+    /// Parameters with many different values become histograms. Called before the first event.
+    pub fn lossy(mut self, lossy: Lossy) -> Self {
+        self.lossy = Some(lossy);
+        self
+    }
+
+    /// Whether there are `more` bytes. If not, later events are only counted.
+    fn has_room(&mut self, more: usize) -> bool {
+        let needed = self.memory().saturating_add(more);
+        let missing = needed.saturating_sub(self.granted);
+        let has = !self.stream.has_ended() && (missing == 0 || self.budget.take(missing));
+        if has {
+            self.granted += missing;
+        } else {
+            self.stream.end();
+        }
+        has
+    }
+
+    /// Whether the caller may hold `bytes` more that belong to the trace. They count as memory of the recorder.
+    pub fn charge(&mut self, bytes: usize) -> bool {
+        let has = self.has_room(bytes);
+        self.held += if has { bytes } else { 0 };
+        has
+    }
+
+    /// Whether memory is used up, and later events are only counted.
+    pub fn is_full(&self) -> bool {
+        self.stream.has_ended()
+    }
+
+    /// Measures the stream, and takes the memory for the events until the next time. What is not needed is given back.
+    #[cold]
+    fn measure(&mut self) {
+        self.stream.append_followed();
+        self.for_stream = self.stream.memory();
+        let memory = self.memory();
+        let left = self.budget.left().saturating_add(self.granted);
+        let events = (left.saturating_sub(memory) / 4 / PER_EVENT)
+            .clamp(MEASURED_AT_LEAST_EVERY, MEASURED_EVERY);
+        self.measured_next = self.stream.events() + events as u64;
+        if self.has_room(events * PER_EVENT) {
+            self.for_stream += events * PER_EVENT;
+            let free = self.granted.saturating_sub(self.memory());
+            self.granted -= free;
+            self.budget.give_back(free);
+        }
+    }
+
+    /// The number of the signature of a function at a call path, outermost frame first.
+    pub fn signature(&mut self, function: &str, kinds: &[Kind], frames: &[Frame]) -> u32 {
+        let frames = without_recursion(frames);
+        let identity = signature_identity(function, &frames);
+        if let Some(number) = self.by_identity.get(&identity) {
+            return *number;
+        }
+        let like = self.like(function, &frames);
+        let number = like.unwrap_or(self.signatures.len()) as u32;
+        let map = &self.by_identity;
+        let entry = map_needed(map.len(), map.capacity(), size_of::<(u64, u32)>());
+        let own = match like {
+            Some(_) => 0,
+            None => function.len() + size_of_val(kinds) + size_of_val(&*frames),
+        };
+        if !self.has_room(entry + own + needed(&self.signatures, 1)) {
+            // Its events are only counted.
+            return u32::MAX;
+        }
+        if like.is_none() {
+            let signature = Signature {
+                function: function.to_owned(),
+                kinds: kinds.to_vec(),
+                frames,
+            };
+            let lossy = self.lossy;
+            let watch = lossy.and_then(|lossy| Watch::of(lossy, function, kinds));
+            make_room(&mut self.signatures, 1);
+            self.signatures.push(Known {
+                signature,
+                identity,
+                last: u32::MAX,
+                watch,
+            });
+            self.held += own;
+        }
+        self.by_identity.insert(identity, number);
+        number
+    }
+
+    /// A signature that a new one may be taken for. Of very many ones, the first are compared: it bounds the work.
+    fn like(&self, function: &str, frames: &[Frame]) -> Option<usize> {
+        const COMPARED: usize = 4096;
+        let compared = if self.slack.frames > 1 { COMPARED } else { 0 };
+        self.signatures.iter().take(compared).position(|known| {
+            known.signature.function == function
+                && self.slack.allows(&known.signature.frames, frames)
+        })
+    }
+
+    /// The identity of a list, as a value of an event.
+    pub fn list(&mut self, values: &[i64]) -> i64 {
+        let identity = list_identity(values.len() as u64, values.iter().copied());
+        if !self.stream.has_ended()
+            && !self.lists.contains_key(&identity)
+            && let Some(list) = self.compressed(values)
+        {
+            self.held += list.memory() + size_of::<Vector>() + TREE_ENTRY;
+            self.lists.insert(identity, list);
+        }
+        identity
+    }
+
+    /// A list, if there is memory for it: one that does not compress takes four times as much as its values.
+    fn compressed(&mut self, values: &[i64]) -> Option<Vector> {
+        const PART: usize = 256;
+        let mut list = Vector::default();
+        for part in values.chunks(PART) {
+            // What it has, what it grows by, and the terms of this part.
+            let more = list.memory() * 9 / 8 + PART * 2 * size_of::<Term>();
+            self.has_room(more).then_some(())?;
+            part.iter().for_each(|value| list.push(*value));
+        }
+        list.shrink();
+        let more = list.memory() + size_of::<Vector>() + TREE_ENTRY;
+        self.has_room(more).then_some(list)
+    }
+
+    /// The identity of a text, as a value of an event.
+    pub fn text(&mut self, bytes: &[u8]) -> i64 {
+        let identity = text_identity(bytes);
+        let more = bytes.len() + size_of::<Vec<u8>>() + TREE_ENTRY;
+        if !self.stream.has_ended() && !self.texts.contains_key(&identity) && self.has_room(more) {
+            self.held += more;
+            self.texts.insert(identity, bytes.to_vec());
+        }
+        identity
+    }
+
+    /// An event has happened, with values in the order of the signature's kinds. Returns whether it was expected, so that
+    /// this took no longer than it mostly does.
+    pub fn event(&mut self, signature: u32, values: &[i64], delta: Delta) -> bool {
+        if self.stream.events() >= self.measured_next && !self.stream.has_ended() {
+            self.measure();
+        }
+        let parameters = match self.stream.expected(signature) {
+            Some(expected) if self.lossy.is_none() && self.row(expected) == values => expected,
+            // Events that come after the memory was used up take none.
+            _ if self.stream.has_ended() => 0,
+            _ if self.lossy.is_some() => self.parameters_shown(signature, values),
+            _ => self.parameters_of(signature, values),
+        };
+        self.stream.push(signature, parameters, delta)
+    }
+
+    /// Events that are recorded.
+    pub fn events(&self) -> u64 {
+        self.stream.events()
+    }
+
+    /// Bytes of memory, with those that the next events may need.
+    pub fn memory(&self) -> usize {
+        let of = |map: &FxHashMap<u64, u32>| map_bytes(map.capacity(), size_of::<(u64, u32)>());
+        self.for_stream
+            + self.held
+            + bytes_of(&self.signatures)
+            + bytes_of(&self.parameters)
+            + bytes_of(&self.starts)
+            + of(&self.by_identity)
+            + of(&self.by_parameters)
+    }
+
+    /// Events that came after the memory was used up.
+    pub fn lost(&self) -> u64 {
+        self.stream.lost()
+    }
+
+    fn row(&self, number: u32) -> &[i64] {
+        let at = number as usize;
+        match (self.starts.get(at), self.starts.get(at + 1)) {
+            (Some(from), Some(to)) => self
+                .parameters
+                .get(*from as usize..*to as usize)
+                .unwrap_or(&[]),
+            _ => &[],
+        }
+    }
+
+    #[inline]
+    fn parameters_of(&mut self, signature: u32, values: &[i64]) -> u32 {
+        let last = self
+            .signatures
+            .get(signature as usize)
+            .map_or(u32::MAX, |known| known.last);
+        if last != u32::MAX && self.row(last) == values {
+            return last;
+        }
+        let number = self.number_of(signature, values);
+        if let Some(known) = self.signatures.get_mut(signature as usize) {
+            known.last = number;
+        }
+        number
+    }
+
+    /// As [`Self::parameters_of`], with [`LOST`] in place of values that are in histograms.
+    fn parameters_shown(&mut self, signature: u32, values: &[i64]) -> u32 {
+        let known = self.signatures.get_mut(signature as usize);
+        let watch = known.and_then(|known| known.watch.take());
+        let (Some(mut watch), Some(lossy)) = (watch, self.lossy) else {
+            return self.parameters_of(signature, values);
+        };
+        let mut shown = std::mem::take(&mut self.shown);
+        shown.clear();
+        shown.extend_from_slice(values);
+        if watch.see(lossy.terms, &mut shown) || watch.charged == 0 {
+            let needed = watch.memory() + watch.more();
+            if let Some(more) = needed.checked_sub(watch.charged).filter(|n| *n > 0)
+                && self.charge(more)
+            {
+                watch.charged = needed;
+            }
+        }
+        let number = self.parameters_of(signature, &shown);
+        self.shown = shown;
+        if let Some(known) = self.signatures.get_mut(signature as usize) {
+            known.watch = Some(watch);
+        }
+        number
+    }
+
+    fn number_of(&mut self, signature: u32, values: &[i64]) -> u32 {
+        let mut key = hash(u64::from(signature), values.iter().map(|v| *v as u64));
+        while let Some(number) = self.by_parameters.get(&key) {
+            if self.row(*number) == values {
+                return *number;
+            }
+            key = key.wrapping_add(1);
+        }
+        let number = self.starts.len() as u32 - 1;
+        let map = &self.by_parameters;
+        let more = map_needed(map.len(), map.capacity(), size_of::<(u64, u32)>())
+            + needed(&self.parameters, values.len())
+            + needed(&self.starts, 1);
+        if more > 0 && !self.has_room(more) {
+            return 0;
+        }
+        make_room(&mut self.parameters, values.len());
+        self.parameters.extend_from_slice(values);
+        make_room(&mut self.starts, 1);
+        self.starts.push(self.parameters.len() as u32);
+        self.by_parameters.insert(key, number);
+        number
+    }
+
+    /// Adds what was recorded to the trace of `rank`, as the stream of `thread`.
+    pub fn finish(mut self, trace: &mut Trace, rank: u32, thread: u32) {
+        let stream = std::mem::take(&mut self.stream);
+        self.say_what_is_lost(&stream, trace, rank, thread);
+        let row = stream.finish().into_iter();
+        let row = row.map(|node| self.finished(node, &Ranks::one(rank)));
+        add_row(row.collect(), trace, rank, thread);
+        trace.lists.append(&mut self.lists);
+        trace.texts.append(&mut self.texts);
+        self.add_histograms(trace, rank);
+        let signatures = std::mem::take(&mut self.signatures).into_iter();
+        trace
+            .signatures
+            .extend(signatures.map(|known| (known.identity, known.signature)));
+    }
+
+    /// Makes a trace of what was recorded so far, in `trace`, and gives it to `write`. Returns whether there was memory
+    /// for that; `anyway` does it although the recorders together may take more than their budget.
+    pub fn write_copy(
+        &mut self,
+        mut trace: Trace,
+        (rank, thread): (u32, u32),
+        anyway: bool,
+        write: impl FnOnce(Trace),
+    ) -> bool {
+        self.stream.settle();
+        let bytes = (self.memory() - self.for_stream + self.stream.memory()).saturating_mul(COPIES);
+        let borrowed = self.budget.borrow(bytes);
+        if borrowed.is_none() && !anyway {
+            return false;
+        }
+        self.say_what_is_lost(&self.stream, &mut trace, rank, thread);
+        let row = self.stream.nodes();
+        let row = row.map(|node| self.copied(&node, &Ranks::one(rank)));
+        add_row(row.collect(), &mut trace, rank, thread);
+        trace
+            .lists
+            .extend(self.lists.iter().map(|(k, v)| (*k, v.clone())));
+        trace
+            .texts
+            .extend(self.texts.iter().map(|(k, v)| (*k, v.clone())));
+        self.add_histograms(&mut trace, rank);
+        let signatures = self.signatures.iter();
+        trace
+            .signatures
+            .extend(signatures.map(|known| (known.identity, known.signature.clone())));
+        write(trace);
+        true
+    }
+
+    fn add_histograms(&self, trace: &mut Trace, rank: u32) {
+        for known in &self.signatures {
+            if let Some(watch) = &known.watch {
+                watch.finish(known.identity, trace, rank);
+            }
+        }
+    }
+
+    fn say_what_is_lost(&self, stream: &Stream, trace: &mut Trace, rank: u32, thread: u32) {
+        let (kept, lost) = (stream.events(), stream.lost());
+        if lost > 0 {
+            trace.losses.push(Loss {
+                rank,
+                thread,
+                kept,
+                lost,
+            });
+        }
+    }
+
+    fn copied(&self, node: &compress::Node, ranks: &Ranks) -> Node {
+        let trips = Elastic::of(node.trips.clone(), ranks.clone());
+        let body = match &node.kind {
+            compress::Kind::Loop(row) => {
+                Body::Loop(row.iter().map(|node| self.copied(node, ranks)).collect())
+            }
+            compress::Kind::Event(event) => Body::Event(Box::new(self.event_of(event, ranks))),
+        };
+        Node { trips, body }
+    }
+
+    fn finished(&self, node: compress::Node, ranks: &Ranks) -> Node {
+        let trips = Elastic::of(node.trips, ranks.clone());
+        let body = match node.kind {
+            compress::Kind::Loop(row) => Body::Loop(
+                row.into_iter()
+                    .map(|node| self.finished(node, ranks))
+                    .collect(),
+            ),
+            compress::Kind::Event(event) => Body::Event(Box::new(self.event_of(&event, ranks))),
+        };
+        Node { trips, body }
+    }
+
+    fn event_of(&self, event: &compress::Event, ranks: &Ranks) -> Event {
+        let known = self.signatures.get(event.signature as usize);
+        let columns = known.map_or(0, |known| known.signature.kinds.len());
+        let value =
+            |row: i64, column: usize| self.row(row as u32).get(column).copied().unwrap_or(0);
+        let watch = known.and_then(|known| known.watch.as_ref());
+        let values = (0..columns).map(|column| {
+            let is_lost = watch.is_some_and(|watch| watch.has_lost(column));
+            let values = match is_lost {
+                true => Vector::repeated(LOST, event.parameters.len()),
+                false => event.parameters.map(|row| value(row, column)),
+            };
+            Elastic::of(values, ranks.clone())
+        });
+        let mut times: BTreeMap<u64, Times> = BTreeMap::new();
+        for (before, some) in &event.times {
+            let before = self
+                .signatures
+                .get(*before as usize)
+                .map_or(BEGIN, |known| known.identity);
+            times.entry(before).or_default().merge(some);
+        }
+        Event {
+            signature: known.map_or(BEGIN, |known| known.identity),
+            values: values.collect(),
+            times,
+        }
+    }
+}
+
+fn add_row(row: Vec<Node>, trace: &mut Trace, rank: u32, thread: u32) {
+    trace.add_work(rank, thread, &row);
+    trace.streams.insert(thread, row);
+    trace.ranks = Ranks::one(rank);
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.budget.give_back(self.granted);
+    }
+}
+
+impl Trace {
+    /// The trace of one rank of `size`, without streams yet.
+    pub fn of_rank(rank: u32, size: u32) -> Self {
+        Self {
+            size,
+            ranks: Ranks::one(rank),
+            ..Self::default()
+        }
+    }
+
+    /// Says that `rank`, the only rank of the trace, is member `me` of `size` of communicator `number`.
+    pub fn add_communicator(&mut self, number: i64, rank: u32, me: u32, size: u32) {
+        let one = |value: u32| Elastic::of(Vector::repeated(i64::from(value), 1), Ranks::one(rank));
+        self.communicators.insert(
+            number,
+            Communicator {
+                me: one(me),
+                size: one(size),
+            },
+        );
+    }
+}
+
+impl Slack {
+    fn allows(&self, a: &[Frame], b: &[Frame]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).filter(|(a, b)| a != b).count() < self.frames
+    }
+}
+
+/// Call paths of a recursive function are the same at every depth: frames that come again at once are left out.
+pub fn without_recursion(frames: &[Frame]) -> Vec<Frame> {
+    let mut folded: Vec<Frame> = Vec::with_capacity(frames.len());
+    for frame in frames {
+        folded.push(*frame);
+        while let Some(m) = (1..=folded.len() / 2).find(|m| {
+            let (before, last) = folded.split_at(folded.len() - m);
+            before.ends_with(last)
+        }) {
+            folded.truncate(folded.len() - m);
+        }
+    }
+    folded.shrink_to_fit();
+    folded
+}
+
+/// The identity of a list of `length` values.
+pub(crate) fn list_identity(length: u64, values: impl Iterator<Item = i64>) -> i64 {
+    hash(length, values.map(|v| v as u64)) as i64 & i64::MAX
+}
+
+/// The identity of a text. Modules that have that of their name take eight bytes less in a file.
+pub fn text_identity(bytes: &[u8]) -> i64 {
+    hash(bytes.len() as u64, bytes.iter().map(|b| u64::from(*b))) as i64 & i64::MAX
+}
+
+/// The identity of the signature of a function at a call path.
+pub(crate) fn signature_identity(function: &str, frames: &[Frame]) -> u64 {
+    let name = function.bytes().map(u64::from);
+    let frames = frames.iter().flat_map(|frame| [frame.module, frame.offset]);
+    hash(function.len() as u64, name.chain(frames)).max(BEGIN + 1)
+}
+
+/// Mixes values to one number. Identities must be the same on all ranks.
+fn hash(begin: u64, values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(begin ^ 0x51_7c_c1_b7_27_22_0a_95, |hash, value| {
+        let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 32)
+    })
+}

@@ -1,0 +1,214 @@
+//! A trace as text for people, and the tree that the text is made of.
+//!
+//! *Goes out*: [`show`], the whole trace or one rank's part of it; [`describe()`], the same as a tree, for JSON; and
+//! [`events`], every event of one rank in order, a line each. The text is stable: scripts may compare it. This crate
+//! knows no MPI and no debug information, so names come from [`Names`].
+
+mod describe;
+mod histograms;
+mod notation;
+
+use crate::expand::Events;
+use crate::trace::{Frame, Kind, Trace};
+use std::fmt;
+
+pub use describe::{Described, Duration, Field, Group, Stream, View, What, describe};
+pub use histograms::LossyEvent;
+pub use notation::{duration, ranks};
+
+/// What numbers are called.
+pub trait Names {
+    /// The name of a function's value, by its position.
+    fn field(&self, function: &str, position: usize) -> Option<String> {
+        let _ = (function, position);
+        None
+    }
+
+    /// A value by its name, such as that of a datatype. An empty name means that there is nothing to show.
+    fn value(&self, function: &str, position: usize, value: i64) -> Option<String> {
+        let _ = (function, position, value);
+        None
+    }
+
+    /// The place in the source of a frame.
+    fn place(&self, module: &str, frame: Frame) -> Option<String> {
+        let _ = (module, frame);
+        None
+    }
+}
+
+/// Names that are known without further knowledge: numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbers;
+
+impl Names for Numbers {}
+
+/// The text of a trace, or of what one rank did.
+pub fn show(trace: &Trace, names: &dyn Names, rank: Option<u32>) -> impl fmt::Display {
+    describe(trace, names, rank)
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rank {
+            Some(rank) => writeln!(f, "rank {rank} of {}", self.size)?,
+            None if self.missing.is_empty() => writeln!(f, "{} ranks", self.size)?,
+            None => writeln!(f, "{} ranks; not in the trace: {}", self.size, self.missing)?,
+        }
+        for loss in &self.losses {
+            // A rank that was killed cannot count what it did not record.
+            let lost = match loss.lost {
+                0 => "an unknown number of later events is missing".to_owned(),
+                1 => "1 later event is missing".to_owned(),
+                lost => format!("{lost} later events are missing"),
+            };
+            writeln!(
+                f,
+                "rank {} thread {}: the trace ends after {} events; {lost}",
+                loss.rank, loss.thread, loss.kept
+            )?;
+        }
+        histograms::write_lossy(f, self)?;
+        for stream in &self.streams {
+            writeln!(f, "\nthread {}: {} events", stream.thread, stream.events)?;
+            write_row(f, &stream.row, 1)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_row(f: &mut fmt::Formatter<'_>, row: &[Described], depth: usize) -> fmt::Result {
+    for node in row {
+        write!(f, "{:1$}", "", 2 * depth)?;
+        match &node.what {
+            What::Loop { row } => {
+                f.write_str("loop")?;
+                write_trips(f, node)?;
+                writeln!(f)?;
+                write_row(f, row, depth + 1)?;
+            }
+            What::Event {
+                function,
+                fields,
+                path,
+                computation,
+                call,
+                ..
+            } => {
+                f.write_str(function)?;
+                for field in fields {
+                    write!(f, " {}={}", field.name, Groups(&field.values))?;
+                }
+                write_trips(f, node)?;
+                if let Some(place) = path.last() {
+                    write!(f, "  at {place}")?;
+                }
+                if computation.count > 0 || call.count > 0 {
+                    write!(f, "  computation {computation}, call {call}")?;
+                }
+                writeln!(f)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How often a node runs, and on which ranks, where that is not once on all of those around it.
+fn write_trips(f: &mut fmt::Formatter<'_>, node: &Described) -> fmt::Result {
+    match &*node.trips {
+        [Group { values, .. }] if values == "1" && matches!(node.what, What::Event { .. }) => {}
+        [Group { values, .. }] => write!(f, " ×{}", in_brackets(values))?,
+        groups => {
+            for (i, group) in groups.iter().enumerate() {
+                let comma = if i == 0 { "" } else { "," };
+                let values = in_brackets(&group.values);
+                write!(f, "{comma} ×{values} [{}]", group.ranks)?;
+            }
+            return Ok(());
+        }
+    }
+    match &node.ranks {
+        Some(ranks) => write!(f, "  [ranks {ranks}]"),
+        None => Ok(()),
+    }
+}
+
+fn in_brackets(values: &str) -> String {
+    let is_one = !values.contains(' ') || values.starts_with(['(', '"', '~']);
+    match is_one {
+        true => values.to_owned(),
+        false => format!("({values})"),
+    }
+}
+
+struct Groups<'a>(&'a [Group]);
+
+impl fmt::Display for Groups<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [one] => f.write_str(&in_brackets(&one.values)),
+            groups => {
+                f.write_str("{")?;
+                for (i, group) in groups.iter().enumerate() {
+                    let comma = if i == 0 { "" } else { ", " };
+                    write!(f, "{comma}{} [{}]", group.values, group.ranks)?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+/// The events of a thread of a rank, a line each, from number 0 on.
+pub fn events<'a>(
+    trace: &'a Trace,
+    names: &'a dyn Names,
+    rank: u32,
+    thread: u32,
+) -> impl Iterator<Item = String> + 'a {
+    Lines {
+        trace,
+        names,
+        events: trace.events(rank, thread),
+        number: 0,
+    }
+}
+
+struct Lines<'a> {
+    trace: &'a Trace,
+    names: &'a dyn Names,
+    events: Events<'a>,
+    number: u64,
+}
+
+impl Iterator for Lines<'_> {
+    type Item = String;
+
+    fn next(&mut self) -> Option<String> {
+        let happened = self.events.next()?;
+        let signature = happened.signature;
+        let mut line = format!("{} {}", self.number, signature.function);
+        for (i, value) in happened.values.iter().enumerate() {
+            let kind = signature.kinds.get(i).copied().unwrap_or(Kind::Plain);
+            let name = describe::field_name(self.names, &signature.function, i, kind);
+            let value = notation::Values {
+                trace: self.trace,
+                names: self.names,
+                function: &signature.function,
+                position: i,
+                kind,
+                form: crate::elastic::Form::Absolute,
+                members: None,
+            }
+            .value(*value);
+            if !value.is_empty() {
+                line += &format!(" {name}={value}");
+            }
+        }
+        if let Some(place) = describe::path(self.trace, self.names, signature).pop() {
+            line += &format!("  at {place}");
+        }
+        self.number += 1;
+        Some(line)
+    }
+}

@@ -1,0 +1,74 @@
+// Which figures of the program are shown: metric, scale, ranks, and what they are compared with.
+import type { Metric, Page } from "../model";
+import { isKnown } from "../text/units";
+import { numberIn } from "./route";
+import type { Route } from "./route";
+import { differences, metricOf, ownFigures, wholeFigures } from "./tree";
+import type { Figures } from "./tree";
+
+export interface Reading {
+  metric: Metric | undefined;
+  scale: number;
+  /** The scale that is subtracted; null for none. */
+  against: number | null;
+  /** Index of a group of ranks; null for all ranks. */
+  group: number | null;
+  own: Figures | null;
+  whole: Figures | null;
+  /** Where the figures are in the page's data; null where they are differences or sums. */
+  from: { own: string; whole: string } | null;
+  /** What the figures are of. */
+  words: string;
+  /** Why there are none, or what they leave out. */
+  note: string | null;
+}
+
+/** Figures of one group of ranks: the mean over its ranks, from the heat map. */
+function ofGroup(page: Page, scale: number, metric: string, group: number): { own: Figures; whole: Figures } | null {
+  const rows = page.ranks[scale]?.heat[metric];
+  if (!rows) return null;
+  const own: (number | null)[] = page.contexts.parent.map(() => null);
+  for (const row of rows) own[row.frame] = row.values[group] ?? null;
+  const whole = [...own];
+  for (let frame = own.length - 1; frame > 0; frame -= 1) {
+    const parent = page.contexts.parent[frame] ?? -1;
+    const value = whole[frame];
+    if (parent >= 0 && isKnown(value)) whole[parent] = (whole[parent] ?? 0) + value;
+  }
+  return { own, whole };
+}
+
+/** Divides sums over ranks: the mean of a rank. Where a problem grows with the ranks, scales are compared by it. */
+function perRank(figures: Figures | null, ranks: number): Figures | null {
+  return figures && figures.map((value) => (value === null ? null : value / ranks));
+}
+
+export function readingOf(page: Page, route: Route): Reading {
+  const metric = metricOf(page, route.choices["metric"]);
+  const name = metric?.name ?? "";
+  const last = page.runs.length - 1;
+  const scale = Math.max(0, Math.min(last, numberIn(route, "scale", last)));
+  const [second, third] = [numberIn(route, "against", -1), numberIn(route, "ranks", -1)];
+  const against = second >= 0 && second <= last && second !== scale ? second : null;
+  const groups = page.ranks[scale]?.groups ?? [];
+  const group = against === null && third >= 0 && third < groups.length ? third : null;
+  const ranks = page.runs[scale]?.ranks ?? 1;
+  const base = { metric, scale, against, group };
+  if (group !== null) {
+    const figures = ofGroup(page, scale, name, group);
+    const missing = figures ? "Of single ranks, only the places of the heat map are in this page." : "This metric is not in this page for single ranks.";
+    return { ...base, own: figures?.own ?? null, whole: figures?.whole ?? null, from: null, words: `${groups[group]?.name ?? ""} at ${ranks} ranks, mean of a rank`, note: missing };
+  }
+  const own = ownFigures(page.contexts, scale, name);
+  const whole = wholeFigures(page.contexts, scale, name);
+  if (against !== null) {
+    const other = page.runs[against]?.ranks ?? 1;
+    const [ownThere, wholeThere] = [ownFigures(page.contexts, against, name), wholeFigures(page.contexts, against, name)];
+    const known = own && whole && ownThere && wholeThere;
+    const strong = page.diagnosis.scaling === "strong";
+    const minus = (a: Figures, b: Figures) => (strong ? differences(a, b) : differences(perRank(a, ranks) ?? [], perRank(b, other) ?? []));
+    return { ...base, own: known ? minus(own, ownThere) : null, whole: known ? minus(whole, wholeThere) : null, from: null, words: `${ranks} ranks minus ${other} ranks, ${strong ? "all ranks together" : "mean of a rank"}; without loss, the difference is 0`, note: known ? null : "One of the two scales does not have this metric." };
+  }
+  const from = `/contexts/scales/${scale}/metrics/${name}`;
+  return { ...base, own, whole, from: { own: `${from}/exclusive`, whole: `${from}/inclusive` }, words: `all ${ranks} ranks together`, note: own ? null : "This scale does not have this metric." };
+}

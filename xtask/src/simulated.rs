@@ -1,0 +1,167 @@
+//! How exact simulations and replays are: run times over those of the recorded runs, on 2 ranks.
+//!
+//! The network is measured once (`calibrate`). Each program is recorded with its trace; the trace is simulated on that
+//! network and on the one that is fitted to it, and replayed. Ranks have a core each, so nothing else may run. A program
+//! of two threads runs on one rank: a simulation has a core for each thread, so the measured run must have one too.
+//!
+//! With `--what-if`, answers to what-if questions are compared with the run times of programs without their cause.
+
+mod mended;
+
+use crate::figures::median;
+use crate::mpi::Mpi;
+use crate::request::Request;
+use crate::setup;
+use crate::shell::{Done, output, within};
+use crate::testbed::{self, Case};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// Programs without files. `triangle` has two threads for each rank.
+const CASES: [&str; 10] = [
+    "zeus",
+    "cg_delay",
+    "even_cg",
+    "even_ring",
+    "even_stencil",
+    "even_transpose",
+    "even_weak",
+    "halves",
+    "triangle",
+    "rows",
+];
+
+/// Programs begin no later than that, seconds.
+const LONGEST: f64 = 240.0;
+
+/// Seconds for each run.
+const EACH: u32 = 60;
+
+/// One line of the table.
+struct Row {
+    recorded: f64,
+    measured: f64,
+    fitted: Option<f64>,
+    replayed: Option<f64>,
+}
+
+/// Records, simulates, replays and prints.
+pub fn command(arguments: &[String]) -> Done {
+    if let Some(("--what-if", rest)) = arguments.split_first().map(|(a, b)| (a.as_str(), b)) {
+        return mended::command(rest);
+    }
+    let mut request = Request::parse(arguments)?;
+    if request.cases.is_empty() {
+        request.cases = CASES.map(str::to_string).to_vec();
+    }
+    setup::build_command()?;
+    let began = Instant::now();
+    let dir = setup::target().join("simulated");
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
+    let network = dir.join("net.json");
+    let mut calibrate = Mpi::Open.mpirun(2)?;
+    calibrate.arg(setup::headwater()).args(["calibrate", "-o"]);
+    print!("{}", output(within(EACH, &calibrate).arg(&network))?);
+    println!(
+        "run times in seconds of 2 threads, mostly ranks, and over those of the recorded run:"
+    );
+    println!("program          recorded  simulated   ratio   with fit   ratio   replayed   ratio");
+    let mut rows = Vec::new();
+    for case in testbed::build_all(&request)? {
+        if began.elapsed().as_secs_f64() > LONGEST {
+            println!("{:14} and those after it are left out, for time", case.name);
+            break;
+        }
+        match row(&case, &dir, &network) {
+            Ok(row) => {
+                let cell = |seconds: Option<f64>| match seconds {
+                    Some(s) => format!("{s:10.4} {:7.4}", s / row.recorded),
+                    None => format!("{:>10} {:>7}", "–", "–"),
+                };
+                println!(
+                    "{:14} {:10.4} {} {} {}",
+                    case.name,
+                    row.recorded,
+                    cell(Some(row.measured)),
+                    cell(row.fitted),
+                    cell(row.replayed)
+                );
+                rows.push(row);
+            }
+            Err(why) => println!("{:14} {why}", case.name),
+        }
+    }
+    let of = |get: &dyn Fn(&Row) -> Option<f64>, bar: &str, name: &str| {
+        let seconds = rows.iter().filter_map(|r| Some((get(r)?, r.recorded)));
+        let errors: Vec<f64> = seconds.map(|(s, r)| 100.0 * (s / r - 1.0).abs()).collect();
+        if errors.is_empty() {
+            return println!("{name}: nothing was measured");
+        }
+        let mean = errors.iter().fold(0.0, |a, b| a + b) / errors.len() as f64;
+        println!(
+            "{name}: mean error {mean:.2} %, median {:.2} %, of {} programs{bar}",
+            median(&errors),
+            errors.len()
+        );
+    };
+    of(
+        &|r| Some(r.measured),
+        " (bar 3 %)",
+        "simulated, measured network",
+    );
+    of(&|r| r.fitted, " (bar 3 %)", "simulated, fitted network");
+    of(&|r| r.replayed, " (bar 2 %)", "replayed");
+    Ok(())
+}
+
+fn row(case: &Case, dir: &Path, network: &Path) -> Result<Row, String> {
+    let trace = dir.join(&case.name);
+    let ranks = if case.manifest.has_threads() { 1 } else { 2 };
+    let mut launch = Mpi::Open.mpirun(ranks)?;
+    case.manifest.prepare(Mpi::Open, &mut launch);
+    let mut record = setup::record(&launch, &trace);
+    record.env("HEADWATER_TRACE", "1");
+    record.arg(&case.program);
+    record.args(case.manifest.arguments(ranks, None));
+    output(&mut within(EACH, &record))?;
+    let simulate = |network: &str| -> Result<(f64, f64), String> {
+        let mut command = Command::new(setup::headwater());
+        command.args(["simulate", "--quiet", "--json", "--network", network]);
+        let text = output(within(EACH, &command).arg(&trace))?;
+        let json: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        let of = |name: &str| json[name].as_f64().ok_or(format!("no {name}"));
+        Ok((of("seconds")?, of("recorded_seconds")?))
+    };
+    let (measured, recorded) = simulate(&network.display().to_string())?;
+    let mut replay = Mpi::Open.mpirun(ranks)?;
+    replay.arg(setup::headwater()).arg("replay").arg(&trace);
+    let replayed = output(&mut within(EACH, &replay)).ok();
+    Ok(Row {
+        recorded,
+        measured,
+        fitted: simulate("fit").ok().map(|(seconds, _)| seconds),
+        // Its "(… times as long)" is of the slowest rank's recorded time.
+        replayed: replayed.as_deref().and_then(ratio).map(|r| r * recorded),
+    })
+}
+
+/// How many times as long as the run a replay says that it was.
+fn ratio(said: &str) -> Option<f64> {
+    let (before, _) = said.split_once(" times as long)")?;
+    before.rsplit('(').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_of_a_replay_is_read() {
+        let said = "replayed 3 calls\nrun time 1.0 s, recorded 2.0 s (0.500 times as long)\n";
+        assert_eq!(ratio(said), Some(0.5));
+        assert_eq!(ratio("run time 1.0 s"), None);
+    }
+}
