@@ -215,13 +215,9 @@ fn readme(report: &str) -> shell::Done {
         return Err("README.md has lost the marks around its report".into());
     };
     let _ = rest;
-    // The program's own output comes before the answer; paths of this machine say nothing to a reader.
-    let root = format!("{}/", shell::root().display());
-    let target = format!("{}/", setup::target().display());
+    // The program's own output comes before the answer.
     let start = report.find("From ").unwrap_or(0);
-    let report = report[start..]
-        .replace(&root, "")
-        .replace(&target, "target/");
+    let report = setup::without_machine_paths(&report[start..]);
     std::fs::write(
         &path,
         format!(

@@ -39,6 +39,12 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// The text with paths as they are in every checkout: those of this machine say nothing to a reader.
+pub fn without_machine_paths(text: &str) -> String {
+    text.replace(&format!("{}/", target().display()), "target/")
+        .replace(&format!("{}/", root().display()), "")
+}
+
 /// Builds the command and the collector.
 pub fn build() -> Done {
     println!("building headwater and its collector");
