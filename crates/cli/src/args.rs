@@ -398,8 +398,8 @@ pub struct ExportArgs {
     /// Directories of recorded runs.
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
-    /// The file to write, which must not exist yet. If the format is text, - is standard output. For simgrid
-    /// and otf2: the directory to make.
+    /// The file to write, which must not exist yet. If the format is text, - is standard output. For simgrid,
+    /// otf2 and scalana: the directory to make.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Export only these ranks, for example 0-3,7.
@@ -438,7 +438,11 @@ fn formats() -> PossibleValuesParser {
         let help = format!("{}; for {}", f.about, f.opens);
         PossibleValue::new(f.name).help(help)
     });
-    PossibleValuesParser::new(of_runs.chain(of_traces))
+    let scalana = {
+        use headwater_export::scalana::{ABOUT, NAME, OPENS};
+        PossibleValue::new(NAME).help(format!("{ABOUT}; for {OPENS}"))
+    };
+    PossibleValuesParser::new(of_runs.chain(of_traces).chain([scalana]))
 }
 
 /// Arguments of `import`.

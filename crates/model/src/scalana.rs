@@ -1,4 +1,4 @@
-//! Numbers in the files of ScalAna's artifact: types of vertices, and the MPI functions of its `in.txt` (ScalAna, section
+//! Numbers and names in the files of ScalAna's artifact: types of vertices, and the MPI functions of its `in.txt` (ScalAna, section
 //! III-A). Import reads them and export writes them.
 
 /// A loop.
@@ -69,8 +69,11 @@ pub const FUNCTIONS: [(u32, &str); 45] = [
     (92, "MPI_Abort"),
 ];
 
-/// Samples per second of the paper's experiments, and of what we export.
+/// Samples per second of the paper's experiments. The files do not say it.
 pub const HZ: u32 = 200;
+
+/// What an imported run has in place of the name of its MPI library.
+pub const LIBRARY: &str = "unknown; files of ScalAna";
 
 /// The file beside the artifact's own ones in which an export says what those have no room for: the program, the samples
 /// per second, and the names of vertices by their ids.

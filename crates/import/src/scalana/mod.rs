@@ -26,7 +26,7 @@ use crate::regions::Regions;
 use crate::{ImportError, Program, TraceMetadata};
 use extra::Extra;
 use headwater_format::spool::SpoolWriter;
-use headwater_model::scalana::HZ;
+use headwater_model::scalana::{HZ, LIBRARY};
 use lines::Lines;
 use log::{Known, Log};
 use places::Places;
@@ -145,7 +145,7 @@ impl Files {
         let missing = [program.note(), notes(&seen, &tree, rate, said)].concat();
         Ok(TraceMetadata {
             symbols: places.symbols,
-            library: "unknown; files of ScalAna".to_string(),
+            library: LIBRARY.to_string(),
             missing,
         })
     }
