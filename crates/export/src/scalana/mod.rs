@@ -56,7 +56,7 @@ pub fn write(runs: &[Recorded], wanted: &Wanted, put: &mut Put<'_>) -> Result<()
         return Err(ExportError::Runs(NAME, "one run or more", 0));
     };
     let name = |run: &Recorded| run.run().header.name.clone();
-    let other = |run: &&Recorded| !std::ptr::eq(run.pag(), first.pag());
+    let other = |run: &&Recorded| !run.shares_graph(first);
     if let Some(other) = runs.iter().find(other) {
         return Err(ExportError::DifferentBuilds(name(first), name(other)));
     }
@@ -174,6 +174,15 @@ fn counts(run: &Recorded, wanted: &Wanted, tree: &Tree, hz: u32) -> BTreeMap<Ran
         let time = at("time", row).max(at("wait", row));
         let vertex = tree.of.get(at("vertex", row) as usize).copied().flatten();
         *vertex.and_then(|v| of.get_mut(v)).unwrap_or(outside) += time;
+    }
+    // ScalAna samples cycles, and a rank without a core has none.
+    for call in run.run().calls.iter().filter(|c| c.runq_ns > 0) {
+        let vertex = run.on_graph().vertex(call.ctx);
+        let vertex = vertex.and_then(|v| tree.of.get(v as usize).copied().flatten());
+        let of_rank = seconds.get_mut(&call.rank).map(|s| &mut s.0);
+        if let Some(own) = of_rank.zip(vertex).and_then(|(of, v)| of.get_mut(v)) {
+            *own = (*own - call.runq_ns as f64 * 1e-9).max(0.0);
+        }
     }
     let samples = |seconds: f64| (seconds * f64::from(hz)).round() as u64;
     let of_rank = |(of, outside): (Vec<f64>, f64)| {

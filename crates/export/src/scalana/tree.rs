@@ -3,6 +3,7 @@
 
 use super::mpi_code;
 use headwater_graph::{Pag, TopDown, VertexIx};
+use headwater_model::diagnosis::Place;
 use headwater_model::printable::on_one_line;
 use headwater_model::psg::VertexKind;
 use headwater_model::run::OUTSIDE;
@@ -112,12 +113,7 @@ impl Tree {
         if let Some((code, name)) = mpi {
             self.mpi.insert(code, name.to_string());
         }
-        let name = match top.kind {
-            VertexKind::Function if place.name.is_empty() => &place.function,
-            VertexKind::Function | VertexKind::Inlined => &place.name,
-            kind if kind.is_call() => &place.name,
-            _ => "",
-        };
+        let name = name(&place);
         let (dir, file) = match place.file.as_deref().map(on_one_line) {
             None => (None, None),
             Some(path) => match path.rsplit_once('/') {
@@ -127,12 +123,22 @@ impl Tree {
         };
         Vertex {
             code: mpi.map_or_else(|| code(top.kind), |(code, _)| code),
-            name: on_one_line(name),
+            name,
             at: (dir, file),
             lines: (place.first_line, place.last_line.max(place.first_line)),
             children: 0,
         }
     }
+}
+
+/// The name of a function, or of what is called; empty for anything else.
+fn name(place: &Place) -> String {
+    on_one_line(match place.kind {
+        VertexKind::Function if place.name.is_empty() => &place.function,
+        VertexKind::Function | VertexKind::Inlined => &place.name,
+        kind if kind.is_call() => &place.name,
+        _ => "",
+    })
 }
 
 /// Names with their numbers.
@@ -204,11 +210,11 @@ fn nodes(pag: &Pag) -> (Vec<Node>, Vec<Option<usize>>) {
             let place = pag.place(n.first);
             let lines = (place.first_line, place.last_line);
             let position = order.get(n.first as usize).copied();
-            let is_function = place.kind == VertexKind::Function;
-            let name = if is_function {
-                place.function
-            } else {
-                String::new()
+            // Functions are behind the rest, whether they were inlined or not: files of ScalAna do not say which.
+            let is_function = code(place.kind) == scalana::FUNCTION;
+            let name = match is_function {
+                true => name(&place),
+                false => String::new(),
             };
             (is_function, lines, place.file, name, position)
         })

@@ -5,6 +5,7 @@
 
 use super::tree::Tree;
 use super::types::{Functions, Type};
+use rustc_hash::FxHashMap;
 
 /// The MPI vertices before and behind a vertex; `None` where there is none.
 pub type Around = (Option<usize>, Option<usize>);
@@ -92,5 +93,29 @@ pub fn around(tree: &Tree, functions: &Functions) -> Vec<Around> {
             *own = (before.map(|m| m.1), behind.map(|m| m.1));
         }
     }
+    stay_apart(tree, functions, &mut out);
     out
+}
+
+/// The graph tells samples apart by the call before them. So what is behind a loop and before the end of the program is
+/// put to what is between the same call and the next one in the loop.
+fn stay_apart(tree: &Tree, functions: &Functions, all: &mut [Around]) {
+    let ends = |behind: Option<usize>| {
+        let kind = behind.and_then(|b| tree.vertices.get(b)).map(|v| v.kind);
+        let class = match kind {
+            Some(Type::Mpi(id)) => crate::calls::class_of(functions.row(id)),
+            _ => None,
+        };
+        behind.is_none() || class == Some(headwater_mpi_abi::Class::Finalize)
+    };
+    let mut goes_on: FxHashMap<usize, usize> = FxHashMap::default();
+    for (before, behind) in all.iter() {
+        if let (Some(before), Some(to), false) = (before, behind, ends(*behind)) {
+            goes_on.entry(*before).or_insert(*to);
+        }
+    }
+    for (before, behind) in all.iter_mut().filter(|a| ends(a.1)) {
+        let other = before.and_then(|b| goes_on.get(&b));
+        *behind = other.copied().or(*behind);
+    }
 }
