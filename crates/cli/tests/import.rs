@@ -485,7 +485,7 @@ fn scales_of_scalana_are_imported_together_diagnosed_and_exported_again() {
     let file = Value::from("/home/u/cg/solve.c");
     let (uneven, stays) = (
         Value::from("uneven-work"),
-        Value::from("work-does-not-shrink"),
+        Value::from("non-shrinking-work"),
     );
     let line = Value::from(105);
     let ranks = [Value::from("1"), Value::from("0-7")];
@@ -494,7 +494,8 @@ fn scales_of_scalana_are_imported_together_diagnosed_and_exported_again() {
         (&stays, &file, &line, &ranks[1]),
     ];
     assert_eq!(told, wanted, "{found}");
-    let text = said(&command(at, &["diagnose", "runs"]));
+    let text = command(at, &["diagnose", "runs"]).stdout;
+    let text = String::from_utf8(text).expect("text");
     let text: Vec<&str> = text.split_whitespace().collect();
     let text = text.join(" ");
     for words in [
@@ -509,10 +510,7 @@ fn scales_of_scalana_are_imported_together_diagnosed_and_exported_again() {
     let sites = profile["sections"].as_array().expect("sections");
     let by_site = sites.iter().find(|s| s["name"] == "time_by_site");
     let row = &by_site.expect("a table")["rows"][0];
-    assert!(
-        row.as_array().expect("a row").iter().any(Value::is_null),
-        "{row}"
-    );
+    assert!(row["count"].is_null() && row["time"].is_number(), "{row}");
     command(at, &["export", "scalana", "runs", "-o", "files"]);
     command(at, &["import", "files", "-o", "again"]);
     command(at, &["export", "scalana", "again", "-o", "files2"]);

@@ -2,6 +2,7 @@
 
 use headwater_import::{ImportError, Settings, import, import_all};
 use headwater_model::run::{CtxId, OUTSIDE, Part, Run, Symbol};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -458,4 +459,59 @@ a.c
     write(&scale, &files);
     let run = import(&scale, &dir.path().join("called"), None, |_, _| ()).expect("a run");
     assert_eq!(by_line(&run, 0), [(46, 1)].into_iter().collect());
+}
+
+/// What a word of a file is changed to.
+const WORDS: [&str; 12] = [
+    "",
+    "-1",
+    "-2",
+    "-4",
+    "-7",
+    "0",
+    "1",
+    "7",
+    "2147483648",
+    "1e308",
+    "99999999999999999999",
+    "\n\n",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn whatever_files_say_there_is_a_run_or_one_line(
+        which in 0_usize..5,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..WORDS.len()), 1..4),
+    ) {
+        let mut files = [
+            ("out.txt", OUT.to_string()),
+            ("LOG0.TXT", LOG.to_string()),
+            ("SAMPLE0.TXT-symb", SAMPLES.to_string()),
+            ("in.txt", "0 MPI_Init\n37 MPI_Allreduce\n".to_string()),
+            ("stat1.txt", STAT.to_string()),
+        ];
+        let mut words: Vec<&str> = files[which].1.split_inclusive([' ', '\n', ':']).collect();
+        for (at, to) in &changes {
+            let at = at.index(words.len());
+            words[at] = WORDS[*to];
+        }
+        files[which].1 = words.join(" ");
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let scale = dir.path().join("scale");
+        // The file of vertices with samples is of another program, so it is there only to be changed itself.
+        let last = if which == 4 { 5 } else { 4 };
+        let first = if which == 4 { 3 } else { 0 };
+        let files: Vec<(&str, &str)> = files[first..last].iter().map(|(n, t)| (*n, t.as_str())).collect();
+        write(&scale, &files);
+        match imported(&scale) {
+            Ok(run) => prop_assert!(run.header.ranks > 0),
+            Err(e) => {
+                let e = e.to_string();
+                prop_assert_eq!(e.lines().count(), 1, "{}", e);
+                prop_assert!(!dir.path().join("run").exists());
+            }
+        }
+    }
 }

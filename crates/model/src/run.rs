@@ -8,7 +8,7 @@ pub mod access;
 mod symbol;
 mod threads;
 
-pub use symbol::{OUTSIDE, Part, Symbol};
+pub use symbol::{OUTSIDE, Part, Symbol, UNNAMED};
 pub use threads::{TeamWork, ThreadInfo, ThreadWait, WaitKind};
 
 use crate::rank::{Rank, RankSet};

@@ -12,6 +12,7 @@ use crate::wanted::{Setting, Wanted};
 use headwater_dataflow::Recorded;
 use headwater_graph::view::Table;
 use headwater_model::printable::on_one_line;
+use headwater_model::run::UNNAMED;
 use headwater_model::scalana::{EXTRA, FUNCTIONS, LIBRARY};
 use headwater_model::{Rank, scalana};
 use std::collections::{BTreeMap, BTreeSet};
@@ -222,8 +223,11 @@ fn tables(dirs: &[String], files: &[String]) -> String {
 
 /// What the artifact's files have no room for.
 fn extra(tree: &Tree, program: &str, hz: u32) -> String {
-    let program = on_one_line(program);
-    let mut out = format!("program {program}\nsamples-per-second {hz}\n");
+    let mut out = match program {
+        "" | UNNAMED => String::new(),
+        program => format!("program {}\n", on_one_line(program)),
+    };
+    let _ = writeln!(out, "samples-per-second {hz}");
     for (id, vertex) in tree.vertices.iter().enumerate() {
         if !vertex.name.is_empty() && vertex.code < 0 {
             let _ = writeln!(out, "vertex {id} {}", vertex.name);

@@ -4,6 +4,9 @@
 /// Name of the function that holds what is in no vertex of an imported program's structure.
 pub const OUTSIDE: &str = "outside of the program's structure";
 
+/// What a program is called that nobody names.
+pub const UNNAMED: &str = "unnamed program";
+
 /// A function of a module that is not a file, or a part of the function before it. A function ends where the next
 /// function begins, a part where the next symbol begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
