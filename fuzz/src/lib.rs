@@ -98,6 +98,15 @@ pub fn paraver(data: &[u8]) {
     }
 }
 
+/// Files of ScalAna: with the samples of vertices that one rank has, and with call stacks alone.
+pub fn scalana(data: &[u8]) {
+    if let Some((dir, root)) = changed(data) {
+        let _ = import(&root, &dir.path().join("run"), None, |_, _| ());
+        std::fs::remove_file(root.join("stat1.txt")).expect("removes");
+        let _ = import(&root, &dir.path().join("again"), None, |_, _| ());
+    }
+}
+
 /// A program: its structure, and the MPI library that it would load.
 pub fn structure(data: &[u8]) {
     let dir = place();

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The readers (`fuzz/targets`).
-pub const TARGETS: [&str; 7] = [
+pub const TARGETS: [&str; 8] = [
     "spool",
     "run",
     "structure",
     "otf2",
     "paraver",
+    "scalana",
     "flow",
     "trace",
 ];
@@ -167,7 +168,7 @@ fn make(target: &str, whole: &Path) -> Done {
         _ => std::fs::create_dir_all(whole).map_err(|e| e.to_string())?,
     }
     match target {
-        "paraver" | "trace" => kept(target, whole),
+        "paraver" | "scalana" | "trace" => kept(target, whole),
         "structure" => programs(whole),
         _ => flows(whole),
     }

@@ -74,9 +74,9 @@ pub enum Command {
         after_help = "TRACE is a run that was recorded with headwater trace. Each rank has a core of its own. Computation takes its CPU time, and calls take what the network says: on the ideal one, only waiting takes time.\nPLACE is file.c:7-8, file.c:7 or a function. Of a run with samples, it is computation there; otherwise it is computation before the MPI calls there.\n  balanced   each rank computes there as long as the mean\n  faster F   computation there takes 1/F of its time\n  gone       computation there takes no time\n  half       messages sent there are half as long\n  no-wait    nobody waits in the collectives there\nExample:  headwater simulate t16 --network fit\n          headwater simulate t16 --what-if 'zeus.c:6-8 balanced' --what-if 'solve faster 2'"
     )]
     Simulate(SimulateArgs),
-    /// Convert another tool's trace to a run: an OTF2 archive (Score-P) or a Paraver trace (Extrae).
+    /// Convert another tool's trace to a run: an OTF2 archive (Score-P), a Paraver trace (Extrae), or ScalAna's files.
     #[command(
-        after_help = "docs/IMPORT.md lists what is read from a trace and what is lost.\nExample:  headwater import scorep_app_16/traces.otf2 -o app.16\n          headwater diagnose app.4 app.16"
+        after_help = "docs/IMPORT.md lists what is read from a trace and what is lost.\nExample:  headwater import scorep_app_16/traces.otf2 -o app.16\n          headwater diagnose app.4 app.16\n          headwater import cg/16 cg/64 cg/256 -o cg-runs      # files of ScalAna\n          headwater diagnose cg-runs"
     )]
     Import(ImportArgs),
     /// Issue the communication of a recorded trace again, on any MPI library; for use behind a launcher.
@@ -398,8 +398,8 @@ pub struct ExportArgs {
     /// Directories of recorded runs.
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
-    /// The file to write, which must not exist yet. If the format is text, - is standard output. For simgrid
-    /// and otf2: the directory to make.
+    /// The file to write, which must not exist yet. If the format is text, - is standard output. For simgrid,
+    /// otf2 and scalana: the directory to make.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Export only these ranks, for example 0-3,7.
@@ -438,17 +438,26 @@ fn formats() -> PossibleValuesParser {
         let help = format!("{}; for {}", f.about, f.opens);
         PossibleValue::new(f.name).help(help)
     });
-    PossibleValuesParser::new(of_runs.chain(of_traces))
+    let scalana = {
+        use headwater_export::scalana::{ABOUT, NAME, OPENS};
+        PossibleValue::new(NAME).help(format!("{ABOUT}; for {OPENS}"))
+    };
+    PossibleValuesParser::new(of_runs.chain(of_traces).chain([scalana]))
 }
 
 /// Arguments of `import`.
 #[derive(Debug, ClapArgs)]
 pub struct ImportArgs {
-    /// The trace's file that ends in .otf2 or .prv, or its directory.
-    pub trace: PathBuf,
-    /// Directory of the new run.
+    /// The trace's file that ends in .otf2 or .prv, or its directory. Of ScalAna: directories with its files, one for each
+    /// scale, or the directory that they are in.
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<PathBuf>,
+    /// Directory of the new run. Of several scales, the directory of the new runs.
     #[arg(short, long, value_name = "NAME")]
     pub output: PathBuf,
+    /// Samples per second of ScalAna's files, which do not say it [default: 200, as in ScalAna's paper].
+    #[arg(long, value_name = "HZ", value_parser = sampling_hz)]
+    pub sampling_hz: Option<u32>,
     /// Name of the program, in place of the name in the trace. Only runs of the same program can be compared.
     #[arg(long, value_name = "NAME")]
     pub program: Option<String>,
@@ -582,6 +591,14 @@ fn ranks(word: &str) -> Result<u32, String> {
 fn count(word: &str) -> Result<usize, String> {
     let number = word.parse().ok().filter(|n| *n > 0);
     number.ok_or_else(|| "give a whole number from 1 on".to_string())
+}
+
+/// Samples per second of a profile of others.
+fn sampling_hz(word: &str) -> Result<u32, String> {
+    let rates = headwater_import::SAMPLING_RATES;
+    let number = word.parse().ok().filter(|n| rates.contains(n));
+    let (least, most) = (rates.start(), rates.end());
+    number.ok_or_else(|| format!("give a whole number from {least} to {most}"))
 }
 
 /// The definition, for man page and completions.

@@ -82,6 +82,21 @@ fn names_from_outside_cannot_drive_a_terminal() {
     for format in ["speedscope", "firefox", "hatchet", "perfetto"] {
         run(&format!("export {format} run -o -"));
     }
+    run("export scalana run -o files");
+    let (mut scales, mut named) = (0, 0);
+    for scale in std::fs::read_dir(at.join("files"))
+        .expect("a directory")
+        .flatten()
+    {
+        scales += 1;
+        for name in ["headwater.txt", "out.txt", "in.txt", "stat0.txt"] {
+            let text = std::fs::read_to_string(scale.path().join(name)).expect("a file");
+            let bad = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+            assert!(!text.contains(bad), "{name}");
+            named += usize::from(text.contains("u001b[2J"));
+        }
+    }
+    assert!(scales == 1 && named > 0);
     // With colour there are our own sequences, and no other one.
     let mut coloured = headwater(at);
     let out = coloured

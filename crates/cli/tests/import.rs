@@ -437,3 +437,121 @@ fn what_somebody_has_there_is_not_mixed_with_a_run() {
     std::fs::create_dir(at.join("empty")).expect("a directory");
     command(at, &["import", "trace2", "-o", "empty"]);
 }
+
+/// A scale in ScalAna's files: a loop of `main` shrinks with the ranks and one of a function does not; rank 1 is longer in
+/// that one, and the others wait for it in MPI_Allreduce.
+fn scalana(dir: &Path, ranks: u32) {
+    let at = dir.join(format!("cg/{ranks}"));
+    std::fs::create_dir_all(&at).expect("a directory");
+    for rank in 0..ranks {
+        let (shrinks, stays) = (16_000 / ranks + rank, 4000 + 2000 * u32::from(rank == 1));
+        let waits = 16_000 / ranks + 6400 - shrinks - stays;
+        let all = f64::from(shrinks + stays + waits + 3);
+        let share = |samples: u32| f64::from(samples) / all;
+        let text = format!(
+            "0 -4 3 0 0 10 90 0 0 \n1 0 0 0 0 12 12 0 0 \n2 -1 3 0 0 20 60 0 0 \n3 -1 0 0 0 25 30 {shrinks} {} \n4 -5 1 0 0 35 35 0 0 \n5 -4 1 0 1 100 130 0 0 \n6 -1 0 0 1 105 120 {stays} {} \n7 37 0 0 0 50 50 {waits} {} \n8 2 0 0 0 88 88 0 0 \n1\n/home/u/cg\n2\nmain.c\nsolve.c\n",
+            share(shrinks),
+            share(stays),
+            share(waits)
+        );
+        std::fs::write(at.join(format!("stat{rank}.txt")), text).expect("a file");
+    }
+}
+
+#[test]
+fn scales_of_scalana_are_imported_together_diagnosed_and_exported_again() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    scalana(at, 4);
+    scalana(at, 8);
+    let out = command(
+        at,
+        &["import", "cg/4", "cg/8", "-o", "runs", "--program", "cg"],
+    );
+    for line in [
+        "imported runs/runs.4: 4 ranks",
+        "imported runs/runs.8: 8 ranks",
+    ] {
+        assert!(said(&out).contains(line), "{}", said(&out));
+    }
+    let found = json(at, &["diagnose", "runs", "--json"]);
+    let causes = found["causes"].as_array().expect("causes");
+    let told: Vec<_> = (causes.iter())
+        .map(|c| {
+            let (place, ranks) = (&c["place"], &c["ranks"]);
+            (&c["class"], &place["file"], &place["first_line"], ranks)
+        })
+        .collect();
+    let file = Value::from("/home/u/cg/solve.c");
+    let (uneven, stays) = (
+        Value::from("uneven-work"),
+        Value::from("non-shrinking-work"),
+    );
+    let line = Value::from(105);
+    let ranks = [Value::from("1"), Value::from("0-7")];
+    let wanted = [
+        (&uneven, &file, &line, &ranks[0]),
+        (&stays, &file, &line, &ranks[1]),
+    ];
+    assert_eq!(told, wanted, "{found}");
+    let text = command(at, &["diagnose", "runs"]).stdout;
+    let text = String::from_utf8(text).expect("text");
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    for words in [
+        "loop in func@solve.c:100",
+        "there are no communication edges",
+        "200 samples per second",
+    ] {
+        assert!(text.contains(words), "no \"{words}\" in: {text}");
+    }
+    // Calls were not counted, so they are missing.
+    let profile = json(at, &["analyse", "mpi-profile", "runs/runs.8", "--json"]);
+    let sites = profile["sections"].as_array().expect("sections");
+    let by_site = sites.iter().find(|s| s["name"] == "time_by_site");
+    let row = &by_site.expect("a table")["rows"][0];
+    assert!(row["count"].is_null() && row["time"].is_number(), "{row}");
+    command(at, &["export", "scalana", "runs", "-o", "files"]);
+    command(at, &["import", "files", "-o", "again"]);
+    command(at, &["export", "scalana", "again", "-o", "files2"]);
+    for rank in 0..8 {
+        let name = format!("8/stat{rank}.txt");
+        let read = |dir: &str| std::fs::read_to_string(at.join(dir).join(&name)).expect("a file");
+        assert_eq!(read("files"), read("files2"));
+    }
+    let again = json(at, &["diagnose", "again", "--json"]);
+    assert_eq!(again["causes"], found["causes"]);
+}
+
+#[test]
+fn scales_that_cannot_be_imported_leave_nothing() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    scalana(at, 4);
+    scalana(at, 8);
+    std::fs::write(at.join("cg/8/stat5.txt"), "0 -4 1 0 0 1 9 0 0\n").expect("a file");
+    std::fs::write(at.join("app.prv"), "#Paraver\n").expect("a file");
+    for (args, words) in [
+        (
+            &["cg", "-o", "runs"][..],
+            "cg/8/stat5.txt, line 1: vertex 0 should have 1 children",
+        ),
+        (&["cg/4", "app.prv", "-o", "runs"], "app.prv"),
+        (&["cg/4", "-o", "cg"], "cg"),
+        (
+            &["cg/4", "-o", "runs", "--sampling-hz", "0"],
+            "from 1 to 1000000",
+        ),
+    ] {
+        let out = headwater(at)
+            .arg("import")
+            .args(args)
+            .output()
+            .expect("runs");
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", said(&out));
+        assert!(said(&out).contains(words), "{args:?}: {}", said(&out));
+        assert!(!at.join("runs").exists(), "{args:?}");
+        let there = std::fs::read_dir(at).expect("a directory").count();
+        assert_eq!(there, 2, "{args:?}");
+    }
+}

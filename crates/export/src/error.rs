@@ -35,6 +35,11 @@ pub enum ExportError {
     /// Runs that do not belong together.
     #[error("runs {0} and {1} are of different programs; give runs of one program")]
     DifferentPrograms(String, String),
+    /// Runs that share no vertices.
+    #[error(
+        "runs {0} and {1} are of different builds of the program, so they have no common tree of vertices; export each of them alone"
+    )]
+    DifferentBuilds(String, String),
     /// A table that there is not.
     #[error("there is no table {0} here; give --table with one of {1}")]
     NoTable(String, String),

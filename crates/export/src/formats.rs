@@ -4,7 +4,6 @@ use crate::error::ExportError;
 use crate::wanted::{Setting, Wanted};
 use crate::{dot, extrap, firefox, folded, graphml, hatchet, perfetto, pprof, speedscope, tables};
 use headwater_dataflow::Recorded;
-use headwater_model::RankSet;
 use std::io::Write;
 
 /// How many runs a format takes.
@@ -209,14 +208,7 @@ impl Format {
         out: &mut (dyn Write + Send),
     ) -> Result<(), ExportError> {
         self.check(runs.len(), wanted)?;
-        for run in runs {
-            let header = &run.run().header;
-            let asked = wanted.ranks.iter().flat_map(|r| r.as_slice());
-            if let Some(rank) = asked.copied().find(|r| *r >= header.ranks) {
-                let all = RankSet::all(header.ranks);
-                return Err(ExportError::NoRank(header.name.clone(), rank, all));
-            }
-        }
+        runs.iter().try_for_each(|run| wanted.check_ranks(run))?;
         (self.make)(runs, wanted, out)?;
         Ok(out.flush()?)
     }

@@ -7,7 +7,7 @@
 //! which call path), timelines from `timeline` (the events of the windows that were recorded), graphs from
 //! `selection` (vertices and edges of a view), tables from `sheet`. The same run results in the same bytes; what
 //! was not measured is left out or null, never zero. A simulated run, which is no recorded one, is a timeline too
-//! ([`Simulated`]). Formats of whole-run traces are in [`whole`].
+//! ([`Simulated`]). Formats of whole-run traces are in [`whole`]. Files of ScalAna ([`scalana`]) are a directory for each scale.
 
 #![warn(missing_docs)]
 
@@ -21,6 +21,7 @@ mod graphml;
 mod hatchet;
 mod perfetto;
 mod pprof;
+pub mod scalana;
 mod selection;
 mod sheet;
 mod simulated;

@@ -1,5 +1,7 @@
 //! What of recorded runs is wanted in an export.
 
+use crate::error::ExportError;
+use headwater_dataflow::Recorded;
 use headwater_model::{Rank, RankSet};
 
 /// Which view of a run.
@@ -59,6 +61,19 @@ impl Wanted {
     /// Whether the data of a rank are wanted.
     pub(crate) fn has_rank(&self, rank: Rank) -> bool {
         self.ranks.as_ref().is_none_or(|r| r.contains(rank))
+    }
+
+    /// Whether a run has the ranks that are wanted.
+    pub(crate) fn check_ranks(&self, run: &Recorded) -> Result<(), ExportError> {
+        let header = &run.run().header;
+        let asked = self.ranks.iter().flat_map(|r| r.as_slice());
+        match asked.copied().find(|r| *r >= header.ranks) {
+            None => Ok(()),
+            Some(rank) => {
+                let all = RankSet::all(header.ranks);
+                Err(ExportError::NoRank(header.name.clone(), rank, all))
+            }
+        }
     }
 
     pub(crate) fn said(&self) -> impl Iterator<Item = Setting> {

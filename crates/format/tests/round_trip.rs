@@ -32,6 +32,7 @@ fn sample_run() -> Run {
             file: "a.c".into(),
             first_line: 3,
             last_line: 9,
+            ..Default::default()
         }],
         modules: vec![Module {
             path: "/home/u/app".into(),

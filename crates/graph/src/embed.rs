@@ -74,6 +74,7 @@ fn tile(
     samples: &[Stretch<Sample>],
     segments: &[Stretch<Segment>],
     counters: usize,
+    profile: bool,
 ) -> Tile {
     let columns = if counters > 0 {
         COLUMNS + counters
@@ -134,7 +135,8 @@ fn tile(
             if let Some(after) = plan.afters.get(from) {
                 let alike = next.get(from).and_then(|to| after.of_alike.get(to));
                 let others = alike.unwrap_or(&after.of_all);
-                distribute(after, *amount, &own, others, |c, key, value| {
+                let by = (others.as_slice(), profile);
+                distribute(after, *amount, &own, by, |c, key, value| {
                     out.add(plan, c, key, column, value);
                 });
             }
@@ -144,12 +146,13 @@ fn tile(
 }
 
 /// Distributes what a rank did after one call over the keys of that call; `add` takes the column
-/// (0 busy, 1 blocked, 2 run queue), the key and seconds.
+/// (0 busy, 1 blocked, 2 run queue), the key and seconds. `others` are the shares of other ranks, and whether the run is a
+/// profile of another tool.
 fn distribute(
     after: &After,
     amount: Amount,
     own: &[Pooled],
-    others: &[f64],
+    (others, profile): (&[f64], bool),
     mut add: impl FnMut(usize, usize, f64),
 ) {
     let mine = &own[after.keys.clone()];
@@ -169,7 +172,7 @@ fn distribute(
         add(2, after.around, amount.runq);
         return;
     }
-    for (key, share) in after.keys.clone().zip(divide(mine, others)) {
+    for (key, share) in after.keys.clone().zip(divide(mine, others, profile)) {
         if share > 0.0 {
             add(0, key, amount.cpu * share);
             add(2, key, amount.runq * share);
@@ -183,12 +186,14 @@ pub(crate) fn place(run: &Run, mapped: &Mapped, top: &TopDown) -> Computation {
     let segments = stretches(&run.segments, |s| s.rank);
     let plan = plan(mapped, top, &samples, &segments);
     let counters = run.header.counters.len();
+    // Programs of other tools are not files, and have symbols.
+    let profile = !run.symbols.is_empty();
     let tiles: Vec<Tile> = (0..run.header.ranks)
         .step_by(TILE)
         .map(|start| start..(start + TILE as u32).min(run.header.ranks))
         .collect::<Vec<_>>()
         .into_par_iter()
-        .map(|r| tile(&plan, r, &samples, &segments, counters))
+        .map(|r| tile(&plan, r, &samples, &segments, counters, profile))
         .collect();
     let columns = tiles.first().map_or(0, |t| t.columns.len());
     let mut joined: Vec<RankRows> = (0..columns)

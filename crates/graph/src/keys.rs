@@ -115,14 +115,19 @@ pub(crate) fn next_calls<'s>(
     most.into_iter().map(|(from, s)| (from, s.to)).collect()
 }
 
-/// How `own` samples divide the time of a call over its keys, in shares of one. If they are few, they are combined with
+/// How `own` samples divide the time of a call over its keys, in shares of one. If they are few and no `profile`, they are combined with
 /// `others`, which has the weight of [`PRIOR`] samples. Each sample covers another amount of CPU time: the number of
 /// samples says how far to trust them, and their CPU time says how to divide.
-pub(crate) fn divide<'s>(own: &'s [Pooled], others: &'s [f64]) -> impl Iterator<Item = f64> + 's {
+pub(crate) fn divide<'s>(
+    own: &'s [Pooled],
+    others: &'s [f64],
+    profile: bool,
+) -> impl Iterator<Item = f64> + 's {
     let samples: u64 = own.iter().map(|o| o.count).sum();
     let cpu: u64 = own.iter().map(|o| o.cpu).sum();
     let weight = match cpu {
         0 => 0.0,
+        _ if profile => 1.0,
         _ => samples as f64 / (samples as f64 + PRIOR),
     };
     let share = move |(o, others): (&Pooled, &f64)| {
@@ -235,7 +240,7 @@ fn shares(keys: &[Key], rows: &[((Key, CtxId), Pooled)]) -> (Vec<f64>, FxHashMap
         return (Vec::new(), FxHashMap::default());
     }
     let all: Vec<f64> = all.iter().map(|o| o.cpu as f64 / cpu as f64).collect();
-    let alike = (alike.into_iter()).map(|(to, own)| (to, divide(&own, &all).collect()));
+    let alike = (alike.into_iter()).map(|(to, own)| (to, divide(&own, &all, false).collect()));
     let alike = alike.collect();
     (all, alike)
 }

@@ -15,7 +15,7 @@ pub enum ImportError {
         source: std::io::Error,
     },
     /// Neither of the formats.
-    #[error("{path} is no trace that headwater knows; give an OTF2 archive (its directory, or the file that ends in .otf2) or a Paraver trace (.prv)", path = .0.display())]
+    #[error("{path} is no trace that headwater knows; give an OTF2 archive (its directory, or the file that ends in .otf2), a Paraver trace (.prv) or a directory with files of ScalAna (stat0.txt, or out.txt with SAMPLE0.TXT-symb)", path = .0.display())]
     NotATrace(PathBuf),
     /// Several traces in one directory.
     #[error("{path} holds several traces ({names}); name the one that is meant", path = .path.display())]
@@ -41,6 +41,22 @@ pub enum ImportError {
         /// What does not fit, and where.
         why: String,
     },
+    /// A line of a text file does not fit what is around it.
+    #[error("{path}, line {line}: {why}; copy the file again as ScalAna wrote it", path = .path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1 on.
+        line: u64,
+        /// What does not fit.
+        why: String,
+    },
+    /// Several traces that are not scales of one program.
+    #[error("{path} is one trace, and only files of ScalAna are imported together, a directory for each scale; import it alone", path = .0.display())]
+    Alone(PathBuf),
+    /// A setting that a kind of trace does not have.
+    #[error("--sampling-hz is for the files of ScalAna, and {path} is another trace, which has times; leave it out", path = .0.display())]
+    NoSampling(PathBuf),
     /// A kind of trace that is not read.
     #[error("{path} cannot be imported: {what}", path = .path.display())]
     Unsupported {
@@ -68,6 +84,15 @@ impl ImportError {
     pub(crate) fn damaged(path: &Path, why: impl Into<String>) -> Self {
         Self::Damaged {
             path: path.to_path_buf(),
+            why: why.into(),
+        }
+    }
+
+    /// A line that does not fit.
+    pub(crate) fn line(path: &Path, line: u64, why: impl Into<String>) -> Self {
+        Self::Line {
+            path: path.to_path_buf(),
+            line,
             why: why.into(),
         }
     }

@@ -1,13 +1,14 @@
-//! Others' traces in: what Score-P and Extrae users have already becomes a recorded run.
+//! Others' traces in: what Score-P, Extrae and ScalAna users have already becomes a recorded run.
 //!
-//! *Comes in*: the path of an OTF2 archive or of a Paraver trace. *Goes out*: a directory as `headwater record` makes
+//! *Comes in*: the path of an OTF2 archive, of a Paraver trace, or directories with ScalAna's files, one for each scale.
+//! *Goes out*: a directory as `headwater record` makes
 //! it, so that every diagnosis and analysis works on it. An importer is another collector: what a trace says of each
 //! rank is written as the collector would have spooled it, and the one reader of spools joins messages, computes waits
 //! and chooses event windows. A trace knows regions, not addresses, so the run has symbols that represent
 //! the program's file ([`Symbol`](headwater_model::run::Symbol)).
 //!
 //! The way: `otf2` or `paraver` (bytes or lines to events) → `thread` (events to rows, with `calls` and their `links`,
-//! `windows` and `regions`) → `rank` (rows of a rank) → the spool. No C library is needed. Of an OTF2 archive one
+//! `windows` and `regions`) → `rank` (rows of a rank) → the spool. `scalana` has no events: it makes the rows of samples. No C library is needed. Of an OTF2 archive one
 //! rank is held at a time. Whatever the bytes are, there is a run or an [`ImportError`] that names the file and the place; never a panic,
 //! and nothing is left half done.
 
@@ -24,6 +25,7 @@ mod pauses;
 mod program;
 mod rank;
 mod regions;
+mod scalana;
 mod thread;
 mod volume;
 mod windows;
@@ -49,21 +51,72 @@ struct TraceMetadata {
 enum Trace {
     Otf2(Box<otf2::Archive>),
     Paraver(Box<paraver::Trace>),
+    Scalana(Box<scalana::Files>),
 }
 
 impl Trace {
-    /// Opens the trace that `path` is, or the one in the directory `path`.
-    fn open(path: &Path) -> Result<Self, ImportError> {
-        let path = find(path)?;
-        if path.extension().is_some_and(|e| e == otf2::ENDING) {
-            return otf2::Archive::open(&path).map(|a| Self::Otf2(Box::new(a)));
-        }
-        if paraver::file::stem(&path).is_some() {
-            return paraver::Trace::open(&path).map(|t| Self::Paraver(Box::new(t)));
-        }
-        Err(ImportError::NotATrace(path))
+    /// Opens the trace that `path` is, or the one in the directory `path`; of ScalAna, all scales there.
+    fn open(path: &Path) -> Result<Vec<Self>, ImportError> {
+        let path = match find(path) {
+            Err(ImportError::NotATrace(_)) => {
+                let scales = scalana::scales(path)?.into_iter();
+                let scales: Vec<Self> = scales.map(|f| Self::Scalana(Box::new(f))).collect();
+                return match scales.is_empty() {
+                    true => Err(ImportError::NotATrace(path.to_path_buf())),
+                    false => Ok(scales),
+                };
+            }
+            found => found?,
+        };
+        let trace = if path.extension().is_some_and(|e| e == otf2::ENDING) {
+            Self::Otf2(Box::new(otf2::Archive::open(&path)?))
+        } else if paraver::file::stem(&path).is_some() {
+            Self::Paraver(Box::new(paraver::Trace::open(&path)?))
+        } else {
+            return Err(ImportError::NotATrace(path));
+        };
+        Ok(vec![trace])
+    }
+
+    /// Makes the run of it, which is called `name`, by a spool in `scratch`.
+    fn run(
+        self,
+        scratch: &Path,
+        name: &str,
+        settings: &Settings<'_>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Run, ImportError> {
+        let mut spool = SpoolWriter::create(scratch)?;
+        let program = settings.program;
+        let metadata = match self {
+            Self::Otf2(archive) => archive.spool(&mut spool, program, progress)?,
+            Self::Paraver(trace) => trace.spool(&mut spool, program, progress)?,
+            Self::Scalana(files) => {
+                files.spool(&mut spool, program, settings.sampling_hz, progress)?
+            }
+        };
+        spool.finish()?;
+        let mut run = read_spool(scratch)?;
+        complete(&mut run, metadata, name);
+        Ok(run)
+    }
+
+    fn is_of_scalana(&self) -> bool {
+        matches!(self, Self::Scalana(_))
     }
 }
+
+/// What the user says of a trace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings<'a> {
+    /// What the program is called, in place of what the trace says.
+    pub program: Option<&'a str>,
+    /// Samples per second of ScalAna's files, which do not say it.
+    pub sampling_hz: Option<u32>,
+}
+
+/// Samples per second that ScalAna's files may have.
+pub const SAMPLING_RATES: std::ops::RangeInclusive<u32> = scalana::RATES;
 
 /// The trace's first file: `path`, or what is in the directory `path`.
 fn find(path: &Path) -> Result<PathBuf, ImportError> {
@@ -120,37 +173,93 @@ impl Drop for Scratch {
 /// number of finished ranks and of all. `program` is what the program is called, in place of what the trace says.
 ///
 /// # Errors
-/// No trace, one that is damaged or of a kind that is not read, a run that cannot be written. `out` is made whole or
-/// not at all.
+/// As [`import_all`]; a directory with several scales.
 pub fn import(
     trace: &Path,
     out: &Path,
     program: Option<&str>,
-    mut progress: impl FnMut(usize, usize),
+    progress: impl FnMut(usize, usize),
 ) -> Result<Run, ImportError> {
+    let settings = Settings {
+        program,
+        ..Default::default()
+    };
+    let mut runs = import_all(&[trace.to_path_buf()], out, &settings, progress)?;
+    match (runs.pop(), runs.is_empty()) {
+        (Some((_, run)), true) => Ok(run),
+        _ => Err(ImportError::NotATrace(trace.to_path_buf())),
+    }
+}
+
+/// Imports `traces`, which are one trace, or directories of ScalAna's files for one scale each or with such directories in
+/// them. One trace or scale becomes the run `out`. Several scales become runs in the directory `out`, named by it and
+/// their ranks. `out` must not be there or be an empty directory. Returns where each run is.
+///
+/// # Errors
+/// No trace, one that is damaged or of a kind that is not read, a run that cannot be written. `out` is made whole or
+/// not at all.
+pub fn import_all(
+    traces: &[PathBuf],
+    out: &Path,
+    settings: &Settings<'_>,
+    mut progress: impl FnMut(usize, usize),
+) -> Result<Vec<(PathBuf, Run)>, ImportError> {
     // What somebody else has there is not mixed with a run, and a run has a name.
     let is_empty = |out: &Path| std::fs::read_dir(out).is_ok_and(|mut dir| dir.next().is_none());
     if out.file_name().is_none() || out.exists() && !is_empty(out) {
         return Err(FormatError::Exists(out.to_path_buf()).into());
     }
-    let trace = Trace::open(trace)?;
+    let mut opened = Vec::new();
+    for path in traces {
+        let of_path = Trace::open(path)?;
+        let is_alone = !of_path.iter().all(Trace::is_of_scalana);
+        if is_alone && traces.len() > 1 {
+            return Err(ImportError::Alone(path.clone()));
+        }
+        if is_alone && settings.sampling_hz.is_some() {
+            return Err(ImportError::NoSampling(path.clone()));
+        }
+        opened.extend(of_path);
+    }
     let scratch = Scratch::beside(out)?;
-    let mut spool = SpoolWriter::create(&scratch.0)?;
-    let metadata = match trace {
-        Trace::Otf2(archive) => archive.spool(&mut spool, program, &mut progress)?,
-        Trace::Paraver(trace) => trace.spool(&mut spool, program, &mut progress)?,
-    };
-    spool.finish()?;
-    let mut run = read_spool(&scratch.0)?;
-    complete(&mut run, metadata, out);
-    write_run(out, &run)?;
-    Ok(run)
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    if opened.len() < 2 {
+        let mut runs = Vec::new();
+        for trace in opened {
+            let run = trace.run(&scratch.0, &name, settings, &mut progress)?;
+            write_run(out, &run)?;
+            runs.push((out.to_path_buf(), run));
+        }
+        return Ok(runs);
+    }
+    let together = scratch.0.join("runs");
+    let mut runs: Vec<(PathBuf, Run)> = Vec::new();
+    for trace in opened {
+        let mut run = trace.run(&scratch.0, &name, settings, &mut progress)?;
+        // Several recordings of one scale have numbers.
+        let ranks = run.header.ranks;
+        let before = runs.iter().filter(|(_, r)| r.header.ranks == ranks).count();
+        let number = match before {
+            0 => String::new(),
+            n => format!(".{}", n + 1),
+        };
+        run.header.name = format!("{name}.{ranks}{number}");
+        write_run(&together.join(&run.header.name), &run)?;
+        runs.push((out.join(&run.header.name), run));
+    }
+    // An empty directory gives way.
+    let _ = std::fs::remove_dir(out);
+    std::fs::rename(&together, out).map_err(|source| FormatError::Io {
+        what: "make",
+        path: out.to_path_buf(),
+        source,
+    })?;
+    Ok(runs)
 }
 
 /// Puts in what a spool cannot hold, and takes out what nobody measured.
-fn complete(run: &mut Run, metadata: TraceMetadata, out: &Path) {
-    let name = out.file_name().unwrap_or_default();
-    run.header.name = name.to_string_lossy().into_owned();
+fn complete(run: &mut Run, metadata: TraceMetadata, name: &str) {
+    run.header.name = name.to_string();
     run.header.mpi_library = metadata.library;
     run.symbols = metadata.symbols;
     for rank in &mut run.ranks {
@@ -158,8 +267,5 @@ fn complete(run: &mut Run, metadata: TraceMetadata, out: &Path) {
         (rank.minor_faults, rank.major_faults) = (None, None);
         (rank.voluntary_switches, rank.involuntary_switches) = (None, None);
     }
-    run.header.missing.push(
-        "The trace has wall time only. It is used as CPU time too, so time without a core is included.".to_string(),
-    );
     run.header.missing.extend(metadata.missing);
 }

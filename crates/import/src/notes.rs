@@ -2,6 +2,10 @@
 
 use crate::rank::Ended;
 
+/// What traces of events do not have.
+const WALL_TIME: &str =
+    "The trace has wall time only. It is used as CPU time too, so time without a core is included.";
+
 /// What was met, of all ranks together.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
@@ -39,7 +43,7 @@ impl Notes {
 
     /// As sentences.
     pub fn sentences(&self) -> Vec<String> {
-        let mut out = Vec::new();
+        let mut out = vec![WALL_TIME.to_string()];
         if !self.called {
             out.push("The trace has no MPI call: only what its threads and regions did is known. Each process is a rank.".to_string());
         }

@@ -1,7 +1,6 @@
 //! The program that a trace is of: runs of one program are compared, those of others are not.
 
-/// What a program is called that nobody names.
-const UNNAMED: &str = "unnamed program";
+use headwater_model::run::UNNAMED;
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@ pub mod psg;
 pub mod rank;
 pub mod report;
 pub mod run;
+pub mod scalana;
 pub mod words;
 
 pub use rank::{Rank, RankSet};

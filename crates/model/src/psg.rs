@@ -4,7 +4,7 @@
 //! expanded ahead, because contexts are joined along the call paths that were seen. Nothing here depends on where the
 //! module was loaded, so a vertex has the same identity in all ranks, runs and scales.
 
-use crate::run::Symbol;
+use crate::run::{Part, Symbol};
 use serde::{Deserialize, Serialize};
 
 /// What a vertex represents.
@@ -151,7 +151,7 @@ pub struct ModuleStructure {
 
 impl ModuleStructure {
     /// The structure of a module that is not a file, from its symbols in the order of their offsets: functions, and
-    /// calls in them. Of two symbols with one offset the first counts, and calls before the first function are ignored.
+    /// their parts. Of two symbols with one offset the first counts, and parts before the first function are ignored.
     pub fn of_symbols<'a>(symbols: impl IntoIterator<Item = &'a Symbol>) -> Self {
         let mut this = Self::default();
         let mut last = None;
@@ -173,11 +173,12 @@ impl ModuleStructure {
             return;
         }
         let name = self.keep(&symbol.name);
+        let is_named = symbol.function || !symbol.name.is_empty();
         let file = (!symbol.file.is_empty()).then(|| self.keep(&symbol.file));
         let vertex = Vertex {
             kind: VertexKind::Function,
             parent: None,
-            name: Some(name),
+            name: is_named.then_some(name),
             file,
             first_line: symbol.first_line,
             last_line: symbol.last_line,
@@ -196,10 +197,23 @@ impl ModuleStructure {
             if let Some(owner) = function.owners.last_mut() {
                 owner.1 = symbol.offset;
             }
+            // What it is in has a smaller offset.
+            let around = (function.owners)
+                .binary_search_by_key(&symbol.around, |o| o.0)
+                .ok()
+                .and_then(|i| function.owners.get(i));
+            let around = around.map_or(0, |o| o.2);
             function.owners.push((symbol.offset, u64::MAX, id));
             function.vertices.push(Vertex {
-                kind: VertexKind::Call,
-                parent: Some(0),
+                kind: match symbol.part {
+                    Part::Call => VertexKind::Call,
+                    Part::Loop => VertexKind::Loop,
+                    Part::Branch => VertexKind::Branch,
+                    Part::IndirectCall => VertexKind::IndirectCall,
+                    Part::RecursiveCall => VertexKind::RecursiveCall,
+                    Part::Comp => VertexKind::Comp,
+                },
+                parent: Some(around),
                 ..vertex
             });
         }
@@ -257,6 +271,39 @@ impl ModuleStructure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_function_are_in_one_another() {
+        let symbol = |offset, part, around, name: &str| Symbol {
+            offset,
+            part,
+            around,
+            name: name.to_string(),
+            ..Default::default()
+        };
+        let main = Symbol {
+            function: true,
+            ..symbol(16, Part::Call, 0, "main")
+        };
+        let all = [
+            main,
+            symbol(20, Part::Loop, 0, ""),
+            symbol(22, Part::Loop, 20, ""),
+            symbol(24, Part::Call, 22, "MPI_Send"),
+            symbol(26, Part::Comp, 20, ""),
+            // Of no part that comes before it.
+            symbol(28, Part::Branch, 30, ""),
+        ];
+        let structure = ModuleStructure::of_symbols(&all);
+        let vertices = &structure.functions[0].vertices;
+        let parents: Vec<Option<VertexId>> = vertices.iter().map(|v| v.parent).collect();
+        assert_eq!(parents, [None, Some(0), Some(1), Some(2), Some(1), Some(0)]);
+        let kinds: Vec<VertexKind> = vertices.iter().map(|v| v.kind).collect();
+        use VertexKind::*;
+        assert_eq!(kinds, [Function, Loop, Loop, Call, Comp, Branch]);
+        assert_eq!(vertices[1].name, None);
+        assert_eq!(structure.locate(25), Some((0, 3)));
+    }
 
     #[test]
     fn symbols_are_functions_with_calls_up_to_the_next_one() {

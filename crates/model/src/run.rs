@@ -5,8 +5,10 @@
 //! run results in the same bytes.
 
 pub mod access;
+mod symbol;
 mod threads;
 
+pub use symbol::{OUTSIDE, Part, Symbol, UNNAMED};
 pub use threads::{TeamWork, ThreadInfo, ThreadWait, WaitKind};
 
 use crate::rank::{Rank, RankSet};
@@ -188,26 +190,6 @@ impl Module {
             &self.build_id
         }
     }
-}
-
-/// A function of a module that is not a file, or a call in the function before it. A function ends where the next
-/// function begins, a call where the next symbol begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Symbol {
-    /// Index into [`Run::modules`].
-    pub module: u32,
-    /// Its first offset.
-    pub offset: u64,
-    /// Whether it is a function.
-    pub function: bool,
-    /// Name of the function, or of the one that is called.
-    pub name: String,
-    /// Source file; empty where unknown.
-    pub file: String,
-    /// First source line, 0 where unknown.
-    pub first_line: u32,
-    /// Last source line, 0 where unknown.
-    pub last_line: u32,
 }
 
 /// A node of the calling context tree.

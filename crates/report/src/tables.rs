@@ -96,8 +96,12 @@ fn block(scales: &[ScaleSummary]) -> String {
             seconds(s.model_seconds)
         }));
     }
+    // No process starts in no time: it was not measured.
     table.add_row(time("before MPI_Init returned", |s| {
-        seconds(s.startup_seconds)
+        match s.startup_seconds > 0.0 {
+            true => seconds(s.startup_seconds),
+            false => UNKNOWN.to_string(),
+        }
     }));
     if scales.iter().any(|s| s.window_share.is_some()) {
         // Chains, serialisation, transfer, moving work and delay cost are known of what is in windows alone.

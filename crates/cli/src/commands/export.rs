@@ -2,6 +2,7 @@
 
 mod goal;
 mod otf2;
+mod scalana;
 mod whole;
 
 use super::{Failure, Outcome, diagnose};
@@ -24,16 +25,15 @@ pub fn command(args: &ExportArgs, quiet: bool) -> Outcome {
     if let Some(format) = TraceFormat::by_name(&args.format) {
         return whole::command(args, format, quiet);
     }
-    let format = by_name(&args.format).map_err(|e| e.to_string())?;
     let traced = [
         ("network", args.network.is_some()),
         ("simulated", args.simulated),
     ];
-    if let Some((name, _)) = traced.iter().find(|(_, is)| *is) {
-        let not = ExportError::Setting(format.name, name);
-        return Err(not.to_string().into());
-    }
-    let target = Target::new(&args.output, (format.name, format.extension, format.text))?;
+    let traced = traced.iter().find(|(_, is)| *is).map(|(name, _)| *name);
+    let of_trace = |format| match traced {
+        Some(not) => Err(ExportError::Setting(format, not).to_string()),
+        None => Ok(()),
+    };
     let wanted = Wanted {
         ranks: args.ranks.clone(),
         view: args.view.map(|v| match v {
@@ -44,6 +44,13 @@ pub fn command(args: &ExportArgs, quiet: bool) -> Outcome {
         table: args.table.clone(),
         analysis: args.analysis.clone(),
     };
+    if args.format == headwater_export::scalana::NAME {
+        of_trace(headwater_export::scalana::NAME)?;
+        return scalana::command(args, &wanted, quiet);
+    }
+    let format = by_name(&args.format).map_err(|e| e.to_string())?;
+    of_trace(format.name)?;
+    let target = Target::new(&args.output, (format.name, format.extension, format.text))?;
     // What cannot be is said before anything long begins.
     let meant = Meant::by(&args.runs);
     format

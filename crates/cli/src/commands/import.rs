@@ -1,9 +1,11 @@
-//! `import`: another tool's trace to a recorded run.
+//! `import`: another tool's trace to a recorded run, or to a run for each scale.
 
 use super::{Outcome, record};
 use crate::args::ImportArgs;
 use crate::exit;
 use crate::progress::{Progress, Stage};
+use headwater_import::{Settings, import_all};
+use headwater_model::RankSet;
 
 /// `headwater import`.
 pub fn command(args: &ImportArgs, quiet: bool) -> Outcome {
@@ -13,15 +15,27 @@ pub fn command(args: &ImportArgs, quiet: bool) -> Outcome {
         Some(stage) if done > 0 => stage.step(),
         _ => stage = Some(progress.stage("reading the trace rank by rank", ranks)),
     };
-    let program = args.program.as_deref();
-    let run = headwater_import::import(&args.trace, &args.output, program, report);
+    let settings = Settings {
+        program: args.program.as_deref(),
+        sampling_hz: args.sampling_hz,
+    };
+    let runs = import_all(&args.traces, &args.output, &settings, report);
     drop(stage);
-    let header = run.map_err(|e| e.to_string())?.header;
-    let mut line = format!("imported {}", record::figures(&args.output, &header));
-    if !header.incomplete.is_empty() {
-        let set: headwater_model::RankSet = header.incomplete.iter().copied().collect();
-        line += &format!("; the trace of ranks {set} ends before MPI_Finalize");
+    for (dir, run) in runs.map_err(|e| e.to_string())? {
+        let header = &run.header;
+        let mut line = format!("imported {}", record::figures(&dir, header));
+        let is_there = |rank: &u32| run.ranks.iter().any(|r| r.rank == *rank);
+        let (cut, gone): (Vec<u32>, Vec<u32>) =
+            header.incomplete.iter().copied().partition(is_there);
+        let (cut, gone): (RankSet, RankSet) =
+            (cut.into_iter().collect(), gone.into_iter().collect());
+        if !cut.is_empty() {
+            line += &format!("; the trace of ranks {cut} ends before MPI_Finalize");
+        }
+        if !gone.is_empty() {
+            line += &format!("; nothing is there of ranks {gone}");
+        }
+        progress.say(&line);
     }
-    progress.say(&line);
     Ok(exit::DONE)
 }

@@ -162,7 +162,7 @@ fn time(profile: &Profile) -> Section {
             site.all.time.into(),
             ratio(site.all.time, profile.app),
             ratio(site.all.time, mpi),
-            site.all.count.into(),
+            site.all.calls(),
             ratio(variance(&row).sqrt(), mean(&row)),
         ]);
     }
@@ -190,7 +190,7 @@ fn sent(profile: &Profile) -> Section {
             section.rows.push(vec![
                 site.function.as_str().into(),
                 number(id),
-                site.all.count.into(),
+                site.all.calls(),
                 site.all.sent.into(),
                 ratio(site.all.sent, site.all.count),
                 ratio(site.all.sent, all),
@@ -230,8 +230,8 @@ fn time_by_rank(profile: &Profile) -> Section {
                 site.function.as_str().into(),
                 number(id),
                 f64::from(*rank).into(),
-                sum.count.into(),
-                sum.longest.into(),
+                sum.calls(),
+                sum.longest(),
                 ratio(sum.time, sum.count),
                 Item::from((sum.count == 1.0).then_some(sum.time)),
                 sum.time.into(),
@@ -278,7 +278,7 @@ fn sent_by_rank(profile: &Profile) -> Section {
                 site.function.as_str().into(),
                 number(id),
                 f64::from(*rank).into(),
-                sum.count.into(),
+                sum.calls(),
                 at_most.min(sum.sent).into(),
                 ratio(sum.sent, sum.count),
                 at_least.into(),
@@ -308,7 +308,7 @@ fn message_sizes(profile: &Profile) -> Section {
             function.as_str().into(),
             from.into(),
             to.into(),
-            sum.count.into(),
+            sum.calls(),
             sum.sent.into(),
             sum.time.into(),
         ]);

@@ -52,7 +52,18 @@ fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candid
         }
     }
     let one = |(_, group): (VertexIx, Vec<&Transfer>)| growing(pag, scales, scaling, least, &group);
-    groups.into_iter().filter_map(one).collect()
+    let mut found: Vec<Candidate> = groups.into_iter().filter_map(one).collect();
+    // Calls of one place may be in several groups, of which the same is to be said.
+    let mut said: Vec<String> = Vec::new();
+    found.retain(|c| match &c.price {
+        Price::Note(note) if said.contains(note) => false,
+        Price::Note(note) => {
+            said.push(note.clone());
+            true
+        }
+        _ => true,
+    });
+    found
 }
 
 /// Sums of some transfers of a scale.
@@ -130,7 +141,11 @@ fn growing(
     let files = function.is_some_and(abi::Function::is_about_files);
     let more = now.calls > GROWTH * before.calls || now.bytes > GROWTH * before.bytes;
     let more_time = part(now.seconds, last) > GROWTH * part(before.seconds, base);
+    // Of a profile of another tool, which has the time in calls alone.
+    let uncounted = now.calls <= 0.0;
     let class = match (files, more) {
+        _ if uncounted && !more_time => return None,
+        (false, _) if uncounted => CauseClass::GrowingCommunication,
         (true, _) if more_time => CauseClass::SystemCallOrIo,
         (true, _) => return None,
         (false, true) => CauseClass::GrowingCommunication,
@@ -189,6 +204,14 @@ fn growing(
             now.words(p),
             time(certain),
             time(most)
+        ));
+    }
+    if uncounted {
+        price = Price::Note(format!(
+            "{name} at {} takes a larger part of the time with more ranks: {} of each rank on {base_p} ranks, {} on {p}. Calls, bytes and waits are not known, so this may be waiting for late ranks, more data, or the algorithm.",
+            location(&pag.place(main.vertex)),
+            time(before.seconds),
+            time(now.seconds),
         ));
     }
     Some(Candidate {

@@ -44,6 +44,9 @@ const OTHERS: f64 = 0.1;
 pub struct Timing {
     /// The call, seconds of the median rank, and the scatter as a share of that.
     after: Vec<(CtxId, f64, f64)>,
+    /// Seconds that a sample represents in the profile of another tool, in which time is a number of samples; otherwise
+    /// 0, because time between calls is exact.
+    per_sample: f64,
 }
 
 impl Timing {
@@ -67,7 +70,12 @@ impl Timing {
                 after.push((first.after, median, scatter(&row) / median));
             }
         }
-        Self { after }
+        let is_profile = !scale.run().symbols.is_empty();
+        let per_sample = match is_profile {
+            true => scale.view().sampled_every,
+            false => 0.0,
+        };
+        Self { after, per_sample }
     }
 
     /// The scatter in most of the computation, without that after the calls `here`, as a share of its time; `None` if
@@ -98,12 +106,21 @@ impl Timing {
             (Some(own), Some(elsewhere)) => own.max(elsewhere),
             (Some(own), None) => own,
             (None, Some(elsewhere)) => elsewhere,
-            (None, None) if ranks < ENOUGH => return UNSEEN,
-            (None, None) => return USUAL,
+            (None, None) if ranks < ENOUGH => return self.counted(UNSEEN, middle),
+            (None, None) => return self.counted(USUAL, middle),
         };
         // Few ranks show little about each other.
         let least = if ranks < FEW { USUAL } else { 0.0 };
-        bounded((by_chance * noise).max(least))
+        self.counted(bounded((by_chance * noise).max(least)), middle)
+    }
+
+    /// At least the standard deviation of the number of samples in so many seconds, as a share of it.
+    fn counted(&self, noise: f64, seconds: f64) -> f64 {
+        let counting = match seconds > 0.0 {
+            true => (self.per_sample / seconds).sqrt(),
+            false => 0.0,
+        };
+        noise.max(counting)
     }
 }
 
@@ -137,7 +154,10 @@ mod tests {
 
     #[test]
     fn what_is_not_measured_is_assumed() {
-        let timing = Timing { after: Vec::new() };
+        let timing = Timing {
+            after: Vec::new(),
+            per_sample: 0.0,
+        };
         assert_eq!(timing.noise(&[1.0], 2, &[]), UNSEEN);
         assert_eq!(timing.noise(&[1.0], 4, &[]), USUAL);
         assert_eq!(timing.noise(&[1.0; 8], 9, &[]), LEAST);
@@ -145,6 +165,7 @@ mod tests {
         assert_eq!(timing.noise(&spread, 9, &[]), MOST);
         let timing = Timing {
             after: vec![(CtxId(1), 1.0, 0.03), (CtxId(2), 4.0, 0.01)],
+            per_sample: 0.0,
         };
         assert_eq!(timing.noise(&[], 4, &[]), USUAL);
         assert_eq!(timing.noise(&[], 16, &[]), 0.0125);
@@ -152,6 +173,16 @@ mod tests {
         // Half of the ranks may scatter little by chance.
         assert_eq!(timing.noise(&[1.0; 8], 9, &[]), LEAST);
         assert_eq!(timing.noise(&[1.0; 8], 16, &[]), 0.0125);
+    }
+
+    #[test]
+    fn few_samples_of_a_profile_scatter() {
+        let timing = Timing {
+            after: Vec::new(),
+            per_sample: 0.01,
+        };
+        assert_eq!(timing.noise(&[1.0; 8], 8, &[]), 0.1);
+        assert_eq!(timing.noise(&[1e4; 8], 8, &[]), LEAST);
     }
 
     #[test]

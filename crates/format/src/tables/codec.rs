@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::{Arc, Once};
 
 /// Columns that runs of this format may lack, because they were recorded before there were any.
-const LATER: [&str; 2] = ["done_ctx", "first_ns"];
+const LATER: [&str; 4] = ["done_ctx", "first_ns", "part", "around"];
 
 /// Rows in one batch.
 const BATCH: usize = 1 << 16;
@@ -219,5 +219,7 @@ mod tests {
         assert_eq!(as_before(&messages), messages);
         let collectives = [CollectiveWait::default()];
         assert_eq!(as_before(&collectives), collectives);
+        let symbols = [headwater_model::run::Symbol::default()];
+        assert_eq!(as_before(&symbols), symbols);
     }
 }

@@ -151,7 +151,9 @@ tables! {
     "symbols" Symbol {
         module u u32: "row in modules",
         offset u u64: "first offset of its own; it reaches to the next one",
-        function flag: "1 for a function, 0 for a call in the function before it",
+        function flag: "1 for a function, 0 for a part of the function before it",
+        part code Part: "of a part: 0 call, 1 loop, 2 branch, 3 call through a pointer, 4 recursive call, 5 computation; 0 for all in older runs",
+        around u u64: "offset of the part that it is in; 0 where it is in none but the function, and in older runs",
         name text: "name of the function, or of the one that is called",
         file text: "source file; empty where unknown",
         first_line u u32: "first source line, 0 where unknown",

@@ -232,7 +232,8 @@ fn summed(rows: &RankRows, vertices: usize) -> Vec<f64> {
     out
 }
 
-/// A figure of MPI calls by vertex and rank.
+/// A figure of MPI calls by vertex and rank, where calls were counted: a profile of another tool may have the time in
+/// calls alone.
 fn of_calls(
     run: &Run,
     view: &RunView,
@@ -240,7 +241,8 @@ fn of_calls(
     join: fn(f64, f64) -> f64,
 ) -> Vec<(VertexIx, u32, f64)> {
     let mut sums: FxHashMap<(VertexIx, u32), f64> = FxHashMap::default();
-    for c in run.calls.iter().filter(|c| c.rank < run.header.ranks) {
+    let is_counted = |c: &&MpiCalls| c.rank < run.header.ranks && c.count > 0;
+    for c in run.calls.iter().filter(is_counted) {
         if let Some(v) = view.vertex(c.ctx) {
             let sum = sums.entry((v, c.rank)).or_default();
             *sum = join(*sum, figure(c));
@@ -428,16 +430,19 @@ fn grouped(
     let mut all: Vec<Row> = sums.into_iter().collect();
     all.sort_unstable_by_key(|e| e.0);
     let of = |figure: fn(&Row) -> f64| Column::known(all.iter().map(figure).collect());
+    let counted = |figure: fn(&Row) -> f64| {
+        Column::numbers(all.iter().map(|e| (e.1.0 > 0).then(|| figure(e))))
+    };
     Table::new(all.len())
         .with("vertex", of(|e| f64::from(e.0.0)))
         .with("rank", of(|e| f64::from(e.0.1)))
         .with(name, of(|e| e.0.2 as f64))
-        .with("count", of(|e| e.1.0 as f64))
-        .with("bytes", of(|e| e.1.1 as f64))
-        .with("sent", of(|e| e.1.2 as f64))
+        .with("count", counted(|e| e.1.0 as f64))
+        .with("bytes", counted(|e| e.1.1 as f64))
+        .with("sent", counted(|e| e.1.2 as f64))
         .with("messages", of(|e| e.1.5))
         .with("time", of(|e| e.1.3 as f64 * NANO))
-        .with("longest", of(|e| e.1.4 as f64 * NANO))
+        .with("longest", counted(|e| e.1.4 as f64 * NANO))
 }
 
 /// Calls by vertex, rank and size class: the number of bits of the message's byte count.

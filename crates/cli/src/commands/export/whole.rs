@@ -28,14 +28,7 @@ pub fn command(args: &ExportArgs, format: &TraceFormat, quiet: bool) -> Outcome 
     if format.name == "goal" {
         return goal::command(run, &args.output, quiet);
     }
-    if args.output.as_os_str() == "-" {
-        let name = format.name;
-        return Err(format!(
-            "{name} is a directory of files, which standard output cannot take; give a new directory to -o"
-        )
-        .into());
-    }
-    let target = Directory::new(&args.output)?;
+    let target = Directory::of(format.name, &args.output)?;
     let progress = Progress::new(quiet, false);
     let trace = show::read(run)?;
     let in_run = |e: &dyn std::fmt::Display| format!("{}: {e}", run.display());
@@ -131,7 +124,16 @@ pub struct Directory {
 }
 
 impl Directory {
-    fn new(path: &Path) -> Result<Self, String> {
+    /// The directory that `-o` names for a format.
+    ///
+    /// # Errors
+    /// Standard output; what is there already; a directory that cannot be made.
+    pub fn of(format: &str, path: &Path) -> Result<Self, String> {
+        if path.as_os_str() == "-" {
+            return Err(format!(
+                "{format} is a directory of files, which standard output cannot take; give a new directory to -o"
+            ));
+        }
         let shown = path.display();
         let empty = std::fs::read_dir(path).map(|mut all| all.next().is_none());
         match empty {
@@ -191,7 +193,12 @@ impl Directory {
 
     /// Makes a directory in it.
     pub fn directory(&self, name: &str) -> Result<(), Failed> {
-        std::fs::create_dir(self.made.path().join(name)).map_err(|e| self.failed(&e))
+        self.make(name).map_err(|e| self.failed(&e))
+    }
+
+    /// The same, with the system's answer alone.
+    pub fn make(&self, name: &str) -> std::io::Result<()> {
+        std::fs::create_dir(self.made.path().join(name))
     }
 
     /// Adds bytes to the end of a file. It is open only now, because there may be one for each rank.
@@ -205,7 +212,7 @@ impl Directory {
     }
 
     /// Gives the directory its name.
-    fn keep(self) -> Result<(), String> {
+    pub fn keep(self) -> Result<(), String> {
         std::fs::rename(self.made.path(), &self.path)
             .map_err(|e| format!("cannot write {}: {e}", self.path.display()))?;
         // What is left of it has another name now.

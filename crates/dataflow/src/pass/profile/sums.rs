@@ -3,6 +3,7 @@
 use crate::flow::PassError;
 use crate::set::Set;
 use headwater_graph::view::Cell;
+use headwater_model::report::Item;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -18,6 +19,16 @@ pub(super) struct Sum {
 }
 
 impl Sum {
+    /// Calls, if they were counted.
+    pub(super) fn calls(&self) -> Item {
+        (self.count > 0.0).then_some(self.count).into()
+    }
+
+    /// Seconds of the longest call, if calls were counted.
+    pub(super) fn longest(&self) -> Item {
+        (self.count > 0.0).then_some(self.longest).into()
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.sent += other.sent;

@@ -97,6 +97,8 @@ impl Builder<'_> {
                 let calls = self.pag.top.get(*v).kind == VertexKind::MpiCall;
                 match name {
                     _ if counts && !calls => None,
+                    // Not counted on any rank.
+                    _ if counts && rows.row(*v).is_none() => None,
                     // Threads have vertices of their own here.
                     "time" => {
                         let rows = top.rows.get("workers").and_then(|w| w.row(*v));
