@@ -530,6 +530,9 @@ pub struct StructureArgs {
     /// Show only functions whose name contains this, and functions into which such a function is inlined.
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
+    /// Compare the structure that headwater cc wrote with that of the machine code.
+    #[arg(long, conflicts_with = "function")]
+    pub compare: bool,
     /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
