@@ -722,6 +722,9 @@ bool overlaps(Offset a, uint64_t as, Offset b, uint64_t bs) {
 
 // What is in an object at an offset before an instruction; everybody who may have written it last.
 unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *before) {
+  // What the program is given stays what it is given, whoever has its address.
+  if (isa<Argument>(o.base) && f.getName() == "main")
+    return atEntry(o, off);
   if (o.escapes && !isa<GlobalVariable>(o.base))
     return unknown(Escapes, before);
   auto key = std::make_tuple(o.base, off, before);

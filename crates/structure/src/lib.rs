@@ -51,6 +51,9 @@ use headwater_model::dependence::Comparison;
 use headwater_model::psg::ModuleStructure;
 use std::path::{Path, PathBuf};
 
+/// Source of the plugin for clang and flang that writes what [`analyse`] adds to the machine code's structure.
+pub const PASS_SOURCE: &str = include_str!("../pass/headwater_pass.cpp");
+
 /// What the user may set.
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -183,7 +183,7 @@ pub fn bound(scales: &Scales, found: &[Candidate], causes: &mut [Cause]) {
         );
         cause
             .evidence
-            .push(headwater_model::diagnosis::Evidence { text });
+            .push(text.into());
     }
 }
 

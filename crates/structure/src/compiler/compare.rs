@@ -5,7 +5,7 @@ use super::matching::{Key, KeyKind, MatchedFunction, binary_key, compiler_key, m
 use super::program::Program;
 use super::records;
 use crate::elf::Image;
-use headwater_model::dependence::{Agreement, Comparison};
+use headwater_model::dependence::Comparison;
 use headwater_model::psg::ModuleStructure;
 use std::collections::BTreeMap;
 
