@@ -46,6 +46,8 @@ constexpr unsigned Version = 1;
 constexpr size_t MostNodes = 1 << 16;
 // Blocks that one question about memory may visit.
 constexpr size_t MostBlocks = 4096;
+// The argument of a call that writes a global variable by itself.
+constexpr unsigned NoArgument = ~0u;
 
 enum Op : unsigned { Const, Mix, Param, Entry, Global, Result, Out, StoreTo, Unknown };
 enum Reason : unsigned { Escapes, ThroughPointer, TooLarge, Copied, Other };
@@ -658,7 +660,13 @@ Object &OfFunction::object(Value *base) {
         Function *callee = calleeOf(*c);
         if (callee && callee->isDeclaration() && isHarmless(callee->getName()))
           continue;
-        o.writers[i.getParent()].push_back({c, 0, {Anywhere, 0}, 0, true});
+        auto &here = o.writers[i.getParent()];
+        bool given = false;
+        for (auto &w : here)
+          if (w.at == c)
+            given = w.barrier = true;
+        if (!given)
+          here.push_back({c, NoArgument, {Anywhere, 0}, 0, true});
       }
   }
   for (auto &block : o.writers)
@@ -754,7 +762,9 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
             last = &w;
       if (last) {
         found.push_back(written(o, *last, off, size, user));
-        leave(found, b, user);
+        // How often others may have written a global says nothing about what they wrote.
+        if (!last->barrier || last->argument != NoArgument)
+          leave(found, b, user);
         continue;
       }
       if (++steps > MostBlocks) {
@@ -782,10 +792,9 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
   if (here != user)
     if (auto *common = dt.findNearestCommonDominator(here, user))
       controls(why, here, common, false);
-  if (w.barrier) {
-    // Any function may write a global: what all of them leave there.
+  // Any function may write a global: what all of them leave there.
+  if (w.barrier && w.argument == NoArgument)
     return atEntry(o, off);
-  }
   if (auto *c = dyn_cast<CallBase>(w.at); c && !isa<MemIntrinsic>(c)) {
     callSite(*c);
     n.op = Out;
@@ -801,7 +810,12 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
     n.name = nameOf(o.base, off.mode == At ? off.at : 0);
     n.operands.push_back(memory(o, off, size, w.at));
     n.operands.append(why.begin(), why.end());
-    return add(n);
+    if (!w.barrier)
+      return add(n);
+    Node both;
+    both.operands.push_back(add(n));
+    both.operands.push_back(atEntry(o, off));
+    return add(both);
   }
   unsigned what = 0;
   if (auto *s = dyn_cast<StoreInst>(w.at)) {

@@ -15,8 +15,12 @@ use std::collections::VecDeque;
 const MOST: usize = 20_000;
 /// Calls that may be open at once.
 const DEEPEST: u32 = 12;
+/// Walks within walks.
+const NESTED: u32 = 2;
 /// Links of a chain.
 const LONGEST: usize = 12;
+/// Bytes of a number that a function of MPI answers with.
+const NUMBER: i64 = 4;
 /// No byte asked for: any.
 const ANY: i64 = i64::MIN;
 
@@ -48,20 +52,13 @@ struct Walk<'p, 'a> {
     known_stacks: FxHashMap<(FunctionId, u32, Stack), Stack>,
     guarded: FxHashSet<FunctionId>,
     found: Vec<(Origin, Vec<Link>)>,
+    /// Walks that this one is part of.
+    depth: u32,
 }
 
 /// The origins of a node of a function.
 pub fn origins(program: &Program<'_>, function: FunctionId, nodes: &[u32]) -> Vec<Source> {
-    let mut walk = Walk {
-        program,
-        steps: Vec::new(),
-        open: VecDeque::new(),
-        seen: FxHashSet::default(),
-        stacks: vec![(function, 0, 0, 0)],
-        known_stacks: FxHashMap::default(),
-        guarded: FxHashSet::default(),
-        found: Vec::new(),
-    };
+    let mut walk = Walk::new(program);
     for &node in nodes {
         let state = State {
             function,
@@ -71,13 +68,7 @@ pub fn origins(program: &Program<'_>, function: FunctionId, nodes: &[u32]) -> Ve
         };
         walk.go(state, None);
     }
-    while let Some(step) = walk.open.pop_front() {
-        if walk.steps.len() > MOST {
-            walk.end(Origin::Unknown, None, None);
-            break;
-        }
-        walk.visit(step);
-    }
+    walk.run();
     let mut sources: Vec<Source> = Vec::new();
     for (origin, chain) in walk.found {
         if !sources.iter().any(|s| s.origin == origin) {
@@ -97,7 +88,32 @@ pub fn origins(program: &Program<'_>, function: FunctionId, nodes: &[u32]) -> Ve
     sources
 }
 
-impl Walk<'_, '_> {
+impl<'p, 'a> Walk<'p, 'a> {
+    fn new(program: &'p Program<'a>) -> Self {
+        let nowhere = FunctionId { unit: 0, index: 0 };
+        Self {
+            program,
+            steps: Vec::new(),
+            open: VecDeque::new(),
+            seen: FxHashSet::default(),
+            stacks: vec![(nowhere, 0, 0, 0)],
+            known_stacks: FxHashMap::default(),
+            guarded: FxHashSet::default(),
+            found: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(step) = self.open.pop_front() {
+            if self.steps.len() > MOST >> (4 * self.depth) {
+                self.end(Origin::Unknown, None, None);
+                break;
+            }
+            self.visit(step);
+        }
+    }
+
     fn go(&mut self, state: State, from: Option<usize>) {
         if self.seen.insert(state) {
             self.steps.push(Step { state, from });
@@ -194,7 +210,16 @@ impl Walk<'_, '_> {
                     self.end(Origin::Constant, Some(step), None);
                 }
             }
-            Op::Unknown => self.end(Origin::Unknown, Some(step), None),
+            Op::Unknown => {
+                let pointer = node.operands.first().copied();
+                let origin = pointer.map_or(Origin::Unknown, |node| {
+                    self.behind(State {
+                        node,
+                        ..self.steps[step].state
+                    })
+                });
+                self.end(origin, Some(step), None);
+            }
             Op::Mix => node.operands.iter().for_each(|o| self.on(*o, step)),
             Op::Param => self.parameter(step, node.of, None),
             Op::Entry => {
@@ -288,7 +313,32 @@ impl Walk<'_, '_> {
                 self.go(state(argument.content, asked), Some(step));
             }
             (Some(_), Base::None) => self.end(Origin::Constant, Some(step), None),
-            (Some(_), Base::Elsewhere) => self.end(Origin::Unknown, Some(step), None),
+            (Some(_), Base::Elsewhere) => {
+                let pointer = state(argument.value, ANY);
+                let origin = self.behind(pointer);
+                self.end(origin, Some(step), None);
+            }
+        }
+    }
+
+    /// What a pointer that is no object of its function points to: input, if it is an argument of the program; otherwise
+    /// anything.
+    fn behind(&self, pointer: State) -> Origin {
+        let mut walk = Walk {
+            stacks: self.stacks.clone(),
+            depth: self.depth + 1,
+            ..Walk::new(self.program)
+        };
+        if walk.depth > NESTED {
+            return Origin::Unknown;
+        }
+        walk.go(pointer, None);
+        walk.run();
+        let mut found = walk.found.iter().map(|(origin, _)| *origin);
+        let input = found.clone().any(|o| o == Origin::Input);
+        match input && found.all(|o| matches!(o, Origin::Input | Origin::Constant)) {
+            true => Origin::Input,
+            false => Origin::Unknown,
         }
     }
 
@@ -396,6 +446,15 @@ impl Walk<'_, '_> {
             [before, why @ ..] => (Some(*before), why),
             [] => (None, &[][..]),
         };
+        let at = match node.offset {
+            Offset::At(at) => at,
+            Offset::Asked(base) if asked != ANY => asked.saturating_sub(base),
+            Offset::Asked(_) | Offset::Any => ANY,
+        };
+        // Nobody writes before what he was given.
+        if at != ANY && at < 0 {
+            return before.into_iter().for_each(|b| self.on(b, step));
+        }
         if let Some(callee) = self.program.callee(function, site) {
             let argument = u32::try_from(node.more).unwrap_or(u32::MAX);
             let Some(of) = self.program.function(callee) else {
@@ -411,26 +470,26 @@ impl Walk<'_, '_> {
             let Some(stack) = self.enter(function, node.of, stack) else {
                 return self.end(Origin::Unknown, Some(step), None);
             };
-            let asked = match node.offset {
-                Offset::At(at) => at,
-                Offset::Asked(base) if asked != ANY => asked.saturating_sub(base),
-                Offset::Asked(_) | Offset::Any => ANY,
-            };
             let state = State {
                 function: callee,
                 node: *left,
-                asked,
+                asked: at,
                 stack,
             };
             self.go(state, Some(step));
             // Where it is known which byte is asked for, the walk comes back to what was there before by itself.
-            if asked == ANY {
+            if at == ANY {
                 before.into_iter().for_each(|b| self.on(b, step));
             }
             return why.iter().for_each(|w| self.on(*w, step));
         }
         let symbol = self.program.string(function.unit, site.callee);
-        let meaning = meaning::argument(symbol, node.more as usize);
+        let meaning = match meaning::argument(symbol, node.more as usize) {
+            // A single number is written; of a buffer it is not known how much.
+            Meaning::New(_) if at >= NUMBER && meaning::is_number(symbol) => Meaning::Untouched,
+            Meaning::New(origin) if at != 0 => Meaning::Partly(origin),
+            other => other,
+        };
         let link = self.call_link(function, node.of);
         match meaning {
             Meaning::New(origin) => self.end(origin, Some(step), link),

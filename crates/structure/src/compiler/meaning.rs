@@ -184,6 +184,12 @@ pub fn result(symbol: &str) -> Meaning {
     }
 }
 
+/// Whether what a function answers is one number.
+pub fn is_number(symbol: &str) -> bool {
+    let of_group = ["MPI_Comm_", "MPI_Group_", "MPI_Get_count", "MPI_Get_elements"];
+    mpi(symbol).is_some_and(|f| of_group.iter().any(|p| f.name.starts_with(p)))
+}
+
 /// Whether an argument says with whom, or how much: what differs between ranks for a reason.
 pub fn says_how_much(role: Role) -> bool {
     use Role::*;
