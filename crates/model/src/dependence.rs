@@ -191,6 +191,8 @@ pub struct Comparison {
 pub struct Agreement {
     /// Places that both have.
     pub both: usize,
+    /// Loops of the machine code that are parts of the compiler's, made by vectorising or unrolling.
+    pub parts: usize,
     /// Places that one front end has alone, a sentence each.
     pub others: Vec<String>,
 }

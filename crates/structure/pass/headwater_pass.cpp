@@ -31,6 +31,7 @@
 #else
 #include "llvm/Passes/PassPlugin.h"
 #endif
+#include "llvm/Support/TargetSelect.h"
 #include <functional>
 #include <map>
 #include <set>
@@ -67,6 +68,8 @@ struct Node {
   Offset off{At, 0};
   unsigned name = 0, file = 0, line = 0;
   SmallVector<unsigned, 4> operands;
+  // The first ones are alternatives, and the others decide between them; 0 if there is no choice.
+  unsigned alternatives = 0;
 };
 
 struct Bytes {
@@ -354,6 +357,16 @@ unsigned OfFunction::nameOf(Value *v, int64_t offset) {
 }
 
 unsigned OfFunction::value(Value *v) {
+  if (isa<ConstantInt>(v)) {
+    auto put = values.try_emplace(v, 0);
+    if (put.second) {
+      Node n;
+      n.op = Const;
+      unsigned id = add(n);
+      return values[v] = id;
+    }
+    return put.first->second;
+  }
   if (isa<Constant>(v) || isa<MetadataAsValue>(v) || isa<InlineAsm>(v) || isa<BasicBlock>(v))
     return 0;
   auto known = values.find(v);
@@ -454,9 +467,11 @@ void OfFunction::fill(unsigned id, Instruction *i) {
     Loop *l = li.getLoopFor(here);
     bool header = l && l->getHeader() == here && phi->getNumIncomingValues() == 2;
     auto *above = dt.getNode(here) ? dt.getNode(here)->getIDom() : nullptr;
+    for (auto &in : phi->incoming_values())
+      use(in.get(), here);
+    nodes[id].alternatives = operands.size();
     for (unsigned k = 0; k < phi->getNumIncomingValues(); k++) {
       BasicBlock *from = phi->getIncomingBlock(k);
-      use(phi->getIncomingValue(k), here);
       if (!header && above && dt.isReachableFromEntry(from))
         controls(operands, from, above->getBlock(), true);
     }
@@ -1061,13 +1076,30 @@ void OfFunction::run() {
 // Numbers without the nodes that only pass on what another one says.
 std::vector<unsigned> OfFunction::compact() {
   std::vector<unsigned> to(nodes.size());
+  auto same = [&](unsigned n) {
+    for (int i = 0; i < 256 && nodes[n].op == Mix && nodes[n].operands.size() == 1; i++)
+      n = nodes[n].operands[0];
+    return n;
+  };
+  // A choice between equal values is none: optimisation makes them of one.
+  for (unsigned i = 1; i < nodes.size(); i++) {
+    auto &ops = nodes[i].operands;
+    unsigned all = nodes[i].alternatives;
+    if (all < 2 || all >= ops.size())
+      continue;
+    bool equal = true;
+    for (unsigned k = 1; k < all; k++)
+      equal &= same(ops[k]) == same(ops[0]);
+    if (equal)
+      ops.resize(all);
+  }
   for (unsigned i = 0; i < nodes.size(); i++) {
     to[i] = i;
     auto &ops = nodes[i].operands;
     if (nodes[i].op == Mix) {
       SmallVector<unsigned, 4> left;
       for (unsigned o : ops)
-        if (o != 0 && o != i && !is_contained(left, o))
+        if (nodes[o].op != Const && o != i && !is_contained(left, o))
           left.push_back(o);
       ops.assign(left.begin(), left.end());
     }
@@ -1084,7 +1116,7 @@ std::vector<unsigned> OfFunction::compact() {
       if (at == i)
         break;
     }
-    to[i] = at;
+    to[i] = nodes[at].op == Const ? 0 : at;
   }
   return to;
 }
@@ -1296,6 +1328,8 @@ struct HeadwaterPass : PassInfoMixin<HeadwaterPass> {
       text += "\"\n";
     }
     text += ".popsection";
+    // flang 19 reads no assembly, if nobody asks for it.
+    InitializeAllAsmParsers();
     m.appendModuleInlineAsm(text);
     return PreservedAnalyses::all();
   }

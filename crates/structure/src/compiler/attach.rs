@@ -29,6 +29,34 @@ const START: [&str; 10] = [
     "__libc_csu_fini",
 ];
 
+/// Beginnings of symbols of language runtimes that are linked statically: they call and write only what they are given.
+const RUNTIME: [&str; 18] = [
+    "AllocateValidated",
+    "ValidatePointer",
+    "_ZL21CloseAll",
+    "_ZL30Describe",
+    "_Fortran",
+    "_ZN7Fortran",
+    "_ZNK7Fortran",
+    "_ZTh",
+    "_ZTv",
+    "_ZSt",
+    "_ZNSt",
+    "_ZNKSt",
+    "_ZN9__gnu_cxx",
+    "CFI_",
+    "Convert",
+    "_GLOBAL__sub_I_external_unit",
+    "atexit",
+    "__",
+];
+
+/// Whether a symbol is the language runtime's.
+fn is_runtime(symbol: &str) -> bool {
+    RUNTIME.iter().any(|p| symbol.starts_with(p))
+        || symbol.contains("7Fortran") && symbol.starts_with("_Z")
+}
+
 /// Reads the compiler's section of a file, if it has one.
 pub fn attach(image: &Image<'_>, structure: &mut ModuleStructure) {
     let Some((records, problems)) = records(image) else {
@@ -82,7 +110,7 @@ pub fn openness(
     let described: FxHashSet<&str> = symbols.collect();
     let others = structure.functions.iter().filter(|f| {
         let symbol = f.symbol.map(|s| structure.string(s));
-        symbol.is_some_and(|s| !START.contains(&s) && !described.contains(s))
+        symbol.is_some_and(|s| !START.contains(&s) && !is_runtime(s) && !described.contains(s))
     });
     let others = others.count();
     let program = image

@@ -44,8 +44,12 @@ fn add(
     };
     // By place: whether the machine code has it, and the compiler.
     let mut places: BTreeMap<Key, (bool, bool)> = BTreeMap::new();
+    let parts = function.matches.iter().filter(|m| m.part);
+    let parts: Vec<u32> = parts.map(|m| m.vertex).collect();
+    out.loops.parts += parts.len();
     for vertex in 0..own.vertices.len() as u32 {
-        if let Some(key) = binary_key(structure, own, vertex) {
+        if parts.binary_search(&vertex).is_err()
+            && let Some(key) = binary_key(structure, own, vertex) {
             places.entry(key).or_default().0 = true;
         }
     }

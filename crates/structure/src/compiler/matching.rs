@@ -35,6 +35,8 @@ pub enum KeyKind {
 pub struct Match {
     pub vertex: u32,
     pub candidates: Vec<u32>,
+    /// Whether it is a loop that begins within the lines of the compiler's: a part that vectorising or unrolling made.
+    pub part: bool,
 }
 
 /// A function of the machine code, and of a record.
@@ -160,16 +162,37 @@ fn matches(
         let Some(key) = binary_key(structure, function, vertex) else {
             continue;
         };
+        let nest = binary_nest(structure, function, vertex);
         let Some(all) = by_key.get(&key) else {
+            let last = function.vertices.get(vertex as usize).map(|v| v.last_line);
+            let around = |(number, v): (u32, &CompilerVertex)| {
+                let lines = v.at.line..=v.last;
+                let fits = key.kind == KeyKind::Loop
+                    && v.kind == Kind::Loop
+                    && lines.contains(&key.line)
+                    && last.is_some_and(|l| lines.contains(&l))
+                    && base(program.string(id.unit, v.at.file)) == key.file
+                    && compiler_nest(program, id, number) == nest;
+                fits.then_some((v.at.line, number))
+            };
+            let found = (0u32..).zip(vertices).filter_map(around).max();
+            out.extend(found.map(|(_, number)| Match {
+                vertex,
+                candidates: vec![number],
+                part: true,
+            }));
             continue;
         };
-        let nest = binary_nest(structure, function, vertex);
         let mut candidates = all.clone();
         candidates.retain(|c| all.len() == 1 || compiler_nest(program, id, *c) == nest);
         if candidates.is_empty() {
             candidates.clone_from(all);
         }
-        out.push(Match { vertex, candidates });
+        out.push(Match {
+            vertex,
+            candidates,
+            part: false,
+        });
     }
     out
 }

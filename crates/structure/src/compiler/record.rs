@@ -94,6 +94,8 @@ pub struct CompilerVertex {
     pub kind: Kind,
     pub parent: Option<u32>,
     pub at: At,
+    /// Last line.
+    pub last: u32,
     pub call: u32,
     pub conditions: Vec<u32>,
 }
@@ -368,8 +370,9 @@ impl Reader<'_> {
                 file: self.small()?,
                 line: self.small()?,
             },
+            last: self.small()?,
             call: {
-                let (_last, _inlined) = self.pair()?;
+                let _inlined = self.small()?;
                 self.small()?
             },
             conditions: self.numbers()?,
