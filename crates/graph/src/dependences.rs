@@ -42,7 +42,11 @@ impl Pag {
                     // A loop inside an inlined function knows what is around both.
                     let whole = inner == v || !known_here;
                     known_here = true;
-                    let take = if whole { usize::MAX } else { usize::from(dependence.own) };
+                    let take = if whole {
+                        usize::MAX
+                    } else {
+                        usize::from(dependence.own)
+                    };
                     for (i, condition) in all.conditions(dependence).take(take).enumerate() {
                         let place = match (i, inner == v) {
                             (0, true) if dependence.own => Where::Own,

@@ -84,7 +84,8 @@ impl Source {
             }
             _ => String::new(),
         };
-        let calls = |l: &Link| self.origin != Origin::Input && l.name.to_lowercase().contains("mpi_");
+        let calls =
+            |l: &Link| self.origin != Origin::Input && l.name.to_lowercase().contains("mpi_");
         match &self.chain[..] {
             [.., call] if calls(call) => format!("{}{}", call.name, at(call)),
             _ => self.origin.words().to_string(),

@@ -42,7 +42,7 @@ mod tree;
 mod x86;
 
 pub use cache::Cache;
-pub use compiler::read_section;
+pub use compiler::{framed, read_section};
 pub use error::StructureError;
 pub use names::is_mpi_name;
 pub use render::{names, tree as render_tree};

@@ -55,13 +55,7 @@ const CXX: Language = Language {
 const FORTRAN: Language = Language {
     compilers: &["flang-new", "flang"],
     wrapper: "mpif90",
-    variables: &[
-        "OMPI_FC",
-        "MPICH_FC",
-        "MPICH_F90",
-        "I_MPI_FC",
-        "I_MPI_F90",
-    ],
+    variables: &["OMPI_FC", "MPICH_FC", "MPICH_F90", "I_MPI_FC", "I_MPI_F90"],
     package: "flang",
 };
 
@@ -125,13 +119,17 @@ fn found(language: &Language) -> Result<(PathBuf, PathBuf), String> {
     let wanted = std::env::var("HEADWATER_LLVM").ok();
     let wanted = match wanted.as_deref().map(str::parse::<u32>) {
         Some(Ok(version)) => Some(version),
-        Some(Err(_)) => return Err("HEADWATER_LLVM is no version of LLVM: set it to a number, as 19".into()),
+        Some(Err(_)) => {
+            return Err("HEADWATER_LLVM is no version of LLVM: set it to a number, as 19".into());
+        }
         None => None,
     };
     let versions: Vec<u32> = wanted.map_or_else(|| VERSIONS.to_vec(), |v| vec![v]);
     for version in &versions {
         let named = language.compilers.iter();
-        let compiler = named.map(|c| format!("{c}-{version}")).find_map(|c| find(&c));
+        let compiler = named
+            .map(|c| format!("{c}-{version}"))
+            .find_map(|c| find(&c));
         let config = llvm_config(*version);
         if let (Some(compiler), Some(config)) = (compiler, config) {
             return Ok((compiler, plugin(*version, &config)?));
@@ -148,17 +146,17 @@ fn found(language: &Language) -> Result<(PathBuf, PathBuf), String> {
 
 /// The plugin for a version, built if it is not in the cache.
 fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
-    let dir = cache_dir().ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME")?;
+    let dir = cache_dir()
+        .ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME")?;
     let flags = Command::new(config)
         .args(["--version", "--cxxflags"])
         .output()
         .map_err(|e| format!("cannot start {}: {e}", config.display()))?;
     let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
     // Another LLVM or another source is another plugin.
-    let key = 
-        format!("{flags}{PASS_SOURCE}")
-            .bytes()
-            .fold(0, |key, byte| mix2(key, u64::from(byte)));
+    let key = format!("{flags}{PASS_SOURCE}")
+        .bytes()
+        .fold(0, |key, byte| mix2(key, u64::from(byte)));
     let made = dir.join(format!("pass-{version}-{key:016x}.so"));
     if made.is_file() {
         return Ok(made);
@@ -185,7 +183,10 @@ fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
     let built = built.map_err(|e| format!("cannot start {}: {e}", compiler.display()))?;
     if !built.status.success() {
         let said = String::from_utf8_lossy(&built.stderr);
-        let first = said.lines().find(|l| l.contains("error")).unwrap_or("it does not compile");
+        let first = said
+            .lines()
+            .find(|l| l.contains("error"))
+            .unwrap_or("it does not compile");
         return Err(format!(
             "the compiler's plugin cannot be built with {} for LLVM {version}: {}",
             compiler.display(),

@@ -34,9 +34,11 @@ pub fn evidence(pag: &Pag, v: VertexIx, class: CauseClass) -> Option<Evidence> {
         CauseClass::UnevenWork | CauseClass::SlowerWork => {
             let differs = |_: Where, _: &Condition, source: &Source| !is_equal_everywhere(source);
             let found = find(&DIFFERING, &differs);
-            let equal = || plain(
-                "by the compiler, nothing that decides how often it runs depends on the rank or on messages: ranks do the same, on other data or at another speed",
-            );
+            let equal = || {
+                plain(
+                    "by the compiler, nothing that decides how often it runs depends on the rank or on messages: ranks do the same, on other data or at another speed",
+                )
+            };
             found.or_else(|| known.then(equal))
         }
         CauseClass::NonShrinkingWork => {

@@ -5,9 +5,7 @@ use super::program::{FunctionId, Program};
 use super::record::{Kind, Record};
 use super::{follow, meaning, records};
 use crate::elf::Image;
-use headwater_model::dependence::{
-    Condition, Dependence, Dependences, Origin, Parameter, Source,
-};
+use headwater_model::dependence::{Condition, Dependence, Dependences, Origin, Parameter, Source};
 use headwater_model::psg::ModuleStructure;
 use object::{Object, ObjectSection};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -54,7 +52,7 @@ const RUNTIME: [&str; 18] = [
 /// Whether a symbol is the language runtime's.
 fn is_runtime(symbol: &str) -> bool {
     RUNTIME.iter().any(|p| symbol.starts_with(p))
-        || symbol.contains("7Fortran") && symbol.starts_with("_Z")
+        || symbol.starts_with("_Z") && symbol.contains("Fortran")
 }
 
 /// Reads the compiler's section of a file, if it has one.
@@ -113,10 +111,7 @@ pub fn openness(
         symbol.is_some_and(|s| !START.contains(&s) && !is_runtime(s) && !described.contains(s))
     });
     let others = others.count();
-    let program = image
-        .file
-        .sections()
-        .any(|s| s.name() == Ok(".interp"));
+    let program = image.file.sections().any(|s| s.name() == Ok(".interp"));
     (!program || others > 0, others)
 }
 
@@ -149,7 +144,10 @@ impl Builder<'_, '_> {
         let longest = chains.iter().map(Vec::len).max().unwrap_or(0);
         let mut conditions = Vec::new();
         for depth in 0..longest {
-            let mut level: Vec<u32> = chains.iter().filter_map(|c| c.get(depth).copied()).collect();
+            let mut level: Vec<u32> = chains
+                .iter()
+                .filter_map(|c| c.get(depth).copied())
+                .collect();
             level.sort_unstable();
             level.dedup();
             conditions.push(self.condition(id, level));
@@ -177,7 +175,9 @@ impl Builder<'_, '_> {
         }
         let number = self.out.conditions.len() as u32;
         let of = self.program.function(id);
-        let all = vertices.iter().filter_map(|v| of?.vertices.get(*v as usize));
+        let all = vertices
+            .iter()
+            .filter_map(|v| of?.vertices.get(*v as usize));
         let mut condition = Condition {
             bound: false,
             file: None,
@@ -218,7 +218,12 @@ impl Builder<'_, '_> {
         let Some(function) = meaning::mpi(self.program.string(id.unit, call.callee)) else {
             return Vec::new();
         };
-        let matters = |i: &usize| function.roles.get(*i).is_some_and(|r| meaning::says_how_much(*r));
+        let matters = |i: &usize| {
+            function
+                .roles
+                .get(*i)
+                .is_some_and(|r| meaning::says_how_much(*r))
+        };
         let positions = (0..call.arguments.len()).filter(matters);
         let found = positions.filter_map(|i| {
             let argument = &call.arguments[i];

@@ -49,12 +49,19 @@ fn add(
     out.loops.parts += parts.len();
     for vertex in 0..own.vertices.len() as u32 {
         if parts.binary_search(&vertex).is_err()
-            && let Some(key) = binary_key(structure, own, vertex) {
+            && let Some(key) = binary_key(structure, own, vertex)
+        {
             places.entry(key).or_default().0 = true;
         }
     }
-    for v in program.function(function.id).map_or(&[][..], |f| &f.vertices) {
-        places.entry(compiler_key(program, function.id, v)).or_default().1 = true;
+    for v in program
+        .function(function.id)
+        .map_or(&[][..], |f| &f.vertices)
+    {
+        places
+            .entry(compiler_key(program, function.id, v))
+            .or_default()
+            .1 = true;
     }
     let name = structure.string(own.name);
     let lines: Vec<(Key, bool)> = places

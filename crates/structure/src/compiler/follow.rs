@@ -106,10 +106,12 @@ impl<'p, 'a> Walk<'p, 'a> {
 
     fn run(&mut self) {
         while let Some(step) = self.open.pop_front() {
-            if self.steps.len() > MOST >> (4 * self.depth) {
+            let left = self.program.budget.get();
+            if self.steps.len() > MOST >> (4 * self.depth) || left == 0 {
                 self.end(Origin::Unknown, None, None);
                 break;
             }
+            self.program.budget.set(left - 1);
             self.visit(step);
         }
     }

@@ -13,6 +13,9 @@ use rustc_hash::FxHashMap;
 /// Loops around a vertex that count, the innermost ones.
 const NEST: usize = 4;
 
+/// Loops of a function that parts are looked for in.
+const MOST_LOOPS: usize = 2000;
+
 /// What a vertex is known by: kind, base name of the file, line, callee.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
@@ -157,6 +160,11 @@ fn matches(
             by_key.entry(key).or_default().push(number);
         }
     }
+    let loops: Vec<(u32, &CompilerVertex)> = (0u32..)
+        .zip(vertices)
+        .filter(|(_, v)| v.kind == Kind::Loop)
+        .take(MOST_LOOPS)
+        .collect();
     let mut out = Vec::new();
     for vertex in 0..function.vertices.len() as u32 {
         let Some(key) = binary_key(structure, function, vertex) else {
@@ -165,17 +173,16 @@ fn matches(
         let nest = binary_nest(structure, function, vertex);
         let Some(all) = by_key.get(&key) else {
             let last = function.vertices.get(vertex as usize).map(|v| v.last_line);
-            let around = |(number, v): (u32, &CompilerVertex)| {
+            let around = |&(number, v): &(u32, &CompilerVertex)| {
                 let lines = v.at.line..=v.last;
                 let fits = key.kind == KeyKind::Loop
-                    && v.kind == Kind::Loop
                     && lines.contains(&key.line)
                     && last.is_some_and(|l| lines.contains(&l))
                     && base(program.string(id.unit, v.at.file)) == key.file
                     && compiler_nest(program, id, number) == nest;
                 fits.then_some((v.at.line, number))
             };
-            let found = (0u32..).zip(vertices).filter_map(around).max();
+            let found = loops.iter().filter_map(around).max();
             out.extend(found.map(|(_, number)| Match {
                 vertex,
                 candidates: vec![number],

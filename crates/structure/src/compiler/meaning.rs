@@ -78,8 +78,8 @@ fn of_mpi(function: &Function, argument: usize) -> Meaning {
         return Meaning::New(*origin);
     }
     let is_buffer = received(function) == Some(argument);
-    let reduces = function.name.contains("educe")
-        || function.name.to_ascii_lowercase().contains("scan");
+    let reduces =
+        function.name.contains("educe") || function.name.to_ascii_lowercase().contains("scan");
     match function.class {
         Send | Barrier | Start | RequestFree | Init | Finalize | CommFree | TypeFree | Ready => {
             Meaning::Untouched
@@ -108,10 +108,18 @@ fn of_mpi(function: &Function, argument: usize) -> Meaning {
 
 /// Functions that only make or change handles.
 fn is_about_types(name: &str) -> bool {
-    ["MPI_Type_", "MPI_Op_", "MPI_Info_", "MPI_Errhandler_", "MPI_Comm_set_"]
-        .iter()
-        .any(|p| name.starts_with(p))
-        && !["_size", "_extent", "_get"].iter().any(|p| name.contains(p))
+    [
+        "MPI_Type_",
+        "MPI_Op_",
+        "MPI_Info_",
+        "MPI_Errhandler_",
+        "MPI_Comm_set_",
+    ]
+    .iter()
+    .any(|p| name.starts_with(p))
+        && !["_size", "_extent", "_get"]
+            .iter()
+            .any(|p| name.contains(p))
 }
 
 /// Functions that read input into arguments from a position on.
@@ -134,14 +142,45 @@ const READS: [(&str, usize); 14] = [
 
 /// Functions whose result is made of their arguments and what these point to.
 const CONVERTS: [&str; 16] = [
-    "atoi", "atol", "atoll", "atof", "strtol", "strtoll", "strtoul", "strtoull", "strtod", "strtof",
-    "__isoc23_strtol", "__isoc23_strtoll", "__isoc23_strtoul", "strlen", "strcmp", "strncmp",
+    "atoi",
+    "atol",
+    "atoll",
+    "atof",
+    "strtol",
+    "strtoll",
+    "strtoul",
+    "strtoull",
+    "strtod",
+    "strtof",
+    "__isoc23_strtol",
+    "__isoc23_strtoll",
+    "__isoc23_strtoul",
+    "strlen",
+    "strcmp",
+    "strncmp",
 ];
 
 /// Functions that write nothing that a bound may come from.
 const HARMLESS: [&str; 19] = [
-    "printf", "fprintf", "puts", "putchar", "fputs", "fputc", "fwrite", "fflush", "free", "fclose",
-    "exit", "abort", "perror", "usleep", "nanosleep", "srand", "_ZdlPv", "_ZdaPv", "_ZdlPvm",
+    "printf",
+    "fprintf",
+    "puts",
+    "putchar",
+    "fputs",
+    "fputc",
+    "fwrite",
+    "fflush",
+    "free",
+    "fclose",
+    "exit",
+    "abort",
+    "perror",
+    "usleep",
+    "nanosleep",
+    "srand",
+    "_ZdlPv",
+    "_ZdaPv",
+    "_ZdlPvm",
 ];
 
 /// What a call of a function outside of the program leaves behind an argument.
@@ -149,7 +188,9 @@ pub fn argument(symbol: &str, argument: usize) -> Meaning {
     if let Some(function) = mpi(symbol) {
         return of_mpi(function, argument);
     }
-    if READS.iter().any(|(n, from)| *n == symbol && argument >= *from)
+    if READS
+        .iter()
+        .any(|(n, from)| *n == symbol && argument >= *from)
         || symbol.starts_with("_FortranAioInput") && argument >= 1
     {
         return Meaning::New(Origin::Input);
@@ -186,7 +227,12 @@ pub fn result(symbol: &str) -> Meaning {
 
 /// Whether what a function answers is one number.
 pub fn is_number(symbol: &str) -> bool {
-    let of_group = ["MPI_Comm_", "MPI_Group_", "MPI_Get_count", "MPI_Get_elements"];
+    let of_group = [
+        "MPI_Comm_",
+        "MPI_Group_",
+        "MPI_Get_count",
+        "MPI_Get_elements",
+    ];
     mpi(symbol).is_some_and(|f| of_group.iter().any(|p| f.name.starts_with(p)))
 }
 

@@ -35,6 +35,11 @@ fn records(image: &Image<'_>) -> Option<(Vec<Record>, Vec<String>)> {
     }
 }
 
+/// A record with a header that fits its body; for tests with damaged bodies.
+pub fn framed(body: &[u8]) -> Vec<u8> {
+    record::framed(record::VERSION, body)
+}
+
 /// Reads a section of any bytes and follows all that is in it; for tests with damaged ones.
 pub fn read_section(bytes: &[u8]) -> usize {
     let (records, _) = record::read(bytes);

@@ -3,6 +3,7 @@
 
 use super::record::{Call, CompiledFunction, Node, Record};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::Cell;
 
 /// A function: its unit and its place there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,7 +29,12 @@ pub struct Program<'a> {
     escaping: FxHashSet<GlobalKey<'a>>,
     /// Whether somebody unseen may call functions and write globals.
     open: bool,
+    /// Steps that all walks may still take: a damaged file must not take hours.
+    pub budget: Cell<u64>,
 }
+
+/// Steps of all walks over one module. Large programs take a hundredth of it.
+const STEPS: u64 = 50_000_000;
 
 impl<'a> Program<'a> {
     /// Joins records. `open` says that the module has code that no record describes, or is a library.
@@ -42,6 +48,7 @@ impl<'a> Program<'a> {
             local_globals: FxHashSet::default(),
             escaping: FxHashSet::default(),
             open,
+            budget: Cell::new(STEPS),
         };
         for (unit, record) in (0u32..).zip(records) {
             for (index, function) in (0u32..).zip(&record.functions) {
@@ -59,8 +66,7 @@ impl<'a> Program<'a> {
                     this.local_globals.insert((unit, symbol));
                 }
                 if global.escapes {
-                    this.escaping
-                        .insert((global.local.then_some(unit), symbol));
+                    this.escaping.insert((global.local.then_some(unit), symbol));
                 }
             }
         }
@@ -106,7 +112,8 @@ impl<'a> Program<'a> {
 
     /// The functions of a symbol: the one that all units see, and those of single units.
     pub fn of_symbol<'s>(&'s self, symbol: &'s str) -> impl Iterator<Item = FunctionId> + 's {
-        let own = (0..self.records.len() as u32).filter_map(move |unit| self.own.get(&(unit, symbol)));
+        let own =
+            (0..self.records.len() as u32).filter_map(move |unit| self.own.get(&(unit, symbol)));
         self.by_symbol.get(symbol).into_iter().chain(own).copied()
     }
 

@@ -5,7 +5,7 @@
 //! Bytes may be anything: what does not fit is a sentence in `problems`, and records before it count.
 
 /// The plugin's number of this format.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 /// Bytes before the body of a record: magic, version, length, checksum.
 const HEADER: usize = 16;
 /// Bytes of a section at the most: no module has more by far.
@@ -219,8 +219,18 @@ pub fn read(section: &[u8]) -> (Vec<Record>, Vec<String>) {
     (records, problems)
 }
 
+/// A record of a body.
+pub fn framed(version: u32, body: &[u8]) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    for word in [version, body.len() as u32, checksum(body)] {
+        out.extend(word.to_le_bytes());
+    }
+    out.extend(body);
+    out
+}
+
 /// FNV-1a.
-pub fn checksum(bytes: &[u8]) -> u32 {
+fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |h, b| {
         (h ^ u32::from(*b)).wrapping_mul(0x0100_0193)
     })
@@ -414,15 +424,6 @@ impl CompiledFunction {
 mod tests {
     use super::*;
 
-    fn framed(version: u32, body: &[u8]) -> Vec<u8> {
-        let mut out = MAGIC.to_vec();
-        for word in [version, body.len() as u32, checksum(body)] {
-            out.extend(word.to_le_bytes());
-        }
-        out.extend(body);
-        out
-    }
-
     #[test]
     fn records_behind_one_of_another_version_are_read() {
         // No strings, globals or functions.
@@ -432,7 +433,10 @@ mod tests {
         assert_eq!((records.len(), problems.len()), (2, 1));
         assert!(problems[0].contains("compile again"), "{problems:?}");
         let (records, problems) = read(&[&good[..], &good[..good.len() - 1]].concat());
-        assert_eq!((records.len(), &problems[..]), (1, &["cut short".to_string()][..]));
+        assert_eq!(
+            (records.len(), &problems[..]),
+            (1, &["cut short".to_string()][..])
+        );
         let mut damaged = good.clone();
         *damaged.last_mut().expect("bytes") = 1;
         assert_eq!(read(&damaged).0.len(), 0);
