@@ -116,6 +116,12 @@ pub fn structure(data: &[u8]) {
     let _ = headwater_launch::mpi_library(&file);
 }
 
+/// What a compiler's plugin wrote about a program: the section, then one record with a header that fits.
+pub fn compiler(data: &[u8]) {
+    let _ = headwater_structure::read_section(data);
+    let _ = headwater_structure::read_section(&headwater_structure::framed(data));
+}
+
 /// A saved dataflow, and an expression that chooses vertices.
 pub fn flow(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {

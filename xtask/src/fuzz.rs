@@ -14,6 +14,7 @@ pub const TARGETS: [&str; 8] = [
     "spool",
     "run",
     "structure",
+    "compiler",
     "otf2",
     "paraver",
     "scalana",
@@ -131,7 +132,7 @@ fn seeds(target: &str, own: &Path) -> Result<PathBuf, String> {
     // Made anew, as formats change.
     let _ = std::fs::remove_dir_all(&whole);
     make(target, &whole)?;
-    let numbered = !matches!(target, "structure" | "flow");
+    let numbered = !matches!(target, "structure" | "compiler" | "flow");
     for (i, file) in files(&whole).iter().enumerate() {
         let mut bytes = Vec::new();
         if numbered {
@@ -170,6 +171,7 @@ fn make(target: &str, whole: &Path) -> Done {
     match target {
         "paraver" | "scalana" | "trace" => kept(target, whole),
         "structure" => programs(whole),
+        "compiler" => sections(whole),
         _ => flows(whole),
     }
 }
@@ -192,6 +194,23 @@ fn programs(whole: &Path) -> Done {
         output(gcc.arg(&file))?;
     }
     Ok(())
+}
+
+/// What the compiler's plugin writes: the section, and the body of its record.
+fn sections(whole: &Path) -> Done {
+    let object = whole.with_file_name("cases.o");
+    let source = root().join("crates/structure/tests/compiled/dependence/main.c");
+    let mut compile = Command::new(setup::headwater());
+    compile.args(["cc", "-w", "-O2", "-g", "-c"]).arg(source);
+    output(compile.arg("-o").arg(&object))?;
+    let section = whole.join("section");
+    let mut dump = Command::new("objcopy");
+    dump.arg("--dump-section");
+    dump.arg(format!(".headwater.psg={}", section.display()));
+    output(dump.arg(&object))?;
+    let bytes = std::fs::read(&section).map_err(|e| e.to_string())?;
+    let body = bytes.get(16..).unwrap_or_default();
+    std::fs::write(whole.join("body"), body).map_err(|e| e.to_string())
 }
 
 fn flows(whole: &Path) -> Done {

@@ -24,7 +24,7 @@ const fn need(there: &'static str, package: &'static str, demo: bool) -> Need {
     }
 }
 
-const NEEDS: [Need; 30] = [
+const NEEDS: [Need; 35] = [
     need("cc", "gcc", true),
     need("/usr/include/stdio.h", "libc6-dev", true),
     need("mpirun.openmpi", "openmpi-bin", true),
@@ -45,6 +45,12 @@ const NEEDS: [Need; 30] = [
     need("dwz", "dwz", false),
     need("clang-14", "clang-14", false),
     need("/usr/lib/llvm-14/lib/libomp.so", "libomp-14-dev", false),
+    // What the plugin that writes a program's structure is built for.
+    need("clang-19", "clang-19", false),
+    need("/usr/lib/llvm-19/bin/llvm-config", "llvm-19-dev", false),
+    need("flang-new-19", "flang-19", false),
+    need("clang-22", "clang-22", false),
+    need("/usr/lib/llvm-22/bin/llvm-config", "llvm-22-dev", false),
     need("script", "bsdutils", false),
     // For Slurm as a launcher; without a configuration only munge's service starts by itself.
     need("srun", "slurm-client", false),

@@ -92,6 +92,24 @@ pub enum Command {
     /// Show the structure of a program: functions, loops, branches, calls.
     #[command(after_help = "Example:  headwater structure ./app --function solve")]
     Structure(StructureArgs),
+    /// Compile C with mpicc, clang and the plugin that says why ranks differ.
+    #[command(
+        disable_help_flag = true,
+        after_help = "All arguments are the compiler's. Compile with -g, so that lines are known. headwater cc -show prints the command. docs/COMPILER.md says what the plugin adds to a diagnosis.\nExample:  headwater cc -O2 -g -c solve.c\n          headwater cc solve.o -o app\n          make CC='headwater cc'"
+    )]
+    Cc(CompileArgs),
+    /// Compile C++ with mpicxx, clang++ and the plugin that says why ranks differ.
+    #[command(
+        disable_help_flag = true,
+        after_help = "All arguments are the compiler's. Example:  headwater cxx -O2 -g solve.cpp -o app"
+    )]
+    Cxx(CompileArgs),
+    /// Compile Fortran with mpif90, flang and the plugin that says why ranks differ.
+    #[command(
+        disable_help_flag = true,
+        after_help = "All arguments are the compiler's. Example:  headwater fc -O2 -g solve.f90 -o app"
+    )]
+    Fc(CompileArgs),
     /// Show a trace as text: loops, events, ranks, parameters, times.
     #[command(
         after_help = "Example:  headwater show t16\n          headwater show t16 --rank 3 --events | less"
@@ -539,12 +557,23 @@ pub struct StructureArgs {
     /// Show only functions whose name contains this, and functions into which such a function is inlined.
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
+    /// Compare the structure that headwater cc wrote with that of the machine code.
+    #[arg(long, conflicts_with = "function")]
+    pub compare: bool,
     /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,
     /// JSON.
     #[command(flatten)]
     pub json: Json,
+}
+
+/// Arguments of `cc`, `cxx` and `fc`.
+#[derive(Debug, ClapArgs)]
+pub struct CompileArgs {
+    /// Arguments of the compiler.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub arguments: Vec<std::ffi::OsString>,
 }
 
 /// Arguments of `show`.

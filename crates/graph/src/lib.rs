@@ -17,6 +17,7 @@
 mod brought;
 mod columns;
 mod computation;
+mod dependences;
 mod embed;
 mod keys;
 mod lifetime;
@@ -34,6 +35,7 @@ pub mod view;
 pub use brought::brought;
 pub use columns::{RankRow, RankRows};
 pub use computation::{Computation, HotLines, Key, sum_rows};
+pub use dependences::{Deciding, Where};
 pub use pag::{Pag, RunView};
 pub use parallel::{CollectiveEdge, FlowEdge, MessageLink, ParallelView};
 pub use structures::{Structures, is_runtime_library};

@@ -5,6 +5,7 @@
 pub use crate::account::{
     Account, Against, LossKind, LossPart, Reading, Repeated, SmallLoss, SmallLosses,
 };
+use crate::dependence::Link;
 use crate::psg::VertexKind;
 use crate::rank::RankSet;
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,18 @@ pub struct ThreadTimes {
 pub struct Evidence {
     /// A sentence with the figure in it.
     pub text: String,
+    /// If it is the compiler's: the variables that the value passes through, then the call that it comes from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<Link>,
+}
+
+impl From<String> for Evidence {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            chain: Vec::new(),
+        }
+    }
 }
 
 /// A cause of scaling loss.

@@ -14,6 +14,7 @@
 //! bytes; ranks are ranks of `MPI_COMM_WORLD`.
 
 mod account;
+pub mod dependence;
 pub mod diagnosis;
 pub mod excerpt;
 pub mod hash;

@@ -4,6 +4,7 @@
 //! expanded ahead, because contexts are joined along the call paths that were seen. Nothing here depends on where the
 //! module was loaded, so a vertex has the same identity in all ranks, runs and scales.
 
+use crate::dependence::Dependences;
 use crate::run::{Part, Symbol};
 use serde::{Deserialize, Serialize};
 
@@ -145,6 +146,9 @@ pub struct ModuleStructure {
     pub strings: Vec<String>,
     /// Counts before and after contraction.
     pub counts: Counts,
+    /// What loops and branches depend on, if a compiler with our plugin made the module.
+    #[serde(default)]
+    pub dependences: Dependences,
     /// What could not be found out, a sentence each (no debug information, unknown machine code …).
     pub problems: Vec<String>,
 }

@@ -17,6 +17,7 @@ mod arm;
 mod cache;
 mod callees;
 mod calls;
+mod compiler;
 mod debug;
 mod decode;
 mod draft;
@@ -41,12 +42,17 @@ mod tree;
 mod x86;
 
 pub use cache::Cache;
+pub use compiler::{framed, read_section};
 pub use error::StructureError;
 pub use names::is_mpi_name;
 pub use render::{names, tree as render_tree};
 
+use headwater_model::dependence::Comparison;
 use headwater_model::psg::ModuleStructure;
 use std::path::{Path, PathBuf};
+
+/// Source of the plugin for clang and flang that writes what [`analyse`] adds to the machine code's structure.
+pub const PASS_SOURCE: &str = include_str!("../pass/headwater_pass.cpp");
 
 /// What the user may set.
 #[derive(Clone, Debug)]
@@ -75,5 +81,18 @@ pub fn analyse(path: &Path, options: &Options) -> Result<ModuleStructure, Struct
     let image = elf::Image::parse(path, &file)?;
     let split = debug::find(path, &image, options);
     let info = dwarf::read(&image, &split);
-    Ok(module::build(path, &image, &split, &info, options))
+    let mut structure = module::build(path, &image, &split, &info, options);
+    compiler::attach(&image, &mut structure);
+    Ok(structure)
+}
+
+/// Compares the structure that a compiler's plugin wrote with that from machine code; `None` if there is none.
+///
+/// # Errors
+/// As [`analyse`].
+pub fn compare(path: &Path, options: &Options) -> Result<Option<Comparison>, StructureError> {
+    let structure = analyse(path, options)?;
+    let file = elf::map(path)?;
+    let image = elf::Image::parse(path, &file)?;
+    Ok(compiler::compare(&image, &structure))
 }

@@ -1,5 +1,6 @@
 //! A structure as an indented tree for people.
 
+use headwater_model::dependence::{Dependence, Source};
 use headwater_model::psg::{Function, ModuleStructure, VertexKind};
 use std::fmt::Write;
 
@@ -14,7 +15,7 @@ pub fn names(structure: &ModuleStructure, function: &Function, text: &str) -> bo
 /// The tree of all functions.
 pub fn tree(structure: &ModuleStructure) -> String {
     let mut out = String::new();
-    for function in &structure.functions {
+    for (number, function) in (0u32..).zip(&structure.functions) {
         let name = structure.string(function.name);
         let mut depth = vec![0usize; function.vertices.len()];
         for (i, v) in function.vertices.iter().enumerate() {
@@ -49,8 +50,39 @@ pub fn tree(structure: &ModuleStructure) -> String {
                 }
                 _ => format!("{:#x}", v.address),
             };
-            let _ = writeln!(out, "{:indent$}{label}  {at}", "", indent = 2 * depth[i]);
+            let why = match structure.dependences.of(number, i as u32) {
+                Some(dependence) => why(structure, dependence),
+                None => String::new(),
+            };
+            let _ = writeln!(
+                out,
+                "{:indent$}{label}  {at}{why}",
+                "",
+                indent = 2 * depth[i]
+            );
         }
     }
     out
+}
+
+/// What the compiler says of a vertex: where its own bound or condition comes from, or parameters of a call.
+fn why(structure: &ModuleStructure, dependence: &Dependence) -> String {
+    let list = |sources: &[Source]| {
+        let words = sources.iter().map(|s| match s.variable() {
+            Some(variable) => format!("{variable} from {}", s.words()),
+            None => s.words(),
+        });
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let mut out = "  [compiler".to_string();
+    if dependence.own
+        && let Some(own) = structure.dependences.conditions(dependence).next()
+    {
+        out += &format!(": {}", list(&own.sources));
+    }
+    for parameter in &dependence.parameters {
+        let all = list(&parameter.sources);
+        out += &format!("; argument {}: {all}", parameter.position);
+    }
+    out + "]"
 }

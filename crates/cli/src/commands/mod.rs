@@ -3,6 +3,7 @@
 
 mod analyse;
 mod calibrate;
+mod compile;
 mod diagnose;
 mod doctor;
 mod export;
@@ -45,6 +46,9 @@ pub fn run(args: Args) -> Outcome {
         Command::Replay(args) => replay::command(&args, quiet),
         Command::Calibrate(args) => calibrate::command(&args),
         Command::Structure(args) => structure::command(&args, quiet),
+        Command::Cc(args) => compile::command(&args, compile::Of::C),
+        Command::Cxx(args) => compile::command(&args, compile::Of::Cxx),
+        Command::Fc(args) => compile::command(&args, compile::Of::Fortran),
         Command::Show(args) => show::command(&args),
         Command::LinkFlags(args) => link_flags::command(&args),
         Command::Doctor(args) => doctor::command(&args),
@@ -71,6 +75,9 @@ fn json(command: &Command) -> Option<&Json> {
         | Command::Exec(_)
         | Command::Export(_)
         | Command::Import(_)
+        | Command::Cc(_)
+        | Command::Cxx(_)
+        | Command::Fc(_)
         | Command::Completions { .. }
         | Command::Man(_)
         | Command::Schema { .. }

@@ -4,8 +4,9 @@ use super::Outcome;
 use crate::args::StructureArgs;
 use crate::output::{SCHEMA, print};
 use crate::progress::Progress;
+use headwater_model::dependence::{Agreement, Comparison};
 use headwater_model::psg::ModuleStructure;
-use headwater_structure::{Options, analyse, names, render_tree};
+use headwater_structure::{Options, analyse, compare, names, render_tree};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,6 +18,9 @@ pub struct Structure {
     /// The module's structure.
     #[serde(flatten)]
     structure: ModuleStructure,
+    /// With --compare: how the compiler's structure agrees with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<Comparison>,
 }
 
 /// `headwater structure`.
@@ -29,6 +33,10 @@ pub fn command(args: &StructureArgs, quiet: bool) -> Outcome {
     let stage = progress.stage("taking the program apart", 0);
     let mut structure = analyse(&args.module, &options).map_err(|e| e.to_string())?;
     drop(stage);
+    let comparison = match args.compare {
+        true => Some(comparison(args, &options)?),
+        false => None,
+    };
     let all = structure.functions.len();
     if let Some(wanted) = &args.function {
         let mut kept = std::mem::take(&mut structure.functions);
@@ -46,7 +54,11 @@ pub fn command(args: &StructureArgs, quiet: bool) -> Outcome {
         return args.json.give_value(&Structure {
             schema: SCHEMA,
             structure,
+            comparison,
         });
+    }
+    if let Some(comparison) = comparison {
+        return print(&compared(&comparison));
     }
     let mut out = render_tree(&structure);
     let c = structure.counts;
@@ -54,8 +66,45 @@ pub fn command(args: &StructureArgs, quiet: bool) -> Outcome {
         "\n{} functions; vertices before contraction {}, after {}: loops {}, branches {}, computation {}, MPI calls {}\n",
         all, c.before, c.after, c.loops, c.branches, c.comps, c.mpi
     );
+    let makers = structure.dependences.makers.join(", ");
+    if !makers.is_empty() {
+        out += &format!(
+            "{} vertices are also those of the compiler ({makers}): [compiler: what decides how often they run]; the others are of the machine code alone\n",
+            structure.dependences.vertices.len()
+        );
+    }
     for problem in &structure.problems {
         out += &format!("note: {problem}\n");
     }
     print(&out)
+}
+
+fn comparison(args: &StructureArgs, options: &Options) -> Result<Comparison, String> {
+    let found = compare(&args.module, options).map_err(|e| e.to_string())?;
+    found.ok_or_else(|| {
+        format!(
+            "{} has no structure from a compiler: compile and link it with headwater cc, cxx or fc",
+            args.module.display()
+        )
+    })
+}
+
+/// A comparison as text.
+fn compared(c: &Comparison) -> String {
+    let mut out = format!(
+        "{} functions are in both; in machine code only {}, in the compiler's structure only {}\ncompiler's vertices before contraction {}, after {}\n",
+        c.functions, c.functions_of_binary, c.functions_of_compiler, c.before, c.after
+    );
+    let mut part = |what: &str, a: &Agreement| {
+        let share = a.share();
+        let share = share.map_or("none".to_string(), |s| format!("{:.1} %", 100.0 * s));
+        let all = a.both + a.others.len();
+        out += &format!("{what}: {share} agree by line ({} of {all})\n", a.both);
+        for other in &a.others {
+            out += &format!("  {other}\n");
+        }
+    };
+    part("loops", &c.loops);
+    part("MPI calls", &c.mpi);
+    out
 }

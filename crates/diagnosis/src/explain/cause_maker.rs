@@ -1,7 +1,7 @@
 //! Makes causes from candidates: figures by scale and by rank, path, price and words.
 
 use crate::explain::explanation::{Case, explanation};
-use crate::explain::{path, same_place};
+use crate::explain::{dependence, path, same_place};
 use crate::find::candidate::Candidate;
 use crate::find::class::{self, Seconds};
 use crate::find::segments;
@@ -140,6 +140,7 @@ impl CauseMaker<'_> {
             .chain(waiting)
             .chain(walked)
             .chain(bounded);
+        let compiled = dependence::evidence(pag, c.vertex, c.class);
         Cause {
             class: c.class,
             explanation: explanation(c.class, &place, &ranks, last.p, case),
@@ -159,7 +160,7 @@ impl CauseMaker<'_> {
             by_scale,
             clock: self.clock(c),
             by_thread: c.team.as_ref().map(|t| t.times.clone()),
-            evidence: evidence.map(|text| Evidence { text }).collect(),
+            evidence: evidence.map(Evidence::from).chain(compiled).collect(),
             only_if: None,
             repeated: None,
         }

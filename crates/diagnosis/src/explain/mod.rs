@@ -5,6 +5,7 @@
 //! recording, and `reading` joins the two answers where strong and weak scaling are both possible.
 
 pub mod cause_maker;
+pub mod dependence;
 pub mod explanation;
 pub mod notes;
 pub mod path;

@@ -9,7 +9,7 @@
 
 use crate::measure::recordings::Recordings;
 use headwater_dataflow::numbers::stats::CONFIDENCE;
-use headwater_model::diagnosis::{Cause, Diagnosis, Evidence, Place, Repeated};
+use headwater_model::diagnosis::{Cause, Diagnosis, Place, Repeated};
 use headwater_model::words::{self, location};
 
 /// Part of the ranks of two causes that both have.
@@ -65,7 +65,7 @@ pub fn judge(d: &mut Diagnosis, without: &[Diagnosis], recordings: &Recordings) 
         let text = format!(
             "{doubt}found in {found} of {of} diagnoses that each leave out one recording of each scale"
         );
-        cause.evidence.push(Evidence { text });
+        cause.evidence.push(text.into());
         cause.repeated = Some(repeated);
     }
     // Stable: each group keeps its order.

@@ -181,9 +181,7 @@ pub fn bound(scales: &Scales, found: &[Candidate], causes: &mut [Cause]) {
             "alone it would gain {}; the rest of that is counted with the causes before it, or is no part of the loss",
             time(alone)
         );
-        cause
-            .evidence
-            .push(headwater_model::diagnosis::Evidence { text });
+        cause.evidence.push(text.into());
     }
 }
 

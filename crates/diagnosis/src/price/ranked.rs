@@ -3,6 +3,7 @@
 use crate::find::candidate::{Candidate, Price, REST};
 use crate::find::class;
 use headwater_graph::{Pag, VertexIx};
+use headwater_model::dependence::Origin;
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::words;
 
@@ -19,7 +20,22 @@ pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
         let price = gain(b).total_cmp(&gain(a)).then(a.vertex.cmp(&b.vertex));
         known(b).cmp(&known(a)).then(price)
     });
+    by_rank_first(pag, &mut found, gain);
     remainders(pag, without_duplicates(pag, found))
+}
+
+/// Of two neighbours of uneven work whose gains differ by less than their error, the one whose work depends on the rank
+/// comes first: there is something to mend in the program.
+fn by_rank_first(pag: &Pag, found: &mut [Candidate], gain: impl Fn(&Candidate) -> f64) {
+    let by_rank = |c: &Candidate| pag.deciding(c.vertex).depends_on(Origin::Rank);
+    for i in 1..found.len() {
+        let [a, b] = [&found[i - 1], &found[i]];
+        let uneven = |c: &Candidate| c.class == CauseClass::UnevenWork;
+        let equal = (gain(a) - gain(b)).abs() <= a.error.max(b.error);
+        if uneven(a) && uneven(b) && equal && by_rank(b) && !by_rank(a) {
+            found.swap(i - 1, i);
+        }
+    }
 }
 
 /// Sleep that all ranks have is a cause of its own. So it is subtracted from non-shrinking work around it, and that

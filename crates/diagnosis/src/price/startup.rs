@@ -172,7 +172,7 @@ pub fn cause(scales: &Scales) -> Option<Cause> {
         by_rank: rows,
         clock: Clock::Wall,
         by_thread: None,
-        evidence: evidence.into_iter().map(|text| Evidence { text }).collect(),
+        evidence: evidence.into_iter().map(Evidence::from).collect(),
         only_if: None,
         repeated: None,
     })

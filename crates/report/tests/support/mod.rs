@@ -115,6 +115,7 @@ pub fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
         by_scale: vec![(2, 2.0, 2.5), (ranks, 0.5, 0.9)],
         by_thread: None,
         evidence: vec![Evidence {
+            chain: Vec::new(),
             text: "a figure that supports it".into(),
         }],
         only_if: None,

@@ -4,6 +4,7 @@ mod build;
 mod control;
 mod damage;
 mod debug;
+mod dependence;
 mod languages;
 mod nesting;
 mod stripped;

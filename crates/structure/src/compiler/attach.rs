@@ -1,0 +1,250 @@
+//! Adds to a structure from machine code what the compiler says of its vertices.
+
+use super::matching::{Match, matched};
+use super::program::{FunctionId, Program};
+use super::record::{Kind, Record};
+use super::{follow, meaning, records};
+use crate::elf::Image;
+use headwater_model::dependence::{Condition, Dependence, Dependences, Origin, Parameter, Source};
+use headwater_model::psg::ModuleStructure;
+use object::{Object, ObjectSection};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Conditions around a vertex that are kept, the innermost ones.
+const AROUND: usize = 16;
+
+/// Functions that linking adds.
+const START: [&str; 10] = [
+    "_start",
+    "_init",
+    "_fini",
+    "deregister_tm_clones",
+    "register_tm_clones",
+    "__do_global_dtors_aux",
+    "frame_dummy",
+    "_dl_relocate_static_pie",
+    "__libc_csu_init",
+    "__libc_csu_fini",
+];
+
+/// Beginnings of symbols of language runtimes that are linked statically: they call and write only what they are given.
+const RUNTIME: [&str; 18] = [
+    "AllocateValidated",
+    "ValidatePointer",
+    "_ZL21CloseAll",
+    "_ZL30Describe",
+    "_Fortran",
+    "_ZN7Fortran",
+    "_ZNK7Fortran",
+    "_ZTh",
+    "_ZTv",
+    "_ZSt",
+    "_ZNSt",
+    "_ZNKSt",
+    "_ZN9__gnu_cxx",
+    "CFI_",
+    "Convert",
+    "_GLOBAL__sub_I_external_unit",
+    "atexit",
+    "__",
+];
+
+/// Whether a symbol is the language runtime's.
+fn is_runtime(symbol: &str) -> bool {
+    RUNTIME.iter().any(|p| symbol.starts_with(p))
+        || symbol.starts_with("_Z") && symbol.contains("Fortran")
+}
+
+/// Reads the compiler's section of a file, if it has one.
+pub fn attach(image: &Image<'_>, structure: &mut ModuleStructure) {
+    let Some((records, problems)) = records(image) else {
+        return;
+    };
+    for problem in problems {
+        structure.problems.push(format!(
+            "the compiler's structure in {} is {problem}; that of the machine code is used in its place",
+            super::SECTION
+        ));
+    }
+    if records.is_empty() {
+        return;
+    }
+    let (open, others) = openness(image, structure, &records);
+    if others > 0 {
+        structure.problems.push(format!(
+            "{others} functions were compiled without headwater's plugin, so what they may change is unknown to it"
+        ));
+    }
+    let program = Program::new(&records, open);
+    let mut all = Builder {
+        program: &program,
+        known: FxHashMap::default(),
+        out: Dependences::default(),
+    };
+    for function in matched(structure, &program) {
+        for found in &function.matches {
+            let dependence = all.dependence(function.index, function.id, found);
+            all.out.vertices.push(dependence);
+        }
+    }
+    let makers = records.iter().map(|r| r.string(r.maker).to_string());
+    let mut out = all.out;
+    out.makers = makers.collect();
+    out.makers.sort();
+    out.makers.dedup();
+    structure.dependences = out;
+}
+
+/// Whether code that no record describes may call functions of the module or write its globals, and how many functions
+/// of the module have no record.
+pub fn openness(
+    image: &Image<'_>,
+    structure: &ModuleStructure,
+    records: &[Record],
+) -> (bool, usize) {
+    let symbols = records
+        .iter()
+        .flat_map(|r| r.functions.iter().map(|f| r.string(f.symbol)));
+    let described: FxHashSet<&str> = symbols.collect();
+    let others = structure.functions.iter().filter(|f| {
+        let symbol = f.symbol.map(|s| structure.string(s));
+        symbol.is_some_and(|s| !START.contains(&s) && !is_runtime(s) && !described.contains(s))
+    });
+    let others = others.count();
+    let program = image.file.sections().any(|s| s.name() == Ok(".interp"));
+    (!program || others > 0, others)
+}
+
+struct Builder<'p, 'a> {
+    program: &'p Program<'a>,
+    /// Conditions by the compiler's vertices.
+    known: FxHashMap<(FunctionId, Vec<u32>), u32>,
+    out: Dependences,
+}
+
+impl Builder<'_, '_> {
+    fn dependence(&mut self, function: u32, id: FunctionId, found: &Match) -> Dependence {
+        let Some(of) = self.program.function(id) else {
+            return empty(function, found.vertex);
+        };
+        // The vertices around each candidate that have a condition, from the innermost.
+        let chains: Vec<Vec<u32>> = found
+            .candidates
+            .iter()
+            .map(|c| {
+                let next = |v: &u32| of.vertices.get(*v as usize)?.parent;
+                let around = std::iter::successors(Some(*c), next);
+                let conditional = |v: &u32| {
+                    let vertex = of.vertices.get(*v as usize);
+                    vertex.is_some_and(|v| v.kind != Kind::Call)
+                };
+                around.filter(conditional).take(AROUND).collect()
+            })
+            .collect();
+        let longest = chains.iter().map(Vec::len).max().unwrap_or(0);
+        let mut conditions = Vec::new();
+        for depth in 0..longest {
+            let mut level: Vec<u32> = chains
+                .iter()
+                .filter_map(|c| c.get(depth).copied())
+                .collect();
+            level.sort_unstable();
+            level.dedup();
+            conditions.push(self.condition(id, level));
+        }
+        let first = found.candidates.first();
+        let vertex = first.and_then(|c| of.vertices.get(*c as usize));
+        let own = vertex.is_some_and(|v| v.kind != Kind::Call);
+        let parameters = match (vertex, &found.candidates[..]) {
+            (Some(v), [_]) if v.kind == Kind::Call => self.parameters(id, v.call),
+            _ => Vec::new(),
+        };
+        Dependence {
+            function,
+            vertex: found.vertex,
+            conditions,
+            own,
+            parameters,
+        }
+    }
+
+    /// The condition of some vertices that cannot be distinguished: if they differ, it is not known.
+    fn condition(&mut self, id: FunctionId, vertices: Vec<u32>) -> u32 {
+        if let Some(known) = self.known.get(&(id, vertices.clone())) {
+            return *known;
+        }
+        let number = self.out.conditions.len() as u32;
+        let of = self.program.function(id);
+        let all = vertices
+            .iter()
+            .filter_map(|v| of?.vertices.get(*v as usize));
+        let mut condition = Condition {
+            bound: false,
+            file: None,
+            line: 0,
+            sources: Vec::new(),
+        };
+        for (i, v) in all.enumerate() {
+            let file = self.program.string(id.unit, v.at.file);
+            condition.bound |= v.kind == Kind::Loop;
+            condition.file = (!file.is_empty()).then(|| file.to_string());
+            condition.line = v.at.line;
+            let sources = follow::origins(self.program, id, &v.conditions);
+            let origins = |s: &[Source]| s.iter().map(|s| s.origin).collect::<Vec<Origin>>();
+            if i == 0 {
+                condition.sources = sources;
+            } else if origins(&sources) != origins(&condition.sources) {
+                condition.sources = vec![Source {
+                    origin: Origin::Unknown,
+                    chain: Vec::new(),
+                }];
+                break;
+            }
+        }
+        self.out.conditions.push(condition);
+        self.known.insert((id, vertices), number);
+        number
+    }
+
+    /// Parameters of a call of MPI that differ between ranks or scales.
+    fn parameters(&self, id: FunctionId, call: u32) -> Vec<Parameter> {
+        let Some(call) = self
+            .program
+            .function(id)
+            .and_then(|f| f.calls.get(call as usize))
+        else {
+            return Vec::new();
+        };
+        let Some(function) = meaning::mpi(self.program.string(id.unit, call.callee)) else {
+            return Vec::new();
+        };
+        let matters = |i: &usize| {
+            function
+                .roles
+                .get(*i)
+                .is_some_and(|r| meaning::says_how_much(*r))
+        };
+        let positions = (0..call.arguments.len()).filter(matters);
+        let found = positions.filter_map(|i| {
+            let argument = &call.arguments[i];
+            let mut sources =
+                follow::origins(self.program, id, &[argument.value, argument.content]);
+            sources.retain(|s| !matches!(s.origin, Origin::Constant | Origin::Unknown));
+            (!sources.is_empty()).then_some(Parameter {
+                position: i as u32 + 1,
+                sources,
+            })
+        });
+        found.collect()
+    }
+}
+
+fn empty(function: u32, vertex: u32) -> Dependence {
+    Dependence {
+        function,
+        vertex,
+        conditions: Vec::new(),
+        own: false,
+        parameters: Vec::new(),
+    }
+}

@@ -1,0 +1,58 @@
+//! The second front end: structure from the compiler, with what loops and branches depend on (ScalAna, section III-A).
+//!
+//! The plugin (`pass/headwater_pass.cpp`) writes a record for each translation unit, and linking joins them. The way:
+//! `record` (bytes) → `program` (units joined by symbols) → `follow` (a value back to its origins, with the `meaning` of
+//! MPI calls) → `matching` (vertices of machine code that the compiler has too) → `attach`, `compare`. The vertices
+//! stay those of the machine code, because that is what runs; the compiler adds why they run as often as they do.
+
+mod attach;
+mod compare;
+mod follow;
+mod matching;
+mod meaning;
+mod program;
+mod record;
+
+pub use attach::attach;
+pub use compare::compare;
+
+use crate::elf::Image;
+use object::{Object, ObjectSection};
+use record::Record;
+
+/// Name of the section.
+const SECTION: &str = ".headwater.psg";
+
+/// The records of a file, and what is wrong with them; `None` where there is no such section.
+fn records(image: &Image<'_>) -> Option<(Vec<Record>, Vec<String>)> {
+    let section = image.file.section_by_name(SECTION)?;
+    if section.size() > record::LONGEST as u64 {
+        return Some((Vec::new(), vec!["too long to be one".to_string()]));
+    }
+    match section.uncompressed_data() {
+        Ok(bytes) => Some(record::read(&bytes)),
+        Err(_) => Some((Vec::new(), vec!["cut short".to_string()])),
+    }
+}
+
+/// A record with a header that fits its body; for tests with damaged bodies.
+pub fn framed(body: &[u8]) -> Vec<u8> {
+    record::framed(record::VERSION, body)
+}
+
+/// Reads a section of any bytes and follows all that is in it; for tests with damaged ones.
+pub fn read_section(bytes: &[u8]) -> usize {
+    let (records, _) = record::read(bytes);
+    let program = program::Program::new(&records, false);
+    let mut found = 0;
+    for (id, function) in program.functions() {
+        for vertex in &function.vertices {
+            found += follow::origins(&program, id, &vertex.conditions).len();
+        }
+        for call in &function.calls {
+            let values: Vec<u32> = call.arguments.iter().map(|a| a.value).collect();
+            found += follow::origins(&program, id, &values).len();
+        }
+    }
+    found
+}

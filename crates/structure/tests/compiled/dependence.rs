@@ -1,0 +1,265 @@
+//! What loops depend on, as the compiler's plugin tells it: true for nearly all planted cases, unknown in the rest, and
+//! never wrong.
+
+use crate::build::run;
+use headwater_model::dependence::{Agreement, Origin};
+use headwater_model::psg::ModuleStructure;
+use headwater_structure::{Options, PASS_SOURCE, analyse, compare, framed, read_section};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// Versions of LLVM.
+const VERSIONS: [u32; 2] = [19, 22];
+
+/// The plugins, each built once.
+fn plugins() -> &'static [(u32, PathBuf)] {
+    static BUILT: OnceLock<(TempDir, Vec<(u32, PathBuf)>)> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(dir.path().join("pass.cpp"), PASS_SOURCE).expect("writes");
+        let build = |version: &u32| {
+            let config = format!("/usr/lib/llvm-{version}/bin/llvm-config");
+            let flags = Command::new(config).arg("--cxxflags").output().ok()?;
+            let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
+            let name = format!("pass-{version}.so");
+            let own = [
+                "-fPIC",
+                "-shared",
+                "-fno-rtti",
+                "-w",
+                "-o",
+                &name,
+                "pass.cpp",
+            ];
+            let flags: Vec<&str> = flags.split_whitespace().chain(own).collect();
+            run(dir.path(), "g++", &flags)?;
+            Some((*version, dir.path().join(name)))
+        };
+        let all = VERSIONS.iter().filter_map(build).collect();
+        (dir, all)
+    });
+    &built.1
+}
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compiled/dependence")
+}
+
+/// Compiles a source with the plugin, or `plain`.
+fn object(
+    dir: &Path,
+    compiler: &str,
+    plugin: Option<&Path>,
+    flags: &[&str],
+    source: &str,
+) -> Option<()> {
+    let path = sources().join(source);
+    let include = Command::new("mpicc.openmpi")
+        .arg("--showme:incdirs")
+        .output();
+    let include = include.ok()?;
+    let include = String::from_utf8_lossy(&include.stdout).into_owned();
+    let mut args = vec!["-w".to_string(), "-g".into(), "-c".into()];
+    args.extend(include.split_whitespace().map(|i| format!("-I{i}")));
+    args.push(format!("-I{}", "/usr/lib/x86_64-linux-gnu/openmpi/lib"));
+    args.extend(plugin.map(|p| format!("-fpass-plugin={}", p.display())));
+    args.extend(flags.iter().map(|f| f.to_string()));
+    args.push(path.display().to_string());
+    if compiler.starts_with("flang") {
+        args.retain(|a| a != "-w");
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    run(dir, compiler, &args)
+}
+
+/// What stands behind `= ` in comments, by file and line.
+fn expected(files: &[&str]) -> BTreeMap<(String, u32), Vec<String>> {
+    let mut out = BTreeMap::new();
+    for file in files {
+        let text = std::fs::read_to_string(sources().join(file)).expect("reads");
+        for (number, line) in (1..).zip(text.lines()) {
+            let told = line
+                .split("// = ")
+                .nth(1)
+                .or_else(|| line.split("! = ").nth(1));
+            if let Some(told) = told {
+                let mut words: Vec<String> = told.split_whitespace().map(str::to_string).collect();
+                words.sort();
+                out.insert((file.to_string(), number), words);
+            }
+        }
+    }
+    out
+}
+
+/// How many loops are told as expected, and how many may be unknown in part; a wrong one fails.
+fn judged(structure: &ModuleStructure, files: &[&str], what: &str) -> (usize, usize) {
+    let expected = expected(files);
+    let all = &structure.dependences;
+    let (mut good, mut unknown) = (0, 0);
+    for dependence in all.vertices.iter().filter(|d| d.own) {
+        let Some(own) = all.conditions(dependence).next().filter(|c| c.bound) else {
+            continue;
+        };
+        let file = own.file.as_deref().unwrap_or("");
+        let file = file.rsplit('/').next().unwrap_or(file).to_string();
+        let Some(truth) = expected.get(&(file.clone(), own.line)) else {
+            continue;
+        };
+        let word = |o: Origin| format!("{o:?}").to_lowercase();
+        let mut told: Vec<String> = own.sources.iter().map(|s| word(s.origin)).collect();
+        told.sort();
+        if told == *truth {
+            good += 1;
+            continue;
+        }
+        let open = told.iter().any(|t| t == "unknown");
+        told.retain(|t| t != "unknown");
+        let within = told.iter().all(|t| truth.contains(t));
+        assert!(
+            open && within,
+            "{what}: {file}:{} comes from {truth:?}, and is said to come from {told:?}",
+            own.line
+        );
+        unknown += 1;
+    }
+    (good, unknown)
+}
+
+fn structure(dir: &Path, module: &str) -> ModuleStructure {
+    analyse(&dir.join(module), &Options::default()).expect("an ELF file")
+}
+
+#[test]
+fn planted_dependences_in_c_are_told_and_never_wrong() {
+    for (version, plugin) in plugins() {
+        let clang = format!("clang-{version}");
+        for level in ["-O2", "-O3", "-O0"] {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let dir = dir.path();
+            for source in ["main.c", "other.c"] {
+                if object(dir, &clang, Some(plugin), &[level], source).is_none() {
+                    return;
+                }
+            }
+            let args = ["main.o", "other.o", "-o", "cases"];
+            run(dir, "mpicc.openmpi", &args).expect("links");
+            let s = structure(dir, "cases");
+            let what = format!("{clang} {level}");
+            let (good, unknown) = judged(&s, &["main.c", "other.c"], &what);
+            assert!(
+                good >= 45 && unknown * 10 <= good,
+                "{what}: {good}, {unknown}"
+            );
+            let both = compare(&dir.join("cases"), &Options::default());
+            let both = both.expect("an ELF file").expect("a section");
+            let agree = |a: &Agreement| a.share().is_some_and(|s| s >= 0.98);
+            assert!(agree(&both.loops) && agree(&both.mpi), "{what}: {both:?}");
+        }
+    }
+}
+
+#[test]
+fn planted_dependences_in_fortran_are_told_and_never_wrong() {
+    let Some((version, plugin)) = plugins().first() else {
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let dir = dir.path();
+    let flang = format!("flang-new-{version}");
+    for source in ["cases.f90", "work.f90"] {
+        if object(dir, &flang, Some(plugin), &["-O2"], source).is_none() {
+            return;
+        }
+    }
+    let library = [
+        "/usr/lib/x86_64-linux-gnu/openmpi/lib/libmpi_mpifh.so",
+        "-o",
+        "cases",
+    ];
+    run(
+        dir,
+        &flang,
+        &[&["cases.o", "work.o"], &library[..]].concat(),
+    )
+    .expect("links");
+    let (good, unknown) = judged(&structure(dir, "cases"), &["cases.f90"], &flang);
+    assert!(good >= 11 && unknown * 10 <= good, "{good}, {unknown}");
+}
+
+#[test]
+fn what_was_compiled_otherwise_makes_it_unknown_and_is_said() {
+    let Some((version, plugin)) = plugins().first() else {
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let dir = dir.path();
+    let clang = format!("clang-{version}");
+    if object(dir, &clang, Some(plugin), &["-O2"], "main.c").is_none() {
+        return;
+    }
+    object(dir, "gcc", None, &["-O2"], "other.c").expect("compiles");
+    run(dir, "mpicc.openmpi", &["main.o", "other.o", "-o", "mixed"]).expect("links");
+    let s = structure(dir, "mixed");
+    let told = |s: &ModuleStructure, text: &str| {
+        let found = s.problems.iter().filter(|p| p.contains(text));
+        assert_eq!(found.count(), 1, "{text}: {:?}", s.problems);
+    };
+    told(&s, "functions were compiled without headwater's plugin");
+    let (good, unknown) = judged(&s, &["main.c"], "mixed");
+    assert!(good > 10 && unknown > 0, "{good}, {unknown}");
+
+    // The machine code's structure is the same with any section.
+    run(
+        dir,
+        "objcopy",
+        &["--dump-section", ".headwater.psg=psg", "main.o"],
+    )
+    .expect("dumps");
+    let section = std::fs::read(dir.join("psg")).expect("reads");
+    let with = |bytes: &[u8]| {
+        std::fs::write(dir.join("other.psg"), bytes).expect("writes");
+        let change = [
+            "--update-section",
+            ".headwater.psg=other.psg",
+            "mixed",
+            "changed",
+        ];
+        run(dir, "objcopy", &change).expect("changes");
+        let changed = structure(dir, "changed");
+        assert_eq!(changed.functions, s.functions);
+        changed
+    };
+    let cut = with(&section[..section.len() / 2]);
+    told(&cut, "is cut short; that of the machine code is used");
+    assert_eq!(cut.dependences.vertices, []);
+    let mut old = section.clone();
+    old[4] = 0;
+    told(&with(&old), "written by a plugin of format 0");
+    let mut damaged = section.clone();
+    damaged[60] ^= 1;
+    told(&with(&damaged), "a checksum does not fit");
+    told(&with(b"what"), "is cut short");
+
+    // Bodies of any bytes, with a checksum that fits.
+    let body = &section[16..];
+    let mut state = 7u64;
+    let mut below = |n: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..100 {
+        let mut bytes = body.to_vec();
+        for _ in 0..1 + below(5) {
+            let at = below(bytes.len());
+            bytes[at] = below(256) as u8;
+        }
+        read_section(&framed(&bytes));
+    }
+    assert!(read_section(&framed(body)) > 50);
+}

@@ -1,0 +1,5 @@
+subroutine work(i)
+  integer :: i
+  integer, volatile :: sink
+  sink = i
+end subroutine
