@@ -95,6 +95,11 @@ pub fn make(directory: &Path) -> std::io::Result<()> {
         .create(directory)
 }
 
+/// The file of a process in a directory.
+fn path_of(directory: &Path, host: &str, rank: u32, pid: u32) -> PathBuf {
+    directory.join(format!("{host}.{rank}.{pid}{PROCESS_ENDING}"))
+}
+
 /// Whether a file may have so many bytes.
 pub fn may_be_as_long(bytes: u64) -> bool {
     // SAFETY: a zeroed structure is filled by the call.
@@ -134,11 +139,16 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
 }
 
 impl Spool {
+    /// Removes the file that this process made when it was another program, before `exec`. Returns whether there was one.
+    pub fn remove_earlier(dir: &Path, host: &str, rank: u32, pid: u32) -> bool {
+        std::fs::remove_file(path_of(dir, host, rank, pid)).is_ok()
+    }
+
     /// Makes the new file `<host>.<rank>.<pid>.spool` in `dir`. Fails if it exists: in containers, process numbers
     /// repeat.
     pub fn create(dir: &Path, host: &str, rank: u32, pid: u32) -> Option<Self> {
         make(dir).ok()?;
-        let path = dir.join(format!("{host}.{rank}.{pid}{PROCESS_ENDING}"));
+        let path = path_of(dir, host, rank, pid);
         let path = CString::new(path.into_os_string().into_encoded_bytes()).ok()?;
         let new = libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
         let flags = libc::O_RDWR | new | libc::O_CLOEXEC;

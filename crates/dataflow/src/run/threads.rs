@@ -96,7 +96,8 @@ pub fn unseen(run: &Run) -> Option<String> {
             *sum += ns as f64;
         }
     };
-    let inside = |s: &&headwater_model::run::Segment| s.from != CtxId::NONE;
+    let all = !run.header.uses_mpi();
+    let inside = |s: &&headwater_model::run::Segment| all || s.from != CtxId::NONE;
     run.segments
         .iter()
         .filter(inside)

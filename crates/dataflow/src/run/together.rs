@@ -6,7 +6,9 @@ use headwater_model::run::{Header, Run};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// Nothing recorded.
-    #[error("run {0} holds no MPI activity; record it again and check that the program calls MPI")]
+    #[error(
+        "run {0} has no activity in it; record it again and check that the program reaches its end"
+    )]
     Empty(String),
     /// An impossible number of ranks.
     #[error(
