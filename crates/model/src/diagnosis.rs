@@ -7,6 +7,7 @@ pub use crate::account::{
 };
 use crate::psg::VertexKind;
 use crate::rank::RankSet;
+use crate::words;
 use serde::{Deserialize, Serialize};
 
 /// Version of the JSON that these types serialise to.
@@ -371,6 +372,10 @@ pub struct ScaleSummary {
     pub run: String,
     /// Ranks.
     pub ranks: u32,
+    /// Threads of each rank, where they are a part of the scale: of a program without MPI, or where it was asked for so
+    /// many.
+    #[serde(default)]
+    pub threads_each: Option<u32>,
     /// Threads that computed at the same time, of all ranks together; at least one for each rank.
     pub threads: u32,
     /// Cores that they had in all.
@@ -404,6 +409,28 @@ impl ScaleSummary {
     /// `model_seconds` is the run with a core for each thread.
     pub fn is_crowded(&self) -> bool {
         Self::crowds(self.threads.max(self.ranks), self.cores, self.runq_share)
+    }
+
+    /// The scale in words: `4 ranks`, `8 threads`.
+    pub fn words(&self) -> String {
+        words::scale(self.ranks, self.threads_each)
+    }
+
+    /// The scale as a figure.
+    pub fn figure(&self) -> String {
+        words::scale_figure(self.ranks, self.threads_each)
+    }
+
+    /// What the figure counts.
+    pub fn unit(&self) -> &'static str {
+        words::scale_unit(self.ranks, self.threads_each)
+    }
+
+    /// By how much the scale is larger than that of one thread: ranks times threads.
+    pub fn size(&self) -> u32 {
+        self.ranks
+            .saturating_mul(self.threads_each.unwrap_or(1))
+            .max(1)
     }
 
     /// The same of bare figures; 0 cores are unknown ones.

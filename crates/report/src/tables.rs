@@ -44,8 +44,9 @@ pub fn efficiencies(scales: &[ScaleSummary], width: usize) -> String {
 
 fn block(scales: &[ScaleSummary]) -> String {
     let mut table = plain();
-    let mut head = vec!["ranks".to_string()];
-    head.extend(scales.iter().map(|s| format!("{}  ", s.ranks)));
+    let unit = scales.last().map_or("ranks", ScaleSummary::unit);
+    let mut head = vec![unit.to_string()];
+    head.extend(scales.iter().map(|s| format!("{}  ", s.figure())));
     table.set_header(head);
     type Get = fn(&ScaleSummary) -> Option<f64>;
     let rows: [(&str, Get); 10] = [
@@ -96,9 +97,15 @@ fn block(scales: &[ScaleSummary]) -> String {
             seconds(s.model_seconds)
         }));
     }
-    table.add_row(time("before MPI_Init returned", |s| {
-        seconds(s.startup_seconds)
-    }));
+    // Of a program without MPI, that is what its loader takes.
+    if scales
+        .iter()
+        .any(|s| s.ranks > 1 || s.threads_each.is_none())
+    {
+        table.add_row(time("before MPI_Init returned", |s| {
+            seconds(s.startup_seconds)
+        }));
+    }
     if scales.iter().any(|s| s.window_share.is_some()) {
         // Chains, serialisation, transfer, moving work and delay cost are known of what is in windows alone.
         table.add_row(time("all events recorded", |s| {

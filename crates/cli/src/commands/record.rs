@@ -39,6 +39,8 @@ pub struct Unnamed<'a> {
     pub below: Option<&'a Path>,
     /// Which repetition of its scale it is, from 1 on; `None` where there is one.
     pub repetition: Option<u32>,
+    /// Threads of each rank that the program was asked for.
+    pub threads: Option<u32>,
 }
 
 /// What `headwater record --json` prints.
@@ -291,10 +293,18 @@ pub fn figures(dir: &Path, header: &Header) -> String {
     format!(
         "{}: {}, {:.2} s, {:.1} KiB",
         dir.display(),
-        words::count(header.ranks as usize),
+        scale(header),
         header.wall_seconds,
         run_bytes(dir) as f64 / 1024.0
     )
+}
+
+/// The scale of a run in words.
+fn scale(header: &Header) -> String {
+    match header.threads_asked {
+        None if header.ranks == 1 && !header.uses_mpi() => "one process without MPI".to_string(),
+        threads => words::scale(header.ranks, threads),
+    }
 }
 
 /// What the collector is asked for.
@@ -310,7 +320,7 @@ fn asked_for(recording: &Recording) -> Asked {
 /// What is run for `command`: the same with us before the program, and with `environment` set.
 fn launching(
     command: &[String],
-    environment: &[(&str, &str)],
+    environment: &[(&'static str, String)],
     spool: &Path,
     recording: &Recording,
 ) -> Result<Command, String> {
@@ -338,14 +348,16 @@ fn launching(
     let line = place_before_program(command, &ours).map_err(|e| e.to_string())?;
     let (first, rest) = line.split_first().ok_or("there is nothing to run")?;
     let mut launcher = Command::new(first);
-    launcher.args(rest).envs(environment.iter().copied());
+    launcher
+        .args(rest)
+        .envs(environment.iter().map(|(name, value)| (name, value)));
     Ok(launcher)
 }
 
 /// The line that would be run for `command`, with `SPOOL` for a directory that only recording makes.
 pub fn planned(
     command: &[String],
-    environment: &[(&str, &str)],
+    environment: &[(&'static str, String)],
     recording: &Recording,
 ) -> Result<String, String> {
     let launcher = launching(command, environment, Path::new("SPOOL"), recording)?;
@@ -370,7 +382,7 @@ fn free_name(wanted: &Path) -> PathBuf {
 /// signals have the effect that `between` says.
 pub fn record(
     command: &[String],
-    environment: &[(&str, &str)],
+    environment: &[(&'static str, String)],
     named: Option<&Path>,
     unnamed: Unnamed<'_>,
     recording: &Recording,
@@ -410,6 +422,7 @@ pub fn record(
     let run = finish_run(&temporary, |header| {
         header.launcher = command.to_vec();
         header.exit_code = Some(i32::from(code));
+        header.threads_asked = unnamed.threads;
         header.name = named.and_then(|n| n.file_name()).map_or_else(
             || default_name(header, unnamed.repetition),
             |n| n.to_string_lossy().into_owned(),
@@ -468,7 +481,9 @@ fn default_name(header: &Header, repetition: Option<u32>) -> String {
     let job = JOBS.iter().find_map(|v| std::env::var(v).ok());
     let job = job.map_or_else(String::new, |j| format!(".{j}"));
     let repetition = repetition.map_or_else(String::new, |r| format!(".r{r}"));
-    format!("{program}.{}{job}{repetition}", header.ranks)
+    let threads = header.threads_asked;
+    let threads = threads.map_or_else(String::new, |n| format!(".t{n}"));
+    format!("{program}.{}{threads}{job}{repetition}", header.ranks)
 }
 
 /// What is started: behind a launcher, a program of MPI.

@@ -4,7 +4,7 @@ use headwater_model::RankSet;
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run, ThreadInfo};
 use headwater_model::words;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A process has more threads than the recorded ones if it used this many times their CPU time.
 const MORE: f64 = 1.1;
@@ -49,6 +49,39 @@ pub fn concurrent(run: &Run) -> Vec<u32> {
         }
     }
     out
+}
+
+/// The most threads of a rank that are believed, whatever a damaged header says.
+const MOST: u32 = 1 << 16;
+
+/// Threads of each rank that are a part of the scale of a run: those that the program was asked for or, of a program
+/// without MPI, those that were seen. `None` for a run whose scale is its number of ranks.
+pub fn of_scale(run: &Run) -> Option<u32> {
+    let header = &run.header;
+    if let Some(asked) = header.threads_asked {
+        return Some(asked.clamp(1, MOST));
+    }
+    (!header.uses_mpi() && run.calls.is_empty()).then(|| seen(run))
+}
+
+/// Ranks and threads: what the scale of a run is, in the order of scales.
+pub fn scale(run: &Run) -> (u64, u32, Option<u32>) {
+    let threads = of_scale(run);
+    let ranks = run.header.ranks;
+    let size = u64::from(ranks) * u64::from(threads.unwrap_or(1));
+    (size, ranks, threads)
+}
+
+/// The most threads of a rank that worked at the same time, whether they computed or were held up: those of its largest
+/// team, or those that computed.
+pub fn seen(run: &Run) -> u32 {
+    let mut teams: FxHashMap<(u32, CtxId), FxHashSet<u16>> = FxHashMap::default();
+    for t in &run.teams {
+        teams.entry((t.rank, t.team)).or_default().insert(t.thread);
+    }
+    let largest = teams.values().map(FxHashSet::len).max().unwrap_or(1);
+    let active = concurrent(run).into_iter().max().unwrap_or(1);
+    u32::try_from(largest).unwrap_or(1).max(active)
 }
 
 /// Share of all rank time, including that of their threads, that was waiting for a core.

@@ -223,7 +223,7 @@ impl CauseMaker<'_> {
         };
         let rows: Vec<Vec<f64>> = (0..).zip(&self.scales.all).map(together).collect();
         let sums = self.scales.all.iter().zip(&rows);
-        let by_scale = sums.map(|(s, row)| (s.p, stats::mean(row), stats::max(row)));
+        let by_scale = sums.map(|(s, row)| (s.size, stats::mean(row), stats::max(row)));
         let by_scale = by_scale.collect();
         (rows.into_iter().next_back().unwrap_or_default(), by_scale)
     }

@@ -47,7 +47,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
     // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.
     let computation_scaling = base.and_then(|base| {
         let per_rank_base = stats::mean(&base.busy());
-        let should = scaling::ideal(scaling, per_rank_base, base.p, scale.p);
+        let should = scaling::ideal(scaling, per_rank_base, base.size, scale.size);
         ratio(should, mean)
     });
     let factors = base.map(|base| processor::factors(scale, base, scaling));
@@ -62,6 +62,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
     ScaleSummary {
         run: scale.run().header.name.clone(),
         ranks: scale.p,
+        threads_each: scale.threads_each,
         threads: scale.threads,
         cores: scale.cores,
         wall_seconds: scale.wall,

@@ -15,6 +15,7 @@ use crate::measure::counted::Counted;
 use crate::measure::scale::{Scale, paused_alike};
 use crate::measure::times::Times;
 use headwater_dataflow::numbers::stats;
+use headwater_dataflow::run::threads;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::Scaling;
 use headwater_model::run::Run;
@@ -84,7 +85,7 @@ impl Growth {
         let [first, .., last] = scales else {
             return None;
         };
-        if first.p == last.p || !paused_alike(scales) {
+        if first.size == last.size || !paused_alike(scales) {
             return None;
         }
         let counted = |s: &Scale| {
@@ -96,7 +97,7 @@ impl Growth {
             (Some(before), Some(now)) => (before, now),
             _ => (seconds(first), seconds(last)),
         };
-        let ranks = f64::from(last.p) / f64::from(first.p);
+        let ranks = f64::from(last.size) / f64::from(first.size);
         if seconds(first) < COMPUTES * first.model_seconds() {
             return None;
         }
@@ -203,13 +204,21 @@ fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
     let Some(columns) = changed_numbers(runs) else {
         return (None, "the arguments change with the scale".to_string());
     };
-    let ranks: Vec<f64> = runs.iter().map(|r| f64::from(r.header.ranks)).collect();
+    let of = |count: fn(&Run) -> f64| runs.iter().map(|r| count(r)).collect::<Vec<f64>>();
+    let ranks = of(|r| threads::scale(r).0 as f64);
+    let [processes, threads] = [
+        of(|r| f64::from(r.header.ranks)),
+        of(|r| f64::from(threads::of_scale(r).unwrap_or(0))),
+    ];
     let product = |columns: &[Vec<f64>]| -> Vec<f64> {
         let at = |i: usize| columns.iter().filter_map(|c| c.get(i)).product();
         (0..runs.len()).map(at).collect()
     };
     let whole = product(&columns);
-    let telling: Vec<Vec<f64>> = columns.into_iter().filter(|c| *c != ranks).collect();
+    let telling: Vec<Vec<f64>> = columns
+        .into_iter()
+        .filter(|c| ![&ranks, &processes, &threads].contains(&c))
+        .collect();
     if telling.is_empty() || whole == ranks {
         let why = "what changes in the arguments is the number of ranks";
         return (Some(Scaling::Strong), why.to_string());

@@ -7,6 +7,7 @@ use crate::measure::times::Times;
 use crate::pass::marks::{SCALING, said};
 use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use headwater_dataflow::pass::of_one_program;
+use headwater_dataflow::run::threads;
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::report::{Section, Unit};
 use headwater_model::run::Run;
@@ -79,7 +80,7 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         of_one_program(&call.run(0)?.run().header, &run.run().header, "run")?;
         runs.push(run);
     }
-    runs.sort_by_key(|r| r.run().header.ranks);
+    runs.sort_by_key(|r| threads::scale(r.run()));
     let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
     let scales = runs.iter().map(|r| Scale::new(r, call.interrupted()));
     let scales: Vec<Scale> = scales.collect();
