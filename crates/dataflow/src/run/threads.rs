@@ -23,12 +23,28 @@ pub fn workers(run: &Run) -> impl Iterator<Item = &ThreadInfo> {
     run.threads.iter().filter(known)
 }
 
+/// Threads of teams, of a run whose threads are a part of its scale: they want a core each, also where serial parts and
+/// locks leave them little to do.
+fn members(run: &Run) -> FxHashSet<(u32, u16)> {
+    if run.header.threads_asked.is_none() && run.header.uses_mpi() || !run.calls.is_empty() {
+        return FxHashSet::default();
+    }
+    let mut teams: FxHashMap<(u32, CtxId), FxHashSet<u16>> = FxHashMap::default();
+    for t in &run.teams {
+        teams.entry((t.rank, t.team)).or_default().insert(t.thread);
+    }
+    let several = teams.into_iter().filter(|(_, threads)| threads.len() > 1);
+    let all = several.flat_map(|((rank, _), threads)| threads.into_iter().map(move |t| (rank, t)));
+    all.collect()
+}
+
 /// How many threads of each rank computed at the same time, at least one.
 pub fn concurrent(run: &Run) -> Vec<u32> {
     let mut out = vec![1; run.header.ranks as usize];
+    let members = members(run);
     let active = |t: &&ThreadInfo| {
         let time = t.wall_ns.saturating_sub(t.runq_ns) as f64;
-        t.cpu_ns as f64 > COMPUTES * time
+        t.cpu_ns as f64 > COMPUTES * time || members.contains(&(t.rank, t.thread))
     };
     for of_rank in run.threads.chunk_by(|a, b| a.rank == b.rank) {
         let mut turns: Vec<(u64, i32)> = of_rank
@@ -115,6 +131,11 @@ pub fn recorded(runs: &[&Run]) -> Option<String> {
     } else {
         format!("{least} to {most}")
     };
+    if !run.header.uses_mpi() && run.calls.is_empty() {
+        return Some(format!(
+            "{many} threads were recorded; what the program takes is the time of its first thread, in which it waits for the others."
+        ));
+    }
     Some(format!(
         "{many} threads a rank were recorded ({}); what a rank takes is the time of the thread that calls MPI, in which it waits for the others.",
         words::count(run.header.ranks as usize)
