@@ -10,7 +10,7 @@ use crate::libraries::code;
 use crate::sampling::rate;
 use crate::storage::{
     process_spool::{self, with_spool},
-    spool::{self, Spool},
+    spool::{self, Earlier, Spool},
 };
 use crate::threads::thread;
 use headwater_format::spool::layout::{UNKNOWN_NAME, put_text};
@@ -111,7 +111,6 @@ pub fn begin_recording(process: &Process<'_>, prepare: impl FnOnce()) -> bool {
     }
     let Some(dir) = directory() else { return false };
     let host = usage::host();
-    let was_another = without_mpi && forget_earlier(rank);
     let Some(spool) = Spool::create(&dir, &host, rank, std::process::id()) else {
         return false;
     };
@@ -152,22 +151,15 @@ pub fn begin_recording(process: &Process<'_>, prepare: impl FnOnce()) -> bool {
             "The kernel does not distinguish children from their parent (before Linux 4.14): what children by clone or _Fork do may be counted as their parent's.",
         );
     }
-    if was_another {
-        process_spool::say(
-            "The process became this program by exec: what it was before is not in this run.",
-        );
-    }
     code::look_at_modules();
     prepare();
     RECORDING.store(true, Ordering::Release);
     true
 }
 
-/// Removes what was recorded of this process when it was another program, before `exec`. Returns whether there was
-/// anything.
-pub fn forget_earlier(rank: u32) -> bool {
-    directory()
-        .is_some_and(|dir| Spool::remove_earlier(&dir, &usage::host(), rank, std::process::id()))
+/// What was recorded of this process when it was another program, before `exec`.
+pub fn earlier(rank: u32) -> Option<Earlier> {
+    Spool::earlier(&directory()?, &usage::host(), rank, std::process::id())
 }
 
 /// Undoes what [`begin`] did: this process records nothing.

@@ -23,6 +23,10 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 /// The launcher's side sets this variable to the number of the process that it becomes.
 const ASKED: &str = "HEADWATER_WITHOUT_MPI";
 
+/// A program that used less CPU time than this before it became another one is a wrapper, such as `env` or `taskset`:
+/// the program that it became is recorded in its stead. Otherwise the run ends there, nanoseconds.
+const WRAPPER: u64 = 100_000_000;
+
 fn own_number() -> libc::pid_t {
     // SAFETY: a plain query.
     unsafe { libc::getpid() }
@@ -41,11 +45,21 @@ pub fn begin() {
         return;
     }
     let _ = std::panic::catch_unwind(|| {
-        if uses_mpi() {
-            // Whatever came before was a wrapper without MPI, and `MPI_Init` makes a file of the same name.
-            begin::forget_earlier(0);
-        } else {
+        let earlier = begin::earlier(0);
+        if earlier.as_ref().is_some_and(|e| e.cpu_ns > WRAPPER) {
+            return;
+        }
+        // The file of this program, or that of `MPI_Init`, has the same name.
+        if let Some(wrapper) = &earlier {
+            wrapper.remove();
+        }
+        if !uses_mpi() {
             begin_recording();
+            if earlier.is_some() {
+                process_spool::say(
+                    "The process became this program by exec: what it was before is not in this run.",
+                );
+            }
         }
     });
 }
