@@ -360,8 +360,27 @@ pub struct Efficiencies {
     /// The part that is due to cycles per second of useful computation.
     #[serde(default)]
     pub frequency_scaling: Option<f64>,
+    /// What the threads of ranks lose; `None` where threads are no part of the scale.
+    #[serde(default)]
+    pub threads: Option<ThreadEfficiencies>,
     /// Parallel times computation scaling.
     pub global: Option<f64>,
+}
+
+/// Efficiencies of the threads of ranks, in the words of POP's hybrid metrics (as TALP computes them): useful time of
+/// all threads over their time, and its three factors. Time of threads is that in which their rank does not wait for
+/// other ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadEfficiencies {
+    /// The product of the next three.
+    pub parallel: f64,
+    /// Loss by threads that wait for the last one of their team.
+    pub load_balance: f64,
+    /// Loss by threads that idle while one computes alone.
+    pub serialisation: f64,
+    /// Loss by everything else: locks, tasks, and making and waking threads.
+    pub scheduling: f64,
 }
 
 /// One run, summed up.

@@ -49,7 +49,7 @@ fn block(scales: &[ScaleSummary]) -> String {
     head.extend(scales.iter().map(|s| format!("{}  ", s.figure())));
     table.set_header(head);
     type Get = fn(&ScaleSummary) -> Option<f64>;
-    let rows: [(&str, Get); 10] = [
+    let rows: [(&str, Get); 14] = [
         ("global efficiency", |s| s.efficiencies.global),
         ("  computation scaling", |s| {
             s.efficiencies.computation_scaling
@@ -68,7 +68,31 @@ fn block(scales: &[ScaleSummary]) -> String {
         }),
         ("      serialisation", |s| s.efficiencies.serialisation),
         ("      transfer", |s| s.efficiencies.transfer),
+        ("thread efficiency", |s| {
+            s.efficiencies.threads.map(|t| t.parallel)
+        }),
+        ("  load balance of threads", |s| {
+            s.efficiencies.threads.map(|t| t.load_balance)
+        }),
+        ("  serial part", |s| {
+            s.efficiencies.threads.map(|t| t.serialisation)
+        }),
+        ("  scheduling and locks", |s| {
+            s.efficiencies.threads.map(|t| t.scheduling)
+        }),
     ];
+    // One process without MPI has nobody to wait for but its threads.
+    let between_ranks = [
+        "  parallel efficiency",
+        "    load balance",
+        "    communication efficiency",
+        "      serialisation",
+        "      transfer",
+    ];
+    let of_threads = rows[10..].iter().map(|row| row.0).collect::<Vec<_>>();
+    let one_process = scales
+        .iter()
+        .all(|s| s.ranks == 1 && s.threads_each.is_some());
     // Without counters nothing is said of what counters would show.
     let counted = [
         "    instruction scaling",
@@ -77,7 +101,8 @@ fn block(scales: &[ScaleSummary]) -> String {
     ];
     let known = |get: Get| scales.iter().any(|s| get(s).is_some());
     for (name, get) in rows {
-        if counted.contains(&name) && !known(get) {
+        let optional = counted.contains(&name) || of_threads.contains(&name);
+        if optional && !known(get) || one_process && between_ranks.contains(&name) {
             continue;
         }
         let mut row = vec![name.to_string()];

@@ -85,6 +85,7 @@ impl CauseMaker<'_> {
             all: ranks.len() as u32 == last.p,
             bound: binding::bound(last.run(), &ranks),
             in_turn: c.in_turn,
+            process: last.is_process(),
         };
         // The run with a core for each rank does not contain waiting for a core, so it is added. The same applies to
         // waiting in line for a lock at which threads seldom met for lack of cores.

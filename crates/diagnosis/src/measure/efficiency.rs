@@ -6,6 +6,7 @@
 use crate::measure::processor;
 use crate::measure::scale::{self, Scale};
 use crate::measure::scaling;
+use crate::measure::thread_efficiency;
 use headwater_dataflow::numbers::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
@@ -82,6 +83,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
                 instruction_scaling: factors.instructions,
                 ipc_scaling: factors.ipc,
                 frequency_scaling: factors.frequency,
+                threads: thread_efficiency::of_scale(scale),
                 global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
             }
         },

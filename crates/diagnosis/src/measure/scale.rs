@@ -148,6 +148,11 @@ impl Scale {
         words::scale_unit(self.p, self.threads_each)
     }
 
+    /// Whether the program is one process without MPI.
+    pub fn is_process(&self) -> bool {
+        self.p == 1 && self.threads_each.is_some() && !self.run().header.uses_mpi()
+    }
+
     /// The recorded run.
     pub fn run(&self) -> &Run {
         self.recorded.run()
