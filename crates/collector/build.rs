@@ -11,7 +11,7 @@ use std::path::Path;
 const FORTRAN: [&str; 4] = ["_", "__", "_f08_", "_f08ts_"];
 
 /// Functions of the libc that are wrapped, and why (`guarded::Why`).
-const LIBC: [(&str, &str); 42] = [
+const LIBC: [(&str, &str); 54] = [
     ("nanosleep", "NeverRestarts"),
     ("clock_nanosleep", "NeverRestarts"),
     ("thrd_sleep", "NeverRestarts"),
@@ -54,6 +54,18 @@ const LIBC: [(&str, &str); 42] = [
     ("ssignal", "SetsHandler"),
     ("sysv_signal", "SetsHandler"),
     ("__sysv_signal", "SetsHandler"),
+    ("_exit", "Ends"),
+    ("_Exit", "Ends"),
+    ("quick_exit", "Ends"),
+    ("execv", "Becomes"),
+    ("execve", "Becomes"),
+    ("execvp", "Becomes"),
+    ("execvpe", "Becomes"),
+    ("fexecve", "Becomes"),
+    ("execveat", "Becomes"),
+    ("execl", "BecomesOf(c\"execv\")"),
+    ("execlp", "BecomesOf(c\"execvp\")"),
+    ("execle", "BecomesIn(c\"execve\")"),
 ];
 
 /// Functions of the libc in which a thread waits for another one, what they do (`locks::What`), and how long
@@ -143,7 +155,13 @@ fn main() {
     // Those are recorded as sleeps, because any signal ends them.
     let timed = ["sem_timedwait", "sem_clockwait"].map(|name| (name, "NeverRestarts"));
     let timed = timed.iter().filter(|_| linked);
-    let libc: Vec<_> = LIBC.iter().chain(timed).collect();
+    // A program with the collector linked in uses MPI, so how it ends does not matter.
+    let ends = |why: &str| why == "Ends" || why.starts_with("Becomes");
+    let libc: Vec<_> = LIBC
+        .iter()
+        .chain(timed)
+        .filter(|(_, why)| !(linked && ends(why)))
+        .collect();
     for (id, (name, why)) in libc.iter().enumerate() {
         let (code, real) = (7 << 16 | id, format!("__real_{name}"));
         match (linked, *why) {

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub struct Request {
     /// Programs; all where empty.
     pub cases: Vec<String>,
+    /// Whether programs without MPI are meant, at scales of threads.
+    pub threads: bool,
     /// MPI library.
     pub mpi: Mpi,
     /// Diagnoses of each program; 0 is taken as 1.
@@ -36,6 +38,7 @@ impl Request {
                 "--mpi" => out.mpi = Mpi::by_name(value()?)?,
                 "--repeat" => out.repeat = number(value()?)?,
                 "--pairs" => pairs = Some(number(value()?)? as usize),
+                "--threads" => out.threads = true,
                 "--sweep" => out.sweep = true,
                 "--json" => out.json = Some(value()?.into()),
                 "--case" => out.cases.push(value()?.clone()),

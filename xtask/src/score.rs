@@ -48,6 +48,9 @@ pub fn diagnose(
     out: &Path,
 ) -> Result<Diagnosis, String> {
     let _ = std::fs::remove_dir_all(out);
+    if let Some(threads) = &case.manifest.threads {
+        return diagnose_threads(case, threads, dose, out);
+    }
     let mut names: Vec<PathBuf> = Vec::new();
     for &ranks in scales {
         let name = out.join(format!("p{ranks}"));
@@ -82,6 +85,30 @@ pub fn diagnose(
     }
     let text = output(&mut command)?;
     serde_json::from_str(&text)
+        .map_err(|e| format!("{}: the diagnosis cannot be read: {e}", case.name))
+}
+
+/// Runs a program without MPI with several numbers of threads and diagnoses it.
+fn diagnose_threads(
+    case: &Case,
+    threads: &[u32],
+    dose: Option<f64>,
+    out: &Path,
+) -> Result<Diagnosis, String> {
+    let scales: Vec<String> = threads.iter().map(u32::to_string).collect();
+    let mut command = Command::new(setup::headwater());
+    command
+        .env("OMP_WAIT_POLICY", "passive")
+        .args(["run", "-q", "--json", "--threads", &scales.join(","), "-o"])
+        .arg(out)
+        .arg("--")
+        .arg(&case.program)
+        .args(case.manifest.arguments(1, dose))
+        .arg("{threads}");
+    let text = output(&mut command)?;
+    // What the program prints comes first, once for each scale.
+    let begin = text.find("\n{").map_or(0, |at| at + 1);
+    serde_json::from_str(text.get(begin..).unwrap_or(""))
         .map_err(|e| format!("{}: the diagnosis cannot be read: {e}", case.name))
 }
 

@@ -29,6 +29,8 @@ pub struct Manifest {
     pub dose: Option<f64>,
     /// Scales other than the usual ones.
     pub scales: Option<Vec<u32>>,
+    /// Numbers of threads of a program without MPI, which is given them as its second argument too.
+    pub threads: Option<Vec<u32>>,
     /// `none` in a control, which has no cause.
     expected: Option<String>,
     /// Ranks to price the cause on, where it does not show on as many as there are cores.
@@ -128,8 +130,18 @@ impl Manifest {
     }
 }
 
-fn names() -> Vec<String> {
-    let entries = std::fs::read_dir(root().join("testbed"))
+/// The directory of programs with MPI, or of those without.
+fn programs(without_mpi: bool) -> PathBuf {
+    let testbed = root().join("testbed");
+    if without_mpi {
+        testbed.join("threads")
+    } else {
+        testbed
+    }
+}
+
+fn names(without_mpi: bool) -> Vec<String> {
+    let entries = std::fs::read_dir(programs(without_mpi))
         .into_iter()
         .flatten()
         .flatten();
@@ -143,7 +155,7 @@ fn names() -> Vec<String> {
 
 /// Builds the programs of a request.
 pub fn build_all(request: &Request) -> Result<Vec<Case>, String> {
-    let known = names();
+    let known = names(request.threads);
     let wanted = if request.cases.is_empty() {
         known.clone()
     } else {
@@ -153,7 +165,7 @@ pub fn build_all(request: &Request) -> Result<Vec<Case>, String> {
         .into_iter()
         .map(|name| {
             if known.contains(&name) {
-                build(name, request.mpi)
+                build(name, request)
             } else {
                 Err(format!(
                     "there is no testbed program {name}; there are {}",
@@ -164,8 +176,9 @@ pub fn build_all(request: &Request) -> Result<Vec<Case>, String> {
         .collect()
 }
 
-fn build(name: String, mpi: Mpi) -> Result<Case, String> {
-    let dir = root().join("testbed").join(&name);
+fn build(name: String, request: &Request) -> Result<Case, String> {
+    let mpi = request.mpi;
+    let dir = programs(request.threads).join(&name);
     let text =
         std::fs::read_to_string(dir.join("expected.toml")).map_err(|e| format!("{name}: {e}"))?;
     let manifest: Manifest =
@@ -175,10 +188,18 @@ fn build(name: String, mpi: Mpi) -> Result<Case, String> {
             "{name}/expected.toml: either causes or expected = \"none\", not both or neither"
         ));
     }
-    let out = setup::target().join("testbed").join(mpi.compilers());
+    let compilers = match request.threads {
+        true => "threads",
+        false => mpi.compilers(),
+    };
+    let out = setup::target().join("testbed").join(compilers);
     std::fs::create_dir_all(&out).map_err(|e| e.to_string())?;
     let program = out.join(&name);
     let compiler = match manifest.language.as_str() {
+        "c" if request.threads => "gcc",
+        "c++" if request.threads => "g++",
+        "fortran" if request.threads => "gfortran",
+        "rust" if request.threads => "rustc",
         "c" => "mpicc",
         "c++" => "mpicxx",
         "fortran" => "mpifort",
@@ -189,7 +210,10 @@ fn build(name: String, mpi: Mpi) -> Result<Case, String> {
     } else {
         manifest.flags.clone()
     };
-    let mut command = Command::new(format!("{compiler}.{}", mpi.compilers()));
+    let mut command = match request.threads {
+        true => Command::new(compiler),
+        false => Command::new(format!("{compiler}.{}", mpi.compilers())),
+    };
     command
         .arg("-g")
         .args(&flags)

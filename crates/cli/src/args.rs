@@ -231,9 +231,12 @@ pub struct Recording {
 /// Arguments of `run`.
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
-    /// The numbers of ranks to record at, separated by commas.
-    #[arg(short = 'n', long = "ranks", value_delimiter = ',', required = true, value_parser = ranks)]
+    /// The numbers of ranks to record at, separated by commas. Leave it out for a program without MPI.
+    #[arg(short = 'n', long = "ranks", value_delimiter = ',', required_unless_present = "threads", value_parser = ranks)]
     pub ranks: Vec<u32>,
+    /// The numbers of threads of each rank to record at, separated by commas: OMP_NUM_THREADS, and {threads} in the arguments of the program. With -n, all pairs are recorded.
+    #[arg(long, value_name = "T", value_delimiter = ',', value_parser = threads)]
+    pub threads: Vec<u32>,
     /// How often each scale is recorded. Several recordings show smaller causes.
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub repeat: u32,
@@ -614,6 +617,12 @@ fn ranks(word: &str) -> Result<u32, String> {
         "p" => "write -n, not -np".to_string(),
         _ => "give each number of ranks, from 1 on, as 2,4,8".to_string(),
     })
+}
+
+/// A number of threads: at least one, and no more than any process has.
+fn threads(word: &str) -> Result<u32, String> {
+    let number = word.parse().ok().filter(|n| (1..=65_536).contains(n));
+    number.ok_or_else(|| "give each number of threads, from 1 on, as 1,2,4".to_string())
 }
 
 /// How many: at least one.

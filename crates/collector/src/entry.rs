@@ -6,6 +6,7 @@ pub mod finish;
 pub mod guarded;
 pub mod init;
 pub mod mpi;
+pub mod program;
 pub mod sample;
 pub mod sessions;
 pub mod tool;

@@ -19,6 +19,8 @@ pub(crate) struct Stages {
     last: FxHashSet<CtxId>,
     finalize: FxHashSet<CtxId>,
     vertices: FxHashMap<(VertexIx, CtxId), VertexIx>,
+    /// Whether nothing of the run calls MPI: then it is not before the first call, but has no such stages.
+    without_calls: bool,
 }
 
 impl Stages {
@@ -46,6 +48,7 @@ impl Stages {
             last,
             finalize,
             vertices: FxHashMap::default(),
+            without_calls: run.calls.is_empty() && !run.header.uses_mpi(),
         };
         let mut sampled: Vec<(VertexIx, CtxId)> = run
             .samples
@@ -64,6 +67,7 @@ impl Stages {
     /// The stage of computation after a call, if it is in one.
     pub(crate) fn base(&self, after: CtxId) -> Option<VertexIx> {
         match after {
+            CtxId::NONE if self.without_calls => None,
             CtxId::NONE => Some(TopDown::STARTUP),
             after if self.last.contains(&after) => Some(TopDown::WINDDOWN),
             _ => None,

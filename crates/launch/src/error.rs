@@ -62,7 +62,7 @@ pub enum LaunchError {
     },
     /// No MPI library is linked to the program.
     #[error(
-        "{0} does not use MPI: it is not linked to an MPI library; if it loads MPI while it runs, name the launcher: headwater record -- mpirun -n 4 {0}"
+        "{0} does not use MPI: it is not linked to an MPI library; to record its threads, type: headwater run --threads 1,2,4 -- {0}; if it loads MPI while it runs, name the launcher: headwater record -- mpirun -n 4 {0}"
     )]
     NoMpi(String),
     /// A program that was built with ThreadSanitizer.
@@ -75,6 +75,11 @@ pub enum LaunchError {
         "{0} is statically linked to MPI, so its calls cannot be recorded from outside; link it again with the flags that `headwater link-flags` prints, or with the shared MPI library"
     )]
     StaticMpi(String),
+    /// A program without MPI into which nothing is loaded.
+    #[error(
+        "{0} is statically linked, so the collector cannot be loaded into it; link it dynamically (without -static)"
+    )]
+    Static(String),
     /// A library that the program needs is not found.
     #[error(
         "{program} needs {library}, which was not found; set LD_LIBRARY_PATH as you do to run it"

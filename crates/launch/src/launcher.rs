@@ -5,6 +5,7 @@ use crate::library::{MpiKind, bytes_of, mpi_library, mpi_library_of};
 use crate::program;
 use crate::sanitizer::{has_thread_sanitizer, holds_thread_sanitizer};
 use crate::table::{LAUNCHERS, Launcher, RANK, lists};
+use crate::without_mpi::{ProgramKind, kind_of};
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,7 @@ fn may_run(path: &Path) -> bool {
 }
 
 /// A program by path or through `PATH`, as a shell finds it.
-pub(crate) fn find_program(word: &str) -> Option<PathBuf> {
+pub fn find_program(word: &str) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(PathBuf::from(word)).filter(|p| may_run(p));
     }
@@ -132,6 +133,9 @@ pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
     };
     if holds_thread_sanitizer(&bytes) {
         return Err(LaunchError::ThreadSanitizer(word.to_string()));
+    }
+    if rank().is_none() && kind_of(&path) == ProgramKind::Static {
+        return Err(LaunchError::Static(word.to_string()));
     }
     match mpi_library_of(&path, &bytes) {
         Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),
@@ -294,14 +298,19 @@ pub fn brings_launcher(command: &[String]) -> bool {
 }
 
 /// A command line, and the environment variables that it also needs.
-pub type Plan = (Vec<String>, Vec<(&'static str, &'static str)>);
+pub type Plan = (Vec<String>, Vec<(&'static str, String)>);
 
 /// The command that runs `program` on `ranks` ranks with the launcher of its own MPI library, and the environment
 /// variables that it also needs.
 ///
 /// # Errors
 /// As [`mpi_library`], or its launcher is not installed.
-pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, LaunchError> {
+pub fn command_for(
+    program: &[String],
+    ranks: u32,
+    threads: Option<u32>,
+    cores: u32,
+) -> Result<Plan, LaunchError> {
     let Some(name) = program.first() else {
         return Err(LaunchError::NoProgram);
     };
@@ -336,16 +345,18 @@ pub fn command_for(program: &[String], ranks: u32, cores: u32) -> Result<Plan, L
             "PRTE_ALLOW_RUN_AS_ROOT",
             "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
         ] {
-            environment.push((name, "1"));
+            environment.push((name, "1".to_string()));
         }
     }
     if kind == MpiKind::Intel && std::env::var_os("I_MPI_FABRICS").is_none() {
-        environment.push(("I_MPI_FABRICS", "shm"));
+        environment.push(("I_MPI_FABRICS", "shm".to_string()));
     }
     if ranks > cores {
         command.extend(launcher.crowded.iter().map(|w| w.to_string()));
     } else if kind == MpiKind::OpenMpi && !BOUND.iter().any(|v| std::env::var_os(v).is_some()) {
-        let threads = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
+        let threads = threads.map(|n| n.to_string());
+        let threads = threads.or_else(|| std::env::var("OMP_NUM_THREADS").ok());
+        let threads = threads.unwrap_or_default();
         command.extend(binding(&threads, ranks, cores.min(whole_cores())));
     }
     command.extend([launcher.ranks.to_string(), ranks.to_string()]);

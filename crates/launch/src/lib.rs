@@ -15,14 +15,17 @@ mod program;
 mod sanitizer;
 mod supervise;
 mod table;
+mod without_mpi;
 
 pub use error::LaunchError;
 pub use launcher::{
-    Plan, asked, brings_launcher, command_for, installed, launcher_library, may_be_recorded,
-    not_sanitized, place_before_program, rank, recognise, with_place_for_ranks,
+    Plan, asked, brings_launcher, command_for, find_program as program_in_path, installed,
+    launcher_library, may_be_recorded, not_sanitized, place_before_program, rank, recognise,
+    with_place_for_ranks,
 };
 pub use library::{MpiKind, mpi_library};
 pub use link::{LinkFlags, link_flags};
 pub use preload::{Asked, collector_named, collector_path, exec, with_collector};
 pub use supervise::{Between, Ended, supervise};
 pub use table::Launcher;
+pub use without_mpi::{ProgramKind, kind_of};

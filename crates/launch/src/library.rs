@@ -3,6 +3,7 @@
 use crate::LaunchError;
 use crate::link::has_collector;
 use crate::program;
+use headwater_mpi_abi::is_library;
 use object::read::elf::{Dyn, FileHeader};
 use object::{Endianness, Object, ObjectSymbol};
 use std::io::ErrorKind;
@@ -82,7 +83,7 @@ pub(crate) fn mpi_library_of(
             }
             seen.push(library.clone());
             let found = find(&library, run_paths.iter().chain(&search));
-            if is_mpi(&library) {
+            if is_library(&library) {
                 let path = found.ok_or(LaunchError::MissingLibrary {
                     program: name,
                     library,
@@ -112,20 +113,6 @@ fn changes_user(program: &Path) -> bool {
         m.mode() & 0o4000 != 0 && m.uid() != geteuid().as_raw()
             || m.mode() & 0o2000 != 0 && m.gid() != getegid().as_raw()
     })
-}
-
-fn is_mpi(library: &str) -> bool {
-    let stem = library.split(".so").next().unwrap_or(library);
-    matches!(
-        stem,
-        "libmpi"
-            | "libmpich"
-            | "libmpi_abi"
-            | "libmpifort"
-            | "libmpichfort"
-            | "libmpi_mpifh"
-            | "libmpicxx"
-    )
 }
 
 /// Decided by the contents of the library, because several libraries share one name.
@@ -235,8 +222,8 @@ mod tests {
         assert!(
             ["libmpi.so.40", "libmpich.so.12", "libmpifort.so.12"]
                 .iter()
-                .all(|l| is_mpi(l))
+                .all(|l| is_library(l))
         );
-        assert!(!is_mpi("libmpiP.so") && !is_mpi("libc.so.6"));
+        assert!(!is_library("libmpiP.so") && !is_library("libc.so.6"));
     }
 }

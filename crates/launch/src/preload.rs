@@ -1,9 +1,10 @@
 //! Puts the collector before a program: finds its path, sets the environment, and runs the program in our place.
 
 use crate::LaunchError;
-use crate::launcher::find_program;
+use crate::launcher::{find_program, rank};
 use crate::link::{ASKED, goes_without};
 use crate::sanitizer::address_sanitizer_behind_others;
+use crate::without_mpi::{ProgramKind, kind_of};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,6 +59,9 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
         .and_then(|p| p.canonicalize().ok())
         .ok_or(LaunchError::NoCollector(own))
 }
+
+/// The collector records the process of this number as a program without MPI.
+const WITHOUT_MPI: &str = "HEADWATER_WITHOUT_MPI";
 
 /// What the collector is asked for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,6 +124,12 @@ pub fn with_collector(
     }
     if let Some(spool) = spool {
         command.env("HEADWATER_SPOOL", spool);
+    }
+    // This process becomes the program.
+    if rank().is_none() && find_program(name).is_some_and(|p| kind_of(&p) == ProgramKind::NoMpi) {
+        command.env(WITHOUT_MPI, std::process::id().to_string());
+    } else {
+        command.env_remove(WITHOUT_MPI);
     }
     command.envs(asked.environment());
     Ok(command)

@@ -92,7 +92,7 @@ impl Meant {
         let runs: Result<Vec<Run>, FormatError> = all.into_iter().collect();
         let mut both: Vec<(PathBuf, Run)> = self.dirs.into_iter().zip(runs?).collect();
         if self.found {
-            both.sort_by_key(|(_, run)| run.header.ranks);
+            both.sort_by_key(|(_, run)| (run.header.ranks, run.header.threads_asked));
         }
         let (dirs, runs) = both.into_iter().unzip();
         Ok(Opened { dirs, runs })

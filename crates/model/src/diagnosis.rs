@@ -8,6 +8,7 @@ pub use crate::account::{
 use crate::dependence::Link;
 use crate::psg::VertexKind;
 use crate::rank::RankSet;
+use crate::words;
 use serde::{Deserialize, Serialize};
 
 /// Version of the JSON that these types serialise to.
@@ -372,8 +373,27 @@ pub struct Efficiencies {
     /// The part that is due to cycles per second of useful computation.
     #[serde(default)]
     pub frequency_scaling: Option<f64>,
+    /// What the threads of ranks lose; `None` where threads are no part of the scale.
+    #[serde(default)]
+    pub threads: Option<ThreadEfficiencies>,
     /// Parallel times computation scaling.
     pub global: Option<f64>,
+}
+
+/// Efficiencies of the threads of ranks, in the words of POP's hybrid metrics (as TALP computes them): useful time of
+/// all threads over their time, and its three factors. Time of threads is that in which their rank does not wait for
+/// other ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThreadEfficiencies {
+    /// The product of the next three.
+    pub parallel: f64,
+    /// Loss by threads that wait for the last one of their team.
+    pub load_balance: f64,
+    /// Loss by threads that idle while one computes alone.
+    pub serialisation: f64,
+    /// Loss by everything else: locks, tasks, and making and waking threads.
+    pub scheduling: f64,
 }
 
 /// One run, summed up.
@@ -384,6 +404,10 @@ pub struct ScaleSummary {
     pub run: String,
     /// Ranks.
     pub ranks: u32,
+    /// Threads of each rank, where they are a part of the scale: of a program without MPI, or where it was asked for so
+    /// many.
+    #[serde(default)]
+    pub threads_each: Option<u32>,
     /// Threads that computed at the same time, of all ranks together; at least one for each rank.
     pub threads: u32,
     /// Cores that they had in all.
@@ -417,6 +441,28 @@ impl ScaleSummary {
     /// `model_seconds` is the run with a core for each thread.
     pub fn is_crowded(&self) -> bool {
         Self::crowds(self.threads.max(self.ranks), self.cores, self.runq_share)
+    }
+
+    /// The scale in words: `4 ranks`, `8 threads`.
+    pub fn words(&self) -> String {
+        words::scale(self.ranks, self.threads_each)
+    }
+
+    /// The scale as a figure.
+    pub fn figure(&self) -> String {
+        words::scale_figure(self.ranks, self.threads_each)
+    }
+
+    /// What the figure counts.
+    pub fn unit(&self) -> &'static str {
+        words::scale_unit(self.ranks, self.threads_each)
+    }
+
+    /// By how much the scale is larger than that of one thread: ranks times threads.
+    pub fn size(&self) -> u32 {
+        self.ranks
+            .saturating_mul(self.threads_each.unwrap_or(1))
+            .max(1)
     }
 
     /// The same of bare figures; 0 cores are unknown ones.

@@ -88,13 +88,16 @@ pub struct Header {
     pub command: Vec<String>,
     /// Command line of the launcher, if we started it.
     pub launcher: Vec<String>,
-    /// Size of `MPI_COMM_WORLD`.
+    /// Size of `MPI_COMM_WORLD`; 1 for a program without MPI.
     pub ranks: u32,
+    /// Threads of each rank that the program was asked to use, where we asked it.
+    #[serde(default)]
+    pub threads_asked: Option<u32>,
     /// Host names, indexed by [`RankInfo::node`].
     pub nodes: Vec<String>,
     /// Processor cores available on each node, same order.
     pub cores: Vec<u32>,
-    /// What the MPI library calls itself.
+    /// What the MPI library calls itself; empty for a program without MPI.
     pub mpi_library: String,
     /// Samples per second of CPU time at first; after 256 ticks of a thread half, then again at each doubling, to an eighth.
     pub sampling_hz: f64,
@@ -142,6 +145,11 @@ pub struct Window {
 }
 
 impl Header {
+    /// Whether the program used MPI.
+    pub fn uses_mpi(&self) -> bool {
+        !self.mpi_library.is_empty()
+    }
+
     /// How often all ranks paused recording; `None` if some did more often than others. Ranks or scales can be compared
     /// only if they paused equally often: then all of them miss the same part of the program.
     pub fn pauses(&self) -> Option<u64> {

@@ -16,6 +16,35 @@ pub fn capitalised(sentence: &str) -> String {
         .map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }
 
+/// What a scale is, in words: `4 ranks`, `8 threads`, `2 ranks of 4 threads`. `threads` are those of each rank, where
+/// they are a part of the scale.
+pub fn scale(ranks: u32, threads: Option<u32>) -> String {
+    let of_threads = |n: u32| format!("{n} thread{}", if n == 1 { "" } else { "s" });
+    match threads {
+        None => count(ranks as usize),
+        Some(threads) if ranks == 1 => of_threads(threads),
+        Some(threads) => format!("{} of {}", count(ranks as usize), of_threads(threads)),
+    }
+}
+
+/// The same as a figure: `4`, `8`, `2×4`.
+pub fn scale_figure(ranks: u32, threads: Option<u32>) -> String {
+    match threads {
+        None => ranks.to_string(),
+        Some(threads) if ranks == 1 => threads.to_string(),
+        Some(threads) => format!("{ranks}×{threads}"),
+    }
+}
+
+/// What the figure counts.
+pub fn scale_unit(ranks: u32, threads: Option<u32>) -> &'static str {
+    match threads {
+        None => "ranks",
+        Some(_) if ranks == 1 => "threads",
+        Some(_) => "ranks × threads",
+    }
+}
+
 /// Seconds with three digits and the unit that fits.
 pub fn seconds(value: f64) -> String {
     let (value, unit) = match value {

@@ -11,6 +11,7 @@ pub mod constants;
 mod fields;
 mod functions;
 mod histograms;
+mod libraries;
 mod predefined;
 mod replayable;
 
@@ -18,5 +19,6 @@ pub use abi::{Abi, Evidence, Family, recognise};
 pub use fields::{Field, Form, Kind, Length, MOST_FIELDS, fields};
 pub use functions::{Class, FUNCTIONS, FuncId, Function, Mode, Needs, Role, by_name, id_of};
 pub use histograms::may_be_histograms;
+pub use libraries::is_library;
 pub use predefined::{FIRST_MADE, FIRST_MADE_COMM, Native, PREDEFINED, Predefined, predefined};
 pub use replayable::{is_callback, may_be_left_out, replayable};

@@ -8,7 +8,7 @@ use crate::source::source;
 use crate::style::{Tone, hang, paint, seconds, wrap};
 use crate::tables::location;
 use crate::text::TextOptions;
-use headwater_model::diagnosis::{Cause, CauseClass, Clock, Place};
+use headwater_model::diagnosis::{Cause, CauseClass, Clock, Place, ScaleSummary};
 use headwater_model::words;
 
 /// Columns that a bar of ranks has at the most.
@@ -39,8 +39,14 @@ pub fn cause_title(c: &Cause) -> String {
     format!("{}: {}", c.class.words(), title(&c.place, usize::MAX / 2))
 }
 
-/// The text of cause number `number`; `crowded` where its run had more ranks than cores.
-pub fn cause(c: &Cause, number: usize, crowded: bool, options: &TextOptions<'_>) -> String {
+/// The text of cause number `number`; `run` is the one that its figures are of.
+pub fn cause(
+    c: &Cause,
+    number: usize,
+    run: Option<&ScaleSummary>,
+    options: &TextOptions<'_>,
+) -> String {
+    let crowded = run.is_some_and(ScaleSummary::is_crowded);
     let (width, colour) = (options.width, options.color);
     let head = format!(
         "{number}. {}: {}",
@@ -57,7 +63,7 @@ pub fn cause(c: &Cause, number: usize, crowded: bool, options: &TextOptions<'_>)
     out += &called_by(c, width);
     out += &by_rank(c, crowded, width);
     out += &by_thread(c, width);
-    out += &by_scale(c, width);
+    out += &by_scale(c, run, width);
     for e in &c.evidence {
         out += &hang(&e.text, width, "   · ", "     ");
     }
@@ -232,9 +238,13 @@ fn median(sorted: &[f64]) -> f64 {
 }
 
 /// A bar for each scale.
-fn by_scale(c: &Cause, width: usize) -> String {
+fn by_scale(c: &Cause, run: Option<&ScaleSummary>, width: usize) -> String {
     let most = c.by_scale.iter().map(|s| s.1).fold(0.0, f64::max);
     let room = width.saturating_sub(56).clamp(4, 20);
+    let column = match run.and_then(|s| s.threads_each) {
+        None => "ranks".len(),
+        Some(_) => "threads".len(),
+    };
     let mut out = String::new();
     for (i, (ranks, mean, largest)) in c.by_scale.iter().enumerate() {
         let label = if i == 0 { "by scale" } else { "" };
@@ -244,9 +254,16 @@ fn by_scale(c: &Cause, width: usize) -> String {
         } else {
             "not seen".to_string()
         };
-        let unit = if *ranks == 1 { "rank" } else { "ranks" };
+        // In a grid, the figure is that of all threads together.
+        let of_threads = run.is_some_and(|s| s.threads_each.is_some());
+        let unit = match (of_threads, *ranks) {
+            (false, 1) => "rank",
+            (false, _) => "ranks",
+            (true, 1) => "thread",
+            (true, _) => "threads",
+        };
         let bar = bar(*mean, most, room);
-        out += &format!("   {label:<9} {ranks:>6} {unit:<5} {bar:<room$} {figures}\n");
+        out += &format!("   {label:<9} {ranks:>6} {unit:<column$} {bar:<room$} {figures}\n");
     }
     out
 }

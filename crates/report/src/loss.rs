@@ -3,7 +3,7 @@
 use crate::bars::bar;
 use crate::style::{hang, percent, seconds, wrap};
 use crate::tables::whereabouts;
-use headwater_model::diagnosis::{Account, Against};
+use headwater_model::diagnosis::{Account, Against, ScaleSummary};
 
 /// Share of the run below which a loss is no news.
 const LEAST: f64 = 0.01;
@@ -16,7 +16,7 @@ const FIGURES: usize = 16;
 const WIDEST: usize = 24;
 
 /// The account of the loss; empty where there is nearly none.
-pub fn loss(account: &Account, width: usize) -> String {
+pub fn loss(account: &Account, scale: Option<&ScaleSummary>, width: usize) -> String {
     if account.loss_share.is_nan() || account.loss_share < LEAST {
         return String::new();
     }
@@ -26,7 +26,10 @@ pub fn loss(account: &Account, width: usize) -> String {
     };
     let sentence = format!(
         "At {} {} of {} ({}) is lost, {against}.",
-        headwater_model::words::count(account.ranks as usize),
+        scale.map_or_else(
+            || headwater_model::words::count(account.ranks as usize),
+            ScaleSummary::words
+        ),
         seconds(account.loss_seconds),
         seconds(account.of_seconds),
         percent(account.loss_share).trim(),

@@ -44,11 +44,12 @@ pub fn efficiencies(scales: &[ScaleSummary], width: usize) -> String {
 
 fn block(scales: &[ScaleSummary]) -> String {
     let mut table = plain();
-    let mut head = vec!["ranks".to_string()];
-    head.extend(scales.iter().map(|s| format!("{}  ", s.ranks)));
+    let unit = scales.last().map_or("ranks", ScaleSummary::unit);
+    let mut head = vec![unit.to_string()];
+    head.extend(scales.iter().map(|s| format!("{}  ", s.figure())));
     table.set_header(head);
     type Get = fn(&ScaleSummary) -> Option<f64>;
-    let rows: [(&str, Get); 10] = [
+    let rows: [(&str, Get); 14] = [
         ("global efficiency", |s| s.efficiencies.global),
         ("  computation scaling", |s| {
             s.efficiencies.computation_scaling
@@ -67,7 +68,31 @@ fn block(scales: &[ScaleSummary]) -> String {
         }),
         ("      serialisation", |s| s.efficiencies.serialisation),
         ("      transfer", |s| s.efficiencies.transfer),
+        ("thread efficiency", |s| {
+            s.efficiencies.threads.map(|t| t.parallel)
+        }),
+        ("  load balance of threads", |s| {
+            s.efficiencies.threads.map(|t| t.load_balance)
+        }),
+        ("  serial part", |s| {
+            s.efficiencies.threads.map(|t| t.serialisation)
+        }),
+        ("  scheduling and locks", |s| {
+            s.efficiencies.threads.map(|t| t.scheduling)
+        }),
     ];
+    // One process without MPI has nobody to wait for but its threads.
+    let between_ranks = [
+        "  parallel efficiency",
+        "    load balance",
+        "    communication efficiency",
+        "      serialisation",
+        "      transfer",
+    ];
+    let of_threads = rows[10..].iter().map(|row| row.0).collect::<Vec<_>>();
+    let one_process = scales
+        .iter()
+        .all(|s| s.ranks == 1 && s.threads_each.is_some());
     // Without counters nothing is said of what counters would show.
     let counted = [
         "    instruction scaling",
@@ -76,7 +101,8 @@ fn block(scales: &[ScaleSummary]) -> String {
     ];
     let known = |get: Get| scales.iter().any(|s| get(s).is_some());
     for (name, get) in rows {
-        if counted.contains(&name) && !known(get) {
+        let optional = counted.contains(&name) || of_threads.contains(&name);
+        if optional && !known(get) || one_process && between_ranks.contains(&name) {
             continue;
         }
         let mut row = vec![name.to_string()];
@@ -96,13 +122,19 @@ fn block(scales: &[ScaleSummary]) -> String {
             seconds(s.model_seconds)
         }));
     }
-    // No process starts in no time: it was not measured.
-    table.add_row(time("before MPI_Init returned", |s| {
-        match s.startup_seconds > 0.0 {
-            true => seconds(s.startup_seconds),
-            false => UNKNOWN.to_string(),
-        }
-    }));
+    // Of a program without MPI, that is what its loader takes.
+    if scales
+        .iter()
+        .any(|s| s.ranks > 1 || s.threads_each.is_none())
+    {
+        // No process starts in no time: it was not measured.
+        table.add_row(time("before MPI_Init returned", |s| {
+            match s.startup_seconds > 0.0 {
+                true => seconds(s.startup_seconds),
+                false => UNKNOWN.to_string(),
+            }
+        }));
+    }
     if scales.iter().any(|s| s.window_share.is_some()) {
         // Chains, serialisation, transfer, moving work and delay cost are known of what is in windows alone.
         table.add_row(time("all events recorded", |s| {

@@ -53,9 +53,8 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         out += &tables::causes(&d.causes, options.width, colour);
         for (i, c) in d.causes.iter().take(options.top).enumerate() {
             out.push('\n');
-            let run = d.scales.iter().find(|s| s.ranks == c.scale);
-            let crowded = run.is_some_and(|s| s.is_crowded());
-            out += &cause(c, i + 1, crowded, options);
+            let run = d.scales.iter().rfind(|s| s.ranks == c.scale);
+            out += &cause(c, i + 1, run, options);
         }
         let more = d.causes.len().saturating_sub(options.top);
         if more > 0 {
@@ -78,7 +77,7 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         });
         out += &tables::causes(&other.causes, options.width, colour);
     }
-    let lost = loss(&d.account, options.width);
+    let lost = loss(&d.account, d.scales.last(), options.width);
     if !lost.is_empty() {
         out += &head("Where the loss goes");
         out += &lost;
@@ -146,7 +145,7 @@ fn unexplained(d: &Diagnosis) -> Option<String> {
         "the causes above explain less than half of that loss"
     };
     Some(format!(
-        "Yet the {name} efficiency at {} ranks is {left:.2}: {why}.",
-        last.ranks
+        "Yet the {name} efficiency at {} is {left:.2}: {why}.",
+        last.words()
     ))
 }

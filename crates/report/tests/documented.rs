@@ -4,7 +4,7 @@ mod support;
 
 use headwater_model::diagnosis::{
     Against, Aggregate, Aggregation, CauseClass, Clock, Diagnosis, LossKind, Marked, Reading,
-    Repeated, SCHEMA, Scaling, ThreadTimes,
+    Repeated, SCHEMA, Scaling, ThreadEfficiencies, ThreadTimes,
 };
 use headwater_model::psg::VertexKind;
 use headwater_report::json;
@@ -42,6 +42,7 @@ fn sample() -> Diagnosis {
         seconds: vec![0.5, 1.5],
         concerned: vec![1],
     });
+    d.scales[0].efficiencies.threads = Some(ThreadEfficiencies::default());
     d.causes[0].repeated = Some(Repeated { found: 2, of: 3 });
     d.other_reading = Some(Reading {
         scaling: Scaling::Weak,

@@ -10,8 +10,9 @@ use headwater_format::{
     Claim, FormatError, HEADER_NAME, TRACE_NAME, finish_run, read_trace, run_bytes,
 };
 use headwater_launch::{
-    Asked, Between, Ended, asked, collector_named, collector_path, may_be_recorded, not_sanitized,
-    place_before_program, recognise, supervise, with_collector,
+    Asked, Between, Ended, ProgramKind, asked, collector_named, collector_path, kind_of,
+    may_be_recorded, not_sanitized, place_before_program, program_in_path, recognise, supervise,
+    with_collector,
 };
 use headwater_model::run::{Header, Run};
 use headwater_model::{RankSet, words};
@@ -38,6 +39,8 @@ pub struct Unnamed<'a> {
     pub below: Option<&'a Path>,
     /// Which repetition of its scale it is, from 1 on; `None` where there is one.
     pub repetition: Option<u32>,
+    /// Threads of each rank that the program was asked for.
+    pub threads: Option<u32>,
 }
 
 /// What `headwater record --json` prints.
@@ -50,13 +53,13 @@ pub struct RecordJson<'a> {
     run: &'a Path,
     /// Number of ranks.
     ranks: u32,
-    /// From `MPI_Init` to `MPI_Finalize` on the slowest rank, in seconds.
+    /// From `MPI_Init` to `MPI_Finalize` on the slowest rank, in seconds; without MPI, from the start of the program to its end.
     wall_seconds: f64,
     /// Bytes on disk.
     bytes: u64,
     /// Exit code of the launcher. It is that of this command, but for a run that ended well of which something is missing: then that is 2.
     exit_code: u8,
-    /// Ranks that did not reach `MPI_Finalize`.
+    /// Ranks that did not reach `MPI_Finalize`, or the end of a program without MPI.
     incomplete: &'a [u32],
 }
 
@@ -244,7 +247,9 @@ pub fn summary(recorded: &Recorded) -> String {
     let gone = gone(&recorded.run);
     let cut_off = h.incomplete.iter().filter(|r| !gone.contains(**r));
     let cut_off: RankSet = cut_off.copied().collect();
-    if !cut_off.is_empty() {
+    if !cut_off.is_empty() && !h.uses_mpi() {
+        line += "; a signal ended the program, or something else that it did not do by itself, so what is known of it stops at its last sample";
+    } else if !cut_off.is_empty() {
         let who = words::ranks(&cut_off, h.ranks, WHO);
         line +=
             &format!("; {who} did not reach MPI_Finalize, so what is known of them stops early");
@@ -288,10 +293,18 @@ pub fn figures(dir: &Path, header: &Header) -> String {
     format!(
         "{}: {}, {:.2} s, {:.1} KiB",
         dir.display(),
-        words::count(header.ranks as usize),
+        scale(header),
         header.wall_seconds,
         run_bytes(dir) as f64 / 1024.0
     )
+}
+
+/// The scale of a run in words.
+fn scale(header: &Header) -> String {
+    match header.threads_asked {
+        None if header.ranks == 1 && !header.uses_mpi() => "one process without MPI".to_string(),
+        threads => words::scale(header.ranks, threads),
+    }
 }
 
 /// What the collector is asked for.
@@ -307,7 +320,7 @@ fn asked_for(recording: &Recording) -> Asked {
 /// What is run for `command`: the same with us before the program, and with `environment` set.
 fn launching(
     command: &[String],
-    environment: &[(&str, &str)],
+    environment: &[(&'static str, String)],
     spool: &Path,
     recording: &Recording,
 ) -> Result<Command, String> {
@@ -335,14 +348,16 @@ fn launching(
     let line = place_before_program(command, &ours).map_err(|e| e.to_string())?;
     let (first, rest) = line.split_first().ok_or("there is nothing to run")?;
     let mut launcher = Command::new(first);
-    launcher.args(rest).envs(environment.iter().copied());
+    launcher
+        .args(rest)
+        .envs(environment.iter().map(|(name, value)| (name, value)));
     Ok(launcher)
 }
 
 /// The line that would be run for `command`, with `SPOOL` for a directory that only recording makes.
 pub fn planned(
     command: &[String],
-    environment: &[(&str, &str)],
+    environment: &[(&'static str, String)],
     recording: &Recording,
 ) -> Result<String, String> {
     let launcher = launching(command, environment, Path::new("SPOOL"), recording)?;
@@ -367,7 +382,7 @@ fn free_name(wanted: &Path) -> PathBuf {
 /// signals have the effect that `between` says.
 pub fn record(
     command: &[String],
-    environment: &[(&str, &str)],
+    environment: &[(&'static str, String)],
     named: Option<&Path>,
     unnamed: Unnamed<'_>,
     recording: &Recording,
@@ -407,6 +422,7 @@ pub fn record(
     let run = finish_run(&temporary, |header| {
         header.launcher = command.to_vec();
         header.exit_code = Some(i32::from(code));
+        header.threads_asked = unnamed.threads;
         header.name = named.and_then(|n| n.file_name()).map_or_else(
             || default_name(header, unnamed.repetition),
             |n| n.to_string_lossy().into_owned(),
@@ -417,7 +433,7 @@ pub fn record(
         Ok(run) => run,
         Err(e) => {
             clear(&temporary, ours);
-            return Err(nothing(&e, ended, &command.join(" "), &below, &temporary));
+            return Err(nothing(&e, ended, command, &below, &temporary));
         }
     };
     drop(ours);
@@ -465,15 +481,41 @@ fn default_name(header: &Header, repetition: Option<u32>) -> String {
     let job = JOBS.iter().find_map(|v| std::env::var(v).ok());
     let job = job.map_or_else(String::new, |j| format!(".{j}"));
     let repetition = repetition.map_or_else(String::new, |r| format!(".r{r}"));
-    format!("{program}.{}{job}{repetition}", header.ranks)
+    let threads = header.threads_asked;
+    let threads = threads.map_or_else(String::new, |n| format!(".t{n}"));
+    format!("{program}.{}{threads}{job}{repetition}", header.ranks)
+}
+
+/// What is started: behind a launcher, a program of MPI.
+fn started_as(command: &[String]) -> ProgramKind {
+    let first = command.first().map_or("", String::as_str);
+    match program_in_path(first) {
+        Some(path) if recognise(first).is_none() => kind_of(&path),
+        _ => ProgramKind::Mpi,
+    }
 }
 
 /// Why there is no run, of a command that `ended`. The recorded data, if there are any, are in `dir`.
-fn nothing(error: &FormatError, ended: Ended, command: &str, below: &Path, dir: &Path) -> Failure {
+fn nothing(
+    error: &FormatError,
+    ended: Ended,
+    command: &[String],
+    below: &Path,
+    dir: &Path,
+) -> Failure {
     let Ended { code, asked_to_end } = ended;
+    let kind = started_as(command);
+    let command = command.join(" ");
     let message = match (error, asked_to_end) {
         (FormatError::NothingRecorded(_), Some(signal)) => format!(
             "signal {signal} ended {command}; nothing was recorded, because no rank had called MPI_Init with the collector loaded"
+        ),
+        (FormatError::NothingRecorded(_), None) if kind == ProgramKind::Interpreted => format!(
+            "nothing was recorded: {command} runs a script, and nothing in it called MPI_Init; only programs are recorded without MPI: give the program that the script starts"
+        ),
+        (FormatError::NothingRecorded(_), None) if kind == ProgramKind::NoMpi => format!(
+            "nothing was recorded of {command}, which does not use MPI; check that no other tool is loaded before the collector, and that {} can be written and has room",
+            below.display()
         ),
         (FormatError::NothingRecorded(_), None) if code != 0 => format!(
             "nothing was recorded: {command} ended with exit code {code}, and no rank had called MPI_Init with the collector loaded; see its last output above"

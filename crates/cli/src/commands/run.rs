@@ -6,10 +6,12 @@ use crate::args::RunArgs;
 use crate::exit;
 use crate::output::{eprint_line, print, quoted};
 use crate::progress::Progress;
+use headwater_dataflow::run::threads;
 use headwater_launch::{
-    Between, Ended, LaunchError, Plan, brings_launcher, command_for, recognise,
-    with_place_for_ranks,
+    Between, Ended, LaunchError, Plan, ProgramKind, brings_launcher, command_for, kind_of,
+    program_in_path, recognise, with_place_for_ranks,
 };
+use headwater_model::run::Run;
 use headwater_model::words;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{IsTerminal, Stdin};
@@ -18,17 +20,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// `headwater run`.
 pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
-    let mut ranks = args.ranks.clone();
-    ranks.sort_unstable();
-    ranks.dedup();
+    let sorted = |all: &[u32]| {
+        let mut all = all.to_vec();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let wanted = grid(&sorted(&args.ranks), &sorted(&args.threads));
     let mut plans = Vec::new();
     let mut lines = String::new();
     // All scales, then all again: what changes on the machine in the meantime meets every scale.
     for repetition in 1..=args.repeat {
-        for n in &ranks {
-            let (command, environment) = plan(&args.program, *n)?;
+        for scale in &wanted {
+            let (command, environment) = plan(&args.program, *scale)?;
+            lines += &dry_environment(*scale);
             lines += &record::planned(&command, &environment, &args.recording)?;
-            plans.push((command, environment, *n, repetition));
+            plans.push((command, environment, *scale, repetition));
         }
     }
     if args.recording.dry_run {
@@ -41,10 +48,10 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     let input = Input::new(plans.len())?;
     let progress = Progress::new(quiet, args.analysis.is_for_programs());
     let page = page::Target::of(&args.analysis)?;
-    for (i, (command, environment, n, repetition)) in plans.iter().enumerate() {
+    for (i, (command, environment, scale, repetition)) in plans.iter().enumerate() {
         progress.say(&format!(
             "recording on {} ({} of {}): {}",
-            words::count(*n as usize),
+            scale.words(),
             i + 1,
             plans.len(),
             command.join(" ")
@@ -53,6 +60,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         let unnamed = Unnamed {
             below: Some(below),
             repetition: (args.repeat > 1).then_some(*repetition),
+            threads: scale.threads,
         };
         let recorded = record::record(
             command,
@@ -64,7 +72,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
             Some(&mut between),
         );
         let recorded = recorded.and_then(|recorded| {
-            let checked = check(&recorded, *n);
+            let checked = check(&recorded, *scale);
             if checked.is_ok() {
                 done.add(&recorded.dir);
             }
@@ -74,13 +82,86 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         let recorded = recorded.map_err(|failure| done.last_words(failure))?;
         runs.push(recorded.run);
     }
+    uses_threads(&runs, &args.program).map_err(|what| done.last_words(what.into()))?;
     diagnose::report(runs, &args.analysis, page, progress)
 }
 
+/// A scale that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wanted {
+    /// Ranks; `None` for a program that is started without a launcher.
+    ranks: Option<u32>,
+    /// Threads of each rank, if they are asked for.
+    threads: Option<u32>,
+}
+
+impl Wanted {
+    /// The scale in words.
+    fn words(self) -> String {
+        words::scale(self.ranks.unwrap_or(1), self.threads)
+    }
+}
+
+/// All pairs of numbers of ranks and of threads, small ones first.
+fn grid(ranks: &[u32], threads: &[u32]) -> Vec<Wanted> {
+    let or_none = |all: &[u32]| match all {
+        [] => vec![None],
+        all => all.iter().copied().map(Some).collect(),
+    };
+    let threads = or_none(threads);
+    let pairs = or_none(ranks).into_iter().flat_map(|ranks| {
+        let of_ranks = threads.iter().map(move |threads| Wanted {
+            ranks,
+            threads: *threads,
+        });
+        of_ranks.collect::<Vec<_>>()
+    });
+    pairs.collect()
+}
+
+/// The environment of a scale, before the line that would be run.
+fn dry_environment(scale: Wanted) -> String {
+    let threads = scale.threads;
+    threads.map_or_else(String::new, |n| format!("OMP_NUM_THREADS={n} "))
+}
+
+/// Checks that the program used the threads that it was asked for.
+///
+/// # Errors
+/// It used as many at all scales.
+fn uses_threads(runs: &[Run], program: &[String]) -> Result<(), String> {
+    let asked = |run: &Run| run.header.threads_asked.unwrap_or(1);
+    let fewer = runs
+        .iter()
+        .map(|run| (asked(run), threads::seen(run)))
+        .filter(|(asked, seen)| seen < asked);
+    let fewer: Vec<(u32, u32)> = fewer.collect();
+    let Some((most, seen)) = fewer.iter().max() else {
+        return Ok(());
+    };
+    let of_threads = |n: u32| words::scale(1, Some(n));
+    let seen_all = runs.iter().map(threads::seen).collect::<Vec<u32>>();
+    let scales = runs.iter().map(asked).collect::<Vec<u32>>();
+    let alike = |all: &[u32]| all.iter().all(|n| Some(n) == all.first());
+    if alike(&seen_all) && !alike(&scales) {
+        return Err(format!(
+            "{} ran with {} whatever it was asked for, so it does not follow OMP_NUM_THREADS; if it takes the number as an argument, write {{threads}} in its place: headwater run --threads 1,2,4 -- {} {{threads}}",
+            program.first().map_or("the program", String::as_str),
+            of_threads(*seen),
+            program.first().map_or("./app", String::as_str),
+        ));
+    }
+    eprint_line(&format!(
+        "the program was asked for {} and ran with {seen}",
+        of_threads(*most)
+    ));
+    Ok(())
+}
+
 /// Checks that the program ran to its end on so many ranks, and that all of it was recorded.
-fn check(recorded: &Recorded, ranks: u32) -> Result<(), Failure> {
+fn check(recorded: &Recorded, scale: Wanted) -> Result<(), Failure> {
     let Ended { code, asked_to_end } = recorded.ended;
-    let (wanted, got) = (words::count(ranks as usize), recorded.run.header.ranks);
+    let (wanted, got) = (scale.words(), recorded.run.header.ranks);
     let dir = recorded.dir.display();
     let message = if let Some(signal) = asked_to_end {
         format!(
@@ -90,7 +171,7 @@ fn check(recorded: &Recorded, ranks: u32) -> Result<(), Failure> {
         format!(
             "the program failed on {wanted}, and nothing more is recorded; the data recorded until then are in {dir}"
         )
-    } else if got != ranks {
+    } else if scale.ranks.is_some_and(|ranks| got != ranks) {
         format!(
             "asked for {wanted} and got {got}, in {dir}; check that the launcher is given the number of ranks ({{np}}), and that it belongs to the program's MPI library"
         )
@@ -178,9 +259,34 @@ impl Done {
 
 /// The command for one scale, `{np}` filled in everywhere: the user's own where it brings its launcher,
 /// otherwise with that of the program's MPI library.
-fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
+fn plan(program: &[String], scale: Wanted) -> Result<Plan, String> {
+    let (command, mut environment) = launching(program, scale)?;
+    let threads = scale.threads.map(|n| ("OMP_NUM_THREADS", n.to_string()));
+    environment.extend(threads);
+    Ok((command, environment))
+}
+
+/// The command, and the environment of its launcher.
+fn launching(program: &[String], scale: Wanted) -> Result<Plan, String> {
+    let threads = scale.threads.unwrap_or(1).to_string();
     let has_placeholder = program.iter().any(|w| w.contains("{np}"));
-    let fill = |w: &String| w.replace("{np}", &ranks.to_string());
+    let with_threads = |w: &String| match scale.threads {
+        Some(_) => w.replace("{threads}", &threads),
+        None => w.clone(),
+    };
+    let Some(ranks) = scale.ranks else {
+        let filled: Vec<String> = program.iter().map(with_threads).collect();
+        let first = filled.first().map_or("", String::as_str);
+        let kind = program_in_path(first).map(|path| kind_of(&path));
+        return match kind {
+            Some(ProgramKind::Mpi) => Err(format!(
+                "{first} uses MPI or is started by a launcher: say on how many ranks, too: headwater run -n 2 --threads {threads},… -- {}",
+                program.join(" ")
+            )),
+            _ => Ok((filled, Vec::new())),
+        };
+    };
+    let fill = |w: &String| with_threads(w).replace("{np}", &ranks.to_string());
     let filled: Vec<String> = program.iter().map(fill).collect();
     if has_placeholder && brings_launcher(&filled) {
         return Ok((filled, Vec::new()));
@@ -196,10 +302,10 @@ fn plan(program: &[String], ranks: u32) -> Result<Plan, String> {
         ));
     }
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    command_for(&filled, ranks, cores).map_err(|e| match e {
+    command_for(&filled, ranks, scale.threads, cores).map_err(|e| match e {
         // As an interpreter, whose script opens it.
         LaunchError::NoMpi(name) => format!(
-            "{name} does not use MPI by itself: it is not linked to an MPI library; if it loads one while it runs, as Python does, name the launcher: headwater run -n {ranks},… -- mpirun -n {{np}} {}",
+            "{name} does not use MPI by itself: it is not linked to an MPI library; to record its threads, leave out -n: headwater run --threads 1,2,4 -- {name}; if it loads one while it runs, as Python does, name the launcher: headwater run -n {ranks},… -- mpirun -n {{np}} {}",
             program.join(" ")
         ),
         e => e.to_string(),

@@ -7,11 +7,11 @@ use crate::guest::{
 };
 use crate::libraries::{code, past};
 use crate::storage::{
-    process_spool::{say, with_spool},
+    process_spool::{self, say, with_spool},
     spool,
 };
 use crate::threads::{pause, thread};
-use headwater_format::spool::layout::put_text;
+use headwater_format::spool::layout::{FileHeader, put_text};
 use std::sync::atomic::Ordering;
 
 /// Ends recording. The totals are final, unless recording is resumed.
@@ -26,17 +26,12 @@ pub fn close() {
     past::report_bypasses();
     // From here on, MPI unloads its own libraries, one by one.
     code::end();
+    say_of_children();
     let (allowed, cores) = usage::affinity();
     let paused = pause::used();
     with_spool(|spool| {
         let header = spool.header();
-        header.end_ns = clock::now();
-        let before = Used {
-            cpu_ns: header.before_init_cpu_ns,
-            usage: header.usage_before,
-        };
-        let used = Used::now().minus(before).minus(paused);
-        (header.cpu_ns, header.usage) = (used.cpu_ns, used.usage);
+        sum_up(header, paused);
         // Programs bind themselves after MPI_Init as well.
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];
@@ -45,4 +40,58 @@ pub fn close() {
         header.finished = u32::from(!stopped);
         Some(())
     });
+}
+
+/// Writes what the process used into the header, without what it used in pauses.
+fn sum_up(header: &mut FileHeader, paused: Used) {
+    header.end_ns = clock::now();
+    let before = Used {
+        cpu_ns: header.before_init_cpu_ns,
+        usage: header.usage_before,
+    };
+    let used = Used::now().minus(before).minus(paused);
+    (header.cpu_ns, header.usage) = (used.cpu_ns, used.usage);
+}
+
+/// Makes the totals final where the process may be in a signal handler, or where it is about to become another program.
+/// Neither allocates nor locks.
+pub fn at_once() {
+    if !RECORDING.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    thread::settle_totals();
+    let paused = match process_spool::is_free_soon() {
+        true => pause::used(),
+        false => Used::NOTHING,
+    };
+    // SAFETY: null or the header in our mapping, which is there until the process ends. Nothing is recorded any more, so
+    // nobody else writes these fields.
+    if let Some(header) = unsafe { process_spool::header().as_mut() } {
+        sum_up(header, paused);
+        header.disk_full = u16::from(spool::disk_was_full());
+        header.finished = 1;
+    }
+}
+
+/// Recording goes on after [`at_once`].
+pub fn undo() {
+    // SAFETY: as above.
+    if let Some(header) = unsafe { process_spool::header().as_mut() }
+        && header.finished == 1
+    {
+        header.finished = 0;
+        RECORDING.store(true, Ordering::Release);
+    }
+}
+
+/// Reports children of a program without MPI: what they did is not recorded. Those of an MPI library are its own.
+fn say_of_children() {
+    let seconds = usage::of_children().as_secs_f64();
+    let without_mpi = || with_spool(|spool| Some(spool.header().library[0] == 0));
+    if seconds > 0.01 && without_mpi() == Some(true) {
+        say(&format!(
+            "Processes that the program started used {seconds:.2} s of CPU time, and nothing of them was recorded: this run is of process {} alone.",
+            std::process::id()
+        ));
+    }
 }

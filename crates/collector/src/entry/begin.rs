@@ -1,5 +1,6 @@
 //! Begins the recording of this process, and resumes it.
 
+use crate::entry::sessions;
 use crate::guest::{
     clock, memory,
     recording::{self, RECORDING},
@@ -9,8 +10,9 @@ use crate::libraries::code;
 use crate::sampling::rate;
 use crate::storage::{
     process_spool::{self, with_spool},
-    spool::{self, Spool},
+    spool::{self, Earlier, Spool},
 };
+use crate::threads::thread;
 use headwater_format::spool::layout::{UNKNOWN_NAME, put_text};
 use std::io::Write;
 use std::path::PathBuf;
@@ -78,14 +80,35 @@ pub fn unknown_library(name: &str) {
 /// With less memory than this, nothing is recorded, bytes: what is left is the program's.
 const ROOM: usize = 32 << 20;
 
-/// Begins recording: `MPI_Init` has returned. `prepare` runs when there is a spool,
+/// The process that begins to be recorded.
+pub struct Process<'a> {
+    /// Rank in the world; 0 without MPI.
+    pub rank: u32,
+    /// Ranks in the world; 1 without MPI.
+    pub size: u32,
+    /// What the MPI library calls itself; empty without MPI.
+    pub library: &'a str,
+}
+
+/// Begins recording: `MPI_Init` has returned, or a program without MPI starts. `prepare` runs when there is a spool,
 /// before anything is recorded. Returns whether there is a place to record to.
-pub fn begin_recording(rank: u32, size: u32, library: &str, prepare: impl FnOnce()) -> bool {
+pub fn begin_recording(process: &Process<'_>, prepare: impl FnOnce()) -> bool {
+    let Process {
+        rank,
+        size,
+        library,
+    } = *process;
     if !memory::room(ROOM) {
         return false;
     }
     let is_wiped_in_children = recording::begin_here();
-    clock::calibrate();
+    let without_mpi = library.is_empty();
+    if without_mpi {
+        // The program waits for this, and there is no other node whose clock it must fit.
+        clock::calibrate(clock::BRIEFLY);
+    } else {
+        clock::calibrate(clock::EXACTLY);
+    }
     let Some(dir) = directory() else { return false };
     let host = usage::host();
     let Some(spool) = Spool::create(&dir, &host, rank, std::process::id()) else {
@@ -134,6 +157,11 @@ pub fn begin_recording(rank: u32, size: u32, library: &str, prepare: impl FnOnce
     true
 }
 
+/// What was recorded of this process when it was another program, before `exec`.
+pub fn earlier(rank: u32) -> Option<Earlier> {
+    Spool::earlier(&directory()?, &usage::host(), rank, std::process::id())
+}
+
 /// Undoes what [`begin`] did: this process records nothing.
 pub fn give_up() {
     RECORDING.store(false, Ordering::Release);
@@ -149,4 +177,19 @@ pub fn go_on() {
     });
     code::look_at_modules();
     RECORDING.store(true, Ordering::Release);
+}
+
+/// Children of this process do not record: the spool file belongs to their parent.
+pub fn leave_in_children() {
+    // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+}
+
+/// Stops recording in a child process after `fork`: the spool file belongs to the parent.
+extern "C" fn in_child() {
+    recording::leave_to_parent();
+    // It does not record either which libraries come and go.
+    code::leave_to_parent();
+    thread::leave_to_parent();
+    sessions::leave_to_parent();
 }

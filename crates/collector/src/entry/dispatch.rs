@@ -3,7 +3,7 @@
 //! Wrappers of libc functions and of OpenMP also call [`dispatch`], which passes these calls on to other modules. A
 //! call that is not recorded goes to the library unchanged.
 
-use crate::entry::{finish, guarded, init, mpi, sessions};
+use crate::entry::{finish, guarded, init, mpi, program, sessions};
 use crate::guest::{clock, recording};
 use crate::libraries::{abi, past};
 use crate::openmp;
@@ -23,12 +23,14 @@ use std::sync::atomic::Ordering;
 static START: extern "C" fn() = start;
 
 /// Runs when this object is loaded. It reads the clocks, counts the loaded modules, and looks up the libc's
-/// functions: the program may call one of them for the first time in a signal handler.
+/// functions: the program may call one of them for the first time in a signal handler. A program without MPI begins to
+/// be recorded here.
 extern "C" fn start() {
     crate::guest::clock::start();
     past::start();
     guarded::find();
     locks::find();
+    program::begin();
 }
 
 /// The wrappers call this with the argument registers, the stack at the call, the return address, the caller's frame

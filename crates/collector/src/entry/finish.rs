@@ -1,7 +1,7 @@
 //! `MPI_Finalize` and the last session: recording ends before the library's function is called.
 
 use crate::end::{close, finalize, trace};
-use crate::entry::sessions;
+use crate::entry::{program, sessions};
 use crate::guest::{clock, recording};
 use crate::threads::thread::{self, Call, Caller};
 use headwater_mpi_call::args::Args;
@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 /// The program enters `MPI_Finalize`. The last computation ends, the ranks wait for one another, and their data are
 /// merged.
 pub fn finalize_recording(id: u16, from: Caller, args: &mut Args) {
-    if !recording::to_be_ended() {
+    if !recording::to_be_ended() || program::is_recorded() {
         return;
     }
     // The other ranks wait in MPI_Finalize for a late one, so it is measured as a collective. A thread without a

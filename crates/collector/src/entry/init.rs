@@ -1,13 +1,13 @@
 //! `MPI_Init` and the first session: recording begins when the library's function has returned.
 
 use crate::end::{finalize, tree};
-use crate::entry::{begin, mpi, sample, sessions};
+use crate::entry::{begin, mpi, program, sample, sessions};
 use crate::guest::{descriptors, recording, usage};
-use crate::libraries::{abi, code, weak};
+use crate::libraries::{abi, weak};
 use crate::sampling::signal;
 use crate::threads::{
     birth,
-    thread::{self, Call, Caller},
+    thread::{self, Call, Caller, Calls},
 };
 use crate::trace;
 use headwater_mpi_call::args::Args;
@@ -57,6 +57,8 @@ pub fn init(id: u16, real: usize, args: &Args, from: Caller) -> i32 {
             tree::grow(library, rank, size);
             finalize::agree_to_merge(recording::RECORDING.load(Ordering::Acquire));
         });
+    } else if program::is_recorded() {
+        program::met_mpi();
     } else if !BEGUN.swap(true, Ordering::AcqRel) {
         begin_or_not(|| begin_with_init(&threads));
     }
@@ -76,7 +78,9 @@ pub fn first_session(real: usize, args: &Args) -> i32 {
     if result == 0 {
         sessions::opened(args);
     }
-    if result == 0 && !BEGUN.swap(true, Ordering::AcqRel) {
+    if program::is_recorded() {
+        program::met_mpi();
+    } else if result == 0 && !BEGUN.swap(true, Ordering::AcqRel) {
         begin_or_not(|| begin_with_session(args, &threads));
         if !sessions::began() {
             // `MPI_Init` may still begin the recording, and there other ranks count on this one.
@@ -188,9 +192,13 @@ fn begin_as(
     threaded: bool,
     threads: &[libc::pid_t],
 ) {
-    // SAFETY: a handler that neither allocates nor locks: it stores, and closes descriptors of ours.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    let began = begin::begin_recording(rank, size, &library.version, || {
+    begin::leave_in_children();
+    let process = begin::Process {
+        rank,
+        size,
+        library: &library.version,
+    };
+    let began = begin::begin_recording(&process, || {
         mpi::begin_decoding(library, rank, size, threaded);
         trace::begin(library, rank, size, threaded);
         signal::prepare(sample::handler);
@@ -199,7 +207,7 @@ fn begin_as(
         crate::sampling::counters::name();
         abi::say_who_stands_before_us();
     }
-    let ready = began && thread::begin();
+    let ready = began && thread::begin(Calls::Mpi);
     if began && !ready {
         begin::give_up();
     }
@@ -208,13 +216,4 @@ fn begin_as(
         birth::record_those_there(threads);
     }
     thread::start();
-}
-
-/// Stops recording in a child process after `fork`: the spool file belongs to the parent.
-extern "C" fn in_child() {
-    recording::leave_to_parent();
-    // It does not record either which libraries come and go.
-    code::leave_to_parent();
-    thread::leave_to_parent();
-    sessions::leave_to_parent();
 }

@@ -48,20 +48,40 @@ fn ticks() -> u64 {
     system(libc::CLOCK_MONOTONIC)
 }
 
-/// Stores a pair of readings; [`calibrate`] compares with it.
-pub fn start() {
-    NANO0.store(system(libc::CLOCK_MONOTONIC), Relaxed);
-    TICK0.store(ticks(), Relaxed);
+/// How long [`calibrate`] waits at least since [`start`], nanoseconds: the ratio is exact to some parts per million, so
+/// that it fits the clocks of other nodes.
+pub const EXACTLY: u64 = 10_000_000;
+/// The same where the program would wait: exact to some parts in ten thousand.
+pub const BRIEFLY: u64 = 1_000_000;
+
+/// Both clocks read at one moment, as system time and ticks, and how many ticks that took.
+fn both() -> (u64, u64, u64) {
+    let before = ticks();
+    let nano = system(libc::CLOCK_MONOTONIC);
+    let took = ticks().wrapping_sub(before);
+    (nano, before.wrapping_add(took / 2), took)
 }
 
-/// Compares both clocks since [`start`]. It waits until 10 ms have passed, so that the ratio is exact to some parts
-/// per million.
-pub fn calibrate() {
+/// Stores a pair of readings; [`calibrate`] compares with it.
+pub fn start() {
+    // A thread that loses its core between the two readings takes longer. So the quickest of some is used.
+    let pairs = [both(), both(), both()];
+    let quickest = pairs.into_iter().min_by_key(|pair| pair.2);
+    if let Some((nano, tick, _)) = quickest {
+        NANO0.store(nano, Relaxed);
+        TICK0.store(tick, Relaxed);
+    }
+}
+
+/// Compares both clocks since [`start`]. It waits until so many nanoseconds have passed.
+pub fn calibrate(nanoseconds: u64) {
+    /// The most of the time passed that reading both clocks may take, as one part in so many.
+    const PART: u64 = 5_000;
     loop {
-        let (nano, tick) = (system(libc::CLOCK_MONOTONIC), ticks());
+        let (nano, tick, took) = both();
         let nanos = nano.saturating_sub(NANO0.load(Relaxed));
         let passed = tick.saturating_sub(TICK0.load(Relaxed));
-        if nanos >= 10_000_000 && passed > 0 {
+        if nanos >= nanoseconds && passed > 0 && took < passed / PART {
             let scale = (u128::from(nanos) << 32) / u128::from(passed);
             SCALE.store(scale as u64, Relaxed);
             return;

@@ -2,6 +2,7 @@
 
 use crate::guest::clock;
 use headwater_format::spool::layout;
+use std::time::Duration;
 
 /// The name of this node.
 pub fn host() -> String {
@@ -86,6 +87,20 @@ pub fn usage() -> [u64; 4] {
         u
     };
     [u.ru_minflt, u.ru_majflt, u.ru_nvcsw, u.ru_nivcsw].map(|v| v.max(0) as u64)
+}
+
+/// CPU time of children that have ended and whose end the process has seen.
+pub fn of_children() -> Duration {
+    // SAFETY: a zeroed structure is valid and filled by the call.
+    let u = unsafe {
+        let mut u: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut u);
+        u
+    };
+    let of = |t: libc::timeval| {
+        Duration::from_secs(t.tv_sec.max(0) as u64) + Duration::from_micros(t.tv_usec.max(0) as u64)
+    };
+    of(u.ru_utime) + of(u.ru_stime)
 }
 
 /// Nanoseconds since the process started, to the precision of the kernel's ticks.

@@ -2,9 +2,10 @@
 
 use crate::guest::clock;
 use crate::storage::spool::Spool;
-use headwater_format::spool::layout::{self, put_text};
+use headwater_format::spool::layout::{self, FileHeader, put_text};
 use headwater_model::hash::mix2;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, TryLockError};
 
 /// Taken only for rare events, such as the start of a thread, a new table or communicator, a pause and the end. Never
 /// taken on the common path of a call.
@@ -15,8 +16,33 @@ pub fn with_spool<T>(f: impl FnOnce(&mut Spool) -> Option<T>) -> Option<T> {
     SPOOL.lock().ok()?.as_mut().and_then(f)
 }
 
+/// Its header; null if there is none.
+static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The header of the spool, for those who may take no lock: a process that ends in a signal handler. Others write
+/// fields of their own.
+pub fn header() -> *mut FileHeader {
+    HEADER.load(Ordering::Acquire)
+}
+
+/// Whether nobody has the spool, or whoever has it gives it back soon. A signal handler may have interrupted the thread
+/// that has it; that one never does.
+pub fn is_free_soon() -> bool {
+    (0..50).any(|_| {
+        let free = !matches!(SPOOL.try_lock(), Err(TryLockError::WouldBlock));
+        if !free {
+            // SAFETY: waits a millisecond, without our wrappers.
+            unsafe {
+                libc::poll(std::ptr::null_mut(), 0, 1);
+            }
+        }
+        free
+    })
+}
+
 /// From now on this is the spool of the process. Returns `false` if that is not possible.
 pub fn set(spool: Spool) -> bool {
+    HEADER.store(spool.header(), Ordering::Release);
     SPOOL.lock().is_ok_and(|mut place| {
         *place = Some(spool);
         true
@@ -34,6 +60,7 @@ pub fn remove() {
     if let Ok(mut place) = SPOOL.lock()
         && let Some(spool) = place.take()
     {
+        HEADER.store(std::ptr::null_mut(), Ordering::Release);
         spool.remove();
     }
 }

@@ -7,10 +7,12 @@ use crate::guest::{descriptors, memory, uncancelled};
 use crate::storage::{index::Index, table::Table};
 use headwater_format::spool::layout::{
     CommRow, Desc, FileHeader, Kind, MAGIC, MOST_TABLES, ModuleRow, PROCESS_ENDING, Row, VERSION,
+    read_header,
 };
 use headwater_format::spool::merge::Source;
 use std::ffi::CString;
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,21 @@ pub struct Spool {
 
 // SAFETY: the pointers are to this process's mapping, and the spool is used only under the process lock.
 unsafe impl Send for Spool {}
+
+/// The file of a process from before it became this program.
+pub struct Earlier {
+    path: PathBuf,
+    /// CPU time of what is in it, nanoseconds.
+    pub cpu_ns: u64,
+}
+
+impl Earlier {
+    /// Removes it.
+    pub fn remove(&self) {
+        // What cannot be removed prevents the recording of this program, which has a file of the same name.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
 
 /// An open file, and which one it was. A program may close descriptors that it does not know. The number may then
 /// belong to a file of the program.
@@ -95,6 +112,11 @@ pub fn make(directory: &Path) -> std::io::Result<()> {
         .create(directory)
 }
 
+/// The file of a process in a directory.
+fn path_of(directory: &Path, host: &str, rank: u32, pid: u32) -> PathBuf {
+    directory.join(format!("{host}.{rank}.{pid}{PROCESS_ENDING}"))
+}
+
 /// Whether a file may have so many bytes.
 pub fn may_be_as_long(bytes: u64) -> bool {
     // SAFETY: a zeroed structure is filled by the call.
@@ -134,11 +156,23 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
 }
 
 impl Spool {
+    /// What this process made of itself when it was another program, before `exec`.
+    pub fn earlier(dir: &Path, host: &str, rank: u32, pid: u32) -> Option<Earlier> {
+        let path = path_of(dir, host, rank, pid);
+        let mut begin = Vec::new();
+        let file = File::open(&path).ok()?;
+        file.take(size_of::<FileHeader>() as u64)
+            .read_to_end(&mut begin)
+            .ok()?;
+        let cpu_ns = read_header(&begin)?.cpu_ns;
+        Some(Earlier { path, cpu_ns })
+    }
+
     /// Makes the new file `<host>.<rank>.<pid>.spool` in `dir`. Fails if it exists: in containers, process numbers
     /// repeat.
     pub fn create(dir: &Path, host: &str, rank: u32, pid: u32) -> Option<Self> {
         make(dir).ok()?;
-        let path = dir.join(format!("{host}.{rank}.{pid}{PROCESS_ENDING}"));
+        let path = path_of(dir, host, rank, pid);
         let path = CString::new(path.into_os_string().into_encoded_bytes()).ok()?;
         let new = libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
         let flags = libc::O_RDWR | new | libc::O_CLOEXEC;

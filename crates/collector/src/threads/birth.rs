@@ -69,7 +69,7 @@ pub fn while_init<T>(f: impl FnOnce() -> T) -> (T, Vec<libc::pid_t>) {
 }
 
 /// The process's threads, as the system numbers them.
-fn tids() -> Vec<libc::pid_t> {
+pub fn tids() -> Vec<libc::pid_t> {
     let task = std::fs::read_dir("/proc/self/task");
     let names = task.into_iter().flatten().flatten().map(|e| e.file_name());
     names.filter_map(|n| n.to_str()?.parse().ok()).collect()

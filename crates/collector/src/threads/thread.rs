@@ -13,7 +13,7 @@ mod traced;
 mod unsampled;
 
 pub use headwater_call_path::Caller;
-pub use life::{begin, leave_to_parent, settle, start, tid};
+pub use life::{Calls, begin, leave_to_parent, settle, settle_totals, start, tid};
 pub use pauses::{count_what_is_held_back, go_on, pause as begin_pause, world_collective};
 
 use crate::guest::{

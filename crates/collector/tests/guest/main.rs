@@ -17,6 +17,7 @@ mod sessions;
 mod threads;
 mod traces;
 mod windows;
+mod without_mpi;
 
 use case::{PLAIN, RECORDED, alone, cases, everywhere, under};
 use counts::{calls, calls_of, joined, said, samples};

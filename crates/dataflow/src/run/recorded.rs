@@ -287,7 +287,7 @@ pub fn period(run: &Run, view: &RunView) -> f64 {
 /// too.
 fn by_ranks(runs: Vec<Run>) -> (Vec<usize>, Vec<Run>) {
     let mut all: Vec<(usize, Run)> = runs.into_iter().enumerate().collect();
-    all.sort_by_key(|(_, run)| run.header.ranks);
+    all.sort_by_key(|(_, run)| threads::scale(run));
     all.into_iter().unzip()
 }
 

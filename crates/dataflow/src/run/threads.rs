@@ -4,7 +4,7 @@ use headwater_model::RankSet;
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run, ThreadInfo};
 use headwater_model::words;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A process has more threads than the recorded ones if it used this many times their CPU time.
 const MORE: f64 = 1.1;
@@ -23,12 +23,28 @@ pub fn workers(run: &Run) -> impl Iterator<Item = &ThreadInfo> {
     run.threads.iter().filter(known)
 }
 
+/// Threads of teams, of a run whose threads are a part of its scale: they want a core each, also where serial parts and
+/// locks leave them little to do.
+fn members(run: &Run) -> FxHashSet<(u32, u16)> {
+    if run.header.threads_asked.is_none() && run.header.uses_mpi() || !run.calls.is_empty() {
+        return FxHashSet::default();
+    }
+    let mut teams: FxHashMap<(u32, CtxId), FxHashSet<u16>> = FxHashMap::default();
+    for t in &run.teams {
+        teams.entry((t.rank, t.team)).or_default().insert(t.thread);
+    }
+    let several = teams.into_iter().filter(|(_, threads)| threads.len() > 1);
+    let all = several.flat_map(|((rank, _), threads)| threads.into_iter().map(move |t| (rank, t)));
+    all.collect()
+}
+
 /// How many threads of each rank computed at the same time, at least one.
 pub fn concurrent(run: &Run) -> Vec<u32> {
     let mut out = vec![1; run.header.ranks as usize];
+    let members = members(run);
     let active = |t: &&ThreadInfo| {
         let time = t.wall_ns.saturating_sub(t.runq_ns) as f64;
-        t.cpu_ns as f64 > COMPUTES * time
+        t.cpu_ns as f64 > COMPUTES * time || members.contains(&(t.rank, t.thread))
     };
     for of_rank in run.threads.chunk_by(|a, b| a.rank == b.rank) {
         let mut turns: Vec<(u64, i32)> = of_rank
@@ -49,6 +65,39 @@ pub fn concurrent(run: &Run) -> Vec<u32> {
         }
     }
     out
+}
+
+/// The most threads of a rank that are believed, whatever a damaged header says.
+const MOST: u32 = 1 << 16;
+
+/// Threads of each rank that are a part of the scale of a run: those that the program was asked for or, of a program
+/// without MPI, those that were seen. `None` for a run whose scale is its number of ranks.
+pub fn of_scale(run: &Run) -> Option<u32> {
+    let header = &run.header;
+    if let Some(asked) = header.threads_asked {
+        return Some(asked.clamp(1, MOST));
+    }
+    (!header.uses_mpi() && run.calls.is_empty()).then(|| seen(run))
+}
+
+/// Ranks and threads: what the scale of a run is, in the order of scales.
+pub fn scale(run: &Run) -> (u64, u32, Option<u32>) {
+    let threads = of_scale(run);
+    let ranks = run.header.ranks;
+    let size = u64::from(ranks) * u64::from(threads.unwrap_or(1));
+    (size, ranks, threads)
+}
+
+/// The most threads of a rank that worked at the same time, whether they computed or were held up: those of its largest
+/// team, or those that computed.
+pub fn seen(run: &Run) -> u32 {
+    let mut teams: FxHashMap<(u32, CtxId), FxHashSet<u16>> = FxHashMap::default();
+    for t in &run.teams {
+        teams.entry((t.rank, t.team)).or_default().insert(t.thread);
+    }
+    let largest = teams.values().map(FxHashSet::len).max().unwrap_or(1);
+    let active = concurrent(run).into_iter().max().unwrap_or(1);
+    u32::try_from(largest).unwrap_or(1).max(active)
 }
 
 /// Share of all rank time, including that of their threads, that was waiting for a core.
@@ -82,6 +131,11 @@ pub fn recorded(runs: &[&Run]) -> Option<String> {
     } else {
         format!("{least} to {most}")
     };
+    if !run.header.uses_mpi() && run.calls.is_empty() {
+        return Some(format!(
+            "{many} threads were recorded; what the program takes is the time of its first thread, in which it waits for the others."
+        ));
+    }
     Some(format!(
         "{many} threads a rank were recorded ({}); what a rank takes is the time of the thread that calls MPI, in which it waits for the others.",
         words::count(run.header.ranks as usize)
@@ -96,7 +150,8 @@ pub fn unseen(run: &Run) -> Option<String> {
             *sum += ns as f64;
         }
     };
-    let inside = |s: &&headwater_model::run::Segment| s.from != CtxId::NONE;
+    let all = !run.header.uses_mpi();
+    let inside = |s: &&headwater_model::run::Segment| all || s.from != CtxId::NONE;
     run.segments
         .iter()
         .filter(inside)

@@ -1,21 +1,25 @@
 //! Checks whether runs can be analysed, and whether they can be analysed together.
 
+use crate::run::threads;
 use headwater_model::run::{Header, Run};
+use headwater_model::words;
 
 /// Runs that cannot be analysed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// Nothing recorded.
-    #[error("run {0} holds no MPI activity; record it again and check that the program calls MPI")]
+    #[error(
+        "run {0} has no activity in it; record it again and check that the program reaches its end"
+    )]
     Empty(String),
     /// An impossible number of ranks.
     #[error(
         "run {0} says that it had {1} ranks, which no run has; its header is damaged, so record it again"
     )]
     Ranks(String, u32),
-    /// Two runs with the same number of ranks.
-    #[error("runs {0} and {1} both have {2} ranks; give one run for each scale")]
-    SameScale(String, String, u32),
+    /// Two runs with the same numbers of ranks and threads.
+    #[error("runs {0} and {1} both have {2}; give one run for each scale")]
+    SameScale(String, String, String),
     /// One recording, given twice.
     #[error("runs {0} and {1} are one recording; give each recording once")]
     Twice(String, String),
@@ -76,15 +80,17 @@ pub fn same_program(a: &Header, b: &Header) -> Result<(), RunError> {
     Err(RunError::DifferentPrograms(a, b, of_a, of_b))
 }
 
-/// Checks that runs are one program and build at different scales; they ascend by ranks.
+/// Checks that runs are one program and build at different scales; they ascend by scale.
 pub fn scales(runs: &[&Run]) -> Result<(), RunError> {
     one_build(runs)?;
     let name = |run: &Run| run.header.name.clone();
     for pair in runs.windows(2) {
         if let [a, b] = pair
-            && a.header.ranks == b.header.ranks
+            && threads::scale(a) == threads::scale(b)
         {
-            return Err(RunError::SameScale(name(a), name(b), a.header.ranks));
+            let (_, ranks, threads) = threads::scale(a);
+            let both = words::scale(ranks, threads);
+            return Err(RunError::SameScale(name(a), name(b), both));
         }
     }
     Ok(())

@@ -85,6 +85,7 @@ impl CauseMaker<'_> {
             all: ranks.len() as u32 == last.p,
             bound: binding::bound(last.run(), &ranks),
             in_turn: c.in_turn,
+            process: last.is_process(),
         };
         // The run with a core for each rank does not contain waiting for a core, so it is added. The same applies to
         // waiting in line for a lock at which threads seldom met for lack of cores.
@@ -224,7 +225,7 @@ impl CauseMaker<'_> {
         };
         let rows: Vec<Vec<f64>> = (0..).zip(&self.scales.all).map(together).collect();
         let sums = self.scales.all.iter().zip(&rows);
-        let by_scale = sums.map(|(s, row)| (s.p, stats::mean(row), stats::max(row)));
+        let by_scale = sums.map(|(s, row)| (s.size, stats::mean(row), stats::max(row)));
         let by_scale = by_scale.collect();
         (rows.into_iter().next_back().unwrap_or_default(), by_scale)
     }

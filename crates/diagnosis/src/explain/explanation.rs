@@ -17,6 +17,8 @@ pub struct Case {
     pub bound: bool,
     /// Whether they are late one after another.
     pub in_turn: bool,
+    /// Whether the program is one process, and its scale is its threads.
+    pub process: bool,
 }
 
 /// The sentences, with placeholders for ranks and for what they do, and `[words for many|for one]` of them.
@@ -27,6 +29,12 @@ fn template(class: CauseClass, case: Case) -> &'static str {
         }
         CauseClass::UnevenWork => {
             "{who} [spend|spends] more time in {what} than the others, who wait for [them|it]. Divide this work more evenly, or let the waiting ranks help."
+        }
+        CauseClass::SlowerWork if case.process => {
+            "The work in {what} is divided as it should be, but it runs slower the more threads there are. They share memory and caches: look at the bandwidth that it needs, and at data of several threads in one cache line."
+        }
+        CauseClass::NonShrinkingWork if case.process => {
+            "The program does in {what} what does not become less when threads are added. Divide this work over the threads, or do it once and share the result."
         }
         CauseClass::SlowerWork if case.all => {
             "The work in {what} is divided as it should be, but it runs slower the more ranks there are. They share memory, caches or power: look at the bandwidth that it needs, and spread the ranks over more nodes."
@@ -93,7 +101,9 @@ fn counted(template: &str, one: bool) -> String {
 
 /// What is wrong at `place` on ranks `set` of `of`, and what to try.
 pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32, case: Case) -> String {
-    let text = counted(template(class, case), set.len() == 1);
+    let template = template(class, case);
+    let of_process = template.strip_prefix("On {who}, ").filter(|_| case.process);
+    let text = counted(of_process.unwrap_or(template), set.len() == 1);
     let text = text.replace("{who}", &words::ranks(set, of, ROOM));
     words::capitalised(&text.replace("{what}", &noun(class, place)))
 }

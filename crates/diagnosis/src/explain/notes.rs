@@ -12,31 +12,37 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
     let mut out = Vec::new();
     let crowded: Vec<&Scale> = scales.iter().filter(|s| s.outnumbers()).collect();
     if let Some(last) = crowded.last() {
-        let at: Vec<String> = crowded.iter().map(|s| s.p.to_string()).collect();
+        let at: Vec<String> = crowded.iter().map(|s| s.figure()).collect();
         let [one, what] = if last.threads > last.p {
             ["thread", "threads"]
         } else {
             ["rank", "ranks"]
         };
         out.push(format!(
-            "With {} rank{} there were more {what} than cores ({}). Computation is therefore compared in CPU time, run times are those of the same run with a core for each {one}, and {:.0} % of the {one} time at {} ranks, spent waiting for a core, is set aside.",
+            "With {} {} there were more {what} than cores ({}). Computation is therefore compared in CPU time, run times are those of the same run with a core for each {one}, and {:.0} % of the {one} time at {}, spent waiting for a core, is set aside.",
             at.join(", "),
-            if crowded.iter().all(|s| s.p == 1) { "" } else { "s" },
+            unit(&crowded),
             last.cores,
             last.runq_share() * 100.0,
-            last.p
+            last.words()
         ));
     }
     let busy = || scales.iter().filter(|s| s.is_crowded() && !s.outnumbers());
     if busy().next().is_some() {
-        let at: Vec<String> = busy().map(|s| s.p.to_string()).collect();
+        let at: Vec<String> = busy().map(Scale::figure).collect();
+        let is_process = |s: &Scale| s.p == 1 && s.threads_each.is_some();
+        let one = if busy().all(is_process) {
+            "thread"
+        } else {
+            "rank"
+        };
         let shares: Vec<String> = busy()
             .map(|s| format!("{:.0} %", s.runq_share() * 100.0))
             .collect();
         out.push(format!(
-            "With {} rank{}, though there were cores enough, ranks ready to run were without one for {} of their time: other work ran there, or they share cores. That time is set aside; computation is compared in CPU time, and run times are those of the same run with a core for each rank.",
+            "With {} {}, though there were cores enough, {one}s ready to run were without one for {} of their time: other work ran there, or they share cores. That time is set aside; computation is compared in CPU time, and run times are those of the same run with a core for each {one}.",
             at.join(", "),
-            if busy().all(|s| s.p == 1) { "" } else { "s" },
+            unit(&busy().collect::<Vec<_>>()),
             shares.join(", "),
         ));
     }
@@ -74,13 +80,29 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
             )
         })
         .collect();
-    if !incomplete.is_empty() {
+    let uses_mpi = scales.iter().any(|s| s.run().header.uses_mpi());
+    if !incomplete.is_empty() && !uses_mpi {
+        out.push(format!(
+            "The program did not end by itself; its data stop early: {}.",
+            incomplete.join(", ")
+        ));
+    } else if !incomplete.is_empty() {
         out.push(format!(
             "Some ranks did not reach MPI_Finalize; their data stop early: {}.",
             incomplete.join(", ")
         ));
     }
     out
+}
+
+/// What the figures of some scales count.
+fn unit(scales: &[&Scale]) -> &'static str {
+    let unit = scales.last().map_or("ranks", |s| s.unit());
+    match unit {
+        "ranks" if scales.iter().all(|s| s.p == 1) => "rank",
+        "threads" if scales.iter().all(|s| s.size == 1) => "thread",
+        unit => unit,
+    }
 }
 
 /// A sentence that more work cannot be distinguished from slower work, if that matters and no other sentence says it.

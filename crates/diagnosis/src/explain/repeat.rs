@@ -88,7 +88,7 @@ pub fn advice(d: &Diagnosis) -> Option<String> {
     (seconds > 0.0 && seconds < SHORT).then(|| {
         format!(
             "With a core for each rank, the run on {} would take only {}. In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes.",
-            words::count(last.ranks as usize),
+            last.words(),
             words::seconds(seconds)
         )
     })

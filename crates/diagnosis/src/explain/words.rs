@@ -50,25 +50,24 @@ pub fn headline(
 fn opening(scales: &[ScaleSummary], scaling: Option<Scaling>) -> Option<String> {
     let (first, last) = (scales.first()?, scales.last()?);
     let speed = first.model_seconds / last.model_seconds.max(1e-12);
-    let times = f64::from(last.ranks) / f64::from(first.ranks);
+    let times = f64::from(last.size()) / f64::from(first.size());
+    let [from, to] = [first, last].map(ScaleSummary::figure);
+    let unit = last.unit();
     Some(match scaling {
         Some(Scaling::Strong) => format!(
-            "From {} to {} ranks the program becomes {speed:.2} times as fast, of {times:.0} times possible.",
-            first.ranks, last.ranks
+            "From {from} to {to} {unit} the program becomes {speed:.2} times as fast, of {times:.0} times possible."
         ),
         Some(Scaling::Weak) => format!(
-            "From {} to {} ranks, with the problem growing alike, the run takes {:.2} times as long; it should stay the same.",
-            first.ranks,
-            last.ranks,
+            "From {from} to {to} {unit}, with the problem growing alike, the run takes {:.2} times as long; it should stay the same.",
             1.0 / speed.max(1e-12)
         ),
         _ if scales.len() > 1 => format!(
             "How the program scales cannot be judged, only how even it is with {}: the scales do not show the same part of it.",
-            words::count(last.ranks as usize)
+            last.words()
         ),
         _ => format!(
             "One scale was given ({}): how the program scales cannot be judged, only how even it is.",
-            words::count(last.ranks as usize)
+            last.words()
         ),
     })
 }
@@ -95,9 +94,9 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
         )
     });
     let mut out = vec![format!(
-        "The main cause is {}{closed} on {}: mending it gains up to {}.{doubt}",
+        "The main cause is {}{closed}{}: mending it gains up to {}.{doubt}",
         described(main),
-        words::ranks(&main.ranks, main.scale, ROOM),
+        who(main, d),
         gain(main)
     )];
     if let [_, second, more @ ..] = &d.causes[..] {
@@ -114,13 +113,21 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
         out.push(format!(
             "Of the {} lost at {}, causes explain {}.",
             percent(account.loss_share),
-            words::count(account.ranks as usize),
+            largest(d),
             percent(explained)
         ));
         out.extend(small(account));
         out.extend(others(account));
     }
     out
+}
+
+/// The ranks of a cause, unless the program is one process without MPI.
+fn who(cause: &Cause, d: &Diagnosis) -> String {
+    if d.mpi_library.is_empty() && cause.scale == 1 {
+        return String::new();
+    }
+    format!(" on {}", words::ranks(&cause.ranks, cause.scale, ROOM))
 }
 
 /// The sentence if it is not certain how the problem grows.
@@ -131,6 +138,14 @@ pub fn doubt(d: &Diagnosis) -> Option<String> {
             d.scaling_reason
         )
     })
+}
+
+/// The largest scale in words.
+fn largest(d: &Diagnosis) -> String {
+    d.scales.last().map_or_else(
+        || words::count(d.account.ranks as usize),
+        ScaleSummary::words,
+    )
 }
 
 /// Replaces the consecutive sentences `old` by `new`.
@@ -168,7 +183,7 @@ fn nothing(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<Strin
     if is_lost(account) {
         let mut out = vec![format!(
             "At {} {} is lost, and no single place explains it.",
-            words::count(account.ranks as usize),
+            largest(d),
             percent(account.loss_share)
         )];
         out.extend(small(account));

@@ -70,7 +70,10 @@ fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candid
                 } else {
                     stats::lower_median(&row)
                 };
-                (ideal(scaling, base, first.p, last.p), stats::max(&row))
+                (
+                    ideal(scaling, base, first.size, last.size),
+                    stats::max(&row),
+                )
             })?;
             let certain = found.gain >= least && is_certain(found.gain, found.error);
             certain.then_some((found.gain, found))
@@ -87,7 +90,7 @@ fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candid
         };
         let at = |s: &Scale, column: &Inclusive| {
             let row = column.sum(&found.vertices().collect::<Vec<_>>());
-            format!("{} on {}", time(stats::lower_median(&row)), s.p)
+            format!("{} on {}", time(stats::lower_median(&row)), s.figure())
         };
         let mut figures = vec![at(last, &now)];
         if !single {

@@ -186,7 +186,7 @@ impl Search<'_> {
     /// What seconds at the smallest scale should be at the largest one, on a machine that is as fast there.
     fn ideal(&self, seconds: f64) -> f64 {
         let [first, last] = self.ends;
-        ideal(self.scaling, seconds, first.p, last.p)
+        ideal(self.scaling, seconds, first.size, last.size)
     }
 
     fn at_ends(&mut self, vertices: &[VertexIx]) -> (f64, f64) {

@@ -6,6 +6,7 @@
 use crate::measure::processor;
 use crate::measure::scale::{self, Scale};
 use crate::measure::scaling;
+use crate::measure::thread_efficiency;
 use headwater_dataflow::numbers::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
@@ -47,7 +48,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
     // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.
     let computation_scaling = base.and_then(|base| {
         let per_rank_base = stats::mean(&base.busy());
-        let should = scaling::ideal(scaling, per_rank_base, base.p, scale.p);
+        let should = scaling::ideal(scaling, per_rank_base, base.size, scale.size);
         ratio(should, mean)
     });
     let factors = base.map(|base| processor::factors(scale, base, scaling));
@@ -62,6 +63,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
     ScaleSummary {
         run: scale.run().header.name.clone(),
         ranks: scale.p,
+        threads_each: scale.threads_each,
         threads: scale.threads,
         cores: scale.cores,
         wall_seconds: scale.wall,
@@ -81,6 +83,7 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
                 instruction_scaling: factors.instructions,
                 ipc_scaling: factors.ipc,
                 frequency_scaling: factors.frequency,
+                threads: thread_efficiency::of_scale(scale),
                 global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
             }
         },

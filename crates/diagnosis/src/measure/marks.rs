@@ -88,7 +88,7 @@ fn marked(pag: &Pag, v: VertexIx, at_end: &Summary) -> Marked {
 fn aggregate(scales: &[Scale], over: &[Summary], aggregation: Aggregation, way: Way) -> Aggregate {
     let seconds: Vec<(u32, f64)> = scales
         .iter()
-        .map(|s| s.p)
+        .map(|s| s.size)
         .zip(over.iter().map(way))
         .collect();
     let points: Vec<(f64, f64)> = seconds.iter().map(|(p, v)| (f64::from(*p), *v)).collect();
@@ -114,7 +114,7 @@ pub fn non_scalable(
     let [first, .., last] = scales else {
         return Vec::new();
     };
-    let total = last.model_seconds() - ideal(scaling, first.model_seconds(), first.p, last.p);
+    let total = last.model_seconds() - ideal(scaling, first.model_seconds(), first.size, last.size);
     if total < LEAST * last.model_seconds() {
         return Vec::new();
     }
@@ -131,7 +131,7 @@ pub fn non_scalable(
         let (Some(at_first), Some(at_end)) = (over.first(), over.last()) else {
             continue;
         };
-        let loss = |way: Way| way(at_end) - ideal(scaling, way(at_first), first.p, last.p);
+        let loss = |way: Way| way(at_end) - ideal(scaling, way(at_first), first.size, last.size);
         let worst = WAYS
             .into_iter()
             .reduce(|a, b| if loss(b.1) > loss(a.1) { b } else { a });

@@ -48,6 +48,7 @@ pub mod scaling;
 pub mod source_place;
 pub mod stretch;
 pub mod teams;
+pub mod thread_efficiency;
 pub mod times;
 pub mod timing;
 pub mod traffic;

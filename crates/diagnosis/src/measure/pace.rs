@@ -73,7 +73,7 @@ impl Pace {
         let mut ratios: Vec<(f64, f64)> = Vec::new();
         let mut all = 0.0;
         for (place, seconds) in before {
-            let should = scaling::ideal(scaling, seconds, first.p, last.p);
+            let should = scaling::ideal(scaling, seconds, first.size, last.size);
             all += should;
             let taken = now.get(&place).copied().unwrap_or(0.0);
             if should > 0.0 && taken > 0.0 {
@@ -84,7 +84,7 @@ impl Pace {
         let agrees = |r: &&(f64, f64)| r.0 <= BAND * factor && factor <= BAND * r.0;
         let agreeing: f64 = ratios.iter().filter(agrees).map(|r| r.1).sum();
         let replicated = match scaling {
-            Scaling::Strong => REPLICATED * f64::from(last.p) / f64::from(first.p.max(1)),
+            Scaling::Strong => REPLICATED * f64::from(last.size) / f64::from(first.size),
             Scaling::Weak | Scaling::Single => SLOWED,
         };
         if agreeing < AGREE * all || !(LEAST..SLOWED.min(replicated)).contains(&factor) {
@@ -103,25 +103,27 @@ pub fn sentence(scales: &Scales) -> Option<String> {
         return None;
     };
     let pace = scales.pace;
-    let fuller = if last.p > last.cores {
+    let fuller = if last.size > last.cores && last.threads_each.is_some() {
+        "More threads share each core"
+    } else if last.p > last.cores {
         "More ranks share each core"
     } else {
         "More of the cores are in use, and share their memory"
     };
     pace.is_slower().then(|| {
         format!(
-            "On {} ranks, {:.0} % of the computation takes about {:.2} times as long as on {} ranks for the same work. {fuller}, so this is taken for the pace of the machine. Without a count of instructions, it cannot be distinguished from work that does not shrink evenly in all places.",
-            last.p,
+            "On {}, {:.0} % of the computation takes about {:.2} times as long as on {} for the same work. {fuller}, so this is taken for the pace of the machine. Without a count of instructions, it cannot be distinguished from work that does not shrink evenly in all places.",
+            last.words(),
             100.0 * pace.agrees,
             pace.factor,
-            first.p
+            first.words()
         )
     })
 }
 
 /// Ranks for each core; `None` where the cores are not known.
 fn ranks_per_core(scale: &Scale) -> Option<f64> {
-    (scale.cores > 0).then(|| f64::from(scale.p) / f64::from(scale.cores))
+    (scale.cores > 0).then(|| f64::from(scale.size) / f64::from(scale.cores))
 }
 
 /// Seconds of the usual rank in each place, without what is inside it.

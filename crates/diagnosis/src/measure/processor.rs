@@ -67,7 +67,7 @@ pub fn factors(scale: &Scale, base: &Scale, scaling: Scaling) -> Factors {
         return Factors::default();
     };
     let ratio = |a: f64, b: f64| (b > 0.0 && a > 0.0).then(|| a / b);
-    let should = scaling::ideal(scaling, there.instructions, base.p, scale.p);
+    let should = scaling::ideal(scaling, there.instructions, base.size, scale.size);
     let cycles = here.cycles.zip(there.cycles);
     let per_cycle = |c: &Counted, cycles: f64| ratio(c.instructions, cycles);
     let per_second = |c: &Counted, cycles: f64| ratio(cycles, c.busy);

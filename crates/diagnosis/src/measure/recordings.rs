@@ -1,7 +1,7 @@
 //! Recordings sorted by scale, pooled into a run for each scale: all of them, or all but one.
 
 use crate::measure::pool::pool;
-use headwater_dataflow::run::clean;
+use headwater_dataflow::run::{clean, threads};
 use headwater_model::run::Run;
 use headwater_model::words;
 
@@ -32,11 +32,15 @@ impl Recordings {
     /// Sorts recordings by scale. Of a scale, the largest group that measured the same things is taken, whole ones
     /// first.
     pub fn new(mut runs: Vec<Run>) -> Self {
-        runs.sort_by_cached_key(|r| (r.header.ranks, wall(r), r.header.name.clone()));
+        runs.sort_by_cached_key(|r| (threads::scale(r), wall(r), r.header.name.clone()));
         let mut of_scales: Vec<Vec<Run>> = Vec::new();
         for run in runs {
             match of_scales.last_mut() {
-                Some(scale) if scale.iter().all(|r| r.header.ranks == run.header.ranks) => {
+                Some(scale)
+                    if scale
+                        .iter()
+                        .all(|r| threads::scale(r) == threads::scale(&run)) =>
+                {
                     scale.push(run);
                 }
                 _ => of_scales.push(vec![run]),

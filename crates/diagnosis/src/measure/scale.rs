@@ -17,6 +17,7 @@ use headwater_dataflow::run::{Recorded, period, threads};
 use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
+use headwater_model::words;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -25,6 +26,10 @@ pub struct Scale {
     recorded: Recorded,
     /// Ranks.
     pub p: u32,
+    /// Threads of each rank, where they are a part of the scale.
+    pub threads_each: Option<u32>,
+    /// Ranks times threads: by how much larger the scale is than one thread.
+    pub size: u32,
     /// Threads that computed at the same time, of all ranks together; at least one for each rank.
     pub threads: u32,
     /// Cores of all nodes together; 0 where unknown.
@@ -66,6 +71,7 @@ impl Scale {
     pub fn new(recorded: &Recorded, interrupted: Interrupted<'_>) -> Self {
         let (pag, run, view) = (recorded.pag(), recorded.run(), recorded.on_graph());
         let p = run.header.ranks;
+        let threads_each = threads::of_scale(run);
         let phases = Phases::new(run);
         let mut phase_busy: FxHashMap<u32, Vec<f64>> = FxHashMap::default();
         for (key, of) in (0..).zip(&view.computation.keys) {
@@ -99,6 +105,8 @@ impl Scale {
         let mut this = Self {
             recorded: recorded.clone(),
             p,
+            threads_each,
+            size: p.saturating_mul(threads_each.unwrap_or(1)).max(1),
             threads: threads::concurrent(run).iter().sum(),
             cores,
             wall,
@@ -123,6 +131,26 @@ impl Scale {
         }
         this.transfer = transfers(&this);
         this
+    }
+
+    /// The scale in words: `4 ranks`, `8 threads`.
+    pub fn words(&self) -> String {
+        words::scale(self.p, self.threads_each)
+    }
+
+    /// The scale as a figure.
+    pub fn figure(&self) -> String {
+        words::scale_figure(self.p, self.threads_each)
+    }
+
+    /// What the figure counts.
+    pub fn unit(&self) -> &'static str {
+        words::scale_unit(self.p, self.threads_each)
+    }
+
+    /// Whether the program is one process without MPI.
+    pub fn is_process(&self) -> bool {
+        self.p == 1 && self.threads_each.is_some() && !self.run().header.uses_mpi()
     }
 
     /// The recorded run.

@@ -8,7 +8,7 @@ use crate::measure::teams::Teams;
 use crate::measure::times::Times;
 use headwater_dataflow::algorithm::Interrupted;
 use headwater_dataflow::flow::{PassError, Stage, StageResult, counted};
-use headwater_dataflow::run::{Recorded, together};
+use headwater_dataflow::run::{Recorded, threads, together};
 use headwater_graph::Pag;
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::run::Run;
@@ -53,7 +53,7 @@ impl Scales {
         interrupted: Interrupted<'_>,
     ) -> Result<Self, PassError> {
         let wrong = |what: String| PassError::Argument("run".to_string(), what);
-        runs.sort_by_key(|r| r.run().header.ranks);
+        runs.sort_by_key(|r| threads::scale(r.run()));
         let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
         together::scales(&recorded).map_err(|e| wrong(e.to_string()))?;
         let Some(end) = runs.last() else {

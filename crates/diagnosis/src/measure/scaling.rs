@@ -15,9 +15,11 @@ use crate::measure::counted::Counted;
 use crate::measure::scale::{Scale, paused_alike};
 use crate::measure::times::Times;
 use headwater_dataflow::numbers::stats;
+use headwater_dataflow::run::threads;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::Scaling;
 use headwater_model::run::Run;
+use headwater_model::words;
 
 /// How far growth may differ from that of the ranks, as a share: sizes are rounded.
 const NEAR: f64 = 0.15;
@@ -68,6 +70,8 @@ pub struct Growth {
     pub ranks: f64,
     /// Share of the computation of the smallest scale that is in places which shrink as ranks are added.
     pub divided: f64,
+    /// What is added: ranks, threads, or both.
+    pub unit: &'static str,
 }
 
 /// What measured work shows.
@@ -78,13 +82,19 @@ enum Work {
     Unclear,
 }
 
+/// CPU seconds of all threads of all ranks, for each of them.
+fn cpu_of_threads(scale: &Scale) -> f64 {
+    let all = scale.run().threads.iter().map(|t| t.cpu_ns as f64);
+    all.sum::<f64>() * 1e-9 / f64::from(scale.size)
+}
+
 impl Growth {
     /// The growth over scales that can be compared; `None` if too little was computed to show anything.
     pub fn new(pag: &Pag, scales: &[Scale], times: &Times) -> Option<Self> {
         let [first, .., last] = scales else {
             return None;
         };
-        if first.p == last.p || !paused_alike(scales) {
+        if first.size == last.size || !paused_alike(scales) {
             return None;
         }
         let counted = |s: &Scale| {
@@ -92,11 +102,15 @@ impl Growth {
             Counted::new(s, &s.keys())?.instructions(&all)
         };
         let seconds = |s: &Scale| stats::mean(&s.busy());
+        let ranks = f64::from(last.size) / f64::from(first.size);
         let (before, now) = match (counted(first), counted(last)) {
+            // The time of a rank contains its waits for its threads, so work is what all of its threads computed.
+            _ if last.threads_each != first.threads_each => {
+                (cpu_of_threads(first), cpu_of_threads(last))
+            }
             (Some(before), Some(now)) => (before, now),
             _ => (seconds(first), seconds(last)),
         };
-        let ranks = f64::from(last.p) / f64::from(first.p);
         if seconds(first) < COMPUTES * first.model_seconds() {
             return None;
         }
@@ -104,6 +118,7 @@ impl Growth {
             factor: now / before * ranks,
             ranks,
             divided: divided(pag, scales, times, ranks),
+            unit: last.unit(),
         })
     }
 
@@ -117,16 +132,16 @@ impl Growth {
 
     fn words(&self) -> String {
         let all = format!(
-            "computation of all ranks together grows {:.2} times with {:.0} times the ranks",
-            self.factor, self.ranks
+            "computation of all {0} together grows {1:.2} times with {2:.0} times the {0}",
+            self.unit, self.factor, self.ranks
         );
         match self.says() {
             Work::Strong if self.factor.ln() / self.ranks.ln() > STAYS => {
                 format!("{all}, but {:.0} % of it is divided", self.divided * 100.0)
             }
             Work::Strong => format!(
-                "computation of all ranks together stays ({:.2} times)",
-                self.factor
+                "computation of all {} together stays ({:.2} times)",
+                self.unit, self.factor
             ),
             Work::Weak | Work::Unclear => all,
         }
@@ -203,16 +218,27 @@ fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
     let Some(columns) = changed_numbers(runs) else {
         return (None, "the arguments change with the scale".to_string());
     };
-    let ranks: Vec<f64> = runs.iter().map(|r| f64::from(r.header.ranks)).collect();
+    let of = |count: fn(&Run) -> f64| runs.iter().map(|r| count(r)).collect::<Vec<f64>>();
+    let ranks = of(|r| threads::scale(r).0 as f64);
+    let [processes, of_each] = [
+        of(|r| f64::from(r.header.ranks)),
+        of(|r| f64::from(threads::of_scale(r).unwrap_or(0))),
+    ];
     let product = |columns: &[Vec<f64>]| -> Vec<f64> {
         let at = |i: usize| columns.iter().filter_map(|c| c.get(i)).product();
         (0..runs.len()).map(at).collect()
     };
     let whole = product(&columns);
-    let telling: Vec<Vec<f64>> = columns.into_iter().filter(|c| *c != ranks).collect();
+    let telling: Vec<Vec<f64>> = columns
+        .into_iter()
+        .filter(|c| ![&ranks, &processes, &of_each].contains(&c))
+        .collect();
     if telling.is_empty() || whole == ranks {
-        let why = "what changes in the arguments is the number of ranks";
-        return (Some(Scaling::Strong), why.to_string());
+        let unit = runs.last().map_or("ranks", |run| {
+            words::scale_unit(run.header.ranks, threads::of_scale(run))
+        });
+        let why = format!("what changes in the arguments is the number of {unit}");
+        return (Some(Scaling::Strong), why);
     }
     let sizes = telling.iter().cloned().chain([product(&telling)]);
     for size in sizes.filter(|s| grows_with(s, &ranks)) {
@@ -351,6 +377,7 @@ mod tests {
                 factor,
                 ranks: 4.0,
                 divided,
+                unit: "ranks",
             };
             let guess = scaling_of(&runs.iter().collect::<Vec<_>>(), None, Some(growth));
             let found = (guess.scaling, guess.certain);

@@ -7,6 +7,7 @@ use crate::measure::times::Times;
 use crate::pass::marks::{SCALING, said};
 use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Value};
 use headwater_dataflow::pass::of_one_program;
+use headwater_dataflow::run::threads;
 use headwater_model::diagnosis::{ScaleSummary, Scaling};
 use headwater_model::report::{Section, Unit};
 use headwater_model::run::Run;
@@ -31,8 +32,16 @@ type Figure = fn(&ScaleSummary) -> Option<f64>;
 /// Columns that are only there if some run has them: they need counters.
 const COUNTED: [&str; 3] = ["instruction_scaling", "ipc_scaling", "frequency_scaling"];
 
+/// The same where threads are a part of the scale.
+const OF_THREADS: [&str; 4] = [
+    "threads",
+    "thread_load_balance",
+    "serial_part",
+    "scheduling",
+];
+
 /// Columns, each with the function that reads its field.
-const FIGURES: [(&str, &str, Unit, Figure); 13] = [
+const FIGURES: [(&str, &str, Unit, Figure); 17] = [
     ("wall_seconds", "time", Unit::Seconds, |s| {
         Some(s.wall_seconds)
     }),
@@ -67,6 +76,21 @@ const FIGURES: [(&str, &str, Unit, Figure); 13] = [
     ("transfer", "transfer", Unit::Ratio, |s| {
         s.efficiencies.transfer
     }),
+    ("threads", "threads", Unit::Ratio, |s| {
+        s.efficiencies.threads.map(|t| t.parallel)
+    }),
+    (
+        "thread_load_balance",
+        "load balance of threads",
+        Unit::Ratio,
+        |s| s.efficiencies.threads.map(|t| t.load_balance),
+    ),
+    ("serial_part", "serial part", Unit::Ratio, |s| {
+        s.efficiencies.threads.map(|t| t.serialisation)
+    }),
+    ("scheduling", "scheduling and locks", Unit::Ratio, |s| {
+        s.efficiencies.threads.map(|t| t.scheduling)
+    }),
     ("startup_seconds", "start-up", Unit::Seconds, |s| {
         Some(s.startup_seconds)
     }),
@@ -79,7 +103,7 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         of_one_program(&call.run(0)?.run().header, &run.run().header, "run")?;
         runs.push(run);
     }
-    runs.sort_by_key(|r| r.run().header.ranks);
+    runs.sort_by_key(|r| threads::scale(r.run()));
     let recorded: Vec<&Run> = runs.iter().map(|r| r.run()).collect();
     let scales = runs.iter().map(|r| Scale::new(r, call.interrupted()));
     let scales: Vec<Scale> = scales.collect();
@@ -104,7 +128,8 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     };
     let summaries = efficiency::summaries(&scales, scaling);
     let is_there = |f: &&(&str, &str, Unit, Figure)| {
-        !COUNTED.contains(&f.0) || summaries.iter().any(|s| (f.3)(s).is_some())
+        !COUNTED.contains(&f.0) && !OF_THREADS.contains(&f.0)
+            || summaries.iter().any(|s| (f.3)(s).is_some())
     };
     let figures: Vec<_> = FIGURES.iter().filter(is_there).collect();
     let mut columns = vec![("run", "run", Unit::None), ("ranks", "ranks", Unit::Count)];
@@ -119,7 +144,7 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     section.note = Some(format!(
         "{kind}{doubt} ({reason}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each rank."
     ));
-    if figures.len() == FIGURES.len() {
+    if figures.iter().any(|f| COUNTED.last() == Some(&f.0)) {
         let factors = " Computation scaling is the product of those of instructions, instructions per cycle (IPC) and frequency.";
         section
             .note

@@ -142,7 +142,7 @@ fn ideal(scales: &Scales, last: &Scale) -> Option<f64> {
         return None;
     };
     let mean = stats::mean(&first.busy());
-    Some(scaling::ideal(scales.scaling, mean, first.p, last.p))
+    Some(scaling::ideal(scales.scaling, mean, first.size, last.size))
 }
 
 /// Seconds of a cause that are not part of the run with a core for each rank.

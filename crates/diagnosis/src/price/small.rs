@@ -76,7 +76,7 @@ impl Contributions {
             let p = f64::from(first.p.max(1));
             for (key, of) in (0..).zip(&data.keys) {
                 let mean = data.busy.row(key).map_or(0.0, |row| row.sum() / p);
-                let should = scaling::ideal(scales.scaling, mean, first.p, last.p);
+                let should = scaling::ideal(scales.scaling, mean, first.size, last.size);
                 let should = scales.pace.factor * should;
                 by_vertex.entry(of.vertex).or_default().0 -= should;
             }

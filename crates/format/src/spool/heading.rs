@@ -147,11 +147,15 @@ impl Heading {
             .filter(|r| !finished.contains(*r))
             .collect();
         let cut_off: RankSet = self.cut_off.into_iter().collect();
-        if !cut_off.is_empty() {
+        if !cut_off.is_empty() && out.uses_mpi() {
             out.missing.push(format!(
                 "CPU time, page faults and context switches of rank{} {cut_off} as a whole: known only where MPI_Finalize is reached.",
                 if cut_off.len() == 1 { "" } else { "s" }
             ));
+        } else if !cut_off.is_empty() {
+            out.missing.push(
+                "CPU time, page faults and context switches of the process as a whole: known only where the program ends by itself.".to_string(),
+            );
         }
         report_lost(self.lost_to_disk, &self.lost, &mut out);
         let clocks = clock::common(&mut out, &self.clocks);

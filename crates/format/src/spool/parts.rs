@@ -3,7 +3,7 @@
 
 use super::layout::{
     Desc, FileHeader, Kind, MAGIC, MERGED_MAGIC, MERGED_NAME, PROCESS_ENDING, Row, VERSION,
-    read_header, rows, stretch,
+    read_header, rows, stretch, text,
 };
 use crate::FormatError;
 use std::fs::File;
@@ -65,6 +65,11 @@ impl Part<'_> {
         all.sort_unstable();
         all.dedup();
         all
+    }
+
+    /// Whether the process used MPI.
+    pub fn uses_mpi(&self) -> bool {
+        !text(&self.header.library).is_empty()
     }
 
     /// Rows of a table; fewer than its count where the file ends before.

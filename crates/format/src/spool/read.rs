@@ -126,6 +126,7 @@ impl United {
     ) -> Result<(), FormatError> {
         let ranges = self.modules(part)?;
         let comms = self.comms(part)?;
+        let uses_mpi = part.uses_mpi();
         for thread in part.threads() {
             let of = Some(thread);
             let mut number = Renumber {
@@ -171,6 +172,9 @@ impl United {
             run.samples
                 .extend(rows.iter().map(|r| sample(r, &number, counters)));
             let rows = part.rows::<ThreadRow>(of)?;
+            if thread == 0 && !uses_mpi {
+                run.segments.extend(rows.iter().map(|r| whole(r, &number)));
+            }
             let init_ns = part.header.init_ns;
             run.threads
                 .extend(rows.iter().map(|r| thread_info(r, &number, init_ns)));
@@ -249,6 +253,29 @@ fn segment(r: &SegmentRow, n: &Renumber) -> Segment {
         blocked_ns: r.blocked_ns,
         max_busy_ns: r.max_busy_ns,
         max_at: r.max_at,
+    }
+}
+
+/// All that the first thread of a program without MPI did, as one stretch of computation. The time off the core that it
+/// did not wait for a core was sleep.
+fn whole(r: &ThreadRow, n: &Renumber) -> Segment {
+    let paused = r.paused_ns.saturating_sub(r.paused_before_ns);
+    let wall_ns = unpaused(r.begin_ns, r.end_ns, paused);
+    let cpu_ns = r.cpu_ns.min(wall_ns);
+    let runq_ns = r.runq_ns.min(wall_ns - cpu_ns);
+    let blocked_ns = wall_ns - cpu_ns - runq_ns;
+    Segment {
+        rank: n.rank,
+        thread: n.thread,
+        from: CtxId::NONE,
+        to: CtxId::NONE,
+        count: 1,
+        wall_ns,
+        cpu_ns,
+        runq_ns,
+        blocked_ns,
+        max_busy_ns: cpu_ns + blocked_ns,
+        max_at: 0,
     }
 }
 

@@ -50,6 +50,7 @@ pub fn scale(ranks: u32) -> ScaleSummary {
     ScaleSummary {
         run: format!("app.{ranks}"),
         ranks,
+        threads_each: None,
         threads: ranks,
         cores: 2,
         wall_seconds: 4.0 / f64::from(ranks),

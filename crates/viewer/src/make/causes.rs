@@ -42,7 +42,7 @@ fn cause(
     let scale = subject
         .runs()
         .iter()
-        .position(|r| r.run().header.ranks == c.scale);
+        .rposition(|r| r.run().header.ranks == c.scale);
     let around = scale.and_then(|scale| {
         let run = subject.runs().get(scale)?;
         // What a person sees is what the path is about: its places on the ranks of the cause.

@@ -27,6 +27,7 @@ use crate::model::graph::Neighbourhood;
 use crate::model::ranks::{Matrix, RankTile};
 use crate::model::{Graph, Page, Source, VERSION};
 use headwater_dataflow::Recorded;
+use headwater_dataflow::run::threads;
 use headwater_diagnosis::Diagnosed;
 use headwater_report::SourceLines;
 use rank_data::Cells;
@@ -108,7 +109,7 @@ pub struct Subject {
 impl Subject {
     /// Prepares a diagnosis.
     pub fn new(mut diagnosed: Diagnosed, amounts: Amounts) -> Self {
-        diagnosed.runs.sort_by_key(|r| r.run().header.ranks);
+        diagnosed.runs.sort_by_key(|r| threads::scale(r.run()));
         let frames = Frames::new(&diagnosed.runs, amounts.frames);
         let windows = diagnosed.runs.iter().map(Windows::new).collect();
         Self {

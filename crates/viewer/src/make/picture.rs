@@ -44,7 +44,7 @@ pub fn pictures(
     let runs = subject.runs();
     let scale = runs
         .iter()
-        .position(|r| r.run().header.ranks == cause.scale);
+        .rposition(|r| r.run().header.ranks == cause.scale);
     let Some((scale, windows)) = scale.and_then(|s| Some((s, subject.windows(s)?))) else {
         return Err("The run of this cause is not here.".to_string());
     };

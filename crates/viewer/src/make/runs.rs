@@ -8,7 +8,10 @@ use headwater_model::diagnosis::{Diagnosis, ScaleSummary, Scaling};
 pub fn info(run: &Recorded, d: &Diagnosis) -> RunInfo {
     let recorded = run.run();
     let header = &recorded.header;
-    let summary = d.scales.iter().find(|s| s.ranks == header.ranks);
+    let summary = d
+        .scales
+        .iter()
+        .find(|s| s.run == header.name && s.ranks == header.ranks);
     let mut missing = header.missing.clone();
     missing.extend(run.unseen().cloned());
     missing.extend(run.stopped().cloned());
@@ -109,6 +112,7 @@ mod tests {
         let s = ScaleSummary {
             run: String::new(),
             ranks: 4,
+            threads_each: None,
             threads: 4,
             cores: 2,
             wall_seconds: 10.0,

@@ -1,7 +1,10 @@
 //! Whether programs can be started with the collector: the collector itself, launchers, a program.
 
 use super::Finding;
-use headwater_launch::{collector_path, installed, launcher_library, mpi_library, not_sanitized};
+use headwater_launch::{
+    LaunchError, ProgramKind, collector_path, installed, kind_of, launcher_library, mpi_library,
+    not_sanitized,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -83,6 +86,12 @@ pub fn program(program: &Path) -> Finding {
         Ok((kind, library)) => Finding::good(
             "program",
             format!("{shown}: {} from {}", kind.name(), library.display()),
+        ),
+        Err(LaunchError::NoMpi(_)) if kind_of(program) == ProgramKind::NoMpi => Finding::good(
+            "program",
+            format!(
+                "{shown} does not use MPI: it is recorded from its start to its end, with its threads"
+            ),
         ),
         Err(e) => {
             let e = e.to_string();

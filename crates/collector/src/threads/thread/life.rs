@@ -62,6 +62,12 @@ const AMPLE: Size = Size {
     first: FIRST_BYTES,
     memory: 256 << 20,
 };
+/// The same where the program does not use MPI.
+const WITHOUT_MPI: Size = Size {
+    segments: 0,
+    calls: 0,
+    ..AMPLE
+};
 /// For another thread that calls MPI.
 const WHOLE: Size = Size {
     contexts: 1 << 16,
@@ -111,10 +117,7 @@ pub(super) fn make() -> Option<&'static mut Thread> {
         return Some(t);
     }
     let is_first = THREADS.load(Ordering::Relaxed) == 0;
-    let plenty = is_first
-        && !memory::is_locked()
-        && memory::room(AMPLE.memory)
-        && may_be_as_long(AMPLE.memory as u64);
+    let plenty = is_first && has_plenty(&AMPLE);
     let this = Thread::made(if plenty { &AMPLE } else { &WHOLE })?;
     this.in_mpi.store(true, Ordering::Relaxed);
     this.begin_born();
@@ -122,10 +125,42 @@ pub(super) fn make() -> Option<&'static mut Thread> {
     Some(this)
 }
 
+/// What the thread that begins a recording calls.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Calls {
+    /// MPI.
+    Mpi,
+    /// Nothing of the kind: the program does not use MPI.
+    NoMpi,
+}
+
 /// Makes the calling thread's recording. Returns whether there is room for it.
-pub fn begin() -> bool {
+pub fn begin(calls: Calls) -> bool {
     // SAFETY: null or this thread's own recording.
-    unsafe { super::current().as_ref() }.is_some() || make().is_some()
+    if unsafe { super::current().as_ref() }.is_some() {
+        return true;
+    }
+    if calls == Calls::Mpi {
+        return make().is_some();
+    }
+    let size = if has_plenty(&WITHOUT_MPI) {
+        &WITHOUT_MPI
+    } else {
+        &LIGHT
+    };
+    let this = Thread::made(size);
+    if let Some(t) = this {
+        t.in_mpi.store(true, Ordering::Relaxed);
+        t.expect_waits();
+        t.begin_born();
+        return true;
+    }
+    false
+}
+
+/// Whether the process has memory and addresses in plenty.
+fn has_plenty(size: &Size) -> bool {
+    !memory::is_locked() && memory::room(size.memory) && may_be_as_long(size.memory as u64)
 }
 
 /// Begins to record the calling thread: `MPI_Init` is about to return, computation starts.
@@ -148,6 +183,15 @@ pub fn settle() {
         // SAFETY: a recording; nothing is recorded any more, so its thread writes no totals.
         let t = unsafe { &mut *at };
         t.windows.leave(most);
+    }
+    settle_totals();
+}
+
+/// The same for the totals alone. Neither allocates nor locks, so a signal handler may call this.
+pub fn settle_totals() {
+    for at in roster::all() {
+        // SAFETY: as above.
+        let t = unsafe { &mut *at };
         let tid = t.tid.load(Ordering::Acquire);
         if tid > 0
             && let Some(cpu) = clock::cpu_of(tid)

@@ -35,7 +35,7 @@ const QUARTILES: f64 = 1.349;
 fn occupied(scale: &Scale) -> u32 {
     match scale.cores {
         0 => 100,
-        cores => (100 * scale.p.min(cores)) / cores,
+        cores => (100 * scale.size.min(cores)) / cores,
     }
 }
 
@@ -57,7 +57,7 @@ impl Search<'_> {
         let counts = instructions(self.ends, scaling, &self.all_keys(&vertices));
         // Scales that do something else in its stead say nothing of it.
         let points = self.scales.iter().zip(&usual).filter(|p| *p.1 >= NEW * now);
-        let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.p), *u)).collect();
+        let points: Vec<(f64, f64)> = points.map(|(s, u)| (f64::from(s.size), *u)).collect();
         // Crowding differs between recordings, so it counts as chance; the machine's effect does not.
         let (crowded, machine) = match counts {
             Some(_) => (0.0, 0.0),
@@ -77,19 +77,23 @@ impl Search<'_> {
         ]);
         let error = together(&[by_chance, machine, SURE * (should - at_pace)]);
         let seconds: Vec<String> = (self.scales.iter().zip(&usual))
-            .map(|(s, u)| format!("{} on {}", time(*u), s.p))
+            .map(|(s, u)| format!("{} on {}", time(*u), s.figure()))
             .collect();
-        let mut evidence = vec![format!("the usual rank: {} ranks", seconds.join(", "))];
+        let mut evidence = vec![format!(
+            "the usual rank: {} {}",
+            seconds.join(", "),
+            last.unit()
+        )];
         if vertices.len() > 1 {
             evidence.push(format!("all {} ways to it together", vertices.len()));
         }
         if self.pace.is_slower() {
             evidence.push(format!(
-                "{:.0} % of the computation takes {:.2} times as long on {} ranks as on {} for the same work, which is taken for the speed of the machine; this place takes longer than that",
+                "{:.0} % of the computation takes {:.2} times as long on {} as on {} for the same work, which is taken for the speed of the machine; this place takes longer than that",
                 100.0 * self.pace.agrees,
                 self.pace.factor,
-                last.p,
-                first.p
+                last.words(),
+                first.figure()
             ));
         }
         let mut class = CauseClass::NonShrinkingWork;
@@ -101,10 +105,10 @@ impl Search<'_> {
         }
         if stats::is_above(loss, possible) {
             evidence.push(format!(
-                "this place takes {} more than ideal, but the function in which most of this time is takes only {} more in all places that call it. On {} ranks it does the same work for another place, so only that is counted",
+                "this place takes {} more than ideal, but the function in which most of this time is takes only {} more in all places that call it. On {} it does the same work for another place, so only that is counted",
                 time(loss),
                 time(possible),
-                first.p
+                first.words()
             ));
         }
         let found = Candidate {
@@ -162,10 +166,12 @@ fn instructions(
     };
     let (before, pace) = at(first, at_first)?;
     let (now, pace_now) = at(last, at_last)?;
-    let ratio = now / ideal(scaling, before, first.p, last.p);
+    let ratio = now / ideal(scaling, before, first.size, last.size);
     let words = format!(
-        "{ratio:.2} times the instructions that there should be on {}: {pace} on {} ranks, {pace_now} on {}",
-        last.p, first.p, last.p
+        "{ratio:.2} times the instructions that there should be on {}: {pace} on {}, {pace_now} on {}",
+        last.figure(),
+        first.words(),
+        last.figure()
     );
     Some((ratio, words))
 }

@@ -1,0 +1,136 @@
+//! A program that does not use MPI: recorded from its start to its end, as a run of one rank.
+//!
+//! The launcher's side looks at the program and names the process that is to be recorded. Recording begins when this
+//! object is loaded, before the program's own constructors. It ends after the program's destructors, or where the
+//! program calls `_exit`, `quick_exit` or a function of `exec`. A signal that ends the program leaves the file as it is.
+//! Children that become other programs load this object too, but theirs is another process number.
+
+use crate::end::close;
+use crate::entry::{begin, sample};
+use crate::guest::{recording, usage::IS_LINKED};
+use crate::libraries::references::modules;
+use crate::sampling::{counters, signal};
+use crate::storage::process_spool;
+use crate::threads::{
+    birth,
+    thread::{self, Calls},
+};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// The process that is recorded as a program without MPI; 0 for none.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+/// The launcher's side sets this variable to the number of the process that it becomes.
+const ASKED: &str = "HEADWATER_WITHOUT_MPI";
+
+/// A program that used less CPU time than this before it became another one is a wrapper, such as `env` or `taskset`:
+/// the program that it became is recorded in its stead. Otherwise the run ends there, nanoseconds.
+const WRAPPER: u64 = 100_000_000;
+
+fn own_number() -> libc::pid_t {
+    // SAFETY: a plain query.
+    unsafe { libc::getpid() }
+}
+
+/// Whether this process is recorded as a program without MPI. A child is not, even where it shares the memory.
+pub fn is_recorded() -> bool {
+    let recorded = PROCESS.load(Ordering::Acquire);
+    recorded != 0 && recorded == own_number()
+}
+
+/// Begins to record this process, if that is asked for.
+pub fn begin() {
+    let named = std::env::var(ASKED).ok().and_then(|v| v.parse().ok());
+    if IS_LINKED || named != Some(own_number()) {
+        return;
+    }
+    let _ = std::panic::catch_unwind(|| {
+        let earlier = begin::earlier(0);
+        if earlier.as_ref().is_some_and(|e| e.cpu_ns > WRAPPER) {
+            return;
+        }
+        // The file of this program, or that of `MPI_Init`, has the same name.
+        if let Some(wrapper) = &earlier {
+            wrapper.remove();
+        }
+        if !uses_mpi() {
+            begin_recording();
+            if earlier.is_some() {
+                process_spool::say(
+                    "The process became this program by exec: what it was before is not in this run.",
+                );
+            }
+        }
+    });
+}
+
+/// Whether an MPI library is loaded with the program.
+fn uses_mpi() -> bool {
+    let mut found = false;
+    modules(|module| {
+        let path = module.path().to_string_lossy();
+        let name = path.rsplit('/').next().unwrap_or("");
+        found |= headwater_mpi_abi::is_library(name);
+    });
+    found
+}
+
+fn begin_recording() {
+    let threads = birth::tids();
+    begin::leave_in_children();
+    let process = begin::Process {
+        rank: 0,
+        size: 1,
+        library: "",
+    };
+    if !begin::begin_recording(&process, || signal::prepare(sample::handler)) {
+        return;
+    }
+    counters::name();
+    if !thread::begin(Calls::NoMpi) {
+        begin::give_up();
+        return;
+    }
+    birth::record_those_there(&threads);
+    PROCESS.store(own_number(), Ordering::Release);
+    thread::start();
+}
+
+/// The program calls MPI after all: it opened the library while it runs.
+pub fn met_mpi() {
+    process_spool::say(
+        "The program loaded MPI while it ran, and its calls of MPI were not recorded; start it with the launcher of its MPI library: headwater record -- mpirun -n 1 ./app",
+    );
+}
+
+/// The program ends by itself, after its own destructors, or calls a function that may not return to it. The rest of
+/// what such a function does is not recorded. A signal handler may call this, so it neither allocates nor locks.
+pub fn ends() {
+    if is_recorded() {
+        close::at_once();
+    }
+}
+
+/// The program is about to become another one. Its totals are final, unless that fails: see [`stays`].
+pub fn becomes_another() {
+    ends();
+}
+
+/// The program did not become another one, so recording goes on.
+pub fn stays() {
+    if is_recorded() {
+        close::undo();
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+/// Runs when the program exits, after its own destructors and before those of its libraries.
+extern "C" fn end() {
+    // A signal handler that calls `exit` may have interrupted a thread of ours that holds the spool.
+    if is_recorded() && recording::to_be_ended() && process_spool::is_free_soon() {
+        let _ = std::panic::catch_unwind(close::close);
+    }
+}

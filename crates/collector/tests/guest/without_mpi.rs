@@ -1,0 +1,135 @@
+//! Programs without MPI: recorded from their start to their end, however they end.
+
+use crate::case::{alone, collector};
+use headwater_format::spool::read_spool;
+use headwater_model::run::{CtxId, Run};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// The program, compiled.
+struct Program {
+    dir: TempDir,
+    program: PathBuf,
+}
+
+impl Program {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let program = dir.path().join("ends");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/ends.c");
+        let built = Command::new("cc")
+            .args(["-g", "-O1", "-pthread", "-o"])
+            .arg(&program)
+            .arg(source)
+            .output()
+            .expect("a compiler");
+        assert!(built.status.success(), "{built:?}");
+        Self { dir, program }
+    }
+
+    fn run(&self, shell: &str, how: &str) -> Output {
+        Command::new("timeout")
+            .args(["-k", "5", "60", "sh", "-c", shell, "sh"])
+            .arg(&self.program)
+            .arg(how)
+            .env("SPOOL", self.dir.path().join("spool"))
+            .env("COLLECTOR", collector())
+            .output()
+            .expect("a shell")
+    }
+
+    /// Runs bare and recorded: code and output must be the same.
+    fn recorded(&self, how: &str) -> Run {
+        let spool = self.dir.path().join("spool");
+        let _ = std::fs::remove_dir_all(&spool);
+        let bare = self.run(r#"exec "$@""#, how);
+        // The shell becomes the program, so its process is the one that is recorded.
+        let recorded = self.run(
+            r#"export HEADWATER_SPOOL="$SPOOL" HEADWATER_WITHOUT_MPI=$$ LD_PRELOAD="$COLLECTOR"; exec "$@""#,
+            how,
+        );
+        assert_eq!(
+            (bare.status, bare.stdout),
+            (recorded.status, recorded.stdout),
+            "{how}: {}",
+            String::from_utf8_lossy(&recorded.stderr)
+        );
+        read_spool(&spool).unwrap_or_else(|e| panic!("{how}: {e}"))
+    }
+}
+
+#[test]
+fn a_program_without_mpi_is_recorded_however_it_ends() {
+    let _alone = alone();
+    let program = Program::new();
+    for (how, by_itself) in [
+        ("return", true),
+        ("exit", true),
+        ("_exit", true),
+        ("quick_exit", true),
+        ("handler", true),
+        ("exec", true),
+        ("execl", true),
+        ("becomes", true),
+        ("fails", true),
+        ("detached", true),
+        ("last", true),
+        ("child", true),
+        ("signal", false),
+        ("abort", false),
+    ] {
+        let run = program.recorded(how);
+        let header = &run.header;
+        assert_eq!(header.ranks, 1, "{how}");
+        assert!(!header.uses_mpi(), "{how}: {}", header.mpi_library);
+        assert_eq!(header.incomplete.is_empty(), by_itself, "{how}");
+        assert!(header.program.ends_with("/ends"), "{how}: {header:?}");
+        let [main] = &run.segments[..] else {
+            panic!("{how}: {:?}", run.segments)
+        };
+        assert_eq!((main.from, main.to), (CtxId::NONE, CtxId::NONE), "{how}");
+        let made = run.threads.iter().filter(|t| t.made_by != CtxId::NONE);
+        let made: Vec<_> = made.collect();
+        assert!(made.len() >= 2, "{how}: {:?}", run.threads);
+        for thread in &made[..2] {
+            assert!(thread.cpu_ns > 10_000_000, "{how}: {thread:?}");
+            let own = run.samples.iter().filter(|s| s.thread == thread.thread);
+            let sampled: u64 = own.map(|s| s.cpu_ns).sum();
+            assert!(sampled > thread.cpu_ns / 10 * 8, "{how}: {sampled}");
+        }
+        // What the first thread itself computes after it has waited for the others.
+        assert!(main.cpu_ns > 5_000_000, "{how}: {main:?}");
+        assert!(main.wall_ns >= main.cpu_ns + main.blocked_ns, "{main:?}");
+        let children = header
+            .missing
+            .iter()
+            .any(|m| m.contains("this run is of process"));
+        assert_eq!(children, how == "child", "{how}: {:?}", header.missing);
+    }
+}
+
+#[test]
+fn the_program_that_a_wrapper_becomes_is_recorded() {
+    let _alone = alone();
+    let program = Program::new();
+    let out = program.run(
+        r#"export HEADWATER_SPOOL="$SPOOL" HEADWATER_WITHOUT_MPI=$$ LD_PRELOAD="$COLLECTOR"; exec env A=b "$@""#,
+        "exit",
+    );
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    let run = read_spool(&program.dir.path().join("spool")).expect("a run");
+    assert!(run.header.program.ends_with("/ends"), "{:?}", run.header);
+    assert!(run.header.incomplete.is_empty() && run.threads.len() == 3);
+    let said = run.header.missing.iter().any(|m| m.contains("by exec"));
+    assert!(said, "{:?}", run.header.missing);
+}
+
+#[test]
+fn threads_made_in_turn_share_a_recording() {
+    let _alone = alone();
+    let run = Program::new().recorded("many");
+    let made = run.threads.iter().filter(|t| t.made_by != CtxId::NONE);
+    assert!((1..=4).contains(&made.count()), "{:?}", run.threads);
+    assert!(run.header.incomplete.is_empty());
+}

@@ -1,0 +1,111 @@
+/* A program without MPI that ends in a way of its own, with two threads at work. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile int stop;
+
+__attribute__((noinline)) static double compute(long n) {
+    double x = 1;
+    for (long k = 1; k <= n; k++)
+        x += 1.0 / (k + x);
+    return x;
+}
+
+static void *work(void *arg) {
+    double *sum = arg;
+    *sum = compute(40000000);
+    return NULL;
+}
+
+static void *work_on(void *arg) {
+    (void)arg;
+    while (!stop)
+        compute(1000);
+    return NULL;
+}
+
+static void on_alarm(int number) {
+    (void)number;
+    _exit(5);
+}
+
+static void *nothing(void *arg) {
+    return arg;
+}
+
+int main(int argc, char **argv) {
+    const char *how = argc > 1 ? argv[1] : "return";
+    pthread_t threads[2];
+    double sums[2] = {0};
+    if (strcmp(how, "many") == 0) {
+        for (int i = 0; i < 1000; i++) {
+            pthread_create(&threads[0], NULL, nothing, NULL);
+            pthread_join(threads[0], NULL);
+        }
+        return 0;
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, work, &sums[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    compute(20000000);
+    printf("%s %d\n", how, sums[0] > 1);
+    fflush(stdout);
+    if (strcmp(how, "exit") == 0)
+        exit(3);
+    if (strcmp(how, "_exit") == 0)
+        _exit(4);
+    if (strcmp(how, "quick_exit") == 0)
+        quick_exit(6);
+    if (strcmp(how, "handler") == 0) {
+        signal(SIGALRM, on_alarm);
+        raise(SIGALRM);
+    }
+    if (strcmp(how, "signal") == 0)
+        raise(SIGTERM);
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "exec") == 0) {
+        char *const next[] = {"/bin/true", NULL};
+        execv("/bin/true", next);
+    }
+    if (strcmp(how, "execl") == 0)
+        execl("/bin/sh", "sh", "-c", "exit $(($1 + $2 + $3 + $4 + $5 + $6))", "sh", "1", "2", "3", "4", "5", "6",
+              (char *)NULL);
+    if (strcmp(how, "becomes") == 0)
+        execlp(argv[0], argv[0], "exit", (char *)NULL);
+    if (strcmp(how, "fails") == 0) {
+        execlp("/no/such/program", "program", (char *)NULL);
+        compute(20000000);
+    }
+    if (strcmp(how, "detached") == 0) {
+        pthread_create(&threads[0], NULL, work_on, NULL);
+        pthread_detach(threads[0]);
+        usleep(50000);
+    }
+    if (strcmp(how, "last") == 0) {
+        pthread_create(&threads[0], NULL, work, &sums[0]);
+        pthread_exit(NULL);
+    }
+    if (strcmp(how, "child") == 0) {
+        /* None of these is the process that is recorded. */
+        pid_t child = fork();
+        if (child == 0) {
+            compute(20000000);
+            exit(0);
+        }
+        waitpid(child, NULL, 0);
+        child = vfork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, NULL, 0);
+        return system("exit 0");
+    }
+    return 0;
+}

@@ -1,0 +1,98 @@
+//! Whether a program that is started without a launcher is recorded from its start, as one that does not use MPI.
+//!
+//! A program that is linked to MPI is recorded from `MPI_Init`. So is a script or an interpreter: what it runs may use
+//! MPI, and its places in the source are not those of the interpreter.
+
+use crate::LaunchError;
+use crate::library::{bytes_of, mpi_library_of};
+use object::{Object, ObjectKind};
+use std::path::Path;
+
+/// Programs that run the programs of others, by the beginnings of their names.
+const INTERPRETERS: [&str; 22] = [
+    "python", "pypy", "julia", "perl", "ruby", "R", "Rscript", "node", "octave", "matlab", "java",
+    "lua", "tclsh", "php", "sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh",
+];
+
+/// What a program is to somebody who records it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// It is linked to MPI, or it is not known what it is.
+    Mpi,
+    /// It does not use MPI: it is recorded from its start to its end.
+    NoMpi,
+    /// A script, or the interpreter of one.
+    Interpreted,
+    /// It does not use MPI, and it is statically linked: the collector cannot be loaded into it.
+    Static,
+}
+
+/// What the program at `path` is.
+pub fn kind_of(path: &Path) -> ProgramKind {
+    let Ok(bytes) = bytes_of(path) else {
+        return ProgramKind::Mpi;
+    };
+    match mpi_library_of(path, &bytes) {
+        Err(LaunchError::Script(_)) => ProgramKind::Interpreted,
+        Err(LaunchError::NoMpi(_)) if is_interpreter(path) => ProgramKind::Interpreted,
+        Err(LaunchError::NoMpi(_)) if is_static(&bytes) => ProgramKind::Static,
+        Err(LaunchError::NoMpi(_)) => ProgramKind::NoMpi,
+        _ => ProgramKind::Mpi,
+    }
+}
+
+/// Whether a program or what it is a link to is called like an interpreter: with its name, and perhaps a version.
+fn is_interpreter(path: &Path) -> bool {
+    let real = path.canonicalize().unwrap_or_default();
+    [path, &real].iter().any(|p| {
+        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        INTERPRETERS.contains(&name)
+    })
+}
+
+/// Whether no loader loads anything into the program.
+fn is_static(bytes: &[u8]) -> bool {
+    let Ok(file) = object::File::parse(bytes) else {
+        return false;
+    };
+    let executable = matches!(file.kind(), ObjectKind::Executable | ObjectKind::Dynamic);
+    executable && !has_loader(bytes)
+}
+
+fn has_loader(bytes: &[u8]) -> bool {
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let find = || {
+        let header = object::elf::FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let mut segments = header.program_headers(endian, bytes).ok()?.iter();
+        Some(segments.any(|s| s.p_type(endian) == object::elf::PT_INTERP))
+    };
+    find().unwrap_or(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpreters_are_known_by_their_names() {
+        for (name, is) in [
+            ("/usr/bin/python3.11", true),
+            ("/opt/julia-1.10", true),
+            ("/bin/bash", true),
+            ("/bin/shuffle", false),
+            ("./app", false),
+            ("/usr/bin/true", false),
+        ] {
+            assert_eq!(is_interpreter(Path::new(name)), is, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_program_without_mpi_is_recorded_from_its_start() {
+        assert_eq!(kind_of(Path::new("/bin/true")), ProgramKind::NoMpi);
+        assert_eq!(kind_of(Path::new("/bin/sh")), ProgramKind::Interpreted);
+        assert_eq!(kind_of(Path::new("/no/such")), ProgramKind::Mpi);
+    }
+}
