@@ -74,6 +74,8 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         let recorded = recorded.map_err(|failure| done.last_words(failure))?;
         runs.push(recorded.run);
     }
+    // They have no whole-run traces.
+    let page = page.map(|target| (target, &[][..]));
     diagnose::report(runs, &args.analysis, page, progress)
 }
 
