@@ -297,6 +297,9 @@ pub struct Analysis {
     /// Also write the diagnosis as a page for browsers: one file that works offline.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// In the page, also compare with a run of another build of the program. Can be repeated.
+    #[arg(long, value_name = "RUN", requires = "html")]
+    pub against: Vec<PathBuf>,
     /// Print the causes in SARIF, for tools that annotate code, or write them to FILE.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-", conflicts_with = "json")]
     pub sarif: Option<PathBuf>,

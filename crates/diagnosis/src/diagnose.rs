@@ -28,7 +28,7 @@ pub enum DiagnoseError {
 }
 
 /// A diagnosis, and what it was made of.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Diagnosed {
     /// The answer.
     pub diagnosis: Diagnosis,

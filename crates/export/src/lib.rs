@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod dot;
+mod ends;
 mod error;
 mod extrap;
 mod firefox;
@@ -32,6 +33,7 @@ pub mod timeline;
 mod wanted;
 pub mod whole;
 
+pub use ends::{Messages, Seen};
 pub use error::ExportError;
 pub use formats::{ALL, Format, Takes, by_name};
 pub use headwater_dataflow::Recorded;

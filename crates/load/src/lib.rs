@@ -10,11 +10,12 @@ mod source;
 
 pub use source::Sources;
 
-use headwater_format::{FormatError, is_run, open_run};
+use headwater_format::{FormatError, is_run, open_run, read_trace};
 use headwater_graph::{Structures, brought, is_runtime_library};
 use headwater_model::psg::ModuleStructure;
 use headwater_model::run::{Module, Run};
 use headwater_structure::{Cache, Options};
+use headwater_trace::trace::Trace;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +98,20 @@ impl Meant {
         let (dirs, runs) = both.into_iter().unzip();
         Ok(Opened { dirs, runs })
     }
+}
+
+/// The whole-run traces of the runs that directories mean, as far as they have one, and a sentence for each that cannot be
+/// read.
+pub fn traces(dirs: &[PathBuf]) -> (Vec<Trace>, Vec<String>) {
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
+    for dir in Meant::by(dirs).dirs {
+        match read_trace(&dir) {
+            Ok(trace) => all.push(trace),
+            Err(FormatError::NoTrace(_)) => {}
+            Err(e) => unread.push(e.to_string()),
+        }
+    }
+    (all, unread)
 }
 
 /// Where analysed modules are cached.

@@ -2,16 +2,30 @@
 
 use crate::error::OrRaise;
 use crate::paradigm::{Wanted, set};
+use crate::run::lasting;
 use crate::work::work;
+use headwater_diagnosis::Diagnosed;
 use headwater_load::{Meant, Sources};
-use headwater_model::diagnosis;
 use headwater_report::{Excerpt, SourceLines, TextOptions};
+use headwater_viewer::{Amounts, Besides, Subject, document};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Source files as they are now, as far as they may be shown.
 struct Files(Sources);
+
+impl Files {
+    /// The usual ones, or those below some directories.
+    fn below(directories: Option<Vec<PathBuf>>) -> Self {
+        Self(match directories {
+            None => Sources::Usual,
+            Some(below) if below.is_empty() => Sources::Nowhere,
+            Some(below) => Sources::Below(below),
+        })
+    }
+}
 
 impl SourceLines for Files {
     fn lines(&self, module: &str, file: &str, first: u32, last: u32) -> Excerpt {
@@ -24,13 +38,17 @@ impl SourceLines for Files {
 /// `str(diagnosis)` is the report that `headwater diagnose` prints where nobody says how wide it may be,
 /// `diagnosis.json()` byte for byte what it prints with `--json`.
 #[pyclass(frozen, module = "headwater")]
-pub struct Diagnosis(diagnosis::Diagnosis);
+pub struct Diagnosis {
+    diagnosed: Arc<Diagnosed>,
+    /// Where the runs are.
+    dirs: Vec<PathBuf>,
+}
 
 #[pymethods]
 impl Diagnosis {
     /// As JSON, byte for byte that of `headwater diagnose --json`.
     fn json(&self) -> String {
-        headwater_report::json(&self.0)
+        headwater_report::json(&self.diagnosed.diagnosis)
     }
 
     /// As text, of so many characters in a line (60 to 200), with so many causes in full. It shows source lines of
@@ -38,18 +56,31 @@ impl Diagnosis {
     /// files below these instead; source=[] shows none.
     #[pyo3(signature = (width = 96, top = 3, source = None))]
     fn text(&self, width: usize, top: usize, source: Option<Vec<PathBuf>>) -> String {
-        let sources = match source {
-            None => Sources::Usual,
-            Some(below) if below.is_empty() => Sources::Nowhere,
-            Some(below) => Sources::Below(below),
-        };
         let options = TextOptions {
             color: false,
             width: width.clamp(60, 200),
             top,
-            source: &Files(sources),
+            source: &Files::below(source),
         };
-        headwater_report::text(&self.0, &options)
+        headwater_report::text(&self.diagnosed.diagnosis, &options)
+    }
+
+    /// As a page for a browser: one HTML document that loads nothing from elsewhere, as `headwater diagnose --html`
+    /// writes it. Source lines are those that `text` may show.
+    #[pyo3(signature = (source = None))]
+    fn page(&self, py: Python<'_>, source: Option<Vec<PathBuf>>) -> PyResult<String> {
+        let diagnosed = self.diagnosed.clone();
+        let dirs = self.dirs.clone();
+        work(py, move |_| {
+            let besides = Besides {
+                // A trace that cannot be read is left out.
+                traces: headwater_load::traces(&dirs).0,
+                ..Besides::default()
+            };
+            let diagnosed = Diagnosed::clone(&diagnosed);
+            let mut subject = Subject::new(diagnosed, besides, Amounts::USUAL);
+            document::file(&mut subject, &Files::below(source), document::MOST)
+        })
     }
 
     fn __str__(&self, py: Python<'_>) -> String {
@@ -57,7 +88,10 @@ impl Diagnosis {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Diagnosis: {} causes>", self.0.causes.len())
+        format!(
+            "<Diagnosis: {} causes>",
+            self.diagnosed.diagnosis.causes.len()
+        )
     }
 }
 
@@ -77,12 +111,16 @@ pub fn diagnose(
 ) -> PyResult<Diagnosis> {
     let options = set(scaling, abnorm_threshold)?;
     let (dirs, max_loop_depth) = Wanted::of(runs, max_loop_depth)?.directories();
+    let kept = lasting(&dirs);
     let found = work(py, move |_| {
         let opened = Meant::by(&dirs).open(&|| ()).map_err(|e| e.to_string())?;
         let runs = opened.runs;
         let touched = headwater_load::touched(&runs);
         let structures = headwater_load::structures(&runs, touched, max_loop_depth, &|| ());
-        headwater_diagnosis::diagnose(runs, structures, &options).map_err(|e| e.to_string())
+        headwater_diagnosis::diagnose_runs(runs, structures, &options).map_err(|e| e.to_string())
     })?;
-    Ok(Diagnosis(found.or_raise()?))
+    Ok(Diagnosis {
+        diagnosed: Arc::new(found.or_raise()?),
+        dirs: kept,
+    })
 }

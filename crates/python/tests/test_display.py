@@ -1,5 +1,11 @@
 """What notebooks show."""
 
+import html.parser
+import pathlib
+import stat
+import urllib.parse
+import urllib.request
+import webbrowser
 import xml.etree.ElementTree as tree
 
 import headwater as hw
@@ -70,3 +76,42 @@ def test_a_drawing_of_much_says_what_is_left_out():
 def test_what_has_no_name_is_shown_by_its_number():
     assert "1 vertices" in hw.make([{}])._repr_html_()
     assert "vertex 0" in str(hw.make([{"time": 1.0}]).draw())
+
+
+class Frames(html.parser.HTMLParser):
+    """The attributes of frames in a piece of HTML."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "iframe":
+            self.found.append(dict(attributes))
+
+
+def test_a_notebook_shows_the_page_in_a_sandbox(both):
+    diagnosis = hw.diagnose(*both)
+    shown = diagnosis._repr_html_()
+    [frame] = Frames(shown).found
+    assert frame["srcdoc"] == diagnosis.page()
+    assert frame["sandbox"].split() == ["allow-scripts", "allow-downloads"]
+    assert str(diagnosis).splitlines()[0] in shown.replace("&gt;", ">").replace("&lt;", "<")
+
+
+def test_elsewhere_the_page_is_a_private_file(run, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: not opened.append(address))
+    monkeypatch.setenv("DISPLAY", ":0")
+    hw.diagnose(run).show()
+    monkeypatch.delenv("DISPLAY")
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    run.show(source=[])
+    printed = capsys.readouterr().out.split()
+    assert len(opened) == len(printed) == 1
+    for address in opened + printed:
+        file = pathlib.Path(urllib.request.url2pathname(urllib.parse.urlparse(address).path))
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert file.read_text().startswith("<!doctype html>")

@@ -12,4 +12,4 @@ mod make;
 pub mod model;
 pub mod server;
 
-pub use make::{Amounts, Extent, Subject, TOOL};
+pub use make::{Amounts, Besides, Extent, Subject, TOOL};

@@ -38,6 +38,9 @@ pub struct ViewArgs {
     /// Directories of recorded runs. Several runs of one scale are combined.
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
+    /// Also compare with a run of another build of the program. Can be repeated.
+    #[arg(long, value_name = "RUN")]
+    pub against: Vec<PathBuf>,
     /// The port; by default any free one.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,

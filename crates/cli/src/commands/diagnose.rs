@@ -18,6 +18,7 @@ pub fn command(args: &DiagnoseArgs, quiet: bool) -> Outcome {
     let progress = Progress::new(quiet, args.analysis.is_for_programs());
     let page = page::Target::of(&args.analysis)?;
     let runs = open(&args.runs, progress)?;
+    let page = page.map(|target| (target, args.runs.as_slice()));
     report(runs, &args.analysis, page, progress)
 }
 
@@ -49,14 +50,25 @@ pub fn options(analysis: &Analysis) -> headwater_diagnosis::Options {
     }
 }
 
-/// Diagnoses `runs`, prints the report, and writes the page if one is wanted.
+/// Diagnoses `runs`, prints the report, and writes the page if one is wanted, with the traces in some directories.
 pub fn report(
     runs: Vec<Run>,
     analysis: &Analysis,
-    page: Option<page::Target>,
+    page: Option<(page::Target, &[PathBuf])>,
     progress: Progress,
 ) -> Outcome {
-    let structures = structures(&runs, analysis.max_loop_depth, progress);
+    let depth = analysis.max_loop_depth;
+    let page = match page {
+        None => None,
+        Some((target, dirs)) => {
+            let whose = (dirs, runs.first());
+            Some((
+                target,
+                page::besides(whose, &analysis.against, depth, progress)?,
+            ))
+        }
+    };
+    let structures = structures(&runs, depth, progress);
     let stage = progress.stage("looking for causes", 0);
     let diagnosed = headwater_diagnosis::diagnose_runs(runs, structures, &options(analysis))
         .map_err(|e| e.to_string())?;
@@ -66,9 +78,9 @@ pub fn report(
         .fail_on
         .is_some_and(|limit| diagnosis.causes.iter().any(|c| c.gain_share >= limit));
     print_report(diagnosis, analysis)?;
-    if let Some(page) = page {
+    if let Some((page, besides)) = page {
         let stage = progress.stage("writing the page", 0);
-        page.write(diagnosed, &Files::allowed(analysis))?;
+        page.write(diagnosed, besides, &Files::allowed(analysis))?;
         drop(stage);
     }
     Ok(if over {

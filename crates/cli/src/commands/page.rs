@@ -1,13 +1,17 @@
 //! The page of a diagnosis as a file.
 
 use super::export::{folder, new_file};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, diagnose};
 use crate::args::Analysis;
 use crate::exit;
 use crate::output::{Place, place};
+use crate::progress::Progress;
 use crate::source::Files;
+use headwater_dataflow::Recorded;
+use headwater_dataflow::run::same_program;
 use headwater_diagnosis::Diagnosed;
-use headwater_viewer::{Amounts, Subject, document};
+use headwater_model::run::Run;
+use headwater_viewer::{Amounts, Besides, Subject, document};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -49,8 +53,8 @@ impl Target {
     }
 
     /// Writes the page of a diagnosis beside it, and renames that.
-    pub fn write(&self, diagnosed: Diagnosed, source: &Files) -> Outcome {
-        let mut subject = Subject::new(diagnosed, Amounts::USUAL);
+    pub fn write(&self, diagnosed: Diagnosed, besides: Besides, source: &Files) -> Outcome {
+        let mut subject = Subject::new(diagnosed, besides, Amounts::USUAL);
         let html = document::file(&mut subject, source, document::MOST);
         let file = new_file(folder(&self.0)).map_err(|e| self.failed(&e))?;
         let written = file.as_file().write_all(html.as_bytes());
@@ -59,4 +63,40 @@ impl Target {
             .map_err(|e| self.failed(&e.error))?;
         Ok(exit::DONE)
     }
+}
+
+/// The whole-run traces of runs in some directories, and the runs in `against`, which are of other builds of the first
+/// run's program.
+pub fn besides(
+    (dirs, first): (&[PathBuf], Option<&Run>),
+    against: &[PathBuf],
+    max_loop_depth: usize,
+    progress: Progress,
+) -> Result<Besides, String> {
+    let (traces, unread) = headwater_load::traces(dirs);
+    for why in unread {
+        progress.say(&format!("note: a whole run is not in the page: {why}"));
+    }
+    if against.is_empty() {
+        return Ok(Besides {
+            traces,
+            ..Besides::default()
+        });
+    }
+    let others = diagnose::open(against, progress)?;
+    let mut joined = Vec::new();
+    // Each by itself: their builds may differ.
+    for run in others {
+        if let Some(first) = first {
+            same_program(&first.header, &run.header).map_err(|e| e.to_string())?;
+        }
+        let run = vec![run];
+        let structures = diagnose::structures(&run, max_loop_depth, progress);
+        let run = Recorded::join_computing(run, structures).map_err(|e| e.to_string())?;
+        joined.extend(run);
+    }
+    Ok(Besides {
+        traces,
+        against: joined,
+    })
 }

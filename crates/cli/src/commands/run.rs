@@ -83,6 +83,8 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         runs.push(recorded.run);
     }
     uses_threads(&runs, &args.program).map_err(|what| done.last_words(what.into()))?;
+    // They have no whole-run traces.
+    let page = page.map(|target| (target, &[][..]));
     diagnose::report(runs, &args.analysis, page, progress)
 }
 

@@ -1,6 +1,5 @@
 //! `simulate`: a recorded run in virtual time.
 
-mod messages;
 mod networks;
 mod places;
 mod question;

@@ -1,6 +1,6 @@
 //! `view`: runs and their diagnosis in a browser.
 
-use super::{Failure, Outcome, diagnose};
+use super::{Failure, Outcome, diagnose, page};
 use crate::args::{Kind, ViewArgs};
 use crate::exit;
 use crate::output::{eprint_line, print};
@@ -23,7 +23,10 @@ pub fn command(args: &ViewArgs, quiet: bool) -> Outcome {
     let server = bind(args.port)?;
     let progress = Progress::new(quiet, false);
     let runs = diagnose::open(&args.runs, progress)?;
-    let structures = diagnose::structures(&runs, args.max_loop_depth, progress);
+    let depth = args.max_loop_depth;
+    let whose = (args.runs.as_slice(), runs.first());
+    let besides = page::besides(whose, &args.against, depth, progress)?;
+    let structures = diagnose::structures(&runs, depth, progress);
     let options = headwater_diagnosis::Options {
         scaling: args.scaling.map(Kind::scaling),
         ..Default::default()
@@ -32,7 +35,7 @@ pub fn command(args: &ViewArgs, quiet: bool) -> Outcome {
     let diagnosed = headwater_diagnosis::diagnose_runs(runs, structures, &options)
         .map_err(|e| e.to_string())?;
     drop(stage);
-    let subject = Subject::new(diagnosed, Amounts::LIVE);
+    let subject = Subject::new(diagnosed, besides, Amounts::LIVE);
     end_at_signals()?;
     let address = server.address();
     print(&format!("{address}\n"))?;

@@ -13,4 +13,4 @@ pub mod threads;
 pub mod together;
 
 pub use recorded::{Recorded, clean, copy, period};
-pub use together::RunError;
+pub use together::{RunError, same_program};

@@ -1,7 +1,7 @@
 //! The views of a run: what their columns and edges say.
 
 use super::programs::recorded;
-use super::support::structure;
+use super::support::{self, piece, structure};
 use headwater_dataflow::Recorded;
 use headwater_dataflow::algorithm::{NEVER, breadth_first};
 use headwater_dataflow::pass::{Compared, differential};
@@ -69,6 +69,35 @@ fn flows_go_through_the_loops_from_call_to_call_in_program_order() {
     assert_eq!(steps, expected);
     let into_loops = flow.filter(&Expr::parse("kind == 'control-flow'").expect("reads"));
     assert_eq!(into_loops.expect("kinds").len(), 3);
+}
+
+/// After the last call of a loop, either the loop goes on, or the program ends.
+#[test]
+fn what_is_computed_at_the_end_leads_to_finalize_alone() {
+    let pieces = ["MPI_Allreduce", "MPI_Send", "MPI_Finalize"].map(|call| piece(call, |_, _| 1.0));
+    let mut run = support::run(2, &pieces);
+    let (last, end) = (CtxId(3), CtxId(5));
+    for segment in &mut run.segments {
+        if segment.from == end {
+            segment.from = last;
+        }
+    }
+    run.samples.retain(|s| s.after != last);
+    for sample in &mut run.samples {
+        if sample.after == end {
+            sample.after = last;
+        }
+    }
+    let run = super::programs::one(run, 3);
+    let view = run.parallel();
+    let name = |v: u32| match view.vertices.cell("name", v as usize) {
+        Cell::Text(name) => name.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let ends = (view.graph.sources().iter()).zip(view.graph.targets());
+    let from_end = ends.filter(|(from, _)| name(**from).starts_with("the end"));
+    let after: Vec<String> = from_end.map(|(_, to)| name(*to)).collect();
+    assert_eq!(after, ["MPI_Finalize"; 2]);
 }
 
 /// A loop that is sampled a little after each call must not stand between another one and the call which that one

@@ -31,7 +31,7 @@ use super::waits::scaled;
 use super::{Adjacency, View, ViewKind};
 use crate::pag::{Pag, RunView};
 use crate::threads::{TeamStretch, ThreadEdge};
-use crate::topdown::VertexIx;
+use crate::topdown::{TopDown, VertexIx};
 use headwater_model::psg::VertexKind;
 use headwater_model::run::Run;
 use rustc_hash::FxHashMap;
@@ -207,6 +207,18 @@ impl Builder<'_> {
         self.vertex.get(order as usize).copied().unwrap_or(0)
     }
 
+    /// Whether a spot is inside a place.
+    fn is_in(&self, place: VertexIx, spot: u32) -> bool {
+        self.pag.top.contains(place, self.place_of(spot))
+    }
+
+    /// Whether a spot is a call of `MPI_Finalize`, or of what ends a session.
+    fn ends(&self, spot: u32) -> bool {
+        let called = self.pag.top.get(self.place_of(spot)).mpi.as_deref();
+        let function = called.and_then(headwater_mpi_abi::by_name);
+        function.is_some_and(|f| f.class == headwater_mpi_abi::Class::Finalize)
+    }
+
     fn collect_spots(&mut self) {
         let data = &self.view.computation;
         let mut spots: Vec<Spot> = Vec::new();
@@ -330,6 +342,9 @@ impl Builder<'_> {
             let begin = (call != u32::MAX).then_some(call);
             let of_call = begin.map(|c| self.place_of(c));
             let here = |v: &u32| self.home.get(&self.place_of(*v)) == Some(&of_call);
+            // What a rank computes at the end leads to `MPI_Finalize` alone: another call may follow in a loop.
+            let at_end = |v: &u32| self.is_in(TopDown::WINDDOWN, *v);
+            let (ending, through): (Vec<u32>, Vec<u32>) = through.into_iter().partition(at_end);
             let (own, beside): (Vec<u32>, Vec<u32>) = through.into_iter().partition(here);
             let mut last = begin;
             for v in own {
@@ -343,11 +358,20 @@ impl Builder<'_> {
                     sums.entry((from, v)).or_default().0 += count;
                 }
             }
+            let ended: u64 = (to.iter().filter(|t| self.ends(*t.0))).map(|t| t.1.0).sum();
+            let mut end = last;
+            for v in ending {
+                if let Some(from) = end {
+                    sums.entry((from, v)).or_default().0 += ended;
+                }
+                end = Some(v);
+            }
             for (to, (count, busy)) in to {
                 for from in beside.iter().copied().filter(|v| *v != to) {
                     sums.entry((from, to)).or_default().0 += count;
                 }
-                if let Some(from) = last {
+                let before = if self.ends(to) { end } else { last };
+                if let Some(from) = before {
                     let sum = sums.entry((from, to)).or_default();
                     (sum.0, sum.1) = (sum.0 + count, sum.1 + busy);
                 }

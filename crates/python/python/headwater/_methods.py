@@ -69,9 +69,21 @@ def _diagnosis_data(self):
 
 
 def _diagnosis_html(self):
-    from . import _display
+    from . import _page
 
-    return f"<pre>{_display.escaped(self)}</pre>"
+    return _page.framed(self)
+
+
+def show(self, source=None):
+    """Shows the page of the diagnosis: inside a notebook, or else in the browser.
+
+    It is the page of ``headwater view``. A run shows its own diagnosis, ``diagnose(*runs).show()`` that of several scales.
+    For the browser, the page is a file in the directory for temporary files, which only its user may read. If no browser
+    can be opened, the address is printed. Source lines are those of ``text``.
+    """
+    from . import _page
+
+    _page.show(_headwater.diagnose(self) if isinstance(self, _headwater.Run) else self, source)
 
 
 for _kind in (_headwater.Set, _headwater.Table):
@@ -85,3 +97,5 @@ _headwater.Table._repr_html_ = _table_html
 _headwater.Report._repr_html_ = _report_html
 _headwater.Diagnosis.data = property(_diagnosis_data)
 _headwater.Diagnosis._repr_html_ = _diagnosis_html
+for _kind in (_headwater.Diagnosis, _headwater.Run):
+    _kind.show = show

@@ -68,6 +68,9 @@ fn cause(
     }
 }
 
+/// Passes that return candidates, but look for none: they judge or change those of the others.
+const NO_FINDERS: [&str; 5] = ["charge", "to-workers", "to-program", "placement", "ranked"];
+
 /// Sentences about finders that looked for other causes in the whole program and found nothing.
 fn ruled_out(subject: &Subject) -> Vec<String> {
     let of = subject.diagnosed();
@@ -76,7 +79,8 @@ fn ruled_out(subject: &Subject) -> Vec<String> {
     for (node, returned) in drawn.iter().zip(&of.returned) {
         let nothing = matches!(returned.as_deref(), Some("0 candidates" | "0 proposals"));
         let about = node.about.as_deref().unwrap_or("");
-        if nothing && !about.is_empty() {
+        let looks = !NO_FINDERS.contains(&node.name.as_str());
+        if nothing && looks && !about.is_empty() {
             let about = about.trim_end_matches('.');
             out.push(format!("{about}: nothing found."));
         }

@@ -2,13 +2,16 @@
 //!
 //! Figures are those of the top-down view. A figure of a vertex that has no frame of its own is in the frame around it.
 
-use super::frames::Frames;
+use super::frames::{Frames, Onto};
 use super::short;
-use crate::model::contexts::{ContextMetric, ContextScale, Contexts, Metric, MetricUnit};
+use crate::model::contexts::{
+    ContextMetric, ContextScale, Contexts, Metric, MetricUnit, OtherBuild,
+};
 use headwater_dataflow::Recorded;
 use headwater_model::diagnosis::Place;
 use headwater_model::psg::VertexKind;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Metrics of every run: name, title, unit.
 const METRICS: [(&str, &str, MetricUnit); 8] = [
@@ -77,8 +80,8 @@ fn metrics(runs: &[Recorded]) -> Vec<Metric> {
     all
 }
 
-/// The tree of all runs.
-pub fn contexts(runs: &[Recorded], frames: &Frames) -> Contexts {
+/// The tree of all runs, and the figures of runs of other builds on it.
+pub fn contexts(runs: &[Recorded], others: &[Recorded], frames: &Frames) -> Contexts {
     let mut strings = Strings::default();
     let mut out = Contexts {
         metrics: metrics(runs),
@@ -109,32 +112,72 @@ pub fn contexts(runs: &[Recorded], frames: &Frames) -> Contexts {
         *name = strings.number(path.rsplit('/').next().unwrap_or(path));
     }
     out.strings = strings.all;
-    out.scales = runs
-        .iter()
-        .map(|run| ContextScale {
-            ranks: run.run().header.ranks,
-            metrics: (out.metrics.iter())
-                .filter_map(|m| Some((m.name.clone(), metric(run, frames, &m.name)?)))
-                .collect(),
+    let own = frames.own();
+    let of = |run: &Recorded| scale(run, frames, &own, &out.metrics).0;
+    out.scales = runs.iter().map(of).collect();
+    let of = |run: &Recorded| {
+        let onto = frames.of_other(runs.first()?, run);
+        let (scale, elsewhere) = scale(run, frames, &onto, &out.metrics);
+        let name = run.run().header.name.clone();
+        Some(OtherBuild {
+            name,
+            scale,
+            elsewhere,
         })
-        .collect();
+    };
+    out.others = others.iter().filter_map(of).collect();
     out
 }
 
-/// A metric of a run; `None` where it has none.
-fn metric(run: &Recorded, frames: &Frames, name: &str) -> Option<ContextMetric> {
+/// The metrics of a run whose vertices are `onto` the frames, and what of each is at vertices without a frame.
+fn scale(
+    run: &Recorded,
+    frames: &Frames,
+    onto: &Onto,
+    metrics: &[Metric],
+) -> (ContextScale, BTreeMap<String, f64>) {
+    let mut out = BTreeMap::new();
+    let mut elsewhere = BTreeMap::new();
+    for m in metrics {
+        if let Some((metric, rest)) = metric(run, frames, onto, &m.name) {
+            out.insert(m.name.clone(), metric);
+            elsewhere.insert(m.name.clone(), short(rest));
+        }
+    }
+    let scale = ContextScale {
+        ranks: run.run().header.ranks,
+        metrics: out,
+    };
+    (scale, elsewhere)
+}
+
+/// A metric of a run, and the sum at vertices without a frame; `None` where it has none.
+fn metric(
+    run: &Recorded,
+    frames: &Frames,
+    onto: &Onto,
+    name: &str,
+) -> Option<(ContextMetric, f64)> {
     let view = run.top_down();
     let column = view.vertices.get(name)?;
     let rows = view.rows.get(name);
     let n = frames.len();
     let mut own: Vec<Option<f64>> = vec![None; n];
     let mut most: Vec<Option<(f64, u32)>> = vec![None; n];
+    // Figures of vertices without a frame, by the frame around them.
+    let mut inside: Vec<f64> = vec![0.0; n];
     for v in 0..column.len() as u32 {
-        let Some(frame) = frames.of(v).map(|f| f as usize) else {
-            continue;
-        };
         let Some(figure) = column.number(v as usize).filter(|x| *x != 0.0) else {
             continue;
+        };
+        let frame = match onto.frame(v) {
+            Ok(frame) => frame as usize,
+            Err(around) => {
+                if let Some(slot) = inside.get_mut(around as usize) {
+                    *slot += figure;
+                }
+                continue;
+            }
         };
         if let Some(slot) = own.get_mut(frame) {
             *slot = Some(slot.unwrap_or(0.0) + figure);
@@ -154,6 +197,11 @@ fn metric(run: &Recorded, frames: &Frames, name: &str) -> Option<ContextMetric> 
         return None;
     }
     let mut with_inside = own.clone();
+    for (slot, more) in with_inside.iter_mut().zip(&inside) {
+        if *more != 0.0 {
+            *slot = Some(slot.unwrap_or(0.0) + more);
+        }
+    }
     // In program order, what is inside a frame comes after it.
     for frame in (1..n).rev() {
         if let (Some(inside), Some(around)) = (with_inside[frame], frames.parent(frame as u32)) {
@@ -162,10 +210,11 @@ fn metric(run: &Recorded, frames: &Frames, name: &str) -> Option<ContextMetric> 
         }
     }
     let shortened = |all: Vec<Option<f64>>| all.into_iter().map(|x| x.map(short)).collect();
-    Some(ContextMetric {
+    let metric = ContextMetric {
         largest: shortened(most.iter().map(|m| m.map(|m| m.0)).collect()),
         largest_rank: most.iter().map(|m| m.map_or(-1, |m| m.1 as i32)).collect(),
         exclusive: shortened(own),
         inclusive: shortened(with_inside),
-    })
+    };
+    Some((metric, inside.iter().sum()))
 }

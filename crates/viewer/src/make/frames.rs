@@ -4,6 +4,7 @@
 //! with the most time are frames, and the figures of the others are in the frame around them.
 
 use headwater_dataflow::Recorded;
+use headwater_dataflow::pass::same_places;
 use headwater_graph::VertexIx;
 use headwater_graph::view::View;
 use headwater_model::diagnosis::Place;
@@ -27,6 +28,17 @@ pub struct Frames {
     parents: Vec<Option<u32>>,
     /// Whether vertices have no frame of their own because there are too many.
     pub thinned: bool,
+}
+
+/// Where the vertices of a graph are among the frames: at one, or without one of their own inside one.
+#[derive(Debug)]
+pub struct Onto(Vec<Result<u32, u32>>);
+
+impl Onto {
+    /// The frame of a vertex, or the frame around it.
+    pub fn frame(&self, v: VertexIx) -> Result<u32, u32> {
+        self.0.get(v as usize).copied().unwrap_or(Err(0))
+    }
 }
 
 fn key(place: &Place) -> Key<'_> {
@@ -105,6 +117,31 @@ impl Frames {
             of_vertex,
             thinned,
         }
+    }
+
+    /// The vertices of the graph whose frames these are.
+    pub fn own(&self) -> Onto {
+        Onto(self.of_vertex.iter().map(|f| Ok(*f)).collect())
+    }
+
+    /// The vertices of another build's run, by the places that are the same in `ours`.
+    pub fn of_other(&self, ours: &Recorded, other: &Recorded) -> Onto {
+        let same = same_places(ours.top_down(), other.top_down());
+        let top = &other.pag().top;
+        let mut out: Vec<Result<u32, u32>> = Vec::with_capacity(same.len());
+        // A parent has a smaller number.
+        for (v, same) in same.into_iter().enumerate() {
+            let frame = same.and_then(|v| self.of(v));
+            let parent = || {
+                top.get(v as VertexIx)
+                    .parent
+                    .and_then(|p| out.get(p as usize))
+            };
+            let around = || parent().map_or(0, |p| p.unwrap_or_else(|around| around));
+            let at = frame.ok_or_else(around);
+            out.push(at);
+        }
+        Onto(out)
     }
 
     /// How many.

@@ -17,6 +17,7 @@ mod sources;
 mod tables;
 mod tile;
 mod values;
+mod whole;
 mod windows;
 
 pub use frames::Frames;
@@ -30,6 +31,7 @@ use headwater_dataflow::Recorded;
 use headwater_dataflow::run::threads;
 use headwater_diagnosis::Diagnosed;
 use headwater_report::SourceLines;
+use headwater_trace::trace::Trace;
 use rank_data::Cells;
 use sources::Shelf;
 use std::ops::Range;
@@ -94,6 +96,15 @@ impl Amounts {
     }
 }
 
+/// What a page shows besides a diagnosis.
+#[derive(Debug, Default)]
+pub struct Besides {
+    /// Whole-run traces of the diagnosed runs; each belongs to the run with as many ranks.
+    pub traces: Vec<Trace>,
+    /// Runs of other builds of the program, to compare with.
+    pub against: Vec<Recorded>,
+}
+
 /// Everything that a page, and the tiles of one, are made of.
 #[allow(
     missing_debug_implementations,
@@ -104,19 +115,27 @@ pub struct Subject {
     frames: Frames,
     windows: Vec<Windows>,
     cells: Vec<OnceLock<Cells>>,
+    against: Vec<Recorded>,
 }
 
 impl Subject {
     /// Prepares a diagnosis.
-    pub fn new(mut diagnosed: Diagnosed, amounts: Amounts) -> Self {
+    pub fn new(mut diagnosed: Diagnosed, besides: Besides, amounts: Amounts) -> Self {
         diagnosed.runs.sort_by_key(|r| threads::scale(r.run()));
         let frames = Frames::new(&diagnosed.runs, amounts.frames);
-        let windows = diagnosed.runs.iter().map(Windows::new).collect();
+        let mut traces = besides.traces;
+        let mut windows = |run: &Recorded| {
+            let ranks = run.run().header.ranks;
+            let own = traces.iter().position(|t| t.size == ranks);
+            Windows::new(run, own.map(|at| traces.swap_remove(at)))
+        };
+        let windows = diagnosed.runs.iter().map(&mut windows).collect();
         Self {
             cells: diagnosed.runs.iter().map(|_| OnceLock::new()).collect(),
             diagnosed,
             frames,
             windows,
+            against: besides.against,
         }
     }
 
@@ -163,7 +182,7 @@ impl Subject {
             diagnosis: d.clone(),
             scales: runs::scales(d),
             causes,
-            contexts: contexts::contexts(runs, &self.frames),
+            contexts: contexts::contexts(runs, &self.against, &self.frames),
             ranks: (runs.iter().enumerate())
                 .filter_map(|(scale, run)| {
                     let cells = self.cells(scale)?;

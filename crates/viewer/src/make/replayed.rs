@@ -112,7 +112,7 @@ pub struct Strips {
 
 impl Strip {
     /// Sorts the slices, and finds the tracks.
-    fn sort(&mut self) {
+    pub fn sort(&mut self) {
         self.slices.sort_by_key(|s| (s.track, s.begin));
         let mut from = 0;
         for own in self.slices.chunk_by(|a, b| a.track == b.track) {
@@ -125,7 +125,7 @@ impl Strip {
 }
 
 /// Nanoseconds of seconds; conversions saturate.
-fn nanos(seconds: f64) -> u64 {
+pub fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 

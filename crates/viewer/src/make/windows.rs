@@ -2,10 +2,12 @@
 
 use super::replayed::{Strip, Strips};
 use super::tile::{Extent, Whose, tile};
+use super::whole;
 use super::{Amounts, Subject};
 use crate::model::causes::CauseDetail;
 use crate::model::timeline::{Alike, ScaleTimeline, TimeAxis, TimelineTile, WindowInfo};
 use headwater_dataflow::Recorded;
+use headwater_trace::trace::Trace;
 use std::sync::OnceLock;
 
 /// Columns of a summary.
@@ -45,14 +47,20 @@ impl Focus {
 pub struct Windows {
     run: Recorded,
     strips: OnceLock<Strips>,
+    /// The trace of the whole run.
+    trace: Option<Trace>,
+    /// Its strip, or why there is none.
+    whole: OnceLock<Result<Strip, String>>,
 }
 
 impl Windows {
-    /// The windows of `run`.
-    pub fn new(run: &Recorded) -> Self {
+    /// The windows of `run`, and the whole run if there is a trace of it.
+    pub fn new(run: &Recorded, trace: Option<Trace>) -> Self {
         Self {
             run: run.clone(),
             strips: OnceLock::new(),
+            trace,
+            whole: OnceLock::new(),
         }
     }
 
@@ -61,10 +69,23 @@ impl Windows {
         self.strips.get_or_init(|| Strips::new(&self.run))
     }
 
+    /// The whole run, which has the number after the last window, or why it is not shown; `None` without a trace.
+    fn whole(&self) -> Option<Result<&Strip, &String>> {
+        let trace = self.trace.as_ref()?;
+        let made = self.whole.get_or_init(|| {
+            let last = self.strips().wall.iter().map(|s| s.number).max();
+            whole::strip(&self.run, trace, last.map_or(0, |n| n.saturating_add(1)))
+        });
+        Some(made.as_ref())
+    }
+
     /// A window by its number.
     pub fn strip(&self, number: u32, clock: TimeAxis) -> Option<&Strip> {
         let strips = self.strips();
-        let at = strips.wall.iter().position(|s| s.number == number)?;
+        let Some(at) = strips.wall.iter().position(|s| s.number == number) else {
+            let whole = self.whole()?.ok()?;
+            return (clock == TimeAxis::Virtual && whole.number == number).then_some(whole);
+        };
         match clock {
             TimeAxis::Wall => strips.wall.get(at),
             TimeAxis::Virtual => strips.replayed.get(at)?.as_ref(),
@@ -141,54 +162,81 @@ impl Windows {
             }
             None
         };
+        // The tile of each strip, and the detailed stretches of those that are summed up.
+        let tiles = |strips: &[(&Strip, TimeAxis, f64)], is_detailed: bool| {
+            let tiles: Vec<TimelineTile> = strips.iter().map(|s| whole(s.0, s.1)).collect();
+            let summed = strips.iter().zip(&tiles);
+            let summed = summed.filter(|(_, t)| is_detailed && t.slices.is_none());
+            let details = summed.filter_map(|((strip, clock, at), _)| detail(strip, *clock, *at));
+            let details: Vec<TimelineTile> = details.collect();
+            (tiles.into_iter(), details)
+        };
         let window = |(index, (wall, replayed)): (usize, (&Strip, &Option<Strip>))| {
-            let mut own = vec![(wall, TimeAxis::Wall, focus.wall)];
-            own.extend(
-                replayed
-                    .as_ref()
-                    .map(|s| (s, TimeAxis::Virtual, focus.replayed)),
-            );
-            let whole_tiles: Vec<TimelineTile> = own
-                .iter()
-                .map(|(strip, clock, _)| whole(strip, *clock))
-                .collect();
-            let summed = own
-                .iter()
-                .zip(&whole_tiles)
-                .filter(|(_, t)| t.slices.is_none());
-            let details = summed.filter(|_| index < DETAILED);
-            let details = details.filter_map(|((strip, clock, at), _)| detail(strip, *clock, *at));
-            let detail: Vec<TimelineTile> = details.collect();
-            let mut tiles = whole_tiles.into_iter();
+            let replay = replayed.as_ref();
+            let virtual_strip = replay.map(|s| (s, TimeAxis::Virtual, focus.replayed));
+            let own = [Some((wall, TimeAxis::Wall, focus.wall)), virtual_strip];
+            let own: Vec<_> = own.into_iter().flatten().collect();
+            let (mut tiles, detail) = tiles(&own, index < DETAILED);
             let said = header.windows.get(wall.number as usize);
             WindowInfo {
                 window: wall.number,
                 begin_seconds: said.map(|w| w.begin_ns as f64 * 1e-9),
+                whole: false,
                 length_ns: wall.length,
-                virtual_length_ns: replayed.as_ref().map(|s| s.length),
+                virtual_length_ns: replay.map(|s| s.length),
                 calls: wall.calls,
-                wall: tiles.next().unwrap_or_else(|| whole(wall, TimeAxis::Wall)),
+                wall: tiles.next(),
                 replayed: tiles.next(),
                 detail,
                 alike: self.alike(scale, wall, subject),
             }
         };
-        let windows: Vec<WindowInfo> = strips
-            .wall
-            .iter()
-            .zip(&strips.replayed)
-            .enumerate()
-            .map(window)
-            .collect();
-        let missing = windows.is_empty().then(|| {
+        let all = strips.wall.iter().zip(&strips.replayed).enumerate();
+        let mut windows: Vec<WindowInfo> = all.map(window).collect();
+        let mut missing = windows.is_empty().then(|| {
             "No window of this run was recorded: there is no event of which the time is known."
                 .to_string()
         });
+        match self.whole() {
+            Some(Ok(run)) => {
+                let (mut tiles, detail) = tiles(&[(run, TimeAxis::Virtual, 0.5)], true);
+                windows.push(WindowInfo {
+                    window: run.number,
+                    begin_seconds: None,
+                    whole: true,
+                    length_ns: 0,
+                    virtual_length_ns: Some(run.length),
+                    calls: run.calls,
+                    wall: None,
+                    replayed: tiles.next(),
+                    detail,
+                    alike: Self::alike_runs(scale, subject),
+                });
+                missing = None;
+            }
+            Some(Err(why)) => missing = Some(why.clone()),
+            None => {}
+        }
         ScaleTimeline {
             ranks: header.ranks,
             windows,
             missing,
         }
+    }
+
+    /// The whole runs of other scales, from their begins.
+    fn alike_runs(scale: u32, subject: &Subject) -> Vec<Alike> {
+        let others = (0u32..).zip(subject.runs()).filter(|(s, _)| *s != scale);
+        let alike = |(other, _)| {
+            let theirs = subject.windows(other as usize)?.whole()?.ok()?;
+            Some(Alike {
+                scale: other,
+                window: theirs.number,
+                begin_ns: 0,
+                their_begin_ns: 0,
+            })
+        };
+        others.filter_map(alike).collect()
     }
 
     /// Windows of other runs that show the same call of the program, with the times of its first call on the first rank.

@@ -37,6 +37,22 @@ pub struct Contexts {
     pub metrics: Vec<Metric>,
     /// For each run.
     pub scales: Vec<ContextScale>,
+    /// Runs of other builds, to compare with.
+    pub others: Vec<OtherBuild>,
+}
+
+/// A run of another build of the program. Places are the same if their call paths are: those that moved by some lines
+/// are still the same.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtherBuild {
+    /// Name of the run.
+    pub name: String,
+    /// Its figures at the frames of this build.
+    pub scale: ContextScale,
+    /// By the metric's name: how much of it is at places that this build does not have. It is part of `inclusive` of the
+    /// frames around them.
+    pub elsewhere: BTreeMap<String, f64>,
 }
 
 /// A figure of frames.

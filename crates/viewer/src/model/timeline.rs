@@ -20,9 +20,9 @@ pub enum TimeAxis {
 pub struct ScaleTimeline {
     /// Number of ranks.
     pub ranks: u32,
-    /// Windows in which every event was recorded.
+    /// Windows in which every event was recorded; last the whole run, if there is a trace of it.
     pub windows: Vec<WindowInfo>,
-    /// Why there are none.
+    /// Why there are none, or why the whole run is not among them.
     pub missing: Option<String>,
 }
 
@@ -34,14 +34,16 @@ pub struct WindowInfo {
     pub window: u32,
     /// Begin in the run; `None` where unknown.
     pub begin_seconds: Option<f64>,
-    /// Recorded length.
+    /// Whether it is the whole run, in virtual time alone, from a trace.
+    pub whole: bool,
+    /// Recorded length; 0 where only virtual time is known.
     pub length_ns: u64,
     /// Length in virtual time; `None` without a replay.
     pub virtual_length_ns: Option<u64>,
     /// MPI calls of all ranks in it.
     pub calls: u64,
-    /// As recorded.
-    pub wall: TimelineTile,
+    /// As recorded; `None` for a whole run.
+    pub wall: Option<TimelineTile>,
     /// As replayed.
     #[serde(rename = "virtual")]
     pub replayed: Option<TimelineTile>,

@@ -41,6 +41,7 @@ export function App({ page }: { page: Page }) {
   const [theme, setTheme] = useTheme();
   const [dialog, setDialog] = useState<"search" | "keys" | null>(null);
   const main = useRef<HTMLElement>(null);
+  const used = useRef(false);
   const shown = VIEWS.find(({ view }) => view === route.view) ?? VIEWS[0];
   const causes = page.diagnosis.causes.length;
   const toCause = (step: number) => {
@@ -61,7 +62,9 @@ export function App({ page }: { page: Page }) {
   useKeys(keys);
   useEffect(() => {
     document.title = `${shown.name} – ${base(page.program)} – Headwater`;
-    main.current?.focus({ preventScroll: true });
+    // Inside a notebook, the page must not take the keyboard before it is used.
+    if (parent === window || used.current) main.current?.focus({ preventScroll: true });
+    used.current = true;
     scrollTo(0, 0);
   }, [shown, route.rest[0]]);
   const View = shown.component;

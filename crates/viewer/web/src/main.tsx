@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { App } from "./App";
 import { loadPage } from "./state/load";
+import { keepLinksHere } from "./state/route";
 import "./style/base.css";
 import "./style/frame.css";
 import "./style/views.css";
@@ -15,6 +16,7 @@ async function start(): Promise<void> {
     const page = await loadPage();
     document.getElementById("headwater-text")?.remove();
     render(<App page={page} />, app);
+    keepLinksHere();
   } catch (error) {
     render(
       <main>

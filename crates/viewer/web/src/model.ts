@@ -282,6 +282,15 @@ export interface Contexts {
   metrics: Metric[];
   /** For each of `Page.runs`. */
   scales: ContextScale[];
+  /** Runs of other builds, to compare with. */
+  others: OtherBuild[];
+}
+/** A run of another build of the program, with its figures at the frames of this build. */
+export interface OtherBuild {
+  name: string;
+  scale: ContextScale;
+  /** By metric: how much of it is at places that this build does not have; part of `inclusive` of the frames around them. */
+  elsewhere: { [metric: string]: number };
 }
 export interface Metric {
   /** "time", "wait", "mpi", "busy", "blocked", "runq", "count", "bytes", or the name of a counter. */
@@ -409,8 +418,9 @@ export interface LockRow {
 
 export interface ScaleTimeline {
   ranks: number;
-  /** Windows in which every event was recorded; empty if there are none (then `missing` says why). */
+  /** Windows in which every event was recorded; last the whole run, if there is a trace of it. */
   windows: WindowInfo[];
+  /** Why there are none, or why the whole run is not among them. */
   missing: string | null;
 }
 export interface WindowInfo {
@@ -418,14 +428,17 @@ export interface WindowInfo {
   window: number;
   /** Begin in the run; null where unknown. */
   begin_seconds: number | null;
-  /** Length on each time axis that there is. */
+  /** Whether it is the whole run, in virtual time alone, from a trace. */
+  whole: boolean;
+  /** Recorded length; 0 where only virtual time is known. */
   length_ns: number;
   /** Length when replayed with a core for each rank; null without a replay. */
   virtual_length_ns: number | null;
   /** Number of MPI calls of all ranks in it. */
   calls: number;
-  /** What the page has of it: the whole window, or a summary where it is large. With `Page.live`, request more. */
-  wall: TimelineTile;
+  /** What the page has of it: the whole window, or a summary where it is large. With `Page.live`, request more. At least one
+   *  of the two is there. */
+  wall: TimelineTile | null;
   virtual: TimelineTile | null;
   /** Stretches with slices where the tiles above have densities, on either time axis; take the one that covers what is shown. */
   detail: TimelineTile[];

@@ -1,9 +1,8 @@
 //! The timeline of a simulated run, with so many slices as viewers can show.
 
-use super::messages::{Messages, Seen};
 use super::seconds;
 use crate::commands::export::{folder, new_file};
-use headwater_export::{Simulated, Slice};
+use headwater_export::{Messages, Seen, Simulated, Slice};
 use headwater_simulate::{Done, Network, Op, Options, simulate};
 use headwater_trace::trace::Trace;
 use headwater_virtual_run::{Place, Recorded};

@@ -1,6 +1,7 @@
 // Which figures of the program are shown: metric, scale, ranks, and what they are compared with.
-import type { Metric, Page } from "../model";
-import { isKnown } from "../text/units";
+import type { ContextMetric, Metric, Page } from "../model";
+import { unitOf } from "../text/metric";
+import { figure, isKnown } from "../text/units";
 import { numberIn } from "./route";
 import type { Route } from "./route";
 import { differences, metricOf, ownFigures, wholeFigures } from "./tree";
@@ -9,8 +10,8 @@ import type { Figures } from "./tree";
 export interface Reading {
   metric: Metric | undefined;
   scale: number;
-  /** The scale that is subtracted; null for none. */
-  against: number | null;
+  /** The scale (`"0"`) or the run of another build (`"b0"`) that is subtracted; null for none. */
+  against: string | null;
   /** Index of a group of ranks; null for all ranks. */
   group: number | null;
   own: Figures | null;
@@ -43,13 +44,36 @@ function perRank(figures: Figures | null, ranks: number): Figures | null {
   return figures && figures.map((value) => (value === null ? null : value / ranks));
 }
 
+interface Other {
+  ranks: number;
+  figures: ContextMetric | undefined;
+  words: string;
+  /** Of another build: what its figures leave out, or nothing. */
+  note: string | null;
+}
+
+/** What is subtracted: another scale, or a run of another build. */
+function otherOf(page: Page, choice: string, scale: number, metric: string): Other | null {
+  const build = /^b\d+$/.test(choice) ? page.contexts.others[Number(choice.slice(1))] : undefined;
+  if (build) {
+    const elsewhere = build.elsewhere[metric] ?? 0;
+    const unit = unitOf(page.contexts.metrics.find((item) => item.name === metric));
+    const note = elsewhere > 0 ? `${figure(elsewhere, unit)} of the other build are at places that this build does not have. They count only in the places around them.` : "";
+    return { ranks: build.scale.ranks, figures: build.scale.metrics[metric], words: `${build.name} of another build (${build.scale.ranks} ranks)`, note };
+  }
+  const at = /^\d+$/.test(choice) ? Number(choice) : -1;
+  const run = page.runs[at];
+  return run && at !== scale ? { ranks: run.ranks, figures: page.contexts.scales[at]?.metrics[metric], words: `${run.ranks} ranks`, note: null } : null;
+}
+
 export function readingOf(page: Page, route: Route): Reading {
   const metric = metricOf(page, route.choices["metric"]);
   const name = metric?.name ?? "";
   const last = page.runs.length - 1;
   const scale = Math.max(0, Math.min(last, numberIn(route, "scale", last)));
-  const [second, third] = [numberIn(route, "against", -1), numberIn(route, "ranks", -1)];
-  const against = second >= 0 && second <= last && second !== scale ? second : null;
+  const third = numberIn(route, "ranks", -1);
+  const other = otherOf(page, route.choices["against"] ?? "", scale, name);
+  const against = other ? (route.choices["against"] ?? null) : null;
   const groups = page.ranks[scale]?.groups ?? [];
   const group = against === null && third >= 0 && third < groups.length ? third : null;
   const ranks = page.runs[scale]?.ranks ?? 1;
@@ -61,13 +85,13 @@ export function readingOf(page: Page, route: Route): Reading {
   }
   const own = ownFigures(page.contexts, scale, name);
   const whole = wholeFigures(page.contexts, scale, name);
-  if (against !== null) {
-    const other = page.runs[against]?.ranks ?? 1;
-    const [ownThere, wholeThere] = [ownFigures(page.contexts, against, name), wholeFigures(page.contexts, against, name)];
-    const known = own && whole && ownThere && wholeThere;
-    const strong = page.diagnosis.scaling === "strong";
-    const minus = (a: Figures, b: Figures) => (strong ? differences(a, b) : differences(perRank(a, ranks) ?? [], perRank(b, other) ?? []));
-    return { ...base, own: known ? minus(own, ownThere) : null, whole: known ? minus(whole, wholeThere) : null, from: null, words: `${ranks} ranks minus ${other} ranks, ${strong ? "all ranks together" : "mean of a rank"}; without loss, the difference is 0`, note: known ? null : "One of the two scales does not have this metric." };
+  if (other) {
+    const known = own && whole && other.figures;
+    // Of equally many ranks, the sums can be compared as they are.
+    const sums = page.diagnosis.scaling === "strong" || ranks === other.ranks;
+    const minus = (a: Figures, b: Figures) => (sums ? differences(a, b) : differences(perRank(a, ranks) ?? [], perRank(b, other.ranks) ?? []));
+    const words = `${ranks} ranks minus ${other.words}, ${sums ? "all ranks together" : "mean of a rank"}${other.note === null ? "; without loss, the difference is 0" : ""}`;
+    return { ...base, own: known ? minus(own, known.exclusive) : null, whole: known ? minus(whole, known.inclusive) : null, from: null, words, note: known ? other.note || null : "One of the two runs does not have this metric." };
   }
   const from = `/contexts/scales/${scale}/metrics/${name}`;
   return { ...base, own, whole, from: { own: `${from}/exclusive`, whole: `${from}/inclusive` }, words: `all ${ranks} ranks together`, note: own ? null : "This scale does not have this metric." };

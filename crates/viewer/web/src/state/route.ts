@@ -49,8 +49,20 @@ export function changed(route: Route, changes: Changes): string {
 
 /** Goes to an address. With `replace` it takes the place of the present one, so that Back skips it. */
 export function go(to: string, replace = false): void {
-  if (replace) location.replace(to);
+  if (replace) location.replace(location.href.replace(/#.*/, "") + to);
   else location.hash = to;
+}
+
+/** In a frame that has its document in an attribute, as in a notebook, browsers take links for the notebook's own. */
+export function keepLinksHere(): void {
+  if (location.protocol !== "about:") return;
+  addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const to = link?.getAttribute("href") ?? "";
+    if (!to.startsWith("#") || event.defaultPrevented) return;
+    event.preventDefault();
+    location.hash = to;
+  });
 }
 
 /** The present route; the component is drawn again when it changes. */

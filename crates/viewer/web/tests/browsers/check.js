@@ -71,6 +71,23 @@ export async function theme(tab, name) {
   await rest(50);
 }
 
+/** In a frame of a notebook, the page is drawn, leaves the keyboard to the notebook, and its links lead to its own views. */
+export async function inNotebook(browser, address) {
+  const { tab, errors } = await openTab(browser);
+  await tab.goto(address);
+  await tab.focus("input");
+  const frame = await (await tab.waitForSelector("iframe")).contentFrame();
+  await frame.waitForSelector("main h1, main h2");
+  await rest(200);
+  const problems = (await tab.evaluate(() => document.activeElement.tagName)) === "INPUT" ? [] : ["the page takes the keyboard"];
+  await frame.evaluate(() => document.querySelectorAll("nav.tabs a")[2].click());
+  await rest(300);
+  const shown = await frame.evaluate(() => document.querySelector("main")?.dataset.view);
+  if (shown !== "program") problems.push(`a link to the program leads to ${shown}`);
+  await tab.close();
+  return [...problems, ...errors];
+}
+
 /** The keys work: search, open, back, help, views. */
 export async function keys(tab, data) {
   const problems = [];

@@ -40,6 +40,14 @@ export function withData(json) {
   return html.replace('<script type="application/json" id="headwater-data">null</script>', () => `<script type="application/json" id="headwater-data">${escaped}</script>`);
 }
 
+/** Writes a document that has the page in a sandboxed frame, as a notebook has it, and returns its address. */
+export function writeNotebook(folder, name, json) {
+  const file = join(folder, `${name}-notebook.html`);
+  const attribute = withData(json).replaceAll("&", "&amp;").replaceAll("'", "&#39;");
+  writeFileSync(file, `<!doctype html><meta charset="utf-8"><input><iframe sandbox='allow-scripts allow-downloads' width="1000" height="700" srcdoc='${attribute}'></iframe>`);
+  return pathToFileURL(file).href;
+}
+
 /** Writes a page of its own for some data and returns its address. */
 export function writePage(folder, name, json) {
   const file = join(folder, `${name}.html`);

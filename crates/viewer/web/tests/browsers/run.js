@@ -3,8 +3,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { accessible, figures, fits, keys, nothingRan, openTab, show, theme } from "./check.js";
-import { BROWSERS, startBrowser, writePage } from "./page.js";
+import { accessible, figures, fits, inNotebook, keys, nothingRan, openTab, show, theme } from "./check.js";
+import { BROWSERS, startBrowser, writeNotebook, writePage } from "./page.js";
 import { visible } from "../../.made/visible.js";
 import { mainViews, viewsOf } from "./views.js";
 
@@ -35,8 +35,8 @@ async function checkPage(browser, where, name, text) {
     report(view, errors.splice(0));
   }
   report("keys", await keys(tab, data));
-  // Firefox takes long for this; there, one page that has everything must do.
-  for (const look of where === "firefox" && name !== "ring" ? [] : ["light", "dark"]) {
+  // Firefox takes long for this: there, only the page that has everything is checked in the dark, too.
+  for (const look of where === "firefox" && name !== "ring" ? ["light"] : ["light", "dark"]) {
     await theme(tab, look);
     for (const view of mainViews()) {
       await show(tab, view);
@@ -50,6 +50,7 @@ async function checkPage(browser, where, name, text) {
       report(`${view} at ${width} pixels`, await fits(tab));
     }
   }
+  if (name === "ring") report("in a notebook", await inNotebook(browser, writeNotebook(folder, `${where}-${name}`, text)));
   if (name === "hostile") report("names", await shownAsTheyAre(tab, data));
   report("at the end", errors.splice(0));
   await tab.close();

@@ -8,7 +8,7 @@ export function viewsOf(data) {
   data.runs.forEach((_, scale) => views.push(`ranks?scale=${scale}`, `timeline?scale=${scale}`, `program?scale=${scale}`));
   const last = data.runs.length - 1;
   if (last > 0) views.push("program?against=0", `timeline?scale=${last}&beside=${last - 1}`);
-  views.push("program?ranks=0", `program?place=${Math.min(5, data.contexts.parent.length - 1)}`, "ranks?colours=all&messages=count", "timeline?clock=wall", "timeline?window=1", "nowhere", "cause/99", "timeline?scale=99");
+  views.push("program?ranks=0", `program?place=${Math.min(5, data.contexts.parent.length - 1)}`, "ranks?colours=all&messages=count", "timeline?clock=wall", "timeline?window=1", "timeline?window=2", "program?against=b0", "nowhere", "cause/99", "timeline?scale=99");
   return views;
 }
 

@@ -97,14 +97,20 @@ export function madeDensity(ranks: number, columns: number): TimelineTile {
   };
 }
 
+/** A whole run, which has virtual time alone. */
+function madeWhole(scale: number, ranks: number): WindowInfo {
+  const tile = { ...madeTile(scale, ranks, "virtual"), window: 2 };
+  return { window: 2, begin_seconds: null, whole: true, length_ns: 0, virtual_length_ns: tile.end_ns, calls: tile.slices?.row.length ?? 0, wall: null, virtual: tile, detail: [], alike: [] };
+}
+
 export function madeTimelines(): ScaleTimeline[] {
   return SCALES.map((ranks, scale) => {
     if (scale === 0) return { ranks, windows: [], missing: "The run has no event windows." };
     const wall = madeTile(scale, ranks, "wall");
-    const window: WindowInfo = { window: 0, begin_seconds: 0.4, length_ns: wall.end_ns, virtual_length_ns: wall.end_ns, calls: wall.slices?.row.length ?? 0, wall, virtual: madeTile(scale, ranks, "virtual"), detail: [], alike: [{ scale: 3 - scale, window: 0, begin_ns: 0, their_begin_ns: 0 }] };
+    const window: WindowInfo = { window: 0, begin_seconds: 0.4, whole: false, length_ns: wall.end_ns, virtual_length_ns: wall.end_ns, calls: wall.slices?.row.length ?? 0, wall, virtual: madeTile(scale, ranks, "virtual"), detail: [], alike: [{ scale: 3 - scale, window: 0, begin_ns: 0, their_begin_ns: 0 }] };
     const many = { ...madeDensity(16, 120), window: 1, scale };
     const part = { ...madeTile(scale, 16, "wall"), window: 1, thinned: true };
-    return { ranks, windows: [window, { window: 1, begin_seconds: null, length_ns: many.end_ns, virtual_length_ns: null, calls: 90_000, wall: many, virtual: null, detail: [part], alike: [] }], missing: null };
+    return { ranks, windows: [window, { window: 1, begin_seconds: null, whole: false, length_ns: many.end_ns, virtual_length_ns: null, calls: 90_000, wall: many, virtual: null, detail: [part], alike: [] }, madeWhole(scale, ranks)], missing: null };
   });
 }
 

@@ -51,6 +51,14 @@ test("strong scaling is compared by sums over ranks", () => {
   assert.ok(readingOf(page, parseRoute("#/program?ranks=0")).note);
 });
 
+test("another build is compared, and what only it has is said", () => {
+  const reading = readingOf(page, parseRoute("#/program?against=b0"));
+  assert.match(reading.words, /16 ranks minus ring-O0.16 of another build \(16 ranks\)/);
+  assert.match(reading.note ?? "", /250 ms of the other build/);
+  assert.ok((reading.own ?? []).some((value) => value !== null && value < 0));
+  assert.equal(readingOf(page, parseRoute("#/program?against=b7")).against, null);
+});
+
 test("a metric that a scale does not have is said to be missing", () => {
   assert.match(readingOf(page, parseRoute("#/program?metric=bytes&scale=0")).note ?? "", /does not have/);
 });

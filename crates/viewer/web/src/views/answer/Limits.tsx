@@ -36,6 +36,11 @@ export function Limits({ diagnosis }: { diagnosis: Diagnosis }) {
   );
 }
 
+/** A sentence in which what stands between backquotes is code. */
+function WithCode({ text }: { text: string }) {
+  return <>{text.split("`").map((part, i, all) => (i % 2 === 1 && i < all.length - 1 ? <code>{part}</code> : part))}</>;
+}
+
 function Sentences({ title, list, none }: { title: string; list: readonly string[]; none?: string }) {
   if (list.length === 0 && !none) return null;
   return (
@@ -46,7 +51,9 @@ function Sentences({ title, list, none }: { title: string; list: readonly string
       ) : (
         <ul class="sentences">
           {list.map((sentence) => (
-            <li>{sentence}</li>
+            <li>
+              <WithCode text={sentence} />
+            </li>
           ))}
         </ul>
       )}

@@ -48,7 +48,7 @@ export function LossAccount({ diagnosis }: { diagnosis: Diagnosis }) {
       )}
       {account.small && (
         <p class="says">
-          The small losses are in {account.small.places} {account.small.places === 1 ? "place" : "places"}, the largest:{" "}
+          {account.small.places === 1 ? "The small losses are in 1 place: " : `The small losses are in ${account.small.places} places, the largest: `}
           {account.small.largest.map(({ place, seconds }, i) => (
             <>
               {i > 0 && ", "}

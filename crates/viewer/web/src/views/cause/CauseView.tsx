@@ -1,6 +1,5 @@
 // One cause: why we say so, from the path to what was ruled out.
 import { Fig } from "../../parts/Fig";
-import { Missing } from "../../parts/Missing";
 import { Panel } from "../../parts/Panel";
 import { PlaceName } from "../../parts/PlaceName";
 import { address } from "../../state/route";
@@ -22,7 +21,10 @@ export function CauseView({ page, route }: ViewProps) {
     return (
       <section class="panel wide">
         <h1>{causes.length === 0 ? "No cause was found" : `There is no cause ${index + 1}`}</h1>
-        <Missing what="Nothing to show" why={<a href={address("answer")}>Back to the answer</a>} />
+        {causes.length === 0 && <p class="says">No place costs enough to be reported as a cause.</p>}
+        <p class="links">
+          <a href={address("answer")}>{causes.length === 0 ? "The answer says where the time goes, and how much is lost" : "Back to the answer"}</a>
+        </p>
       </section>
     );
   }

@@ -27,6 +27,8 @@ export function ProgramView({ page, route }: ViewProps) {
   const rootFrame = Math.max(0, Math.min(last, numberIn(route, "root", 0)));
   const unit = unitOf(metric);
   const runs = page.runs.map((run, i) => [String(i), `${run.ranks} ranks`] as [string, string]);
+  const builds = contexts.others.map((build, i) => [`b${i}`, `${build.name}, another build`] as [string, string]);
+  const others = [...runs.filter(([value]) => value !== String(scale)), ...builds];
   const groups = page.ranks[scale]?.groups ?? [];
   // Widths of a comparison are those of the shown scale; only colours are differences.
   const shape = useMemo(() => {
@@ -47,7 +49,7 @@ export function ProgramView({ page, route }: ViewProps) {
           <Group label="Show as" route={route} name="show" value={mode} otherwise="flame" options={[["flame", "flame graph"], ["table", "table"], ["callers", "bottom-up"]]} />
           <Pick label="Metric" route={route} name="metric" value={metric?.name ?? ""} otherwise={contexts.metrics[0]?.name ?? ""} options={contexts.metrics.map((item) => [item.name, item.title])} />
           <Pick label="Scale" route={route} name="scale" value={String(scale)} otherwise={String(page.runs.length - 1)} options={runs} />
-          {page.runs.length > 1 && <Pick label="Compare with" route={route} name="against" value={reading.against === null ? "" : String(reading.against)} otherwise="" options={[["", "nothing"], ...runs.filter(([value]) => value !== String(scale))]} />}
+          {others.length > 0 && <Pick label="Compare with" route={route} name="against" value={reading.against ?? ""} otherwise="" options={[["", "nothing"], ...others]} />}
           {groups.length > 1 && groups.length <= MOST_GROUPS && (
             <Pick label="Ranks" route={route} name="ranks" value={reading.group === null ? "" : String(reading.group)} otherwise="" options={[["", "all ranks"], ...groups.map((group, i) => [String(i), group.name] as [string, string]).sort((a, b) => a[1].localeCompare(b[1], "en", { numeric: true }))]} />
           )}
@@ -55,7 +57,7 @@ export function ProgramView({ page, route }: ViewProps) {
         {reading.note && <Missing what={own ? "Not all places" : "No figures"} why={reading.note} />}
         {shape && shape.tree.whole > 0 && mode === "flame" && <FlameGraph root={shape.tree} contexts={contexts} unit={unit} route={route} chosen={chosen} waiting={waiting} change={reading.against === null ? null : whole} label={`Flame graph: ${metric?.title ?? ""}, ${reading.words}`} />}
         {shape && shape.tree.whole > 0 && mode === "flame" && reading.against === null && <FlameLegend waiting={waiting !== null} />}
-        {reading.against !== null && mode === "flame" && <p class="says">Orange: more than at the other scale; blue: less. The table below has the figures.</p>}
+        {reading.against !== null && mode === "flame" && <p class="says">Orange: more than in the other run; blue: less. The table below has the figures.</p>}
         {shape && shape.tree.whole <= 0 && <Missing what="Nothing to draw" why="No place has a figure above zero." />}
         {shape && mode !== "flame" && (
           <ProgramTable

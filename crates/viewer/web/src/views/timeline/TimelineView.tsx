@@ -12,7 +12,7 @@ import type { ViewProps } from "../../state/view";
 import { count, seconds } from "../../text/units";
 import { NS } from "../../text/slice";
 import { TimelineCanvas } from "./TimelineCanvas";
-import { useTile } from "./tile";
+import { tileOf, useTile } from "./tile";
 import { Waits } from "./Waits";
 
 /** Columns of a tile that is requested. */
@@ -87,8 +87,8 @@ interface WindowProps extends ViewProps {
 
 function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) {
   const id = useId();
-  const clock = window.virtual && route.choices["clock"] !== "wall" ? "virtual" : "wall";
-  const base = clock === "virtual" && window.virtual ? window.virtual : window.wall;
+  const clock = !window.wall || (window.virtual && route.choices["clock"] !== "wall") ? "virtual" : "wall";
+  const base = tileOf(window, clock);
   const whole: [number, number] = clock === "virtual" ? [base.begin_ns, base.begin_ns + Math.max(window.virtual_length_ns ?? 0, base.end_ns - base.begin_ns)] : [base.begin_ns, base.begin_ns + Math.max(window.length_ns, base.end_ns - base.begin_ns)];
   const [begin, end, move] = useStretch(route, whole[0], whole[1]);
   const beside = numberIn(route, "beside", -1);
@@ -105,15 +105,21 @@ function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) 
   const zoom = (factor: number) => move((begin + end) / 2 - (length * factor) / 2, (begin + end) / 2 + (length * factor) / 2);
   useKeys({ "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => move(...whole) });
   const without = { ...route, choices: { ...route.choices, from: "", to: "" } };
-  const names = (list: WindowInfo[]) => list.map((item) => [String(item.window), `${item.window}${item.begin_seconds === null ? "" : `: at ${seconds(item.begin_seconds)}`}, ${seconds(item.length_ns * NS)}, ${count(item.calls)} calls`] as [string, string]);
+  const nameOf = (item: WindowInfo) => (item.whole ? `whole run, ${seconds((item.virtual_length_ns ?? 0) * NS)}` : `${item.window}${item.begin_seconds === null ? "" : `: at ${seconds(item.begin_seconds)}`}, ${seconds(item.length_ns * NS)}`);
+  const names = (list: WindowInfo[]) => list.map((item) => [String(item.window), `${nameOf(item)}, ${count(item.calls)} calls`] as [string, string]);
+  const ranks = `${page.runs[scale]?.ranks} ranks`;
   const from = `/timeline/${scale}/windows/${page.timeline[scale]?.windows.indexOf(window) ?? 0}`;
   return (
     <>
-      <Panel title="Timeline" wide picture={`timeline-${scale}-${window.window}`} pixels says={<>An event window at {page.runs[scale]?.ranks} ranks: every event of every rank. Mark a stretch with the pointer to zoom in; + − 0 zoom, ← → move.</>}>
+      <Panel title="Timeline" wide picture={`timeline-${scale}-${window.window}`} pixels says={
+          <>
+            {window.whole ? `The whole run at ${ranks}, simulated from its trace: a core for each rank, an ideal network, and the mean time of each computation.` : `An event window at ${ranks}: every event of every rank.`} Mark a stretch with the pointer to zoom in; + − 0 zoom, ← → move.
+          </>
+        }>
         <div class="choices">
           <Scales page={page} route={route} scale={scale} />
           {windows.length > 1 && <Pick label="Window" route={without} name="window" value={String(window.window)} otherwise={String(windows[0]?.window)} options={names(windows)} />}
-          {window.virtual && <Group label="Times" route={without} name="clock" value={clock} otherwise="virtual" options={[["virtual", "a core for each rank"], ["wall", "as recorded"]]} />}
+          {window.virtual && window.wall && <Group label="Times" route={without} name="clock" value={clock} otherwise="virtual" options={[["virtual", "a core for each rank"], ["wall", "as recorded"]]} />}
           {others.length > 0 && <Pick label="Beside it" route={route} name="beside" value={beside >= 0 ? String(beside) : ""} otherwise="" options={[["", "nothing"], ...others.map((i) => [String(i), `${page.runs[i]?.ranks} ranks`] as [string, string])]} />}
           <Group label="Messages" route={route} name="messages" value={messages ? "yes" : "no"} otherwise="yes" options={[["yes", "show"], ["no", "hide"]]} />
           {base.critical.row.length > 0 && <Group label="Critical path" route={route} name="critical" value={critical ? "yes" : "no"} otherwise="yes" options={[["yes", "show"], ["no", "hide"]]} />}
@@ -168,6 +174,7 @@ function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) 
             ))}
           </p>
         )}
+        {page.timeline[scale]?.missing && <Missing what="No whole run" why={page.timeline[scale]?.missing ?? ""} />}
         {base.thinned && !shown.tile.slices && <Missing what="Thinned out" why={page.live ? "Zoom in; finer data are then loaded." : "This file has only part of the window. headwater view shows all of it."} />}
       </Panel>
       <Waits page={page} tile={shown.tile} zero={shown.zero} begin={begin} end={end} from={shown.from === null ? null : `${from}/${shown.from}`} />

@@ -16,8 +16,15 @@ export interface Shown {
   error: string | null;
 }
 
+/** What the page has of a window on a time axis, or on the other one if it has nothing on this one. */
+export function tileOf(window: WindowInfo, clock: "wall" | "virtual"): TimelineTile {
+  const tile = (clock === "virtual" ? window.virtual : window.wall) ?? window.virtual ?? window.wall;
+  if (!tile) throw new Error("a window without times");
+  return tile;
+}
+
 export function useTile(page: Page, window: WindowInfo, clock: "wall" | "virtual", begin: number, end: number, columns: number, isShown = true): Shown {
-  const whole = clock === "virtual" && window.virtual ? window.virtual : window.wall;
+  const whole = tileOf(window, clock);
   const [finer, setFiner] = useState<{ of: TimelineTile; tile: TimelineTile } | null>(null);
   const [error, setError] = useState<string | null>(null);
   const live = page.live;

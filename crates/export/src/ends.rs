@@ -3,10 +3,11 @@
 //! The messages of a pair of ranks with one communicator and one tag are received in the order in which they are sent. So
 //! both sides number them alike while their steps pass.
 
-use headwater_export::MessageEnd;
+use crate::MessageEnd;
 use headwater_simulate::{Members, Op, Program, Step};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Sender, receiver, communicator and tag.
 type Between = (u32, u32, u32, i32);
@@ -17,9 +18,9 @@ pub struct Messages {
     /// How many there were.
     count: u64,
     /// Messages of which only one end was seen so far, in order, and whether that is the receive.
-    open: HashMap<Between, (bool, VecDeque<u64>)>,
+    open: FxHashMap<Between, (bool, VecDeque<u64>)>,
     /// By rank and request: the message that it receives.
-    posted: HashMap<(u32, u32), u64>,
+    posted: FxHashMap<(u32, u32), u64>,
     /// By stream: those of its call.
     now: Vec<Vec<MessageEnd>>,
 }
@@ -87,6 +88,7 @@ impl Messages {
 }
 
 /// A program whose messages are seen.
+#[derive(Debug)]
 pub struct Seen<'a, P> {
     program: P,
     ranks: Vec<u32>,
@@ -94,6 +96,7 @@ pub struct Seen<'a, P> {
 }
 
 impl<'a, P: Program> Seen<'a, P> {
+    /// `program`, whose messages are put into `messages`.
     pub fn new(program: P, messages: &'a RefCell<Messages>) -> Self {
         let ranks = program.ranks();
         messages.borrow_mut().now = vec![Vec::new(); ranks.len()];

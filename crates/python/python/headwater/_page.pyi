@@ -1,0 +1,6 @@
+from typing import Optional, Sequence
+
+from ._headwater import Diagnosis, _Path
+
+def framed(diagnosis: Diagnosis, source: Optional[Sequence[_Path]] = None) -> str: ...
+def show(diagnosis: Diagnosis, source: Optional[Sequence[_Path]] = None) -> None: ...
