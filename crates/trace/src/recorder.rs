@@ -60,6 +60,28 @@ const TREE_ENTRY: usize = 64;
 /// Writing what was recorded so far takes so many times the memory that it takes.
 const COPIES: usize = 12;
 
+/// The values of an event of some signature, by number.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    number: u32,
+    stays: bool,
+}
+
+impl Row {
+    /// The number, if later events of the signature with the same values have the same row.
+    pub fn number(self) -> Option<u32> {
+        self.stays.then_some(self.number)
+    }
+
+    /// The row that had this number.
+    pub fn of(number: u32) -> Self {
+        Self {
+            number,
+            stays: true,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Known {
     signature: Signature,
@@ -239,17 +261,33 @@ impl Recorder {
     /// An event has happened, with values in the order of the signature's kinds. Returns whether it was expected, so that
     /// this took no longer than it mostly does.
     pub fn event(&mut self, signature: u32, values: &[i64], delta: Delta) -> bool {
+        let row = self.row_of(signature, values);
+        self.event_in_row(signature, row, delta)
+    }
+
+    /// As [`Self::event`], for the values of a row.
+    #[inline]
+    pub fn event_in_row(&mut self, signature: u32, row: Row, delta: Delta) -> bool {
         if self.stream.events() >= self.measured_next && !self.stream.has_ended() {
             self.measure();
         }
-        let parameters = match self.stream.expected(signature) {
+        self.stream.push(signature, row.number, delta)
+    }
+
+    /// The row of an event's values. Each event needs its own, unless the row stays.
+    #[inline(never)]
+    pub fn row_of(&mut self, signature: u32, values: &[i64]) -> Row {
+        let number = match self.stream.expected(signature) {
             Some(expected) if self.lossy.is_none() && self.row(expected) == values => expected,
             // Events that come after the memory was used up take none.
             _ if self.stream.has_ended() => 0,
             _ if self.lossy.is_some() => self.parameters_shown(signature, values),
             _ => self.parameters_of(signature, values),
         };
-        self.stream.push(signature, parameters, delta)
+        Row {
+            number,
+            stays: self.lossy.is_none() && !self.stream.has_ended(),
+        }
     }
 
     /// Events that are recorded.

@@ -13,7 +13,7 @@ use headwater_mpi_call::args::Args;
 use headwater_mpi_call::parameters::{Memo, Parameters, Sink};
 use headwater_trace::budget::map_needed;
 use headwater_trace::file::Whose;
-use headwater_trace::recorder::Recorder;
+use headwater_trace::recorder::{Recorder, Row};
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Loss, Trace};
 use rustc_hash::FxHashMap;
@@ -52,7 +52,9 @@ pub struct Tracer {
     due: u64,
 }
 
-/// A call that was made before.
+/// A call that was made before. What each call looks at comes first: the program's own computation may have driven all of
+/// it from the caches.
+#[repr(C, align(64))]
 struct Remembered {
     /// Its function and calling context.
     key: u64,
@@ -142,6 +144,7 @@ impl Tracer {
         };
         if remembered.key != key {
             (remembered.key, remembered.signature) = (key, UNKNOWN);
+            remembered.memo.row = Memo::NONE;
         }
         let (tables, memo) = (&self.process.tables, &mut remembered.memo);
         self.parameters.before(tables, function, args, sink, memo);
@@ -166,22 +169,34 @@ impl Tracer {
             Some(call) if call.signature != UNKNOWN => call.signature,
             _ => self.signature(function, ctx, contexts),
         };
+        let Some(Remembered { memo, .. }) = self.remembered.get_mut(self.place) else {
+            return false;
+        };
         let sink = &mut Lists {
             recorder: &mut self.recorder,
             #[cfg(feature = "plain-log")]
             log: &mut self.log,
         };
         let tables = &self.process.tables;
-        let values = self.parameters.after(tables, function, args, result, sink);
-        let was_expected = self.recorder.event(signature, values, delta);
+        let parameters = &mut self.parameters;
+        parameters.after(tables, function, args, result, sink, memo);
         #[cfg(feature = "plain-log")]
         self.log.event(
             FUNCTIONS.get(usize::from(function)).map_or("", |f| f.name),
             self.process.kinds(function),
             frames(ctx, contexts, usize::MAX),
-            values,
+            memo.values(),
             delta,
         );
+        let row = match memo.row {
+            Memo::NONE => {
+                let row = self.recorder.row_of(signature, memo.values());
+                memo.row = row.number().unwrap_or(Memo::NONE);
+                row
+            }
+            number => Row::of(number),
+        };
+        let was_expected = self.recorder.event_in_row(signature, row, delta);
         if let Some(made) = self.parameters.made_comm()
             && self.recorder.charge(Process::FOR_EACH_MADE)
         {
