@@ -18,6 +18,7 @@ pub mod file;
 pub mod histogram;
 pub mod lossy;
 mod merge;
+pub mod open;
 pub mod ranks;
 pub mod recorder;
 pub mod text;

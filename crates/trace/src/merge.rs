@@ -52,6 +52,7 @@ impl Trace {
         }
         self.losses.extend(other.losses);
         self.losses.sort_by_key(|loss| (loss.rank, loss.thread));
+        self.add_open(other.open);
     }
 
     /// Where a rank is in a communicator, if that is known.

@@ -219,6 +219,12 @@ impl Recorder {
         })
     }
 
+    /// The identity of a signature and its call path.
+    pub fn identity(&self, signature: u32) -> Option<(u64, &[Frame])> {
+        let known = self.signatures.get(signature as usize)?;
+        Some((known.identity, &known.signature.frames))
+    }
+
     /// The identity of a list, as a value of an event.
     pub fn list(&mut self, values: &[i64]) -> i64 {
         let identity = list_identity(values.len() as u64, values.iter().copied());

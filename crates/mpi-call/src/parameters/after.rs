@@ -31,7 +31,7 @@ impl Parameters {
         memo: &mut Memo,
     ) {
         let Some(plan) = tables.plan(function) else {
-            return memo.put_all(function, &[]);
+            return memo.begin(function, 0);
         };
         if !plan.after.is_empty() || !self.claims.is_empty() {
             let mut call = Returned {
@@ -48,13 +48,8 @@ impl Parameters {
             }
             self.release(&mut handles);
         }
-        if plan.is_plain && !args.fortran() {
-            for (i, _) in &plan.after {
-                memo.put(*i, self.value_of(*i));
-            }
-        } else {
-            let fields = plan.fields;
-            memo.put_all(function, self.values.get(..fields).unwrap_or(&[]));
+        for (i, _) in &plan.after {
+            memo.put(*i, self.value_of(*i));
         }
     }
 

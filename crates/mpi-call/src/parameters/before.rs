@@ -56,6 +56,11 @@ impl Parameters {
             self.read(tables, plan, args, sink);
             if is_plain {
                 memo.set(function, plan, args, changes, (&self.values, self.wild));
+            } else {
+                memo.begin(function, plan.fields);
+                for (i, _) in &plan.before {
+                    memo.put(*i, self.value_of(*i));
+                }
             }
         }
         if self.wild || self.some_wild || plan.probes {
@@ -111,7 +116,7 @@ impl Parameters {
                 }
                 Way::Other => self.value(&mut call, &mut handles, field, sink),
             };
-            self.set(*i, value);
+            self.set(usize::from(*i), value);
         }
     }
 

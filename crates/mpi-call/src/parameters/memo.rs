@@ -24,6 +24,11 @@ pub struct Memo {
 }
 
 impl Memo {
+    /// Where whoever reads one as bytes finds how many values it has, in one byte, and the values.
+    pub const FIELDS_AT: usize = std::mem::offset_of!(Self, fields);
+    /// As above.
+    pub const VALUES_AT: usize = std::mem::offset_of!(Self, values);
+
     /// The values have no number.
     pub const NONE: u32 = u32::MAX;
 
@@ -66,17 +71,12 @@ impl Memo {
         (self.values, self.row) = (*values, Self::NONE);
     }
 
-    /// The values of a call of another function.
+    /// A call of another function with so many fields begins.
     #[inline]
-    pub(super) fn put_all(&mut self, function: u16, values: &[i64]) {
+    pub(super) fn begin(&mut self, function: u16, fields: usize) {
         if self.changes != 0 || self.function != function {
             (self.function, self.changes, self.row) = (function, 0, Self::NONE);
-            self.fields = values.len() as u8;
-        }
-        for (place, value) in self.values.iter_mut().zip(values) {
-            if *place != *value {
-                (*place, self.row) = (*value, Self::NONE);
-            }
+            (self.fields, self.values) = (fields as u8, [ABSENT; MOST_FIELDS]);
         }
     }
 

@@ -34,7 +34,7 @@ pub struct Plan {
     /// How many fields it has.
     pub fields: usize,
     /// The fields that are read before the call, by their number.
-    pub before: Box<[(usize, Step)]>,
+    pub before: Box<[(u8, Step)]>,
     /// The fields that are read after the call, by their number.
     pub after: Box<[(u8, &'static Field)]>,
     /// Whether some list is as long as the communicator says, or of importance at the root alone.
@@ -68,11 +68,9 @@ impl Plan {
         let mut plan = Self {
             function,
             fields: all.len(),
-            before: all
-                .iter()
-                .map(Step::new)
-                .enumerate()
-                .filter(|(_, step)| !step.field.after)
+            before: numbered()
+                .filter(|(_, f)| !f.after)
+                .map(|(i, f)| (i, Step::new(f)))
                 .collect(),
             after: numbered().filter(|(_, f)| f.after).collect(),
             needs_comm: all.iter().any(|f| f.at_root || depends_on_comm(f.length)),
