@@ -14,6 +14,7 @@ mod durations;
 mod histograms;
 mod lists;
 mod names;
+mod outliers;
 mod packed;
 mod signatures;
 mod tables;
@@ -107,6 +108,9 @@ const PACKED: u8 = 1;
 const LOSSY: u8 = 2;
 /// Added to a form: calls that did not end follow.
 const OPEN: u8 = 4;
+/// Added to a form: executions that took much longer than others follow.
+const OUTLIERS: u8 = 8;
+const PARTS: u8 = LOSSY | OPEN | OUTLIERS;
 
 /// Why bytes are not read as a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -181,12 +185,15 @@ impl Trace {
         Parts {
             histograms: self.is_lossy(),
             open: !self.open.is_empty(),
+            outliers: !self.outliers.is_empty(),
         }
     }
 
     fn form_of_parts(&self) -> u8 {
         let parts = self.parts();
-        u8::from(parts.histograms) * LOSSY + u8::from(parts.open) * OPEN
+        u8::from(parts.histograms) * LOSSY
+            + u8::from(parts.open) * OPEN
+            + u8::from(parts.outliers) * OUTLIERS
     }
 
     /// Reads either form.
@@ -195,8 +202,9 @@ impl Trace {
         let parts = Parts {
             histograms: form & LOSSY != 0,
             open: form & OPEN != 0,
+            outliers: form & OUTLIERS != 0,
         };
-        match form & !(LOSSY | OPEN) {
+        match form & !PARTS {
             PLAIN => {
                 let mut reader = PlainReader::new(body);
                 let trace = Body::new(&mut reader).trace(None, parts)?;
@@ -221,7 +229,7 @@ impl Trace {
 /// The packed form of either form.
 pub fn pack(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     match opened(bytes)? {
-        (form, _) if form & !(LOSSY | OPEN) == PACKED => Ok(bytes.to_vec()),
+        (form, _) if form & !PARTS == PACKED => Ok(bytes.to_vec()),
         _ => Ok(Trace::from_bytes(bytes)?.to_packed_bytes()),
     }
 }

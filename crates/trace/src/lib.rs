@@ -19,6 +19,7 @@ pub mod histogram;
 pub mod lossy;
 mod merge;
 pub mod open;
+pub mod outliers;
 pub mod ranks;
 pub mod recorder;
 pub mod text;

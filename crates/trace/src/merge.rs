@@ -47,6 +47,7 @@ impl Trace {
         }
         self.ranks.unite(&other.ranks);
         self.work.merge(other.work);
+        self.add_outliers(other.outliers);
         for (place, theirs) in other.histograms {
             self.histograms.entry(place).or_default().merge(&theirs);
         }

@@ -174,7 +174,11 @@ fn rounded(n: u64) -> u64 {
 /// A number of five significant bits in few, for the file: the place of the highest bit, then the four behind it.
 pub(crate) fn code(n: u64) -> u64 {
     let bits = n.max(1).ilog2();
-    let four = if bits >= 4 { n >> (bits - 4) } else { n << (4 - bits) };
+    let four = if bits >= 4 {
+        n >> (bits - 4)
+    } else {
+        n << (4 - bits)
+    };
     u64::from(bits) << 4 | four & 15
 }
 
@@ -283,7 +287,10 @@ mod tests {
 
     #[test]
     fn codes_are_those_of_all_rounded_numbers() {
-        for n in (1..4096).chain((12..63).map(|bits| 1 << bits)).chain([u64::MAX >> 5 << 4]) {
+        for n in (1..4096)
+            .chain((12..63).map(|bits| 1 << bits))
+            .chain([u64::MAX >> 5 << 4])
+        {
             let n = rounded(n);
             assert_eq!(of_code(code(n)), Some(n), "{n}");
         }
@@ -301,7 +308,11 @@ mod tests {
             trace.outliers = [(0, vec![(all.collect(), Ranks::one(rank))])].into();
             trace
         };
-        let three = [of(0, &[(1, 16), (4, 32)]), of(1, &[(1, 16), (4, 32)]), of(2, &[(2, 20)])];
+        let three = [
+            of(0, &[(1, 16), (4, 32)]),
+            of(1, &[(1, 16), (4, 32)]),
+            of(2, &[(2, 20)]),
+        ];
         for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
             let mut all = Trace::default();
             for rank in order {

@@ -2,6 +2,7 @@
 
 use crate::elastic::Elastic;
 use crate::lossy::Histograms;
+use crate::outliers::Outliers;
 use crate::ranks::Ranks;
 use crate::times::Times;
 use crate::vector::Vector;
@@ -136,6 +137,8 @@ pub struct Trace {
     pub open: Vec<OpenCall>,
     /// How long each rank computes at each place.
     pub work: Work,
+    /// Executions that took much longer than others.
+    pub outliers: Outliers,
     /// Parameters whose values are known by their histograms alone.
     pub histograms: Histograms,
 }
@@ -215,6 +218,7 @@ impl Trace {
         }
         self.streams.extend(other.streams);
         self.work.merge(other.work);
+        self.add_outliers(other.outliers);
         for (place, theirs) in other.histograms {
             self.histograms.entry(place).or_default().merge(&theirs);
         }

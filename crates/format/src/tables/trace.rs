@@ -85,6 +85,7 @@ pub(super) fn take(spool: &Path, dir: &Path) -> Result<Taken, FormatError> {
     if let Some(trace) = &mut found.trace {
         found.missing.extend(trace.losses.iter().map(sentence));
         trace.round_times();
+        trace.drop_small_outliers();
         write(&dir.join(TRACE_NAME), &trace.to_packed_bytes())?;
     }
     Ok(Taken {

@@ -201,6 +201,10 @@ impl<'c, C: Coder> Body<'c, C> {
             true => self.open_calls(given)?,
             false => Vec::new(),
         };
+        let outliers = match parts.outliers {
+            true => self.outliers(given.map(|t| &t.outliers))?,
+            false => Default::default(),
+        };
         let trace = Trace {
             size,
             ranks,
@@ -213,6 +217,7 @@ impl<'c, C: Coder> Body<'c, C> {
             losses,
             open,
             work,
+            outliers,
             histograms,
         };
         let is_open_known = |call: &OpenCall| {
@@ -476,6 +481,7 @@ impl<'c, C: Coder> Body<'c, C> {
 pub(super) struct Parts {
     pub histograms: bool,
     pub open: bool,
+    pub outliers: bool,
 }
 
 /// Whether rounding its times changes nothing.

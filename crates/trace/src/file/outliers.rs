@@ -50,14 +50,17 @@ impl<C: Coder> Body<'_, C> {
     /// Each is a distance from the one before, which often comes again, and a length.
     fn outliers_of_row(&mut self, given: &[Outlier]) -> Result<Vec<Outlier>, Error> {
         let count = self.count(Field::Number, 11, given.len())?;
-        let (mut next, mut outliers) = (0_u64, Vec::new());
+        let (mut next, mut last, mut outliers) = (0_u64, 0, Vec::new());
         for i in 0..count {
             let one = given.get(i as usize);
             let distance = one.map_or(0, |o| o.event.saturating_sub(next));
             let distance = self.coder.number(Field::Units, 3, distance)?;
             let event = next.checked_add(distance).ok_or(Error::Malformed)?;
             next = event.checked_add(1).ok_or(Error::Malformed)?;
-            let length = self.coder.number(Field::Units, 4, one.map_or(0, |o| code(o.nanoseconds)))?;
+            let length = one.map_or(0, |o| code(o.nanoseconds) as i64 - last);
+            let length = self.coder.signed(Field::Units, 4, length)?;
+            last = last.checked_add(length).ok_or(Error::Malformed)?;
+            let length = u64::try_from(last).map_err(|_| Error::Malformed)?;
             outliers.push(Outlier {
                 event,
                 nanoseconds: of_code(length).ok_or(Error::Malformed)?,
