@@ -21,6 +21,9 @@ pub const MOST_FRAMES: usize = 16;
 /// The largest file that is read, bytes.
 pub const LARGEST: u64 = 1 << 20;
 
+/// Added to a kind: the value is known only after the call.
+const AFTER: u8 = 128;
+
 const LONGEST_NAME: usize = 48;
 const MOST_VALUES: usize = 16;
 
@@ -60,6 +63,8 @@ pub struct About {
     pub signature: u64,
     name: [u8; LONGEST_NAME],
     kinds: [u8; MOST_VALUES],
+    /// In place of a value that the library decides.
+    undecided: i64,
     depth: u64,
     frames: [[u64; 2]; MOST_FRAMES],
 }
@@ -70,20 +75,29 @@ impl About {
         signature: 0,
         name: [0; LONGEST_NAME],
         kinds: [0; MOST_VALUES],
+        undecided: 0,
         depth: 0,
         frames: [[0; 2]; MOST_FRAMES],
     };
 
-    /// Calls of a function at a call path, outermost frame first. Long names and paths are cut.
-    pub fn new(signature: u64, function: &str, kinds: &[Kind], frames: &[Frame]) -> Self {
+    /// Calls of a function at a call path, outermost frame first. Long names and paths are cut. Of each value there is what
+    /// it means, and whether it is known only after the call; until then it is `undecided`.
+    pub fn new(
+        signature: u64,
+        function: &str,
+        values: impl Iterator<Item = (Kind, bool)>,
+        undecided: i64,
+        frames: &[Frame],
+    ) -> Self {
         let mut about = Self {
             signature,
+            undecided,
             ..Self::NOTHING
         };
         let name = about.name.iter_mut().zip(function.bytes());
         name.for_each(|(place, byte)| *place = byte);
-        let all = about.kinds.iter_mut().zip(kinds);
-        all.for_each(|(place, kind)| *place = *kind as u8);
+        let all = about.kinds.iter_mut().zip(values);
+        all.for_each(|(place, (kind, after))| *place = kind as u8 | u8::from(after) * AFTER);
         let innermost = frames.iter().skip(frames.len().saturating_sub(MOST_FRAMES));
         for (place, frame) in about.frames.iter_mut().zip(innermost) {
             *place = [frame.module, frame.offset];
@@ -139,8 +153,17 @@ pub fn read(bytes: &[u8]) -> Option<Trace> {
     }
     let values_at = half(offset_of!(Head, values_at))? as usize;
     let values = (0..fields).map(|i| Some(entry.word(values_at + 8 * i)? as i64));
-    let values = values.collect::<Option<Vec<i64>>>()?;
+    let mut values = values.collect::<Option<Vec<i64>>>()?;
     let about = entry.from(half(offset_of!(Head, about_at))? as usize)?;
+    let undecided = about.word(offset_of!(About, undecided))? as i64;
+    let kinds = about.from(offset_of!(About, kinds))?.0.iter();
+    for (value, _) in values
+        .iter_mut()
+        .zip(kinds)
+        .filter(|(_, kind)| **kind & AFTER != 0)
+    {
+        *value = undecided;
+    }
     let (identity, signature) = signature(about, fields)?;
     trace.signatures.insert(identity, signature);
     trace.open.push(OpenCall {
@@ -161,7 +184,7 @@ fn signature(about: Bytes, fields: usize) -> Option<(u64, Signature)> {
         return None;
     }
     let kinds = about.from(offset_of!(About, kinds))?.0.get(..fields)?;
-    let kinds = kinds.iter().map(|kind| match *kind {
+    let kinds = kinds.iter().map(|kind| match *kind & !AFTER {
         1 => Kind::Peer,
         2 => Kind::Comm,
         3 => Kind::List,
@@ -201,7 +224,8 @@ mod tests {
         let about = About::new(
             0,
             "MPI_Recv",
-            &[Kind::Peer, Kind::Plain],
+            [(Kind::Peer, false), (Kind::Plain, true)].into_iter(),
+            -7,
             &[Frame {
                 module: 7,
                 offset: 9,
@@ -218,6 +242,7 @@ mod tests {
         entry.extend(about.signature.to_ne_bytes());
         entry.extend(about.name);
         entry.extend(about.kinds);
+        entry.extend(about.undecided.to_ne_bytes());
         entry.extend(about.depth.to_ne_bytes());
         entry.extend(
             about
@@ -238,7 +263,7 @@ mod tests {
         };
         assert_eq!(
             (open.rank, open.thread, &*open.values),
-            (3, 0, &[2, 11][..])
+            (3, 0, &[2, -7][..])
         );
         let signature = &trace.signatures[&open.signature];
         assert_eq!(signature.function, "MPI_Recv");

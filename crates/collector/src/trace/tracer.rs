@@ -9,7 +9,8 @@ use crate::trace::kept::{name_modules, write};
 use crate::trace::plain_log::PlainLog;
 use crate::trace::process::{Process, process};
 use headwater_call_path::NONE;
-use headwater_mpi_abi::FUNCTIONS;
+use headwater_mpi_abi::constants::ABSENT;
+use headwater_mpi_abi::{FUNCTIONS, fields};
 use headwater_mpi_call::args::Args;
 use headwater_mpi_call::parameters::{Memo, Parameters, Sink};
 use headwater_trace::budget::map_needed;
@@ -219,10 +220,14 @@ impl Tracer {
             None => self.new_signature(key, function, ctx, contexts),
         };
         let name = FUNCTIONS.get(usize::from(function)).map_or("", |f| f.name);
-        let kinds = self.process.kinds(function);
+        let kinds = self.process.kinds(function).iter().copied();
+        let values = kinds.zip(fields(function).iter().map(|field| field.after));
         let about = match self.recorder.identity(signature) {
-            Some((identity, frames)) => About::new(identity, name, kinds, frames),
-            None => About::new(0, name, kinds, &frames(ctx, contexts, MOST_FRAMES)),
+            Some((identity, frames)) => About::new(identity, name, values, ABSENT, frames),
+            None => {
+                let frames = frames(ctx, contexts, MOST_FRAMES);
+                About::new(0, name, values, ABSENT, &frames)
+            }
         };
         if let Some(call) = self.calls.at(self.place) {
             (call.key, call.signature, call.about) = (key, signature, about);
