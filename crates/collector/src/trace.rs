@@ -2,6 +2,7 @@
 //!
 //! A trace is recorded if the environment variable `HEADWATER_TRACE` is set.
 
+mod calls;
 pub mod kept;
 #[cfg(feature = "plain-log")]
 mod plain_log;

@@ -108,6 +108,11 @@ impl Parameters {
         self.made_comm
     }
 
+    fn value_of(&self, field: u8) -> i64 {
+        let value = self.values.get(usize::from(field));
+        value.copied().unwrap_or(ABSENT)
+    }
+
     fn set(&mut self, field: usize, value: i64) {
         if let Some(place) = self.values.get_mut(field) {
             *place = value;

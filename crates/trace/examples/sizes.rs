@@ -45,6 +45,7 @@ fn main() {
     for (column, path) in paths.iter().enumerate() {
         let mut trace = read(Path::new(path));
         trace.round_times();
+        trace.drop_small_outliers();
         let nodes: usize = trace.streams.values().flatten().map(Node::nodes).sum();
         let packed = trace.to_packed_bytes();
         println!(

@@ -14,13 +14,14 @@ mod durations;
 mod histograms;
 mod lists;
 mod names;
+mod outliers;
 mod packed;
 mod signatures;
 mod tables;
 mod work;
 
 use crate::trace::Trace;
-use body::Body;
+use body::{Body, Parts};
 use codec::{PlainReader, PlainWriter, read_leb, write_leb};
 use packed::{PackedReader, PackedWriter};
 
@@ -105,6 +106,11 @@ const PLAIN: u8 = 0;
 const PACKED: u8 = 1;
 /// Added to a form: parameter histograms follow.
 const LOSSY: u8 = 2;
+/// Added to a form: calls that did not end follow.
+const OPEN: u8 = 4;
+/// Added to a form: executions that took much longer than others follow.
+const OUTLIERS: u8 = 8;
+const PARTS: u8 = LOSSY | OPEN | OUTLIERS;
 
 /// Why bytes are not read as a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -138,9 +144,9 @@ impl Trace {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = PlainWriter::default();
         // A writer reads nothing, so nothing is malformed.
-        let written = Body::new(&mut writer).trace(Some(self), self.is_lossy());
+        let written = Body::new(&mut writer).trace(Some(self), self.parts());
         debug_assert!(written.is_ok(), "{written:?}");
-        framed(PLAIN | self.lossy_form(), &writer.bytes)
+        framed(PLAIN | self.form_of_parts(), &writer.bytes)
     }
 
     /// The shorter form: packed, or plain if the trace is too large for that.
@@ -150,7 +156,7 @@ impl Trace {
         // A reader takes a limited number of numbers for each byte, and tables have many.
         let body = bodies.min_by_key(Vec::len);
         let body = body.or_else(|| self.packed_body(false, false));
-        let form = PACKED | self.lossy_form();
+        let form = PACKED | self.form_of_parts();
         body.map_or_else(|| self.to_bytes(), |body| framed(form, &body))
     }
 
@@ -159,7 +165,7 @@ impl Trace {
         let mut body = Body::new(&mut writer);
         body.has_tables = has_tables;
         body.has_round_times = has_round_times;
-        body.trace(Some(self), self.is_lossy()).ok()?;
+        body.trace(Some(self), self.parts()).ok()?;
         writer.finish()
     }
 
@@ -167,7 +173,7 @@ impl Trace {
     #[doc(hidden)]
     pub fn packed_costs(&self) -> Vec<(&'static str, String, f64)> {
         let mut counter = costs::Counter::new();
-        let written = Body::new(&mut counter).trace(Some(self), self.is_lossy());
+        let written = Body::new(&mut counter).trace(Some(self), self.parts());
         debug_assert!(written.is_ok(), "{written:?}");
         let costs = counter.bits.into_iter();
         costs
@@ -175,21 +181,33 @@ impl Trace {
             .collect()
     }
 
-    fn lossy_form(&self) -> u8 {
-        match self.is_lossy() {
-            true => LOSSY,
-            false => 0,
+    fn parts(&self) -> Parts {
+        Parts {
+            histograms: self.is_lossy(),
+            open: !self.open.is_empty(),
+            outliers: !self.outliers.is_empty(),
         }
+    }
+
+    fn form_of_parts(&self) -> u8 {
+        let parts = self.parts();
+        u8::from(parts.histograms) * LOSSY
+            + u8::from(parts.open) * OPEN
+            + u8::from(parts.outliers) * OUTLIERS
     }
 
     /// Reads either form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (form, body) = opened(bytes)?;
-        let lossy = form & LOSSY != 0;
-        match form & !LOSSY {
+        let parts = Parts {
+            histograms: form & LOSSY != 0,
+            open: form & OPEN != 0,
+            outliers: form & OUTLIERS != 0,
+        };
+        match form & !PARTS {
             PLAIN => {
                 let mut reader = PlainReader::new(body);
-                let trace = Body::new(&mut reader).trace(None, lossy)?;
+                let trace = Body::new(&mut reader).trace(None, parts)?;
                 reader
                     .bytes
                     .is_empty()
@@ -198,7 +216,7 @@ impl Trace {
             }
             PACKED => {
                 let mut reader = PackedReader::new(body);
-                let trace = Body::new(&mut reader).trace(None, lossy)?;
+                let trace = Body::new(&mut reader).trace(None, parts)?;
                 (reader.left() == 0)
                     .then_some(trace)
                     .ok_or(Error::Malformed)
@@ -211,7 +229,7 @@ impl Trace {
 /// The packed form of either form.
 pub fn pack(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     match opened(bytes)? {
-        (form, _) if form & !LOSSY == PACKED => Ok(bytes.to_vec()),
+        (form, _) if form & !PARTS == PACKED => Ok(bytes.to_vec()),
         _ => Ok(Trace::from_bytes(bytes)?.to_packed_bytes()),
     }
 }

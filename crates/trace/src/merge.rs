@@ -47,11 +47,13 @@ impl Trace {
         }
         self.ranks.unite(&other.ranks);
         self.work.merge(other.work);
+        self.add_outliers(other.outliers);
         for (place, theirs) in other.histograms {
             self.histograms.entry(place).or_default().merge(&theirs);
         }
         self.losses.extend(other.losses);
         self.losses.sort_by_key(|loss| (loss.rank, loss.thread));
+        self.add_open(other.open);
     }
 
     /// Where a rank is in a communicator, if that is known.

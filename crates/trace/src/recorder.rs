@@ -4,6 +4,7 @@ use crate::budget::{Budget, bytes_of, make_room, map_bytes, map_needed, needed};
 use crate::compress::{self, Stream};
 use crate::elastic::Elastic;
 use crate::lossy::{LOST, Lossy, Watch};
+use crate::outliers::Collector;
 use crate::ranks::Ranks;
 use crate::times::{Delta, Times};
 use crate::trace::{BEGIN, Body, Communicator, Event, Frame, Kind, Loss, Node, Signature, Trace};
@@ -45,6 +46,7 @@ pub struct Recorder {
     lossy: Option<Lossy>,
     /// The values of the last event of which some were lost.
     shown: Vec<i64>,
+    longest: Collector,
 }
 
 /// The most that an event adds to the stream, bytes: a node with its times, or some terms of vectors.
@@ -59,6 +61,28 @@ const TREE_ENTRY: usize = 64;
 
 /// Writing what was recorded so far takes so many times the memory that it takes.
 const COPIES: usize = 12;
+
+/// The values of an event of some signature, by number.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    number: u32,
+    stays: bool,
+}
+
+impl Row {
+    /// The number, if later events of the signature with the same values have the same row.
+    pub fn number(self) -> Option<u32> {
+        self.stays.then_some(self.number)
+    }
+
+    /// The row that had this number.
+    pub fn of(number: u32) -> Self {
+        Self {
+            number,
+            stays: true,
+        }
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Known {
@@ -95,6 +119,7 @@ impl Recorder {
             texts: BTreeMap::new(),
             lossy: None,
             shown: Vec::new(),
+            longest: Collector::default(),
         }
     }
 
@@ -197,6 +222,12 @@ impl Recorder {
         })
     }
 
+    /// The identity of a signature and its call path.
+    pub fn identity(&self, signature: u32) -> Option<(u64, &[Frame])> {
+        let known = self.signatures.get(signature as usize)?;
+        Some((known.identity, &known.signature.frames))
+    }
+
     /// The identity of a list, as a value of an event.
     pub fn list(&mut self, values: &[i64]) -> i64 {
         let identity = list_identity(values.len() as u64, values.iter().copied());
@@ -239,17 +270,62 @@ impl Recorder {
     /// An event has happened, with values in the order of the signature's kinds. Returns whether it was expected, so that
     /// this took no longer than it mostly does.
     pub fn event(&mut self, signature: u32, values: &[i64], delta: Delta) -> bool {
+        let row = self.row_of(signature, values);
+        self.event_in_row(signature, row, delta)
+    }
+
+    /// As [`Self::event`], for the values of a row.
+    #[inline]
+    pub fn event_in_row(&mut self, signature: u32, row: Row, delta: Delta) -> bool {
         if self.stream.events() >= self.measured_next && !self.stream.has_ended() {
             self.measure();
         }
-        let parameters = match self.stream.expected(signature) {
+        if self.longest.see(signature, delta) {
+            self.see_long(signature, delta.cpu);
+        }
+        self.stream.push(signature, row.number, delta)
+    }
+
+    /// The next event comes after a long computation.
+    #[cold]
+    fn see_long(&mut self, signature: u32, nanoseconds: u64) {
+        let more = self.longest.needed();
+        // Memory for events is worth more than this.
+        let left = self.budget.left() + self.granted.saturating_sub(self.memory());
+        let has_room = !self.stream.has_ended() && (more == 0 || left / 8 > more);
+        let has_room = has_room && (more == 0 || self.has_room(more));
+        let number = self.stream.events();
+        self.longest.add(number, signature, nanoseconds, has_room);
+    }
+
+    /// Adds the computation of the stream that took much longer than usual.
+    fn add_outliers(&self, trace: &mut Trace, rank: u32, thread: u32) {
+        let row = trace.streams.get(&thread).map_or(&[][..], Vec::as_slice);
+        let identity = |number: u32| {
+            let known = self.signatures.get(number as usize);
+            known.map_or(BEGIN, |known| known.identity)
+        };
+        let outliers = self.longest.outliers(thread, row, identity);
+        if !outliers.is_empty() && self.lossy.is_none() {
+            let rows = trace.outliers.entry(thread).or_default();
+            rows.push((outliers, Ranks::one(rank)));
+        }
+    }
+
+    /// The row of an event's values. Each event needs its own, unless the row stays.
+    #[inline(never)]
+    pub fn row_of(&mut self, signature: u32, values: &[i64]) -> Row {
+        let number = match self.stream.expected(signature) {
             Some(expected) if self.lossy.is_none() && self.row(expected) == values => expected,
             // Events that come after the memory was used up take none.
             _ if self.stream.has_ended() => 0,
             _ if self.lossy.is_some() => self.parameters_shown(signature, values),
             _ => self.parameters_of(signature, values),
         };
-        self.stream.push(signature, parameters, delta)
+        Row {
+            number,
+            stays: self.lossy.is_none() && !self.stream.has_ended(),
+        }
     }
 
     /// Events that are recorded.
@@ -261,6 +337,7 @@ impl Recorder {
     pub fn memory(&self) -> usize {
         let of = |map: &FxHashMap<u64, u32>| map_bytes(map.capacity(), size_of::<(u64, u32)>());
         self.for_stream
+            + self.longest.memory()
             + self.held
             + bytes_of(&self.signatures)
             + bytes_of(&self.parameters)
@@ -358,6 +435,7 @@ impl Recorder {
         let row = stream.finish().into_iter();
         let row = row.map(|node| self.finished(node, &Ranks::one(rank)));
         add_row(row.collect(), trace, rank, thread);
+        self.add_outliers(trace, rank, thread);
         trace.lists.append(&mut self.lists);
         trace.texts.append(&mut self.texts);
         self.add_histograms(trace, rank);
@@ -386,6 +464,7 @@ impl Recorder {
         let row = self.stream.nodes();
         let row = row.map(|node| self.copied(&node, &Ranks::one(rank)));
         add_row(row.collect(), &mut trace, rank, thread);
+        self.add_outliers(&mut trace, rank, thread);
         trace
             .lists
             .extend(self.lists.iter().map(|(k, v)| (*k, v.clone())));

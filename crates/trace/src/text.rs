@@ -9,10 +9,10 @@ mod histograms;
 mod notation;
 
 use crate::expand::Events;
-use crate::trace::{Frame, Kind, Trace};
+use crate::trace::{Frame, Trace};
 use std::fmt;
 
-pub use describe::{Described, Duration, Field, Group, Stream, View, What, describe};
+pub use describe::{Described, Duration, Field, Group, Open, Stream, View, What, describe};
 pub use histograms::LossyEvent;
 pub use notation::{duration, ranks};
 
@@ -67,6 +67,20 @@ impl fmt::Display for View {
                 "rank {} thread {}: the trace ends after {} events; {lost}",
                 loss.rank, loss.thread, loss.kept
             )?;
+        }
+        for open in &self.open {
+            write!(f, "rank {}", open.rank)?;
+            if open.thread > 0 {
+                write!(f, " thread {}", open.thread)?;
+            }
+            write!(f, " was in {} when the recording ended:", open.function)?;
+            for (name, value) in &open.fields {
+                write!(f, " {name}={value}")?;
+            }
+            if let Some(place) = open.path.last() {
+                write!(f, "  at {place}")?;
+            }
+            writeln!(f)?;
         }
         histograms::write_lossy(f, self)?;
         for stream in &self.streams {
@@ -188,22 +202,9 @@ impl Iterator for Lines<'_> {
         let happened = self.events.next()?;
         let signature = happened.signature;
         let mut line = format!("{} {}", self.number, signature.function);
-        for (i, value) in happened.values.iter().enumerate() {
-            let kind = signature.kinds.get(i).copied().unwrap_or(Kind::Plain);
-            let name = describe::field_name(self.names, &signature.function, i, kind);
-            let value = notation::Values {
-                trace: self.trace,
-                names: self.names,
-                function: &signature.function,
-                position: i,
-                kind,
-                form: crate::elastic::Form::Absolute,
-                members: None,
-            }
-            .value(*value);
-            if !value.is_empty() {
-                line += &format!(" {name}={value}");
-            }
+        let fields = describe::fields_of(self.trace, self.names, signature, &happened.values);
+        for (name, value) in fields {
+            line += &format!(" {name}={value}");
         }
         if let Some(place) = describe::path(self.trace, self.names, signature).pop() {
             line += &format!("  at {place}");

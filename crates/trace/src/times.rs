@@ -1,6 +1,8 @@
 //! How long computation and calls took: histograms with exact count, sum, minimum and maximum (ScalaTrace II, section
 //! 2.3).
 
+use std::slice::ChunksExact;
+
 /// Number of buckets. Bucket `b` has the values from `4^(b - 1)` to below `4^b` nanoseconds; the first has 0 alone and
 /// the last has all longer ones.
 pub const BUCKETS: usize = 20;
@@ -55,6 +57,26 @@ impl Histogram {
         if let Some(n) = self.buckets.get_mut(bucket(nanoseconds)) {
             *n = n.saturating_add(1);
         }
+    }
+
+    /// Counts so many durations. The sums are in registers meanwhile.
+    #[inline]
+    fn add_all(&mut self, count: u64, all: impl Iterator<Item = u64>) {
+        // No bucket has more than all of them.
+        let count = self.count.saturating_add(count);
+        if count > u64::from(u32::MAX) {
+            return all.for_each(|nanoseconds| self.add(nanoseconds));
+        }
+        let (mut sum, mut min, mut max) = (self.sum, self.min, self.max);
+        for nanoseconds in all {
+            sum = sum.saturating_add(nanoseconds);
+            min = min.min(nanoseconds);
+            max = max.max(nanoseconds);
+            if let Some(n) = self.buckets.get_mut(bucket(nanoseconds)) {
+                *n = n.wrapping_add(1);
+            }
+        }
+        (self.count, self.sum, self.min, self.max) = (count, sum, min, max);
     }
 
     /// Counts all that another one has.
@@ -138,6 +160,20 @@ impl Times {
         self.wall.add(delta.wall);
         self.cpu.add(delta.cpu);
         self.call.add(delta.call);
+    }
+
+    /// Counts the event at a position in each of several iterations of a loop. This takes fewer instructions than
+    /// [`Self::add`], above all if the thread computed on a core all the time, as it mostly does.
+    pub fn add_all(&mut self, iterations: ChunksExact<Delta>, at: usize) {
+        let count = iterations.len() as u64;
+        let all = || iterations.clone().filter_map(|deltas| deltas.get(at));
+        let is_same = self.cpu == self.wall && all().all(|delta| delta.cpu == delta.wall);
+        self.wall.add_all(count, all().map(|delta| delta.wall));
+        match is_same {
+            true => self.cpu.clone_from(&self.wall),
+            false => self.cpu.add_all(count, all().map(|delta| delta.cpu)),
+        }
+        self.call.add_all(count, all().map(|delta| delta.call));
     }
 
     /// Rounds all histograms.

@@ -2,6 +2,7 @@
 
 use crate::elastic::Elastic;
 use crate::lossy::Histograms;
+use crate::outliers::Outliers;
 use crate::ranks::Ranks;
 use crate::times::Times;
 use crate::vector::Vector;
@@ -97,6 +98,20 @@ pub struct Loss {
     pub lost: u64,
 }
 
+/// A call that a thread was in when its recording ended, because the process ended without `MPI_Finalize`. It is none of
+/// the thread's events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCall {
+    /// The rank.
+    pub rank: u32,
+    /// The thread.
+    pub thread: u32,
+    /// Identity of its signature.
+    pub signature: u64,
+    /// Its values, in the order of [`Signature::kinds`]. What the library decides is not known.
+    pub values: Vec<i64>,
+}
+
 /// The events of some or all ranks of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
@@ -118,8 +133,12 @@ pub struct Trace {
     pub streams: BTreeMap<u32, Vec<Node>>,
     /// Streams that are not whole.
     pub losses: Vec<Loss>,
+    /// Calls that did not end.
+    pub open: Vec<OpenCall>,
     /// How long each rank computes at each place.
     pub work: Work,
+    /// Executions that took much longer than others.
+    pub outliers: Outliers,
     /// Parameters whose values are known by their histograms alone.
     pub histograms: Histograms,
 }
@@ -175,6 +194,12 @@ impl Node {
 }
 
 impl Trace {
+    pub(crate) fn add_open(&mut self, others: Vec<OpenCall>) {
+        self.open.extend(others);
+        self.open.sort_by_key(|call| (call.rank, call.thread));
+        self.open.dedup_by_key(|call| (call.rank, call.thread));
+    }
+
     /// Adds the events of other threads of the same ranks. Returns whether it could: no thread may be in both.
     pub fn add_threads(&mut self, other: Self) -> bool {
         let shared = |thread| self.streams.contains_key(thread);
@@ -182,7 +207,9 @@ impl Trace {
         {
             return false;
         }
-        self.signatures.extend(other.signatures);
+        for (identity, signature) in other.signatures {
+            self.signatures.entry(identity).or_insert(signature);
+        }
         self.modules.extend(other.modules);
         self.lists.extend(other.lists);
         self.texts.extend(other.texts);
@@ -191,6 +218,7 @@ impl Trace {
         }
         self.streams.extend(other.streams);
         self.work.merge(other.work);
+        self.add_outliers(other.outliers);
         for (place, theirs) in other.histograms {
             self.histograms.entry(place).or_default().merge(&theirs);
         }
@@ -200,6 +228,7 @@ impl Trace {
             }
         }
         self.losses.sort_by_key(|loss| (loss.rank, loss.thread));
+        self.add_open(other.open);
         true
     }
 }

@@ -3,9 +3,10 @@
 //! A trace has how long a rank computes at a place in all, and a histogram of the executions of all ranks. A simulation
 //! gives each execution of a rank the rank's mean. If the slow rank is another one in each iteration, all ranks have the
 //! same mean, and the waits for the slow one are not simulated. The histogram shows that executions were longer than the
-//! mean of the slowest rank.
+//! mean of the slowest rank. Outliers that the trace has one by one are simulated as they were.
 
 use crate::recorded::Recorded;
+use headwater_trace::times::BUCKETS;
 use headwater_trace::trace::{Body, Node};
 use rustc_hash::FxHashMap;
 
@@ -32,8 +33,9 @@ impl Recorded<'_> {
             own.1 = own.1.max(segment.factor);
         }
         let mut all = Vec::new();
+        let outliers = &self.survey.outliers;
         for (thread, row) in &self.trace.streams {
-            beyond(row, *thread, &slowest, &mut all);
+            beyond(row, *thread, &slowest, outliers, &mut all);
         }
         let sum: f64 = all.iter().map(|longer| longer.nanoseconds).sum();
         let most = all.iter().max_by(|a, b| {
@@ -59,12 +61,13 @@ fn beyond(
     row: &[Node],
     thread: u32,
     slowest: &FxHashMap<(u32, u64, u64), (u32, f64)>,
+    outliers: &FxHashMap<(u32, u64, u64), [u32; BUCKETS]>,
     all: &mut Vec<Longer>,
 ) {
     for node in row {
         let event = match &node.body {
             Body::Loop(row) => {
-                beyond(row, thread, slowest, all);
+                beyond(row, thread, slowest, outliers, all);
                 continue;
             }
             Body::Event(event) => event,
@@ -79,12 +82,16 @@ fn beyond(
                 executions: 0,
                 nanoseconds: 0.0,
             };
-            for (b, n) in times.cpu.buckets.iter().enumerate().skip(1) {
+            let known = outliers.get(&(thread, *before, event.signature));
+            let known = known.copied().unwrap_or_default();
+            let unknown = times.cpu.buckets.iter().zip(known);
+            let unknown = unknown.map(|(n, known)| n.saturating_sub(known));
+            for (b, n) in unknown.enumerate().skip(1) {
                 // Bucket `b` begins with 4^(b - 1).
                 let begin = (2.0 * (b as f64 - 1.0)).exp2();
-                if begin > mean && *n > 0 {
-                    longer.executions += u64::from(*n);
-                    longer.nanoseconds += f64::from(*n) * (begin - mean);
+                if begin > mean && n > 0 {
+                    longer.executions += u64::from(n);
+                    longer.nanoseconds += f64::from(n) * (begin - mean);
                 }
             }
             if longer.executions > 0 {

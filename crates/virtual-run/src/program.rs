@@ -6,6 +6,7 @@ use crate::places::Place;
 use crate::ranks::Rank;
 use crate::recorded::Recorded;
 use crate::steps::{Caller, Requests};
+use crate::survey::Upcoming;
 use headwater_mpi_abi::{Class, MOST_FIELDS};
 use headwater_simulate::{Members, Op, Program, Step};
 use headwater_trace::expand::Events;
@@ -30,6 +31,7 @@ pub(crate) struct Stream<'a> {
     pub(crate) rank: u32,
     pub(crate) thread: u32,
     pub(crate) before: u64,
+    outliers: Upcoming<'a>,
     /// Receives posted so far.
     pub(crate) posts: u64,
     steps: VecDeque<Step>,
@@ -49,6 +51,7 @@ impl<'a> Run<'a> {
             rank: *rank,
             thread: *thread,
             before: BEGIN,
+            outliers: Upcoming::of(recorded.trace, *rank, *thread),
             posts: 0,
             steps: VecDeque::new(),
         };
@@ -73,6 +76,7 @@ impl<'a> Run<'a> {
         let recorded = self.recorded;
         let stream = self.streams.get_mut(number as usize)?;
         let event = stream.events.next()?;
+        let outlier = stream.outliers.next();
         let signature = event.event.signature;
         let before = std::mem::replace(&mut stream.before, signature);
         let mut values = [0; MOST_FIELDS];
@@ -82,7 +86,11 @@ impl<'a> Run<'a> {
         let times = event.event.times.get(&before);
         let segment = recorded.survey.segments.get(&(number, before, signature));
         if let (Some(times), Some(segment)) = (times, segment) {
-            let seconds = times.cpu.mean() * segment.factor * 1e-9;
+            let nanoseconds = match outlier {
+                Some(nanoseconds) => nanoseconds as f64 * segment.of_outliers,
+                None => times.cpu.mean() * segment.factor,
+            };
+            let seconds = nanoseconds * 1e-9;
             let whole = [(segment.place, 1.0)];
             let shares = match stream.thread {
                 0 => recorded.shares(stream.rank, before),

@@ -8,6 +8,8 @@ use crate::ranks::Rank;
 use crate::shape::{Shape, value};
 use headwater_mpi_abi::constants::{ANY_SOURCE, ANY_TAG};
 use headwater_mpi_abi::{Class, Kind, Mode};
+use headwater_trace::outliers::Outlier;
+use headwater_trace::times::{BUCKETS, bucket};
 use headwater_trace::trace::{BEGIN, Trace};
 use headwater_trace::work;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,8 +19,52 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct Segment {
     /// Its place.
     pub place: u32,
-    /// How long the rank takes, by the mean of all ranks.
+    /// How long the rank takes, by the mean of all ranks; outliers excepted.
     pub factor: f64,
+    /// By what the rank's outliers there are multiplied, so that all executions take as long as they did: 1, unless
+    /// rounding has made them longer than that.
+    pub of_outliers: f64,
+}
+
+/// How long the executions of a rank at a place take, nanoseconds.
+#[derive(Default)]
+struct Expected {
+    /// All of them, and all but outliers, by the mean of all ranks.
+    all: f64,
+    others: f64,
+    /// The outliers.
+    outliers: f64,
+}
+
+/// The outliers of a stream, while its events are read one by one.
+#[derive(Debug)]
+pub struct Upcoming<'a> {
+    outliers: &'a [Outlier],
+    /// Number of the next event.
+    event: u64,
+}
+
+impl<'a> Upcoming<'a> {
+    /// Before the first event.
+    pub fn of(trace: &'a Trace, rank: u32, thread: u32) -> Self {
+        Self {
+            outliers: trace.outliers_of(rank, thread),
+            event: 0,
+        }
+    }
+
+    /// How long the computation before the next event took, nanoseconds, if that is an outlier.
+    #[inline]
+    pub fn next(&mut self) -> Option<u64> {
+        let event = self.event;
+        self.event += 1;
+        let (first, rest) = self.outliers.split_first()?;
+        if first.event != event {
+            return None;
+        }
+        self.outliers = rest;
+        Some(first.nanoseconds)
+    }
 }
 
 /// What is found out.
@@ -30,6 +76,8 @@ pub struct Survey {
     /// By stream and number of the receive that was posted: source and tag of its message. `None`: it had no message.
     pub resolved: FxHashMap<(u32, u64), Option<(i64, i64)>>,
     pub segments: FxHashMap<(u32, u64, u64), Segment>,
+    /// By thread and the signatures around a computation: how many outliers of all ranks are in each bucket.
+    pub outliers: FxHashMap<(u32, u64, u64), [u32; BUCKETS]>,
     pub places: Places,
     /// Functions of calls that all ranks make.
     pub init: u32,
@@ -154,12 +202,24 @@ impl Survey {
     ) {
         let mut events = trace.events(rank.rank, thread);
         let (mut before, mut posts) = (BEGIN, 0);
-        let mut expected: FxHashMap<(u64, u64), f64> = FxHashMap::default();
+        let mut expected: FxHashMap<(u64, u64), Expected> = FxHashMap::default();
+        let mut outliers = Upcoming::of(trace, rank.rank, thread);
         let mut done = Vec::new();
         while let Some(event) = events.next() {
             let signature = event.event.signature;
             let mean = event.event.times.get(&before).map_or(0.0, |t| t.cpu.mean());
-            *expected.entry((before, signature)).or_default() += mean;
+            let of_place = expected.entry((before, signature)).or_default();
+            of_place.all += mean;
+            match outliers.next() {
+                Some(nanoseconds) => {
+                    of_place.outliers += nanoseconds as f64;
+                    let all = self.outliers.entry((thread, before, signature));
+                    if let Some(n) = all.or_default().get_mut(bucket(nanoseconds)) {
+                        *n += 1;
+                    }
+                }
+                None => of_place.others += mean,
+            }
             before = signature;
             let (Some(shape), values) = (shapes.get(&signature), event.values) else {
                 continue;
@@ -229,14 +289,26 @@ impl Survey {
                 signature: after,
                 before,
             };
-            let factor = match expected > 0.0 {
-                true => trace.work.own(place, rank.rank, expected) / expected,
+            let own = trace.work.own(place, rank.rank, expected.all);
+            let factor = match expected.others > 0.0 {
+                true => (own - expected.outliers).max(0.0) / expected.others,
+                false => 1.0,
+            };
+            let is_beyond = expected.outliers > own || expected.others <= 0.0;
+            let of_outliers = match is_beyond && expected.outliers > 0.0 {
+                true => own / expected.outliers,
                 false => 1.0,
             };
             let place = self.places.add(Place::Between { before, after });
             self.places.add(Place::Call(after));
-            self.segments
-                .insert((stream, before, after), Segment { place, factor });
+            self.segments.insert(
+                (stream, before, after),
+                Segment {
+                    place,
+                    factor,
+                    of_outliers,
+                },
+            );
         }
     }
 }

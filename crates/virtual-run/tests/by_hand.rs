@@ -97,6 +97,53 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-3 * b.max(1e-3)
 }
 
+/// A program of four ranks that meet in each of 200 iterations. Who `is_slow` there computes for 10 ms, the others for 1 ms.
+fn with_slow(is_slow: fn(u32, u32) -> bool) -> Trace {
+    let of = |rank| {
+        let ms = |iteration| if is_slow(iteration, rank) { 10 } else { 1 };
+        let calls = (0..200).map(|i| call("MPI_Barrier", &[("comm", 0)], ms(i)));
+        let calls: Vec<Call> = calls.collect();
+        of_rank(rank, 4, &[], &calls, &[])
+    };
+    let mut trace = merged((0..4).map(of).collect());
+    trace.drop_small_outliers();
+    merged(vec![trace])
+}
+
+#[test]
+fn another_rank_that_is_slow_in_each_iteration_is_waited_for() {
+    // In turn, and without an order.
+    let in_turn = |i, rank| i % 4 == rank;
+    let mixed = |i: u32, rank| i.wrapping_mul(0x9e37_79b9) >> 30 == rank;
+    for is_slow in [in_turn, mixed] {
+        let trace = with_slow(is_slow);
+        let (outcome, _) = run(&trace);
+        assert!((outcome.seconds - 2.0).abs() < 0.04, "{}", outcome.seconds);
+        for (rank, compute) in (0..4).zip(outcome.compute_of_ranks()) {
+            let own = (0..200).map(|i| if is_slow(i, rank) { 0.010 } else { 0.001 });
+            let own: f64 = own.sum();
+            assert!((compute / own - 1.0).abs() < 0.01, "{compute}, not {own}");
+        }
+        let recorded = Recorded::of(&trace).expect("it can be simulated");
+        assert_eq!(recorded.changing(), None);
+    }
+}
+
+#[test]
+fn only_a_program_with_outliers_has_some_and_alike_ranks_have_them_once() {
+    let bytes = |trace: &Trace| trace.to_packed_bytes().len();
+    let even = with_slow(|_, _| false);
+    assert!(even.outliers.is_empty());
+    // No execution is longer than others of its rank.
+    assert!(with_slow(|_, rank| rank == 1).outliers.is_empty());
+    let together = with_slow(|i, _| i % 4 == 0);
+    assert_eq!(together.outliers[&0].len(), 1);
+    let in_turn = with_slow(|i, rank| i % 4 == rank);
+    // 50 and 200 outliers.
+    let more = [together, in_turn].map(|trace| bytes(&trace) - bytes(&even));
+    assert!(more[0] < 75 && more[1] < 200, "{more:?}");
+}
+
 #[test]
 fn each_rank_computes_as_long_as_it_did() {
     let barrier = |ms| call("MPI_Barrier", &[("comm", 0)], ms);

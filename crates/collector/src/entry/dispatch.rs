@@ -230,7 +230,10 @@ struct Left(*mut thread::Thread);
 impl Drop for Left {
     fn drop(&mut self) {
         // SAFETY: this thread's own recording, which is never freed.
-        unsafe { (*self.0).in_mpi.store(false, Ordering::Relaxed) };
+        unsafe {
+            (*self.0).in_mpi.store(false, Ordering::Relaxed);
+            (*self.0).trace_left();
+        }
     }
 }
 

@@ -155,6 +155,40 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
     }
 }
 
+/// Maps a new file of so many bytes at `path`, for which disk space is reserved. It is mapped until the process ends, and
+/// the kernel keeps what was written however that happens.
+pub fn map_new(path: &Path, bytes: usize) -> Option<std::ptr::NonNull<u8>> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+    let new = libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
+    // SAFETY: a C string and plain flags.
+    let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | new | libc::O_CLOEXEC, 0o644) };
+    if fd < 0 {
+        return None;
+    }
+    let reserved = memory::room(bytes + LEFT)
+        .then(|| reserve(fd, 0, bytes as u64))
+        .flatten();
+    let at = reserved.map(|()| {
+        // SAFETY: a fresh mapping at an address that the kernel chooses.
+        unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                protection,
+                libc::MAP_SHARED,
+                fd,
+                0,
+            )
+        }
+    });
+    uncancelled::close(fd);
+    let at = at.filter(|at| *at != libc::MAP_FAILED)?;
+    // SAFETY: the fresh mapping. A kernel that does not know such advice refuses it.
+    unsafe { libc::madvise(at, bytes, libc::MADV_POPULATE_WRITE) };
+    std::ptr::NonNull::new(at.cast())
+}
+
 impl Spool {
     /// What this process made of itself when it was another program, before `exec`.
     pub fn earlier(dir: &Path, host: &str, rank: u32, pid: u32) -> Option<Earlier> {

@@ -4,9 +4,10 @@ use crate::libraries::mapped;
 use crate::storage::process_spool::{file_number, say, with_spool};
 use crate::storage::spool::may_be_as_long;
 use headwater_trace::file::{Whose, shared_job, spooled_name, unknown_job};
+use headwater_trace::open::ENDING;
 use headwater_trace::recorder::text_identity;
 use headwater_trace::trace::Trace;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of the job; 0 while it is not known.
@@ -38,8 +39,20 @@ pub fn set_job(number: u64, rank: u32) {
     let before = path(Whose::Rank(rank));
     JOB.store(shared_job(number), Ordering::Relaxed);
     if let (Some(before), Some(now)) = (before, path(Whose::Rank(rank))) {
+        let _ = std::fs::rename(with_call(&before), with_call(&now));
         let _ = std::fs::rename(before, now);
     }
+}
+
+/// The file with the call that a thread is in.
+pub fn path_of_call(whose: Whose) -> Option<PathBuf> {
+    path(whose).map(|path| with_call(&path))
+}
+
+fn with_call(path: &Path) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(ENDING);
+    path.into()
 }
 
 fn path(whose: Whose) -> Option<PathBuf> {

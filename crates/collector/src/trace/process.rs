@@ -33,7 +33,8 @@ pub struct Process {
     pub lossy: Option<Lossy>,
     /// This process's rank in the world.
     pub rank: u32,
-    size: u32,
+    /// Ranks of the world.
+    pub size: u32,
     /// By function: what its values mean.
     kinds: Vec<Vec<Kind>>,
     made: Mutex<Vec<Made>>,

@@ -3,17 +3,20 @@
 use crate::guest::{clock, memory};
 use crate::libraries::mapped;
 use crate::storage::table::Contexts;
+use crate::trace::calls::{Calls, Remembered, UNKNOWN};
 use crate::trace::kept::{name_modules, write};
 #[cfg(feature = "plain-log")]
 use crate::trace::plain_log::PlainLog;
 use crate::trace::process::{Process, process};
 use headwater_call_path::NONE;
-use headwater_mpi_abi::FUNCTIONS;
+use headwater_mpi_abi::constants::ABSENT;
+use headwater_mpi_abi::{FUNCTIONS, fields};
 use headwater_mpi_call::args::Args;
 use headwater_mpi_call::parameters::{Memo, Parameters, Sink};
 use headwater_trace::budget::map_needed;
 use headwater_trace::file::Whose;
-use headwater_trace::recorder::Recorder;
+use headwater_trace::open::{About, MOST_FRAMES};
+use headwater_trace::recorder::{Recorder, Row};
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Loss, Trace};
 use rustc_hash::FxHashMap;
@@ -27,9 +30,6 @@ const LEAST_SHARE: u64 = 200;
 /// If the system has less memory, no file is written, bytes.
 const ROOM: usize = 32 << 20;
 
-/// So many calls are remembered, a power of two.
-const REMEMBERED: usize = 64;
-
 /// Call paths of more frames are cut on the outside.
 const DEEPEST: usize = 256;
 
@@ -42,7 +42,7 @@ pub struct Tracer {
     /// Signatures by function and calling context.
     signatures: FxHashMap<u64, u32>,
     /// Calls that were made before. The place of a call depends on where it comes from and on some arguments.
-    remembered: Box<[Remembered]>,
+    calls: Calls,
     /// The place of the call in progress.
     place: usize,
     #[cfg(feature = "plain-log")]
@@ -52,23 +52,12 @@ pub struct Tracer {
     due: u64,
 }
 
-/// A call that was made before.
-struct Remembered {
-    /// Its function and calling context.
-    key: u64,
-    /// [`UNKNOWN`] if it is not known yet.
-    signature: u32,
-    memo: Memo,
-}
-
-/// No signature.
-const UNKNOWN: u32 = u32::MAX;
-
 /// A call that the library has returned from.
 pub struct Returned {
     /// Number of the function.
     pub function: u16,
     /// The calling context that it came from.
+    #[cfg_attr(not(feature = "plain-log"), expect(dead_code))]
     pub ctx: u32,
     /// Its error code.
     pub result: i32,
@@ -113,7 +102,12 @@ impl Tracer {
             parameters: Parameters::new(number),
             thread: number,
             signatures: FxHashMap::default(),
-            remembered: (0..REMEMBERED).map(|_| Remembered::NOTHING).collect(),
+            calls: Calls::new(
+                whose(process.rank, number),
+                process.rank,
+                process.size,
+                number,
+            ),
             place: 0,
             began: clock::now(),
             due: clock::now() + SHORTEST,
@@ -124,27 +118,29 @@ impl Tracer {
 
     /// Reads what the library may overwrite: a call of `function` from `ctx` is about to be made.
     #[inline]
-    pub fn before(&mut self, function: u16, ctx: u32, args: &mut Args) {
+    pub fn before(&mut self, function: u16, ctx: u32, args: &mut Args, contexts: &mut Contexts) {
         if Some(function) == self.process.abort {
             self.write(clock::now(), true);
         }
         #[cfg(feature = "plain-log")]
         self.log.before();
+        let key = key(function, ctx);
+        self.place = place(key, function, args);
+        if self.calls.at(self.place).is_none_or(|call| call.key != key) {
+            self.remember(key, function, ctx, contexts);
+        }
         let sink = &mut Lists {
             recorder: &mut self.recorder,
             #[cfg(feature = "plain-log")]
             log: &mut self.log,
         };
-        let key = key(function, ctx);
-        self.place = place(key, function, args);
-        let Some(remembered) = self.remembered.get_mut(self.place) else {
+        let Some(call) = self.calls.at(self.place) else {
             return;
         };
-        if remembered.key != key {
-            (remembered.key, remembered.signature) = (key, UNKNOWN);
-        }
-        let (tables, memo) = (&self.process.tables, &mut remembered.memo);
-        self.parameters.before(tables, function, args, sink, memo);
+        let tables = &self.process.tables;
+        let parameters = &mut self.parameters;
+        parameters.before(tables, function, args, sink, &mut call.memo);
+        self.calls.begin(self.place);
     }
 
     /// A call has returned. Returns whether this took long.
@@ -153,35 +149,50 @@ impl Tracer {
         &mut self,
         call: Returned,
         args: &Args,
-        contexts: &mut Contexts,
+        #[cfg_attr(not(feature = "plain-log"), expect(unused))] contexts: &mut Contexts,
         delta: Delta,
     ) -> bool {
         let Returned {
             function,
-            ctx,
             result,
             now,
+            #[cfg(feature = "plain-log")]
+            ctx,
+            ..
         } = call;
-        let signature = match self.remembered.get(self.place) {
-            Some(call) if call.signature != UNKNOWN => call.signature,
-            _ => self.signature(function, ctx, contexts),
+        self.calls.end();
+        let Some(Remembered {
+            memo, signature, ..
+        }) = self.calls.at(self.place)
+        else {
+            return false;
         };
+        let signature = *signature;
         let sink = &mut Lists {
             recorder: &mut self.recorder,
             #[cfg(feature = "plain-log")]
             log: &mut self.log,
         };
         let tables = &self.process.tables;
-        let values = self.parameters.after(tables, function, args, result, sink);
-        let was_expected = self.recorder.event(signature, values, delta);
+        let parameters = &mut self.parameters;
+        parameters.after(tables, function, args, result, sink, memo);
         #[cfg(feature = "plain-log")]
         self.log.event(
             FUNCTIONS.get(usize::from(function)).map_or("", |f| f.name),
             self.process.kinds(function),
             frames(ctx, contexts, usize::MAX),
-            values,
+            memo.values(),
             delta,
         );
+        let row = match memo.row {
+            Memo::NONE => {
+                let row = self.recorder.row_of(signature, memo.values());
+                memo.row = row.number().unwrap_or(Memo::NONE);
+                row
+            }
+            number => Row::of(number),
+        };
+        let was_expected = self.recorder.event_in_row(signature, row, delta);
         if let Some(made) = self.parameters.made_comm()
             && self.recorder.charge(Process::FOR_EACH_MADE)
         {
@@ -194,19 +205,34 @@ impl Tracer {
         is_due || !was_expected
     }
 
-    /// The signature of the call in progress.
+    /// The thread has left the call in progress by an exception.
+    pub fn left(&mut self) {
+        self.calls.end();
+    }
+
+    /// The place of the call that begins is another one's: it is this one's from now on.
     #[inline(never)]
-    fn signature(&mut self, function: u16, ctx: u32, contexts: &mut Contexts) -> u32 {
-        let key = key(function, ctx);
+    fn remember(&mut self, key: u64, function: u16, ctx: u32, contexts: &mut Contexts) {
+        self.calls.make_room();
         let signature = match self.signatures.get(&key) {
             Some(signature) => *signature,
             None if self.recorder.is_full() => UNKNOWN,
             None => self.new_signature(key, function, ctx, contexts),
         };
-        if let Some(call) = self.remembered.get_mut(self.place) {
-            call.signature = signature;
+        let name = FUNCTIONS.get(usize::from(function)).map_or("", |f| f.name);
+        let kinds = self.process.kinds(function).iter().copied();
+        let values = kinds.zip(fields(function).iter().map(|field| field.after));
+        let about = match self.recorder.identity(signature) {
+            Some((identity, frames)) => About::new(identity, name, values, ABSENT, frames),
+            None => {
+                let frames = frames(ctx, contexts, MOST_FRAMES);
+                About::new(0, name, values, ABSENT, &frames)
+            }
+        };
+        if let Some(call) = self.calls.at(self.place) {
+            (call.key, call.signature, call.about) = (key, signature, about);
+            call.memo.row = Memo::NONE;
         }
-        signature
     }
 
     #[cold]
@@ -248,13 +274,9 @@ impl Tracer {
                     lost,
                 });
             }
-            let whose = match thread {
-                0 => Whose::Rank(rank),
-                thread => Whose::Thread(rank, thread),
-            };
             let write = |mut trace| {
                 name_modules(&mut trace);
-                write(&trace.to_bytes(), whose);
+                write(&trace.to_bytes(), whose(rank, thread));
             };
             self.recorder.write_copy(trace, (rank, thread), last, write);
         }));
@@ -265,17 +287,17 @@ impl Tracer {
     }
 
     /// Adds the events to the trace of the process, as the stream of `thread`.
-    pub fn finish(self, trace: &mut Trace, thread: u32) {
+    pub fn finish(mut self, trace: &mut Trace, thread: u32) {
+        self.calls.finish();
         self.recorder.finish(trace, self.process.rank, thread);
     }
 }
 
-impl Remembered {
-    const NOTHING: Self = Self {
-        key: u64::MAX,
-        signature: UNKNOWN,
-        memo: Memo::NOTHING,
-    };
+fn whose(rank: u32, thread: u32) -> Whose {
+    match thread {
+        0 => Whose::Rank(rank),
+        thread => Whose::Thread(rank, thread),
+    }
 }
 
 #[inline]
@@ -294,8 +316,7 @@ fn place(key: u64, function: u16, args: &Args) -> usize {
         true => args.raw(0) >> 3 ^ args.raw(3),
         false => 0,
     };
-    let mixed = key ^ key >> 32 ^ some;
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % REMEMBERED
+    Calls::place(key ^ key >> 32 ^ some)
 }
 
 /// The call path of a calling context, outermost frame first, with so many frames at most.

@@ -5,7 +5,8 @@
 use super::run::SPOOL;
 use crate::FormatError;
 use headwater_model::words::capitalised;
-use headwater_trace::file::{Whose, is_unknown_job, job_and_whose};
+use headwater_trace::file::{Error, Whose, is_unknown_job, job_and_whose};
+use headwater_trace::open;
 use headwater_trace::trace::{Loss, Trace};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -84,6 +85,7 @@ pub(super) fn take(spool: &Path, dir: &Path) -> Result<Taken, FormatError> {
     if let Some(trace) = &mut found.trace {
         found.missing.extend(trace.losses.iter().map(sentence));
         trace.round_times();
+        trace.drop_small_outliers();
         write(&dir.join(TRACE_NAME), &trace.to_packed_bytes())?;
     }
     Ok(Taken {
@@ -96,6 +98,8 @@ pub(super) fn take(spool: &Path, dir: &Path) -> Result<Taken, FormatError> {
 /// A file of a spool with a trace: of all ranks of a job, of one, or of a thread.
 struct Part {
     path: PathBuf,
+    /// Whether it has no trace, but the call that the thread is in.
+    is_call: bool,
     /// The number of the job: several programs may use one spool.
     job: u64,
     whose: Whose,
@@ -104,8 +108,26 @@ struct Part {
 impl Part {
     fn of(path: PathBuf) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        let (job, whose) = job_and_whose(name)?;
-        Some(Self { path, job, whose })
+        let call = name.strip_suffix(open::ENDING);
+        let (job, whose) = job_and_whose(call.unwrap_or(name))?;
+        Some(Self {
+            is_call: call.is_some(),
+            path,
+            job,
+            whose,
+        })
+    }
+
+    fn read(&self) -> Result<Trace, FormatError> {
+        if !self.is_call {
+            return read(&self.path);
+        }
+        let bytes = headwater_files::read(&self.path, open::LARGEST);
+        let bytes = bytes.map_err(FormatError::io("read", &self.path))?;
+        open::read(&bytes).ok_or_else(|| FormatError::Trace {
+            path: self.path.clone(),
+            source: Error::NotATrace,
+        })
     }
 
     /// When it was written.
@@ -137,7 +159,7 @@ impl Found {
         }
         let mut jobs: Vec<(u64, Vec<Part>)> = jobs.into_iter().collect();
         for (_, parts) in &mut jobs {
-            parts.sort_by_key(|part| (part.whose.rank(), part.whose));
+            parts.sort_by_key(|part| (part.whose.rank(), part.is_call, part.whose));
         }
         // Those that reached the end first, and of these the last.
         jobs.sort_by_cached_key(|(job, parts)| {
@@ -192,9 +214,20 @@ impl Found {
         let mut all: Option<(Vec<PathBuf>, Trace)> = None;
         for part in parts {
             let path = part.path.clone();
-            match (read(&path), &mut all) {
+            match (part.read(), &mut all) {
                 (Err(error), _) => self.not_read(error),
-                (Ok(trace), None) => all = Some((vec![path], trace)),
+                (Ok(mut trace), None) => {
+                    // The process ended before a file was due.
+                    if part.is_call && let Some(rank) = part.whose.rank() {
+                        trace.losses.push(Loss {
+                            rank,
+                            thread: 0,
+                            kept: 0,
+                            lost: 0,
+                        });
+                    }
+                    all = Some((vec![path], trace));
+                }
                 (Ok(trace), Some((paths, whole))) => match whole.add_threads(trace) {
                     true => paths.push(path),
                     false => self.remains(format!(
@@ -363,6 +396,41 @@ mod tests {
         assert_eq!(found.missing, [""; 0]);
         assert_eq!((trace.ranks.to_vec(), threads), (vec![0, 1], vec![1, 2]));
         assert_eq!(taken(dir.path()), (vec![0, 1], vec![], vec![]));
+    }
+
+    #[test]
+    fn the_call_that_a_killed_rank_was_in_is_part_of_its_trace() {
+        let dir = spool(&[(2, Some(0), &[0], 2)]);
+        let write = |rank: u32, current: u32| {
+            let head = open::Head {
+                magic: open::MAGIC,
+                current,
+                rank,
+                size: 2,
+                ..open::Head::default()
+            };
+            let words = [head.current, head.rank, head.size, 0, 48, 0, 0, 0, 0, 0];
+            let mut bytes = head.magic.to_ne_bytes().to_vec();
+            bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+            // The name is behind the signature; no values, no frames.
+            bytes.extend([0; 8]);
+            bytes.extend(b"MPI_Barrier");
+            bytes.extend([0; 512]);
+            let name = file::spooled_name(2, Whose::Rank(rank)) + open::ENDING;
+            std::fs::write(dir.path().join(SPOOL).join(name), bytes).expect("writes");
+        };
+        // Rank 0 was in no call, and rank 1 was killed before it wrote its events.
+        write(0, 0);
+        write(1, 1);
+        let trace = read_trace(dir.path()).expect("a trace");
+        let [call] = &*trace.open else {
+            panic!("{:?}", trace.open);
+        };
+        assert_eq!((call.rank, &*call.values), (1, &[][..]));
+        assert_eq!(trace.signatures[&call.signature].function, "MPI_Barrier");
+        let (ranks, missing, left) = taken(dir.path());
+        assert_eq!((ranks, left.len()), (vec![0, 1], 0));
+        assert!(missing[0].contains("its first 0 calls"), "{missing:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a call says after the library has returned.
 
 use crate::args::Args;
+use crate::parameters::memo::Memo;
 use crate::parameters::plan::Plan;
 use crate::parameters::tables::{Handles, Posted, Tables};
 use crate::parameters::{LONGEST_LIST, Made, Parameters, Sink, lists};
@@ -17,7 +18,8 @@ struct Returned<'a> {
 }
 
 impl Parameters {
-    /// Runs after the call, whose error code is `result`. Returns the values of the function's fields.
+    /// Runs after the call, whose error code is `result`. Then `memo`, with which the call has begun, has the values of the
+    /// function's fields. They have no number there if some of them are new.
     #[inline]
     pub fn after(
         &mut self,
@@ -26,9 +28,10 @@ impl Parameters {
         args: &Args,
         result: i32,
         sink: &mut dyn Sink,
-    ) -> &[i64] {
+        memo: &mut Memo,
+    ) {
         let Some(plan) = tables.plan(function) else {
-            return &[];
+            return memo.begin(function, 0);
         };
         if !plan.after.is_empty() || !self.claims.is_empty() {
             let mut call = Returned {
@@ -45,11 +48,17 @@ impl Parameters {
             }
             self.release(&mut handles);
         }
-        self.values.get(..plan.steps.len()).unwrap_or(&[])
+        for (i, _) in &plan.after {
+            memo.put(*i, self.value_of(*i));
+        }
     }
 
     #[inline]
     fn read_after(&mut self, call: &mut Returned, handles: &mut Handles, sink: &mut dyn Sink) {
+        if let Some((i, at)) = call.plan.only_request {
+            let request = self.made_request(call, handles, at);
+            return self.set(usize::from(i), request);
+        }
         if let Some((i, field)) = call.plan.flag {
             let is_set = lists::pointed_int(call.args, field.at) != 0;
             self.set(usize::from(i), i64::from(is_set));
@@ -61,6 +70,9 @@ impl Parameters {
             self.complete(call, handles);
         }
         let says_nothing = call.plan.completes && !self.some_wild;
+        if says_nothing && call.plan.only_statuses {
+            return;
+        }
         for (i, field) in &call.plan.after {
             let value = match field.form {
                 Form::Status if says_nothing => continue,
@@ -81,24 +93,30 @@ impl Parameters {
         common(call.tables.library.abi, field.kind, raw - of_fortran)
     }
 
-    /// The number of what the call has made.
+    /// The number of the request that the call has made.
     #[inline]
+    fn made_request(&mut self, call: &Returned, handles: &mut Handles, at: u8) -> i64 {
+        let handle = call.args.handle_at(at, 0, &call.tables.library.request);
+        // MPICH 4.0 does not report what a request that sends and receives has received.
+        let is_silent = call.plan.function.class == Class::SendRecv
+            && call.tables.library.abi.family == Family::Mpich;
+        let about = Posted {
+            persistent: call.plan.function.mode == Mode::Persistent,
+            wild: self.wild && !is_silent,
+        };
+        handles.requests.add(handle, self.thread, None, about)
+    }
+
+    /// The number of what the call has made.
     fn made(&mut self, call: &Returned, handles: &mut Handles, field: &Field) -> i64 {
         let kind = field.kind.handle();
+        if kind == Kind::Request {
+            return self.made_request(call, handles, field.at);
+        }
         let handle = call
             .args
             .handle_at(field.at, 0, call.tables.conversion(kind));
         match kind {
-            Kind::Request => {
-                // MPICH 4.0 does not report what a request that sends and receives has received.
-                let is_silent = call.plan.function.class == Class::SendRecv
-                    && call.tables.library.abi.family == Family::Mpich;
-                let about = Posted {
-                    persistent: call.plan.function.mode == Mode::Persistent,
-                    wild: self.wild && !is_silent,
-                };
-                handles.requests.add(handle, self.thread, None, about)
-            }
             Kind::Comm => made_comm(call, handles, field, handle, &mut self.made_comm),
             _ => {
                 let Some(table) = handles.plain(kind).filter(|_| handle != 0) else {
@@ -160,19 +178,16 @@ impl Parameters {
     /// Finishes the requests that the call has completed.
     #[inline]
     fn complete(&mut self, call: &mut Returned, handles: &mut Handles) {
-        let after = &call.plan.after;
-        let of = |kind| after.iter().map(|a| a.1).find(|f| f.kind == kind);
         let base = i64::from(call.args.fortran());
-        let some = (of(Kind::Outcount), of(Kind::Indices));
-        if let (Some(n), Some(list)) = some {
-            let n = usize::try_from(lists::pointed_int(call.args, n.at)).unwrap_or(0);
+        if let Some((n, list)) = call.plan.indices {
+            let n = usize::try_from(lists::pointed_int(call.args, n)).unwrap_or(0);
             call.outcount = n.min(self.claims.len()).min(LONGEST_LIST);
             for i in 0..call.outcount {
-                let which = i64::from(call.args.int_at(list.at, i)) - base;
+                let which = i64::from(call.args.int_at(list, i)) - base;
                 self.finish(handles, which);
             }
-        } else if let Some(index) = of(Kind::Index) {
-            let which = lists::pointed_int(call.args, index.at) - base;
+        } else if let Some(index) = call.plan.index {
+            let which = lists::pointed_int(call.args, index) - base;
             self.finish(handles, which);
         } else {
             for which in 0..self.claims.len() {
@@ -194,6 +209,9 @@ impl Parameters {
         {
             handles.requests.finish(&claim);
         }
+        if !self.some_wild {
+            return;
+        }
         if self.done.len() < self.done.capacity() || self.done.try_reserve(1).is_ok() {
             self.done.push(about.wild);
         } else {
@@ -207,7 +225,7 @@ impl Parameters {
         if !call.plan.completes {
             return;
         }
-        let mut all = call.plan.steps.iter().map(|s| s.field);
+        let mut all = call.plan.before.iter().map(|(_, s)| s.field);
         let requests = all.find(|f| matches!(f.kind, Kind::Request | Kind::Requests));
         let Some(at) = requests.map(|f| f.at) else {
             return;

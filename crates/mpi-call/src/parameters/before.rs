@@ -46,15 +46,21 @@ impl Parameters {
         self.done.clear();
         let is_plain = plan.is_plain && !args.fortran();
         let changes = if is_plain { tables.changes() } else { 0 };
-        if is_plain && let Some((values, wild)) = memo.of(function, plan, args, changes) {
-            if let Some(place) = self.values.get_mut(..values.len()) {
-                place.copy_from_slice(values);
+        if is_plain && let Some(wild) = memo.of(function, plan, args, changes) {
+            // Those that are read after the call are the call's own.
+            for (i, _) in &plan.after {
+                self.set(usize::from(*i), ABSENT);
             }
             self.wild = wild;
         } else {
             self.read(tables, plan, args, sink);
             if is_plain {
                 memo.set(function, plan, args, changes, (&self.values, self.wild));
+            } else {
+                memo.begin(function, plan.fields);
+                for (i, _) in &plan.before {
+                    memo.put(*i, self.value_of(*i));
+                }
             }
         }
         if self.wild || self.some_wild || plan.probes {
@@ -78,7 +84,10 @@ impl Parameters {
             call.find_comm(&mut handles);
         }
         let mut in_place = false;
-        for (i, step) in plan.steps.iter().enumerate() {
+        for (i, _) in &plan.after {
+            self.set(usize::from(*i), ABSENT);
+        }
+        for (i, step) in &plan.before {
             let field = step.field;
             let at = field.at;
             let hidden = in_place && step.about_data || field.at_root && !call.is_root;
@@ -87,7 +96,6 @@ impl Parameters {
                     in_place &= step.way != Way::Buffer;
                     ABSENT
                 }
-                Way::Afterwards => ABSENT,
                 Way::Int => i64::from(args.int(at)),
                 Way::MaybeWild => match i64::from(args.int(at)) {
                     known @ 0.. => known,
@@ -108,7 +116,7 @@ impl Parameters {
                 }
                 Way::Other => self.value(&mut call, &mut handles, field, sink),
             };
-            self.set(i, value);
+            self.set(usize::from(*i), value);
         }
     }
 
@@ -257,7 +265,7 @@ impl Call<'_> {
 
     /// Whether this rank is the root.
     fn is_root(&self) -> bool {
-        let mut all = self.plan.steps.iter().map(|s| s.field);
+        let mut all = self.plan.before.iter().map(|(_, s)| s.field);
         let root = all.find(|f| f.kind == Kind::Root);
         let Some(root) = root.map(|f| self.args.int(f.at)) else {
             return true;

@@ -52,7 +52,7 @@ impl About {
 
 /// The argument of a call that is its communicator.
 fn position(plan: &Plan) -> Option<u8> {
-    let mut all = plan.steps.iter().map(|s| s.field);
+    let mut all = plan.before.iter().map(|(_, s)| s.field);
     all.find(|f| f.kind == Kind::Comm).map(|f| f.at)
 }
 

@@ -1,7 +1,8 @@
 //! What a call has said, for the next one with the same arguments.
 //!
-//! It is of use only for functions whose fields depend on nothing but the arguments themselves and on handles: no lists,
-//! no texts, nothing behind an address.
+//! Only functions whose fields depend on nothing but the arguments themselves and on handles are remembered by their
+//! arguments: those without lists, texts, and what is behind an address. Of all others, it is of use that the values are
+//! the same again: whoever has seen them needs not look at them.
 
 use crate::args::{Args, PASSED};
 use crate::parameters::plan::{Plan, Way};
@@ -9,60 +10,90 @@ use headwater_mpi_abi::constants::ABSENT;
 use headwater_mpi_abi::{Form, Kind, MOST_FIELDS};
 
 /// The arguments of a call, and what they say.
+#[repr(C)]
 pub struct Memo {
+    /// A number that the caller has given the values; [`Memo::NONE`] since they have changed.
+    pub row: u32,
+    function: u16,
+    fields: u8,
+    wild: bool,
     /// What was made and given up before is counted (see [`super::tables::Handles`]); 0 if there was no call yet.
     changes: u64,
-    function: u16,
-    wild: bool,
     arguments: [u64; PASSED],
     values: [i64; MOST_FIELDS],
 }
 
 impl Memo {
+    /// Where whoever reads one as bytes finds how many values it has, in one byte, and the values.
+    pub const FIELDS_AT: usize = std::mem::offset_of!(Self, fields);
+    /// As above.
+    pub const VALUES_AT: usize = std::mem::offset_of!(Self, values);
+
+    /// The values have no number.
+    pub const NONE: u32 = u32::MAX;
+
     /// No call yet.
     pub const NOTHING: Self = Self {
         changes: 0,
         function: 0,
         wild: false,
         arguments: [0; PASSED],
+        fields: 0,
         values: [ABSENT; MOST_FIELDS],
+        row: Self::NONE,
     };
 
-    /// The values of such a call, and whether it receives from whoever sends; `None` if it is another one.
+    /// Whether it has the values of such a call, and if so, whether that receives from whoever sends.
     #[inline]
-    pub(super) fn of(
-        &self,
-        function: u16,
-        plan: &Plan,
-        args: &Args,
-        changes: u64,
-    ) -> Option<(&[i64], bool)> {
+    pub(super) fn of(&self, function: u16, plan: &Plan, args: &Args, changes: u64) -> Option<bool> {
         let passed = args.passed(plan.function.roles.len());
         let is_same = self.changes == changes
             && self.function == function
             && self.arguments.get(..passed.len()) == Some(passed);
-        let values = self.values.get(..plan.steps.len());
-        values.filter(|_| is_same).map(|values| (values, self.wild))
+        is_same.then_some(self.wild)
     }
 
-    /// Remembers a call.
+    /// Remembers a call of a function whose fields depend on nothing but the arguments themselves and on handles.
     pub(super) fn set(
         &mut self,
         function: u16,
         plan: &Plan,
         args: &Args,
         changes: u64,
-        said: (&[i64; MOST_FIELDS], bool),
+        (values, wild): (&[i64; MOST_FIELDS], bool),
     ) {
         let passed = args.passed(plan.function.roles.len());
         if let Some(place) = self.arguments.get_mut(..passed.len()) {
             place.copy_from_slice(passed);
         }
-        let n = plan.steps.len();
-        if let (Some(place), Some(values)) = (self.values.get_mut(..n), said.0.get(..n)) {
-            place.copy_from_slice(values);
+        (self.function, self.changes, self.wild) = (function, changes, wild);
+        self.fields = plan.fields as u8;
+        (self.values, self.row) = (*values, Self::NONE);
+    }
+
+    /// A call of another function with so many fields begins.
+    #[inline]
+    pub(super) fn begin(&mut self, function: u16, fields: usize) {
+        if self.changes != 0 || self.function != function {
+            (self.function, self.changes, self.row) = (function, 0, Self::NONE);
+            (self.fields, self.values) = (fields as u8, [ABSENT; MOST_FIELDS]);
         }
-        (self.function, self.changes, self.wild) = (function, changes, said.1);
+    }
+
+    /// The value of one field.
+    #[inline]
+    pub(super) fn put(&mut self, field: u8, value: i64) {
+        if let Some(place) = self.values.get_mut(usize::from(field))
+            && *place != value
+        {
+            (*place, self.row) = (value, Self::NONE);
+        }
+    }
+
+    /// The values of the function's fields in the last call.
+    #[inline]
+    pub fn values(&self) -> &[i64] {
+        self.values.get(..usize::from(self.fields)).unwrap_or(&[])
     }
 }
 
@@ -70,7 +101,7 @@ impl Memo {
 pub(super) fn may_be_remembered(plan: &Plan) -> bool {
     plan.function.roles.len() <= PASSED
         && !plan.completes
-        && plan.steps.iter().all(|step| match step.way {
+        && plan.before.iter().all(|(_, step)| match step.way {
             Way::Other => match step.field.form {
                 Form::Int | Form::Long | Form::OldLong => true,
                 Form::Handle => step.field.kind != Kind::Request,

@@ -48,6 +48,8 @@ struct Object<T> {
 pub struct Claim<T> {
     at: u32,
     made: u32,
+    /// Where its handle was.
+    place: u32,
     /// What is known about it.
     pub about: T,
 }
@@ -179,10 +181,19 @@ impl<T: Copy + Default> Table<T> {
     /// Adds a place, and places if half of them are taken. Returns whether there is memory.
     #[inline]
     fn put(&mut self, handle: u64, to: u32) -> bool {
-        if 2 * self.used >= self.places.len() && !self.grow() {
-            return false;
-        }
         let (Ok(at) | Err(at)) = self.search(handle);
+        self.put_at(at, handle, to)
+    }
+
+    /// As [`Self::put`], at the place where the handle belongs.
+    #[inline]
+    fn put_at(&mut self, mut at: usize, handle: u64, to: u32) -> bool {
+        if 2 * self.used >= self.places.len() {
+            if !self.grow() {
+                return false;
+            }
+            at = self.search(handle).unwrap_or_else(|free| free);
+        }
         if let Some(place) = self.places.get_mut(at) {
             *place = Place { handle, to };
             self.used += 1;
@@ -210,21 +221,22 @@ impl<T: Copy + Default> Table<T> {
     /// the predefined handle that it is.
     #[inline]
     pub fn add(&mut self, handle: u64, thread: u32, own: Option<i64>, about: T) -> i64 {
-        let first = self.to(handle);
-        if let Some(fixed) = first.filter(|to| to & FIXED != 0) {
+        let found = self.search(handle);
+        let place = |at: usize| self.places.get(at).map(|place| place.to);
+        if let Some(fixed) = found.ok().and_then(place).filter(|to| to & FIXED != 0) {
             return self.number_at(fixed);
         }
-        let number = self.try_add(handle, first, thread, own, about);
+        let number = self.try_add(handle, found, thread, own, about);
         self.lost |= number.is_none();
         number.unwrap_or(UNKNOWN)
     }
 
-    /// Adds an object; `first` is the first one of its handle.
+    /// Adds an object; `found` is the place of its handle, or where that belongs.
     #[inline]
     fn try_add(
         &mut self,
         handle: u64,
-        first: Option<u32>,
+        found: Result<usize, usize>,
         thread: u32,
         own: Option<i64>,
         about: T,
@@ -249,10 +261,13 @@ impl<T: Copy + Default> Table<T> {
                 about,
             };
         }
-        match first {
-            Some(first) => self.link_last(at, first),
-            None if self.put(handle, at) => {}
-            None => {
+        match found {
+            Ok(place) => {
+                let first = self.places.get(place).map_or(NONE, |place| place.to);
+                self.link_last(at, first);
+            }
+            Err(place) if self.put_at(place, handle, at) => {}
+            Err(_) => {
                 self.give_up(at);
                 return None;
             }
@@ -401,6 +416,7 @@ impl<T: Copy + Default> Table<T> {
         let claim = Claim {
             at: to,
             made: object.made,
+            place: place as u32,
             about: object.about,
         };
         if shared {
@@ -420,7 +436,16 @@ impl<T: Copy + Default> Table<T> {
         };
         if !object.apart {
             let handle = object.handle;
-            let place = self.position(handle);
+            let before = claim.place as usize;
+            let is_there = self
+                .places
+                .get(before)
+                .is_some_and(|p| p.to == claim.at && p.handle == handle);
+            let place = if is_there {
+                Some(before)
+            } else {
+                self.position(handle)
+            };
             match place.and_then(|p| Some((p, self.places.get(p)?.to))) {
                 Some((place, first)) if first == claim.at => self.unlink_first(first, place),
                 _ => self.unlink_from_within(claim.at, handle),

@@ -346,12 +346,14 @@ impl Pattern {
     /// Counts the times of whole iterations. Returns whether many are to be appended to the loop.
     pub fn count(&mut self) -> bool {
         let whole = self.deltas.len() - self.next;
-        let expected = self.events.iter().cycle();
-        for (delta, event) in self.deltas.drain(..whole).zip(expected) {
+        let length = self.events.len().max(1);
+        let iterations = self.deltas.get(..whole).unwrap_or(&[]).chunks_exact(length);
+        for (at, event) in self.events.iter().enumerate() {
             if let Some(slot) = self.times.get_mut(event.slot as usize) {
-                slot.times.add(delta);
+                slot.times.add_all(iterations.clone(), at);
             }
         }
+        self.deltas.drain(..whole);
         self.pending >= MOST_PENDING
     }
 

@@ -7,7 +7,7 @@ use super::signatures::Paths;
 use super::tables::Tables;
 use crate::elastic::{Elastic, Form};
 use crate::ranks::{Block, Ranks};
-use crate::trace::{Body as What, Communicator, Event, Kind, Loss, Node, Trace};
+use crate::trace::{Body as What, Communicator, Event, Kind, Loss, Node, OpenCall, Trace};
 use crate::vector::{Term, Vector};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, VecDeque};
@@ -153,8 +153,8 @@ impl<'c, C: Coder> Body<'c, C> {
         self.coder.number(Field::Raw, 0, given.unwrap_or(0))
     }
 
-    /// The trace; `lossy` says whether it has histograms of parameters.
-    pub(super) fn trace(&mut self, given: Option<&Trace>, lossy: bool) -> Result<Trace, Error> {
+    /// The trace, with the parts that `parts` says.
+    pub(super) fn trace(&mut self, given: Option<&Trace>, parts: Parts) -> Result<Trace, Error> {
         if let Some(given) = given {
             self.give_signatures(given);
         }
@@ -193,8 +193,16 @@ impl<'c, C: Coder> Body<'c, C> {
         let losses = self.losses(given)?;
         self.coder.part("work");
         let work = self.work(given.map(|t| &t.work))?;
-        let histograms = match lossy {
+        let histograms = match parts.histograms {
             true => self.histograms(given.map(|t| &t.histograms))?,
+            false => Default::default(),
+        };
+        let open = match parts.open {
+            true => self.open_calls(given)?,
+            false => Vec::new(),
+        };
+        let outliers = match parts.outliers {
+            true => self.outliers(given.map(|t| &t.outliers))?,
             false => Default::default(),
         };
         let trace = Trace {
@@ -207,10 +215,19 @@ impl<'c, C: Coder> Body<'c, C> {
             communicators,
             streams,
             losses,
+            open,
             work,
+            outliers,
             histograms,
         };
-        let is_whole = given.is_some() || super::check::is_whole(&trace, self.may_compare());
+        let is_open_known = |call: &OpenCall| {
+            let signature = trace.signatures.get(&call.signature);
+            signature.is_some_and(|s| s.kinds.len() == call.values.len())
+                && trace.ranks.contains(call.rank)
+        };
+        let is_whole = given.is_some()
+            || trace.open.iter().all(is_open_known)
+                && super::check::is_whole(&trace, self.may_compare());
         is_whole.then_some(trace).ok_or(Error::Malformed)
     }
 
@@ -431,6 +448,40 @@ impl<'c, C: Coder> Body<'c, C> {
         }
         Ok(losses)
     }
+
+    /// Calls that did not end.
+    fn open_calls(&mut self, given: Option<&Trace>) -> Result<Vec<OpenCall>, Error> {
+        let given = given.map(|t| &t.open);
+        let count = self.count(Field::Number, 8, given.map_or(0, Vec::len))?;
+        let mut calls = Vec::new();
+        for i in 0..count {
+            let one = given.and_then(|calls| calls.get(i as usize));
+            let rank = self.u32(Field::Loss, 4, one.map_or(0, |c| c.rank))?;
+            let thread = self.u32(Field::Loss, 5, one.map_or(0, |c| c.thread))?;
+            let (signature, _) = self.signature(one.map(|c| c.signature))?;
+            let values = one.map_or(&[][..], |c| &c.values);
+            let mut read = Vec::new();
+            for i in 0..self.count(Field::Loss, 6, values.len())? {
+                let value = values.get(i as usize).copied().unwrap_or(0);
+                read.push(self.coder.signed(Field::Loss, 7, value)?);
+            }
+            calls.push(OpenCall {
+                rank,
+                thread,
+                signature,
+                values: read,
+            });
+        }
+        Ok(calls)
+    }
+}
+
+/// Parts that not each trace has.
+#[derive(Clone, Copy)]
+pub(super) struct Parts {
+    pub histograms: bool,
+    pub open: bool,
+    pub outliers: bool,
 }
 
 /// Whether rounding its times changes nothing.

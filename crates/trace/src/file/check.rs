@@ -65,10 +65,12 @@ pub(super) fn is_whole(trace: &Trace, steps: u64) -> bool {
         return false;
     };
     let computing = trace.work.places.values().flatten();
+    let outliers = trace.outliers.values().flatten();
     let mut others = members
         .values()
         .flatten()
-        .chain(computing.map(|(_, ranks)| ranks));
+        .chain(computing.map(|(_, ranks)| ranks))
+        .chain(outliers.map(|(_, ranks)| ranks));
     if !others.all(|ranks| left.contains_all(&trace.ranks, ranks).is_some()) {
         return false;
     }

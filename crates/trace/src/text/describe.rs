@@ -22,10 +22,27 @@ pub struct View {
     pub missing: String,
     /// Streams that are not whole.
     pub losses: Vec<Loss>,
+    /// Calls that did not end.
+    pub open: Vec<Open>,
     /// Events whose parameters are histograms, of all ranks.
     pub lossy: Vec<LossyEvent>,
     /// The streams.
     pub streams: Vec<Stream>,
+}
+
+/// A call that did not end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Open {
+    /// Its rank.
+    pub rank: u32,
+    /// Its thread.
+    pub thread: u32,
+    /// The function.
+    pub function: String,
+    /// Names and values of its parameters, ranks as the call had them.
+    pub fields: Vec<(String, String)>,
+    /// The call path, outermost first.
+    pub path: Vec<String>,
 }
 
 /// What the threads of one number did.
@@ -153,9 +170,52 @@ pub fn describe(trace: &Trace, names: &dyn Names, rank: Option<u32>) -> View {
             .filter(|loss| rank.is_none_or(|rank| loss.rank == rank))
             .copied()
             .collect(),
+        open: open_calls(trace, names, rank),
         lossy: histograms::lossy(trace, names),
         streams: streams.collect(),
     }
+}
+
+fn open_calls(trace: &Trace, names: &dyn Names, rank: Option<u32>) -> Vec<Open> {
+    let calls = trace.open.iter();
+    let calls = calls.filter(|call| rank.is_none_or(|rank| call.rank == rank));
+    let each = calls.filter_map(|call| {
+        let signature = trace.signatures.get(&call.signature)?;
+        Some(Open {
+            rank: call.rank,
+            thread: call.thread,
+            function: signature.function.clone(),
+            fields: fields_of(trace, names, signature, &call.values),
+            path: path(trace, names, signature),
+        })
+    });
+    each.collect()
+}
+
+/// Names and values of one call's parameters, without those that say nothing.
+pub(super) fn fields_of(
+    trace: &Trace,
+    names: &dyn Names,
+    signature: &Signature,
+    values: &[i64],
+) -> Vec<(String, String)> {
+    let each = values.iter().enumerate().map(|(position, value)| {
+        let kind = signature.kinds.get(position).copied();
+        let kind = kind.unwrap_or(Kind::Plain);
+        let name = field_name(names, &signature.function, position, kind);
+        let function = &signature.function;
+        let values = Values {
+            trace,
+            names,
+            function,
+            position,
+            kind,
+            form: Form::Absolute,
+            members: None,
+        };
+        (name, values.value(*value))
+    });
+    each.filter(|(_, value)| !value.is_empty()).collect()
 }
 
 /// Ranks that are not in the trace.

@@ -19,6 +19,8 @@ pub struct Shown {
     missing: String,
     /// Streams whose later events are missing.
     losses: Vec<Loss>,
+    /// Calls that did not end: what a rank was in when its recording ended.
+    open: Vec<Open>,
     /// Events whose parameters are histograms, without the order of their values; of all ranks.
     lossy: Vec<LossyEvent>,
     /// What the threads did.
@@ -36,6 +38,30 @@ struct Loss {
     kept: u64,
     /// Events that are missing.
     lost: u64,
+}
+
+/// A call that did not end.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Open {
+    /// Rank.
+    rank: u32,
+    /// Number of the thread.
+    thread: u32,
+    /// The MPI function.
+    function: String,
+    /// Its parameters.
+    parameters: Vec<Given>,
+    /// The call path, outermost first.
+    path: Vec<String>,
+}
+
+/// A parameter of one call.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Given {
+    /// Its name.
+    name: String,
+    /// Its value.
+    value: String,
 }
 
 /// An event whose parameters are histograms.
@@ -135,6 +161,14 @@ impl From<View> for Shown {
             kept: loss.kept,
             lost: loss.lost,
         });
+        let given = |(name, value)| Given { name, value };
+        let open = view.open.into_iter().map(|open| Open {
+            rank: open.rank,
+            thread: open.thread,
+            function: open.function,
+            parameters: open.fields.into_iter().map(given).collect(),
+            path: open.path,
+        });
         let lossy = view.lossy.into_iter().map(|event| LossyEvent {
             function: event.function,
             path: event.path,
@@ -151,6 +185,7 @@ impl From<View> for Shown {
             rank: view.rank,
             missing: view.missing,
             losses: losses.collect(),
+            open: open.collect(),
             lossy: lossy.collect(),
             streams: streams.collect(),
         }

@@ -21,7 +21,7 @@ impl Thread {
     #[inline(never)]
     pub fn trace_before(&mut self, call: &Call, args: &mut Args) {
         guarded(&mut self.trace, self.number, |tracer| {
-            tracer.before(call.func, call.ctx, args);
+            tracer.before(call.func, call.ctx, args, &mut self.contexts);
         });
     }
 
@@ -46,6 +46,12 @@ impl Thread {
             };
             *traced_long = tracer.after(returned, args, &mut self.contexts, delta);
         });
+    }
+
+    /// An exception has left the call.
+    #[cold]
+    pub fn trace_left(&mut self) {
+        guarded(&mut self.trace, self.number, |tracer| tracer.left());
     }
 
     /// Takes out what has recorded the thread's events. Later calls are not traced.

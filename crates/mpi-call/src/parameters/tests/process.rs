@@ -210,7 +210,9 @@ impl Process {
         self.threads[thread].before(&self.tables, id, &mut args, &mut kept, memo);
         library(&args);
         let (tables, result) = (&self.tables, self.result);
-        let values = self.threads[thread].after(tables, id, &args, result, &mut kept);
+        let memo = &mut self.memo;
+        self.threads[thread].after(tables, id, &args, result, &mut kept, memo);
+        let values = self.memo.values();
         assert_eq!(
             values.len(),
             fields(id).len(),

@@ -1,0 +1,146 @@
+//! The calls that a thread made lately, and the one that it is in, in a file that stays whatever ends the process
+//! (`headwater_trace::open`).
+//!
+//! So the call in which a rank hangs is known, although it becomes an event only when it returns. If there is no room for
+//! the file, all this is in memory of the process, and that call is not known.
+
+use crate::storage::spool::map_new;
+use crate::trace::kept;
+use headwater_mpi_call::parameters::Memo;
+use headwater_trace::file::Whose;
+use headwater_trace::open::{About, Head, MAGIC};
+use std::mem::offset_of;
+use std::ptr::NonNull;
+
+/// So many calls are remembered, a power of two.
+const REMEMBERED: usize = 64;
+
+/// No signature.
+pub const UNKNOWN: u32 = u32::MAX;
+
+/// A call that was made before. What each call looks at comes first: the program's own computation may have driven all of
+/// it from the caches.
+#[repr(C, align(64))]
+pub struct Remembered {
+    /// Its function and calling context.
+    pub key: u64,
+    /// [`UNKNOWN`] if there is no memory for it.
+    pub signature: u32,
+    /// What it has said.
+    pub memo: Memo,
+    /// For whoever reads the file.
+    pub about: About,
+}
+
+/// What is in the file.
+#[repr(C)]
+struct Mapped {
+    head: Head,
+    places: [Remembered; REMEMBERED],
+}
+
+/// The calls of a thread.
+pub struct Calls {
+    /// Lives as long as the process. None before the first call: a thread may begin while others must wait for the spool,
+    /// and its name is needed.
+    mapped: Option<&'static mut Mapped>,
+    head: Head,
+    whose: Whose,
+}
+
+impl Remembered {
+    const NOTHING: Self = Self {
+        key: u64::MAX,
+        signature: UNKNOWN,
+        memo: Memo::NOTHING,
+        about: About::NOTHING,
+    };
+}
+
+impl Calls {
+    /// None yet, of a thread of this rank.
+    pub fn new(whose: Whose, rank: u32, size: u32, thread: u32) -> Self {
+        let entry = |at: usize| (offset_of!(Remembered, memo) + at) as u32;
+        let head = Head {
+            magic: MAGIC,
+            current: 0,
+            rank,
+            size,
+            thread,
+            entries_at: offset_of!(Mapped, places) as u32,
+            entry_bytes: size_of::<Remembered>() as u32,
+            fields_at: entry(Memo::FIELDS_AT),
+            values_at: entry(Memo::VALUES_AT),
+            about_at: offset_of!(Remembered, about) as u32,
+            unused: 0,
+        };
+        Self {
+            mapped: None,
+            head,
+            whose,
+        }
+    }
+
+    /// Makes the file, if there is none.
+    #[cold]
+    pub fn make_room(&mut self) {
+        if self.mapped.is_some() {
+            return;
+        }
+        let bytes = size_of::<Mapped>();
+        let file = kept::path_of_call(self.whose).and_then(|path| map_new(&path, bytes));
+        let at = file.map_or_else(
+            || NonNull::from(Box::leak(Box::<Mapped>::new_uninit())).cast(),
+            |file| file.cast::<Mapped>(),
+        );
+        // SAFETY: fresh memory of this size, which begins with a page or is as the allocator aligns it, which nobody else
+        // has and nobody frees. All of it is written before the reference to it is made.
+        let mapped = unsafe {
+            let at = at.as_ptr();
+            (&raw mut (*at).places).write([const { Remembered::NOTHING }; REMEMBERED]);
+            (&raw mut (*at).head).write(self.head);
+            &mut *at
+        };
+        self.mapped = Some(mapped);
+    }
+
+    /// The number of the place of a call.
+    #[inline]
+    pub fn place(mixed: u64) -> usize {
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % REMEMBERED
+    }
+
+    /// What is at a place.
+    #[inline]
+    pub fn at(&mut self, place: usize) -> Option<&mut Remembered> {
+        self.mapped.as_mut()?.places.get_mut(place)
+    }
+
+    /// The call at a place begins.
+    #[inline]
+    pub fn begin(&mut self, place: usize) {
+        self.set(place as u32 + 1);
+    }
+
+    /// It has ended.
+    #[inline]
+    pub fn end(&mut self) {
+        self.set(0);
+    }
+
+    #[inline]
+    fn set(&mut self, current: u32) {
+        if let Some(mapped) = &mut self.mapped {
+            // SAFETY: a field of our own. Whoever reads the file sees each store.
+            unsafe { (&raw mut mapped.head.current).write_volatile(current) };
+        }
+    }
+
+    /// The thread calls MPI no more.
+    pub fn finish(&mut self) {
+        self.end();
+        if let Some(path) = kept::path_of_call(self.whose) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
