@@ -276,10 +276,12 @@ impl<'p, 'a> Walk<'p, 'a> {
         if let (Some((caller, call, around, _)), true) = (around, stack > 0) {
             return self.given(step, caller, call, number, at, around);
         }
-        if self.program.has_unseen_callers(function) {
+        // What nobody calls may be called by what is not seen, or is dead code: there is nothing true to say of it.
+        let callers = self.program.callers(function);
+        if callers.is_empty() || self.program.has_unseen_callers(function) {
             self.end(Origin::Unknown, Some(step), None);
         }
-        for &(caller, call) in self.program.callers(function) {
+        for &(caller, call) in callers {
             self.given(step, caller, call, number, at, 0);
         }
     }
