@@ -97,6 +97,15 @@ struct Strings {
   }
 };
 
+// Whether a function of MPI keeps the address of its buffer, so that the library or another rank writes there later.
+bool keepsBuffer(StringRef name) {
+  std::string low = name.lower();
+  StringRef n = StringRef(low).ltrim('p').rtrim('_');
+  bool persistent = n.size() > 5 && n.substr(n.size() - 5) == "_init" && n != "mpi_init" && n != "mpi_t_init" &&
+                    n != "mpi_session_init";
+  return persistent || n == "mpi_win_create" || n == "mpi_win_attach" || n == "mpi_buffer_attach";
+}
+
 bool isMpi(StringRef name) {
   std::string low = name.lower();
   StringRef n(low);
@@ -146,6 +155,7 @@ struct Object {
     Offset off;
     uint64_t size;
     bool barrier; // a call that may write it though it is not an argument
+    bool alias = false; // through another parameter, which may point to the same
   };
   std::map<BasicBlock *, std::vector<Writer>> writers; // each in the order of the block
   std::set<int64_t> offsets;
@@ -632,8 +642,8 @@ void OfFunction::collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<
       Function *callee = calleeOf(*c);
       if (callee && callee->getName() == "free")
         continue;
-      if (!callee && !c->doesNotCapture(k))
-        o.escapes = true;
+      bool kept = callee ? isMpi(callee->getName()) && keepsBuffer(callee->getName()) : !c->doesNotCapture(k);
+      o.escapes |= kept;
       writer(c, k, off, 0);
       continue;
     }
@@ -655,6 +665,46 @@ void OfFunction::collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<
     }
     o.escapes = true;
   }
+}
+
+// What a parameter points to, in the words of the source; null if that is not known.
+const DIType *pointee(const Argument &a) {
+  auto *sub = a.getParent()->getSubprogram();
+  auto types = sub && sub->getType() ? sub->getType()->getTypeArray() : DITypeRefArray();
+  // The first one is what the function returns. Where arguments were added or left out, nothing is known.
+  if (!types || types.size() != a.getParent()->arg_size() + 1)
+    return nullptr;
+  bool through = false;
+  const DIType *at = types[a.getArgNo() + 1];
+  while (auto *derived = dyn_cast_or_null<DIDerivedType>(at)) {
+    auto tag = derived->getTag();
+    bool pointer = tag == dwarf::DW_TAG_pointer_type || tag == dwarf::DW_TAG_reference_type;
+    if (pointer && through)
+      return at;
+    through |= pointer;
+    at = derived->getBaseType();
+  }
+  return at;
+}
+
+bool isFortran(const Function &f) {
+  auto *sub = f.getSubprogram();
+  StringRef file = sub ? sub->getFilename() : "";
+  return file.contains_insensitive(".f");
+}
+
+// Whether two parameters may point to the same: not in Fortran, and not if their types differ. Bytes may be anything.
+bool mayAlias(const Argument &a, const Argument &b) {
+  if (a.hasNoAliasAttr() || b.hasNoAliasAttr() || isFortran(*a.getParent()))
+    return false;
+  const DIType *of[] = {pointee(a), pointee(b)};
+  for (auto *one : of) {
+    auto *basic = dyn_cast_or_null<DIBasicType>(one);
+    if (!one || (basic && basic->getSizeInBits() == 8))
+      return true;
+  }
+  auto *x = dyn_cast<DIBasicType>(of[0]), *y = dyn_cast<DIBasicType>(of[1]);
+  return x && y ? x->getSizeInBits() == y->getSizeInBits() && x->getEncoding() == y->getEncoding() : of[0] == of[1];
 }
 
 Object &OfFunction::object(Value *base) {
@@ -683,6 +733,25 @@ Object &OfFunction::object(Value *base) {
         if (!given)
           here.push_back({c, NoArgument, {Anywhere, 0}, 0, true});
       }
+  }
+  if (auto *own = dyn_cast<Argument>(base)) {
+    auto aliases = [&](Value *pointer) {
+      auto *other = dyn_cast<Argument>(baseOf(pointer).first);
+      return other && other != own && mayAlias(*own, *other);
+    };
+    for (auto &i : instructions(f)) {
+      bool writes = false;
+      if (auto *s = dyn_cast<StoreInst>(&i))
+        writes = aliases(s->getPointerOperand());
+      else if (auto *c = dyn_cast<CallBase>(&i); c && !isIgnored(i) && !c->onlyReadsMemory())
+        for (auto &a : c->args())
+          writes |= a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)) && aliases(a.get());
+      if (!writes)
+        continue;
+      auto &here = o.writers[i.getParent()];
+      if (none_of(here, [&](auto &w) { return w.at == &i; }))
+        here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, true});
+    }
   }
   for (auto &block : o.writers)
     std::stable_sort(block.second.begin(), block.second.end(), [](const auto &a, const auto &b) {
@@ -807,6 +876,12 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
   if (here != user)
     if (auto *common = dt.findNearestCommonDominator(here, user))
       controls(why, here, common, false);
+  if (w.alias) {
+    Node both;
+    both.operands.push_back(unknown(ThroughPointer, w.at));
+    both.operands.push_back(memory(o, off, size, w.at));
+    return add(both);
+  }
   // Any function may write a global: what all of them leave there.
   if (w.barrier && w.argument == NoArgument)
     return atEntry(o, off);
@@ -1057,7 +1132,7 @@ void OfFunction::run() {
     Object &o = object(&a);
     if (o.escapes)
       kept.push_back(a.getArgNo());
-    else if (!o.writers.empty())
+    else if (any_of(o.writers, [](auto &b) { return any_of(b.second, [](auto &w) { return !w.alias; }); }))
       outs.push_back({a.getArgNo(), add(leaves(&a))});
   }
   std::vector<GlobalVariable *> sorted(writtenGlobals.begin(), writtenGlobals.end());
@@ -1244,7 +1319,9 @@ void OfModule::escapes(GlobalVariable &g) {
         open.push_back(u);
         continue;
       } else if (auto *c = dyn_cast<CallBase>(u)) {
-        if (c->isArgOperand(&use) && (calleeOf(*c) || c->doesNotCapture(c->getArgOperandNo(&use))))
+        Function *callee = calleeOf(*c);
+        bool kept = callee && isMpi(callee->getName()) && keepsBuffer(callee->getName());
+        if (c->isArgOperand(&use) && !kept && (callee || c->doesNotCapture(c->getArgOperandNo(&use))))
           continue;
       }
       escaping.insert(&g);

@@ -170,6 +170,35 @@ __attribute__((noinline)) static void of_calls(void) {
         work((int)i);
 }
 
+__attribute__((noinline)) static void of_same_place(int *one, int *other) {
+    *one = 5;
+    MPI_Comm_rank(MPI_COMM_WORLD, other);
+    for (int i = 0; i < *one; i++) // = unknown
+        work(i);
+}
+
+static int window;
+
+/* The library, or another rank, writes later. */
+__attribute__((noinline)) static void of_late_writers(void) {
+    int both, ready;
+    of_same_place(&both, &both);
+    MPI_Request request;
+    MPI_Recv_init(&ready, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+    ready = 7;
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < ready; i++) // = unknown
+        work(i);
+    MPI_Win win;
+    MPI_Win_create(&window, sizeof(window), sizeof(window), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    window = 3;
+    MPI_Win_fence(0, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < window; i++) // = unknown
+        work(i);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &module_rank);
@@ -182,6 +211,7 @@ int main(int argc, char **argv) {
     of_structures(argv);
     of_globals();
     of_calls();
+    of_late_writers();
     MPI_Finalize();
     return 0;
 }
