@@ -510,7 +510,10 @@ fn scales_of_scalana_are_imported_together_diagnosed_and_exported_again() {
     let sites = profile["sections"].as_array().expect("sections");
     let by_site = sites.iter().find(|s| s["name"] == "time_by_site");
     let row = &by_site.expect("a table")["rows"][0];
-    assert!(row["count"].is_null() && row["time"].is_number(), "{row}");
+    assert!(
+        row["count"].is_null() && row["time_seconds"].is_number(),
+        "{row}"
+    );
     command(at, &["export", "scalana", "runs", "-o", "files"]);
     command(at, &["import", "files", "-o", "again"]);
     command(at, &["export", "scalana", "again", "-o", "files2"]);
