@@ -251,7 +251,49 @@ impl Work {
             return Err("Graphviz draws no main".into());
         }
         self.perfetto(&python)?;
+        self.scalana()?;
         self.analysed()
+    }
+
+    /// Exports both runs as ScalAna's files, imports these, and exports that again: the files must be the same.
+    fn scalana(&self) -> Done {
+        let [files, runs, again] =
+            ["scalana", "scalana-runs", "scalana-again"].map(|n| self.file(n));
+        let mut export = Command::new(setup::headwater());
+        export.args(["export", "scalana", "-o"]).arg(&files);
+        output(export.args(&self.runs))?;
+        let mut import = Command::new(setup::headwater());
+        output(import.args(["import", "-o"]).arg(&runs).arg(&files))?;
+        let mut export = Command::new(setup::headwater());
+        output(
+            export
+                .args(["export", "scalana", "-o"])
+                .arg(&again)
+                .arg(&runs),
+        )?;
+        output(Command::new("diff").arg("-r").arg(&files).arg(&again))?;
+        // As the notebooks read it: nine columns, a vertex and then those in it.
+        let stat = files.join("2/stat0.txt");
+        let text = std::fs::read_to_string(&stat).map_err(|e| e.to_string())?;
+        let (mut open, mut share) = (1_i64, 0.0);
+        for line in text.lines() {
+            if open == 0 {
+                break;
+            }
+            let words: Vec<f64> = line
+                .split_whitespace()
+                .filter_map(|w| w.parse().ok())
+                .collect();
+            let [_, _, children, _, _, _, _, _, own] = words.as_slice() else {
+                return Err(format!("{}: no nine columns: {line}", stat.display()));
+            };
+            (open, share) = (open + *children as i64 - 1, share + own);
+        }
+        if open != 0 || (share - 1.0).abs() > 1e-9 {
+            return Err(format!("{}: shares add up to {share}", stat.display()));
+        }
+        println!("files of ScalAna, imported and exported again: the same bytes");
+        Ok(())
     }
 
     /// Asks Perfetto's trace processor about the timeline.

@@ -510,7 +510,10 @@ fn scales_of_scalana_are_imported_together_diagnosed_and_exported_again() {
     let sites = profile["sections"].as_array().expect("sections");
     let by_site = sites.iter().find(|s| s["name"] == "time_by_site");
     let row = &by_site.expect("a table")["rows"][0];
-    assert!(row["count"].is_null() && row["time"].is_number(), "{row}");
+    assert!(
+        row["count"].is_null() && row["time_seconds"].is_number(),
+        "{row}"
+    );
     command(at, &["export", "scalana", "runs", "-o", "files"]);
     command(at, &["import", "files", "-o", "again"]);
     command(at, &["export", "scalana", "again", "-o", "files2"]);
@@ -521,6 +524,33 @@ fn scales_of_scalana_are_imported_together_diagnosed_and_exported_again() {
     }
     let again = json(at, &["diagnose", "again", "--json"]);
     assert_eq!(again["causes"], found["causes"]);
+}
+
+#[test]
+fn missing_ranks_make_nobody_late() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    scalana(at, 4);
+    scalana(at, 8);
+    // One in the middle, and the last one, which the name of the directory shows to be missing.
+    std::fs::remove_file(at.join("cg/4/stat2.txt")).expect("removes");
+    std::fs::remove_file(at.join("cg/8/stat7.txt")).expect("removes");
+    let out = command(at, &["import", "cg", "-o", "runs"]);
+    assert!(said(&out).contains("8 ranks"), "{}", said(&out));
+    assert!(
+        said(&out).contains("nothing is there of ranks 7"),
+        "{}",
+        said(&out)
+    );
+    let found = json(at, &["diagnose", "runs", "--json"]);
+    let causes = found["causes"].as_array().expect("causes");
+    let uneven: Vec<&Value> = (causes.iter())
+        .filter(|c| c["class"] == "uneven-work")
+        .map(|c| &c["ranks"])
+        .collect();
+    assert_eq!(uneven, ["1"], "{found}");
+    let missing = found["missing"].to_string();
+    assert!(missing.contains("nothing is there of rank 7"), "{missing}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::explain::{reading, repeat, words};
 use crate::measure::recordings::Recordings;
-use crate::measure::unnamed;
+use crate::measure::{absent, unnamed};
 use crate::paradigm::{Options, scalability};
 use crate::pass::Answer;
 use headwater_dataflow::flow::{Cache, Flow, FlowError, Inputs, Runner, Value};
@@ -66,7 +66,7 @@ pub fn diagnose(
 /// # Errors
 /// Runs that do not belong together; see [`RunError`]. Problems *in* a run are reported in the diagnosis instead.
 pub fn diagnose_runs(
-    runs: Vec<Run>,
+    mut runs: Vec<Run>,
     structures: Structures,
     options: &Options,
 ) -> Result<Diagnosed, DiagnoseError> {
@@ -75,6 +75,7 @@ pub fn diagnose_runs(
     }
     runs.iter().try_for_each(together::whole)?;
     together::recordings(&runs.iter().collect::<Vec<_>>())?;
+    runs.iter_mut().for_each(absent::stand_in);
     let recordings = Recordings::new(runs);
     let (first, notes, recordings) = if recordings.most() > 1 {
         (recordings.all(), Vec::new(), Some(recordings))

@@ -69,7 +69,7 @@ impl Maker<'_> {
         self.numbers.next().map_or(0, |n| n % below.max(1))
     }
 
-    fn new(&mut self, code: i64, lines: (u32, u32)) -> Node {
+    fn node(&mut self, code: i64, lines: (u32, u32)) -> Node {
         self.ids += 1;
         Node {
             id: self.ids - 1,
@@ -89,7 +89,7 @@ impl Maker<'_> {
             return again;
         }
         let first = 1000 * (self.ids as u32 + 1);
-        let mut node = self.new(-4, (first, first + 500));
+        let mut node = self.node(-4, (first, first + 500));
         node.children = self.inside(first, depth);
         self.functions.push(node.clone());
         node
@@ -115,9 +115,9 @@ impl Maker<'_> {
             _ => first + self.next(20),
         };
         let to = from + if from > 0 { self.next(9) } else { 0 };
-        let mut node = self.new(code, (from, to));
+        let mut node = self.node(code, (from, to));
         match code {
-            -1..=-1 | -3..=-2 => node.children = self.inside(first, depth + 1),
+            -3..=-1 => node.children = self.inside(first, depth + 1),
             -5 if depth < 5 => node.children = vec![self.function(depth + 1)],
             -7 if depth < 5 => {
                 for _ in 0..self.next(3) {

@@ -1,6 +1,7 @@
 //! What runs show by themselves, before anything is called a cause.
 //!
-//! * Several recordings of a scale: `recordings` sorts them, `pool` makes one run of them.
+//! * Several recordings of a scale: `recordings` sorts them, `pool` makes one run of them. `absent` has what a rank
+//!   without data is taken for.
 //! * One run: `scale` derives what one run shows: `phases` between synchronisations, `replay` of event windows in
 //!   virtual time, `waits` between ranks, `traffic` of messages and `transfer` of data, `binding` of ranks to cores.
 //!   `scales` joins all runs, with `scaling`, `efficiency`, its counters by `processor`, and the machine's own `pace`.
@@ -16,6 +17,7 @@
 //!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator.
 //! * `floor` is the least cost of a cause.
 
+pub mod absent;
 pub mod allocation;
 pub mod backtrack;
 pub mod binding;

@@ -2,7 +2,7 @@
 //! imported trace contains them in place of a program (ScalAna, section III-A).
 
 /// Name of the function that holds what is in no vertex of an imported program's structure.
-pub const OUTSIDE: &str = "outside of the program's structure";
+pub const OUTSIDE: &str = "outside of the tree";
 
 /// What a program is called that nobody names.
 pub const UNNAMED: &str = "unnamed program";
