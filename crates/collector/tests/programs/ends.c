@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 static volatile int stop;
+static volatile double sink;
 
 __attribute__((noinline)) static double compute(long n) {
-    double x = 1;
+    volatile double x = 1;
     for (long k = 1; k <= n; k++)
         x += 1.0 / (k + x);
     return x;
@@ -19,14 +20,14 @@ __attribute__((noinline)) static double compute(long n) {
 
 static void *work(void *arg) {
     double *sum = arg;
-    *sum = compute(40000000);
+    *sum = compute(6000000);
     return NULL;
 }
 
 static void *work_on(void *arg) {
     (void)arg;
     while (!stop)
-        compute(1000);
+        sink = compute(1000);
     return NULL;
 }
 
@@ -54,7 +55,7 @@ int main(int argc, char **argv) {
         pthread_create(&threads[i], NULL, work, &sums[i]);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
-    compute(20000000);
+    sink = compute(3000000);
     printf("%s %d\n", how, sums[0] > 1);
     fflush(stdout);
     if (strcmp(how, "exit") == 0)
@@ -82,7 +83,7 @@ int main(int argc, char **argv) {
         execlp(argv[0], argv[0], "exit", (char *)NULL);
     if (strcmp(how, "fails") == 0) {
         execlp("/no/such/program", "program", (char *)NULL);
-        compute(20000000);
+        sink = compute(3000000);
     }
     if (strcmp(how, "detached") == 0) {
         pthread_create(&threads[0], NULL, work_on, NULL);
@@ -97,7 +98,7 @@ int main(int argc, char **argv) {
         /* None of these is the process that is recorded. */
         pid_t child = fork();
         if (child == 0) {
-            compute(20000000);
+            sink = compute(3000000);
             exit(0);
         }
         waitpid(child, NULL, 0);
