@@ -12,8 +12,8 @@ use support::{headwater, said};
 /// Ends a script, a comment and a line of one, begins others, and would drive a terminal.
 const EVIL: &str = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>\u{2028}\u{1b}[2J\u{202e}&amp;\"'";
 
-/// Twenty barriers to which the first task comes late, as a trace of Paraver, with names that are markup.
-fn lay(dir: &Path) {
+/// Twenty barriers to which the first task comes late, as a trace of Paraver, in a region of this name.
+fn lay(dir: &Path, region: &str) {
     let end = 20 * 250_000_000u64 + 10_000_000;
     let tasks = ["1:1,1:1,1:1,1:1", "1:2:3:4"];
     let mut trace = format!(
@@ -38,17 +38,22 @@ fn lay(dir: &Path) {
     let names = format!(
         "EVENT_TYPE\n9 50000002 MPI Collective Comm\nVALUES\n8 MPI_Barrier\n\n\
          EVENT_TYPE\n9 50000003 MPI Other\nVALUES\n31 MPI_Init\n32 MPI_Finalize\n\n\
-         EVENT_TYPE\n0 60000019 User function\nVALUES\n1 {EVIL}\n\n\
+         EVENT_TYPE\n0 60000019 User function\nVALUES\n1 {region}\n\n\
          EVENT_TYPE\n0 60000119 User function line\nVALUES\n1 20 ({EVIL}.c, app)\n"
     );
     std::fs::write(dir.join("app.prv"), trace).expect("writes");
     std::fs::write(dir.join("app.pcf"), names).expect("writes");
 }
 
+/// The run `run`, whose names are markup.
 fn imported(dir: &Path) {
-    lay(dir);
+    imported_as(dir, "run", EVIL);
+}
+
+fn imported_as(dir: &Path, run: &str, region: &str) {
+    lay(dir, region);
     let out = headwater(dir)
-        .args(["import", "app.prv", "-o", "run"])
+        .args(["import", "app.prv", "-o", run])
         .output();
     let out = out.expect("runs");
     assert!(out.status.success(), "{}", said(&out));
@@ -126,6 +131,37 @@ fn names_from_outside_are_text_in_the_page() {
     );
     assert!(policy.contains("default-src 'none'") && policy.contains("connect-src 'none'"));
     assert!(!policy.contains("unsafe-inline") && !policy.contains("unsafe-eval"));
+}
+
+#[test]
+fn another_build_is_compared_at_the_places_of_both() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    imported(at);
+    imported_as(at, "same", EVIL);
+    imported_as(at, "renamed", "another");
+    let diagnose = |against: &[&str]| {
+        let words = ["diagnose", "run", "--html", "page.html"];
+        let mut command = headwater(at);
+        command.args(words).args(against).output().expect("runs")
+    };
+    let out = diagnose(&["--against", "none"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert_eq!(said(&out).trim().lines().count(), 1, "{}", said(&out));
+    let out = diagnose(&["--against", "same", "--against", "renamed"]);
+    assert!(out.status.success(), "{}", said(&out));
+    let page = data(&std::fs::read_to_string(at.join("page.html")).expect("a page"));
+    let time = |of: &Value| of["metrics"]["time"]["inclusive"].clone();
+    let own = time(&page["contexts"]["scales"][0]);
+    let [same, renamed] = [0, 1].map(|i| &page["contexts"]["others"][i]);
+    assert_eq!(time(&same["scale"]), own);
+    assert_eq!(same["elsewhere"]["time"], 0.0);
+    // All its time is still inside the program.
+    assert_eq!(time(&renamed["scale"])[0], own[0]);
+    assert!(
+        renamed["elsewhere"]["time"].as_f64() > Some(1.0),
+        "{renamed:#}"
+    );
 }
 
 #[test]

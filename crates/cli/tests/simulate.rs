@@ -125,6 +125,38 @@ fn computation_after_the_last_message_is_in_the_trace() {
         !simulated.contains("longer ones are missing"),
         "{simulated}"
     );
+    the_page_shows_the_whole_run(dir.path(), &json);
+}
+
+/// The timeline of a page ends with the whole run, as it was simulated, at the places of the program.
+fn the_page_shows_the_whole_run(dir: &Path, simulated: &serde_json::Value) {
+    done(dir, &["diagnose", "t2", "--html", "page.html"]);
+    let html = std::fs::read_to_string(dir.join("page.html")).expect("a page");
+    let begin = r#"<script type="application/json" id="headwater-data">"#;
+    let data = html
+        .split_once(begin)
+        .and_then(|d| d.1.split_once("</script>"));
+    let page: serde_json::Value = serde_json::from_str(data.expect("data").0).expect("JSON");
+    let windows = page["timeline"][0]["windows"].as_array().expect("windows");
+    let whole = windows.last().expect("a window");
+    assert_eq!(whole["whole"], true);
+    assert!(whole["wall"].is_null());
+    assert_eq!(whole["calls"], simulated["calls"]);
+    let length = whole["virtual_length_ns"].as_f64().expect("a length") * 1e-9;
+    let seconds = simulated["seconds"].as_f64().expect("seconds");
+    assert!((length - seconds).abs() < 1e-6, "{length} {seconds}");
+    let slices = &whole["virtual"]["slices"];
+    let (kinds, frames) = (&slices["kind"], &slices["frame"]);
+    let both = kinds
+        .as_array()
+        .into_iter()
+        .flatten()
+        .zip(frames.as_array().into_iter().flatten());
+    let mut calls = both.filter(|(kind, _)| **kind == 1);
+    assert!(
+        calls.all(|(_, frame)| frame.as_i64() > Some(0)),
+        "{slices:#}"
+    );
 }
 
 #[test]

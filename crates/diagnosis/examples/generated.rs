@@ -1,5 +1,6 @@
 //! Graph and detection on a generated profile: 1,024 ranks × 5,000 vertices at the largest of four scales, with
 //! messages, collectives and a window of events. Prints seconds and the peak of memory; arguments: ranks, vertices.
+//! With a directory as the third, it writes the four runs there instead, for `headwater view`.
 
 use headwater_graph::Structures;
 use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
@@ -24,6 +25,16 @@ fn main() {
         .iter()
         .map(|d| run((ranks / d).max(2), vertices))
         .collect();
+    if let Some(dir) = std::env::args_os().nth(3) {
+        for run in &runs {
+            let at = std::path::Path::new(&dir).join(&run.header.name);
+            match headwater_format::write_run(&at, run) {
+                Ok(()) => println!("wrote {}", at.display()),
+                Err(e) => println!("refused: {e}"),
+            }
+        }
+        return;
+    }
     let structures = structure(vertices);
     let start = Instant::now();
     let found =

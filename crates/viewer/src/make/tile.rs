@@ -72,7 +72,7 @@ pub fn tile(strip: &Strip, whose: Whose<'_>, extent: &Extent) -> TimelineTile {
         all.get(from..to).unwrap_or(&[])
     };
     let inside = || chosen.iter().flat_map(|own| part(own));
-    let count = inside().count();
+    let count: usize = chosen.iter().map(|own| part(own).len()).sum();
     let fits = tracks.len() <= extent.rows;
     let size = tracks.len().div_ceil(extent.rows.max(1)).max(1);
     let row_of: FxHashMap<Track, u32> = (0..)
@@ -90,8 +90,12 @@ pub fn tile(strip: &Strip, whose: Whose<'_>, extent: &Extent) -> TimelineTile {
         begin_ns: time.start,
         end_ns: time.end,
         slices: whole.then(|| slices(inside(), whose, &of)),
-        density: (!whole)
-            .then(|| density(inside(), (rows.len(), size), extent.columns, &time, &of)),
+        density: (!whole).then(|| {
+            let rows = chosen
+                .chunks(size)
+                .map(|c| c.iter().map(|own| part(own)).collect());
+            density(rows, size, extent.columns, &time)
+        }),
         messages,
         critical: critical(strip, &time, &of),
         thinned: !whole || !all,
@@ -142,54 +146,89 @@ fn slices<'s>(
     out
 }
 
+/// Nanoseconds of each column of a row. A stretch over many columns costs no more than one over two: what begins in one
+/// column and ends in another is kept as the changes from column to column.
+struct Sums {
+    width: f64,
+    own: Vec<f64>,
+    changes: Vec<f64>,
+}
+
+impl Sums {
+    fn new(columns: usize, width: f64) -> Self {
+        Self {
+            width,
+            own: vec![0.0; columns],
+            changes: vec![0.0; columns + 1],
+        }
+    }
+
+    /// Adds a stretch, from the tile's begin.
+    fn add(&mut self, from: u64, to: u64) {
+        let last = self.own.len() - 1;
+        let (from, to) = (from as f64, to as f64);
+        let column = |at: f64| ((at / self.width) as usize).min(last);
+        let (first, end) = (column(from), column(to));
+        if first == end {
+            self.own[first] += to - from;
+            return;
+        }
+        self.own[first] += (first + 1) as f64 * self.width - from;
+        self.own[end] += to - end as f64 * self.width;
+        self.changes[first + 1] += 1.0;
+        self.changes[end] -= 1.0;
+    }
+
+    /// The sums, which begin anew.
+    fn take(&mut self, out: &mut Vec<f64>) {
+        let mut whole = 0.0;
+        for (own, change) in self.own.iter_mut().zip(&mut self.changes) {
+            whole += *change;
+            out.push(*own + whole * self.width);
+            (*own, *change) = (0.0, 0.0);
+        }
+        self.changes.fill(0.0);
+    }
+}
+
+/// Shares of the time of rows; each has the slices of `tracks` tracks.
 fn density<'s>(
-    all: impl Iterator<Item = &'s Slice>,
-    (rows, tracks): (usize, usize),
+    rows: impl Iterator<Item = Vec<&'s [Slice]>>,
+    tracks: usize,
     columns: usize,
     time: &Range<u64>,
-    row: &dyn Fn(Track) -> Option<u32>,
 ) -> Density {
     let columns = columns.max(1);
-    let length = (time.end - time.start).max(1) as f64;
-    let width = length / columns as f64;
-    // Nanoseconds by cell: computing, waiting, calling.
-    let mut cells = vec![[0.0f64; 3]; rows * columns];
-    for s in all {
-        let Some(row) = row(s.track).map(|r| r as usize) else {
-            continue;
-        };
-        let mut add = |what: usize, from: u64, to: u64| {
-            let from = from.max(time.start) - time.start;
-            let to = to.min(time.end).saturating_sub(time.start);
-            let (from, to) = (from as f64, to as f64);
-            let mut at = from;
-            while at < to {
-                let column = ((at / width) as usize).min(columns - 1);
-                let end = if column + 1 == columns {
-                    to
-                } else {
-                    to.min((column + 1) as f64 * width)
-                };
-                if let Some(cell) = cells.get_mut(row * columns + column) {
-                    cell[what] += end - at;
+    let width = (time.end - time.start).max(1) as f64 / columns as f64;
+    // Computing, waiting, calling.
+    let mut sums = [(); 3].map(|()| Sums::new(columns, width));
+    let mut cells = [(); 3].map(|()| Vec::new());
+    for row in rows {
+        for s in row.into_iter().flatten() {
+            let mut add = |what: usize, from: u64, to: u64| {
+                let from = from.max(time.start) - time.start;
+                let to = to.min(time.end).saturating_sub(time.start);
+                if from < to {
+                    sums[what].add(from, to);
                 }
-                // Rounding must not keep it where it is.
-                at = end.max(at + width * 1e-6);
+            };
+            match s.func {
+                None => add(0, s.begin, s.end),
+                Some(_) => {
+                    let waited = s.wait.map_or(s.begin, |w| w.0).min(s.end);
+                    add(1, s.begin, waited);
+                    add(2, waited, s.end);
+                }
             }
-        };
-        match s.func {
-            None => add(0, s.begin, s.end),
-            Some(_) => {
-                let waited = s.wait.map_or(s.begin, |w| w.0).min(s.end);
-                add(1, s.begin, waited);
-                add(2, waited, s.end);
-            }
+        }
+        for (sums, cells) in sums.iter_mut().zip(&mut cells) {
+            sums.take(cells);
         }
     }
     let most = width * tracks as f64;
     let share = |what: usize| -> Vec<u16> {
-        let share = |cell: &[f64; 3]| (1000.0 * cell[what] / most).round().min(1000.0) as u16;
-        cells.iter().map(share).collect()
+        let share = |cell: &f64| (1000.0 * cell / most).round().clamp(0.0, 1000.0) as u16;
+        cells[what].iter().map(share).collect()
     };
     Density {
         columns: columns as u32,
@@ -215,7 +254,13 @@ fn messages(
     let whole = all.len() <= most;
     if !whole {
         let weight = |m: &super::replayed::Sent| (m.late, m.received.saturating_sub(m.sent));
-        all.sort_by_key(|(_, _, m)| std::cmp::Reverse(weight(m)));
+        // Of equal ones the first.
+        let order = |(_, _, m): &(u32, u32, &super::replayed::Sent)| {
+            (std::cmp::Reverse(weight(m)), m.sent, m.from, m.to)
+        };
+        if most > 0 {
+            all.select_nth_unstable_by_key(most - 1, order);
+        }
         all.truncate(most);
         all.sort_by_key(|(_, _, m)| (m.sent, m.from, m.to));
     }
@@ -244,4 +289,31 @@ fn critical(strip: &Strip, time: &Range<u64>, row: &dyn Fn(Track) -> Option<u32>
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_divided_over_the_columns_that_it_covers() {
+        // 10 columns of 7 ns.
+        let mut sums = Sums::new(10, 7.0);
+        let stretches = [(0, 70), (3, 5), (6, 8), (14, 14), (13, 64), (69, 70)];
+        for (from, to) in stretches {
+            sums.add(from, to);
+        }
+        let mut shown = Vec::new();
+        sums.take(&mut shown);
+        let inside = |ns: u64| {
+            let all = stretches.iter();
+            all.filter(|(from, to)| (*from..*to).contains(&ns)).count() as f64
+        };
+        let columns = (0..10).map(|c| (7 * c..7 * c + 7).map(inside).sum());
+        assert_eq!(shown, columns.collect::<Vec<f64>>());
+        // The next row begins anew.
+        shown.clear();
+        sums.take(&mut shown);
+        assert_eq!(shown, [0.0; 10]);
+    }
 }

@@ -3,8 +3,8 @@
 use super::short;
 use crate::model::causes::{RankValues, ValueGroup, ValueUnit};
 use headwater_dataflow::numbers::stats::{mean, median, two_groups};
-use headwater_model::RankSet;
 use headwater_model::diagnosis::{Cause, CauseClass, Clock};
+use headwater_model::{RankSet, words};
 
 /// Ranks that are listed one by one.
 const LISTED: usize = 4_096;
@@ -61,12 +61,15 @@ fn groups(c: &Cause, all: &[f64]) -> Vec<ValueGroup> {
             .collect()
     };
     let name = |own: &[(u32, f64)], concerned: bool, alone: bool| match (alone, concerned) {
-        (true, _) => headwater_model::words::count(own.len()),
-        (_, true) => format!(
-            "the {} of the cause",
-            headwater_model::words::count(own.len())
-        ),
-        (_, false) => format!("the other {}", headwater_model::words::count(own.len())),
+        (true, _) => words::count(own.len()),
+        (_, true) => match own {
+            [_] => "the rank of the cause".to_string(),
+            _ => format!("the {} of the cause", words::count(own.len())),
+        },
+        (_, false) => match own {
+            [_] => "the other rank".to_string(),
+            _ => format!("the other {}", words::count(own.len())),
+        },
     };
     let (others, slow) = (of(false), of(true));
     let alone = others.is_empty() || slow.is_empty();

@@ -144,6 +144,10 @@ impl Windows {
                 frames: subject.frames(),
                 clock,
             };
+            // More tracks than rows are summed up, however short the stretch is.
+            if strip.tracks.len() > amounts.rows {
+                return None;
+            }
             let middle = (at * strip.length as f64) as u64;
             let mut half = strip.length / 2;
             while half > 0 {

@@ -101,14 +101,6 @@ export function ScaleChart({ scales, route }: { scales: readonly ScaleTimes[]; r
                       <rect x={left} y={i * ROW + 6} width={Math.max(0, right - left - 0.5)} height={ROW - 14} fill={paint(id, fillNamed(part.kind))}>
                         <title>{`${part.words}: ${seconds(part.seconds)} (${label})`}</title>
                       </rect>
-                      {right - left > 52 && (
-                        <g>
-                          <rect x={left + 4} y={i * ROW + 12} width={label.length * 7.5 + 6} height={18} rx={3} class="label-paper" />
-                          <text x={left + 7} y={i * ROW + 25} class="label">
-                            {label}
-                          </text>
-                        </g>
-                      )}
                     </g>
                   );
                 })}
@@ -116,6 +108,14 @@ export function ScaleChart({ scales, route }: { scales: readonly ScaleTimes[]; r
             );
           })}
           <polyline class="ideal" points={ideals.flatMap(([px, i]) => [`${px},${i * ROW + 2}`, `${px},${(i + 1) * ROW - 4}`]).join(" ")} />
+          {rows.map((row, i) => {
+            let from = 0;
+            return row.parts.map((part) => {
+              const [left, right] = [at(row, from), at(row, from + part.seconds)];
+              from += part.seconds;
+              return right - left > 52 && <Share x={left + 4} y={i * ROW + 12} label={share(row.total > 0 ? part.seconds / row.total : null)} />;
+            });
+          })}
           {ideals.length > 0 && (
             <text x={Math.min(ideals.at(-1)?.[0] ?? 0, width - 8)} y={height - 8} class="label" text-anchor={(ideals.at(-1)?.[0] ?? 0) > width / 2 ? "end" : "start"}>
               ideal
@@ -160,5 +160,17 @@ export function ScaleChart({ scales, route }: { scales: readonly ScaleTimes[]; r
         </table>
       </div>
     </Panel>
+  );
+}
+
+/** A share on a bar, legible over the line of the ideal. */
+function Share({ x, y, label }: { x: number; y: number; label: string }) {
+  return (
+    <g>
+      <rect x={x} y={y} width={label.length * 7.5 + 6} height={18} rx={3} class="label-paper" />
+      <text x={x + 3} y={y + 13} class="label">
+        {label}
+      </text>
+    </g>
   );
 }

@@ -6,7 +6,7 @@ import { changed } from "../../state/route";
 import type { Route } from "../../state/route";
 import type { Figures } from "../../state/tree";
 import { frameName, whereOf } from "../../text/frame";
-import { difference, figure, isKnown } from "../../text/units";
+import { figure, isKnown } from "../../text/units";
 import type { Unit } from "../../text/units";
 
 interface Props {
@@ -22,7 +22,6 @@ export function ChangeTable({ own, contexts, unit, unitName, route, chosen }: Pr
   const rows = own.map((value, frame) => ({ value, frame })).filter((row): row is { value: number; frame: number } => isKnown(row.value) && row.value !== 0);
   rows.sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || a.frame - b.frame);
   const most = Math.abs(rows[0]?.value ?? 0);
-  const write = (value: number) => (unit === "s" ? difference(value) : `${value < 0 ? "−" : "+"}${figure(Math.abs(value), unit)}`);
   return (
     <Table
       name="changes"
@@ -50,7 +49,7 @@ export function ChangeTable({ own, contexts, unit, unitName, route, chosen }: Pr
           value: (row) => row.value,
           show: (row) => (
             <div class="barred">
-              {write(row.value)} {row.value > 0 ? "more" : "less"}
+              {figure(Math.abs(row.value), unit)} {row.value > 0 ? "more" : "less"}
               <Bar value={Math.abs(row.value)} most={most} colour={row.value > 0 ? "var(--more)" : "var(--less)"} striped={row.value > 0} />
             </div>
           ),

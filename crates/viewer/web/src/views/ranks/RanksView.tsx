@@ -36,7 +36,9 @@ export function RanksView({ page, route, theme }: ViewProps) {
   const matrix = zoomed.part ?? data.matrix;
   const byRow = route.choices["colours"] !== "all";
   const wanted = route.choices["messages"];
-  const pairs = MATRIX_METRICS.find(([item]) => item === wanted)?.[0] ?? "bytes";
+  // Without messages, ranks may still wait for one another.
+  const usual = MATRIX_METRICS.find(([item]) => (matrix?.[item] as number[] | undefined)?.some((value) => value > 0))?.[0] ?? "bytes";
+  const pairs = MATRIX_METRICS.find(([item]) => item === wanted)?.[0] ?? usual;
   const save = () => saveFile("heat.csv", "text/csv", csv(["place", "lines", ...groups.map((group) => group.name)], rows.map((row) => [frameName(page.contexts, row.frame), whereOf(page.contexts, row.frame), ...row.values])));
   return (
     <>
@@ -73,7 +75,7 @@ export function RanksView({ page, route, theme }: ViewProps) {
         {matrix ? (
           <>
             <div class="choices">
-              <Pick label="Show" route={route} name="messages" value={pairs} otherwise="bytes" options={MATRIX_METRICS.map(([item, words]) => [item, words])} />
+              <Pick label="Show" route={route} name="messages" value={pairs} otherwise={usual} options={MATRIX_METRICS.map(([item, words]) => [item, words])} />
             </div>
             <MessageMatrix matrix={matrix} metric={pairs} theme={theme} from={zoomed.part ? null : `${from}/matrix`} />
           </>
