@@ -3,8 +3,9 @@
 //!
 //! Histograms and sums ([`crate::work`]) do not say *when* a rank was slow. If another rank is slow in each iteration, all
 //! ranks have the same mean, and others wait for each of them in turn. So each stream has its longest executions one by
-//! one: at least 1/4096 of the stream's time and 1.5 times the mean of their place each. A trace that stays has them only
-//! if together they are a quarter of the run or more. So a program without such computation has none.
+//! one: each at least 1/4096 of the stream's time and three times the mean of all shorter ones at its place, and together a
+//! fifth of the stream's computation. A trace that stays has them only if those of all ranks are a quarter of the run. So
+//! noise, which every program has, is in no trace.
 //!
 //! Memory is bounded: a stream cannot have more than 4096 executions of that length.
 
@@ -16,6 +17,12 @@ use std::collections::BTreeMap;
 
 /// An execution is at least this part of the stream's time.
 const SHARE: u64 = 4096;
+
+/// An outlier is so many times as long as the mean of what is shorter.
+const FAR: u128 = 3;
+
+/// The outliers of a stream are at least this part of its computation.
+const OF_COMPUTATION: u128 = 5;
 
 /// So many are collected before those that are too short by now are dropped.
 const COLLECTED: usize = 2 * SHARE as usize;
@@ -115,32 +122,58 @@ impl Collector {
         }
     }
 
-    /// Those that are outliers, now that the means of their places are known. `identity` is that of a signature.
+    /// Those that are outliers, now that all executions of their places are known. `identity` is that of a signature.
     pub fn outliers(
         &self,
         thread: u32,
         row: &[Node],
         identity: impl Fn(u32) -> u64,
     ) -> Vec<Outlier> {
-        let mut means = BTreeMap::new();
-        sums(row, thread, &mut means);
+        let mut places = BTreeMap::new();
+        sums(row, thread, &mut places);
+        let all = places.values().map(|(sum, _)| u128::from(*sum));
+        let all: u128 = all.sum();
         let from = self.total / SHARE;
-        let long = self.long.iter().filter(|long| {
+        let mut long: BTreeMap<Place, Vec<&Long>> = BTreeMap::new();
+        for one in self.long.iter().filter(|one| one.nanoseconds > from) {
             let place = Place {
                 thread,
-                signature: identity(long.signature),
-                before: identity(long.before),
+                signature: identity(one.signature),
+                before: identity(one.before),
             };
-            let (sum, count) = means.get(&place).copied().unwrap_or((0, 0));
-            long.nanoseconds > from
-                && u128::from(long.nanoseconds) * u128::from(count) * 2 > u128::from(sum) * 3
-        });
-        let each = long.map(|long| Outlier {
-            event: long.event,
-            nanoseconds: rounded(long.nanoseconds),
-        });
-        each.collect()
+            long.entry(place).or_default().push(one);
+        }
+        let mut outliers = Vec::new();
+        for (place, mut long) in long {
+            let (sum, count) = places.get(&place).copied().unwrap_or((0, 0));
+            long.sort_by_key(|one| std::cmp::Reverse((one.nanoseconds, one.event)));
+            long.truncate(apart(long.iter().map(|one| one.nanoseconds), sum, count));
+            outliers.extend(long.into_iter().map(|one| Outlier {
+                event: one.event,
+                nanoseconds: rounded(one.nanoseconds),
+            }));
+        }
+        let sum: u128 = outliers.iter().map(|o| u128::from(o.nanoseconds)).sum();
+        if sum * OF_COMPUTATION < all {
+            return Vec::new();
+        }
+        outliers.sort();
+        outliers
     }
+}
+
+/// How many of the longest executions at a place, the longest one first, are far longer than the mean of all others there.
+fn apart(longest: impl Iterator<Item = u64>, sum: u64, count: u64) -> usize {
+    let (mut sum, mut count, mut apart) = (u128::from(sum), u128::from(count), 0);
+    for (i, nanoseconds) in longest.enumerate() {
+        let nanoseconds = u128::from(nanoseconds);
+        sum = sum.saturating_sub(nanoseconds);
+        count = count.saturating_sub(1);
+        if nanoseconds * count >= FAR * sum && count > 0 {
+            apart = i + 1;
+        }
+    }
+    apart
 }
 
 /// CPU time and executions by place.

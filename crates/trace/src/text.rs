@@ -51,7 +51,7 @@ pub fn show(trace: &Trace, names: &dyn Names, rank: Option<u32>) -> impl fmt::Di
 impl fmt::Display for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.rank {
-            Some(rank) => writeln!(f, "rank {rank} of {}", self.size)?,
+            Some(rank) => writeln!(f, "rank {rank} of {}; times are of all ranks", self.size)?,
             None if self.missing.is_empty() => writeln!(f, "{} ranks", self.size)?,
             None => writeln!(f, "{} ranks; not in the trace: {}", self.size, self.missing)?,
         }

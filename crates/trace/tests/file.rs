@@ -1,8 +1,10 @@
 //! A trace that was written is read again as it was, and bytes that were changed are not read at all.
 use headwater_trace::file::{Error, MAGIC, VERSION, framed, pack};
+use headwater_trace::outliers::Outlier;
+use headwater_trace::ranks::Ranks;
 use headwater_trace::recorder::{Recorder, Slack, text_identity};
 use headwater_trace::times::Delta;
-use headwater_trace::trace::{Frame, Kind, Loss, Trace};
+use headwater_trace::trace::{Frame, Kind, Loss, OpenCall, Trace};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -155,7 +157,21 @@ fn trace_of(program: &[Piece], steps: i64, size: u32) -> Trace {
                     kept: 3000,
                     lost: 12,
                 });
+                let first = trace.signatures.iter().next();
+                trace.open.extend(first.map(|(signature, known)| OpenCall {
+                    rank: 1,
+                    thread: 0,
+                    signature: *signature,
+                    values: (-3..).take(known.kinds.len()).collect(),
+                }));
             }
+            // Two ranks have the same.
+            let outlier = |event| Outlier {
+                event: event * u64::from(r % 3) + event,
+                nanoseconds: 96_u64 << event,
+            };
+            let outliers = (0..5).map(outlier).collect();
+            trace.outliers = [(0, vec![(outliers, Ranks::one(r))])].into();
             trace
         })
         .collect();

@@ -156,10 +156,12 @@ fn reserve(file: RawFd, offset: u64, bytes: u64) -> Option<()> {
 }
 
 /// Maps a new file of so many bytes at `path`, for which disk space is reserved. It is mapped until the process ends, and
-/// the kernel keeps what was written however that happens.
+/// the kernel keeps what was written however that happens. A file of this name that is there is removed: another process
+/// may still have it mapped, so it is not made shorter.
 pub fn map_new(path: &Path, bytes: usize) -> Option<std::ptr::NonNull<u8>> {
+    let _ = std::fs::remove_file(path);
     let path = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
-    let new = libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
+    let new = libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
     // SAFETY: a C string and plain flags.
     let fd = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | new | libc::O_CLOEXEC, 0o644) };
     if fd < 0 {

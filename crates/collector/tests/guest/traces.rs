@@ -1,6 +1,8 @@
 //! Traces of whole runs: where they are if something went wrong.
 
 use crate::case::{Case, PLAIN, RECORDED, alone, cases};
+use headwater_mpi_abi::{fields, id_of};
+use headwater_trace::open::{ENDING, read};
 use headwater_trace::trace::Trace;
 
 /// Said before the program to have it traced.
@@ -11,7 +13,8 @@ fn traces(case: &Case) -> Vec<(String, Trace)> {
     let files = std::fs::read_dir(case.spool()).expect("a spool");
     let names = files.map(|f| f.expect("a file").file_name().into_string().expect("UTF-8"));
     let mut traces: Vec<_> = names
-        .filter(|name| name.starts_with("whole.trace") && !name.ends_with(".part"))
+        .filter(|name| name.starts_with("whole.trace"))
+        .filter(|name| !name.ends_with(".part") && !name.ends_with(ENDING))
         .map(|name| {
             let bytes = std::fs::read(case.spool().join(&name)).expect("a trace");
             let trace = Trace::from_bytes(&bytes);
@@ -59,5 +62,34 @@ fn threads_of_a_killed_process_leave_their_traces() {
         let threads = traces.iter().flat_map(|(_, trace)| trace.streams.keys());
         let (first, others): (Vec<u32>, Vec<u32>) = threads.partition(|thread| **thread == 0);
         assert!(!first.is_empty() && !others.is_empty(), "{}", case.library);
+    }
+}
+
+#[test]
+fn the_call_in_which_a_rank_hangs_is_known_after_it_is_killed() {
+    let _alone = alone();
+    for case in cases("hung.c") {
+        let out = case.run(&format!("{TRACED} {RECORDED} {PLAIN}"), &[]);
+        assert!(!out.status.success(), "{}", case.library);
+        let files = std::fs::read_dir(case.spool()).expect("a spool");
+        let files = files.map(|file| file.expect("a file").path());
+        let calls = files.filter(|path| path.to_string_lossy().ends_with(ENDING));
+        let calls = calls.map(|path| read(&std::fs::read(path).expect("a file")).expect("a call"));
+        let open: Vec<_> = calls
+            .flat_map(|trace| {
+                let open = trace.open.iter().map(|call| {
+                    let function = trace.signatures[&call.signature].function.clone();
+                    (call.rank, function, call.values.clone())
+                });
+                open.collect::<Vec<_>>()
+            })
+            .collect();
+        let [(1, function, values)] = &*open else {
+            panic!("{}: {open:?}", case.library);
+        };
+        assert_eq!(function, "MPI_Recv", "{}", case.library);
+        let fields = fields(id_of("MPI_Recv").expect("a function").0);
+        let of = |name| values[fields.iter().position(|f| f.name == name).expect("a field")];
+        assert_eq!(["source", "tag"].map(of), [0, 7], "{}", case.library);
     }
 }
