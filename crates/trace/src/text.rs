@@ -202,7 +202,7 @@ impl Iterator for Lines<'_> {
         let happened = self.events.next()?;
         let signature = happened.signature;
         let mut line = format!("{} {}", self.number, signature.function);
-        let fields = describe::fields_of(self.trace, self.names, signature, &happened.values);
+        let fields = describe::fields_of(self.trace, self.names, signature, happened.values);
         for (name, value) in fields {
             line += &format!(" {name}={value}");
         }
