@@ -80,7 +80,7 @@ pub fn command(args: &CompileArgs, of: Of) -> Outcome {
     let mut option = OsString::from("-fpass-plugin=");
     option.push(&plugin);
     // Where nothing is compiled but only linked, there is no use for a plugin.
-    if args.arguments.iter().any(|a| is_source(a)) {
+    if args.arguments.iter().any(is_source) {
         command.arg(option);
     }
     let error = command.args(&args.arguments).exec();
