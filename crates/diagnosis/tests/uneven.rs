@@ -1,5 +1,7 @@
 //! Work that differs between ranks: where it is, on which ranks, what mending it gains, and when it is noise.
 
+#[path = "support/compiled.rs"]
+mod compiled;
 #[path = "support/parts.rs"]
 #[allow(dead_code, reason = "each test uses its part")]
 mod parts;

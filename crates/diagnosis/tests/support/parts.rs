@@ -24,6 +24,11 @@ pub type Row = (VertexKind, Option<u32>, u32, (u64, u64));
 
 /// `main` with a time loop around a loop, calls of `solve` and the reduction; and `solve` with a loop.
 pub fn structures() -> Structures {
+    Structures::new([(module(), whole())])
+}
+
+/// The structure behind it.
+pub fn whole() -> ModuleStructure {
     use VertexKind::{Call, Function as Whole, Loop, MpiCall};
     let mut main: Vec<Row> = vec![
         (Whole, None, 1, (0, 0)),
@@ -59,7 +64,7 @@ pub fn structures() -> Structures {
             .filter(|o| o.1 > o.0)
             .collect(),
     };
-    let structure = ModuleStructure {
+    ModuleStructure {
         path: "/home/u/app".into(),
         build_id: "ab".into(),
         functions: vec![
@@ -68,8 +73,7 @@ pub fn structures() -> Structures {
         ],
         strings: vec!["main".into(), "solve".into(), "app.c".into()],
         ..Default::default()
-    };
-    Structures::new([(module(), structure)])
+    }
 }
 
 /// The context of the reduction, and of the first that a test adds.

@@ -1,0 +1,156 @@
+//! Causes in a program whose compiler said what its loops depend on.
+
+use super::parts::*;
+use super::support::module;
+use headwater_diagnosis::{Options, diagnose};
+use headwater_graph::Structures;
+use headwater_model::dependence::{Condition, Dependence, Dependences, Link, Origin, Source};
+use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis};
+
+/// The loop beside the calls, and that in `solve`: function and vertex.
+const BESIDE_LOOP: (u32, u32) = (0, 3);
+const SOLVE_LOOP: (u32, u32) = (1, 1);
+
+fn link(name: &str, line: u32) -> Link {
+    Link {
+        name: name.into(),
+        file: Some("/home/u/app.c".into()),
+        line,
+    }
+}
+
+/// A bound `n` of an origin that a call gives.
+fn bound(origin: Origin, call: &str) -> Condition {
+    let call = (!call.is_empty()).then(|| link(call, 12));
+    Condition {
+        bound: true,
+        file: Some("/home/u/app.c".into()),
+        line: 50,
+        sources: vec![Source {
+            origin,
+            chain: std::iter::once(link("n", 50)).chain(call).collect(),
+        }],
+    }
+}
+
+/// All vertices have constant bounds, but those given.
+fn told(of: &[((u32, u32), Condition)]) -> Structures {
+    let mut whole = whole();
+    let mut all = Dependences {
+        conditions: vec![bound(Origin::Constant, "")],
+        ..Default::default()
+    };
+    for (f, function) in (0u32..).zip(&whole.functions) {
+        for (v, vertex) in (0u32..).zip(&function.vertices) {
+            if !vertex.kind.is_loop() && !vertex.kind.is_call() {
+                continue;
+            }
+            let own = of.iter().find(|o| o.0 == (f, v));
+            let condition = own.map_or(0, |(_, condition)| {
+                all.conditions.push(condition.clone());
+                all.conditions.len() as u32 - 1
+            });
+            all.vertices.push(Dependence {
+                function: f,
+                vertex: v,
+                conditions: vec![condition],
+                own: vertex.kind.is_loop(),
+                parameters: Vec::new(),
+            });
+        }
+    }
+    whole.dependences = all;
+    Structures::new([(module(), whole)])
+}
+
+fn of(structures: Structures, scales: &[(u32, Vec<Part>)]) -> Diagnosis {
+    let runs = scales.iter().map(|(_, parts)| recorded(parts, 2000.0));
+    diagnose(runs.collect(), structures, &Options::default()).expect("runs")
+}
+
+fn compilers(cause: &Cause) -> Vec<(&str, usize)> {
+    let all = cause.evidence.iter();
+    let all = all.filter(|e| e.text.starts_with("by the compiler"));
+    all.map(|e| (e.text.as_str(), e.chain.len())).collect()
+}
+
+#[test]
+fn uneven_work_says_what_its_bound_comes_from() {
+    let late = |rank: u32| if rank == 0 { 2.0 } else { 1.0 };
+    let scale = [(4, vec![part(None, BESIDE, 4, late)])];
+    let evidence = |condition: Condition| {
+        let d = of(told(&[(BESIDE_LOOP, condition)]), &scale);
+        let cause = only(&d);
+        assert_eq!(cause.class, CauseClass::UnevenWork);
+        let all = compilers(cause);
+        all.first().map(|(text, links)| (text.to_string(), *links))
+    };
+    let said = |text: &str, links| Some((format!("by the compiler, {text}"), links));
+    assert_eq!(
+        evidence(bound(Origin::Rank, "MPI_Comm_rank")),
+        said("its bound `n` comes from MPI_Comm_rank at app.c:12", 2)
+    );
+    assert_eq!(
+        evidence(bound(Origin::Message, "MPI_Recv")),
+        said("its bound `n` comes from MPI_Recv at app.c:12", 2)
+    );
+    // What all ranks get alike is no reason.
+    let same = "nothing that decides how often it runs depends on the rank or on messages: ranks do the same, on other data or at another speed";
+    assert_eq!(evidence(bound(Origin::Constant, "")), said(same, 0));
+    assert_eq!(evidence(bound(Origin::Message, "MPI_Bcast")), said(same, 0));
+    // What is not known is not told.
+    assert_eq!(evidence(bound(Origin::Unknown, "")), None);
+    // Without a compiler's structure there is nothing to say.
+    let d = of(structures(), &scale);
+    assert_eq!(compilers(only(&d)), []);
+}
+
+#[test]
+fn work_that_does_not_shrink_says_that_its_bound_does_not_depend_on_the_ranks() {
+    let scale = |ranks: u32| {
+        let shared = 8.0 / f64::from(ranks);
+        let parts = vec![
+            part(None, BESIDE, ranks, |_| 2.0),
+            part(Some(0), SOLVE, ranks, move |_| shared),
+        ];
+        (ranks, parts)
+    };
+    let scales = [scale(2), scale(4), scale(8)];
+    let texts = |condition| {
+        let d = of(told(&[(BESIDE_LOOP, condition)]), &scales);
+        let cause = d
+            .causes
+            .iter()
+            .find(|c| c.class == CauseClass::NonShrinkingWork);
+        let cause = cause.unwrap_or_else(|| panic!("{:?}", found(&d)));
+        let all = compilers(cause).into_iter();
+        all.map(|(text, _)| text.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        texts(bound(Origin::Input, "")),
+        [
+            "by the compiler, how often it runs does not depend on the number of ranks: all do the same (its bound `n` comes from the program's input)"
+        ]
+    );
+    assert_eq!(
+        texts(bound(Origin::Size, "MPI_Comm_size")),
+        ["by the compiler, its bound `n` comes from MPI_Comm_size at app.c:12"]
+    );
+    assert_eq!(texts(bound(Origin::Unknown, "")), [""; 0]);
+}
+
+#[test]
+fn of_equal_causes_the_one_that_depends_on_the_rank_comes_first() {
+    let late = |rank: u32| if rank == 0 { 2.0 } else { 1.0 };
+    let parts = vec![part(None, BESIDE, 4, late), part(Some(0), SOLVE, 4, late)];
+    let first = |by_rank| {
+        let d = of(
+            told(&[(by_rank, bound(Origin::Rank, "MPI_Comm_rank"))]),
+            &[(4, parts.clone())],
+        );
+        let lines: Vec<u32> = d.causes.iter().map(|c| c.place.first_line).collect();
+        assert_eq!(lines.len(), 2, "{:?}", found(&d));
+        lines[0]
+    };
+    assert_eq!((first(BESIDE_LOOP), first(SOLVE_LOOP)), (50, 105));
+}
