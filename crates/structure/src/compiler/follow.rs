@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// States that one walk may visit.
-const MOST: usize = 20_000;
+const MOST: usize = 4_000;
 /// Calls that may be open at once.
 const DEEPEST: u32 = 12;
 /// Walks within walks.

@@ -42,8 +42,8 @@ pub struct Program<'a> {
     pub budget: Cell<u64>,
 }
 
-/// Steps of all walks over one module. Large programs take a hundredth of it.
-const STEPS: u64 = 5_000_000;
+/// Steps of all walks over one module: what is not reached by then is unknown.
+const STEPS: u64 = 4_000_000;
 
 impl<'a> Program<'a> {
     /// Joins records. `open` says that the module has code that no record describes, or is a library; `exported` has the
