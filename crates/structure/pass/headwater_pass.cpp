@@ -374,6 +374,7 @@ private:
   unsigned load(LoadInst *l);
   unsigned memory(Object &o, Offset off, uint64_t size, Instruction *before);
   unsigned written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user);
+  unsigned lane(Value *v, unsigned k, int depth);
   unsigned atEntry(Object &o, Offset off);
   unsigned parentOf(BasicBlock *b, const Loop *except);
   unsigned loopVertex(Loop *l);
@@ -482,33 +483,34 @@ unsigned OfFunction::nameOf(Value *v, int64_t offset) {
   }
   if (isa<Constant>(v))
     return 0;
-  std::pair<unsigned, std::string> best{~0u, ""};
-  auto take = [&](DILocalVariable *var) {
+  // Those of the function itself before those of functions that were inlined.
+  std::tuple<bool, unsigned, std::string> best{true, ~0u, ""};
+  auto take = [&](DILocalVariable *var, const DebugLoc &loc) {
     if (var && !var->getName().empty() && !var->isArtificial())
-      best = std::min(best, {var->getLine(), withMember(var->getName(), isa<AllocaInst>(v) || v->getType()->isPointerTy() ? var->getType() : nullptr, offset)});
+      best = std::min(best, {loc && loc.getInlinedAt(), var->getLine(), withMember(var->getName(), isa<AllocaInst>(v) || v->getType()->isPointerTy() ? var->getType() : nullptr, offset)});
   };
   if (v->isUsedByMetadata()) {
 #if LLVM_VERSION_MAJOR >= 21
     SmallVector<DbgVariableRecord *, 4> records;
     findDbgUsers(v, records);
     for (auto *r : records)
-      take(r->getVariable());
+      take(r->getVariable(), r->getDebugLoc());
 #elif LLVM_VERSION_MAJOR >= 19
     SmallVector<DbgVariableIntrinsic *, 4> users;
     SmallVector<DbgVariableRecord *, 4> records;
     findDbgUsers(users, v, &records);
     for (auto *u : users)
-      take(u->getVariable());
+      take(u->getVariable(), u->getDebugLoc());
     for (auto *r : records)
-      take(r->getVariable());
+      take(r->getVariable(), r->getDebugLoc());
 #else
     SmallVector<DbgVariableIntrinsic *, 4> users;
     findDbgUsers(users, v);
     for (auto *u : users)
-      take(u->getVariable());
+      take(u->getVariable(), u->getDebugLoc());
 #endif
   }
-  return m.strings.id(best.second);
+  return m.strings.id(std::get<2>(best));
 }
 
 unsigned OfFunction::only(Op op, uint64_t a, uint64_t c, Offset off) {
@@ -1103,9 +1105,6 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
           erase_if(same, [&](auto *w) { return !within(w); });
         for (auto *w : same)
           found.push_back(written(o, *w, off, size, user));
-        // How often others may have written a global says nothing about what they wrote.
-        if (last->argument != NoArgument)
-          leave(found, b, user);
         continue;
       }
       if (++steps > MostBlocks) {
@@ -1124,6 +1123,37 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
   return id;
 }
 
+// One element of a vector: optimisation stores neighbours that have nothing in common at once.
+unsigned OfFunction::lane(Value *v, unsigned k, int depth) {
+  Node n;
+  auto both = [&](unsigned a, unsigned b) {
+    n.operands.push_back(a);
+    n.operands.push_back(b);
+    return add(n);
+  };
+  if (isa<Constant>(v))
+    return 0;
+  if (depth < 16) {
+    if (auto *in = dyn_cast<InsertElementInst>(v))
+      if (auto *at = dyn_cast<ConstantInt>(in->getOperand(2)))
+        return at->getZExtValue() == k ? value(in->getOperand(1)) : lane(in->getOperand(0), k, depth + 1);
+    if (auto *shuffle = dyn_cast<ShuffleVectorInst>(v)) {
+      int from = shuffle->getMaskValue(k);
+      int first = cast<VectorType>(shuffle->getOperand(0)->getType())->getElementCount().getKnownMinValue();
+      return from < 0 ? 0 : lane(shuffle->getOperand(from >= first), from >= first ? from - first : from, depth + 1);
+    }
+    if (auto *op = dyn_cast<BinaryOperator>(v))
+      return both(lane(op->getOperand(0), k, depth + 1), lane(op->getOperand(1), k, depth + 1));
+    auto *load = dyn_cast<LoadInst>(v);
+    auto [base, at] = load ? baseOf(load->getPointerOperand()) : std::pair<Value *, Offset>(nullptr, {Anywhere, 0});
+    if (base && isObject(base) && at.mode == At) {
+      uint64_t size = dl.getTypeStoreSize(v->getType()->getScalarType()).getKnownMinValue();
+      return memory(object(base), {At, at.at + int64_t(k * size)}, size, load);
+    }
+  }
+  return both(value(v), unknown(Other, dyn_cast<Instruction>(v)));
+}
+
 unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user) {
   Node n;
   Place p = placeOf(w.at->getDebugLoc());
@@ -1133,6 +1163,8 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
   if (here != user)
     if (auto *common = dt.findNearestCommonDominator(here, user))
       controls(why, here, common, user, nullptr, false);
+  // How often a loop ran decides what it left, if it wrote the byte at hand.
+  leave(why, here, user);
   SmallVector<unsigned, 2> others;
   if (w.through) {
     if (auto *g = dyn_cast<GlobalVariable>(o.base))
@@ -1177,6 +1209,38 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
   }
   unsigned what = 0;
   if (auto *s = dyn_cast<StoreInst>(w.at)) {
+    auto *type = dyn_cast<FixedVectorType>(s->getValueOperand()->getType());
+    int64_t each = type ? dl.getTypeStoreSize(type->getElementType()).getKnownMinValue() : 0;
+    if (type && w.off.mode == At && off.mode != Anywhere && each > 0) {
+      bool asked = off.mode == Asked;
+      unsigned rest = 0;
+      SmallVector<unsigned, 4> parts;
+      if (asked)
+        rest = memory(o, off, size, w.at);
+      for (unsigned k = 0; k < type->getNumElements(); k++) {
+        Offset at{At, w.off.at + int64_t(k) * each};
+        if (!asked) {
+          if (overlaps(at, each, off, size))
+            parts.push_back(lane(s->getValueOperand(), k, 0));
+          continue;
+        }
+        Node one;
+        one.op = StoreTo, one.off = at, one.c = each;
+        one.file = p.file, one.line = p.line, one.name = nameOf(o.base, at.at);
+        one.operands.push_back(lane(s->getValueOperand(), k, 0));
+        one.operands.push_back(rest);
+        one.operands.append(why.begin(), why.end());
+        rest = add(one);
+      }
+      if (asked)
+        return rest;
+      if (w.off.at > off.at || w.off.at + int64_t(w.size) < off.at + int64_t(size))
+        parts.push_back(memory(o, off, size, w.at));
+      n.name = nameOf(o.base, off.at);
+      n.operands.append(parts.begin(), parts.end());
+      n.operands.append(why.begin(), why.end());
+      return add(n);
+    }
     what = value(s->getValueOperand());
     SmallVector<unsigned, 4> with{what};
     if (auto *def = dyn_cast<Instruction>(s->getValueOperand()))

@@ -59,7 +59,7 @@ struct Walk<'p, 'a> {
     /// Whether it follows values alone, and not what decides which of them it is.
     data: bool,
     /// What walks within this one found.
-    behind: FxHashMap<State, Origin>,
+    behind: FxHashMap<State, (Origin, Option<Link>)>,
 }
 
 /// A call that leads to a function: the caller, the call's number, and the calls around it.
@@ -244,9 +244,10 @@ impl<'p, 'a> Walk<'p, 'a> {
             Op::Unknown => {
                 let state = self.steps[step].state;
                 let pointer = node.operands.first().copied();
-                let origin =
-                    pointer.map_or(Origin::Unknown, |node| self.behind(State { node, ..state }));
-                self.end(origin, Some(step), None);
+                let (origin, link) = pointer.map_or((Origin::Unknown, None), |node| {
+                    self.behind(State { node, ..state })
+                });
+                self.end(origin, Some(step), link);
             }
             Op::Mix => {
                 let all = node.operands.len();
@@ -381,8 +382,8 @@ impl<'p, 'a> Walk<'p, 'a> {
             (Some(_), Base::None(_)) => self.end(Origin::Constant, Some(step), None),
             (Some(_), Base::Elsewhere) => {
                 let pointer = state(argument.value, ANY);
-                let origin = self.behind(pointer);
-                self.end(origin, Some(step), None);
+                let (origin, link) = self.behind(pointer);
+                self.end(origin, Some(step), link);
             }
             (Some(at), _) => {
                 let asked = match argument.offset {
@@ -396,12 +397,12 @@ impl<'p, 'a> Walk<'p, 'a> {
 
     /// What a pointer that is no object of its function points to: input, if all that it may be are arguments of the
     /// program or its environment; otherwise anything.
-    fn behind(&mut self, pointer: State) -> Origin {
+    fn behind(&mut self, pointer: State) -> (Origin, Option<Link>) {
         if let Some(known) = self.behind.get(&pointer) {
-            return *known;
+            return known.clone();
         }
         if self.depth >= NESTED {
-            return Origin::Unknown;
+            return (Origin::Unknown, None);
         }
         let mut walk = Walk {
             stacks: std::mem::take(&mut self.stacks),
@@ -414,14 +415,17 @@ impl<'p, 'a> Walk<'p, 'a> {
         walk.go(pointer, None);
         walk.run();
         let input = !walk.found.is_empty() && walk.found.iter().all(|f| f.0 == Origin::Input);
+        let mut links = walk.found.iter().map(|f| f.1.last());
+        let call = links.next().flatten().cloned();
+        let same = links.all(|l| l == call.as_ref());
         let origin = match input {
-            true => Origin::Input,
-            false => Origin::Unknown,
+            true => (Origin::Input, call.filter(|_| same)),
+            false => (Origin::Unknown, None),
         };
         self.stacks = walk.stacks;
         self.known_stacks = walk.known_stacks;
         self.behind = walk.behind;
-        self.behind.insert(pointer, origin);
+        self.behind.insert(pointer, origin.clone());
         origin
     }
 
@@ -488,7 +492,7 @@ impl<'p, 'a> Walk<'p, 'a> {
                             asked: ANY,
                             stack: context.2,
                         });
-                    if pointer.is_none_or(|p| self.behind(p) != Origin::Input) {
+                    if pointer.is_none_or(|p| self.behind(p).0 != Origin::Input) {
                         self.end(Origin::Unknown, Some(step), None);
                     }
                 }
@@ -702,8 +706,8 @@ impl<'p, 'a> Walk<'p, 'a> {
                     asked: ANY,
                     ..self.steps[step].state
                 };
-                let origin = self.behind(state);
-                self.end(origin, Some(step), None);
+                let (origin, link) = self.behind(state);
+                self.end(origin, Some(step), link);
             }
             _ => {
                 let state = State {
