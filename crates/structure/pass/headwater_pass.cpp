@@ -278,6 +278,7 @@ struct Place {
 };
 
 class OfModule;
+bool isObject(Value *v);
 
 // A memory object as far as one function sees it, and who writes it there.
 struct Object {
@@ -375,6 +376,7 @@ private:
   unsigned memory(Object &o, Offset off, uint64_t size, Instruction *before);
   unsigned written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user);
   unsigned lane(Value *v, unsigned k, int depth);
+  bool isOneVariable(PHINode &phi);
   unsigned atEntry(Object &o, Offset off);
   unsigned parentOf(BasicBlock *b, const Loop *except);
   unsigned loopVertex(Loop *l);
@@ -647,6 +649,29 @@ void OfFunction::controls(SmallVectorImpl<unsigned> &to, BasicBlock *from, Basic
   }
 }
 
+// Whether a phi joins loads of one place with a value that was stored there.
+bool OfFunction::isOneVariable(PHINode &phi) {
+  for (Value *in : phi.incoming_values()) {
+    auto *load = dyn_cast<LoadInst>(in);
+    auto [base, off] = load ? baseOf(load->getPointerOperand()) : std::pair<Value *, Offset>(nullptr, {Anywhere, 0});
+    if (!base || !isObject(base) || off.mode != At)
+      continue;
+    bool all = true, stored = false;
+    for (Value *other : phi.incoming_values()) {
+      bool found = other == in || other == &phi;
+      for (auto &block : object(base).writers)
+        for (auto &w : block.second)
+          if (auto *s = dyn_cast<StoreInst>(w.at))
+            found |= w.off.mode == At && w.off.at == off.at && s->getValueOperand() == other;
+      stored |= found && other != in;
+      all &= found;
+    }
+    if (all && stored)
+      return true;
+  }
+  return false;
+}
+
 void OfFunction::fill(unsigned id, Instruction *i) {
   SmallVector<unsigned, 8> operands;
   BasicBlock *here = i->getParent();
@@ -665,7 +690,12 @@ void OfFunction::fill(unsigned id, Instruction *i) {
     for (auto &in : phi->incoming_values())
       use(in.get(), here);
     nodes[id].alternatives = operands.size();
-    for (unsigned k = 0; k < phi->getNumIncomingValues(); k++) {
+    // Optimisation joins what a variable is known to have with a load of it: which of them it is decides nothing, but that
+    // both are the same is not certain.
+    bool same = isOneVariable(*phi);
+    if (same)
+      operands.push_back(unknown(Other, phi));
+    for (unsigned k = 0; k < phi->getNumIncomingValues() && !same; k++) {
       BasicBlock *from = phi->getIncomingBlock(k);
       // Whether a loop begins is no choice, but from which place it goes on.
       bool choice = !header || (ways > 1 && l->contains(from)) || phi->getNumIncomingValues() > ways + 1;
