@@ -213,6 +213,11 @@ fn planted_dependences_in_fortran_are_told_and_never_wrong() {
     .expect("links");
     let (good, unknown) = judged(&structure(dir, "cases"), &["cases.f90"], &flang);
     assert!(good >= 11 && unknown * 10 <= good, "{good}, {unknown}");
+    object(dir, &flang, Some(plugin), &["-O2"], "hard.f90").expect("compiles");
+    let hard = [&["hard.o", "work.o"], &library[..]].concat();
+    run(dir, &flang, &hard).expect("links");
+    let (good, unknown) = judged(&structure(dir, "cases"), &["hard.f90"], &flang);
+    assert!(good + unknown >= 2, "{good}, {unknown}");
 }
 
 #[test]
