@@ -51,7 +51,8 @@ const RUNTIME: [&str; 18] = [
 
 /// Whether a symbol is the language runtime's.
 fn is_runtime(symbol: &str) -> bool {
-    RUNTIME.iter().any(|p| symbol.starts_with(p))
+    // Procedures of Fortran modules begin with `__`, too, as gfortran names them.
+    RUNTIME.iter().any(|p| symbol.starts_with(p)) && !symbol.contains("_MOD_")
         || symbol.starts_with("_Z") && symbol.contains("Fortran")
 }
 

@@ -18,7 +18,7 @@ const DEEPEST: u32 = 12;
 /// Walks within walks.
 const NESTED: u32 = 2;
 /// Calls that a parameter's object may have been passed on by.
-const PASSED: u32 = 8;
+const PASSED: u32 = 5;
 /// Links of a chain.
 const LONGEST: usize = 12;
 /// Bytes of a number that a function of MPI answers with.
@@ -444,6 +444,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         if callers.is_empty() || self.program.has_unseen_callers(function) {
             return None;
         }
+        let budget = &self.program.budget;
+        budget.set(budget.get().checked_sub(callers.len() as u64)?);
         Some(callers.iter().map(|c| (c.0, c.1, 0)).collect())
     }
 
