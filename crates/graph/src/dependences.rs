@@ -3,7 +3,7 @@
 
 use crate::pag::Pag;
 use crate::topdown::VertexIx;
-use headwater_model::dependence::{Condition, Dependence, Dependences, Origin};
+use headwater_model::dependence::{Condition, Dependence, Dependences, Origin, Source};
 use rustc_hash::FxHashSet;
 
 /// How a condition belongs to a vertex.
@@ -34,26 +34,30 @@ impl Pag {
             complete: true,
         };
         let mut seen = FxHashSet::default();
-        let mut known_here = false;
+        // The conditions around `v` itself: those of what is inside it go up to these.
+        let mut around: Option<FxHashSet<*const Condition>> = None;
         for inner in self.inside(v) {
             let kind = self.top.get(inner).kind;
             match self.compiled(inner) {
                 Some((all, dependence)) => {
-                    // A loop inside an inlined function knows what is around both.
-                    let whole = inner == v || !known_here;
-                    known_here = true;
-                    let take = if whole {
-                        usize::MAX
-                    } else {
-                        usize::from(dependence.own)
-                    };
-                    for (i, condition) in all.conditions(dependence).take(take).enumerate() {
+                    for (i, condition) in all.conditions(dependence).enumerate() {
+                        let is_around =
+                            |k: &FxHashSet<_>| k.contains(&std::ptr::from_ref(condition));
+                        if around.as_ref().is_some_and(is_around) {
+                            break;
+                        }
                         let place = match (i, inner == v) {
                             (0, true) if dependence.own => Where::Own,
+                            (_, true) => Where::Around,
+                            // Without those of `v`, it is not known which ones are around it.
                             (0, false) if dependence.own => Where::Inside,
+                            (_, false) if around.is_some() => Where::Inside,
                             _ => Where::Around,
                         };
                         out.add(&mut seen, place, condition);
+                    }
+                    if inner == v {
+                        around = Some(all.conditions(dependence).map(std::ptr::from_ref).collect());
                     }
                 }
                 None => out.complete &= !kind.is_loop() && !kind.is_call(),
@@ -90,6 +94,12 @@ impl<'a> Deciding<'a> {
         self.conditions
             .iter()
             .any(|(_, c)| c.source(origin).is_some())
+    }
+
+    /// Whether each source of each condition fits.
+    pub fn all(&self, fits: impl Fn(&Source) -> bool) -> bool {
+        let mut sources = self.conditions.iter().flat_map(|(_, c)| &c.sources);
+        sources.all(fits)
     }
 
     fn add(

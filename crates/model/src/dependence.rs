@@ -71,7 +71,7 @@ pub struct Condition {
     pub file: Option<String>,
     /// Source line, 0 where unknown.
     pub line: u32,
-    /// Its origins, each once; constants only where there is no other.
+    /// Its origins, by the function that gives them; constants only where there is no other.
     pub sources: Vec<Source>,
 }
 
@@ -84,8 +84,10 @@ impl Source {
             }
             _ => String::new(),
         };
-        let calls =
-            |l: &Link| self.origin != Origin::Input && l.name.to_lowercase().contains("mpi_");
+        let calls = |l: &Link| {
+            !matches!(self.origin, Origin::Input | Origin::Unknown)
+                && l.name.to_lowercase().contains("mpi_")
+        };
         match &self.chain[..] {
             [.., call] if calls(call) => format!("{}{}", call.name, at(call)),
             _ => self.origin.words().to_string(),
@@ -95,7 +97,8 @@ impl Source {
     /// The variable that stands in the loop or branch itself.
     pub fn variable(&self) -> Option<&str> {
         let first = self.chain.first()?;
-        let is_call = self.chain.len() == 1 && first.name.to_lowercase().contains("mpi_");
+        let is_call = self.chain.len() == 1
+            && (first.name == "main" || first.name.to_lowercase().contains("mpi_"));
         (!is_call).then_some(first.name.as_str())
     }
 }

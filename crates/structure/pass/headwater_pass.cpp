@@ -13,8 +13,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/PostDominators.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -42,7 +42,7 @@ using namespace llvm;
 namespace {
 
 // Of the record: changes whenever its layout or meaning does. src/compiler/record.rs has the same number.
-constexpr unsigned Version = 1;
+constexpr unsigned Version = 2;
 // Functions with more nodes than this are not followed further.
 constexpr size_t MostNodes = 1 << 16;
 // Blocks that one question about memory may visit.
@@ -50,7 +50,7 @@ constexpr size_t MostBlocks = 4096;
 // The argument of a call that writes a global variable by itself.
 constexpr unsigned NoArgument = ~0u;
 
-enum Op : unsigned { Const, Mix, Param, Entry, Global, Result, Out, StoreTo, Unknown };
+enum Op : unsigned { Const, Mix, Param, Entry, Global, Result, Out, StoreTo, Unknown, Kept, Open, Points, MayPoint, Inner, MayAlias };
 enum Reason : unsigned { Escapes, ThroughPointer, TooLarge, Copied, Other };
 enum Mode : unsigned { At, Asked, Anywhere };
 enum VertexKind : unsigned { LoopVertex, BranchVertex, CallVertex };
@@ -101,6 +101,8 @@ struct Strings {
 bool keepsBuffer(StringRef name) {
   std::string low = name.lower();
   StringRef n = StringRef(low).ltrim('p').rtrim('_');
+  if (n.contains("set_attr") || n.contains("attr_put") || n.contains("grequest_start") || n.contains("keyval"))
+    return true;
   bool persistent = n.size() > 5 && n.substr(n.size() - 5) == "_init" && n != "mpi_init" && n != "mpi_t_init" &&
                     n != "mpi_session_init";
   return persistent || n == "mpi_win_create" || n == "mpi_win_attach" || n == "mpi_buffer_attach";
@@ -118,18 +120,45 @@ bool isHarmless(StringRef name) {
       "sscanf", "scanf", "fscanf", "__isoc99_sscanf", "__isoc99_scanf", "__isoc99_fscanf", "__isoc23_sscanf",
       "__isoc23_scanf", "__isoc23_fscanf", "fgets", "fread", "read", "getenv", "atoi", "atol", "atof", "strtol",
       "strtod", "strtoll", "strtoul", "__isoc23_strtol", "__isoc23_strtoul", "__isoc23_strtoll", "malloc", "calloc",
-      "free", "realloc", "snprintf", "sprintf", "strlen", "strcmp", "strncmp", "fopen", "fclose", "time", "clock",
+      "free", "snprintf", "sprintf", "strlen", "strcmp", "strncmp", "fopen", "fclose", "time", "clock",
       "clock_gettime", "gettimeofday", "usleep", "nanosleep", "exit", "abort", "perror", "rand", "srand", "drand48",
-      "getopt", "getpid", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm"};
+      "getpid", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm"};
   for (const char *n : names)
     if (name == n)
       return true;
-  return isMpi(name) || name.substr(0, 8) == "_Fortran";
+  if (name.substr(0, 8) != "_Fortran")
+    return isMpi(name);
+  // These may call procedures of the program: its own input and output of types, finalisers, assignments.
+  for (const char *n : {"DerivedType", "Destroy", "Finalize", "Assign", "Namelist"})
+    if (name.contains(n))
+      return false;
+  return true;
+}
+
+// Functions whose memory is new and has nothing of the program in it.
+bool isAllocator(StringRef name) {
+  for (const char *n : {"malloc", "calloc", "aligned_alloc", "_Znwm", "_Znam", "_ZnwmSt11align_val_t"})
+    if (name == n)
+      return true;
+  return false;
 }
 
 // The function that a call names, if it names one.
 Function *calleeOf(const CallBase &call) {
-  return dyn_cast<Function>(call.getCalledOperand()->stripPointerCasts());
+  return dyn_cast<Function>(call.getCalledOperand()->stripPointerCastsAndAliases());
+}
+
+// Whether a call may keep a pointer that it is given. Of functions in records the reader knows better.
+bool mayKeep(const CallBase &c, unsigned k) {
+  if (c.doesNotCapture(k))
+    return false;
+  Function *callee = calleeOf(c);
+  if (!callee)
+    return true;
+  StringRef name = callee->getName();
+  if (isMpi(name))
+    return keepsBuffer(name);
+  return !(callee->isDeclaration() && (isHarmless(name) || name.substr(0, 8) == "_Fortran"));
 }
 
 bool isIgnored(const Instruction &i) {
@@ -139,11 +168,117 @@ bool isIgnored(const Instruction &i) {
   return in && (in->isLifetimeStartOrEnd() || in->isAssumeLikeIntrinsic());
 }
 
+// Control dependence (Ferrante, Ottenstein and Warren, 1987) among the blocks from which the function comes back: an error
+// check, one way of which ends the program, decides nothing.
+class Control {
+public:
+  // With a loop, what decides within one of its iterations: going on with the next one, or out, is an end.
+  Control(Function &f, DominatorTree &dt, const Control *whole = nullptr, const Loop *l = nullptr) {
+    std::vector<BasicBlock *> ends;
+    auto isIn = [&](const BasicBlock *b) {
+      return dt.isReachableFromEntry(b) && (!whole || whole->comesBack(b)) && (!l || l->contains(b));
+    };
+    auto goesOn = [&](const BasicBlock *to) { return !l || (l->contains(to) && to != l->getHeader()); };
+    auto isEnd = [&](BasicBlock &b) {
+      return l ? any_of(successors(&b), [&](auto *s) { return !goesOn(s) && whole->comesBack(s); })
+               : isa<ReturnInst>(b.getTerminator());
+    };
+    for (auto &b : f)
+      if (isIn(&b) && isEnd(b))
+        ends.push_back(&b);
+    // A function that never returns ends the program at its end.
+    if (ends.empty() && !l)
+      for (auto &b : f)
+        if (dt.isReachableFromEntry(&b) && succ_empty(&b))
+          ends.push_back(&b);
+    // The reverse graph in post order; the last number is the exit.
+    std::vector<std::pair<BasicBlock *, pred_iterator>> open;
+    auto enter = [&](BasicBlock *b) {
+      if (isIn(b) && number.try_emplace(b, 0).second)
+        open.push_back({b, pred_begin(b)});
+    };
+    for (auto *end : ends) {
+      enter(end);
+      while (!open.empty()) {
+        auto &[b, next] = open.back();
+        if (next != pred_end(b) && goesOn(b)) {
+          enter(*next++);
+          continue;
+        }
+        number[b] = order.size();
+        order.push_back(b);
+        open.pop_back();
+      }
+    }
+    unsigned exit = order.size();
+    above.assign(exit + 1, exit + 1);
+    above[exit] = exit;
+    auto meet = [&](unsigned a, unsigned b) {
+      while (a != b)
+        if (a < b)
+          a = above[a];
+        else
+          b = above[b];
+      return a;
+    };
+    SmallPtrSet<BasicBlock *, 4> last(ends.begin(), ends.end());
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (unsigned n = exit; n-- > 0;) {
+        unsigned to = last.count(order[n]) ? exit : exit + 1;
+        for (auto *s : successors(order[n])) {
+          auto known = number.find(s);
+          if (known == number.end() || !goesOn(s) || above[known->second] > exit)
+            continue;
+          to = to > exit ? known->second : meet(to, known->second);
+        }
+        changed |= to != above[n];
+        above[n] = to;
+      }
+    }
+    for (unsigned n = 0; n < exit; n++) {
+      if (!(whole ? whole : this)->decides(order[n]))
+        continue;
+      for (auto *s : successors(order[n])) {
+        auto known = number.find(s);
+        if (known == number.end() || !goesOn(s))
+          continue;
+        for (unsigned at = known->second; at < exit && at != above[n]; at = above[at])
+          if (auto &on = dependent[order[at]]; !is_contained(on, order[n]))
+            on.push_back(order[n]);
+      }
+    }
+  }
+  bool comesBack(const BasicBlock *b) const { return number.count(b); }
+  // Whether a block ends in a choice between ways that come back.
+  bool decides(const BasicBlock *b) const {
+    if (!isa<BranchInst>(b->getTerminator()) && !isa<SwitchInst>(b->getTerminator()))
+      return false;
+    SmallPtrSet<const BasicBlock *, 4> ways;
+    for (auto *s : successors(b))
+      if (comesBack(s) || !comesBack(b))
+        ways.insert(s);
+    return ways.size() > 1;
+  }
+  // The blocks whose choices decide whether a block is reached, without those that decide whether these are.
+  ArrayRef<BasicBlock *> of(const BasicBlock *b) const {
+    auto known = dependent.find(b);
+    return known == dependent.end() ? ArrayRef<BasicBlock *>() : ArrayRef<BasicBlock *>(known->second);
+  }
+
+private:
+  DenseMap<const BasicBlock *, unsigned> number;
+  std::vector<BasicBlock *> order;
+  std::vector<unsigned> above; // the next one that all ways to the exit pass
+  DenseMap<const BasicBlock *, SmallVector<BasicBlock *, 2>> dependent;
+};
+
 struct Place {
   unsigned file = 0, line = 0, scope = 0;
 };
 
 class OfModule;
+bool isObject(Value *v);
 
 // A memory object as far as one function sees it, and who writes it there.
 struct Object {
@@ -156,14 +291,19 @@ struct Object {
     uint64_t size;
     bool barrier; // a call that may write it though it is not an argument
     bool alias = false; // through another parameter, which may point to the same
+    Argument *through = nullptr; // a parameter, which may point to this global
+    bool elsewhere = false; // if this parameter points to what others can write
   };
+  unsigned number = 0;
+  // Calls that may keep its address.
+  std::vector<std::pair<CallBase *, unsigned>> keepers;
   std::map<BasicBlock *, std::vector<Writer>> writers; // each in the order of the block
   std::set<int64_t> offsets;
 };
 
 class OfFunction {
 public:
-  OfFunction(OfModule &m, Function &f, DominatorTree &dt, PostDominatorTree &pdt, LoopInfo &li);
+  OfFunction(OfModule &m, Function &f, DominatorTree &dt, LoopInfo &li);
   void run();
   void write(Bytes &b);
 
@@ -171,7 +311,6 @@ private:
   OfModule &m;
   Function &f;
   DominatorTree &dt;
-  PostDominatorTree &pdt;
   LoopInfo &li;
   const DataLayout &dl;
 
@@ -206,7 +345,11 @@ private:
   std::map<std::tuple<unsigned, unsigned, unsigned, unsigned>, unsigned> loopsByLine;
 
   unsigned result = 0;
-  std::vector<std::pair<unsigned, unsigned>> outs;
+  std::vector<std::tuple<unsigned, unsigned, unsigned>> outs;
+  std::map<std::tuple<Op, uint64_t, uint64_t, Offset>, unsigned> alone; // nodes that are the same everywhere
+  std::map<std::vector<BasicBlock *>, unsigned> joinedVertices;
+  std::map<const Loop *, Control> inLoops;
+  Control control;
   std::vector<unsigned> kept; // numbers of parameters whose address is kept somewhere
   std::vector<std::tuple<unsigned, unsigned>> globalOuts;
   size_t blocks = 0, branches = 0, loops = 0;
@@ -216,19 +359,24 @@ private:
   Place placeOf(const DebugLoc &loc);
   unsigned nameOf(Value *v, int64_t offset);
   unsigned value(Value *v);
-  unsigned operand(Value *v, const Instruction *user);
+  unsigned address();
+  unsigned only(Op op, uint64_t a, uint64_t c, Offset off);
   void leave(SmallVectorImpl<unsigned> &to, const BasicBlock *from, const BasicBlock *user);
   unsigned exitNode(Loop *l);
   void fill(unsigned node, Instruction *i);
-  void controls(SmallVectorImpl<unsigned> &to, BasicBlock *from, BasicBlock *until, bool own);
+  void controls(SmallVectorImpl<unsigned> &to, BasicBlock *from, BasicBlock *until, BasicBlock *user, const Loop *within,
+                bool own);
   unsigned condition(BasicBlock *b);
-  bool decides(BasicBlock *b);
+  unsigned branchVertex(BasicBlock *at);
+  const Control &inLoop(const Loop *l);
   std::pair<Value *, Offset> baseOf(Value *pointer);
   Object &object(Value *base);
   void collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<Value *> &seen);
   unsigned load(LoadInst *l);
   unsigned memory(Object &o, Offset off, uint64_t size, Instruction *before);
   unsigned written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user);
+  unsigned lane(Value *v, unsigned k, int depth);
+  bool isOneVariable(PHINode &phi);
   unsigned atEntry(Object &o, Offset off);
   unsigned parentOf(BasicBlock *b, const Loop *except);
   unsigned loopVertex(Loop *l);
@@ -253,8 +401,8 @@ private:
   void escapes(GlobalVariable &g);
 };
 
-OfFunction::OfFunction(OfModule &m, Function &f, DominatorTree &dt, PostDominatorTree &pdt, LoopInfo &li)
-    : m(m), f(f), dt(dt), pdt(pdt), li(li), dl(f.getParent()->getDataLayout()) {
+OfFunction::OfFunction(OfModule &m, Function &f, DominatorTree &dt, LoopInfo &li)
+    : m(m), f(f), dt(dt), li(li), dl(f.getParent()->getDataLayout()), control(f, dt) {
   nodes.emplace_back();
   nodes[0].op = Const;
 }
@@ -337,34 +485,47 @@ unsigned OfFunction::nameOf(Value *v, int64_t offset) {
   }
   if (isa<Constant>(v))
     return 0;
-  std::pair<unsigned, std::string> best{~0u, ""};
-  auto take = [&](DILocalVariable *var) {
+  // Those of the function itself before those of functions that were inlined.
+  std::tuple<bool, unsigned, std::string> best{true, ~0u, ""};
+  auto take = [&](DILocalVariable *var, const DebugLoc &loc) {
     if (var && !var->getName().empty() && !var->isArtificial())
-      best = std::min(best, {var->getLine(), withMember(var->getName(), isa<AllocaInst>(v) || v->getType()->isPointerTy() ? var->getType() : nullptr, offset)});
+      best = std::min(best, {loc && loc.getInlinedAt(), var->getLine(), withMember(var->getName(), isa<AllocaInst>(v) || v->getType()->isPointerTy() ? var->getType() : nullptr, offset)});
   };
   if (v->isUsedByMetadata()) {
 #if LLVM_VERSION_MAJOR >= 21
     SmallVector<DbgVariableRecord *, 4> records;
     findDbgUsers(v, records);
     for (auto *r : records)
-      take(r->getVariable());
+      take(r->getVariable(), r->getDebugLoc());
 #elif LLVM_VERSION_MAJOR >= 19
     SmallVector<DbgVariableIntrinsic *, 4> users;
     SmallVector<DbgVariableRecord *, 4> records;
     findDbgUsers(users, v, &records);
     for (auto *u : users)
-      take(u->getVariable());
+      take(u->getVariable(), u->getDebugLoc());
     for (auto *r : records)
-      take(r->getVariable());
+      take(r->getVariable(), r->getDebugLoc());
 #else
     SmallVector<DbgVariableIntrinsic *, 4> users;
     findDbgUsers(users, v);
     for (auto *u : users)
-      take(u->getVariable());
+      take(u->getVariable(), u->getDebugLoc());
 #endif
   }
-  return m.strings.id(best.second);
+  return m.strings.id(std::get<2>(best));
 }
+
+unsigned OfFunction::only(Op op, uint64_t a, uint64_t c, Offset off) {
+  auto put = alone.try_emplace({op, a, c, off}, 0);
+  if (put.second) {
+    Node n;
+    n.op = op, n.a = a, n.c = c, n.off = off;
+    put.first->second = add(n);
+  }
+  return put.first->second;
+}
+
+unsigned OfFunction::address() { return only(Const, 1, 0, {At, 0}); }
 
 unsigned OfFunction::value(Value *v) {
   if (isa<ConstantInt>(v)) {
@@ -377,6 +538,9 @@ unsigned OfFunction::value(Value *v) {
     }
     return put.first->second;
   }
+  // An address is constant, but not what is there.
+  if (isa<Constant>(v) && v->getType()->isPointerTy() && !isa<ConstantPointerNull>(v))
+    return address();
   if (isa<Constant>(v) || isa<MetadataAsValue>(v) || isa<InlineAsm>(v) || isa<BasicBlock>(v))
     return 0;
   auto known = values.find(v);
@@ -392,7 +556,9 @@ unsigned OfFunction::value(Value *v) {
     return values[v] = add(n);
   }
   auto *i = dyn_cast<Instruction>(v);
-  if (!i || isa<AllocaInst>(v))
+  if (i && isa<AllocaInst>(v))
+    return address();
+  if (!i)
     return values[v] = 0;
   Place p = placeOf(i->getDebugLoc());
   n.file = p.file, n.line = p.line;
@@ -416,27 +582,18 @@ unsigned OfFunction::exitNode(Loop *l) {
   pending.push_back([this, id, l] {
     SmallVector<BasicBlock *, 4> exiting;
     l->getExitingBlocks(exiting);
+    SmallVector<unsigned, 8> operands;
     for (auto *b : exiting)
-      if (decides(b)) {
-        unsigned c = condition(b);
-        nodes[id].operands.push_back(c);
+      if (control.decides(b)) {
+        operands.push_back(condition(b));
+        leave(operands, b, l->getHeader());
+        controls(operands, b, l->getHeader(), b, l, false);
+      } else if (!control.comesBack(b)) {
+        operands.push_back(unknown(Other, b->getTerminator()));
       }
+    nodes[id].operands.append(operands.begin(), operands.end());
   });
   return id;
-}
-
-unsigned OfFunction::operand(Value *v, const Instruction *) { return value(v); }
-
-// Whether a block ends in a choice between ways that come back: one way of an error check does not.
-bool OfFunction::decides(BasicBlock *b) {
-  unsigned ways = 0;
-  for (auto *s : successors(b)) {
-    auto *at = s;
-    for (int i = 0; i < 4 && at->getSingleSuccessor(); i++)
-      at = at->getSingleSuccessor();
-    ways += !isa<UnreachableInst>(at->getTerminator());
-  }
-  return ways > 1 && (isa<BranchInst>(b->getTerminator()) || isa<SwitchInst>(b->getTerminator()));
 }
 
 unsigned OfFunction::condition(BasicBlock *b) {
@@ -450,19 +607,69 @@ unsigned OfFunction::condition(BasicBlock *b) {
   return c ? value(c) : 0;
 }
 
-// What decides whether `from` is reached once `until`, which dominates it, is.
-void OfFunction::controls(SmallVectorImpl<unsigned> &to, BasicBlock *from, BasicBlock *until, bool own) {
-  if (own && decides(from) && from != until)
-    to.push_back(condition(from));
-  auto *node = dt.getNode(from);
-  for (; node && node->getBlock() != until;) {
-    node = node->getIDom();
-    if (!node)
-      break;
-    BasicBlock *b = node->getBlock();
-    if (decides(b) && !pdt.dominates(from, b))
-      to.push_back(condition(b));
+const Control &OfFunction::inLoop(const Loop *l) {
+  return l ? inLoops.try_emplace(l, f, dt, &control, l).first->second : control;
+}
+
+// What decides whether `from` is reached once `until`, which dominates it, is, if `user` is reached afterwards.
+void OfFunction::controls(SmallVectorImpl<unsigned> &to, BasicBlock *from, BasicBlock *until, BasicBlock *user,
+                          const Loop *within, bool own) {
+  SmallPtrSet<BasicBlock *, 16> seen;
+  SmallVector<BasicBlock *, 16> open{from};
+  Loop *both = li.getLoopFor(from);
+  while (both && !both->contains(user))
+    both = both->getParentLoop();
+  const Control &iteration = inLoop(both);
+  auto take = [&](BasicBlock *x) {
+    if (!dt.dominates(until, x) || (within && !within->contains(x)) || !seen.insert(x).second)
+      return;
+    // A loop that is not left says nothing.
+    if (succ_size(x) == 2)
+      for (Loop *l = li.getLoopFor(x); l; l = l->getParentLoop())
+        if (l->contains(user) && l->isLoopExiting(x))
+          return;
+    if (control.decides(x)) {
+      to.push_back(condition(x));
+      leave(to, x, user);
+    }
+    open.push_back(x);
+  };
+  if (!control.comesBack(from) && control.comesBack(&f.getEntryBlock()))
+    to.push_back(unknown(Other, from->getTerminator()));
+  if (own)
+    take(from);
+  for (size_t steps = 0; !open.empty(); steps++) {
+    if (steps > MostBlocks)
+      return to.push_back(unknown(TooLarge, from->getTerminator()));
+    auto *b = open.pop_back_val();
+    for (auto *x : control.of(b))
+      take(x);
+    for (auto *x : iteration.of(b))
+      take(x);
   }
+}
+
+// Whether a phi joins loads of one place with a value that was stored there.
+bool OfFunction::isOneVariable(PHINode &phi) {
+  for (Value *in : phi.incoming_values()) {
+    auto *load = dyn_cast<LoadInst>(in);
+    auto [base, off] = load ? baseOf(load->getPointerOperand()) : std::pair<Value *, Offset>(nullptr, {Anywhere, 0});
+    if (!base || !isObject(base) || off.mode != At)
+      continue;
+    bool all = true, stored = false;
+    for (Value *other : phi.incoming_values()) {
+      bool found = other == in || other == &phi;
+      for (auto &block : object(base).writers)
+        for (auto &w : block.second)
+          if (auto *s = dyn_cast<StoreInst>(w.at))
+            found |= w.off.mode == At && w.off.at == off.at && s->getValueOperand() == other;
+      stored |= found && other != in;
+      all &= found;
+    }
+    if (all && stored)
+      return true;
+  }
+  return false;
 }
 
 void OfFunction::fill(unsigned id, Instruction *i) {
@@ -475,18 +682,26 @@ void OfFunction::fill(unsigned id, Instruction *i) {
   };
   if (auto *phi = dyn_cast<PHINode>(i)) {
     Loop *l = li.getLoopFor(here);
-    bool header = l && l->getHeader() == here && phi->getNumIncomingValues() == 2;
+    bool header = l && l->getHeader() == here;
+    unsigned ways = 0;
+    for (auto *b : phi->blocks())
+      ways += header ? l->contains(b) : 1;
     auto *above = dt.getNode(here) ? dt.getNode(here)->getIDom() : nullptr;
     for (auto &in : phi->incoming_values())
       use(in.get(), here);
     nodes[id].alternatives = operands.size();
-    for (unsigned k = 0; k < phi->getNumIncomingValues(); k++) {
+    // Optimisation joins what a variable is known to have with a load of it: which of them it is decides nothing, but that
+    // both are the same is not certain.
+    bool same = isOneVariable(*phi);
+    if (same)
+      operands.push_back(unknown(Other, phi));
+    for (unsigned k = 0; k < phi->getNumIncomingValues() && !same; k++) {
       BasicBlock *from = phi->getIncomingBlock(k);
-      if (!header && above && dt.isReachableFromEntry(from))
-        controls(operands, from, above->getBlock(), true);
+      // Whether a loop begins is no choice, but from which place it goes on.
+      bool choice = !header || (ways > 1 && l->contains(from)) || phi->getNumIncomingValues() > ways + 1;
+      if (choice && above && dt.isReachableFromEntry(from))
+        controls(operands, from, above->getBlock(), here, nullptr, true);
     }
-    if (!header && above && decides(above->getBlock()))
-      operands.push_back(condition(above->getBlock()));
   } else if (auto *l = dyn_cast<LoadInst>(i)) {
     operands.push_back(load(l));
     // Which element of an array is read depends on the index.
@@ -496,6 +711,7 @@ void OfFunction::fill(unsigned id, Instruction *i) {
            p = gep->getPointerOperand()->stripPointerCasts())
         for (auto &index : gep->indices())
           use(index.get(), here);
+    nodes[id].alternatives = 1;
   } else if (auto *c = dyn_cast<CallBase>(i)) {
     Function *callee = calleeOf(*c);
     bool pure = c->doesNotAccessMemory() && (!callee || callee->isDeclaration());
@@ -512,9 +728,18 @@ void OfFunction::fill(unsigned id, Instruction *i) {
     }
   } else if (isa<AtomicRMWInst>(i) || isa<AtomicCmpXchgInst>(i) || isa<VAArgInst>(i) || isa<LandingPadInst>(i)) {
     operands.push_back(unknown(Other, i));
+  } else if (auto *select = dyn_cast<SelectInst>(i)) {
+    use(select->getTrueValue(), here);
+    use(select->getFalseValue(), here);
+    nodes[id].alternatives = operands.size();
+    use(select->getCondition(), here);
   } else {
-    for (auto &o : i->operands())
+    for (auto &o : i->operands()) {
       use(o.get(), here);
+      // Of a pointer, what it points into matters more than the index.
+      if (isa<GetElementPtrInst>(i) && !nodes[id].alternatives)
+        nodes[id].alternatives = operands.size();
+    }
   }
   nodes[id].operands.append(operands.begin(), operands.end());
 }
@@ -637,13 +862,17 @@ void OfFunction::collect(Object &o, Value *pointer, Offset off, SmallPtrSetImpl<
         }
         continue;
       }
+      Function *callee = calleeOf(*c);
+      if (mayKeep(*c, k)) {
+        if (!callee || callee->isIntrinsic() || isMpi(callee->getName()))
+          o.escapes = true;
+        else
+          o.keepers.push_back({c, k});
+      }
       if (c->onlyReadsMemory() || c->onlyReadsMemory(k) || c->doesNotAccessMemory())
         continue;
-      Function *callee = calleeOf(*c);
       if (callee && callee->getName() == "free")
         continue;
-      bool kept = callee ? isMpi(callee->getName()) && keepsBuffer(callee->getName()) : !c->doesNotCapture(k);
-      o.escapes |= kept;
       writer(c, k, off, 0);
       continue;
     }
@@ -713,6 +942,7 @@ Object &OfFunction::object(Value *base) {
   if (!put.second)
     return o;
   o.base = base;
+  o.number = objects.size();
   SmallPtrSet<Value *, 16> seen;
   collect(o, base, {At, 0}, seen);
   if (auto *g = dyn_cast<GlobalVariable>(base)) {
@@ -733,24 +963,65 @@ Object &OfFunction::object(Value *base) {
         if (!given)
           here.push_back({c, NoArgument, {Anywhere, 0}, 0, true});
       }
+    // A parameter may point to it; Fortran forbids to use both.
+    if (!g->isConstant() && !isFortran(f))
+      for (auto &i : instructions(f)) {
+        if (isIgnored(i))
+          continue;
+        Argument *through = nullptr;
+        auto take = [&](Value *pointer) {
+          auto *a = dyn_cast<Argument>(baseOf(pointer).first);
+          if (a && !a->hasNoAliasAttr())
+            through = a;
+        };
+        if (auto *s = dyn_cast<StoreInst>(&i))
+          take(s->getPointerOperand());
+        else if (auto *c = dyn_cast<CallBase>(&i); c && !c->onlyReadsMemory())
+          for (auto &a : c->args())
+            if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
+              take(a.get());
+        auto &here = o.writers[i.getParent()];
+        if (through && none_of(here, [&](auto &w) { return w.at == &i; }))
+          here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, false, through});
+      }
   }
   if (auto *own = dyn_cast<Argument>(base)) {
+    Argument *through = nullptr;
+    bool elsewhere = false;
     auto aliases = [&](Value *pointer) {
-      auto *other = dyn_cast<Argument>(baseOf(pointer).first);
-      return other && other != own && mayAlias(*own, *other);
+      Value *base = baseOf(pointer).first;
+      auto *other = dyn_cast<Argument>(base);
+      if (other && other != own && mayAlias(*own, *other))
+        through = other;
+      auto *g = dyn_cast<GlobalVariable>(base);
+      elsewhere |= g && !g->isConstant();
     };
+    bool free = own->hasNoAliasAttr() || isFortran(f);
     for (auto &i : instructions(f)) {
-      bool writes = false;
-      if (auto *s = dyn_cast<StoreInst>(&i))
-        writes = aliases(s->getPointerOperand());
-      else if (auto *c = dyn_cast<CallBase>(&i); c && !isIgnored(i) && !c->onlyReadsMemory())
+      if (free || isIgnored(i))
+        continue;
+      through = nullptr, elsewhere = false;
+      if (auto *s = dyn_cast<StoreInst>(&i)) {
+        aliases(s->getPointerOperand());
+      } else if (auto *c = dyn_cast<CallBase>(&i); c && !c->onlyReadsMemory()) {
         for (auto &a : c->args())
-          writes |= a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)) && aliases(a.get());
-      if (!writes)
+          if (a->getType()->isPointerTy() && !c->onlyReadsMemory(c->getArgOperandNo(&a)))
+            aliases(a.get());
+        Function *callee = calleeOf(*c);
+        elsewhere |= !isa<IntrinsicInst>(c) && !(callee && callee->isDeclaration() && isHarmless(callee->getName()));
+      }
+      if (!through && !elsewhere)
         continue;
       auto &here = o.writers[i.getParent()];
-      if (none_of(here, [&](auto &w) { return w.at == &i; }))
-        here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, true});
+      bool known = false;
+      for (auto &w : here)
+        if (w.at == &i) {
+          w.elsewhere |= elsewhere;
+          w.through = w.through ? w.through : through;
+          known = true;
+        }
+      if (!known)
+        here.push_back({&i, NoArgument, {Anywhere, 0}, 0, false, through != nullptr, through, elsewhere});
     }
   }
   for (auto &block : o.writers)
@@ -784,8 +1055,6 @@ unsigned OfFunction::atEntry(Object &o, Offset off) {
   Node n;
   n.off = off;
   if (auto *a = dyn_cast<Argument>(o.base)) {
-    if (a->hasByValAttr() && !a->hasStructRetAttr())
-      n.op = Entry;
     n.op = Entry;
     n.a = a->getArgNo();
   } else if (auto *g = dyn_cast<GlobalVariable>(o.base)) {
@@ -799,7 +1068,7 @@ unsigned OfFunction::atEntry(Object &o, Offset off) {
     if (!c)
       return 0;
     Function *callee = calleeOf(*c);
-    if (callee && isHarmless(callee->getName()))
+    if (callee && isAllocator(callee->getName()))
       return 0;
     return unknown(ThroughPointer, c);
   }
@@ -834,21 +1103,38 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
     SmallPtrSet<BasicBlock *, 16> seen;
     SmallVector<std::pair<BasicBlock *, bool>, 16> open{{user, true}};
     SmallVector<unsigned, 8> found;
+    if (auto *g = dyn_cast<GlobalVariable>(o.base); g && !g->isConstant())
+      found.push_back(only(Open, m.symbol(*g), 0, {At, 0}));
+    else
+      for (auto [c, k] : o.keepers) {
+        callSite(*c);
+        if (isPotentiallyReachable(c, before, nullptr, &dt, &li))
+          found.push_back(only(Kept, callNumbers[c], k, {At, 0}));
+      }
     bool entry = false;
     size_t steps = 0;
     while (!open.empty()) {
       auto [b, first] = open.pop_back_val();
       const Object::Writer *last = nullptr;
+      SmallVector<const Object::Writer *, 4> same;
       auto ws = o.writers.find(b);
       if (ws != o.writers.end())
         for (auto &w : ws->second)
-          if (concerns(w) && (!first || w.at->comesBefore(before)))
+          if (concerns(w) && (!first || w.at->comesBefore(before))) {
+            if (last && last->at != w.at)
+              same.clear();
             last = &w;
+            same.push_back(last);
+          }
       if (last) {
-        found.push_back(written(o, *last, off, size, user));
-        // How often others may have written a global says nothing about what they wrote.
-        if (!last->barrier || last->argument != NoArgument)
-          leave(found, b, user);
+        // A call that is given several parts of it: nobody writes before what he is given.
+        auto within = [&](const Object::Writer *w) {
+          return w->off.mode != At || off.mode != At || w->off.at <= off.at;
+        };
+        if (same.size() > 1 && any_of(same, within))
+          erase_if(same, [&](auto *w) { return !within(w); });
+        for (auto *w : same)
+          found.push_back(written(o, *w, off, size, user));
         continue;
       }
       if (++steps > MostBlocks) {
@@ -867,6 +1153,37 @@ unsigned OfFunction::memory(Object &o, Offset off, uint64_t size, Instruction *b
   return id;
 }
 
+// One element of a vector: optimisation stores neighbours that have nothing in common at once.
+unsigned OfFunction::lane(Value *v, unsigned k, int depth) {
+  Node n;
+  auto both = [&](unsigned a, unsigned b) {
+    n.operands.push_back(a);
+    n.operands.push_back(b);
+    return add(n);
+  };
+  if (isa<Constant>(v))
+    return 0;
+  if (depth < 16) {
+    if (auto *in = dyn_cast<InsertElementInst>(v))
+      if (auto *at = dyn_cast<ConstantInt>(in->getOperand(2)))
+        return at->getZExtValue() == k ? value(in->getOperand(1)) : lane(in->getOperand(0), k, depth + 1);
+    if (auto *shuffle = dyn_cast<ShuffleVectorInst>(v)) {
+      int from = shuffle->getMaskValue(k);
+      int first = cast<VectorType>(shuffle->getOperand(0)->getType())->getElementCount().getKnownMinValue();
+      return from < 0 ? 0 : lane(shuffle->getOperand(from >= first), from >= first ? from - first : from, depth + 1);
+    }
+    if (auto *op = dyn_cast<BinaryOperator>(v))
+      return both(lane(op->getOperand(0), k, depth + 1), lane(op->getOperand(1), k, depth + 1));
+    auto *load = dyn_cast<LoadInst>(v);
+    auto [base, at] = load ? baseOf(load->getPointerOperand()) : std::pair<Value *, Offset>(nullptr, {Anywhere, 0});
+    if (base && isObject(base) && at.mode == At) {
+      uint64_t size = dl.getTypeStoreSize(v->getType()->getScalarType()).getKnownMinValue();
+      return memory(object(base), {At, at.at + int64_t(k * size)}, size, load);
+    }
+  }
+  return both(value(v), unknown(Other, dyn_cast<Instruction>(v)));
+}
+
 unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uint64_t size, BasicBlock *user) {
   Node n;
   Place p = placeOf(w.at->getDebugLoc());
@@ -875,10 +1192,21 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
   BasicBlock *here = w.at->getParent();
   if (here != user)
     if (auto *common = dt.findNearestCommonDominator(here, user))
-      controls(why, here, common, false);
-  if (w.alias) {
+      controls(why, here, common, user, nullptr, false);
+  // How often a loop ran decides what it left, if it wrote the byte at hand.
+  leave(why, here, user);
+  SmallVector<unsigned, 2> others;
+  if (w.through) {
+    if (auto *g = dyn_cast<GlobalVariable>(o.base))
+      others.push_back(only(MayPoint, w.through->getArgNo(), m.symbol(*g), {At, 0}));
+    else
+      others.push_back(only(MayAlias, w.through->getArgNo(), cast<Argument>(o.base)->getArgNo(), {At, 0}));
+  }
+  if (w.elsewhere)
+    others.push_back(only(Points, cast<Argument>(o.base)->getArgNo(), 0, off));
+  if (w.argument == NoArgument && !others.empty()) {
     Node both;
-    both.operands.push_back(unknown(ThroughPointer, w.at));
+    both.operands.append(others.begin(), others.end());
     both.operands.push_back(memory(o, off, size, w.at));
     return add(both);
   }
@@ -900,15 +1228,49 @@ unsigned OfFunction::written(Object &o, const Object::Writer &w, Offset off, uin
     n.name = nameOf(o.base, off.mode == At ? off.at : 0);
     n.operands.push_back(memory(o, off, size, w.at));
     n.operands.append(why.begin(), why.end());
-    if (!w.barrier)
+    if (!w.barrier && others.empty())
       return add(n);
     Node both;
     both.operands.push_back(add(n));
-    both.operands.push_back(atEntry(o, off));
+    if (w.barrier)
+      both.operands.push_back(atEntry(o, off));
+    both.operands.append(others.begin(), others.end());
     return add(both);
   }
   unsigned what = 0;
   if (auto *s = dyn_cast<StoreInst>(w.at)) {
+    auto *type = dyn_cast<FixedVectorType>(s->getValueOperand()->getType());
+    int64_t each = type ? dl.getTypeStoreSize(type->getElementType()).getKnownMinValue() : 0;
+    if (type && w.off.mode == At && off.mode != Anywhere && each > 0) {
+      bool asked = off.mode == Asked;
+      unsigned rest = 0;
+      SmallVector<unsigned, 4> parts;
+      if (asked)
+        rest = memory(o, off, size, w.at);
+      for (unsigned k = 0; k < type->getNumElements(); k++) {
+        Offset at{At, w.off.at + int64_t(k) * each};
+        if (!asked) {
+          if (overlaps(at, each, off, size))
+            parts.push_back(lane(s->getValueOperand(), k, 0));
+          continue;
+        }
+        Node one;
+        one.op = StoreTo, one.off = at, one.c = each;
+        one.file = p.file, one.line = p.line, one.name = nameOf(o.base, at.at);
+        one.operands.push_back(lane(s->getValueOperand(), k, 0));
+        one.operands.push_back(rest);
+        one.operands.append(why.begin(), why.end());
+        rest = add(one);
+      }
+      if (asked)
+        return rest;
+      if (w.off.at > off.at || w.off.at + int64_t(w.size) < off.at + int64_t(size))
+        parts.push_back(memory(o, off, size, w.at));
+      n.name = nameOf(o.base, off.at);
+      n.operands.append(parts.begin(), parts.end());
+      n.operands.append(why.begin(), why.end());
+      return add(n);
+    }
     what = value(s->getValueOperand());
     SmallVector<unsigned, 4> with{what};
     if (auto *def = dyn_cast<Instruction>(s->getValueOperand()))
@@ -954,31 +1316,86 @@ unsigned OfFunction::parentOf(BasicBlock *b, const Loop *except) {
   Loop *l = li.getLoopFor(b);
   while (l && except && except->contains(l))
     l = l->getParentLoop();
-  auto *node = dt.getNode(b);
+  auto around = [&] { return l ? loopVertex(l) + 1 : 0; };
   Place own = except ? placeOf(except->getStartLoc()) : Place();
-  BasicBlock *from = b;
-  while (node && (node = node->getIDom())) {
-    BasicBlock *at = node->getBlock();
-    if (l && !l->contains(at))
-      break;
-    if (!decides(at) || pdt.dominates(from, at) || (l && l->isLoopExiting(at)))
-      continue;
-    if (except && except->contains(at))
-      continue;
-    Place p = placeOf(at->getTerminator()->getDebugLoc());
-    // The test before a loop that is the loop's own.
-    if (except && own.line && p.line == own.line && p.file == own.file)
-      continue;
-    auto known = branchVertices.find(at);
-    if (known != branchVertices.end())
-      return known->second + 1;
-    unsigned parent = parentOf(at, nullptr);
-    Vertex v{BranchVertex, parent, p, p.line, 0, {condition(at)}};
-    vertices.push_back(v);
-    branchVertices[at] = vertices.size() - 1;
-    return vertices.size();
+  auto isWithin = [&](BasicBlock *at) {
+    return at != b && (!l || (l->contains(at) && !l->isLoopExiting(at))) && !(except && except->contains(at));
+  };
+  if (!control.comesBack(b)) {
+    // A part that ends the program: all choices on the way there.
+    for (auto *node = dt.getNode(b); node && (node = node->getIDom());) {
+      BasicBlock *at = node->getBlock();
+      if (l && !l->contains(at))
+        break;
+      if (isWithin(at) && succ_size(at) > 1)
+        return branchVertex(at) + 1;
+    }
+    return around();
   }
-  return l ? loopVertex(l) + 1 : 0;
+  // The test before a loop that is the loop's own.
+  auto isGuard = [&](BasicBlock *at) {
+    Place p = placeOf(at->getTerminator()->getDebugLoc());
+    return except && own.line && p.line == own.line && p.file == own.file;
+  };
+  const Control &iteration = inLoop(l);
+  SmallVector<BasicBlock *, 4> open{b}, direct;
+  SmallPtrSet<BasicBlock *, 8> seen;
+  while (!open.empty())
+    for (auto *x : iteration.of(open.pop_back_val()))
+      if (isWithin(x) && seen.insert(x).second) {
+        if (isGuard(x))
+          open.push_back(x);
+        else
+          direct.push_back(x);
+      }
+  if (direct.empty())
+    return around();
+  if (direct.size() == 1 && dt.dominates(direct[0], b) && (!li.getLoopFor(direct[0]) || li.getLoopFor(direct[0])->contains(b)))
+    return branchVertex(direct[0]) + 1;
+  // Several ways lead here: one vertex for all choices below the block that all of them pass.
+  BasicBlock *top = b;
+  for (auto *x : direct)
+    top = dt.findNearestCommonDominator(top, x);
+  for (Loop *in = li.getLoopFor(top); in && !in->contains(b) && dt.getNode(in->getHeader())->getIDom();
+       in = li.getLoopFor(top))
+    top = dt.getNode(in->getHeader())->getIDom()->getBlock();
+  if (top == b)
+    return around();
+  std::vector<BasicBlock *> all;
+  SmallPtrSet<BasicBlock *, 8> chosen;
+  open.assign(direct.begin(), direct.end());
+  while (!open.empty()) {
+    auto *x = open.pop_back_val();
+    if (!dt.dominates(top, x) || !isWithin(x) || !chosen.insert(x).second)
+      continue;
+    all.push_back(x);
+    open.append(iteration.of(x).begin(), iteration.of(x).end());
+  }
+  std::sort(all.begin(), all.end());
+  auto known = joinedVertices.find(all);
+  if (known != joinedVertices.end())
+    return known->second + 1;
+  unsigned parent = parentOf(top, nullptr);
+  Place p = placeOf((chosen.count(top) ? top : direct[0])->getTerminator()->getDebugLoc());
+  Vertex v{BranchVertex, parent, p, p.line, 0, {}};
+  for (auto &x : f)
+    if (chosen.count(&x)) {
+      v.conditions.push_back(condition(&x));
+      leave(v.conditions, &x, b);
+    }
+  vertices.push_back(v);
+  joinedVertices[all] = vertices.size() - 1;
+  return vertices.size();
+}
+
+unsigned OfFunction::branchVertex(BasicBlock *at) {
+  auto known = branchVertices.find(at);
+  if (known != branchVertices.end())
+    return known->second;
+  unsigned parent = parentOf(at, nullptr);
+  Place p = placeOf(at->getTerminator()->getDebugLoc());
+  vertices.push_back({BranchVertex, parent, p, p.line, 0, {condition(at)}});
+  return branchVertices[at] = vertices.size() - 1;
 }
 
 unsigned OfFunction::loopVertex(Loop *l) {
@@ -1010,6 +1427,12 @@ unsigned OfFunction::loopVertex(Loop *l) {
   return loopVertices[l] = vertices.size() - 1;
 }
 
+// A number of the source plus one; 0 if it is none.
+uint64_t numberOf(Value *v) {
+  auto *number = dyn_cast<ConstantInt>(v);
+  return number && number->getBitWidth() <= 32 ? number->getZExtValue() + 1 : 0;
+}
+
 void OfFunction::callSite(CallBase &c) {
   if (callNumbers.count(&c))
     return;
@@ -1034,14 +1457,23 @@ void OfFunction::callSite(CallBase &c) {
           which = m.symbol(*g);
           if (base)
             content = memory(object(b), {Asked, 0}, 0, &c);
+          else
+            which = g->hasDefinitiveInitializer() ? numberOf(g->getInitializer()) : 0;
         } else {
           base = isa<Argument>(b) ? 2 : 1;
           if (auto *arg = dyn_cast<Argument>(b))
             which = arg->getArgNo();
+          else
+            which = object(b).number;
           content = memory(object(b), {Asked, 0}, 0, &c);
+          if (object(b).escapes)
+            base |= 16;
         }
+        if (mayKeep(c, c.getArgOperandNo(&a)))
+          base |= 8;
       } else {
         own = value(v);
+        which = numberOf(v);
       }
       arguments.push_back(own);
       contents.push_back(content);
@@ -1069,7 +1501,7 @@ void OfFunction::run() {
   for (auto &b : f) {
     if (!dt.isReachableFromEntry(&b))
       continue;
-    branches += decides(&b);
+    branches += control.decides(&b);
     if (Loop *l = li.getLoopFor(&b))
       if (l->getHeader() == &b) {
         loopVertex(l);
@@ -1112,7 +1544,7 @@ void OfFunction::run() {
     if (auto *def = dyn_cast<Instruction>(ret->getReturnValue()))
       leave(values, def->getParent(), ret->getParent());
     if (returns.size() > 1)
-      controls(values, ret->getParent(), &f.getEntryBlock(), false);
+      controls(values, ret->getParent(), &f.getEntryBlock(), ret->getParent(), nullptr, false);
   }
   Node ret;
   ret.operands.append(values.begin(), values.end());
@@ -1123,8 +1555,23 @@ void OfFunction::run() {
     for (auto *r : returns) {
       unsigned at = memory(o, {Asked, 0}, 0, r);
       n.operands.push_back(at);
+      if (returns.size() > 1)
+        controls(n.operands, r->getParent(), &f.getEntryBlock(), r->getParent(), nullptr, false);
     }
     return n;
+  };
+  // What others can see of an object before the function returns: at its calls, and within these.
+  auto inner = [&](Value *base, Node &n) {
+    Object &o = object(base);
+    for (auto *c : barriers) {
+      unsigned at = memory(o, {Asked, 0}, 0, c);
+      n.operands.push_back(at);
+      for (auto &w : o.writers[c->getParent()])
+        if (w.at == c && w.argument != NoArgument) {
+          Offset off = w.off.mode == At ? Offset{Asked, w.off.at} : Offset{Anywhere, 0};
+          n.operands.push_back(only(Inner, callNumbers[c], w.argument, off));
+        }
+    }
   };
   for (auto &a : f.args()) {
     if (!a.getType()->isPointerTy() || a.onlyReadsMemory())
@@ -1132,17 +1579,17 @@ void OfFunction::run() {
     Object &o = object(&a);
     if (o.escapes)
       kept.push_back(a.getArgNo());
-    else if (any_of(o.writers, [](auto &b) { return any_of(b.second, [](auto &w) { return !w.alias; }); }))
-      outs.push_back({a.getArgNo(), add(leaves(&a))});
+    else if (any_of(o.writers, [](auto &b) { return any_of(b.second, [](auto &w) { return w.argument != NoArgument; }); })) {
+      Node between;
+      inner(&a, between);
+      outs.push_back({a.getArgNo(), add(leaves(&a)), add(between)});
+    }
   }
   std::vector<GlobalVariable *> sorted(writtenGlobals.begin(), writtenGlobals.end());
   std::sort(sorted.begin(), sorted.end(), [](auto *a, auto *b) { return a->getName() < b->getName(); });
   for (auto *g : sorted) {
     Node n = leaves(g);
-    for (auto *c : barriers) {
-      unsigned at = memory(object(g), {Asked, 0}, 0, c);
-      n.operands.push_back(at);
-    }
+    inner(g, n);
     globalOuts.push_back({m.symbol(*g), add(n)});
   }
   drain();
@@ -1174,8 +1621,15 @@ std::vector<unsigned> OfFunction::compact() {
     if (nodes[i].op == Mix) {
       SmallVector<unsigned, 4> left;
       for (unsigned o : ops)
-        if (nodes[o].op != Const && o != i && !is_contained(left, o))
+        if ((nodes[o].op != Const || nodes[o].a) && o != i && !is_contained(left, o))
           left.push_back(o);
+      unsigned data = 0;
+      for (unsigned k = 0; k < nodes[i].alternatives && k < ops.size(); k++)
+        data = std::max<unsigned>(data, std::find(left.begin(), left.end(), ops[k]) != left.end() ? std::find(left.begin(), left.end(), ops[k]) - left.begin() + 1 : 0);
+      // No data but constants: 0 would say that all of it is.
+      if (nodes[i].alternatives && !data && !left.empty())
+        left.insert(left.begin(), 0), data = 1;
+      nodes[i].alternatives = data;
       ops.assign(left.begin(), left.end());
     }
   }
@@ -1191,9 +1645,29 @@ std::vector<unsigned> OfFunction::compact() {
       if (at == i)
         break;
     }
-    to[i] = nodes[at].op == Const ? 0 : at;
+    to[i] = nodes[at].op == Const && !nodes[at].a ? 0 : at;
   }
   return to;
+}
+
+// Whether anything but a call uses a function's address, also by another name.
+bool isTaken(const GlobalValue &f) {
+  SmallVector<const Value *, 4> open{&f};
+  SmallPtrSet<const Value *, 4> seen;
+  while (!open.empty()) {
+    const Value *v = open.pop_back_val();
+    if (!seen.insert(v).second)
+      continue;
+    for (auto &use : v->uses()) {
+      auto *c = dyn_cast<CallBase>(use.getUser());
+      if (c && c->isCallee(&use))
+        continue;
+      if (!isa<GlobalAlias>(use.getUser()) && !isa<BlockAddress>(use.getUser()))
+        return true;
+      open.push_back(use.getUser());
+    }
+  }
+  return false;
 }
 
 void OfFunction::write(Bytes &b) {
@@ -1217,7 +1691,7 @@ void OfFunction::write(Bytes &b) {
   }
   need(result);
   for (auto &o : outs)
-    need(o.second);
+    need(std::get<1>(o)), need(std::get<2>(o));
   for (auto &o : globalOuts)
     need(std::get<1>(o));
   while (!open.empty()) {
@@ -1240,7 +1714,7 @@ void OfFunction::write(Bytes &b) {
   b.u(m.symbol(f));
   b.u(sub ? m.strings.id(sub->getName()) : 0);
   b.u(sub ? sub->getLine() : 0);
-  b.u((f.hasLocalLinkage() ? 1 : 0) | (f.hasAddressTaken() ? 2 : 0) | (f.isInterposable() ? 4 : 0));
+  b.u((f.hasLocalLinkage() ? 1 : 0) | (isTaken(f) ? 2 : 0) | (f.isInterposable() ? 4 : 0));
   b.u(1 + blocks + loops + branches + calls.size());
   b.u(f.arg_size());
   b.u(order.size());
@@ -1253,6 +1727,7 @@ void OfFunction::write(Bytes &b) {
     b.u(n.a);
     b.u(n.c);
     offset(n.off);
+    b.u(n.alternatives);
     b.u(n.operands.size());
     for (unsigned o : n.operands)
       b.u(id(o));
@@ -1287,8 +1762,9 @@ void OfFunction::write(Bytes &b) {
   b.u(id(result));
   b.u(outs.size());
   for (auto &o : outs) {
-    b.u(o.first);
-    b.u(id(o.second));
+    b.u(std::get<0>(o));
+    b.u(id(std::get<1>(o)));
+    b.u(id(std::get<2>(o)));
   }
   b.u(kept.size());
   for (unsigned k : kept)
@@ -1312,16 +1788,26 @@ void OfModule::escapes(GlobalVariable &g) {
       User *u = use.getUser();
       if (isa<LoadInst>(u) || isa<ICmpInst>(u))
         continue;
+      // A pointer that walks over it alone.
+      auto *phi = dyn_cast<PHINode>(u);
+      bool walks = phi != nullptr;
+      if (phi)
+        for (Value *in : phi->incoming_values()) {
+          for (int n = 0; n < 16 && isa<GEPOperator>(in); n++)
+            in = cast<GEPOperator>(in)->getPointerOperand();
+          walks &= in == phi || in->stripPointerCasts() == &g;
+        }
       if (auto *s = dyn_cast<StoreInst>(u)) {
         if (s->getPointerOperand() == v)
           continue;
-      } else if (isa<GEPOperator>(u) || isa<BitCastOperator>(u) || isa<PHINode>(u)) {
+      } else if (isa<GEPOperator>(u) || isa<BitCastOperator>(u) || walks) {
         open.push_back(u);
         continue;
       } else if (auto *c = dyn_cast<CallBase>(u)) {
         Function *callee = calleeOf(*c);
-        bool kept = callee && isMpi(callee->getName()) && keepsBuffer(callee->getName());
-        if (c->isArgOperand(&use) && !kept && (callee || c->doesNotCapture(c->getArgOperandNo(&use))))
+        // The reader knows of the functions in records whether they keep it.
+        bool known = callee && !callee->isIntrinsic() && !isMpi(callee->getName());
+        if (c->isArgOperand(&use) && (known || isa<MemIntrinsic>(c) || !mayKeep(*c, c->getArgOperandNo(&use))))
           continue;
       }
       escaping.insert(&g);
@@ -1340,9 +1826,8 @@ std::string OfModule::record() {
     if (f.isDeclaration() || f.hasAvailableExternallyLinkage())
       continue;
     DominatorTree &dt = fam.getResult<DominatorTreeAnalysis>(f);
-    PostDominatorTree &pdt = fam.getResult<PostDominatorTreeAnalysis>(f);
     LoopInfo &li = fam.getResult<LoopAnalysis>(f);
-    OfFunction of(*this, f, dt, pdt, li);
+    OfFunction of(*this, f, dt, li);
     of.run();
     of.write(functions);
     count++;
@@ -1353,9 +1838,21 @@ std::string OfModule::record() {
     if (g.isConstant() || g.getName().empty())
       continue;
     globals.u(symbol(g));
-    globals.u((g.hasLocalLinkage() ? 1 : 0) | (escaping.count(&g) ? 2 : 0));
+    bool here = !g.isDeclaration() && !g.hasAvailableExternallyLinkage();
+    globals.u((g.hasLocalLinkage() ? 1 : 0) | (escaping.count(&g) ? 2 : 0) | (here ? 4 : 0));
     many++;
   }
+  Bytes taken, aliases;
+  unsigned manyTaken = 0, manyAliases = 0;
+  for (auto &f : m)
+    if (!f.hasLocalLinkage() && !f.isIntrinsic() && isTaken(f))
+      taken.u(symbol(f)), manyTaken++;
+  for (auto &a : m.aliases())
+    if (auto *of = dyn_cast_or_null<Function>(a.getAliaseeObject())) {
+      aliases.u(symbol(a)), aliases.u(symbol(*of)), manyAliases++;
+      if (isTaken(a))
+        taken.u(symbol(*of)), manyTaken++;
+    }
   unsigned source = strings.id(m.getSourceFileName());
   unsigned maker = strings.id("LLVM " LLVM_VERSION_STRING);
   Bytes out;
@@ -1368,6 +1865,10 @@ std::string OfModule::record() {
   out.u(maker);
   out.u(many);
   out.out += globals.out;
+  out.u(manyTaken);
+  out.out += taken.out;
+  out.u(manyAliases);
+  out.out += aliases.out;
   out.u(count);
   out.out += functions.out;
   return out.out;
@@ -1383,6 +1884,11 @@ uint32_t checksum(StringRef bytes) {
 
 struct HeadwaterPass : PassInfoMixin<HeadwaterPass> {
   PreservedAnalyses run(Module &m, ModuleAnalysisManager &mam) {
+    // What runs on the host of the formats that the reader knows; a device's module is left as it is.
+    Triple triple(m.getTargetTriple());
+    bool x86 = triple.getArch() == Triple::x86_64, arm = triple.getArch() == Triple::aarch64;
+    if (!triple.isOSBinFormatELF() || !(x86 || arm))
+      return PreservedAnalyses::all();
     auto &fam = mam.getResult<FunctionAnalysisManagerModuleProxy>(m).getManager();
     std::string payload = OfModule(m, fam).record();
     std::string record = "HWPS";
@@ -1406,7 +1912,10 @@ struct HeadwaterPass : PassInfoMixin<HeadwaterPass> {
     }
     text += ".popsection";
     // flang 19 reads no assembly, if nobody asks for it.
-    InitializeAllAsmParsers();
+#define LLVM_ASM_PARSER(Target)                                                                                        \
+  if (StringRef(#Target) == (x86 ? "X86" : "AArch64"))                                                                 \
+    LLVMInitialize##Target##AsmParser();
+#include "llvm/Config/AsmParsers.def"
     m.appendModuleInlineAsm(text);
     return PreservedAnalyses::all();
   }

@@ -72,7 +72,9 @@ fn why(structure: &ModuleStructure, dependence: &Dependence) -> String {
             Some(variable) => format!("{variable} from {}", s.words()),
             None => s.words(),
         });
-        words.collect::<Vec<_>>().join(", ")
+        let mut words: Vec<String> = words.collect();
+        words.dedup();
+        words.join(", ")
     };
     let mut out = "  [compiler".to_string();
     if dependence.own

@@ -87,16 +87,34 @@ pub fn command(args: &CompileArgs, of: Of) -> Outcome {
     Err(format!("cannot start {}: {error}", language.wrapper).into())
 }
 
-/// Whether an argument names source text, or a request about the command line itself.
+/// Endings of source text.
+const SOURCES: [&str; 31] = [
+    "c", "cc", "cp", "cpp", "CPP", "cxx", "CXX", "c++", "C", "f", "f77", "f90", "f95", "f03",
+    "f08", "for", "ftn", "fpp", "F", "F77", "F90", "F95", "F03", "F08", "FOR", "FTN", "FPP", "i",
+    "ii", "ll", "bc",
+];
+
+/// Bytes of a response file that are looked at.
+const LONGEST: usize = 1 << 20;
+
+/// Whether an argument names source text, or a request about the command line itself. A response file has arguments.
 fn is_source(argument: &OsString) -> bool {
     let text = argument.to_string_lossy();
-    let endings = [
-        "c", "cc", "cpp", "cxx", "c++", "C", "f", "f77", "f90", "f95", "f03", "f08", "F", "F77",
-        "F90", "F95", "F03", "F08", "i", "ii", "ll",
-    ];
+    if let Some(file) = text.strip_prefix('@') {
+        let bytes = std::fs::read(file).unwrap_or_default();
+        let text = String::from_utf8_lossy(bytes.get(..LONGEST).unwrap_or(&bytes)).into_owned();
+        let mut words = text.split_whitespace();
+        return words.any(|w| is_source_word(w.trim_matches(['"', '\''])));
+    }
+    is_source_word(&text)
+}
+
+fn is_source_word(text: &str) -> bool {
     let ending = text.rsplit_once('.').map(|(_, e)| e);
-    !text.starts_with('-') && ending.is_some_and(|e| endings.contains(&e))
+    // `-x` names the language of files with any ending.
+    !text.starts_with('-') && ending.is_some_and(|e| SOURCES.contains(&e))
         || text == "-"
+        || text.starts_with("-x")
         || text.starts_with("-show")
         || text.starts_with("--showme")
 }
@@ -125,6 +143,7 @@ fn found(language: &Language) -> Result<(PathBuf, PathBuf), String> {
         None => None,
     };
     let versions: Vec<u32> = wanted.map_or_else(|| VERSIONS.to_vec(), |v| vec![v]);
+    let mut failed = None;
     for version in &versions {
         let named = language.compilers.iter();
         let compiler = named
@@ -132,8 +151,15 @@ fn found(language: &Language) -> Result<(PathBuf, PathBuf), String> {
             .find_map(|c| find(&c));
         let config = llvm_config(*version);
         if let (Some(compiler), Some(config)) = (compiler, config) {
-            return Ok((compiler, plugin(*version, &config)?));
+            match plugin(*version, &config) {
+                Ok(plugin) => return Ok((compiler, plugin)),
+                // Another version may do.
+                Err(message) => failed = failed.or(Some(message)),
+            }
         }
+    }
+    if let Some(message) = failed {
+        return Err(message);
     }
     let version = versions.last().copied().unwrap_or(19);
     Err(format!(
@@ -146,12 +172,20 @@ fn found(language: &Language) -> Result<(PathBuf, PathBuf), String> {
 
 /// The plugin for a version, built if it is not in the cache.
 fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
+    // Compilers run in other directories.
     let dir = cache_dir()
-        .ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME")?;
+        .filter(|d| d.is_absolute())
+        .ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME to an absolute path")?;
     let flags = Command::new(config)
         .args(["--version", "--cxxflags"])
         .output()
         .map_err(|e| format!("cannot start {}: {e}", config.display()))?;
+    if !flags.status.success() {
+        return Err(format!(
+            "{} fails: install llvm-{version}-dev again",
+            config.display()
+        ));
+    }
     let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
     // Another LLVM or another source is another plugin.
     let key = format!("{flags}{PASS_SOURCE}")
@@ -163,7 +197,7 @@ fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
     }
     let cannot = |e: std::io::Error| {
         format!(
-            "cannot build the compiler's plugin in {}: {e}",
+            "cannot build the compiler's plugin in {}: {e}; set XDG_CACHE_HOME to a directory that can be written",
             dir.display()
         )
     };
@@ -195,4 +229,43 @@ fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
     }
     std::fs::rename(&part, &made).map_err(cannot)?;
     Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_known_by_ending_language_and_response_file() {
+        let is = |text: &str| is_source(&OsString::from(text));
+        for text in [
+            "a.c",
+            "a.FOR",
+            "a.CPP",
+            "a.ftn",
+            "-",
+            "-xc++",
+            "-x",
+            "--showme:command",
+        ] {
+            assert!(is(text), "{text}");
+        }
+        for text in [
+            "a.o",
+            "liba.a",
+            "-lm",
+            "-o",
+            "app",
+            "-DFILE=a.c",
+            "@missing",
+        ] {
+            assert!(!is(text), "{text}");
+        }
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let file = dir.path().join("arguments");
+        std::fs::write(&file, "-c 'a.c'\n-O2").expect("writes");
+        assert!(is(&format!("@{}", file.display())));
+        std::fs::write(&file, "a.o -o app").expect("writes");
+        assert!(!is(&format!("@{}", file.display())));
+    }
 }

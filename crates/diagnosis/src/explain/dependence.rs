@@ -23,8 +23,9 @@ pub fn evidence(pag: &Pag, v: VertexIx, class: CauseClass) -> Option<Evidence> {
         let each = origins.iter().find_map(|origin| {
             let mut all = deciding.conditions.iter();
             all.find_map(|(place, c)| {
-                let source = c.source(*origin)?;
-                fits(*place, c, source).then_some((*place, *c, source))
+                let mut sources = c.sources.iter().filter(|s| s.origin == *origin);
+                let source = sources.find(|s| fits(*place, c, s))?;
+                Some((*place, *c, source))
             })
         });
         each.map(|(place, condition, source)| sentence(place, condition, source))
@@ -36,29 +37,40 @@ pub fn evidence(pag: &Pag, v: VertexIx, class: CauseClass) -> Option<Evidence> {
             let found = find(&DIFFERING, &differs);
             let equal = || {
                 plain(
-                    "by the compiler, nothing that decides how often it runs depends on the rank or on messages: ranks do the same, on other data or at another speed",
+                    "by the compiler, nothing that decides how often it runs differs between ranks: they do the same, on other data or at another speed",
                 )
             };
-            found.or_else(|| known.then(equal))
+            let same = deciding.all(is_equal_everywhere);
+            found.or_else(|| (known && same).then(equal))
         }
         CauseClass::NonShrinkingWork => {
             let bound = |place: Where, c: &Condition, _: &Source| c.bound && place != Where::Around;
             let varies = |_: Where, _: &Condition, _: &Source| true;
             let found = find(&VARYING, &bound);
             let same = || find(&VARYING, &varies).is_none().then(|| same(&deciding));
-            found.or_else(|| known.then(same).flatten())
+            let equal = deciding.all(is_equal_everywhere);
+            found.or_else(|| (known && equal).then(same).flatten())
         }
         _ => None,
     }
 }
 
-/// Whether all ranks have the same value.
+/// Whether all ranks have the same value. What a communicator of some ranks adds to its size, or to what these ranks have
+/// together, stands beside it as a source of its own; input that was read may differ, arguments of the program do not.
 fn is_equal_everywhere(source: &Source) -> bool {
     let call = source.chain.last().map(|l| l.name.to_ascii_lowercase());
     let call = call.unwrap_or_default();
-    ["bcast", "allreduce", "allgather"]
-        .iter()
-        .any(|name| call.contains(name))
+    let together = || {
+        ["bcast", "allreduce", "allgather"]
+            .iter()
+            .any(|name| call.contains(name))
+    };
+    match source.origin {
+        Origin::Constant | Origin::Size => true,
+        Origin::Input => call == "main",
+        Origin::Message | Origin::Reduction => together(),
+        Origin::Rank | Origin::Unknown => false,
+    }
 }
 
 /// The sentence if no bound depends on the number of ranks.

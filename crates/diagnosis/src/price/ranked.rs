@@ -24,16 +24,20 @@ pub fn ranked(pag: &Pag, mut found: Vec<Candidate>) -> Vec<Candidate> {
     remainders(pag, without_duplicates(pag, found))
 }
 
-/// Of two neighbours of uneven work whose gains differ by less than their error, the one whose work depends on the rank
+/// Of neighbours of uneven work whose gains differ by less than their error, the one whose work depends on the rank
 /// comes first: there is something to mend in the program.
 fn by_rank_first(pag: &Pag, found: &mut [Candidate], gain: impl Fn(&Candidate) -> f64) {
     let by_rank = |c: &Candidate| pag.deciding(c.vertex).depends_on(Origin::Rank);
-    for i in 1..found.len() {
-        let [a, b] = [&found[i - 1], &found[i]];
+    let comes_first = |a: &Candidate, b: &Candidate| {
         let uneven = |c: &Candidate| c.class == CauseClass::UnevenWork;
         let equal = (gain(a) - gain(b)).abs() <= a.error.max(b.error);
-        if uneven(a) && uneven(b) && equal && by_rank(b) && !by_rank(a) {
-            found.swap(i - 1, i);
+        uneven(a) && uneven(b) && equal && by_rank(b) && !by_rank(a)
+    };
+    for i in 1..found.len() {
+        let mut at = i;
+        while at > 0 && comes_first(&found[at - 1], &found[at]) {
+            found.swap(at - 1, at);
+            at -= 1;
         }
     }
 }

@@ -95,9 +95,20 @@ fn uneven_work_says_what_its_bound_comes_from() {
         said("its bound `n` comes from MPI_Recv at app.c:12", 2)
     );
     // What all ranks get alike is no reason.
-    let same = "nothing that decides how often it runs depends on the rank or on messages: ranks do the same, on other data or at another speed";
+    let same = "nothing that decides how often it runs differs between ranks: they do the same, on other data or at another speed";
     assert_eq!(evidence(bound(Origin::Constant, "")), said(same, 0));
     assert_eq!(evidence(bound(Origin::Message, "MPI_Bcast")), said(same, 0));
+    assert_eq!(evidence(bound(Origin::Input, "main")), said(same, 0));
+    // What a rank reads may be its own.
+    assert_eq!(evidence(bound(Origin::Input, "MPI_File_read_at")), None);
+    // One of two messages is not the same everywhere.
+    let mut two = bound(Origin::Message, "MPI_Bcast");
+    two.sources
+        .extend(bound(Origin::Message, "MPI_Recv").sources);
+    assert_eq!(
+        evidence(two),
+        said("its bound `n` comes from MPI_Recv at app.c:12", 2)
+    );
     // What is not known is not told.
     assert_eq!(evidence(bound(Origin::Unknown, "")), None);
     // Without a compiler's structure there is nothing to say.
@@ -127,7 +138,7 @@ fn work_that_does_not_shrink_says_that_its_bound_does_not_depend_on_the_ranks() 
         all.map(|(text, _)| text.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(
-        texts(bound(Origin::Input, "")),
+        texts(bound(Origin::Input, "main")),
         [
             "by the compiler, how often it runs does not depend on the number of ranks: all do the same (its bound `n` comes from the program's input)"
         ]
@@ -137,6 +148,7 @@ fn work_that_does_not_shrink_says_that_its_bound_does_not_depend_on_the_ranks() 
         ["by the compiler, its bound `n` comes from MPI_Comm_size at app.c:12"]
     );
     assert_eq!(texts(bound(Origin::Unknown, "")), [""; 0]);
+    assert_eq!(texts(bound(Origin::Input, "getenv")), [""; 0]);
 }
 
 #[test]

@@ -7,11 +7,11 @@ use super::{follow, meaning, records};
 use crate::elf::Image;
 use headwater_model::dependence::{Condition, Dependence, Dependences, Origin, Parameter, Source};
 use headwater_model::psg::ModuleStructure;
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ObjectSymbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Conditions around a vertex that are kept, the innermost ones.
-const AROUND: usize = 16;
+const AROUND: usize = 64;
 
 /// Functions that linking adds.
 const START: [&str; 10] = [
@@ -51,7 +51,8 @@ const RUNTIME: [&str; 18] = [
 
 /// Whether a symbol is the language runtime's.
 fn is_runtime(symbol: &str) -> bool {
-    RUNTIME.iter().any(|p| symbol.starts_with(p))
+    // Procedures of Fortran modules begin with `__`, too, as gfortran names them.
+    RUNTIME.iter().any(|p| symbol.starts_with(p)) && !symbol.contains("_MOD_")
         || symbol.starts_with("_Z") && symbol.contains("Fortran")
 }
 
@@ -75,7 +76,8 @@ pub fn attach(image: &Image<'_>, structure: &mut ModuleStructure) {
             "{others} functions were compiled without headwater's plugin, so what they may change is unknown to it"
         ));
     }
-    let program = Program::new(&records, open);
+    let exported = exported(image);
+    let program = Program::new(&records, open, &exported);
     let mut all = Builder {
         program: &program,
         known: FxHashMap::default(),
@@ -95,6 +97,13 @@ pub fn attach(image: &Image<'_>, structure: &mut ModuleStructure) {
     structure.dependences = out;
 }
 
+/// Symbols of a program that shared libraries see: they may call these functions and write these variables.
+pub fn exported(image: &Image<'_>) -> FxHashSet<String> {
+    let defined = image.file.dynamic_symbols().filter(|s| !s.is_undefined());
+    let names = defined.filter_map(|s| Some(s.name().ok()?.to_string()));
+    names.collect()
+}
+
 /// Whether code that no record describes may call functions of the module or write its globals, and how many functions
 /// of the module have no record.
 pub fn openness(
@@ -102,9 +111,11 @@ pub fn openness(
     structure: &ModuleStructure,
     records: &[Record],
 ) -> (bool, usize) {
-    let symbols = records
-        .iter()
-        .flat_map(|r| r.functions.iter().map(|f| r.string(f.symbol)));
+    let symbols = records.iter().flat_map(|r| {
+        let functions = r.functions.iter().map(|f| f.symbol);
+        let aliases = r.aliases.iter().map(|(alias, _)| *alias);
+        functions.chain(aliases).map(|s| r.string(s))
+    });
     let described: FxHashSet<&str> = symbols.collect();
     let others = structure.functions.iter().filter(|f| {
         let symbol = f.symbol.map(|s| structure.string(s));
@@ -138,12 +149,12 @@ impl Builder<'_, '_> {
                     let vertex = of.vertices.get(*v as usize);
                     vertex.is_some_and(|v| v.kind != Kind::Call)
                 };
-                around.filter(conditional).take(AROUND).collect()
+                around.filter(conditional).take(AROUND + 1).collect()
             })
             .collect();
         let longest = chains.iter().map(Vec::len).max().unwrap_or(0);
         let mut conditions = Vec::new();
-        for depth in 0..longest {
+        for depth in 0..longest.min(AROUND) {
             let mut level: Vec<u32> = chains
                 .iter()
                 .filter_map(|c| c.get(depth).copied())
@@ -151,6 +162,10 @@ impl Builder<'_, '_> {
             level.sort_unstable();
             level.dedup();
             conditions.push(self.condition(id, level));
+        }
+        // What is left out is not known.
+        if longest > AROUND {
+            conditions.push(self.unknown());
         }
         let first = found.candidates.first();
         let vertex = first.and_then(|c| of.vertices.get(*c as usize));
@@ -166,6 +181,21 @@ impl Builder<'_, '_> {
             own,
             parameters,
         }
+    }
+
+    /// A condition that is not known.
+    fn unknown(&mut self) -> u32 {
+        let sources = vec![Source {
+            origin: Origin::Unknown,
+            chain: Vec::new(),
+        }];
+        self.out.conditions.push(Condition {
+            bound: false,
+            file: None,
+            line: 0,
+            sources,
+        });
+        self.out.conditions.len() as u32 - 1
     }
 
     /// The condition of some vertices that cannot be distinguished: if they differ, it is not known.
@@ -227,8 +257,7 @@ impl Builder<'_, '_> {
         let positions = (0..call.arguments.len()).filter(matters);
         let found = positions.filter_map(|i| {
             let argument = &call.arguments[i];
-            let mut sources =
-                follow::origins(self.program, id, &[argument.value, argument.content]);
+            let mut sources = follow::given(self.program, id, argument);
             sources.retain(|s| !matches!(s.origin, Origin::Constant | Origin::Unknown));
             (!sources.is_empty()).then_some(Parameter {
                 position: i as u32 + 1,

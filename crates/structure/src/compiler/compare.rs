@@ -1,6 +1,6 @@
 //! Holds both front ends against each other: which loops and MPI calls agree by line, and why the others do not.
 
-use super::attach::openness;
+use super::attach::{exported, openness};
 use super::matching::{Key, KeyKind, MatchedFunction, binary_key, compiler_key, matched};
 use super::program::Program;
 use super::records;
@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 pub fn compare(image: &Image<'_>, structure: &ModuleStructure) -> Option<Comparison> {
     let (records, _) = records(image)?;
     let (open, others) = openness(image, structure, &records);
-    let program = Program::new(&records, open);
+    let exported = exported(image);
+    let program = Program::new(&records, open, &exported);
     let functions = matched(structure, &program);
     let all = program.functions();
     let (count, before, after) = all.fold((0, 0, 0), |(n, before, after), (_, f)| {

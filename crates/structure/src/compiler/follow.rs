@@ -6,7 +6,7 @@
 
 use super::meaning::{self, Meaning};
 use super::program::{FunctionId, Program};
-use super::record::{Base, Kind, Node, Offset, Op};
+use super::record::{Argument, Base, Kind, Left, Node, Offset, Op};
 use headwater_model::dependence::{Link, Origin, Source};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -17,6 +17,8 @@ const MOST: usize = 4_000;
 const DEEPEST: u32 = 12;
 /// Walks within walks.
 const NESTED: u32 = 2;
+/// Calls that a parameter's object may have been passed on by.
+const PASSED: u32 = 5;
 /// Links of a chain.
 const LONGEST: usize = 12;
 /// Bytes of a number that a function of MPI answers with.
@@ -54,9 +56,25 @@ struct Walk<'p, 'a> {
     found: Vec<(Origin, Vec<Link>)>,
     /// Walks that this one is part of.
     depth: u32,
+    /// Whether it follows values alone, and not what decides which of them it is.
+    data: bool,
+    /// What walks within this one found.
+    behind: FxHashMap<State, (Origin, Option<Link>)>,
 }
 
-/// The origins of a node of a function.
+/// A call that leads to a function: the caller, the call's number, and the calls around it.
+type Context = (FunctionId, u32, Stack);
+
+/// The origins of what an argument of a call gives.
+pub fn given(program: &Program<'_>, function: FunctionId, argument: &Argument) -> Vec<Source> {
+    match argument.base {
+        Base::None(_) => origins(program, function, &[argument.value]),
+        Base::Elsewhere => Vec::new(),
+        _ => origins(program, function, &[argument.content]),
+    }
+}
+
+/// The origins of a node of a function: those of each call that gives one.
 pub fn origins(program: &Program<'_>, function: FunctionId, nodes: &[u32]) -> Vec<Source> {
     let mut walk = Walk::new(program);
     for &node in nodes {
@@ -71,7 +89,16 @@ pub fn origins(program: &Program<'_>, function: FunctionId, nodes: &[u32]) -> Ve
     walk.run();
     let mut sources: Vec<Source> = Vec::new();
     for (origin, chain) in walk.found {
-        if !sources.iter().any(|s| s.origin == origin) {
+        let call = chain.last().map(|l| l.name.clone());
+        let same =
+            |s: &Source| s.origin == origin && s.chain.last().map(|l| &l.name) == call.as_ref();
+        let first = |s: &Source| {
+            s.origin == origin
+                && origin != Origin::Message
+                && origin != Origin::Reduction
+                && origin != Origin::Input
+        };
+        if !sources.iter().any(|s| same(s) || first(s)) {
             sources.push(Source { origin, chain });
         }
     }
@@ -101,6 +128,8 @@ impl<'p, 'a> Walk<'p, 'a> {
             guarded: FxHashSet::default(),
             found: Vec::new(),
             depth: 0,
+            data: false,
+            behind: FxHashMap::default(),
         }
     }
 
@@ -213,26 +242,68 @@ impl<'p, 'a> Walk<'p, 'a> {
                 }
             }
             Op::Unknown => {
+                let state = self.steps[step].state;
                 let pointer = node.operands.first().copied();
-                let origin = pointer.map_or(Origin::Unknown, |node| {
-                    self.behind(State {
-                        node,
-                        ..self.steps[step].state
-                    })
+                let (origin, link) = pointer.map_or((Origin::Unknown, None), |node| {
+                    self.behind(State { node, ..state })
                 });
-                self.end(origin, Some(step), None);
+                self.end(origin, Some(step), link);
             }
-            Op::Mix => node.operands.iter().for_each(|o| self.on(*o, step)),
+            Op::Mix => {
+                let all = node.operands.len();
+                let many = match (self.data, node.data as usize) {
+                    (true, data) if data > 0 => data.min(all),
+                    _ => all,
+                };
+                node.operands
+                    .iter()
+                    .take(many)
+                    .for_each(|o| self.on(*o, step));
+            }
+            Op::Kept => {
+                let call = self
+                    .program
+                    .function(function)
+                    .and_then(|f| f.calls.get(node.of as usize));
+                let argument = u32::try_from(node.more).unwrap_or(u32::MAX);
+                if call.is_none_or(|c| self.program.keeps(function, c, argument)) {
+                    self.end(Origin::Unknown, Some(step), None);
+                }
+            }
+            Op::Open => {
+                if self.program.escapes(function.unit, node.of) {
+                    self.end(Origin::Unknown, Some(step), None);
+                }
+            }
+            Op::Points => {
+                let at = asked_for(node.offset, asked);
+                self.points(step, function, node.of, at, self.steps[step].state.stack, 0);
+            }
+            Op::MayPoint => {
+                let symbol = u32::try_from(node.more).unwrap_or(0);
+                let global = (function.unit, symbol);
+                let stack = self.steps[step].state.stack;
+                if self.may_point(function, stack, node.of, global, 0) {
+                    self.end(Origin::Unknown, Some(step), None);
+                }
+            }
+            Op::MayAlias => {
+                let other = u32::try_from(node.more).unwrap_or(u32::MAX);
+                let stack = self.steps[step].state.stack;
+                if self.may_alias(function, stack, node.of, other, 0) {
+                    self.end(Origin::Unknown, Some(step), None);
+                }
+            }
+            Op::Inner => self.inner(step, node, asked),
             Op::Param => self.parameter(step, node.of, None),
             Op::Entry => {
-                let at = match node.offset {
-                    Offset::At(at) => at,
-                    Offset::Asked(_) => asked,
-                    Offset::Any => ANY,
-                };
+                let at = asked_for(node.offset, asked);
                 self.parameter(step, node.of, Some(at));
             }
-            Op::Global => self.global(step, node, asked),
+            Op::Global => {
+                let at = asked_for(node.offset, asked);
+                self.global(step, (function.unit, node.of), at);
+            }
             Op::Result => self.result(step, node.of),
             Op::Out => self.out(step, node, asked),
             Op::Store => {
@@ -249,7 +320,9 @@ impl<'p, 'a> Walk<'p, 'a> {
                 };
                 if covers != Some(false) {
                     self.on(value, step);
-                    rest.iter().skip(1).for_each(|o| self.on(*o, step));
+                    if !self.data {
+                        rest.iter().skip(1).for_each(|o| self.on(*o, step));
+                    }
                 }
                 if covers != Some(true)
                     && let Some(before) = rest.first()
@@ -265,12 +338,9 @@ impl<'p, 'a> Walk<'p, 'a> {
         let State {
             function, stack, ..
         } = self.steps[step].state;
-        let symbol = self
-            .program
-            .function(function)
-            .map_or("", |f| self.program.string(function.unit, f.symbol));
-        if symbol == "main" {
-            return self.end(Origin::Input, Some(step), None);
+        if self.is_main(function) {
+            let link = self.call_site_of_main(function);
+            return self.end(Origin::Input, Some(step), link);
         }
         let around = self.stacks.get(stack as usize).copied();
         if let (Some((caller, call, around, _)), true) = (around, stack > 0) {
@@ -309,52 +379,242 @@ impl<'p, 'a> Walk<'p, 'a> {
         };
         match (at, argument.base) {
             (None, _) => self.go(state(argument.value, ANY), Some(step)),
-            (Some(at), Base::Known) => {
+            (Some(_), Base::None(_)) => self.end(Origin::Constant, Some(step), None),
+            (Some(_), Base::Elsewhere) => {
+                let pointer = state(argument.value, ANY);
+                let (origin, link) = self.behind(pointer);
+                self.end(origin, Some(step), link);
+            }
+            (Some(at), _) => {
                 let asked = match argument.offset {
                     Offset::At(base) if at != ANY => base.saturating_add(at),
                     _ => ANY,
                 };
                 self.go(state(argument.content, asked), Some(step));
             }
-            (Some(_), Base::None) => self.end(Origin::Constant, Some(step), None),
-            (Some(_), Base::Elsewhere) => {
-                let pointer = state(argument.value, ANY);
-                let origin = self.behind(pointer);
-                self.end(origin, Some(step), None);
+        }
+    }
+
+    /// What a pointer that is no object of its function points to: input, if all that it may be are arguments of the
+    /// program or its environment; otherwise anything.
+    fn behind(&mut self, pointer: State) -> (Origin, Option<Link>) {
+        if let Some(known) = self.behind.get(&pointer) {
+            return known.clone();
+        }
+        if self.depth >= NESTED {
+            return (Origin::Unknown, None);
+        }
+        let mut walk = Walk {
+            stacks: std::mem::take(&mut self.stacks),
+            known_stacks: std::mem::take(&mut self.known_stacks),
+            behind: std::mem::take(&mut self.behind),
+            depth: self.depth + 1,
+            data: true,
+            ..Walk::new(self.program)
+        };
+        walk.go(pointer, None);
+        walk.run();
+        let input = !walk.found.is_empty() && walk.found.iter().all(|f| f.0 == Origin::Input);
+        let mut links = walk.found.iter().map(|f| f.1.last());
+        let call = links.next().flatten().cloned();
+        let same = links.all(|l| l == call.as_ref());
+        let origin = match input {
+            true => (Origin::Input, call.filter(|_| same)),
+            false => (Origin::Unknown, None),
+        };
+        self.stacks = walk.stacks;
+        self.known_stacks = walk.known_stacks;
+        self.behind = walk.behind;
+        self.behind.insert(pointer, origin.clone());
+        origin
+    }
+
+    fn is_main(&self, function: FunctionId) -> bool {
+        let of = self.program.function(function);
+        of.is_some_and(|f| self.program.string(function.unit, f.symbol) == "main")
+    }
+
+    /// The calls that a function was entered by; `None` where not all are known.
+    fn contexts(&self, function: FunctionId, stack: Stack) -> Option<Vec<Context>> {
+        if stack > 0 {
+            let &(caller, call, around, _) = self.stacks.get(stack as usize)?;
+            return Some(vec![(caller, call, around)]);
+        }
+        let callers = self.program.callers(function);
+        if callers.is_empty() || self.program.has_unseen_callers(function) {
+            return None;
+        }
+        let budget = &self.program.budget;
+        budget.set(budget.get().checked_sub(callers.len() as u64)?);
+        Some(callers.iter().map(|c| (c.0, c.1, 0)).collect())
+    }
+
+    fn argument(&self, (caller, call, _): Context, number: u32) -> Option<&'a Argument> {
+        let call = self.program.function(caller)?.calls.get(call as usize)?;
+        call.arguments.get(number as usize)
+    }
+
+    /// What others may have written where a parameter points to.
+    fn points(
+        &mut self,
+        step: usize,
+        function: FunctionId,
+        number: u32,
+        at: i64,
+        stack: Stack,
+        depth: u32,
+    ) {
+        // What the program is given is nobody's to write.
+        if self.is_main(function) {
+            return;
+        }
+        let Some(contexts) = self.contexts(function, stack).filter(|_| depth < PASSED) else {
+            return self.end(Origin::Unknown, Some(step), None);
+        };
+        for context in contexts {
+            let argument = self.argument(context, number);
+            let asked = match argument.map(|a| a.offset) {
+                Some(Offset::At(base)) if at != ANY => base.saturating_add(at),
+                _ => ANY,
+            };
+            match argument.map(|a| a.base) {
+                Some(Base::None(_)) => {}
+                Some(Base::Local(object)) if !self.program.is_shared(context.0, object) => {}
+                Some(Base::Parameter(p)) => {
+                    self.points(step, context.0, p, asked, context.2, depth + 1);
+                }
+                Some(Base::Global(symbol)) => self.global(step, (context.0.unit, symbol), asked),
+                // The program's arguments are nobody's to write.
+                _ => {
+                    let pointer = argument
+                        .filter(|a| a.base == Base::Elsewhere)
+                        .map(|a| State {
+                            function: context.0,
+                            node: a.value,
+                            asked: ANY,
+                            stack: context.2,
+                        });
+                    if pointer.is_none_or(|p| self.behind(p).0 != Origin::Input) {
+                        self.end(Origin::Unknown, Some(step), None);
+                    }
+                }
             }
         }
     }
 
-    /// What a pointer that is no object of its function points to: input, if it is an argument of the program; otherwise
-    /// anything.
-    fn behind(&self, pointer: State) -> Origin {
-        let mut walk = Walk {
-            stacks: self.stacks.clone(),
-            depth: self.depth + 1,
-            ..Walk::new(self.program)
+    /// Whether a parameter may point to a global variable whose address nobody keeps.
+    fn may_point(
+        &self,
+        function: FunctionId,
+        stack: Stack,
+        number: u32,
+        global: (u32, u32),
+        depth: u32,
+    ) -> bool {
+        if self.is_main(function) {
+            return false;
+        }
+        let Some(contexts) = self.contexts(function, stack).filter(|_| depth < PASSED) else {
+            return true;
         };
-        if walk.depth > NESTED {
-            return Origin::Unknown;
-        }
-        walk.go(pointer, None);
-        walk.run();
-        let mut found = walk.found.iter().map(|(origin, _)| *origin);
-        let input = found.clone().any(|o| o == Origin::Input);
-        match input && found.all(|o| matches!(o, Origin::Input | Origin::Constant)) {
-            true => Origin::Input,
-            false => Origin::Unknown,
-        }
+        contexts.into_iter().any(
+            |context| match self.argument(context, number).map(|a| a.base) {
+                Some(Base::None(_) | Base::Local(_) | Base::Elsewhere) => false,
+                Some(Base::Global(symbol)) => {
+                    self.program.same_global((context.0.unit, symbol), global).0
+                }
+                Some(Base::Parameter(p)) => {
+                    self.may_point(context.0, context.2, p, global, depth + 1)
+                }
+                None => true,
+            },
+        )
     }
 
-    fn global(&mut self, step: usize, node: &Node, asked: i64) {
-        let State { function, .. } = self.steps[step].state;
-        let Some(writers) = self.program.writers(function.unit, node.of) else {
+    /// Whether two parameters may point to the same object.
+    fn may_alias(
+        &self,
+        function: FunctionId,
+        stack: Stack,
+        one: u32,
+        other: u32,
+        depth: u32,
+    ) -> bool {
+        use Base::*;
+        if self.is_main(function) {
+            return false;
+        }
+        let Some(contexts) = self.contexts(function, stack).filter(|_| depth < PASSED) else {
+            return true;
+        };
+        contexts.into_iter().any(|context| {
+            let base = |n| self.argument(context, n).map(|a| a.base);
+            let caller = context.0;
+            match (base(one), base(other)) {
+                (Some(None(_)), _) | (_, Some(None(_))) => false,
+                (Some(Local(a)), Some(Local(b))) => a == b,
+                (Some(Local(a)), Some(Elsewhere)) | (Some(Elsewhere), Some(Local(a))) => {
+                    self.program.is_shared(caller, a)
+                }
+                (Some(Local(_)), Some(_)) | (Some(_), Some(Local(_))) => false,
+                (Some(Global(a)), Some(Global(b))) => {
+                    self.program
+                        .same_global((caller.unit, a), (caller.unit, b))
+                        .0
+                }
+                (Some(Global(g)), Some(Elsewhere)) | (Some(Elsewhere), Some(Global(g))) => {
+                    self.program.escapes(caller.unit, g)
+                }
+                (Some(Global(g)), Some(Parameter(p))) | (Some(Parameter(p)), Some(Global(g))) => {
+                    self.program.escapes(caller.unit, g)
+                        || self.may_point(caller, context.2, p, (caller.unit, g), depth + 1)
+                }
+                (Some(Parameter(a)), Some(Parameter(b))) => {
+                    a == b || self.may_alias(caller, context.2, a, b, depth + 1)
+                }
+                _ => true,
+            }
+        })
+    }
+
+    /// What a call shows to others, of memory that it was given, before it is done.
+    fn inner(&mut self, step: usize, node: &Node, asked: i64) {
+        let State {
+            function, stack, ..
+        } = self.steps[step].state;
+        let Some((callee, Some(left))) = self.left(function, node) else {
+            return;
+        };
+        let Some(stack) = self.enter(function, node.of, stack) else {
             return self.end(Origin::Unknown, Some(step), None);
         };
-        let asked = match node.offset {
-            Offset::At(at) => at,
-            Offset::Asked(_) => asked,
-            Offset::Any => ANY,
+        let state = State {
+            function: callee,
+            node: left.between,
+            asked: within(node.offset, asked),
+            stack,
+        };
+        self.go(state, Some(step));
+    }
+
+    /// The function that a node's call enters, and what it leaves of the node's argument; `None` where it has no record.
+    fn left(&self, function: FunctionId, node: &Node) -> Option<(FunctionId, Option<&'a Left>)> {
+        let site = self.program.function(function)?;
+        let site = site.calls.get(node.of as usize)?;
+        let callee = self.program.callee(function, site)?;
+        let argument = u32::try_from(node.more).ok()?;
+        let outs = &self.program.function(callee)?.outs;
+        Some((callee, outs.iter().find(|o| o.parameter == argument)))
+    }
+
+    fn global(&mut self, step: usize, (unit, symbol): (u32, u32), asked: i64) {
+        let State { function, .. } = self.steps[step].state;
+        // What the system's library takes from the program's arguments.
+        if meaning::is_of_arguments(self.program.string(unit, symbol)) {
+            return self.end(Origin::Input, Some(step), None);
+        }
+        let Some(writers) = self.program.writers(unit, symbol) else {
+            return self.end(Origin::Unknown, Some(step), None);
         };
         self.end(Origin::Constant, Some(step), None);
         for &(writer, node) in writers {
@@ -365,7 +625,7 @@ impl<'p, 'a> Walk<'p, 'a> {
                 stack: 0,
             };
             self.go(state, Some(step));
-            if writer != function {
+            if writer != function && !self.data {
                 self.guards(writer, step);
             }
         }
@@ -425,8 +685,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         match meaning::result(symbol) {
             Meaning::OfArguments => {
                 for argument in &site.arguments {
-                    self.on(argument.value, step);
-                    self.on(argument.content, step);
+                    self.made_of(step, argument, false);
                 }
             }
             Meaning::New(origin) | Meaning::Partly(origin) => {
@@ -435,6 +694,49 @@ impl<'p, 'a> Walk<'p, 'a> {
             }
             Meaning::Untouched => {}
         }
+    }
+
+    /// An argument that a result is made of. A handle is its value, also where it is a pointer.
+    fn made_of(&mut self, step: usize, argument: &Argument, handle: bool) {
+        match argument.base {
+            Base::None(_) => self.on(argument.value, step),
+            Base::Global(g) if handle && meaning::is_handle(self.symbol(step, g)) => {}
+            Base::Elsewhere if handle => self.on(argument.value, step),
+            Base::Elsewhere => {
+                let state = State {
+                    node: argument.value,
+                    asked: ANY,
+                    ..self.steps[step].state
+                };
+                let (origin, link) = self.behind(state);
+                self.end(origin, Some(step), link);
+            }
+            _ => {
+                let state = State {
+                    node: argument.content,
+                    asked: ANY,
+                    ..self.steps[step].state
+                };
+                self.go(state, Some(step));
+            }
+        }
+    }
+
+    fn symbol(&self, step: usize, number: u32) -> &'a str {
+        let unit = self.steps[step].state.function.unit;
+        self.program.string(unit, number)
+    }
+
+    /// `main` as a link: the end of the chain of what comes from the arguments of the program.
+    fn call_site_of_main(&self, function: FunctionId) -> Option<Link> {
+        let of = self.program.function(function)?;
+        let file = of.vertices.first().map_or(0, |v| v.at.file);
+        let file = self.program.string(function.unit, file);
+        Some(Link {
+            name: "main".to_string(),
+            file: (!file.is_empty()).then(|| file.to_string()),
+            line: of.line,
+        })
     }
 
     /// What a call left in memory that it was given.
@@ -450,11 +752,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             [before, why @ ..] => (Some(*before), why),
             [] => (None, &[][..]),
         };
-        let at = match node.offset {
-            Offset::At(at) => at,
-            Offset::Asked(base) if asked != ANY => asked.saturating_sub(base),
-            Offset::Asked(_) | Offset::Any => ANY,
-        };
+        let at = within(node.offset, asked);
         // Nobody writes before what he was given.
         if at != ANY && at < 0 {
             return before.into_iter().for_each(|b| self.on(b, step));
@@ -464,10 +762,10 @@ impl<'p, 'a> Walk<'p, 'a> {
             let Some(of) = self.program.function(callee) else {
                 return;
             };
-            if of.kept.contains(&argument) {
+            if self.program.keeps(function, site, argument) {
                 return self.end(Origin::Unknown, Some(step), None);
             }
-            let Some((_, left)) = of.outs.iter().find(|o| o.0 == argument) else {
+            let Some(left) = of.outs.iter().find(|o| o.parameter == argument) else {
                 // It is only read there.
                 return before.into_iter().for_each(|b| self.on(b, step));
             };
@@ -476,7 +774,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             };
             let state = State {
                 function: callee,
-                node: *left,
+                node: left.after,
                 asked: at,
                 stack,
             };
@@ -485,6 +783,7 @@ impl<'p, 'a> Walk<'p, 'a> {
             if at == ANY {
                 before.into_iter().for_each(|b| self.on(b, step));
             }
+            let why = if self.data { &[] } else { why };
             return why.iter().for_each(|w| self.on(*w, step));
         }
         let symbol = self.program.string(function.unit, site.callee);
@@ -495,16 +794,50 @@ impl<'p, 'a> Walk<'p, 'a> {
             other => other,
         };
         let link = self.call_link(function, node.of);
+        // Ranks of several communicators have several sizes and results, and each reads at its own place of a file.
+        if let Meaning::New(origin) | Meaning::Partly(origin) = meaning {
+            for position in meaning::also(symbol, origin) {
+                if let Some(argument) = site.arguments.get(position) {
+                    self.made_of(step, argument, true);
+                }
+            }
+        }
         match meaning {
             Meaning::New(origin) => self.end(origin, Some(step), link),
             Meaning::Partly(origin) => {
                 self.end(origin, Some(step), link);
                 before.into_iter().for_each(|b| self.on(b, step));
             }
-            Meaning::Untouched | Meaning::OfArguments => {
+            Meaning::OfArguments => {
+                for (i, argument) in site.arguments.iter().enumerate() {
+                    if meaning::is_input(symbol, i) {
+                        self.made_of(step, argument, meaning::is_handle_position(symbol, i));
+                    }
+                }
+            }
+            Meaning::Untouched => {
                 return before.into_iter().for_each(|b| self.on(b, step));
             }
         }
+        let why = if self.data { &[] } else { why };
         why.iter().for_each(|w| self.on(*w, step));
+    }
+}
+
+/// The byte of an object that a node is about.
+fn asked_for(offset: Offset, asked: i64) -> i64 {
+    match offset {
+        Offset::At(at) => at,
+        Offset::Asked(_) => asked,
+        Offset::Any => ANY,
+    }
+}
+
+/// The byte that is asked for, counted from an argument's pointer.
+fn within(offset: Offset, asked: i64) -> i64 {
+    match offset {
+        Offset::At(at) => at,
+        Offset::Asked(base) if asked != ANY => asked.saturating_sub(base),
+        Offset::Asked(_) | Offset::Any => ANY,
     }
 }

@@ -2,7 +2,7 @@
 //! system's libraries. Any other function may have written anything.
 
 use headwater_model::dependence::Origin;
-use headwater_mpi_abi::{Class, FUNCTIONS, Function, Role};
+use headwater_mpi_abi::{Class, FUNCTIONS, Field, Function, Kind, Role, fields, id_of};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -73,53 +73,131 @@ fn received(function: &Function) -> Option<usize> {
 /// What a call of MPI leaves behind an argument.
 fn of_mpi(function: &Function, argument: usize) -> Meaning {
     use Class::*;
-    let answers = ANSWERS.iter().filter(|a| a.0 == function.name);
-    if let Some((_, _, origin)) = answers.clone().find(|a| a.1 == argument) {
+    use Role::{Flag, Index, Indices, Newcomm, Outcount, Req, Reqs, Status, Statuses};
+    let mut answers = ANSWERS.iter().filter(|a| a.0 == function.name);
+    if let Some((_, _, origin)) = answers.find(|a| a.1 == argument) {
         return Meaning::New(*origin);
     }
-    let is_buffer = received(function) == Some(argument);
     let reduces =
         function.name.contains("educe") || function.name.to_ascii_lowercase().contains("scan");
-    match function.class {
-        Send | Barrier | Start | RequestFree | Init | Finalize | CommFree | TypeFree | Ready => {
-            Meaning::Untouched
-        }
-        Wait | Test | CommCreate | Probe => Meaning::Untouched,
-        Recv | SendRecv | Scan | NToN | OneToAll | AllToOne | Neighbour if is_buffer => {
+    let role = function.roles.get(argument).copied();
+    let kind = fields_of(function, argument).next().map(|f| f.kind);
+    // Fortran's error code and lengths of texts come behind the arguments of C.
+    let Some(role) = role else {
+        return Meaning::Untouched;
+    };
+    let reads = function.name.contains("ead");
+    match (function.class, role, kind) {
+        (Recv | SendRecv | Scan | NToN | OneToAll | AllToOne | Neighbour, _, _)
+            if received(function) == Some(argument) =>
+        {
             let origin = match reduces {
                 true => Origin::Reduction,
                 false => Origin::Message,
             };
-            // Only the root, or no more than was sent, is written by some of them.
+            // Only the root is written by some, and nobody sends a message from MPI_PROC_NULL.
             match function.class {
-                AllToOne => Meaning::Partly(origin),
+                AllToOne | Recv | SendRecv | Neighbour => Meaning::Partly(origin),
                 _ => Meaning::New(origin),
             }
         }
-        Recv if function.position(Role::Status) == Some(argument) => Meaning::New(Origin::Message),
-        Recv | SendRecv | Scan | NToN | OneToAll | AllToOne | Neighbour => Meaning::Untouched,
-        File | FileAll if function.name.contains("ead") => Meaning::Partly(Origin::Input),
-        FileOpen | FileClose | File | FileAll => Meaning::Untouched,
-        _ if answers.count() > 0 => Meaning::Untouched,
-        _ if is_about_types(function.name) => Meaning::Untouched,
+        (Init, _, _) if argument < 2 => Meaning::Untouched,
+        (
+            Recv | SendRecv | Probe | Wait | Test,
+            Status | Statuses | Flag | Index | Indices | Outcount,
+            _,
+        ) => Meaning::Partly(Origin::Message),
+        (File | FileAll, _, Some(Kind::Buffer)) if reads => Meaning::Partly(Origin::Input),
+        (File | FileAll, Role::X, None) => Meaning::Partly(Origin::Input),
+        (CommCreate, Newcomm, _) if !function.name.contains("split_type") => Meaning::OfArguments,
+        (_, _, Some(Kind::NewGroup)) => Meaning::OfArguments,
+        // Other handles are no numbers.
+        (_, _, Some(kind)) if is_made(kind) && kind != Kind::NewComm => Meaning::Untouched,
+        (_, Req | Reqs, _) => Meaning::Untouched,
+        _ if is_read_only(function, argument) => Meaning::Untouched,
         _ => Meaning::Partly(Origin::Unknown),
     }
 }
 
-/// Functions that only make or change handles.
-fn is_about_types(name: &str) -> bool {
+fn fields_of(function: &Function, argument: usize) -> impl Iterator<Item = &'static Field> {
+    let all = id_of(function.name).map_or(&[][..], |id| fields(id.0));
+    all.iter().filter(move |f| usize::from(f.at) == argument)
+}
+
+/// Whether a field is a handle that the call makes or gives up.
+fn is_made(kind: Kind) -> bool {
+    kind.is_new() || kind.is_freed()
+}
+
+/// Whether the table says that a function only reads an argument.
+fn is_read_only(function: &Function, argument: usize) -> bool {
+    use Class::*;
+    use Role::{Flag, Index, Indices, Outcount, Status, Statuses};
+    let role = function.roles.get(argument);
+    let written =
+        role.is_some_and(|r| matches!(r, Status | Statuses | Flag | Index | Indices | Outcount));
+    let mut all = fields_of(function, argument).peekable();
+    let sends = matches!(
+        function.class,
+        Send | SendRecv | Scan | NToN | OneToAll | AllToOne | Neighbour
+    ) || matches!(function.class, File | FileAll) && function.name.contains("rite");
+    !written
+        && all.peek().is_some()
+        && all.all(|f| !is_made(f.kind) && (f.kind != Kind::Buffer || sends))
+}
+
+/// Whether a function of MPI reads an argument.
+pub fn is_input(symbol: &str, argument: usize) -> bool {
+    mpi(symbol).is_some_and(|f| is_read_only(f, argument))
+}
+
+/// Whether an argument is a handle of a communicator or group: in C it may be a pointer, but what it points to is nobody's.
+pub fn is_handle_position(symbol: &str, argument: usize) -> bool {
+    let is = |f: &Field| {
+        matches!(
+            f.kind,
+            Kind::Comm | Kind::Group | Kind::Info | Kind::Errhandler
+        )
+    };
+    mpi(symbol).is_some_and(|f| fields_of(f, argument).any(is))
+}
+
+/// Whether a global variable is a handle of the MPI library, as `MPI_COMM_WORLD` is in Open MPI.
+pub fn is_handle(symbol: &str) -> bool {
     [
-        "MPI_Type_",
-        "MPI_Op_",
-        "MPI_Info_",
-        "MPI_Errhandler_",
-        "MPI_Comm_set_",
+        "ompi_mpi_",
+        "ompi_f08_mpi_",
+        "ompi_request_",
+        "mpi_fortran_",
     ]
     .iter()
-    .any(|p| name.starts_with(p))
-        && !["_size", "_extent", "_get"]
-            .iter()
-            .any(|p| name.contains(p))
+    .any(|p| symbol.starts_with(p))
+}
+
+/// Whether a global variable has what the program was started with.
+pub fn is_of_arguments(symbol: &str) -> bool {
+    ["optarg", "optind", "optopt"].contains(&symbol)
+}
+
+/// Arguments that an answer depends on, too: on the communicator, if its ranks have it together; and on the place in a
+/// file.
+pub fn also(symbol: &str, origin: Origin) -> Vec<usize> {
+    let Some(function) = mpi(symbol) else {
+        return Vec::new();
+    };
+    let together = match origin {
+        Origin::Size => true,
+        Origin::Message | Origin::Reduction => function.is_collective(),
+        _ => false,
+    };
+    let kinds: &[Kind] = match (together, function.is_about_files()) {
+        (true, _) => &[Kind::Comm, Kind::Group],
+        (_, true) => &[Kind::Offset, Kind::Count],
+        _ => &[],
+    };
+    let all = 0..function.roles.len();
+    all.filter(|i| fields_of(function, *i).any(|f| kinds.contains(&f.kind)))
+        .collect()
 }
 
 /// Functions that read input into arguments from a position on.
@@ -191,14 +269,14 @@ pub fn argument(symbol: &str, argument: usize) -> Meaning {
     if READS
         .iter()
         .any(|(n, from)| *n == symbol && argument >= *from)
-        || symbol.starts_with("_FortranAioInput") && argument >= 1
+        || symbol.starts_with("_FortranAioInput") && !symbol.contains("Namelist") && argument >= 1
     {
         return Meaning::New(Origin::Input);
     }
     let harmless = HARMLESS.contains(&symbol)
         || CONVERTS.contains(&symbol)
         || READS.iter().any(|(n, _)| *n == symbol)
-        || symbol.starts_with("_FortranAio");
+        || symbol.starts_with("_FortranAio") && !symbol.contains("InputNamelist");
     match harmless {
         true => Meaning::Untouched,
         false => Meaning::Partly(Origin::Unknown),
@@ -208,10 +286,10 @@ pub fn argument(symbol: &str, argument: usize) -> Meaning {
 /// What a call of a function outside of the program returns.
 pub fn result(symbol: &str) -> Meaning {
     if crate::names::is_mpi_name(symbol) {
-        // An error code, but for the clocks.
-        return match symbol.to_ascii_lowercase().contains("wti") {
-            true => Meaning::New(Origin::Unknown),
-            false => Meaning::New(Origin::Constant),
+        // An error code; clocks and conversions of handles are not in the table.
+        return match mpi(symbol) {
+            Some(_) => Meaning::New(Origin::Constant),
+            None => Meaning::New(Origin::Unknown),
         };
     }
     match symbol {
@@ -257,13 +335,13 @@ mod tests {
             ("mpi_comm_size_", 1, New(Origin::Size)),
             ("mpi_comm_rank_f08_", 1, New(Origin::Rank)),
             ("mpi_comm_rank_", 2, Untouched),
-            ("MPI_Recv", 0, New(Origin::Message)),
+            ("MPI_Recv", 0, Partly(Origin::Message)),
             ("MPI_Bcast", 0, New(Origin::Message)),
             ("MPI_Scatter", 0, Untouched),
             ("MPI_Scatter", 3, New(Origin::Message)),
             ("MPI_Scatterv", 4, New(Origin::Message)),
             ("MPI_Alltoallv", 4, New(Origin::Message)),
-            ("MPI_Sendrecv", 5, New(Origin::Message)),
+            ("MPI_Sendrecv", 5, Partly(Origin::Message)),
             ("PMPI_Allreduce", 1, New(Origin::Reduction)),
             ("MPI_Allreduce", 0, Untouched),
             ("MPI_Reduce", 1, Partly(Origin::Reduction)),
@@ -276,6 +354,27 @@ mod tests {
         ];
         for (name, at, meaning) in all {
             assert_eq!(argument(name, at), meaning, "{name} {at}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_table_calls_an_input_stays_as_it_was() {
+        let mut answers = 0;
+        for function in &FUNCTIONS {
+            for at in 0..function.roles.len() {
+                let meaning = argument(function.name, at);
+                let made = fields_of(function, at).any(|f| is_made(f.kind));
+                let request = matches!(function.roles[at], Role::Req | Role::Reqs);
+                let start = function.class == Class::Init;
+                let kept = is_read_only(function, at) || made || request || start;
+                let untouched = meaning == Meaning::Untouched;
+                assert!(kept || !untouched, "{} {at}", function.name);
+                answers += usize::from(!untouched);
+            }
+        }
+        assert!(answers > 300, "{answers}");
+        for (name, at) in ANSWERS.iter().map(|a| (a.0, a.1)) {
+            assert!(mpi(name).is_some_and(|f| at < f.roles.len()), "{name}");
         }
     }
 }

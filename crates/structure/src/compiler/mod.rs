@@ -26,7 +26,10 @@ const SECTION: &str = ".headwater.psg";
 /// The records of a file, and what is wrong with them; `None` where there is no such section.
 fn records(image: &Image<'_>) -> Option<(Vec<Record>, Vec<String>)> {
     let section = image.file.section_by_name(SECTION)?;
-    if section.size() > record::LONGEST as u64 {
+    // What it says of its size is checked before it is unpacked, and what comes out is no longer.
+    let long = |size: u64| size > record::LONGEST as u64;
+    let unpacked = section.compressed_data().map_or(0, |d| d.uncompressed_size);
+    if long(section.size()) || long(unpacked) {
         return Some((Vec::new(), vec!["too long to be one".to_string()]));
     }
     match section.uncompressed_data() {
@@ -43,7 +46,8 @@ pub fn framed(body: &[u8]) -> Vec<u8> {
 /// Reads a section of any bytes and follows all that is in it; for tests with damaged ones.
 pub fn read_section(bytes: &[u8]) -> usize {
     let (records, _) = record::read(bytes);
-    let program = program::Program::new(&records, false);
+    let exported = rustc_hash::FxHashSet::default();
+    let program = program::Program::new(&records, false, &exported);
     let mut found = 0;
     for (id, function) in program.functions() {
         for vertex in &function.vertices {

@@ -1,7 +1,7 @@
 //! The records of all translation units of one module, joined by their symbols: whole-program analysis without link-time
 //! optimisation.
 
-use super::record::{Call, CompiledFunction, Node, Record};
+use super::record::{Base, Call, CompiledFunction, Node, Record};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::Cell;
 
@@ -27,6 +27,15 @@ pub struct Program<'a> {
     writers: FxHashMap<GlobalKey<'a>, Vec<Writer>>,
     local_globals: FxHashSet<(u32, &'a str)>,
     escaping: FxHashSet<GlobalKey<'a>>,
+    defined: FxHashSet<GlobalKey<'a>>,
+    /// Functions of all units whose address somebody takes.
+    taken: FxHashSet<&'a str>,
+    /// Parameters whose pointer is kept, by the function itself or by one that it calls.
+    kept: FxHashSet<(FunctionId, u32)>,
+    /// Objects of functions that others have the address of.
+    shared: FxHashSet<(FunctionId, u32)>,
+    /// Symbols that shared libraries see.
+    exported: &'a FxHashSet<String>,
     /// Whether somebody unseen may call functions and write globals.
     open: bool,
     /// Steps that all walks may still take: a damaged file must not take hours.
@@ -37,8 +46,9 @@ pub struct Program<'a> {
 const STEPS: u64 = 4_000_000;
 
 impl<'a> Program<'a> {
-    /// Joins records. `open` says that the module has code that no record describes, or is a library.
-    pub fn new(records: &'a [Record], open: bool) -> Self {
+    /// Joins records. `open` says that the module has code that no record describes, or is a library; `exported` has the
+    /// symbols that shared libraries see.
+    pub fn new(records: &'a [Record], open: bool, exported: &'a FxHashSet<String>) -> Self {
         let mut this = Self {
             records,
             by_symbol: FxHashMap::default(),
@@ -47,6 +57,11 @@ impl<'a> Program<'a> {
             writers: FxHashMap::default(),
             local_globals: FxHashSet::default(),
             escaping: FxHashSet::default(),
+            defined: FxHashSet::default(),
+            taken: FxHashSet::default(),
+            kept: FxHashSet::default(),
+            shared: FxHashSet::default(),
+            exported,
             open,
             budget: Cell::new(STEPS),
         };
@@ -56,8 +71,16 @@ impl<'a> Program<'a> {
                 let symbol = record.string(function.symbol);
                 match function.local {
                     true => drop(this.own.insert((unit, symbol), id)),
-                    // Copies of an inline function in several units are the same.
-                    false => drop(this.by_symbol.entry(symbol).or_insert(id)),
+                    false => this.define(symbol, id),
+                }
+            }
+            this.taken
+                .extend(record.taken.iter().map(|t| record.string(*t)));
+            for &(alias, of) in &record.aliases {
+                let of = record.string(of);
+                let known = this.own.get(&(unit, of)).or_else(|| this.by_symbol.get(of));
+                if let Some(&known) = known {
+                    this.define(record.string(alias), known);
                 }
             }
             for global in &record.globals {
@@ -65,10 +88,19 @@ impl<'a> Program<'a> {
                 if global.local {
                     this.local_globals.insert((unit, symbol));
                 }
+                let key = (global.local.then_some(unit), symbol);
                 if global.escapes {
-                    this.escaping.insert((global.local.then_some(unit), symbol));
+                    this.escaping.insert(key);
+                }
+                if global.defined {
+                    this.defined.insert(key);
                 }
             }
+        }
+        // Where the linker may take somebody else's definition, nothing is known of the function.
+        if open {
+            let (functions, by_symbol) = (records, &mut this.by_symbol);
+            by_symbol.retain(|_, id| !is_weak(functions, *id));
         }
         for (id, function) in this.functions() {
             for (number, call) in (0u32..).zip(&function.calls) {
@@ -81,7 +113,87 @@ impl<'a> Program<'a> {
                 this.writers.entry(key).or_default().push((id, *state));
             }
         }
+        this.follow_addresses();
         this
+    }
+
+    /// A definition for all units: one that linking cannot replace wins; copies of an inline function are the same.
+    fn define(&mut self, symbol: &'a str, id: FunctionId) {
+        let records = self.records;
+        let known = self.by_symbol.entry(symbol).or_insert(id);
+        if is_weak(records, *known) && !is_weak(records, id) {
+            *known = id;
+        }
+    }
+
+    /// Which functions keep the addresses that they are given, and whose addresses these are.
+    fn follow_addresses(&mut self) {
+        let mut open: Vec<(FunctionId, u32)> = Vec::new();
+        for (id, function) in self.functions() {
+            open.extend(function.kept.iter().map(|k| (id, *k)));
+            for call in &function.calls {
+                let unseen = self.callee(id, call).is_none();
+                for argument in &call.arguments {
+                    match argument.base {
+                        Base::Parameter(p) if argument.kept && unseen => open.push((id, p)),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        while let Some(kept) = open.pop() {
+            if !self.kept.insert(kept) {
+                continue;
+            }
+            for &(caller, call) in self.callers(kept.0) {
+                let call = self
+                    .function(caller)
+                    .and_then(|f| f.calls.get(call as usize));
+                let argument = call.and_then(|c| c.arguments.get(kept.1 as usize));
+                if let Some(Base::Parameter(p)) = argument.filter(|a| a.kept).map(|a| a.base) {
+                    open.push((caller, p));
+                }
+            }
+        }
+        let (mut shared, mut escaping) = (Vec::new(), Vec::new());
+        for (id, function) in self.functions() {
+            for call in &function.calls {
+                for (number, argument) in (0u32..).zip(&call.arguments) {
+                    let kept = argument.shared || argument.kept && self.keeps(id, call, number);
+                    match argument.base {
+                        Base::Local(object) if kept => shared.push((id, object)),
+                        Base::Global(symbol) if kept => {
+                            escaping.push(self.global_key(id.unit, symbol));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self.shared.extend(shared);
+        self.escaping.extend(escaping);
+    }
+
+    /// Whether what a call enters keeps an argument's address, or may.
+    pub fn keeps(&self, from: FunctionId, call: &Call, argument: u32) -> bool {
+        let callee = self.callee(from, call);
+        callee.is_none_or(|callee| self.kept.contains(&(callee, argument)))
+    }
+
+    /// Whether others have the address of a function's object.
+    pub fn is_shared(&self, function: FunctionId, object: u32) -> bool {
+        self.shared.contains(&(function, object))
+    }
+
+    /// Whether others have the address of a global variable.
+    pub fn escapes(&self, unit: u32, symbol: u32) -> bool {
+        self.escaping.contains(&self.global_key(unit, symbol))
+    }
+
+    /// Whether two numbers of strings, of two units, are one global variable; and whether a single unit has it.
+    pub fn same_global(&self, one: (u32, u32), other: (u32, u32)) -> (bool, bool) {
+        let key = self.global_key(one.0, one.1);
+        (key == self.global_key(other.0, other.1), key.0.is_some())
     }
 
     /// All functions.
@@ -131,8 +243,11 @@ impl<'a> Program<'a> {
 
     /// Whether `callers` may not be all of them.
     pub fn has_unseen_callers(&self, of: FunctionId) -> bool {
-        self.function(of)
-            .is_none_or(|f| f.address_taken || self.open && !f.local)
+        self.function(of).is_none_or(|f| {
+            let symbol = self.string(of.unit, f.symbol);
+            let seen = || self.taken.contains(symbol) || self.exported.contains(symbol);
+            f.address_taken || !f.local && (self.open || seen())
+        })
     }
 
     fn global_key(&self, unit: u32, symbol: u32) -> GlobalKey<'a> {
@@ -144,7 +259,15 @@ impl<'a> Program<'a> {
     /// Who writes a global variable; `None` where others may.
     pub fn writers(&self, unit: u32, symbol: u32) -> Option<&[Writer]> {
         let key = self.global_key(unit, symbol);
-        let unseen = self.escaping.contains(&key) || self.open && key.0.is_none();
+        let elsewhere = self.open || self.exported.contains(key.1) || !self.defined.contains(&key);
+        let unseen = self.escaping.contains(&key) || key.0.is_none() && elsewhere;
         (!unseen).then(|| self.writers.get(&key).map_or(&[][..], Vec::as_slice))
     }
+}
+
+fn is_weak(records: &[Record], id: FunctionId) -> bool {
+    let record = records.get(id.unit as usize);
+    record
+        .and_then(|r| r.functions.get(id.index as usize))
+        .is_some_and(|f| f.weak)
 }

@@ -5,11 +5,11 @@
 //! Bytes may be anything: what does not fit is a sentence in `problems`, and records before it count.
 
 /// The plugin's number of this format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the body of a record: magic, version, length, checksum.
 const HEADER: usize = 16;
 /// Bytes of a section at the most: no module has more by far.
-pub const LONGEST: usize = 1 << 30;
+pub const LONGEST: usize = 128 << 20;
 const MAGIC: &[u8; 4] = b"HWPS";
 
 /// Where in an object.
@@ -44,9 +44,21 @@ pub enum Op {
     Store,
     /// Not known.
     Unknown,
+    /// Not known, if a call keeps the address that it is given.
+    Kept,
+    /// Not known, if others have the address of a global variable.
+    Open,
+    /// What others may have written where a parameter points to.
+    Points,
+    /// Not known, if a parameter may point to a global variable.
+    MayPoint,
+    /// What a call shows to others, of memory that it was given, before it is done.
+    Inner,
+    /// Not known, if two parameters may point to the same.
+    MayAlias,
 }
 
-const OPS: [Op; 9] = [
+const OPS: [Op; 15] = [
     Op::Const,
     Op::Mix,
     Op::Param,
@@ -56,6 +68,12 @@ const OPS: [Op; 9] = [
     Op::Out,
     Op::Store,
     Op::Unknown,
+    Op::Kept,
+    Op::Open,
+    Op::Points,
+    Op::MayPoint,
+    Op::Inner,
+    Op::MayAlias,
 ];
 
 /// A place in the source; strings are numbers of the record's.
@@ -77,6 +95,8 @@ pub struct Node {
     /// Argument of a call, or bytes of a store.
     pub more: u64,
     pub offset: Offset,
+    /// How many operands are the value itself, where the others only decide which; 0 for all.
+    pub data: u32,
     pub operands: Vec<u32>,
 }
 
@@ -103,10 +123,14 @@ pub struct CompilerVertex {
 /// What memory an argument points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// It is no pointer, or one to constants.
-    None,
-    /// An object of the caller, whose state is known before the call.
-    Known,
+    /// It is no pointer, or one to constants: the number, where there is one.
+    None(Option<u32>),
+    /// An object of the caller, by its number.
+    Local(u32),
+    /// What a parameter of the caller points to.
+    Parameter(u32),
+    /// A global variable.
+    Global(u32),
     /// Something else.
     Elsewhere,
 }
@@ -118,6 +142,10 @@ pub struct Argument {
     /// State of the memory that it points to.
     pub content: u32,
     pub base: Base,
+    /// Whether the called function may keep the pointer, as far as the caller's unit knows.
+    pub kept: bool,
+    /// Whether others have the address of the object already.
+    pub shared: bool,
     pub offset: Offset,
 }
 
@@ -130,20 +158,33 @@ pub struct Call {
     pub arguments: Vec<Argument>,
 }
 
+/// What a function leaves where a parameter points to.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    pub parameter: u32,
+    /// State when it returns.
+    pub after: u32,
+    /// States that others see before.
+    pub between: u32,
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct CompiledFunction {
     pub symbol: u32,
+    pub line: u32,
     pub local: bool,
     pub address_taken: bool,
+    /// Whether linking may take another definition.
+    pub weak: bool,
     /// Vertices before contraction.
     pub before: usize,
     pub nodes: Vec<Node>,
     pub vertices: Vec<CompilerVertex>,
     pub calls: Vec<Call>,
     pub result: u32,
-    /// State of what parameters point to, when the function returns.
-    pub outs: Vec<(u32, u32)>,
+    /// What parameters point to: when the function returns, and what others see before.
+    pub outs: Vec<Left>,
     /// Parameters whose pointer is kept somewhere.
     pub kept: Vec<u32>,
     /// Globals that it writes: symbol and states that others may see.
@@ -157,6 +198,8 @@ pub struct GlobalVariable {
     pub local: bool,
     /// Whether its address is kept somewhere.
     pub escapes: bool,
+    /// Whether the unit defines it.
+    pub defined: bool,
 }
 
 /// One translation unit.
@@ -166,6 +209,10 @@ pub struct Record {
     pub source: u32,
     pub maker: u32,
     pub globals: Vec<GlobalVariable>,
+    /// Functions that all units see, whose address this one takes.
+    pub taken: Vec<u32>,
+    /// Other names of functions: the name, and the function.
+    pub aliases: Vec<(u32, u32)>,
     pub functions: Vec<CompiledFunction>,
 }
 
@@ -307,21 +354,26 @@ impl Reader<'_> {
                 symbol,
                 local: flags & 1 != 0,
                 escapes: flags & 2 != 0,
+                defined: flags & 4 != 0,
             })
         })?;
+        let taken = self.numbers()?;
+        let aliases = self.list(Self::pair)?;
         let functions = self.list(Self::function)?;
         self.0.is_empty().then_some(Record {
             strings,
             source,
             maker,
             globals,
+            taken,
+            aliases,
             functions,
         })
     }
 
     fn function(&mut self) -> Option<CompiledFunction> {
         let symbol = self.small()?;
-        let (_name, _line) = self.pair()?;
+        let (_name, line) = self.pair()?;
         let flags = self.number()?;
         let before = usize::try_from(self.number()?).ok()?;
         let _parameters = self.small()?;
@@ -337,14 +389,22 @@ impl Reader<'_> {
         })?;
         let this = CompiledFunction {
             symbol,
+            line,
             local: flags & 1 != 0,
             address_taken: flags & 2 != 0,
+            weak: flags & 4 != 0,
             before,
             nodes,
             vertices,
             calls,
             result: self.small()?,
-            outs: self.list(Self::pair)?,
+            outs: self.list(|r| {
+                Some(Left {
+                    parameter: r.small()?,
+                    after: r.small()?,
+                    between: r.small()?,
+                })
+            })?,
             kept: self.numbers()?,
             globals: self.list(Self::pair)?,
         };
@@ -362,6 +422,7 @@ impl Reader<'_> {
             of: self.small()?,
             more: self.number()?,
             offset: self.offset()?,
+            data: self.small()?,
             operands: self.numbers()?,
         })
     }
@@ -391,16 +452,21 @@ impl Reader<'_> {
 
     fn argument(&mut self) -> Option<Argument> {
         let (value, content) = self.pair()?;
-        let (base, _which) = self.pair()?;
+        let (base, which) = (self.small()?, self.number()?);
+        let number = u32::try_from(which).ok();
         Some(Argument {
             value,
             content,
-            base: match base {
-                0 => Base::None,
-                1..=3 => Base::Known,
+            base: match base & 7 {
+                0 => Base::None(number.and_then(|n| n.checked_sub(1))),
+                1 => Base::Local(number?),
+                2 => Base::Parameter(number?),
+                3 => Base::Global(number?),
                 4 => Base::Elsewhere,
                 _ => return None,
             },
+            kept: base & 8 != 0,
+            shared: base & 16 != 0,
             offset: self.offset()?,
         })
     }
@@ -427,7 +493,7 @@ mod tests {
     #[test]
     fn records_behind_one_of_another_version_are_read() {
         // No strings, globals or functions.
-        let good = framed(VERSION, &[0, 0, 0, 0, 0]);
+        let good = framed(VERSION, &[0; 7]);
         let old = framed(VERSION + 1, b"whatever");
         let (records, problems) = read(&[good.clone(), old, good.clone()].concat());
         assert_eq!((records.len(), problems.len()), (2, 1));
