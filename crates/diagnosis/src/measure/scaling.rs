@@ -14,6 +14,7 @@
 use crate::measure::counted::Counted;
 use crate::measure::scale::{Scale, paused_alike};
 use crate::measure::times::Times;
+use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
 use headwater_dataflow::run::threads;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -82,10 +83,9 @@ enum Work {
     Unclear,
 }
 
-/// CPU seconds of all threads of all ranks, for each of them.
-fn cpu_of_threads(scale: &Scale) -> f64 {
-    let all = scale.run().threads.iter().map(|t| t.cpu_ns as f64);
-    all.sum::<f64>() * 1e-9 / f64::from(scale.size)
+/// Useful seconds of all threads of all ranks, for each of them.
+fn useful_of_threads(scale: &Scale) -> f64 {
+    useful::of_ranks(scale).into_iter().sum::<f64>() / f64::from(scale.size)
 }
 
 impl Growth {
@@ -106,7 +106,7 @@ impl Growth {
         let (before, now) = match (counted(first), counted(last)) {
             // The time of a rank contains its waits for its threads, so work is what all of its threads computed.
             _ if last.threads_each != first.threads_each => {
-                (cpu_of_threads(first), cpu_of_threads(last))
+                (useful_of_threads(first), useful_of_threads(last))
             }
             (Some(before), Some(now)) => (before, now),
             _ => (seconds(first), seconds(last)),

@@ -1,9 +1,9 @@
 //! Programs of threads without MPI: one process, whose scale is its threads.
 
-use super::hybrid::{CALLS, CREATE, Hybrid, REGION, run, structure};
+use super::hybrid::{Hybrid, run, structure};
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
-use headwater_model::run::{CtxId, Run, Segment, TeamWork, ThreadInfo, WaitKind};
+use headwater_model::run::{CtxId, Run, Sample, Segment, ThreadInfo, WaitKind};
 
 const SECOND: f64 = 1e9;
 
@@ -71,8 +71,8 @@ fn process(threads: u32, p: Process) -> Run {
     run
 }
 
-fn sample(ctx: CtxId, cpu: f64, blocked: f64) -> headwater_model::run::Sample {
-    headwater_model::run::Sample {
+fn sample(ctx: CtxId, cpu: f64, blocked: f64) -> Sample {
+    Sample {
         ctx,
         count: (cpu * 200.0) as u32,
         cpu_ns: (cpu * SECOND) as u64,
@@ -140,7 +140,72 @@ fn a_first_thread_that_works_beside_the_others_is_no_serial_part() {
     assert!((last.model_seconds - 2.0).abs() < 0.01, "{last:?}");
     let found = reported(&d);
     assert!(
-        found.contains(&(CauseClass::SerialRegion, 20)) || found.contains(&(CauseClass::NonShrinkingWork, 20)),
+        found.contains(&(CauseClass::SerialRegion, 20))
+            || found.contains(&(CauseClass::NonShrinkingWork, 20)),
         "{found:?}"
     );
+}
+
+/// Thread efficiency at the largest scale.
+fn thread_efficiency(d: &Diagnosis) -> f64 {
+    let last = d.scales.last().expect("a scale");
+    last.efficiencies.threads.expect("threads").parallel
+}
+
+#[test]
+fn polling_in_mpi_is_not_useful() {
+    let mut made = run(
+        2,
+        &Hybrid {
+            busy: |_, _| 0.0,
+            serial: |_| 1.0,
+            ..Default::default()
+        },
+    );
+    made.header.mpi_library = "Open MPI".into();
+    made.header.threads_asked = Some(2);
+    for t in made.threads.iter_mut().filter(|t| t.thread == 0) {
+        t.cpu_ns = 2_000_000_000;
+    }
+    let found = thread_efficiency(&of_runs(vec![made], None));
+    assert!((found - 0.5).abs() < 0.01, "{found}");
+}
+
+#[test]
+fn spinning_between_the_regions_of_a_team_is_not_useful() {
+    // A runtime with its default policy: threads without work use their cores as well.
+    let spinning = |threads: u16, busy| {
+        let of = Hybrid {
+            threads,
+            busy,
+            ..Default::default()
+        };
+        let own = (1.0, 0.0);
+        let p = Process { of, own, join: 0.0 };
+        let mut run = process(u32::from(threads), p);
+        let wall = run.ranks[0].wall_ns;
+        for t in &mut run.threads {
+            (t.wall_ns, t.cpu_ns) = (wall, wall);
+        }
+        run
+    };
+    let runs = vec![
+        spinning(1, |_, _| 0.8),
+        spinning(2, |_, _| 0.4),
+        spinning(4, |_, _| 0.2),
+    ];
+    let d = of_runs(runs, None);
+    assert_eq!(d.scaling, Scaling::Strong, "{}", d.scaling_reason);
+    let found = thread_efficiency(&d);
+    assert!((found - 1.8 / 4.8).abs() < 0.01, "{found}");
+    assert_eq!(reported(&d), [(CauseClass::SerialRegion, 20)]);
+    // Work that only the first thread does is the same at all scales.
+    let runs = vec![
+        spinning(1, |_, _| 0.08),
+        spinning(2, |_, _| 0.04),
+        spinning(4, |_, _| 0.02),
+    ];
+    let d = of_runs(runs, None);
+    assert_eq!(d.scaling, Scaling::Strong, "{}", d.scaling_reason);
+    assert_eq!(reported(&d), [(CauseClass::NonShrinkingWork, 20)]);
 }
