@@ -48,9 +48,14 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
         let vertex = times.descend(pag, TopDown::ROOT, beyond);
         if vertex != TopDown::ROOT {
             c.evidence.push(format!(
-                "the threads that compute here are waited for in {}, {} on each of these ranks",
+                "the threads that compute here are waited for in {}, {}{}",
                 words::location(&pag.place(c.vertex)),
                 words::seconds(slept),
+                if scale.subject().is_process() {
+                    ""
+                } else {
+                    " on each of these ranks"
+                },
             ));
             c.vertex = vertex;
             let own = |row: &[f64]| stats::mean_of(row, &c.ranks);

@@ -233,22 +233,22 @@ fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
         .into_iter()
         .filter(|c| ![&ranks, &processes, &of_each].contains(&c))
         .collect();
+    let unit = runs.last().map_or("ranks", |run| {
+        words::scale_unit(run.header.ranks, threads::of_scale(run))
+    });
     if telling.is_empty() || whole == ranks {
-        let unit = runs.last().map_or("ranks", |run| {
-            words::scale_unit(run.header.ranks, threads::of_scale(run))
-        });
         let why = format!("what changes in the arguments is the number of {unit}");
         return (Some(Scaling::Strong), why);
     }
     let sizes = telling.iter().cloned().chain([product(&telling)]);
     for size in sizes.filter(|s| grows_with(s, &ranks)) {
         if let [first, .., last] = &size[..] {
-            let why = format!("a number in the arguments grows with the ranks, {first} to {last}");
+            let why = format!("a number in the arguments grows with the {unit}, {first} to {last}");
             return (Some(Scaling::Weak), why);
         }
     }
-    let why = "no number in the arguments grows as the ranks do";
-    (Some(Scaling::Strong), why.to_string())
+    let why = format!("no number in the arguments grows as the {unit} do");
+    (Some(Scaling::Strong), why)
 }
 
 /// Numbers in the arguments that are not the same at all scales, each over the scales; `None` if the arguments differ

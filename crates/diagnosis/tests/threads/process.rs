@@ -88,7 +88,25 @@ fn of_runs(runs: Vec<Run>, scaling: Option<Scaling>) -> Diagnosis {
     };
     let d = diagnose(runs, structure(), &options).expect("runs of one program");
     assert_eq!(impossible(&d), Vec::<String>::new());
+    if d.subject().is_process() {
+        // It has no ranks, and no sentence speaks of any.
+        let value = serde_json::to_value(&d).expect("a diagnosis is data");
+        for text in texts(&value).into_iter().filter(|t| t.contains(' ')) {
+            assert!(!text.contains("rank") && !text.contains("MPI"), "{text}");
+        }
+    }
     d
+}
+
+/// All texts of a value.
+fn texts(value: &serde_json::Value) -> Vec<&str> {
+    use serde_json::Value::{Array, Object, String};
+    match value {
+        String(text) => vec![text],
+        Array(all) => all.iter().flat_map(texts).collect(),
+        Object(all) => all.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn reported(d: &Diagnosis) -> Vec<(CauseClass, u32)> {
@@ -208,4 +226,36 @@ fn spinning_between_the_regions_of_a_team_is_not_useful() {
     let d = of_runs(runs, None);
     assert_eq!(d.scaling, Scaling::Strong, "{}", d.scaling_reason);
     assert_eq!(reported(&d), [(CauseClass::NonShrinkingWork, 20)]);
+}
+
+#[test]
+fn a_process_is_reported_without_ranks() {
+    use CauseClass::{LockContention, NonShrinkingWork, ThreadImbalance};
+    let own = (0.001, 0.0);
+    let one = |of| {
+        let p = Process { of, own, join: 0.0 };
+        of_runs(vec![process(2, p)], None)
+    };
+    let uneven = one(Hybrid {
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        ..Default::default()
+    });
+    assert_eq!(reported(&uneven), [(ThreadImbalance, 110)]);
+    let locked = one(Hybrid {
+        locked: |_, _| 0.5,
+        ..Default::default()
+    });
+    assert_eq!(reported(&locked), [(LockContention, 122)]);
+    // What the first thread does takes as long at each scale.
+    let of = |threads: u16| {
+        let of = Hybrid {
+            threads,
+            busy: |_, _| 0.01,
+            ..Default::default()
+        };
+        let own = (1.5 + 0.001 * f64::from(threads), 0.0);
+        process(u32::from(threads), Process { of, own, join: 0.0 })
+    };
+    let d = of_runs(vec![of(1), of(2), of(4)], Some(Scaling::Strong));
+    assert_eq!(reported(&d), [(NonShrinkingWork, 20)]);
 }
