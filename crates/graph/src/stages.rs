@@ -48,7 +48,7 @@ impl Stages {
             last,
             finalize,
             vertices: FxHashMap::default(),
-            without_calls: run.calls.is_empty() && !run.header.uses_mpi(),
+            without_calls: run.is_without_mpi(),
         };
         let mut sampled: Vec<(VertexIx, CtxId)> = run
             .samples

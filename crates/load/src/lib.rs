@@ -124,7 +124,8 @@ pub fn cache_dir() -> Option<PathBuf> {
     Some(base.join("headwater"))
 }
 
-/// The modules that the runs touched and did not bring with them, without those of language runtimes.
+/// The modules that the runs touched and did not bring with them, without those of language runtimes. Code that is in no
+/// file has a module without a path.
 pub fn touched(runs: &[Run]) -> Vec<Module> {
     let mut touched: Vec<Module> = Vec::new();
     for run in runs {
@@ -138,7 +139,7 @@ pub fn touched(runs: &[Run]) -> Vec<Module> {
             .modules
             .iter()
             .zip(seen)
-            .filter(|(m, seen)| *seen && !is_runtime_library(&m.path));
+            .filter(|(m, seen)| *seen && !m.path.is_empty() && !is_runtime_library(&m.path));
         touched.extend(own.map(|(m, _)| m.clone()));
     }
     touched.sort_by(|a, b| (&a.path, &a.build_id).cmp(&(&b.path, &b.build_id)));

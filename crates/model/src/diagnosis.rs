@@ -8,7 +8,7 @@ pub use crate::account::{
 use crate::dependence::Link;
 use crate::psg::VertexKind;
 use crate::rank::RankSet;
-use crate::words;
+use crate::words::{self, Subject};
 use serde::{Deserialize, Serialize};
 
 /// Version of the JSON that these types serialise to.
@@ -517,4 +517,23 @@ pub struct Diagnosis {
     pub abnormal: Vec<Marked>,
     /// What could not be measured or analysed.
     pub missing: Vec<String>,
+}
+
+impl Diagnosis {
+    /// Who computes in the program.
+    pub fn subject(&self) -> Subject {
+        let uses_mpi = !self.mpi_library.is_empty();
+        let of = |s: &ScaleSummary| Subject::new(s.ranks, s.threads_each, uses_mpi);
+        let process = self.scales.iter().all(|s| of(s).is_process());
+        if process && !self.scales.is_empty() {
+            Subject::Process
+        } else {
+            Subject::Ranks
+        }
+    }
+
+    /// What is added from scale to scale: `ranks`, `threads` or both.
+    pub fn added(&self) -> &'static str {
+        self.scales.last().map_or("ranks", ScaleSummary::unit)
+    }
 }

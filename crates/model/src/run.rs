@@ -67,6 +67,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether the program did without MPI. An imported run may have calls and not name its library.
+    pub fn is_without_mpi(&self) -> bool {
+        !self.header.uses_mpi() && self.calls.is_empty()
+    }
+
     /// Name of the MPI function with index `func`; empty if the table does not have it.
     pub fn function(&self, func: u16) -> &str {
         self.functions.get(func as usize).map_or("", String::as_str)

@@ -16,6 +16,76 @@ pub fn capitalised(sentence: &str) -> String {
         .map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }
 
+/// Who computes in a program: sentences about one process without MPI do not speak of ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subject {
+    /// Ranks of an MPI program.
+    #[default]
+    Ranks,
+    /// One process without MPI, and its threads.
+    Process,
+}
+
+impl Subject {
+    /// The subject of a scale; `threads` are those of each rank, where they are a part of the scale.
+    pub fn new(ranks: u32, threads: Option<u32>, uses_mpi: bool) -> Self {
+        if ranks == 1 && threads.is_some() && !uses_mpi {
+            Self::Process
+        } else {
+            Self::Ranks
+        }
+    }
+
+    /// Whether it is one process without MPI.
+    pub fn is_process(self) -> bool {
+        self == Self::Process
+    }
+
+    /// What has a core of its own where there are enough of them, and what is added from scale to scale: `rank`.
+    pub fn one(self) -> &'static str {
+        match self {
+            Self::Ranks => "rank",
+            Self::Process => "thread",
+        }
+    }
+
+    /// `the usual rank`, `the program`.
+    pub fn usual(self) -> &'static str {
+        match self {
+            Self::Ranks => "the usual rank",
+            Self::Process => "the program",
+        }
+    }
+
+    /// `ranks 0,4,8` as [`ranks`] writes them, or `the program`.
+    pub fn who(self, set: &RankSet, of: u32, width: usize) -> String {
+        match self {
+            Self::Ranks => ranks(set, of, width),
+            Self::Process => "the program".to_string(),
+        }
+    }
+
+    /// `on rank 3 ` before the rest of a sentence, or nothing.
+    pub fn on(self, rank: u32) -> String {
+        match self {
+            Self::Ranks => format!("on rank {rank} "),
+            Self::Process => String::new(),
+        }
+    }
+
+    /// `2.00 s on rank 3, 5.00 s on all ranks together`, or `2.00 s`.
+    pub fn together(self, rank: u32, of_rank: f64, all: f64) -> String {
+        match self {
+            Self::Ranks => format!(
+                "{} on rank {rank}, {} on all ranks together",
+                seconds(of_rank),
+                seconds(all)
+            ),
+            Self::Process => seconds(all),
+        }
+    }
+}
+
 /// What a scale is, in words: `4 ranks`, `8 threads`, `2 ranks of 4 threads`. `threads` are those of each rank, where
 /// they are a part of the scale.
 pub fn scale(ranks: u32, threads: Option<u32>) -> String {

@@ -9,7 +9,7 @@ use crate::style::{Tone, hang, paint, seconds, wrap};
 use crate::tables::location;
 use crate::text::TextOptions;
 use headwater_model::diagnosis::{Cause, CauseClass, Clock, Place, ScaleSummary};
-use headwater_model::words;
+use headwater_model::words::Subject;
 
 /// Columns that a bar of ranks has at the most.
 const WIDEST: usize = 64;
@@ -43,6 +43,7 @@ pub fn cause_title(c: &Cause) -> String {
 pub fn cause(
     c: &Cause,
     number: usize,
+    subject: Subject,
     run: Option<&ScaleSummary>,
     options: &TextOptions<'_>,
 ) -> String {
@@ -59,10 +60,10 @@ pub fn cause(
         colour,
     ) + "\n";
     out += &wrap(&c.explanation, width, "   ");
-    out += &path(c, crowded, options);
+    out += &path(c, subject, crowded, options);
     out += &called_by(c, width);
-    out += &by_rank(c, crowded, width);
-    out += &by_thread(c, width);
+    out += &by_rank(c, subject, crowded, width);
+    out += &by_thread(c, subject, width);
     out += &by_scale(c, run, width);
     for e in &c.evidence {
         out += &hang(&e.text, width, "   · ", "     ");
@@ -71,7 +72,7 @@ pub fn cause(
 }
 
 /// The chain from the symptom to the cause.
-fn path(c: &Cause, crowded: bool, options: &TextOptions<'_>) -> String {
+fn path(c: &Cause, subject: Subject, crowded: bool, options: &TextOptions<'_>) -> String {
     let (width, colour) = (options.width, options.color);
     let Some(end) = c.path.len().checked_sub(1).filter(|end| *end > 0) else {
         return String::new();
@@ -80,7 +81,14 @@ fn path(c: &Cause, crowded: bool, options: &TextOptions<'_>) -> String {
     let caption = if crowded && has(Clock::Wall) {
         "from where it shows to where it comes from; waits include those for a core"
     } else if crowded && has(Clock::Virtual) {
-        "from where it shows to where it comes from; waits as if each rank had a core"
+        match subject {
+            Subject::Ranks => {
+                "from where it shows to where it comes from; waits as if each rank had a core"
+            }
+            Subject::Process => {
+                "from where it shows to where it comes from; waits as if each thread had a core"
+            }
+        }
     } else {
         "from where it shows to where it comes from"
     };
@@ -93,7 +101,7 @@ fn path(c: &Cause, crowded: bool, options: &TextOptions<'_>) -> String {
         };
         let text = format!(
             "{} {}: {} at {}",
-            words::ranks(&step.ranks, c.scale, 40),
+            subject.who(&step.ranks, c.scale, 40),
             step.what,
             seconds(step.seconds),
             location(&step.place, width / 2)
@@ -126,7 +134,7 @@ fn called_by(c: &Cause, width: usize) -> String {
 }
 
 /// Time by rank as a row of columns, the ranks concerned marked, with the range.
-fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
+fn by_rank(c: &Cause, subject: Subject, crowded: bool, width: usize) -> String {
     let mut sorted: Vec<f64> = c
         .by_rank
         .iter()
@@ -142,6 +150,17 @@ fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
     }
     let room = width.saturating_sub(INDENT.len()).clamp(8, WIDEST);
     let bucket = per_column(c.by_rank.len(), room);
+    if subject.is_process() {
+        let of_threads = c.class.is_of_threads();
+        let what = match c.class {
+            CauseClass::LockContention | CauseClass::AllocatorContention => {
+                "; waits of all threads, as recorded"
+            }
+            _ if of_threads => "; all threads together",
+            _ => "",
+        };
+        return wrap(&format!("in all {}{what}", seconds(*most)), width, "   ");
+    }
     let mut out = format!("   by rank   {}\n", columns(&c.by_rank, bucket).trim_end());
     let marked = marks(&c.ranks, c.by_rank.len(), bucket);
     if let Some(line) = &marked {
@@ -179,7 +198,7 @@ fn by_rank(c: &Cause, crowded: bool, width: usize) -> String {
 }
 
 /// Time by thread on the rank that loses most, the threads concerned marked.
-fn by_thread(c: &Cause, width: usize) -> String {
+fn by_thread(c: &Cause, subject: Subject, width: usize) -> String {
     let Some(times) = c.by_thread.as_ref().filter(|t| t.seconds.len() > 1) else {
         return String::new();
     };
@@ -219,7 +238,11 @@ fn by_thread(c: &Cause, width: usize) -> String {
         CauseClass::LockContention | CauseClass::AllocatorContention => "waited",
         _ => "computed",
     };
-    let mut said = format!("on rank {}, {what}: {}", times.rank, list.join(", "));
+    let on = match subject {
+        Subject::Ranks => format!("on rank {}, ", times.rank),
+        Subject::Process => String::new(),
+    };
+    let mut said = format!("{on}{what}: {}", list.join(", "));
     if marked.is_some() {
         said += "; ^ these threads";
     }

@@ -6,7 +6,7 @@
 use crate::cause::cause_title;
 use headwater_model::diagnosis::{Cause, Diagnosis, Place};
 use headwater_model::printable::on_one_line;
-use headwater_model::words;
+use headwater_model::words::{self, Subject};
 
 /// The line of a place that an editor should open: the hottest inside it, or the first.
 pub fn line(place: &Place) -> Option<u32> {
@@ -21,13 +21,19 @@ pub fn line(place: &Place) -> Option<u32> {
 }
 
 /// What a cause costs, and what to do.
-pub fn message(c: &Cause) -> String {
+pub fn message(c: &Cause, subject: Subject) -> String {
     let gain = words::share(c.gain_share, c.gain_range_share());
     let title = cause_title(c);
-    let ranks = words::ranks(&c.ranks, c.scale, 40);
+    let ranks = match subject {
+        Subject::Process => String::new(),
+        Subject::Ranks => format!(
+            "; {} of {}",
+            words::ranks(&c.ranks, c.scale, 40),
+            words::count(c.scale as usize)
+        ),
+    };
     format!(
-        "{title}; {ranks} of {}: without it the run would be {gain} shorter. {}",
-        words::count(c.scale as usize),
+        "{title}{ranks}: without it the run would be {gain} shorter. {}",
         c.explanation
     )
 }
@@ -41,7 +47,11 @@ pub fn gcc(d: &Diagnosis) -> String {
             _ if place.module.is_empty() => d.program.clone(),
             _ => place.module.clone(),
         };
-        let text = format!("{at}: warning: {} [-Wheadwater-{}]", message(c), word(c));
+        let text = format!(
+            "{at}: warning: {} [-Wheadwater-{}]",
+            message(c, d.subject()),
+            word(c)
+        );
         on_one_line(&text) + "\n"
     };
     d.causes.iter().map(one).collect()

@@ -4,6 +4,7 @@ use crate::bars::bar;
 use crate::style::{hang, percent, seconds, wrap};
 use crate::tables::whereabouts;
 use headwater_model::diagnosis::{Account, Against, ScaleSummary};
+use headwater_model::words::Subject;
 
 /// Share of the run below which a loss is no news.
 const LEAST: f64 = 0.01;
@@ -16,11 +17,17 @@ const FIGURES: usize = 16;
 const WIDEST: usize = 24;
 
 /// The account of the loss; empty where there is nearly none.
-pub fn loss(account: &Account, scale: Option<&ScaleSummary>, width: usize) -> String {
+pub fn loss(
+    account: &Account,
+    subject: Subject,
+    scale: Option<&ScaleSummary>,
+    width: usize,
+) -> String {
     if account.loss_share.is_nan() || account.loss_share < LEAST {
         return String::new();
     }
     let against = match account.against {
+        Against::Even if subject.is_process() => "against threads that only compute, all alike",
         Against::Even => "against ranks that only compute, all alike",
         Against::Ideal => "against ideal scaling of the computation of the smallest scale",
     };

@@ -7,7 +7,7 @@
 use crate::gcc::{line, message, word};
 use headwater_model::diagnosis::{Cause, CauseClass, Diagnosis, Place};
 use headwater_model::printable::printable;
-use headwater_model::words;
+use headwater_model::words::{self, Subject};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -53,14 +53,14 @@ fn location(place: &Place, message: Option<String>) -> Value {
     out
 }
 
-fn result(c: &Cause) -> Value {
+fn result(c: &Cause, subject: Subject) -> Value {
     let level = if c.gain_share >= GRAVE {
         "error"
     } else {
         "warning"
     };
     let steps = c.path.iter().map(|s| {
-        let ranks = words::ranks(&s.ranks, c.scale, 40);
+        let ranks = subject.who(&s.ranks, c.scale, 40);
         let text = format!("{ranks} {} {}", s.what, words::seconds(s.seconds));
         json!({ "location": location(&s.place, Some(text)) })
     });
@@ -68,7 +68,7 @@ fn result(c: &Cause) -> Value {
     let mut out = json!({
         "ruleId": word(c),
         "level": level,
-        "message": { "text": message(c) },
+        "message": { "text": message(c, subject) },
         "locations": [location(&c.place, None)],
         "properties": {
             "ranks": c.ranks.to_string(),
@@ -108,7 +108,7 @@ pub fn sarif(d: &Diagnosis, version: &str) -> String {
                 "executionSuccessful": true,
                 "toolExecutionNotifications": notes.collect::<Vec<Value>>(),
             }],
-            "results": d.causes.iter().map(result).collect::<Vec<Value>>(),
+            "results": d.causes.iter().map(|c| result(c, d.subject())).collect::<Vec<Value>>(),
             "properties": { "program": d.program, "headline": d.headline },
         }],
     });

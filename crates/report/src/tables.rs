@@ -5,8 +5,8 @@
 
 use crate::style::{Tone, UNKNOWN, paint, percent, seconds, shorten, wrap};
 use comfy_table::{CellAlignment, Table, presets};
-use headwater_model::diagnosis::{Cause, Place, ScaleSummary, Scaling};
-use headwater_model::words;
+use headwater_model::diagnosis::{Cause, Diagnosis, Place, ScaleSummary, Scaling};
+use headwater_model::words::{self, Subject};
 
 /// The mark that efficiencies are held against.
 pub const ACCEPTED: f64 = 0.8;
@@ -36,13 +36,14 @@ fn figure(value: Option<f64>) -> String {
 }
 
 /// Efficiencies by scale, in as many blocks as `width` needs.
-pub fn efficiencies(scales: &[ScaleSummary], width: usize) -> String {
+pub fn efficiencies(d: &Diagnosis, width: usize) -> String {
     let fit = (width.saturating_sub(NAMES) / SCALE).max(1);
-    let blocks: Vec<String> = scales.chunks(fit).map(block).collect();
+    let blocks = d.scales.chunks(fit);
+    let blocks: Vec<String> = blocks.map(|scales| block(scales, d.subject())).collect();
     blocks.join("\n")
 }
 
-fn block(scales: &[ScaleSummary]) -> String {
+fn block(scales: &[ScaleSummary], subject: Subject) -> String {
     let mut table = plain();
     let unit = scales.last().map_or("ranks", ScaleSummary::unit);
     let mut head = vec![unit.to_string()];
@@ -91,9 +92,7 @@ fn block(scales: &[ScaleSummary]) -> String {
         "      transfer",
     ];
     let of_threads = rows[10..].iter().map(|row| row.0).collect::<Vec<_>>();
-    let one_process = scales
-        .iter()
-        .all(|s| s.ranks == 1 && s.threads_each.is_some());
+    let one_process = subject.is_process();
     // Without counters nothing is said of what counters would show.
     let counted = [
         "    instruction scaling",
@@ -118,16 +117,13 @@ fn block(scales: &[ScaleSummary]) -> String {
     table.add_row(time("wall time", |s| seconds(s.wall_seconds)));
     if scales.iter().any(ScaleSummary::is_crowded) {
         let several = scales.iter().any(|s| s.threads > s.ranks);
-        let one = if several { "thread" } else { "rank" };
+        let one = if several { "thread" } else { subject.one() };
         table.add_row(time(&format!("with a core for each {one}"), |s| {
             seconds(s.model_seconds)
         }));
     }
     // Of a program without MPI, that is what its loader takes.
-    if scales
-        .iter()
-        .any(|s| s.ranks > 1 || s.threads_each.is_none())
-    {
+    if !one_process {
         // No process starts in no time: it was not measured.
         table.add_row(time("before MPI_Init returned", |s| {
             match s.startup_seconds > 0.0 {
@@ -195,14 +191,18 @@ pub fn whereabouts(place: &Place, width: usize) -> String {
 }
 
 /// All causes: number, class and figures on one line, where and which ranks on the next.
-pub fn causes(causes: &[Cause], width: usize, colour: bool) -> String {
+pub fn causes(causes: &[Cause], subject: Subject, width: usize, colour: bool) -> String {
     let row = |number: &str, class: &str, cost: &str, gain: &str| {
         let used = 2 * COST + 6;
         let name = width.saturating_sub(used).clamp(12, 40);
         let class = shorten_end(class, name);
         format!(" {number:>3}  {class:<name$}{cost:>COST$}{gain:>COST$}")
     };
-    let head = row("", "what, where, ranks", "costs now", "gain if mended");
+    let what = match subject {
+        Subject::Ranks => "what, where, ranks",
+        Subject::Process => "what, where",
+    };
+    let head = row("", what, "costs now", "gain if mended");
     let mut out = paint(head.trim_end(), Tone::Dim, colour) + "\n";
     for (i, c) in causes.iter().enumerate() {
         let price = |s: f64, share: f64| format!("{} {:>5}", seconds(s), percent(share));
@@ -212,9 +212,12 @@ pub fn causes(causes: &[Cause], width: usize, colour: bool) -> String {
             &price(c.cost_seconds, c.cost_share),
             &price(c.gain_seconds, c.gain_share),
         );
-        let who = words::ranks(&c.ranks, c.scale, 24);
-        let room = width.saturating_sub(8 + who.chars().count());
-        out += &format!("\n      {}, {who}\n", whereabouts(&c.place, room));
+        let who = match subject {
+            Subject::Ranks => format!(", {}", words::ranks(&c.ranks, c.scale, 24)),
+            Subject::Process => String::new(),
+        };
+        let room = width.saturating_sub(6 + who.chars().count());
+        out += &format!("\n      {}{who}\n", whereabouts(&c.place, room));
         if let Some(from) = &c.called_from {
             let from = shorten_end(from, width.saturating_sub(18));
             out += &format!("      called from {from}\n");

@@ -37,7 +37,7 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         out += &wrap(note, options.width, "  ");
     }
     out += &head("Efficiencies");
-    out += &tables::efficiencies(&d.scales, options.width);
+    out += &tables::efficiencies(d, options.width);
     out += &paint(
         " 0.8 is the accepted mark; below it: !   not known: –\n",
         Tone::Dim,
@@ -50,11 +50,11 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         }
     } else {
         out += &head("Causes");
-        out += &tables::causes(&d.causes, options.width, colour);
+        out += &tables::causes(&d.causes, d.subject(), options.width, colour);
         for (i, c) in d.causes.iter().take(options.top).enumerate() {
             out.push('\n');
             let run = d.scales.iter().rfind(|s| s.ranks == c.scale);
-            out += &cause(c, i + 1, run, options);
+            out += &cause(c, i + 1, d.subject(), run, options);
         }
         let more = d.causes.len().saturating_sub(options.top);
         if more > 0 {
@@ -71,13 +71,15 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
     if let Some(other) = &d.other_reading
         && !other.causes.is_empty()
     {
-        out += &head(match other.scaling {
-            Scaling::Weak => "Causes if the problem grows with the ranks",
-            Scaling::Strong | Scaling::Single => "Causes if the problem is the same at every scale",
+        out += &head(&match other.scaling {
+            Scaling::Weak => format!("Causes if the problem grows with the {}", d.added()),
+            Scaling::Strong | Scaling::Single => {
+                "Causes if the problem is the same at every scale".to_string()
+            }
         });
-        out += &tables::causes(&other.causes, options.width, colour);
+        out += &tables::causes(&other.causes, d.subject(), options.width, colour);
     }
-    let lost = loss(&d.account, d.scales.last(), options.width);
+    let lost = loss(&d.account, d.subject(), d.scales.last(), options.width);
     if !lost.is_empty() {
         out += &head("Where the loss goes");
         out += &lost;
@@ -89,8 +91,13 @@ pub fn text(d: &Diagnosis, options: &TextOptions<'_>) -> String {
         out += &wrap(&sentence, options.width, "");
     }
     out += &head("What this rests on");
+    let library = match d.mpi_library.as_str() {
+        "" if d.subject().is_process() => "without MPI",
+        "" => "an unknown MPI library",
+        library => library,
+    };
     out += &wrap(
-        &format!("{}, {}; {}.", d.program, d.mpi_library, scaling_words(d)),
+        &format!("{}, {library}; {}.", d.program, scaling_words(d)),
         options.width,
         "  ",
     );
@@ -117,9 +124,15 @@ fn scaling_words(d: &Diagnosis) -> String {
 fn nothing_found(d: &Diagnosis) -> Vec<String> {
     let mut out = Vec::new();
     let (grow, differ) = (d.non_scalable.len(), d.abnormal.len());
+    let process = d.subject().is_process();
     out.push(match (d.scaling, grow + differ) {
+        (Scaling::Single, 0) if process => "No place of this recording makes threads wait clearly.".to_string(),
+        (_, 0) if process => "No place of this recording takes clearly more than its share as threads are added, and none makes threads wait clearly.".to_string(),
+        _ if process => format!(
+            "Places that by their figures alone do not scale: {grow} (--json lists them). No cause behind them costs enough to be worth mending."
+        ),
         (Scaling::Single, 0) => "In no place of this recording does a rank take clearly longer than the others.".to_string(),
-        (_, 0) => "No place of this recording takes clearly more than its share as ranks are added, and in none does a rank take clearly longer than the others.".to_string(),
+        (_, 0) => format!("No place of this recording takes clearly more than its share as {} are added, and in none does a rank take clearly longer than the others.", d.added()),
         _ => format!(
             "Places that by their figures alone do not scale: {grow}; differing between ranks: {differ} (--json lists them). No cause behind them costs enough to be worth mending."
         ),

@@ -304,3 +304,45 @@ fn json_reads_back_as_it_was() {
     assert_eq!(json(&d), json(&d));
     assert!(json(&d).ends_with('\n'));
 }
+
+#[test]
+fn a_process_is_reported_without_ranks() {
+    let mut d = diagnosis(1, Some((20, 29)));
+    d.mpi_library.clear();
+    d.headline.clear();
+    d.notes.clear();
+    d.scaling_reason = "one scale was given".into();
+    d.scales = vec![scale(1)];
+    d.scales[0].threads_each = Some(4);
+    d.scales[0].run = "app.t4".into();
+    let c = &mut d.causes[0];
+    c.class = CauseClass::ThreadImbalance;
+    c.ranks = [0].into_iter().collect();
+    c.explanation = "Some threads compute longer.".into();
+    c.evidence.clear();
+    for step in &mut c.path {
+        step.ranks = [0].into_iter().collect();
+        step.what = "wait for a thread".into();
+        step.place = c.place.clone();
+    }
+    c.by_thread = Some(ThreadTimes {
+        rank: 0,
+        threads: vec![0, 1],
+        seconds: vec![1.0, 2.0],
+        concerned: vec![1],
+    });
+    c.called_from = None;
+    d.account.small = None;
+    let without = |d: &Diagnosis| {
+        let report = shown(d, Source::Newer, 80);
+        let others = report.replace("without MPI;", "");
+        assert!(
+            !others.contains("rank") && !others.contains("MPI"),
+            "{report}"
+        );
+        assert!(report.contains(", without MPI;"), "{report}");
+    };
+    without(&d);
+    d.causes.clear();
+    without(&d);
+}

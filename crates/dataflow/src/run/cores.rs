@@ -10,6 +10,7 @@ use crate::run::threads;
 use headwater_graph::{Structures, is_runtime_library};
 use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// A thread of a rank.
 pub type Thread = (u32, u16);
@@ -119,6 +120,8 @@ struct Stretch<'a> {
     rows: Vec<&'a TeamWork>,
     /// Time that its slowest thread needs, nanoseconds.
     slowest: f64,
+    /// The longest time in which one of its threads did not wait for others, with or without a core, nanoseconds.
+    active: f64,
     /// Whether a thread that calls MPI is one of them.
     joined: bool,
 }
@@ -157,12 +160,16 @@ fn stretches<'a>(
         let rows: Vec<&TeamWork> = rows.remove(&key).unwrap_or_default();
         // Copies of a call that makes threads made different threads, and a thread has several rows if it came along
         // several call paths.
-        let mut by_thread: FxHashMap<u16, f64> = FxHashMap::default();
-        for t in &rows {
-            *by_thread.entry(t.thread).or_default() += need(t);
-        }
+        let longest = |of: &dyn Fn(&TeamWork) -> f64| {
+            let mut by_thread: FxHashMap<u16, f64> = FxHashMap::default();
+            for t in &rows {
+                *by_thread.entry(t.thread).or_default() += of(t);
+            }
+            by_thread.into_values().fold(0.0, f64::max)
+        };
         Stretch {
-            slowest: by_thread.into_values().fold(0.0, f64::max),
+            slowest: longest(&need),
+            active: longest(&|t| t.wall_ns.saturating_sub(t.locked_ns) as f64),
             joined: rows.iter().any(|t| callers.contains(&(t.rank, t.thread))),
             rows,
         }
@@ -254,11 +261,13 @@ fn of_ranks(
     callers: &FxHashSet<Thread>,
     unknown: &FxHashMap<(Thread, CtxId), u64>,
 ) -> FxHashMap<u32, f64> {
-    let mut teams: FxHashMap<u32, f64> = FxHashMap::default();
+    let mut teams: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
     for stretch in stretches.iter().filter(|s| !s.joined) {
         let rank = stretch.rows.first().map_or(u32::MAX, |t| t.rank);
-        *teams.entry(rank).or_default() += stretch.slowest;
+        let sum = teams.entry(rank).or_default();
+        *sum = (sum.0 + stretch.slowest, sum.1 + stretch.active);
     }
+    let own = computed(run);
     let mut waited: FxHashMap<u32, f64> = FxHashMap::default();
     for w in run
         .waits
@@ -270,11 +279,33 @@ fn of_ranks(
     for (((rank, _), _), asleep) in unknown {
         *waited.entry(*rank).or_default() += *asleep as f64;
     }
-    let share = |(rank, needed): (u32, f64)| {
+    let share = |(rank, (needed, active)): (u32, (f64, f64))| {
         let wait = waited.get(&rank).copied().unwrap_or(0.0);
-        (rank, part(wait - needed, wait))
+        // What the rank computes while they work passes at the same time, so it is no part of its waiting. Outside
+        // that time, it can have computed all of the time at most.
+        let own = own.get(&rank).into_iter().flatten();
+        let beside = own.map(|(cpu, wall)| cpu - (wall - active).max(0.0));
+        let beside = beside.fold(0.0, f64::max);
+        (rank, part(wait - (needed - beside).max(0.0), wait))
     };
     teams.into_iter().map(share).collect()
+}
+
+/// By rank: CPU time outside MPI and all time of each of its threads that call MPI, nanoseconds.
+fn computed(run: &Run) -> FxHashMap<u32, Vec<(f64, f64)>> {
+    let mut threads: BTreeMap<Thread, (f64, f64)> = BTreeMap::new();
+    for s in &run.segments {
+        let sum = threads.entry((s.rank, s.thread)).or_default();
+        *sum = (sum.0 + s.cpu_ns as f64, sum.1 + s.wall_ns as f64);
+    }
+    for c in &run.calls {
+        threads.entry((c.rank, c.thread)).or_default().1 += c.wall_ns as f64;
+    }
+    let mut out: FxHashMap<u32, Vec<(f64, f64)>> = FxHashMap::default();
+    for ((rank, _), times) in threads {
+        out.entry(rank).or_default().push(times);
+    }
+    out
 }
 
 /// `of` over `whole`, as a share.

@@ -77,7 +77,7 @@ pub fn of_scale(run: &Run) -> Option<u32> {
     if let Some(asked) = header.threads_asked {
         return Some(asked.clamp(1, MOST));
     }
-    (!header.uses_mpi() && run.calls.is_empty()).then(|| seen(run))
+    run.is_without_mpi().then(|| seen(run))
 }
 
 /// Ranks and threads: what the scale of a run is, in the order of scales.
@@ -131,7 +131,7 @@ pub fn recorded(runs: &[&Run]) -> Option<String> {
     } else {
         format!("{least} to {most}")
     };
-    if !run.header.uses_mpi() && run.calls.is_empty() {
+    if run.is_without_mpi() {
         return Some(format!(
             "{many} threads were recorded; what the program takes is the time of its first thread, in which it waits for the others."
         ));
@@ -150,7 +150,7 @@ pub fn unseen(run: &Run) -> Option<String> {
             *sum += ns as f64;
         }
     };
-    let all = !run.header.uses_mpi();
+    let all = run.is_without_mpi();
     let inside = |s: &&headwater_model::run::Segment| all || s.from != CtxId::NONE;
     run.segments
         .iter()

@@ -85,7 +85,7 @@ impl CauseMaker<'_> {
             all: ranks.len() as u32 == last.p,
             bound: binding::bound(last.run(), &ranks),
             in_turn: c.in_turn,
-            process: last.is_process(),
+            subject: last.subject(),
         };
         // The run with a core for each rank does not contain waiting for a core, so it is added. The same applies to
         // waiting in line for a lock at which threads seldom met for lack of cores.
@@ -106,7 +106,12 @@ impl CauseMaker<'_> {
         let most = if spent > 0.0 { spent } else { f64::INFINITY };
         let bounded = (c.cost > most * (1.0 + 1e-3)).then(|| {
             format!(
-                "bounded by what its ranks spend there: by itself the estimate of its cost is {}",
+                "bounded by what {} there: by itself the estimate of its cost is {}",
+                if last.subject().is_process() {
+                    "the program spends"
+                } else {
+                    "its ranks spend"
+                },
                 time(c.cost)
             )
         });

@@ -3,7 +3,7 @@
 use crate::explain::words::noun;
 use headwater_model::diagnosis::{CauseClass, Place};
 use headwater_model::rank::RankSet;
-use headwater_model::words;
+use headwater_model::words::{self, Subject};
 
 /// At most this many characters of a sentence name ranks.
 const ROOM: usize = 40;
@@ -17,8 +17,8 @@ pub struct Case {
     pub bound: bool,
     /// Whether they are late one after another.
     pub in_turn: bool,
-    /// Whether the program is one process, and its scale is its threads.
-    pub process: bool,
+    /// Who computes in the program.
+    pub subject: Subject,
 }
 
 /// The sentences, with placeholders for ranks and for what they do, and `[words for many|for one]` of them.
@@ -30,10 +30,10 @@ fn template(class: CauseClass, case: Case) -> &'static str {
         CauseClass::UnevenWork => {
             "{who} [spend|spends] more time in {what} than the others, who wait for [them|it]. Divide this work more evenly, or let the waiting ranks help."
         }
-        CauseClass::SlowerWork if case.process => {
+        CauseClass::SlowerWork if case.subject.is_process() => {
             "The work in {what} is divided as it should be, but it runs slower the more threads there are. They share memory and caches: look at the bandwidth that it needs, and at data of several threads in one cache line."
         }
-        CauseClass::NonShrinkingWork if case.process => {
+        CauseClass::NonShrinkingWork if case.subject.is_process() => {
             "The program does in {what} what does not become less when threads are added. Divide this work over the threads, or do it once and share the result."
         }
         CauseClass::SlowerWork if case.all => {
@@ -66,17 +66,26 @@ fn template(class: CauseClass, case: Case) -> &'static str {
         CauseClass::AllocatorContention => {
             "On {who}, threads wait for one another in the memory allocator, which {what} calls. Allocate once and use it again, reserve what will be needed, or take an allocator with memory of its own for each thread."
         }
+        CauseClass::SystemCallOrIo if case.subject.is_process() => {
+            "The program is asleep in {what}, waiting for a file, a device or a timer, and more threads do not make that shorter. Do it less often, in larger pieces, or beside the computation."
+        }
         CauseClass::SystemCallOrIo if case.all => {
             "All ranks are asleep in {what}, waiting for a file, a device or a timer, and more ranks do not make that shorter. Do it less often, in larger pieces, or beside the computation."
         }
         CauseClass::SystemCallOrIo => {
             "{who} [are|is] asleep in {what}, waiting for a file, a device or a timer, and the others wait for [them|it]. Let fewer or more ranks do it, do it less often, or beside the computation."
         }
+        CauseClass::Preempted if case.bound && case.subject.is_process() => {
+            "Threads of the program are ready to compute in {what} but have to share the few cores that it is bound to. Look at the cores that it may use."
+        }
         CauseClass::Preempted if case.bound => {
             "{who} [are|is] ready to compute in {what} but [have|has] to share the few cores that [they are|it is] bound to. Look at the binding of ranks to cores."
         }
         CauseClass::Preempted => {
             "{who} [are|is] ready to compute in {what} but [have|has] to wait for a core, though [they are|it is] bound to none: other programs ran here. Look at what else runs on these nodes."
+        }
+        CauseClass::Startup if case.subject.is_process() => {
+            "The program needs longer for {what} the more threads there are. Look at where it and its libraries are loaded from."
         }
         CauseClass::Startup => {
             "{who} [need|needs] longer for {what} the more ranks there are. Look at where the program and its libraries are loaded from, and at what is done before MPI_Init."
@@ -102,9 +111,11 @@ fn counted(template: &str, one: bool) -> String {
 /// What is wrong at `place` on ranks `set` of `of`, and what to try.
 pub fn explanation(class: CauseClass, place: &Place, set: &RankSet, of: u32, case: Case) -> String {
     let template = template(class, case);
-    let of_process = template.strip_prefix("On {who}, ").filter(|_| case.process);
+    let of_process = template
+        .strip_prefix("On {who}, ")
+        .filter(|_| case.subject.is_process());
     let text = counted(of_process.unwrap_or(template), set.len() == 1);
-    let text = text.replace("{who}", &words::ranks(set, of, ROOM));
+    let text = text.replace("{who}", &case.subject.who(set, of, ROOM));
     words::capitalised(&text.replace("{what}", &noun(class, place)))
 }
 
@@ -123,6 +134,34 @@ mod tests {
         let text = explanation(class, &start, &RankSet::all(4), 4, Case::default());
         let begin = "All 4 ranks do in the start-up before the first MPI call what";
         assert!(text.starts_with(begin), "{text}");
+    }
+
+    #[test]
+    fn a_process_has_no_ranks() {
+        let place = Place::unknown(VertexKind::Loop);
+        use CauseClass::*;
+        let classes = [
+            SlowerWork,
+            NonShrinkingWork,
+            ThreadImbalance,
+            LockContention,
+            SerialRegion,
+            AllocatorContention,
+            SystemCallOrIo,
+            Preempted,
+            Startup,
+            OneOff,
+        ];
+        for (class, bound) in classes.into_iter().flat_map(|c| [(c, false), (c, true)]) {
+            let case = Case {
+                all: true,
+                bound,
+                subject: Subject::Process,
+                ..Case::default()
+            };
+            let text = explanation(class, &place, &RankSet::all(1), 1, case);
+            assert!(!text.contains("rank") && !text.contains("MPI"), "{text}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::measure::scale::{self, Scale};
 use headwater_graph::Structures;
 use headwater_model::diagnosis::CauseClass;
 use headwater_model::run::Run;
+use headwater_model::words::Subject;
 
 /// What the reader must know before the figures.
 pub fn notes(scales: &[Scale]) -> Vec<String> {
@@ -30,12 +31,8 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
     let busy = || scales.iter().filter(|s| s.is_crowded() && !s.outnumbers());
     if busy().next().is_some() {
         let at: Vec<String> = busy().map(Scale::figure).collect();
-        let is_process = |s: &Scale| s.p == 1 && s.threads_each.is_some();
-        let one = if busy().all(is_process) {
-            "thread"
-        } else {
-            "rank"
-        };
+        let ranks = busy().find(|s| !s.subject().is_process());
+        let one = ranks.map_or(Subject::Process, Scale::subject).one();
         let shares: Vec<String> = busy()
             .map(|s| format!("{:.0} %", s.runq_share() * 100.0))
             .collect();
@@ -57,10 +54,7 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
     if uneven.is_empty() && !scale::paused_alike(scales) {
         let times = scales.iter().map(|s| {
             let times = s.run().header.pauses().unwrap_or(0);
-            format!(
-                "{times} with {}",
-                headwater_model::words::count(s.p as usize)
-            )
+            format!("{times} with {}", s.words())
         });
         out.push(format!(
             "Recording was not paused as often at all scales ({}), so that it is not the same part of the program that they show: they are not compared.",
@@ -80,7 +74,7 @@ pub fn notes(scales: &[Scale]) -> Vec<String> {
             )
         })
         .collect();
-    let uses_mpi = scales.iter().any(|s| s.run().header.uses_mpi());
+    let uses_mpi = scales.iter().any(|s| !s.run().is_without_mpi());
     if !incomplete.is_empty() && !uses_mpi {
         out.push(format!(
             "The program did not end by itself; its data stop early: {}.",

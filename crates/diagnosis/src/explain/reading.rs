@@ -16,12 +16,12 @@ pub fn other(scaling: Scaling) -> Option<Scaling> {
     }
 }
 
-/// The sentence with which the answer for a kind of scaling begins.
-fn condition(scaling: Scaling) -> &'static str {
+/// The sentence with which the answer for a kind of scaling begins, where `added` is what is added.
+fn condition(scaling: Scaling, added: &str) -> String {
     match scaling {
-        Scaling::Weak => "If it grows with the ranks (weak scaling)",
+        Scaling::Weak => format!("If it grows with the {added} (weak scaling)"),
         Scaling::Strong | Scaling::Single => {
-            "If the problem is the same at every scale (strong scaling)"
+            "If the problem is the same at every scale (strong scaling)".to_string()
         }
     }
 }
@@ -51,8 +51,16 @@ pub fn join(d: &mut Diagnosis, other: Diagnosis, shared: Option<&String>) {
     let doubt = words::doubt(d);
     d.notes.retain(|note| Some(note) != doubt.as_ref());
     headline.extend(doubt);
-    headline.push(format!("{}: {}", condition(d.scaling), joined(&own)));
-    headline.push(format!("{}: {}", condition(other.scaling), joined(&others)));
+    headline.push(format!(
+        "{}: {}",
+        condition(d.scaling, d.added()),
+        joined(&own)
+    ));
+    headline.push(format!(
+        "{}: {}",
+        condition(other.scaling, d.added()),
+        joined(&others)
+    ));
     let reading = Reading {
         scaling: other.scaling,
         headline: others.into_iter().cloned().collect(),

@@ -72,9 +72,16 @@ pub fn judge(d: &mut Diagnosis, without: &[Diagnosis], recordings: &Recordings) 
     d.causes
         .sort_by_key(|c| c.repeated.is_some_and(|r| !r.survives()));
     let names: Vec<&str> = d.scales.iter().map(|s| s.run.as_str()).collect();
+    let [what, rest] = if d.subject().is_process() {
+        ["the first thread", "Waits and threads"]
+    } else {
+        ["ranks", "Waits, messages, windows of events and threads"]
+    };
     d.notes.push(format!(
-        "Scales were recorded up to {} times. The computation of ranks is the median over the recordings of a scale, with the samples of all. Waits, messages, windows of events and threads are those of the recording with the median run time ({}). Ranges of gains contain the scatter of the recordings.",
+        "Scales were recorded up to {} times. The computation of {} is the median over the recordings of a scale, with the samples of all. {} are those of the recording with the median run time ({}). Ranges of gains contain the scatter of the recordings.",
         recordings.most(),
+        what,
+        rest,
         names.join(", ")
     ));
     d.notes.extend(recordings.notes().iter().cloned());
@@ -87,7 +94,8 @@ pub fn advice(d: &Diagnosis) -> Option<String> {
     let seconds = last.model_seconds;
     (seconds > 0.0 && seconds < SHORT).then(|| {
         format!(
-            "With a core for each rank, the run on {} would take only {}. In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes.",
+            "With a core for each {}, the run on {} would take only {}. In so short a run, causes of a few per cent may not show. `headwater run --repeat 3` records each scale three times and shows smaller causes.",
+            d.subject().one(),
             last.words(),
             words::seconds(seconds)
         )

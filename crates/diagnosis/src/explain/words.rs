@@ -125,7 +125,7 @@ pub fn verdict(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<S
 
 /// The ranks of a cause, unless the program is one process without MPI.
 fn who(cause: &Cause, d: &Diagnosis) -> String {
-    if d.mpi_library.is_empty() && cause.scale == 1 {
+    if d.subject().is_process() {
         return String::new();
     }
     format!(" on {}", words::ranks(&cause.ranks, cause.scale, ROOM))

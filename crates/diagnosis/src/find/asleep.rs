@@ -96,7 +96,12 @@ fn find(pag: &Pag, scales: &[Scale], scaling: Scaling, least: f64) -> Vec<Candid
         if !single {
             figures.insert(0, at(first, &before));
         }
-        let text = format!("the usual rank sleeps here: {} ranks", figures.join(", "));
+        let text = format!(
+            "{} sleeps here: {} {}",
+            last.subject().usual(),
+            figures.join(", "),
+            last.unit()
+        );
         found.evidence.push(text);
         for v in found.vertices() {
             now.scale(pag, v, &vec![0.0; last.p as usize]);

@@ -11,7 +11,6 @@ use crate::find::finder::{Does, Finder};
 use crate::find::mended::{Left, Mended, mend, usual};
 use crate::find::proposal::Charged;
 use crate::find::uneven::{Of, SAME_RANKS, Uneven, in_common, join, merge, most_first};
-use crate::find::workers;
 use crate::measure::chance::{Noise, Smaller};
 use crate::measure::holder::{BLURRED, Doubt, Holder, Part, WHOLE, excess};
 use crate::measure::inclusive::Inclusive;
@@ -19,6 +18,7 @@ use crate::measure::late::{Late, ranks_of, slowest};
 use crate::measure::places::Places;
 use crate::measure::scale::Scale;
 use crate::measure::timing;
+use crate::measure::useful;
 use headwater_dataflow::numbers::stats::{self, CONFIDENCE};
 use headwater_graph::{Pag, TopDown, VertexIx};
 use rustc_hash::FxHashSet;
@@ -57,7 +57,7 @@ fn find(pag: &Pag, scales: &[Scale], charged: &Charged, least: f64) -> Vec<Candi
         noise: Noise::new(pag, scale),
         smaller: Smaller::new(pag, scales),
         charged: charged.rows(),
-        waits: workers::waits(scale),
+        waits: useful::waits(scale),
         pag,
         scale,
         least,
@@ -152,7 +152,7 @@ impl Search<'_> {
                 busy.take(pag, key.vertex, row);
             }
         }
-        let sleeping = workers::without(scale, &keys, &self.waits);
+        let sleeping = useful::without(scale, &keys, &self.waits);
         Left {
             busy,
             asleep: Inclusive::new(pag, scale.view(), &data.blocked, &sleeping),

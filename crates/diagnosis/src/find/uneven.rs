@@ -2,11 +2,12 @@
 //! and its sentences.
 
 use crate::find::candidate::{Candidate, Price, REST};
-use crate::find::{placement, sleep_class, workers};
+use crate::find::{placement, sleep_class};
 use crate::measure::inclusive::communicates;
 use crate::measure::late::{mask_of, pick};
 use crate::measure::once::happened_once;
 use crate::measure::scale::Scale;
+use crate::measure::useful;
 use crate::measure::{counted, repetition};
 use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
@@ -65,7 +66,7 @@ impl Uneven {
         let (u, data) = (self, &scale.view().computation);
         let after = scale.afters(&u.inside);
         // A rank that sleeps until its threads have finished waits for no file or device.
-        let sleeping = workers::without(scale, &u.inside, waits);
+        let sleeping = useful::without(scale, &u.inside, waits);
         let blocked = sum_rows(&data.blocked, &sleeping, scale.p);
         let row = match u.of {
             Of::Sleep => blocked.clone(),

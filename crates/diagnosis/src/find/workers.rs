@@ -6,45 +6,17 @@
 use crate::find::candidate::Candidate;
 use crate::measure::inclusive::Inclusive;
 use crate::measure::scale::Scale;
+use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
-use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
+use headwater_graph::{Pag, TopDown, sum_rows};
 use headwater_model::words;
-use rustc_hash::FxHashSet;
 
 /// Share of a cause's seconds that waiting for threads, beyond that of other ranks, must be.
 const MOST: f64 = 0.5;
 
-/// Places where threads that call MPI wait for threads.
-pub fn waits(scale: &Scale) -> FxHashSet<VertexIx> {
-    let threads = &scale.view().threads;
-    let own = |rank, thread| threads.calls_mpi(rank, thread);
-    let parallel = &scale.view().parallel;
-    let teams = parallel
-        .teams
-        .iter()
-        .filter(|t| own(t.rank, t.thread))
-        .map(|t| t.to);
-    let edges = parallel
-        .threads
-        .iter()
-        .filter(|e| own(e.rank, e.thread))
-        .map(|e| e.at);
-    teams.chain(edges).collect()
-}
-
-/// Those of the `keys` of computation that are at none of the `waits`.
-pub fn without(scale: &Scale, keys: &[u32], waits: &FxHashSet<VertexIx>) -> Vec<u32> {
-    let data = &scale.view().computation;
-    let other = |k: &u32| {
-        let key = data.keys.get(*k as usize);
-        key.is_some_and(|k| !waits.contains(&k.vertex))
-    };
-    keys.iter().copied().filter(other).collect()
-}
-
 /// Brings causes in which ranks mostly wait for their threads to where those compute.
 pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<Candidate> {
-    let waits = waits(scale);
+    let waits = useful::waits(scale);
     if waits.is_empty() {
         return found;
     }
@@ -76,9 +48,14 @@ pub fn bring_there(pag: &Pag, scale: &Scale, mut found: Vec<Candidate>) -> Vec<C
         let vertex = times.descend(pag, TopDown::ROOT, beyond);
         if vertex != TopDown::ROOT {
             c.evidence.push(format!(
-                "the threads that compute here are waited for in {}, {} on each of these ranks",
+                "the threads that compute here are waited for in {}, {}{}",
                 words::location(&pag.place(c.vertex)),
                 words::seconds(slept),
+                if scale.subject().is_process() {
+                    ""
+                } else {
+                    " on each of these ranks"
+                },
             ));
             c.vertex = vertex;
             let own = |row: &[f64]| stats::mean_of(row, &c.ranks);

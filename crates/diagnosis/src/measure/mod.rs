@@ -14,7 +14,8 @@
 //! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
 //!   plays it with even work.
 //! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one
-//!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator.
+//!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator. `useful`
+//!   sums up what all threads compute, for `thread_efficiency`.
 //! * `floor` is the least cost of a cause.
 
 pub mod absent;
@@ -56,4 +57,5 @@ pub mod timing;
 pub mod traffic;
 pub mod transfer;
 pub mod unnamed;
+pub mod useful;
 pub mod waits;

@@ -17,7 +17,7 @@ use headwater_dataflow::run::{Recorded, period, threads};
 use headwater_graph::{Key, Pag, RunView, TeamStretch, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::ScaleSummary;
 use headwater_model::run::{CtxId, Run};
-use headwater_model::words;
+use headwater_model::words::{self, Subject};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -148,9 +148,9 @@ impl Scale {
         words::scale_unit(self.p, self.threads_each)
     }
 
-    /// Whether the program is one process without MPI.
-    pub fn is_process(&self) -> bool {
-        self.p == 1 && self.threads_each.is_some() && !self.run().header.uses_mpi()
+    /// Who computes in the program.
+    pub fn subject(&self) -> Subject {
+        Subject::new(self.p, self.threads_each, !self.run().is_without_mpi())
     }
 
     /// The recorded run.

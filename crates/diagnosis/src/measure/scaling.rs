@@ -14,6 +14,7 @@
 use crate::measure::counted::Counted;
 use crate::measure::scale::{Scale, paused_alike};
 use crate::measure::times::Times;
+use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
 use headwater_dataflow::run::threads;
 use headwater_graph::{Pag, TopDown, VertexIx};
@@ -82,10 +83,9 @@ enum Work {
     Unclear,
 }
 
-/// CPU seconds of all threads of all ranks, for each of them.
-fn cpu_of_threads(scale: &Scale) -> f64 {
-    let all = scale.run().threads.iter().map(|t| t.cpu_ns as f64);
-    all.sum::<f64>() * 1e-9 / f64::from(scale.size)
+/// Useful seconds of all threads of all ranks, for each of them.
+fn useful_of_threads(scale: &Scale) -> f64 {
+    useful::of_ranks(scale).into_iter().sum::<f64>() / f64::from(scale.size)
 }
 
 impl Growth {
@@ -106,7 +106,7 @@ impl Growth {
         let (before, now) = match (counted(first), counted(last)) {
             // The time of a rank contains its waits for its threads, so work is what all of its threads computed.
             _ if last.threads_each != first.threads_each => {
-                (cpu_of_threads(first), cpu_of_threads(last))
+                (useful_of_threads(first), useful_of_threads(last))
             }
             (Some(before), Some(now)) => (before, now),
             _ => (seconds(first), seconds(last)),
@@ -233,22 +233,22 @@ fn by_arguments(runs: &[&Run]) -> (Option<Scaling>, String) {
         .into_iter()
         .filter(|c| ![&ranks, &processes, &of_each].contains(&c))
         .collect();
+    let unit = runs.last().map_or("ranks", |run| {
+        words::scale_unit(run.header.ranks, threads::of_scale(run))
+    });
     if telling.is_empty() || whole == ranks {
-        let unit = runs.last().map_or("ranks", |run| {
-            words::scale_unit(run.header.ranks, threads::of_scale(run))
-        });
         let why = format!("what changes in the arguments is the number of {unit}");
         return (Some(Scaling::Strong), why);
     }
     let sizes = telling.iter().cloned().chain([product(&telling)]);
     for size in sizes.filter(|s| grows_with(s, &ranks)) {
         if let [first, .., last] = &size[..] {
-            let why = format!("a number in the arguments grows with the ranks, {first} to {last}");
+            let why = format!("a number in the arguments grows with the {unit}, {first} to {last}");
             return (Some(Scaling::Weak), why);
         }
     }
-    let why = "no number in the arguments grows as the ranks do";
-    (Some(Scaling::Strong), why.to_string())
+    let why = format!("no number in the arguments grows as the {unit} do");
+    (Some(Scaling::Strong), why)
 }
 
 /// Numbers in the arguments that are not the same at all scales, each over the scales; `None` if the arguments differ

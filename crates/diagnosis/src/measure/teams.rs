@@ -203,8 +203,13 @@ impl Teams {
 /// Seconds of a stretch in which a thread was busy: without its waiting for other threads, asleep or, with spin locks,
 /// on the core.
 pub fn busy(t: &TeamStretch) -> f64 {
+    computed(t) + idle(t)
+}
+
+/// The part of it on a core.
+pub fn computed(t: &TeamStretch) -> f64 {
     let spinning = (t.locked - t.blocked - t.runq).max(0.0);
-    (t.cpu - spinning).max(0.0) + (t.blocked - t.locked).max(0.0)
+    (t.cpu - spinning).max(0.0)
 }
 
 /// A thread's waiting in a team, and the parts of it that are known.

@@ -5,9 +5,8 @@
 //! load balance = (U + S) / (U + S + I), serialisation = U / (U + S), scheduling = (U + S + I) / (U + S + I + R).
 
 use crate::measure::scale::Scale;
+use crate::measure::useful;
 use headwater_model::diagnosis::ThreadEfficiencies;
-
-const NANO: f64 = 1e-9;
 
 /// Seconds of all threads of all ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,7 +22,7 @@ struct Parts {
 pub fn of_scale(scale: &Scale) -> Option<ThreadEfficiencies> {
     let threads = f64::from(scale.threads_each?);
     let mut parts = Parts::default();
-    let ranks = scale.busy().into_iter().zip(cpu(scale));
+    let ranks = scale.busy().into_iter().zip(useful::of_ranks(scale));
     for (rank, (busy, useful)) in (0u32..).zip(ranks) {
         let (together, waiting) = in_teams(scale, rank);
         let all = busy * threads;
@@ -53,17 +52,6 @@ impl Parts {
             scheduling: ((useful + alone + waiting) / all).min(1.0),
         })
     }
-}
-
-/// CPU seconds of all threads of each rank.
-fn cpu(scale: &Scale) -> Vec<f64> {
-    let mut out = vec![0.0; scale.p as usize];
-    for t in &scale.run().threads {
-        if let Some(sum) = out.get_mut(t.rank as usize) {
-            *sum += t.cpu_ns as f64 * NANO;
-        }
-    }
-    out
 }
 
 /// Seconds in which the teams of a rank work, and those in which their threads wait for the last one. What a thread

@@ -230,10 +230,14 @@ fn what_is_missing(runs: &[&Run]) -> Vec<String> {
         let name = &run.header.name;
         if !run.header.incomplete.is_empty() {
             let ranks: headwater_model::RankSet = run.header.incomplete.iter().copied().collect();
-            notes.push(format!(
-                "{name}: {} did not reach MPI_Finalize; their figures stop where they did.",
-                headwater_model::words::ranks(&ranks, run.header.ranks, 40)
-            ));
+            notes.push(if run.is_without_mpi() {
+                format!("{name}: the program did not end by itself; its figures stop where it did.")
+            } else {
+                format!(
+                    "{name}: {} did not reach MPI_Finalize; their figures stop where they did.",
+                    headwater_model::words::ranks(&ranks, run.header.ranks, 40)
+                )
+            });
         }
         let (threads, cores) = (
             threads::concurrent(run).iter().sum(),

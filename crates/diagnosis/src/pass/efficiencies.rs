@@ -33,15 +33,28 @@ type Figure = fn(&ScaleSummary) -> Option<f64>;
 const COUNTED: [&str; 3] = ["instruction_scaling", "ipc_scaling", "frequency_scaling"];
 
 /// The same where threads are a part of the scale.
-const OF_THREADS: [&str; 4] = [
+const OF_THREADS: [&str; 5] = [
+    "threads_each",
     "threads",
     "thread_load_balance",
     "serial_part",
     "scheduling",
 ];
 
+/// Columns of what happens between ranks, which one process without MPI does not have.
+const BETWEEN_RANKS: [&str; 5] = [
+    "parallel",
+    "load_balance",
+    "communication",
+    "serialisation",
+    "transfer",
+];
+
 /// Columns, each with the function that reads its field.
-const FIGURES: [(&str, &str, Unit, Figure); 17] = [
+const FIGURES: [(&str, &str, Unit, Figure); 18] = [
+    ("threads_each", "threads each", Unit::Count, |s| {
+        s.threads_each.map(f64::from)
+    }),
     ("wall_seconds", "time", Unit::Seconds, |s| {
         Some(s.wall_seconds)
     }),
@@ -76,7 +89,7 @@ const FIGURES: [(&str, &str, Unit, Figure); 17] = [
     ("transfer", "transfer", Unit::Ratio, |s| {
         s.efficiencies.transfer
     }),
-    ("threads", "threads", Unit::Ratio, |s| {
+    ("threads", "thread efficiency", Unit::Ratio, |s| {
         s.efficiencies.threads.map(|t| t.parallel)
     }),
     (
@@ -127,7 +140,11 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         ", which is not certain"
     };
     let summaries = efficiency::summaries(&scales, scaling);
+    let process = scales.iter().all(|s| s.subject().is_process());
     let is_there = |f: &&(&str, &str, Unit, Figure)| {
+        if process && BETWEEN_RANKS.contains(&f.0) {
+            return false;
+        }
         !COUNTED.contains(&f.0) && !OF_THREADS.contains(&f.0)
             || summaries.iter().any(|s| (f.3)(s).is_some())
     };
@@ -142,7 +159,8 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
         Scaling::Single => "no scaling",
     };
     section.note = Some(format!(
-        "{kind}{doubt} ({reason}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each rank."
+        "{kind}{doubt} ({reason}). 1 is perfect, and 0.8 the accepted mark; with cores is the time of the same run with a core for each {}.",
+        if process { "thread" } else { "rank" }
     ));
     if figures.iter().any(|f| COUNTED.last() == Some(&f.0)) {
         let factors = " Computation scaling is the product of those of instructions, instructions per cycle (IPC) and frequency.";

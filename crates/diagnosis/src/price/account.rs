@@ -247,10 +247,10 @@ pub fn account(scales: &Scales, found: &[Candidate], causes: &[Cause]) -> Accoun
     account
 }
 
-/// How growth is described under a kind of scaling.
-pub fn grows(scaling: Scaling) -> &'static str {
+/// How growth is described under a kind of scaling, where `added` is what is added.
+pub fn grows(scaling: Scaling, added: &str) -> String {
     match scaling {
-        Scaling::Weak => "they take longer as ranks are added",
-        Scaling::Strong | Scaling::Single => "they do not shrink as ranks are added",
+        Scaling::Weak => format!("they take longer as {added} are added"),
+        Scaling::Strong | Scaling::Single => format!("they do not shrink as {added} are added"),
     }
 }

@@ -206,7 +206,7 @@ fn shared(scales: &Scales, last: &Scale, all: &[Small], taken: &BTreeSet<VertexI
     let part = |get: fn(&Small) -> f64| all.iter().map(|s| get(s).max(0.0)).sum::<f64>() / sum;
     let mut out = Vec::new();
     if part(|s| s.growth) >= ALL {
-        out.push(grows(scales.scaling).to_string());
+        out.push(grows(scales.scaling, last.unit()));
     } else if part(|s| s.uneven) >= ALL {
         out.push("ranks differ in them".to_string());
         out.extend(late_ranks(pag, last, taken));

@@ -2,6 +2,7 @@
 
 mod hybrid;
 mod locks;
+mod process;
 mod short;
 
 use headwater_dataflow::Recorded;

@@ -19,7 +19,7 @@ use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx, sum_rows};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::run::WaitKind;
-use headwater_model::words;
+use headwater_model::words::{self, Subject};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ pub fn contention(l: &Look<'_>, class: CauseClass) -> Vec<Proposal> {
                 cost: 0.0,
                 gain: 0.0,
                 after: Vec::new(),
-                evidence: evidence(here, &by_rank, worst, class, on_top),
+                evidence: evidence(here, &by_rank, worst, class, on_top, scale.subject()),
                 in_turn: false,
                 price: Price::default(),
                 error,
@@ -251,13 +251,17 @@ fn evidence(
     worst: u32,
     class: CauseClass,
     on_top: bool,
+    subject: Subject,
 ) -> Vec<String> {
     let count: u64 = here.iter().map(|c| c.count).sum();
     let all: f64 = here.iter().map(|c| c.recorded).sum();
     let mut out = vec![format!(
-        "teams are longer by these waits: {} on rank {worst}, {} on all ranks together",
-        words::seconds(by_rank.get(worst as usize).copied().unwrap_or(0.0)),
-        words::seconds(by_rank.iter().sum()),
+        "teams are longer by these waits: {}",
+        subject.together(
+            worst,
+            by_rank.get(worst as usize).copied().unwrap_or(0.0),
+            by_rank.iter().sum()
+        ),
     )];
     if on_top {
         out.push(

@@ -238,7 +238,8 @@ fn proposal(
         .map(|t| if *t == first { serial } else { 0.0 })
         .collect();
     let evidence = vec![format!(
-        "on rank {worst} one thread computes {} here, while the {size} threads that its teams have would take {}",
+        "{}one thread computes {} here, while the {size} threads that its teams have would take {}",
+        scale.subject().on(worst),
         words::seconds(serial),
         words::seconds(serial / size as f64),
     )];

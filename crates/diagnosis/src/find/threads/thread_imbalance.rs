@@ -59,15 +59,19 @@ fn propose(pag: &Pag, scale: &Scale, teams: &Teams, least: f64) -> Vec<Proposal>
         let own: Vec<f64> = picked(&times, &excess, &times.seconds);
         let evidence = vec![
             format!(
-                "on rank {worst} {} computed {} in this team, the others {} on average",
+                "{}{} computed {} in this team, the others {} on average",
+                scale.subject().on(worst),
                 threads(&late),
                 words::seconds(stats::mean(&own)),
                 words::seconds(stats::mean(&beside)),
             ),
             format!(
-                "the slowest thread beyond the mean of its team, each time added up: {} on rank {worst}, {} on all ranks together",
-                words::seconds(losses.get(worst as usize).copied().unwrap_or(0.0)),
-                words::seconds(whole),
+                "the slowest thread beyond the mean of its team, each time added up: {}",
+                scale.subject().together(
+                    worst,
+                    losses.get(worst as usize).copied().unwrap_or(0.0),
+                    whole
+                ),
             ),
         ];
         let waiting: Vec<u32> = times

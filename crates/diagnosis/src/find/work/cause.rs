@@ -80,7 +80,8 @@ impl Search<'_> {
             .map(|(s, u)| format!("{} on {}", time(*u), s.figure()))
             .collect();
         let mut evidence = vec![format!(
-            "the usual rank: {} {}",
+            "{}: {} {}",
+            last.subject().usual(),
             seconds.join(", "),
             last.unit()
         )];
