@@ -578,7 +578,7 @@ fn the_doctor_says_what_to_do_about_everything_that_is_not_well() {
     let out = headwater(dir.path())
         .env("HEADWATER_COLLECTOR", "/etc/passwd")
         .env("PATH", "/nowhere")
-        .args(["doctor", "--json", "/bin/true"])
+        .args(["doctor", "--json", "/bin/sh"])
         .output()
         .expect("runs");
     let message: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");

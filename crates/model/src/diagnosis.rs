@@ -453,6 +453,18 @@ impl ScaleSummary {
         words::scale_figure(self.ranks, self.threads_each)
     }
 
+    /// The scales of some runs as figures: all of them as `ranks×threads` if one of them is.
+    pub fn figures(scales: &[&Self]) -> Vec<String> {
+        let grid = scales
+            .iter()
+            .any(|s| s.ranks > 1 && s.threads_each.is_some());
+        let figure = |s: &&Self| match s.threads_each.filter(|_| grid) {
+            Some(threads) => format!("{}×{threads}", s.ranks),
+            None => s.figure(),
+        };
+        scales.iter().map(figure).collect()
+    }
+
     /// What the figure counts.
     pub fn unit(&self) -> &'static str {
         words::scale_unit(self.ranks, self.threads_each)

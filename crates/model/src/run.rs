@@ -147,7 +147,7 @@ pub struct Window {
 impl Header {
     /// Whether the program used MPI.
     pub fn uses_mpi(&self) -> bool {
-        !self.mpi_library.is_empty()
+        !self.mpi_library.is_empty() || self.ranks > 1
     }
 
     /// How often all ranks paused recording; `None` if some did more often than others. Ranks or scales can be compared

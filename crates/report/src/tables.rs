@@ -46,7 +46,8 @@ fn block(scales: &[ScaleSummary]) -> String {
     let mut table = plain();
     let unit = scales.last().map_or("ranks", ScaleSummary::unit);
     let mut head = vec![unit.to_string()];
-    head.extend(scales.iter().map(|s| format!("{}  ", s.figure())));
+    let figures = ScaleSummary::figures(&scales.iter().collect::<Vec<_>>());
+    head.extend(figures.into_iter().map(|figure| figure + "  "));
     table.set_header(head);
     type Get = fn(&ScaleSummary) -> Option<f64>;
     let rows: [(&str, Get); 14] = [

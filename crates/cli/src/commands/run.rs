@@ -33,7 +33,6 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
     for repetition in 1..=args.repeat {
         for scale in &wanted {
             let (command, environment) = plan(&args.program, *scale)?;
-            lines += &dry_environment(*scale);
             lines += &record::planned(&command, &environment, &args.recording)?;
             plans.push((command, environment, *scale, repetition));
         }
@@ -119,12 +118,6 @@ fn grid(ranks: &[u32], threads: &[u32]) -> Vec<Wanted> {
         of_ranks.collect::<Vec<_>>()
     });
     pairs.collect()
-}
-
-/// The environment of a scale, before the line that would be run.
-fn dry_environment(scale: Wanted) -> String {
-    let threads = scale.threads;
-    threads.map_or_else(String::new, |n| format!("OMP_NUM_THREADS={n} "))
 }
 
 /// Checks that the program used the threads that it was asked for.

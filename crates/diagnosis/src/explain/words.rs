@@ -51,7 +51,8 @@ fn opening(scales: &[ScaleSummary], scaling: Option<Scaling>) -> Option<String> 
     let (first, last) = (scales.first()?, scales.last()?);
     let speed = first.model_seconds / last.model_seconds.max(1e-12);
     let times = f64::from(last.size()) / f64::from(first.size());
-    let [from, to] = [first, last].map(ScaleSummary::figure);
+    let mut ends = ScaleSummary::figures(&[first, last]).into_iter();
+    let (from, to) = (ends.next()?, ends.next()?);
     let unit = last.unit();
     Some(match scaling {
         Some(Scaling::Strong) => format!(

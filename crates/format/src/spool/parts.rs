@@ -69,7 +69,7 @@ impl Part<'_> {
 
     /// Whether the process used MPI.
     pub fn uses_mpi(&self) -> bool {
-        !text(&self.header.library).is_empty()
+        !text(&self.header.library).is_empty() || self.header.size > 1
     }
 
     /// Rows of a table; fewer than its count where the file ends before.

@@ -1,0 +1,148 @@
+//! Programs without MPI: recorded by themselves, and at several numbers of threads.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use support::{collector, headwater, said};
+
+/// Threads, as many as its first argument says, that each compute their part; its second argument is its exit code.
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int threads = 2;
+static void *work(void *arg) {
+    volatile double x = 1;
+    for (long k = 1; k <= 60000000 / threads; k++)
+        x += 1.0 / (k + x);
+    return arg;
+}
+int main(int argc, char **argv) {
+    pthread_t made[64];
+    if (argc > 1)
+        threads = atoi(argv[1]);
+    for (int i = 0; i < threads; i++)
+        pthread_create(&made[i], NULL, work, NULL);
+    for (int i = 0; i < threads; i++)
+        pthread_join(made[i], NULL);
+    printf("threads %d\n", threads);
+    return argc > 2 ? atoi(argv[2]) : 0;
+}
+"#;
+
+fn built(dir: &Path) {
+    std::fs::write(dir.join("app.c"), PROGRAM).expect("a source");
+    let cc = Command::new("cc")
+        .args(["-g", "-O1", "-pthread", "app.c", "-o", "app"])
+        .current_dir(dir)
+        .status();
+    assert!(cc.expect("a compiler").success());
+}
+
+fn run(dir: &Path, args: &[&str]) -> Output {
+    headwater(dir)
+        .env("HEADWATER_COLLECTOR", collector())
+        .args(args)
+        .output()
+        .expect("runs")
+}
+
+#[test]
+fn scales_of_threads_are_recorded_and_compared() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    built(at);
+    let line = [
+        "run",
+        "-q",
+        "--threads",
+        "2,1",
+        "--json=d.json",
+        "--",
+        "./app",
+        "{threads}",
+    ];
+    let out = run(at, &line);
+    assert!(out.status.success(), "{}", said(&out));
+    assert_eq!(
+        String::from_utf8_lossy(&out.stdout),
+        "threads 1\nthreads 2\n"
+    );
+    let text = std::fs::read_to_string(at.join("d.json")).expect("a diagnosis");
+    let d: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(d["scaling"], "strong", "{text}");
+    let scales = d["scales"].as_array().expect("scales");
+    let threads: Vec<_> = scales.iter().map(|s| s["threads_each"].as_u64()).collect();
+    assert_eq!(threads, [Some(1), Some(2)]);
+    let headline = d["headline"].to_string();
+    assert!(headline.contains("From 1 to 2 threads"), "{headline}");
+    for scale in scales {
+        let e = &scale["efficiencies"]["threads"];
+        assert!(
+            e["parallel"].as_f64().is_some_and(|p| p > 0.0 && p <= 1.0),
+            "{e}"
+        );
+    }
+    // The same runs by themselves; the number of threads is part of the scale.
+    let out = run(at, &["diagnose", "app.1.t1", "app.1.t2"]);
+    assert!(out.status.success(), "{}", said(&out));
+    let out = run(at, &["diagnose", "app.1.t2", "app.1.t2"]);
+    assert_eq!(out.status.code(), Some(2), "{}", said(&out));
+}
+
+#[test]
+fn a_program_that_ignores_the_number_of_threads_is_told_so() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    built(dir.path());
+    let out = run(
+        dir.path(),
+        &["run", "-q", "--threads", "1,4", "--", "./app"],
+    );
+    assert_eq!(out.status.code(), Some(2), "{}", said(&out));
+    let text = said(&out);
+    assert!(
+        text.contains("./app ran with 2 threads whatever it was asked for")
+            && text.contains("./app {threads}"),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_process_is_recorded_with_its_own_exit_code() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    built(dir.path());
+    let out = run(dir.path(), &["record", "-o", "t3", "--", "./app", "3", "7"]);
+    assert_eq!(out.status.code(), Some(7), "{}", said(&out));
+    assert!(
+        said(&out).contains("one process without MPI"),
+        "{}",
+        said(&out)
+    );
+    let out = run(dir.path(), &["diagnose", "t3"]);
+    assert!(
+        said(&out).is_empty() && out.status.success(),
+        "{}",
+        said(&out)
+    );
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(text.contains("(3 threads)"), "{text}");
+    for paradigm in [
+        "profile",
+        "contention",
+        "critical-path",
+        "wait-states",
+        "efficiencies",
+    ] {
+        let out = run(dir.path(), &["analyse", paradigm, "t3"]);
+        assert!(out.status.success(), "{paradigm}: {}", said(&out));
+    }
+}
+
+#[test]
+fn a_script_is_no_program_without_mpi() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let out = run(dir.path(), &["record", "--", "sh", "-c", "true"]);
+    assert_eq!(out.status.code(), Some(2), "{}", said(&out));
+    assert!(said(&out).contains("runs a script"), "{}", said(&out));
+}
