@@ -515,16 +515,22 @@ fn nothing(
         (FormatError::NothingRecorded(_), Some(signal)) => format!(
             "signal {signal} ended {command}; nothing was recorded, because no rank had called MPI_Init with the collector loaded"
         ),
-        (FormatError::NothingRecorded(_), None) if kind == ProgramKind::Interpreted => format!(
-            "nothing was recorded: {command} runs a script, and nothing in it called MPI_Init; only programs are recorded without MPI: give the program that the script starts"
-        ),
         (FormatError::NothingRecorded(_), None) if kind == ProgramKind::Static => {
             LaunchError::Static(first).to_string()
         }
-        (FormatError::NothingRecorded(_), None) if kind == ProgramKind::NoMpi => format!(
-            "nothing was recorded of {command}, which does not use MPI; check that no other tool is loaded before the collector, and that {} can be written and has room",
-            below.display()
-        ),
+        (FormatError::NothingRecorded(_), None)
+            if code == 0 && kind == ProgramKind::Interpreted =>
+        {
+            format!(
+                "nothing was recorded: {command} runs a script, and nothing in it called MPI_Init; only programs are recorded without MPI: give the program that the script starts"
+            )
+        }
+        (FormatError::NothingRecorded(_), None) if code == 0 && kind == ProgramKind::NoMpi => {
+            format!(
+                "nothing was recorded of {command}, which does not use MPI; check that no other tool is loaded before the collector, and that {} can be written and has room",
+                below.display()
+            )
+        }
         (FormatError::NothingRecorded(_), None) if code != 0 => format!(
             "nothing was recorded: {command} ended with exit code {code}, and no rank had called MPI_Init with the collector loaded; see its last output above"
         ),

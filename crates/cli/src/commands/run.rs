@@ -298,6 +298,13 @@ fn launching(program: &[String], scale: Wanted) -> Result<Plan, String> {
     let Some(ranks) = scale.ranks else {
         let filled: Vec<String> = program.iter().map(with_threads).collect();
         let first = filled.first().map_or("", String::as_str);
+        if recognise(first).is_some() || has_placeholder {
+            let line = with_place_for_ranks(program).unwrap_or_else(|| program.to_vec());
+            return Err(format!(
+                "--threads alone is for a program without a launcher; say on how many ranks, too, and write {{np}} in its place: headwater run -n 2 --threads {threads},… -- {}",
+                line.join(" ")
+            ));
+        }
         let kind = program_in_path(first).map(|path| kind_of(&path));
         return match kind {
             Some(ProgramKind::Mpi) => Err(format!(

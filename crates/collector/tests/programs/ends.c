@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 static volatile int stop;
+static volatile double sink;
 
 __attribute__((noinline)) static double compute(long n) {
-    double x = 1;
+    volatile double x = 1;
     for (long k = 1; k <= n; k++)
         x += 1.0 / (k + x);
     return x;
@@ -19,14 +20,14 @@ __attribute__((noinline)) static double compute(long n) {
 
 static void *work(void *arg) {
     double *sum = arg;
-    *sum = compute(40000000);
+    *sum = compute(6000000);
     return NULL;
 }
 
 static void *work_on(void *arg) {
     (void)arg;
     while (!stop)
-        compute(1000);
+        sink = compute(1000);
     return NULL;
 }
 
@@ -39,10 +40,34 @@ static void *nothing(void *arg) {
     return arg;
 }
 
+static pthread_barrier_t all_there;
+
+static void *meet(void *arg) {
+    pthread_barrier_wait(&all_there);
+    return arg;
+}
+
+/* So many threads at the same time. */
+static void crowd(int count) {
+    pthread_t all[1024];
+    pthread_barrier_init(&all_there, NULL, count);
+    for (int i = 0; i < count; i++)
+        pthread_create(&all[i], NULL, meet, NULL);
+    for (int i = 0; i < count; i++)
+        pthread_join(all[i], NULL);
+}
+
+#define TEN "0", "1", "2", "3", "4", "5", "6", "7", "8", "9"
+#define HUNDRED TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "return";
     pthread_t threads[2];
     double sums[2] = {0};
+    if (strncmp(how, "crowd", 5) == 0) {
+        crowd(atoi(how + 5));
+        return 0;
+    }
     if (strcmp(how, "many") == 0) {
         for (int i = 0; i < 1000; i++) {
             pthread_create(&threads[0], NULL, nothing, NULL);
@@ -54,7 +79,7 @@ int main(int argc, char **argv) {
         pthread_create(&threads[i], NULL, work, &sums[i]);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
-    compute(20000000);
+    sink = compute(3000000);
     printf("%s %d\n", how, sums[0] > 1);
     fflush(stdout);
     if (strcmp(how, "exit") == 0)
@@ -78,11 +103,13 @@ int main(int argc, char **argv) {
     if (strcmp(how, "execl") == 0)
         execl("/bin/sh", "sh", "-c", "exit $(($1 + $2 + $3 + $4 + $5 + $6))", "sh", "1", "2", "3", "4", "5", "6",
               (char *)NULL);
+    if (strcmp(how, "long") == 0)
+        execl("/bin/sh", "sh", "-c", "exit $(($# / 100 + ${300}))", "sh", HUNDRED, HUNDRED, HUNDRED, (char *)NULL);
     if (strcmp(how, "becomes") == 0)
         execlp(argv[0], argv[0], "exit", (char *)NULL);
     if (strcmp(how, "fails") == 0) {
         execlp("/no/such/program", "program", (char *)NULL);
-        compute(20000000);
+        sink = compute(3000000);
     }
     if (strcmp(how, "detached") == 0) {
         pthread_create(&threads[0], NULL, work_on, NULL);
@@ -97,7 +124,7 @@ int main(int argc, char **argv) {
         /* None of these is the process that is recorded. */
         pid_t child = fork();
         if (child == 0) {
-            compute(20000000);
+            sink = compute(3000000);
             exit(0);
         }
         waitpid(child, NULL, 0);

@@ -89,7 +89,8 @@ pub fn same_program(a: &Header, b: &Header) -> Result<(), RunError> {
 pub fn scales(runs: &[&Run]) -> Result<(), RunError> {
     one_build(runs)?;
     let name = |run: &Run| run.header.name.clone();
-    let lost = |run: &&&Run| !run.header.threads_lost.is_empty() && threads::of_scale(run).is_some();
+    let lost =
+        |run: &&&Run| !run.header.threads_lost.is_empty() && threads::of_scale(run).is_some();
     if let Some(run) = runs.iter().find(lost)
         && runs.len() > 1
     {
