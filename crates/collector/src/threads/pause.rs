@@ -19,14 +19,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static STATE: AtomicU64 = AtomicU64::new(0);
 /// What the process had used when it was paused, and what it used in all pauses that have ended. Only who has the spool
 /// writes; a process that ends in a signal handler reads, so there is no lock.
-static BEFORE: Noted = Noted::NOTHING;
-static PAUSED: Noted = Noted::NOTHING;
+static BEFORE: Noted = Noted::nothing();
+static PAUSED: Noted = Noted::nothing();
 
 /// A note of [`Used`].
 struct Noted([AtomicU64; 5]);
 
 impl Noted {
-    const NOTHING: Self = Self([const { AtomicU64::new(0) }; 5]);
+    const fn nothing() -> Self {
+        Self([const { AtomicU64::new(0) }; 5])
+    }
 
     fn set(&self, used: Used) {
         let words = [used.cpu_ns].into_iter().chain(used.usage);
