@@ -186,10 +186,11 @@ fn what_only_becomes_another_program_is_no_run() {
         return;
     };
     let fixed = fixed.display().to_string();
+    let fixed = fixed.as_str();
     for (line, word) in [
-        (&["env", &fixed][..], "became another program"),
+        (&["env", fixed][..], "became another program"),
         (&["env", "sh", "-c", "exit 0"][..], "became another program"),
-        (&[&fixed][..], "is statically linked"),
+        (&[fixed][..], "is statically linked"),
     ] {
         let out = run(at, &[&["record", "-o", "none", "--"][..], line].concat());
         assert_eq!(out.status.code(), Some(2), "{line:?}: {}", said(&out));
