@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 use std::process::{Command, Output};
-use support::{collector, headwater, said};
+use support::{BARRIER, collector, headwater, said};
 
 /// Threads, as many as its first argument says, that each compute their part; its second argument is its exit code.
 const PROGRAM: &str = r#"
@@ -95,17 +95,22 @@ fn scales_of_threads_are_recorded_and_compared() {
 fn a_program_that_ignores_the_number_of_threads_is_told_so() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     built(dir.path());
-    let out = run(
-        dir.path(),
-        &["run", "-q", "--threads", "1,4", "--", "./app"],
-    );
-    assert_eq!(out.status.code(), Some(2), "{}", said(&out));
-    let text = said(&out);
-    assert!(
-        text.contains("./app ran with 2 threads whatever it was asked for")
-            && text.contains("./app {threads}"),
-        "{text}"
-    );
+    // Fewer, and more; the second scale shows it.
+    for threads in ["1,4,8", "1,2,4", "3,4"] {
+        let out = run(
+            dir.path(),
+            &["run", "-q", "--threads", threads, "--", "./app"],
+        );
+        assert_eq!(out.status.code(), Some(2), "{threads}: {}", said(&out));
+        let text = said(&out);
+        assert!(
+            text.contains("./app ran with 2 threads whatever it was asked for")
+                && text.contains("./app {threads}"),
+            "{threads}: {text}"
+        );
+        let ran = String::from_utf8_lossy(&out.stdout);
+        assert_eq!(ran, "threads 2\n".repeat(2), "{threads}");
+    }
 }
 
 #[test]
@@ -145,4 +150,64 @@ fn a_script_is_no_program_without_mpi() {
     let out = run(dir.path(), &["record", "--", "sh", "-c", "true"]);
     assert_eq!(out.status.code(), Some(2), "{}", said(&out));
     assert!(said(&out).contains("runs a script"), "{}", said(&out));
+}
+
+/// Processes without MPI that start those that use it are not the run, and do not prevent it.
+#[test]
+fn what_starts_ranks_is_not_recorded_in_their_place() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let Some(app) = support::built("mpicc.openmpi", at, "barrier", BARRIER, &[]) else {
+        return;
+    };
+    let app = app.display().to_string();
+    let ranks = ["mpirun.openmpi", "--oversubscribe", "-n", "2", &app];
+    for (name, before, command, wanted) in [
+        ("t2", &["timeout", "100"][..], &ranks[..], 2),
+        ("e2", &["env", "A=b"][..], &ranks[..], 2),
+        ("t1", &["timeout", "100"][..], &ranks[4..], 1),
+    ] {
+        let line = [&["record", "-q", "-o", name, "--"][..], before, command].concat();
+        let out = run(at, &line);
+        assert!(out.status.success(), "{name}: {}", said(&out));
+        let run = headwater_format::read_run(&at.join(name)).expect("a run");
+        assert_eq!(run.header.ranks, wanted, "{name}");
+        assert!(run.header.program.ends_with("/barrier"), "{:?}", run.header);
+        assert!(run.header.uses_mpi(), "{name}");
+    }
+}
+
+#[test]
+fn what_only_becomes_another_program_is_no_run() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    built(at);
+    let Some(fixed) = support::built("cc", at, "fixed", PROGRAM, &["-static", "-pthread"]) else {
+        return;
+    };
+    let fixed = fixed.display().to_string();
+    let fixed = fixed.as_str();
+    for (line, word) in [
+        (&["env", fixed][..], "became another program"),
+        (&["env", "sh", "-c", "exit 0"][..], "became another program"),
+        (&[fixed][..], "is statically linked"),
+    ] {
+        let out = run(at, &[&["record", "-o", "none", "--"][..], line].concat());
+        assert_eq!(out.status.code(), Some(2), "{line:?}: {}", said(&out));
+        assert!(said(&out).contains(word), "{line:?}: {}", said(&out));
+        assert!(!at.join("none").exists(), "{line:?}");
+    }
+}
+
+#[test]
+fn threads_behind_a_launcher_need_a_number_of_ranks() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    built(dir.path());
+    for command in [&["mpirun", "-n", "2", "./app"][..], &["./app", "{np}"][..]] {
+        let line = [&["run", "--threads", "1,2", "--"][..], command].concat();
+        let out = run(dir.path(), &line);
+        assert_eq!(out.status.code(), Some(2), "{}", said(&out));
+        let text = said(&out);
+        assert!(text.contains("say on how many ranks"), "{text}");
+    }
 }

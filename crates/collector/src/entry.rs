@@ -2,6 +2,7 @@
 
 pub mod begin;
 pub mod dispatch;
+pub mod exec;
 pub mod finish;
 pub mod guarded;
 pub mod init;

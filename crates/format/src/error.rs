@@ -24,6 +24,11 @@ pub enum FormatError {
     /// The spool is empty.
     #[error("nothing was recorded in {path}: the program made no MPI call that could be seen", path = .0.display())]
     NothingRecorded(PathBuf),
+    /// A program that became another one, and of that there are no data.
+    #[error(
+        "nothing was recorded: {0} became another program, which is statically linked or runs a script; link it dynamically, or give the program that the script starts"
+    )]
+    OnlyWrapper(String),
     /// The program ran with an MPI library that the collector does not know.
     #[error(
         "nothing was recorded: headwater does not know the MPI library {0}, and left the program alone; it knows Open MPI, MPICH and what has its binary interface (Intel MPI, MVAPICH, Cray MPICH), and the standard ABI of MPI 5"

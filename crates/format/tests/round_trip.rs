@@ -330,7 +330,7 @@ fn records_lost_on_a_full_disk_are_distinguished_from_those_of_full_tables() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     for (rank, disk_full) in [(0, 0), (1, 1)] {
         let mut header = read_header(&blob(rank, true)).expect("a header");
-        (header.disk_full, header.tables) = (disk_full, 2);
+        (header.lost, header.tables) = (disk_full, 2);
         for (desc, kind) in header.descs.iter_mut().zip([Kind::Calls, Kind::Messages]) {
             (desc.kind, desc.dropped) = (kind as u32, 3);
         }

@@ -5,7 +5,6 @@ use crate::library::{MpiKind, bytes_of, mpi_library, mpi_library_of};
 use crate::program;
 use crate::sanitizer::{has_thread_sanitizer, holds_thread_sanitizer};
 use crate::table::{LAUNCHERS, Launcher, RANK, lists};
-use crate::without_mpi::{ProgramKind, kind_of};
 use rustix::fs::{Access, access};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -133,9 +132,6 @@ pub fn may_be_recorded(word: &str) -> Result<(), LaunchError> {
     };
     if holds_thread_sanitizer(&bytes) {
         return Err(LaunchError::ThreadSanitizer(word.to_string()));
-    }
-    if rank().is_none() && kind_of(&path) == ProgramKind::Static {
-        return Err(LaunchError::Static(word.to_string()));
     }
     match mpi_library_of(&path, &bytes) {
         Err(e @ (LaunchError::StaticMpi(_) | LaunchError::ChangesUser(_))) => Err(e),

@@ -126,7 +126,10 @@ pub fn with_collector(
         command.env("HEADWATER_SPOOL", spool);
     }
     // This process becomes the program.
-    if rank().is_none() && find_program(name).is_some_and(|p| kind_of(&p) == ProgramKind::NoMpi) {
+    let alone = rank().is_none();
+    // Nothing is loaded into a static one, but it may become another program.
+    let is_one = |p: PathBuf| matches!(kind_of(&p), ProgramKind::NoMpi | ProgramKind::Static);
+    if alone && find_program(name).is_some_and(is_one) {
         command.env(WITHOUT_MPI, std::process::id().to_string());
     } else {
         command.env_remove(WITHOUT_MPI);

@@ -5,14 +5,9 @@
 
 use crate::LaunchError;
 use crate::library::{bytes_of, mpi_library_of};
+use headwater_model::interpreters;
 use object::{Object, ObjectKind};
 use std::path::Path;
-
-/// Programs that run the programs of others, by the beginnings of their names.
-const INTERPRETERS: [&str; 22] = [
-    "python", "pypy", "julia", "perl", "ruby", "R", "Rscript", "node", "octave", "matlab", "java",
-    "lua", "tclsh", "php", "sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh",
-];
 
 /// What a program is to somebody who records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +36,10 @@ pub fn kind_of(path: &Path) -> ProgramKind {
     }
 }
 
-/// Whether a program or what it is a link to is called like an interpreter: with its name, and perhaps a version.
+/// Whether a program or what it is a link to is called like an interpreter.
 fn is_interpreter(path: &Path) -> bool {
     let real = path.canonicalize().unwrap_or_default();
-    [path, &real].iter().any(|p| {
-        let name = p.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        INTERPRETERS.contains(&name)
-    })
+    [path, &real].into_iter().any(interpreters::is_one)
 }
 
 /// Whether no loader loads anything into the program.
@@ -74,20 +65,6 @@ fn has_loader(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn interpreters_are_known_by_their_names() {
-        for (name, is) in [
-            ("/usr/bin/python3.11", true),
-            ("/opt/julia-1.10", true),
-            ("/bin/bash", true),
-            ("/bin/shuffle", false),
-            ("./app", false),
-            ("/usr/bin/true", false),
-        ] {
-            assert_eq!(is_interpreter(Path::new(name)), is, "{name}");
-        }
-    }
 
     #[test]
     fn a_program_without_mpi_is_recorded_from_its_start() {

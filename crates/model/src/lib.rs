@@ -18,6 +18,7 @@ pub mod dependence;
 pub mod diagnosis;
 pub mod excerpt;
 pub mod hash;
+pub mod interpreters;
 pub mod printable;
 pub mod psg;
 pub mod rank;

@@ -122,6 +122,9 @@ pub struct Header {
     /// Ranks that lost records because the disk was full.
     #[serde(default)]
     pub disk_full: Vec<Rank>,
+    /// Ranks that had more threads than are recorded.
+    #[serde(default)]
+    pub threads_lost: Vec<Rank>,
     /// Pauses of recording by `MPI_Pcontrol`: ranks that paused equally often are in one row.
     #[serde(default)]
     pub paused: Vec<Paused>,

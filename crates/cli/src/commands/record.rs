@@ -10,9 +10,9 @@ use headwater_format::{
     Claim, FormatError, HEADER_NAME, TRACE_NAME, finish_run, read_trace, run_bytes,
 };
 use headwater_launch::{
-    Asked, Between, Ended, ProgramKind, asked, collector_named, collector_path, kind_of,
-    may_be_recorded, not_sanitized, place_before_program, program_in_path, recognise, supervise,
-    with_collector,
+    Asked, Between, Ended, LaunchError, ProgramKind, asked, collector_named, collector_path,
+    kind_of, may_be_recorded, not_sanitized, place_before_program, program_in_path, recognise,
+    supervise, with_collector,
 };
 use headwater_model::run::{Header, Run};
 use headwater_model::{RankSet, words};
@@ -432,6 +432,10 @@ pub fn record(
     let run = match run {
         Ok(run) => run,
         Err(e) => {
+            if matches!(e, FormatError::OnlyWrapper(_)) {
+                // What is recorded of it is not worth keeping.
+                let _ = std::fs::remove_dir_all(&spool);
+            }
             clear(&temporary, ours);
             return Err(nothing(&e, ended, command, &below, &temporary));
         }
@@ -505,11 +509,15 @@ fn nothing(
 ) -> Failure {
     let Ended { code, asked_to_end } = ended;
     let kind = started_as(command);
+    let first = command.first().cloned().unwrap_or_default();
     let command = command.join(" ");
     let message = match (error, asked_to_end) {
         (FormatError::NothingRecorded(_), Some(signal)) => format!(
             "signal {signal} ended {command}; nothing was recorded, because no rank had called MPI_Init with the collector loaded"
         ),
+        (FormatError::NothingRecorded(_), None) if kind == ProgramKind::Static => {
+            LaunchError::Static(first).to_string()
+        }
         (FormatError::NothingRecorded(_), None)
             if code == 0 && kind == ProgramKind::Interpreted =>
         {

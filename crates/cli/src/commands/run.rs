@@ -80,8 +80,11 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         });
         let recorded = recorded.map_err(|failure| done.last_words(failure))?;
         runs.push(recorded.run);
+        follows(&runs, &args.program).map_err(|what| done.last_words(what.into()))?;
     }
-    uses_threads(&runs, &args.program).map_err(|what| done.last_words(what.into()))?;
+    if let Some(note) = other_threads(&runs) {
+        eprint_line(&note);
+    }
     // They have no whole-run traces.
     let page = page.map(|target| (target, &[][..]));
     diagnose::report(runs, &args.analysis, page, progress)
@@ -120,37 +123,60 @@ fn grid(ranks: &[u32], threads: &[u32]) -> Vec<Wanted> {
     pairs.collect()
 }
 
-/// Checks that the program used the threads that it was asked for.
+/// Threads that each run was asked for and those it ran with, of the runs that were asked for some.
+fn asked_and_seen(runs: &[Run]) -> Vec<(u32, u32)> {
+    let of = |run: &Run| Some((run.header.threads_asked?, threads::seen(run)));
+    runs.iter().filter_map(of).collect()
+}
+
+/// Checks that the program follows the number of threads that it is asked for, as far as the runs until now show it.
 ///
 /// # Errors
-/// It used as many at all scales.
-fn uses_threads(runs: &[Run], program: &[String]) -> Result<(), String> {
-    let asked = |run: &Run| run.header.threads_asked.unwrap_or(1);
-    let fewer = runs
-        .iter()
-        .map(|run| (asked(run), threads::seen(run)))
-        .filter(|(asked, seen)| seen < asked);
-    let fewer: Vec<(u32, u32)> = fewer.collect();
-    let Some((most, seen)) = fewer.iter().max() else {
-        return Ok(());
-    };
-    let of_threads = |n: u32| words::scale(1, Some(n));
-    let seen_all = runs.iter().map(threads::seen).collect::<Vec<u32>>();
-    let scales = runs.iter().map(asked).collect::<Vec<u32>>();
-    let alike = |all: &[u32]| all.iter().all(|n| Some(n) == all.first());
-    if alike(&seen_all) && !alike(&scales) {
+/// It ran with as many threads whatever it was asked for, or with more than are recorded.
+fn follows(runs: &[Run], program: &[String]) -> Result<(), String> {
+    let name = program.first().map_or("the program", String::as_str);
+    if let Some(run) = runs.last()
+        && !run.header.threads_lost.is_empty()
+        && let Some(asked) = run.header.threads_asked
+    {
         return Err(format!(
-            "{} ran with {} whatever it was asked for, so it does not follow OMP_NUM_THREADS; if it takes the number as an argument, write {{threads}} in its place: headwater run --threads 1,2,4 -- {} {{threads}}",
-            program.first().map_or("the program", String::as_str),
-            of_threads(*seen),
-            program.first().map_or("./app", String::as_str),
+            "{name} ran with more threads than are recorded, at {}, so nothing can be said of that scale; give fewer threads to each process",
+            words::scale(run.header.ranks, Some(asked)),
         ));
     }
-    eprint_line(&format!(
-        "the program was asked for {} and ran with {seen}",
-        of_threads(*most)
-    ));
-    Ok(())
+    let all = asked_and_seen(runs);
+    let Some((asked, seen)) = all.first() else {
+        return Ok(());
+    };
+    if all.iter().all(|(a, _)| a == asked) || all.iter().any(|(_, s)| s != seen) {
+        return Ok(());
+    }
+    let ran = words::scale(1, Some(*seen));
+    Err(if program.iter().any(|w| w.contains("{threads}")) {
+        format!(
+            "{name} ran with {ran} whatever it was asked for, by OMP_NUM_THREADS and on its command line; check that the number reaches it, and that it makes threads: of processes that it starts, nothing is recorded"
+        )
+    } else {
+        format!(
+            "{name} ran with {ran} whatever it was asked for, so it does not follow OMP_NUM_THREADS; if it takes the number as an argument, write {{threads}} in its place: headwater run --threads 1,2,4 -- {} {{threads}}",
+            program.first().map_or("./app", String::as_str),
+        )
+    })
+}
+
+/// The sentence about scales at which the program ran with another number of threads than it was asked for.
+fn other_threads(runs: &[Run]) -> Option<String> {
+    let mut others = asked_and_seen(runs);
+    others.retain(|(asked, seen)| asked != seen);
+    let (asked, seen) = others.iter().max()?;
+    let more = match others.len() {
+        1 => "",
+        _ => ", and with another number than asked for at other scales as well",
+    };
+    Some(format!(
+        "the program was asked for {} and ran with {seen}{more}; scales are compared by what was asked for: check what limits or adds threads (OMP_DYNAMIC, OMP_THREAD_LIMIT, threads of a library)",
+        words::scale(1, Some(*asked)),
+    ))
 }
 
 /// Checks that the program ran to its end on so many ranks, and that all of it was recorded.
@@ -272,6 +298,13 @@ fn launching(program: &[String], scale: Wanted) -> Result<Plan, String> {
     let Some(ranks) = scale.ranks else {
         let filled: Vec<String> = program.iter().map(with_threads).collect();
         let first = filled.first().map_or("", String::as_str);
+        if recognise(first).is_some() || has_placeholder {
+            let line = with_place_for_ranks(program).unwrap_or_else(|| program.to_vec());
+            return Err(format!(
+                "--threads alone is for a program without a launcher; say on how many ranks, too, and write {{np}} in its place: headwater run -n 2 --threads {threads},… -- {}",
+                line.join(" ")
+            ));
+        }
         let kind = program_in_path(first).map(|path| kind_of(&path));
         return match kind {
             Some(ProgramKind::Mpi) => Err(format!(

@@ -11,7 +11,7 @@ use crate::storage::{
     spool,
 };
 use crate::threads::{pause, thread};
-use headwater_format::spool::layout::{FileHeader, put_text};
+use headwater_format::spool::layout::{FileHeader, LOST_TO_DISK, put_text};
 use std::sync::atomic::Ordering;
 
 /// Ends recording. The totals are final, unless recording is resumed.
@@ -36,10 +36,16 @@ pub fn close() {
         header.cpus_allowed = allowed;
         header.cpus = [0; 256];
         put_text(&mut header.cpus, cores.as_bytes());
-        header.disk_full = u16::from(spool::disk_was_full());
+        note_full_disk(header);
         header.finished = u32::from(!stopped);
         Some(())
     });
+}
+
+fn note_full_disk(header: &mut FileHeader) {
+    if spool::disk_was_full() {
+        header.lost |= LOST_TO_DISK;
+    }
 }
 
 /// Writes what the process used into the header, without what it used in pauses.
@@ -54,31 +60,28 @@ fn sum_up(header: &mut FileHeader, paused: Used) {
 }
 
 /// Makes the totals final where the process may be in a signal handler, or where it is about to become another program.
-/// Neither allocates nor locks.
-pub fn at_once() {
-    if !RECORDING.swap(false, Ordering::AcqRel) {
-        return;
+/// The header says how it `finished`. Neither allocates nor locks. Returns whether recording was on until now.
+pub fn at_once(finished: u32) -> bool {
+    let stopped = recording::take_stopped();
+    let recorded = RECORDING.swap(false, Ordering::AcqRel);
+    if !recorded && !stopped {
+        return false;
     }
     thread::settle_totals();
-    let paused = match process_spool::is_free_soon() {
-        true => pause::used(),
-        false => Used::NOTHING,
-    };
     // SAFETY: null or the header in our mapping, which is there until the process ends. Nothing is recorded any more, so
     // nobody else writes these fields.
     if let Some(header) = unsafe { process_spool::header().as_mut() } {
-        sum_up(header, paused);
-        header.disk_full = u16::from(spool::disk_was_full());
-        header.finished = 1;
+        sum_up(header, pause::used_so_far());
+        note_full_disk(header);
+        header.finished = if stopped { 0 } else { finished };
     }
+    recorded
 }
 
-/// Recording goes on after [`at_once`].
+/// Recording goes on after [`at_once`] has ended it.
 pub fn undo() {
     // SAFETY: as above.
-    if let Some(header) = unsafe { process_spool::header().as_mut() }
-        && header.finished == 1
-    {
+    if let Some(header) = unsafe { process_spool::header().as_mut() } {
         header.finished = 0;
         RECORDING.store(true, Ordering::Release);
     }

@@ -111,6 +111,11 @@ pub fn begin_recording(process: &Process<'_>, prepare: impl FnOnce()) -> bool {
     }
     let Some(dir) = directory() else { return false };
     let host = usage::host();
+    // What started this program in its own place has a file of the same name.
+    let wrapper = Spool::earlier(&dir, &host, rank, std::process::id()).filter(|e| e.is_wrapper);
+    if let Some(wrapper) = wrapper {
+        wrapper.remove();
+    }
     let Some(spool) = Spool::create(&dir, &host, rank, std::process::id()) else {
         return false;
     };

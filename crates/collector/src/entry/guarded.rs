@@ -3,7 +3,7 @@
 //! In some the program may sleep, which samples of CPU time do not see. Others make threads, or would remove
 //! something that sampling depends on.
 
-use crate::entry::program;
+use crate::entry::{exec, program};
 use crate::guest::{clock, recording};
 use crate::libraries::{code, loader};
 use crate::sampling::signal::{self, SignalBlocked};
@@ -80,6 +80,12 @@ fn call_the_system(real: usize, args: &Args, from: Caller) -> i64 {
     unsafe { std::mem::transmute::<usize, Function>(real)(n, a, b, c, d, e, last) }
 }
 
+/// The libc's function of this name that is wrapped, 0 if there is none.
+pub fn real_of(name: &CStr) -> usize {
+    let wrapped = LIBC.iter().position(|(n, _)| *n == name);
+    wrapped.map_or(0, real)
+}
+
 /// The libc's function behind a wrapper.
 fn real(id: usize) -> usize {
     match REAL
@@ -96,6 +102,8 @@ fn real(id: usize) -> usize {
 pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
     let real = real(id);
     if real == 0 {
+        // SAFETY: errno belongs to this thread.
+        unsafe { *libc::__errno_location() = libc::ENOSYS };
         return -1;
     }
     let ours = match LIBC.get(id).map(|f| f.1) {
@@ -120,62 +128,18 @@ pub fn call(id: usize, args: &Args, from: Caller) -> i64 {
         }
         Some(Why::Becomes) => {
             // SAFETY: the libc's own function for these arguments.
-            return becomes_another(|| unsafe { args.call_wide(real) });
+            return program::while_becoming_another(|| unsafe { args.call_wide(real) });
         }
-        Some(Why::BecomesOf(by)) => return becomes_another(|| with_list(by, args, from, false)),
-        Some(Why::BecomesIn(by)) => return becomes_another(|| with_list(by, args, from, true)),
+        Some(Why::BecomesOf(by)) => {
+            return program::while_becoming_another(|| exec::with_list(by, args, from, false));
+        }
+        Some(Why::BecomesIn(by)) => {
+            return program::while_becoming_another(|| exec::with_list(by, args, from, true));
+        }
         None => None,
     };
     // SAFETY: as above.
     ours.unwrap_or_else(|| unsafe { args.call_wide(real) })
-}
-
-/// The process becomes another program, unless `exec` returns.
-fn becomes_another(exec: impl FnOnce() -> i64) -> i64 {
-    program::becomes_another();
-    let result = exec();
-    program::stays();
-    result
-}
-
-/// Calls the function `by` with a list of the arguments behind the first one. They are in registers and on the stack,
-/// as is the environment behind them if the list is to be followed by it.
-fn with_list(by: &CStr, args: &Args, from: Caller, environment: bool) -> i64 {
-    /// Arguments that have room without memory from the allocator: a child that shares the memory of its parent may
-    /// call this.
-    const FEW: usize = 256;
-    /// Argument registers.
-    const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 6 } else { 8 };
-    let at = |i: usize| match i.checked_sub(REGISTERS) {
-        None => args.raw(i as u8),
-        // SAFETY: a word on the stack at the call. The program promises a null pointer behind the last argument.
-        Some(i) => unsafe { (from.stack_pointer as *const u64).add(i).read() },
-    };
-    let count = (1..).take_while(|i| at(*i) != 0).count();
-    let (mut few, mut many) = ([0u64; FEW], Vec::new());
-    let list = match few.get_mut(..=count) {
-        Some(list) => list,
-        None => {
-            many.resize(count + 1, 0);
-            &mut many[..]
-        }
-    };
-    (1..).zip(&mut *list).for_each(|(i, slot)| *slot = at(i));
-    let real = LIBC
-        .iter()
-        .position(|(name, _)| *name == by)
-        .map_or(0, real);
-    if real == 0 {
-        return -1;
-    }
-    type Function = unsafe extern "C" fn(u64, *const u64, u64) -> i32;
-    let environment = if environment { at(count + 2) } else { 0 };
-    // SAFETY: the libc's own function, with the program's arguments as it takes them. One without an environment
-    // ignores the last argument.
-    let result = unsafe {
-        std::mem::transmute::<usize, Function>(real)(args.raw(0), list.as_ptr(), environment)
-    };
-    i64::from(result)
 }
 
 /// A call in which the program may sleep and that takes a set of signals. Our signal is added to a copy of the set,

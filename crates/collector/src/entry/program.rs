@@ -15,6 +15,8 @@ use crate::threads::{
     birth,
     thread::{self, Calls},
 };
+use headwater_format::spool::layout::{BECAME_ANOTHER, WRAPPER_NS};
+use headwater_model::interpreters;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The process that is recorded as a program without MPI; 0 for none.
@@ -22,10 +24,6 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 
 /// The launcher's side sets this variable to the number of the process that it becomes.
 const ASKED: &str = "HEADWATER_WITHOUT_MPI";
-
-/// A program that used less CPU time than this before it became another one is a wrapper, such as `env` or `taskset`:
-/// the program that it became is recorded in its stead. Otherwise the run ends there, nanoseconds.
-const WRAPPER: u64 = 100_000_000;
 
 fn own_number() -> libc::pid_t {
     // SAFETY: a plain query.
@@ -46,14 +44,15 @@ pub fn begin() {
     }
     let _ = std::panic::catch_unwind(|| {
         let earlier = begin::earlier(0);
-        if earlier.as_ref().is_some_and(|e| e.cpu_ns > WRAPPER) {
+        // Where the process did not only start this program, the run ends there.
+        if earlier.as_ref().is_some_and(|e| e.cpu_ns > WRAPPER_NS) {
             return;
         }
-        // The file of this program, or that of `MPI_Init`, has the same name.
-        if let Some(wrapper) = &earlier {
-            wrapper.remove();
+        // One that ended without our knowledge. The file of this program, or that of `MPI_Init`, has the same name.
+        if let Some(unknown) = earlier.as_ref().filter(|e| !e.is_wrapper) {
+            unknown.remove();
         }
-        if !uses_mpi() {
+        if !uses_mpi() && !is_interpreter() {
             begin_recording();
             if earlier.is_some() {
                 process_spool::say(
@@ -62,6 +61,11 @@ pub fn begin() {
             }
         }
     });
+}
+
+/// Whether the process became the interpreter of a script: only programs are recorded without MPI.
+fn is_interpreter() -> bool {
+    std::fs::read_link("/proc/self/exe").is_ok_and(|program| interpreters::is_one(&program))
 }
 
 /// Whether an MPI library is loaded with the program.
@@ -107,20 +111,22 @@ pub fn met_mpi() {
 /// what such a function does is not recorded. A signal handler may call this, so it neither allocates nor locks.
 pub fn ends() {
     if is_recorded() {
-        close::at_once();
+        close::at_once(ENDED);
     }
 }
 
-/// The program is about to become another one. Its totals are final, unless that fails: see [`stays`].
-pub fn becomes_another() {
-    ends();
-}
+/// The header of a program that ended by itself says this.
+const ENDED: u32 = 1;
 
-/// The program did not become another one, so recording goes on.
-pub fn stays() {
-    if is_recorded() {
+/// The program is about to become another one by `exec`, which returns only if that fails: then recording goes on. It
+/// does not if it had ended before, as where the destructor of a library calls `exec`.
+pub fn while_becoming_another(exec: impl FnOnce() -> i64) -> i64 {
+    let closed = is_recorded() && close::at_once(BECAME_ANOTHER);
+    let result = exec();
+    if closed {
         close::undo();
     }
+    result
 }
 
 #[used]

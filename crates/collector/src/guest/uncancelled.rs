@@ -19,6 +19,17 @@ pub fn close(file: RawFd) {
     unsafe { libc::syscall(libc::SYS_close, file) };
 }
 
+/// Waits for a millisecond, or until a signal comes.
+pub fn wait_briefly() {
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    let nowhere = std::ptr::null_mut::<libc::timespec>();
+    // SAFETY: a time to read, and no place for the rest of it.
+    unsafe { libc::syscall(libc::SYS_nanosleep, &time, nowhere) };
+}
+
 /// Reserves disk space for `bytes` of a file at `offset`. Returns `false`, with `errno`, if there is none.
 pub fn allocate(file: RawFd, offset: u64, bytes: u64) -> bool {
     // SAFETY: plain numbers.

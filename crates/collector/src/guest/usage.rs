@@ -43,12 +43,6 @@ pub struct Used {
 }
 
 impl Used {
-    /// Nothing.
-    pub const NOTHING: Self = Self {
-        cpu_ns: 0,
-        usage: [0; 4],
-    };
-
     /// By this process since it started.
     pub fn now() -> Self {
         Self {

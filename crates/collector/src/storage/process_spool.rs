@@ -1,6 +1,6 @@
 //! The spool of this process.
 
-use crate::guest::clock;
+use crate::guest::{clock, uncancelled};
 use crate::storage::spool::Spool;
 use headwater_format::spool::layout::{self, FileHeader, put_text};
 use headwater_model::hash::mix2;
@@ -31,10 +31,7 @@ pub fn is_free_soon() -> bool {
     (0..50).any(|_| {
         let free = !matches!(SPOOL.try_lock(), Err(TryLockError::WouldBlock));
         if !free {
-            // SAFETY: waits a millisecond, without our wrappers.
-            unsafe {
-                libc::poll(std::ptr::null_mut(), 0, 1);
-            }
+            uncancelled::wait_briefly();
         }
         free
     })

@@ -7,7 +7,7 @@ use crate::guest::{descriptors, memory, uncancelled};
 use crate::storage::{index::Index, table::Table};
 use headwater_format::spool::layout::{
     CommRow, Desc, FileHeader, Kind, MAGIC, MOST_TABLES, ModuleRow, PROCESS_ENDING, Row, VERSION,
-    read_header,
+    ending, head_bytes, is_wrapper,
 };
 use headwater_format::spool::merge::Source;
 use std::ffi::CString;
@@ -27,6 +27,9 @@ pub const FIRST_BYTES: u64 = 1 << 16;
 /// The same for a table that most threads hardly fill.
 pub const FEW_BYTES: u64 = 1 << 13;
 
+/// Tables for whose descriptors disk space is reserved from the start.
+const FEW_TABLES: usize = 256;
+
 /// Communicators that have a row of their own.
 pub const MOST_COMMS: u32 = 4096;
 
@@ -37,6 +40,8 @@ pub struct Spool {
     /// What the file grows by for each table is rounded up to this many bytes, because the file is mapped by pages.
     page: u64,
     header: *mut FileHeader,
+    /// Bytes of the header for which disk space is reserved.
+    header_ready: u64,
     path: CString,
     comms: Option<Table<CommRow>>,
 }
@@ -47,6 +52,8 @@ unsafe impl Send for Spool {}
 /// The file of a process from before it became this program.
 pub struct Earlier {
     path: PathBuf,
+    /// Whether it says that the process only started this program.
+    pub is_wrapper: bool,
     /// CPU time of what is in it, nanoseconds.
     pub cpu_ns: u64,
 }
@@ -197,11 +204,13 @@ impl Spool {
         let path = path_of(dir, host, rank, pid);
         let mut begin = Vec::new();
         let file = File::open(&path).ok()?;
-        file.take(size_of::<FileHeader>() as u64)
-            .read_to_end(&mut begin)
-            .ok()?;
-        let cpu_ns = read_header(&begin)?.cpu_ns;
-        Some(Earlier { path, cpu_ns })
+        file.take(head_bytes(0)).read_to_end(&mut begin).ok()?;
+        let ended = ending(&begin)?;
+        Some(Earlier {
+            path,
+            is_wrapper: is_wrapper(ended),
+            cpu_ns: ended.1,
+        })
     }
 
     /// Makes the new file `<host>.<rank>.<pid>.spool` in `dir`. Fails if it exists: in containers, process numbers
@@ -222,11 +231,12 @@ impl Spool {
             length: 0,
             page: memory::page() as u64,
             header: std::ptr::null_mut(),
+            header_ready: head_bytes(FEW_TABLES).next_multiple_of(memory::page() as u64),
             path,
             comms: None,
         };
         let bytes = size_of::<FileHeader>() as u64;
-        let header = this.map(bytes, bytes)?;
+        let header = this.map(bytes, this.header_ready)?;
         this.header = header.1.cast();
         let h = this.header();
         (h.magic, h.version, h.pid) = (MAGIC, VERSION, pid);
@@ -308,6 +318,12 @@ impl Spool {
         let at = self.header().tables as usize;
         if at >= MOST_TABLES {
             return None;
+        }
+        let head = head_bytes(at + 1);
+        if head > self.header_ready {
+            let more = head.next_multiple_of(self.page) - self.header_ready;
+            self.file.reserve(self.header_ready, more)?;
+            self.header_ready += more;
         }
         let (offset, rows) = self.map(u64::from(capacity) * u64::from(row_bytes), ready)?;
         let header = self.header();

@@ -13,13 +13,34 @@
 use crate::guest::{clock, recording::RECORDING, usage::Used};
 use crate::storage::process_spool;
 use crate::threads::thread::{self, Caller};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// While on: twice the nanoseconds paused until now. While paused: twice the clock minus those, plus 1.
 static STATE: AtomicU64 = AtomicU64::new(0);
-/// What the process had used when it was paused, and what it used in all pauses.
-static USED: Mutex<(Used, Used)> = Mutex::new((Used::NOTHING, Used::NOTHING));
+/// What the process had used when it was paused, and what it used in all pauses that have ended. Only who has the spool
+/// writes; a process that ends in a signal handler reads, so there is no lock.
+static BEFORE: Noted = Noted::nothing();
+static PAUSED: Noted = Noted::nothing();
+
+/// A note of [`Used`].
+struct Noted([AtomicU64; 5]);
+
+impl Noted {
+    const fn nothing() -> Self {
+        Self([const { AtomicU64::new(0) }; 5])
+    }
+
+    fn set(&self, used: Used) {
+        let words = [used.cpu_ns].into_iter().chain(used.usage);
+        let pairs = self.0.iter().zip(words);
+        pairs.for_each(|(place, word)| place.store(word, Ordering::Release));
+    }
+
+    fn get(&self) -> Used {
+        let [cpu_ns, usage @ ..] = self.0.each_ref().map(|w| w.load(Ordering::Acquire));
+        Used { cpu_ns, usage }
+    }
+}
 
 /// The state of the switch.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,14 +117,13 @@ pub fn switch(on: bool) -> (bool, u64) {
         }
         // Another thread may have switched while this one waited.
         now = clock::now();
-        let mut used = USED.lock().ok()?;
         let header = spool.header();
         if on {
-            used.1 = used.1.plus(Used::now().minus(used.0));
+            PAUSED.set(used_so_far());
             header.paused_ns = state.paused(now);
             header.paused_since_ns = 0;
         } else {
-            used.0 = Used::now();
+            BEFORE.set(Used::now());
             header.pauses += 1;
             header.paused_since_ns = now;
         }
@@ -118,7 +138,16 @@ pub fn switch(on: bool) -> (bool, u64) {
 /// What the process used in all pauses. Ends a pause that still lasts.
 pub fn used() -> Used {
     switch(true);
-    USED.lock().map_or(Used::NOTHING, |used| used.1)
+    PAUSED.get()
+}
+
+/// What the process has used in all pauses until now. Neither allocates nor locks.
+pub fn used_so_far() -> Used {
+    let paused = PAUSED.get();
+    if is_on() {
+        return paused;
+    }
+    paused.plus(Used::now().minus(BEFORE.get()))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use headwater_format::spool::layout::ContextRow;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The most threads that can be recorded. The file has no room for the tables of more.
-pub const MOST: usize = 250;
+pub const MOST: usize = 512;
 
 static ALL: [AtomicPtr<Thread>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
 

@@ -71,6 +71,7 @@ fn a_program_without_mpi_is_recorded_however_it_ends() {
         ("handler", true),
         ("exec", true),
         ("execl", true),
+        ("long", true),
         ("becomes", true),
         ("fails", true),
         ("detached", true),
@@ -132,4 +133,45 @@ fn threads_made_in_turn_share_a_recording() {
     let made = run.threads.iter().filter(|t| t.made_by != CtxId::NONE);
     assert!((1..=4).contains(&made.count()), "{:?}", run.threads);
     assert!(run.header.incomplete.is_empty());
+}
+
+#[test]
+fn many_threads_at_once_are_recorded_and_too_many_are_said() {
+    let _alone = alone();
+    let program = Program::new();
+    let run = program.recorded("crowd300");
+    assert_eq!(run.threads.len(), 301, "{:?}", run.header.missing);
+    assert!(run.header.threads_lost.is_empty(), "{:?}", run.header);
+    let run = program.recorded("crowd700");
+    assert_eq!(run.header.threads_lost, [0], "{:?}", run.header.missing);
+}
+
+/// What a library does when it is unloaded, behind our end.
+#[test]
+fn an_exec_that_fails_after_the_end_does_not_go_on_recording() {
+    const LAST: &str = r#"
+#include <unistd.h>
+__attribute__((destructor)) static void last(void) {
+    char *const none[] = {"none", NULL};
+    execv("/no/such/program", none);
+}
+"#;
+    let _alone = alone();
+    let program = Program::new();
+    let library = program.dir.path().join("last.so");
+    let source = program.dir.path().join("last.c");
+    std::fs::write(&source, LAST).expect("a source");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    assert!(built.expect("a compiler").success());
+    let shell = format!(
+        r#"export HEADWATER_SPOOL="$SPOOL" HEADWATER_WITHOUT_MPI=$$ LD_PRELOAD="$COLLECTOR:{}"; exec "$@""#,
+        library.display()
+    );
+    let out = program.run(&shell, "exit");
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    let run = read_spool(&program.dir.path().join("spool")).expect("a run");
+    assert!(run.header.incomplete.is_empty(), "{:?}", run.header);
 }

@@ -40,10 +40,34 @@ static void *nothing(void *arg) {
     return arg;
 }
 
+static pthread_barrier_t all_there;
+
+static void *meet(void *arg) {
+    pthread_barrier_wait(&all_there);
+    return arg;
+}
+
+/* So many threads at the same time. */
+static void crowd(int count) {
+    pthread_t all[1024];
+    pthread_barrier_init(&all_there, NULL, count);
+    for (int i = 0; i < count; i++)
+        pthread_create(&all[i], NULL, meet, NULL);
+    for (int i = 0; i < count; i++)
+        pthread_join(all[i], NULL);
+}
+
+#define TEN "0", "1", "2", "3", "4", "5", "6", "7", "8", "9"
+#define HUNDRED TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN, TEN
+
 int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "return";
     pthread_t threads[2];
     double sums[2] = {0};
+    if (strncmp(how, "crowd", 5) == 0) {
+        crowd(atoi(how + 5));
+        return 0;
+    }
     if (strcmp(how, "many") == 0) {
         for (int i = 0; i < 1000; i++) {
             pthread_create(&threads[0], NULL, nothing, NULL);
@@ -79,6 +103,8 @@ int main(int argc, char **argv) {
     if (strcmp(how, "execl") == 0)
         execl("/bin/sh", "sh", "-c", "exit $(($1 + $2 + $3 + $4 + $5 + $6))", "sh", "1", "2", "3", "4", "5", "6",
               (char *)NULL);
+    if (strcmp(how, "long") == 0)
+        execl("/bin/sh", "sh", "-c", "exit $(($# / 100 + ${300}))", "sh", HUNDRED, HUNDRED, HUNDRED, (char *)NULL);
     if (strcmp(how, "becomes") == 0)
         execlp(argv[0], argv[0], "exit", (char *)NULL);
     if (strcmp(how, "fails") == 0) {

@@ -26,6 +26,11 @@ pub enum RunError {
     /// Two builds.
     #[error("runs {0} and {1} are of different builds of {2}; record all scales with one build")]
     DifferentBuilds(String, String, String),
+    /// A run whose number of threads is not known.
+    #[error(
+        "run {0} had more threads than are recorded, so it cannot be compared by its number of threads; record it with fewer threads in each process"
+    )]
+    ThreadsLost(String),
     /// Two programs.
     #[error("runs {0} and {1} are of different programs ({2} and {3}); give runs of one program")]
     DifferentPrograms(String, String, String, String),
@@ -84,6 +89,13 @@ pub fn same_program(a: &Header, b: &Header) -> Result<(), RunError> {
 pub fn scales(runs: &[&Run]) -> Result<(), RunError> {
     one_build(runs)?;
     let name = |run: &Run| run.header.name.clone();
+    let lost =
+        |run: &&&Run| !run.header.threads_lost.is_empty() && threads::of_scale(run).is_some();
+    if let Some(run) = runs.iter().find(lost)
+        && runs.len() > 1
+    {
+        return Err(RunError::ThreadsLost(name(run)));
+    }
     for pair in runs.windows(2) {
         if let [a, b] = pair
             && threads::scale(a) == threads::scale(b)

@@ -1,7 +1,9 @@
 //! What is known of a run as a whole and of each of its ranks, gathered from the ranks' headers one by one.
 
 use super::clock::{self, Clocks, Compared};
-use super::layout::{FileHeader, Kind, ThreadRow, last_sign, text};
+use super::layout::{
+    BECAME_ANOTHER, FileHeader, Kind, LOST_THREADS, LOST_TO_DISK, ThreadRow, last_sign, text,
+};
 use super::parts::Part;
 use crate::FormatError;
 use headwater_model::run::{Header, Paused, RankInfo};
@@ -64,7 +66,7 @@ impl Heading {
                 self.header.missing.push(note.to_string());
             }
         }
-        let complete = h.finished == 1;
+        let complete = [1, BECAME_ANOTHER].contains(&h.finished);
         let list = if complete {
             &mut self.finished
         } else {
@@ -73,7 +75,10 @@ impl Heading {
         list.push(h.rank);
         let counted = h.in_use().filter(|d| d.kind != Kind::Messages as u32);
         let dropped = counted.map(|d| u64::from(d.dropped)).sum::<u64>();
-        let disk_full = h.disk_full != 0;
+        let disk_full = h.lost & LOST_TO_DISK != 0;
+        if h.lost & LOST_THREADS != 0 {
+            self.header.threads_lost.push(h.rank);
+        }
         let lost = match disk_full {
             true => &mut self.lost_to_disk,
             false => &mut self.lost,

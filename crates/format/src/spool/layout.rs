@@ -18,8 +18,13 @@ pub const PROCESS_ENDING: &str = ".spool";
 pub const UNKNOWN_NAME: &str = "unknown-library";
 /// Version of rows and header.
 pub const VERSION: u32 = 9;
-/// Tables that a file can hold.
-pub const MOST_TABLES: usize = 512;
+/// Tables that a file can hold: five of each of 400 threads.
+pub const MOST_TABLES: usize = 2048;
+/// [`FileHeader::finished`] of a process that became another program by `exec`, and recorded itself until then.
+pub const BECAME_ANOTHER: u32 = 2;
+/// A program that used less CPU time than this before it became another one is a wrapper, such as `env` or `taskset`,
+/// and nothing worth recording, nanoseconds.
+pub const WRAPPER_NS: u64 = 100_000_000;
 /// Kind of the event row that begins a stretch in which all events of the windows were recorded, and none elsewhere.
 /// Its `enter_ns` is the begin and its `mpi_ns` the length, 0 as long as it goes on; the next stretch begins behind a
 /// pause. Its `first` is 1 where the thread
@@ -30,6 +35,11 @@ pub const STRETCH: u8 = 32;
 pub const MOST_CORES: usize = 16;
 /// Counters that a sample can hold.
 pub const MOST_COUNTERS: usize = 8;
+
+/// In [`FileHeader::lost`]: the disk was full.
+pub const LOST_TO_DISK: u16 = 1;
+/// In [`FileHeader::lost`]: some threads are not recorded.
+pub const LOST_THREADS: u16 = 2;
 
 /// A row that is plain bytes.
 ///
@@ -126,7 +136,7 @@ pub struct FileHeader {
     pub size: u32,
     /// Process id.
     pub pid: u32,
-    /// 1 once `MPI_Finalize` was reached.
+    /// 1 once `MPI_Finalize` was reached, or the end of a program without MPI; [`BECAME_ANOTHER`].
     pub finished: u32,
     /// Descriptors in use.
     pub tables: u32,
@@ -138,9 +148,9 @@ pub struct FileHeader {
     pub hz: u32,
     /// Counters in a sample.
     pub counters: u16,
-    /// 1 if the file once could not grow because the disk was full. Written when the process ends its recording; 0 in
-    /// files that are older than this field, which is the upper half of what was `counters`.
-    pub disk_full: u16,
+    /// What was lost: [`LOST_TO_DISK`] if the file once could not grow because the disk was full, written when the
+    /// process ends its recording; [`LOST_THREADS`] if there were more threads than are recorded.
+    pub lost: u16,
     /// Clock 0 in nanoseconds since 1970.
     pub unix_ns: u64,
     /// Process start to leaving `MPI_Init`.
@@ -466,6 +476,18 @@ pub fn header_bytes(header: &FileHeader) -> &[u8] {
     }
 }
 
+/// Whether a process with this [`ending`] only started another program in its place.
+pub fn is_wrapper((finished, cpu_ns): (u32, u64)) -> bool {
+    finished == BECAME_ANOTHER && cpu_ns <= WRAPPER_NS
+}
+
+/// The bytes of a descriptor.
+#[allow(unsafe_code)]
+fn desc_bytes(desc: &Desc) -> &[u8] {
+    // SAFETY: `repr(C)` of integers, ordered so that there is no padding.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(desc).cast(), size_of::<Desc>()) }
+}
+
 /// Reads a row or header out of bytes that may be anything.
 #[allow(unsafe_code)]
 fn from_bytes<T: Copy>(bytes: &[u8]) -> Option<T> {
@@ -478,6 +500,11 @@ fn from_bytes<T: Copy>(bytes: &[u8]) -> Option<T> {
 /// Bytes of a header before its descriptors.
 const FIXED: usize = std::mem::offset_of!(FileHeader, descs);
 
+/// Bytes of a file's head that are used when it has so many tables.
+pub fn head_bytes(tables: usize) -> u64 {
+    (FIXED + tables.min(MOST_TABLES) * size_of::<Desc>()) as u64
+}
+
 /// The header at the start of `bytes`, if there is one; descriptors that are not in use need not be there.
 pub fn read_header(bytes: &[u8]) -> Option<FileHeader> {
     let mut whole = [0u8; size_of::<FileHeader>()];
@@ -488,6 +515,14 @@ pub fn read_header(bytes: &[u8]) -> Option<FileHeader> {
         .get_mut(FIXED..end)?
         .copy_from_slice(bytes.get(FIXED..end)?);
     from_bytes(&whole)
+}
+
+/// How a process ended, if `bytes` begin with a header: [`FileHeader::finished`] and its CPU time, nanoseconds.
+pub fn ending(bytes: &[u8]) -> Option<(u32, u64)> {
+    let from = |at: usize| bytes.get(..FIXED)?.get(at..);
+    let finished = from(std::mem::offset_of!(FileHeader, finished))?;
+    let cpu_ns = from(std::mem::offset_of!(FileHeader, cpu_ns))?;
+    Some((from_bytes(finished)?, from_bytes(cpu_ns)?))
 }
 
 /// A part of a file.
@@ -504,34 +539,48 @@ pub struct Stretch {
 pub fn pack(header: &FileHeader) -> Option<(Vec<u8>, Vec<Stretch>)> {
     let in_file = |d: &&Desc| d.count > 0 || d.dropped > 0;
     let tables = header.in_use().filter(in_file).count();
-    let mut out = *header;
-    (out.descs, out.tables) = ([Desc::default(); MOST_TABLES], tables as u32);
     let head = FIXED + tables * size_of::<Desc>();
+    // A copy of the whole header may be more than the stack of the thread that calls this has room for.
+    let mut begins = Vec::new();
+    begins.try_reserve_exact(head).ok()?;
+    begins.extend_from_slice(header_bytes(header).get(..FIXED)?);
+    let count_at = std::mem::offset_of!(FileHeader, tables);
+    begins
+        .get_mut(count_at..count_at + 4)?
+        .copy_from_slice(&(tables as u32).to_ne_bytes());
     let mut rows = Vec::new();
     rows.try_reserve_exact(tables).ok()?;
     let mut offset = head as u64;
-    for (new, old) in out.descs.iter_mut().zip(header.in_use().filter(in_file)) {
+    for old in header.in_use().filter(in_file) {
         let count = old.count.min(old.capacity);
         let bytes = u64::from(count) * u64::from(old.row_bytes);
-        *new = Desc {
+        let new = Desc {
             offset,
             count,
             capacity: count,
             ..*old
         };
+        begins.extend_from_slice(desc_bytes(&new));
         rows.push(Stretch {
             offset: old.offset,
             bytes,
         });
         offset += bytes;
     }
-    let mut begins = Vec::new();
-    begins.try_reserve_exact(head).ok()?;
-    begins.extend_from_slice(header_bytes(&out).get(..head)?);
     Some((begins, rows))
 }
 
 impl FileHeader {
+    /// Whether the process used MPI.
+    pub fn uses_mpi(&self) -> bool {
+        self.library[0] != 0
+    }
+
+    /// Whether this is of a program that only started another one in its place.
+    pub fn is_wrapper(&self) -> bool {
+        is_wrapper((self.finished, self.cpu_ns))
+    }
+
     /// Descriptors in use.
     pub fn in_use(&self) -> impl Iterator<Item = &Desc> {
         self.descs.iter().take(self.tables as usize)

@@ -21,6 +21,8 @@ struct Place {
     finished: u32,
     pid: u32,
     init_ns: u64,
+    uses_mpi: bool,
+    is_wrapper: bool,
 }
 
 /// How many times more ranks a run may have had than have left data: of a job that was killed, those on other nodes may
@@ -45,6 +47,8 @@ pub(super) struct Parts {
     pub cut: bool,
     /// Processes that each were rank 0 of 1. The data of one of them are taken.
     pub alone: usize,
+    /// The program of a process that became another one, of which there are no data. Its own data are not taken.
+    pub wrapper: Option<String>,
 }
 
 /// One rank's data.
@@ -69,7 +73,7 @@ impl Part<'_> {
 
     /// Whether the process used MPI.
     pub fn uses_mpi(&self) -> bool {
-        !text(&self.header.library).is_empty() || self.header.size > 1
+        self.header.uses_mpi() || self.header.size > 1
     }
 
     /// Rows of a table; fewer than its count where the file ends before.
@@ -176,6 +180,7 @@ impl Parts {
             places: Vec::new(),
             cut: false,
             alone: 0,
+            wrapper: None,
         };
         for (number, path) in std::mem::take(&mut this.files).into_iter().enumerate() {
             let (file, bytes) = open(&path)?;
@@ -185,6 +190,11 @@ impl Parts {
                 this.add(number, &file, &path, (0, bytes))?;
             }
             this.files.push(path);
+        }
+        this.places.retain(|p| !p.is_wrapper);
+        // What started them, as `timeout` and `make`: the processes that used MPI are the run.
+        if this.places.iter().any(|p| p.uses_mpi) {
+            this.places.retain(|p| p.uses_mpi);
         }
         this.alone = alone(&this.places);
         this.places
@@ -228,6 +238,9 @@ impl Parts {
         (at, bytes): (u64, u64),
     ) -> Result<(), FormatError> {
         if let Some(header) = header(file, path, at, bytes)? {
+            if header.is_wrapper() {
+                self.wrapper = Some(text(&header.program));
+            }
             self.places.push(Place {
                 file: number,
                 at,
@@ -237,6 +250,8 @@ impl Parts {
                 finished: header.finished,
                 pid: header.pid,
                 init_ns: header.init_ns,
+                uses_mpi: header.uses_mpi(),
+                is_wrapper: header.is_wrapper(),
             });
         }
         Ok(())

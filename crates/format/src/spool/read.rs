@@ -35,6 +35,9 @@ pub fn read_spool(dir: &Path) -> Result<Run, FormatError> {
                 String::from_utf8_lossy(&name).into_owned(),
             ));
         }
+        if let Some(wrapper) = parts.wrapper {
+            return Err(FormatError::OnlyWrapper(wrapper));
+        }
         return Err(FormatError::NothingRecorded(dir.to_path_buf()));
     }
     let mut run = unite(&parts)?;

@@ -36,7 +36,7 @@ use crate::threads::{
 };
 use crate::trace::Tracer;
 use headwater_call_path::{NONE, OwnStack, Stack};
-use headwater_format::spool::window_slots;
+use headwater_format::spool::{layout::LOST_THREADS, window_slots};
 use headwater_mpi_call::buffers::CallBuffers;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
@@ -243,6 +243,10 @@ impl Thread {
                 process_spool::say(
                     "There were more threads than there is room for, so some were not recorded.",
                 );
+                process_spool::with_spool(|spool| {
+                    spool.header().lost |= LOST_THREADS;
+                    Some(())
+                });
             }
             return None;
         };
