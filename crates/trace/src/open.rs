@@ -97,7 +97,7 @@ impl About {
         let name = about.name.iter_mut().zip(function.bytes());
         name.for_each(|(place, byte)| *place = byte);
         let all = about.kinds.iter_mut().zip(values);
-        all.for_each(|(place, (kind, after))| *place = kind as u8 | (u8::from(after) * AFTER));
+        all.for_each(|(place, (kind, after))| *place = (kind as u8) | (u8::from(after) * AFTER));
         let innermost = frames.iter().skip(frames.len().saturating_sub(MOST_FRAMES));
         for (place, frame) in about.frames.iter_mut().zip(innermost) {
             *place = [frame.module, frame.offset];

@@ -522,7 +522,8 @@ fn nothing(
             if code == 0 && kind == ProgramKind::Interpreted =>
         {
             format!(
-                "nothing was recorded: {command} runs a script, and nothing in it called MPI_Init; only programs are recorded without MPI: give the program that the script starts"
+                "nothing was recorded of {command}, which runs a script; if the script calls MPI, check that {} can be written and has room; without MPI only programs are recorded: give the one that the script starts",
+                below.display()
             )
         }
         (FormatError::NothingRecorded(_), None) if code == 0 && kind == ProgramKind::NoMpi => {
