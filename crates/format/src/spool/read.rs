@@ -158,6 +158,8 @@ impl United {
                 })
             };
             let rows = part.rows::<SegmentRow>(of)?;
+            // A trace of another tool may have them without MPI.
+            let has_segments = !rows.is_empty();
             run.segments
                 .extend(rows.iter().map(|r| segment(r, &number)));
             for r in part.rows::<CallRow>(of)? {
@@ -175,7 +177,7 @@ impl United {
             run.samples
                 .extend(rows.iter().map(|r| sample(r, &number, counters)));
             let rows = part.rows::<ThreadRow>(of)?;
-            if thread == 0 && !uses_mpi {
+            if thread == 0 && !uses_mpi && !has_segments {
                 run.segments.extend(rows.iter().map(|r| whole(r, &number)));
             }
             let init_ns = part.header.init_ns;
