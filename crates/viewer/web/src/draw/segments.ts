@@ -48,8 +48,9 @@ export function segments(tile: TimelineTile, starts: readonly number[], row: num
     Object.assign(thin, { from: 0, to: 0, computation: 0, wait: 0, call: 0 });
   };
   const add = (from: number, to: number, kind: SegmentKind, slice: number) => {
-    if (to <= from) return;
-    const [a, b] = [time(Math.max(begin, from)), time(Math.min(end, to))];
+    const [first, last] = [Math.max(begin, from), Math.min(end, to)];
+    if (last <= first) return;
+    const [a, b] = [time(first), time(last)];
     if (b - a >= 1) {
       flush();
       found.push({ from: a, to: b, kind, slice });

@@ -43,13 +43,22 @@ export async function nothingRan(tab) {
   });
 }
 
-/** No part of the page is wider than the screen. */
+/** No part of the page is wider than the screen. The part without which the page is narrower is named: a text can run out of its element, which is then no wider itself. */
 export async function fits(tab) {
   return tab.evaluate(() => {
-    const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+    const page = document.documentElement;
+    const wide = page.scrollWidth - page.clientWidth;
     if (wide <= 0) return [];
-    const guilty = [...document.querySelectorAll("main *")].find((element) => !element.closest(".scroller") && element.getBoundingClientRect().right > innerWidth + 1);
-    return [`the page is ${wide} pixels too wide: ${guilty?.outerHTML.slice(0, 120)}`];
+    const narrower = (element) => {
+      const before = element.style.display;
+      element.style.display = "none";
+      const now = page.scrollWidth - page.clientWidth;
+      element.style.display = before;
+      return now < wide;
+    };
+    let guilty = document.body;
+    for (let part = guilty; part; part = [...guilty.children].find(narrower)) guilty = part;
+    return [`the page is ${wide} pixels too wide: ${guilty.outerHTML.slice(0, 200)}`];
   });
 }
 

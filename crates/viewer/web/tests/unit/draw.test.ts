@@ -35,6 +35,17 @@ test("segments of a row cover its slices, waits first", () => {
   assert.ok((row.at(-1)?.to ?? 0) > 999);
 });
 
+test("segments stay between the times that are shown, also of a call whose wait ends after them", () => {
+  const tile = madeTile(1, 8, "wall");
+  const waits = tile.slices?.wait_ns ?? [];
+  const slice = waits.indexOf(Math.max(...waits));
+  const begin = tile.slices?.begin_ns[slice] ?? 0;
+  const shown: [number, number] = [begin, begin + (waits[slice] ?? 0) / 2];
+  const row = segments(tile, rowStarts(tile), tile.slices?.row[slice] ?? 0, linear(shown, [0, 1000]));
+  assert.ok(row.length > 0);
+  for (const segment of row) assert.ok(segment.from >= 0 && segment.from < 1000 && segment.to <= 1000.001, `${segment.kind} ${segment.from} ${segment.to}`);
+});
+
 test("slices narrower than a pixel are summed up", () => {
   const tile = madeTile(1, 8, "wall");
   const row = segments(tile, rowStarts(tile), 1, linear([tile.begin_ns, tile.end_ns], [0, 6]));
