@@ -8,6 +8,7 @@ use crate::network::Wanted as WantedNetwork;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use headwater_model::RankSet;
+use headwater_trace::likeness::Range;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -219,6 +220,9 @@ pub struct Recording {
     /// In the trace, calls of one function count as the same place if their call paths differ in fewer than N frames.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub signature_slack: Option<u32>,
+    /// In the trace, all places in a range of addresses count as the same: MODULE:0xFROM-0xTO as a disassembler shows them, or MODULE alone.
+    #[arg(long, value_name = "RANGE", value_delimiter = ',')]
+    pub signature_any: Vec<Range>,
     /// In the trace, partners, tags and counts of messages become histograms where their values take more than N terms (runs,
     /// strides or loops). Such a trace is smaller, and can be replayed only with random choice.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]

@@ -145,7 +145,8 @@ fn a_file_is_there_whole_or_not_at_all() {
 
 /// The trace of a rank that meets nobody, often.
 fn traced(at: &Path) {
-    use headwater_trace::recorder::{Recorder, Slack};
+    use headwater_trace::likeness::Slack;
+    use headwater_trace::recorder::Recorder;
     use headwater_trace::times::Delta;
     use headwater_trace::trace::{Frame, Kind, Trace};
     headwater_format::write_run(&at.join("run"), &run()).expect("writes a run");

@@ -2,7 +2,8 @@
 
 mod support;
 
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Loss, Trace};
 use std::path::Path;

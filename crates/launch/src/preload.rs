@@ -64,7 +64,7 @@ pub fn collector_path() -> Result<PathBuf, LaunchError> {
 const WITHOUT_MPI: &str = "HEADWATER_WITHOUT_MPI";
 
 /// What the collector is asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// Samples per second of CPU time, unless it is the usual number.
     pub hz: Option<u32>,
@@ -72,6 +72,8 @@ pub struct Asked {
     pub trace: bool,
     /// In a trace, call paths that differ in fewer frames are one.
     pub slack: Option<u32>,
+    /// In a trace, frames in these ranges of addresses are the same; as the collector reads them.
+    pub alike: Option<String>,
     /// In a trace, parameters whose values take more terms are histograms.
     pub lossy: Option<u32>,
 }
@@ -84,6 +86,7 @@ impl Asked {
             ("HEADWATER_HZ", number(self.hz)),
             ("HEADWATER_TRACE", self.trace.then(|| "1".to_owned())),
             ("HEADWATER_TRACE_SLACK", number(self.slack)),
+            ("HEADWATER_TRACE_ALIKE", self.alike),
             ("HEADWATER_TRACE_LOSSY", number(self.lossy)),
         ]
         .into_iter()

@@ -306,7 +306,8 @@ mod tests {
     use super::*;
     use crate::resolve::ahead;
     use headwater_mpi_abi::id_of;
-    use headwater_trace::recorder::{Recorder, Slack};
+    use headwater_trace::likeness::Slack;
+    use headwater_trace::recorder::Recorder;
     use headwater_trace::times::Delta;
 
     type Calls = &'static [(&'static str, &'static [i64])];

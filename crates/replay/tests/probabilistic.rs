@@ -4,8 +4,9 @@
 use headwater_mpi_abi::constants::ABSENT;
 use headwater_mpi_abi::{Field, Kind as Meaning, fields, id_of, may_be_histograms};
 use headwater_replay::probabilistic::{Agreement, Message, agree, check};
+use headwater_trace::likeness::Slack;
 use headwater_trace::lossy::Lossy;
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Kind, Trace};
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! What merging the traces of many ranks takes, each of a stencil in two dimensions with an allreduce: along the tree, as
 //! its root sees it. In the second table each rank has counts of its own and one of 16 numbers of steps.
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Trace};
 use std::time::Instant;

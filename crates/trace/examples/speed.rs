@@ -1,5 +1,6 @@
 //! How long an event takes to compress: a halo exchange, and one with an allreduce in every tenth step.
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind};
 use std::time::Instant;

@@ -3,6 +3,7 @@
 use crate::budget::{Budget, bytes_of, make_room, map_bytes, map_needed, needed};
 use crate::compress::{self, Stream};
 use crate::elastic::Elastic;
+use crate::likeness::Slack;
 use crate::lossy::{LOST, Lossy, Watch};
 use crate::outliers::Collector;
 use crate::ranks::Ranks;
@@ -12,13 +13,6 @@ use crate::vector::{Term, Vector};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// How alike call paths must be to be one signature (ScalaTrace II, section 3.3).
-#[derive(Clone, Debug, Default)]
-pub struct Slack {
-    /// Call paths that differ in fewer frames are one; 0 and 1 mean equal paths only.
-    pub frames: usize,
-}
 
 /// The events of one thread.
 #[derive(Debug)]
@@ -586,12 +580,6 @@ impl Trace {
                 size: one(size),
             },
         );
-    }
-}
-
-impl Slack {
-    fn allows(&self, a: &[Frame], b: &[Frame]) -> bool {
-        a.len() == b.len() && a.iter().zip(b).filter(|(a, b)| a != b).count() < self.frames
     }
 }
 

@@ -1,6 +1,7 @@
 //! What was appended comes back, value by value and event by event.
 use headwater_trace::compress::{BEGIN, Kind, Node, Stream};
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::{Delta, Times};
 use headwater_trace::trace::{Frame, Kind as Meaning, Trace};
 use headwater_trace::vector::Vector;

@@ -1,5 +1,6 @@
 //! The file of programs whose values follow a grid of processes, or lists of other ranks, and what rounding keeps.
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::{Delta, Histogram, Times};
 use headwater_trace::trace::{Body, Frame, Kind, Trace};
 use proptest::prelude::*;

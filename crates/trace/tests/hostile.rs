@@ -2,8 +2,9 @@
 
 use headwater_trace::elastic::{Elastic, Form, Part};
 use headwater_trace::file::Error;
+use headwater_trace::likeness::Slack;
 use headwater_trace::ranks::Ranks;
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Body, Event, Kind, Node, Trace};
 use headwater_trace::vector::{Term, Vector};

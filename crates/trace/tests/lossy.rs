@@ -1,8 +1,9 @@
 //! Traces in which parameters with many values are histograms.
 
 use headwater_trace::histogram::ParameterHistogram;
+use headwater_trace::likeness::Slack;
 use headwater_trace::lossy::{LOST, Lossy, Where};
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::recorder::Recorder;
 use headwater_trace::text::{self, Numbers};
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Kind, Trace};

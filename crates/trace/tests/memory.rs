@@ -3,7 +3,8 @@
 #![allow(unsafe_code)]
 
 use headwater_trace::budget::Budget;
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Trace};
 use std::alloc::{GlobalAlloc, Layout, System};

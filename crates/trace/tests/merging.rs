@@ -1,5 +1,6 @@
 //! Merged traces of random programs of several ranks have each rank's events.
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Trace};
 use proptest::prelude::*;

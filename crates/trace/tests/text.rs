@@ -1,5 +1,6 @@
 //! The text of a small trace.
-use headwater_trace::recorder::{Recorder, Slack, text_identity};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::{Recorder, text_identity};
 use headwater_trace::text::{self, Names, Numbers};
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Loss, Trace};

@@ -3,7 +3,8 @@
 use headwater_mpi_abi::constants::ABSENT;
 use headwater_mpi_abi::{Kind as Meaning, fields, id_of};
 use headwater_simulate::{Network, Options, simulate};
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Trace};
 use headwater_virtual_run::Recorded;

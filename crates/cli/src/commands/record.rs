@@ -16,6 +16,7 @@ use headwater_launch::{
 };
 use headwater_model::run::{Header, Run};
 use headwater_model::{RankSet, words};
+use headwater_trace::likeness::{MOST_RANGES, Slack};
 use rustix::fs::{Access, access};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -313,8 +314,15 @@ fn asked_for(recording: &Recording) -> Asked {
         hz: recording.hz,
         trace: recording.trace,
         slack: recording.signature_slack,
+        alike: alike(recording),
         lossy: recording.lossy,
     }
+}
+
+/// The ranges of addresses that count as one place.
+fn alike(recording: &Recording) -> Option<String> {
+    let ranges = &recording.signature_any;
+    (!ranges.is_empty()).then(|| Slack::write_ranges(ranges))
 }
 
 /// What is run for `command`: the same with us before the program, and with `environment` set.
@@ -340,6 +348,14 @@ fn launching(
     }
     if let Some(frames) = recording.signature_slack {
         ours.extend(["--signature-slack".into(), frames.to_string()]);
+    }
+    if recording.signature_any.len() > MOST_RANGES {
+        return Err(format!(
+            "--signature-any takes at most {MOST_RANGES} ranges"
+        ));
+    }
+    if let Some(ranges) = alike(recording) {
+        ours.extend(["--signature-any".into(), ranges]);
     }
     if let Some(terms) = recording.lossy {
         ours.extend(["--lossy".into(), terms.to_string()]);

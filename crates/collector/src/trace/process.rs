@@ -6,8 +6,8 @@ use headwater_mpi_abi::{FUNCTIONS, Kind as Meaning, fields};
 use headwater_mpi_call::library::Library;
 use headwater_mpi_call::parameters::{Made, Tables};
 use headwater_trace::budget::Budget;
+use headwater_trace::likeness::Slack;
 use headwater_trace::lossy::Lossy;
-use headwater_trace::recorder::Slack;
 use headwater_trace::trace::{Kind, Loss, Trace};
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -57,6 +57,8 @@ pub fn begin(library: &'static Library, rank: u32, size: u32, threaded: bool) {
     }
     let frames = std::env::var("HEADWATER_TRACE_SLACK").ok();
     let frames = frames.and_then(|v| v.parse().ok()).unwrap_or(0);
+    let ranges = std::env::var("HEADWATER_TRACE_ALIKE").ok();
+    let ranges = ranges.map_or(Vec::new(), |v| Slack::read_ranges(&v));
     let terms = std::env::var("HEADWATER_TRACE_LOSSY").ok();
     let terms = terms.and_then(|v| v.parse().ok());
     let symbol = |name: &str| {
@@ -67,7 +69,7 @@ pub fn begin(library: &'static Library, rank: u32, size: u32, threaded: bool) {
     PROCESS.get_or_init(|| Process {
         tables: Tables::new(library, rank, size, threaded, &symbol),
         budget: Arc::new(Budget::new(MOST_MEMORY)),
-        slack: Slack { frames },
+        slack: Slack { frames, ranges },
         lossy: terms.map(|terms| Lossy {
             terms,
             columns: headwater_mpi_abi::may_be_histograms,

@@ -225,7 +225,7 @@ impl Tracer {
         let about = match self.recorder.identity(signature) {
             Some((identity, frames)) => About::new(identity, name, values, ABSENT, frames),
             None => {
-                let frames = frames(ctx, contexts, MOST_FRAMES);
+                let frames = self.frames(ctx, contexts, MOST_FRAMES);
                 About::new(0, name, values, ABSENT, &frames)
             }
         };
@@ -235,9 +235,23 @@ impl Tracer {
         }
     }
 
+    /// The call path of a calling context, with the frames that count as one replaced.
+    #[cold]
+    fn frames(&self, ctx: u32, contexts: &mut Contexts, most: usize) -> Vec<Frame> {
+        let mut frames = frames(ctx, contexts, most);
+        let slack = &self.process.slack;
+        if !slack.ranges.is_empty() {
+            for frame in &mut frames {
+                let path = mapped::path(frame.module).unwrap_or_default();
+                *frame = slack.in_range(*frame, &path);
+            }
+        }
+        frames
+    }
+
     #[cold]
     fn new_signature(&mut self, key: u64, function: u16, ctx: u32, contexts: &mut Contexts) -> u32 {
-        let frames = frames(ctx, contexts, DEEPEST);
+        let frames = self.frames(ctx, contexts, DEEPEST);
         let name = FUNCTIONS.get(usize::from(function)).map_or("", |f| f.name);
         let kinds = self.process.kinds(function);
         let signature = self.recorder.signature(name, kinds, &frames);

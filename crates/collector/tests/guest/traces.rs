@@ -4,6 +4,8 @@ use crate::case::{Case, PLAIN, RECORDED, alone, cases};
 use headwater_mpi_abi::{fields, id_of};
 use headwater_trace::open::{ENDING, read};
 use headwater_trace::trace::Trace;
+use std::path::Path;
+use std::process::Command;
 
 /// Said before the program to have it traced.
 const TRACED: &str = "export HEADWATER_TRACE=1;";
@@ -91,5 +93,36 @@ fn the_call_in_which_a_rank_hangs_is_known_after_it_is_killed() {
         let fields = fields(id_of("MPI_Recv").expect("a function").0);
         let of = |name| values[fields.iter().position(|f| f.name == name).expect("a field")];
         assert_eq!(["source", "tag"].map(of), [0, 7], "{}", case.library);
+    }
+}
+
+/// The addresses of a function in a program, as text.
+fn addresses(program: &Path, function: &str) -> String {
+    let out = Command::new("nm").arg("-S").arg(program).output();
+    let out = String::from_utf8(out.expect("binutils are there").stdout).expect("UTF-8");
+    let line = out.lines().find(|line| line.ends_with(function));
+    let words: Vec<&str> = line.expect("a function").split_whitespace().collect();
+    let number = |word| u64::from_str_radix(word, 16).expect("a number");
+    let (from, size) = (number(words[0]), number(words[1]));
+    format!("{from:#x}-{:#x}", from + size)
+}
+
+#[test]
+fn places_in_a_range_of_addresses_are_one() {
+    let _alone = alone();
+    for case in cases("sites.c") {
+        let alike = format!("sites:{}", addresses(&case.program, " inside"));
+        let run = |alike: &str| {
+            let _ = std::fs::remove_dir_all(case.spool());
+            let alike = format!("export HEADWATER_TRACE_ALIKE={alike};");
+            let out = case.run(&format!("{TRACED} {alike} {RECORDED} {PLAIN}"), &[]);
+            assert!(out.status.success(), "{}", case.library);
+            let traces = traces(&case);
+            let signatures = traces[0].1.signatures.values();
+            signatures.filter(|s| s.function == "MPI_Send").count()
+        };
+        assert_eq!(run(""), 5, "{}", case.library);
+        assert_eq!(run(&alike), 2, "{}", case.library);
+        assert_eq!(run("sites"), 1, "{}", case.library);
     }
 }

@@ -303,7 +303,8 @@ fn sentence(loss: &Loss) -> String {
 mod tests {
     use super::*;
     use headwater_trace::file;
-    use headwater_trace::recorder::{Recorder, Slack};
+    use headwater_trace::likeness::Slack;
+    use headwater_trace::recorder::Recorder;
     use headwater_trace::times::Delta;
 
     fn spooled_name(job: u64, rank: Option<u32>) -> String {

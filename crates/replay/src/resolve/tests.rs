@@ -2,7 +2,8 @@
 
 use super::*;
 use headwater_mpi_abi::constants::PROC_NULL;
-use headwater_trace::recorder::{Recorder, Slack};
+use headwater_trace::likeness::Slack;
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 
 /// The steps of calls: function and values, where a list is a slice.
