@@ -12,7 +12,9 @@ use crate::expand::Events;
 use crate::trace::{Frame, Trace};
 use std::fmt;
 
-pub use describe::{Described, Duration, Field, Group, Open, Stream, View, What, describe};
+pub use describe::{
+    Described, Duration, Field, Group, Members, Open, Stream, View, What, describe,
+};
 pub use histograms::LossyEvent;
 pub use notation::{duration, ranks};
 
@@ -27,6 +29,12 @@ pub trait Names {
     /// A value by its name, such as that of a datatype. An empty name means that there is nothing to show.
     fn value(&self, function: &str, position: usize, value: i64) -> Option<String> {
         let _ = (function, position, value);
+        None
+    }
+
+    /// The name of a communicator that every program has.
+    fn communicator(&self, number: i64) -> Option<String> {
+        let _ = number;
         None
     }
 
@@ -68,6 +76,7 @@ impl fmt::Display for View {
                 loss.rank, loss.thread, loss.kept
             )?;
         }
+        write_communicators(f, &self.communicators)?;
         for open in &self.open {
             write!(f, "rank {}", open.rank)?;
             if open.thread > 0 {
@@ -89,6 +98,30 @@ impl fmt::Display for View {
         }
         Ok(())
     }
+}
+
+/// A line for each row of communicators that have the same members.
+fn write_communicators(f: &mut fmt::Formatter<'_>, all: &[Members]) -> fmt::Result {
+    let alike = |a: &Members, b: &Members| a.sizes == b.sizes && a.own == b.own;
+    for row in all.chunk_by(alike) {
+        let [first, ..] = row else { continue };
+        match row {
+            [.., last] if row.len() > 1 => {
+                write!(f, "communicators {}-{}: ", first.number, last.number)?
+            }
+            _ => write!(f, "communicator {}: ", first.number)?,
+        }
+        match first.is_all {
+            true => writeln!(f, "all ranks, in their order")?,
+            false => writeln!(
+                f,
+                "members={} rank={}",
+                Groups(&first.sizes),
+                Groups(&first.own)
+            )?,
+        }
+    }
+    Ok(())
 }
 
 fn write_row(f: &mut fmt::Formatter<'_>, row: &[Described], depth: usize) -> fmt::Result {

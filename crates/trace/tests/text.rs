@@ -89,6 +89,10 @@ fn trace() -> Trace {
         );
         let mut one = Trace::of_rank(rank, 4);
         one.add_communicator(0, rank, rank, 4);
+        // Halves, as a split makes them, and the same once more.
+        for number in [2, 3] {
+            one.add_communicator(number, rank, rank % 2, 2);
+        }
         one.modules.insert(module, "/home/user/solver".to_owned());
         recorder.finish(&mut one, rank, 0);
         if rank == 3 {

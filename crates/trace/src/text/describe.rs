@@ -3,7 +3,7 @@
 use super::Names;
 use super::histograms::{self, LossyEvent};
 use super::notation::{self, Values};
-use crate::elastic::{Elastic, Form, Part};
+use crate::elastic::{Elastic, Form, Part, Place};
 use crate::ranks::Ranks;
 use crate::times::Histogram;
 use crate::trace::{Body, Event, Kind, Loss, Node, Signature, Trace};
@@ -22,12 +22,27 @@ pub struct View {
     pub missing: String,
     /// Streams that are not whole.
     pub losses: Vec<Loss>,
+    /// Communicators that the program made.
+    pub communicators: Vec<Members>,
     /// Calls that did not end.
     pub open: Vec<Open>,
     /// Events whose parameters are histograms, of all ranks.
     pub lossy: Vec<LossyEvent>,
     /// The streams.
     pub streams: Vec<Stream>,
+}
+
+/// Who is in a communicator. Ranks that made different ones at the same time have one number for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Members {
+    /// Its number.
+    pub number: i64,
+    /// How many members it has, by ranks of the program.
+    pub sizes: Vec<Group>,
+    /// The rank in it, by ranks of the program: `3`, `+1` for the one after the rank in the program, `^4`.
+    pub own: Vec<Group>,
+    /// Whether all ranks are in it, in their order.
+    pub is_all: bool,
 }
 
 /// A call that did not end.
@@ -170,6 +185,7 @@ pub fn describe(trace: &Trace, names: &dyn Names, rank: Option<u32>) -> View {
             .filter(|loss| rank.is_none_or(|rank| loss.rank == rank))
             .copied()
             .collect(),
+        communicators: describing.communicators(),
         open: open_calls(trace, names, rank),
         lossy: histograms::lossy(trace, names),
         streams: streams.collect(),
@@ -309,6 +325,49 @@ impl Describing<'_> {
         let rank = self.rank;
         let parts = elastic.parts.iter();
         parts.filter(move |part| rank.is_none_or(|rank| part.ranks.contains(rank)))
+    }
+
+    /// Communicators without a name of their own.
+    fn communicators(&self) -> Vec<Members> {
+        let made = self.trace.communicators.iter();
+        let made = made.filter(|(number, _)| self.names.communicator(**number).is_none());
+        let made = made.map(|(number, communicator)| {
+            let is = |part: &Part, value| part.values.last() == Some(value);
+            let is_whole = |part: &Part| is(part, i64::from(self.trace.size));
+            // One rank alone has no value that is relative.
+            let is_own = |part: &Part| match part.form {
+                Form::Relative => is(part, 0),
+                _ => {
+                    part.ranks.len() == 1
+                        && part.ranks.contains(part.values.last().unwrap_or(0) as u32)
+                }
+            };
+            Members {
+                number: *number,
+                sizes: self.numbers_of(&communicator.size),
+                own: self.numbers_of(&communicator.me),
+                is_all: self.parts(&communicator.size).all(is_whole)
+                    && self.parts(&communicator.me).all(is_own),
+            }
+        });
+        made.filter(|made| !made.own.is_empty()).collect()
+    }
+
+    /// Values that are one for each rank. Of one rank alone, its own.
+    fn numbers_of(&self, elastic: &Elastic) -> Vec<Group> {
+        let world = |rank| Place {
+            me: i64::from(rank),
+            size: i64::from(self.trace.size),
+        };
+        let parts = self.parts(elastic).map(|part| {
+            let value = part.values.last().unwrap_or(0);
+            let text = match (self.rank, part.form) {
+                (Some(rank), form) => form.rank(value, world(rank)).to_string(),
+                (None, form) => notation::peer(value, form, Some(world(0).size)),
+            };
+            (&part.ranks, text)
+        });
+        grouped(parts)
     }
 
     fn runs(&self, node: &Node) -> u64 {

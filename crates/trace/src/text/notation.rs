@@ -96,18 +96,7 @@ impl Values<'_> {
     }
 
     fn peer(&self, value: i64) -> String {
-        match (self.form, self.members) {
-            // As traces have `MPI_PROC_NULL` and `MPI_ANY_SOURCE`.
-            (_, _) if value == -3 => "none".to_owned(),
-            (_, _) if value == -4 => "any".to_owned(),
-            (Form::Absolute, _) => value.to_string(),
-            (_, _) if value < 0 => value.to_string(),
-            (Form::Relative, Some(members)) if value < members && value > members / 2 => {
-                format!("-{}", members - value)
-            }
-            (Form::Relative, _) => format!("+{value}"),
-            (Form::Butterfly, _) => format!("^{value}"),
-        }
+        peer(value, self.form, self.members)
     }
 
     /// All values of a row; one alone if they are equal.
@@ -120,6 +109,22 @@ impl Values<'_> {
             ] => self.value(*first),
             terms => rows(terms, &|value| self.value(value), 0),
         }
+    }
+}
+
+/// A rank, as it is written: `3`, `+1`, `-1`, `^4`, `any` or `none`.
+pub(super) fn peer(value: i64, form: Form, members: Option<i64>) -> String {
+    match (form, members) {
+        // As traces have `MPI_PROC_NULL` and `MPI_ANY_SOURCE`.
+        (_, _) if value == -3 => "none".to_owned(),
+        (_, _) if value == -4 => "any".to_owned(),
+        (Form::Absolute, _) => value.to_string(),
+        (_, _) if value < 0 => value.to_string(),
+        (Form::Relative, Some(members)) if value < members && value > members / 2 => {
+            format!("-{}", members - value)
+        }
+        (Form::Relative, _) => format!("+{value}"),
+        (Form::Butterfly, _) => format!("^{value}"),
     }
 }
 

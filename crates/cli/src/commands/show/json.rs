@@ -19,6 +19,8 @@ pub struct Shown {
     missing: String,
     /// Streams whose later events are missing.
     losses: Vec<Loss>,
+    /// Communicators that the program made.
+    communicators: Vec<Communicator>,
     /// Calls that did not end: what a rank was in when its recording ended.
     open: Vec<Open>,
     /// Events whose parameters are histograms, without the order of their values; of all ranks.
@@ -38,6 +40,19 @@ struct Loss {
     kept: u64,
     /// Events that are missing.
     lost: u64,
+}
+
+/// A communicator. Ranks that made different ones at the same time have one number for them.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Communicator {
+    /// Its number, as in the parameters.
+    number: i64,
+    /// How many members it has, by ranks of the program.
+    members: Vec<Values>,
+    /// The rank in it, by ranks of the program, in the notation of the text.
+    rank: Vec<Values>,
+    /// Whether all ranks are in it, in their order.
+    is_all: bool,
 }
 
 /// A call that did not end.
@@ -161,6 +176,12 @@ impl From<View> for Shown {
             kept: loss.kept,
             lost: loss.lost,
         });
+        let communicators = view.communicators.into_iter().map(|made| Communicator {
+            number: made.number,
+            members: values(made.sizes),
+            rank: values(made.own),
+            is_all: made.is_all,
+        });
         let given = |(name, value)| Given { name, value };
         let open = view.open.into_iter().map(|open| Open {
             rank: open.rank,
@@ -185,6 +206,7 @@ impl From<View> for Shown {
             rank: view.rank,
             missing: view.missing,
             losses: losses.collect(),
+            communicators: communicators.collect(),
             open: open.collect(),
             lossy: lossy.collect(),
             streams: streams.collect(),

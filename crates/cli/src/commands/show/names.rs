@@ -36,6 +36,10 @@ impl Names for MpiNames {
         field(function, position).map(|field| field.name.to_owned())
     }
 
+    fn communicator(&self, number: i64) -> Option<String> {
+        predefined(Kind::Comm, number).map(|known| known.name.to_owned())
+    }
+
     fn value(&self, function: &str, position: usize, value: i64) -> Option<String> {
         let kind = field(function, position)?.kind;
         let name = match value {
