@@ -16,6 +16,7 @@ pub mod elastic;
 pub mod expand;
 pub mod file;
 pub mod histogram;
+pub mod identity;
 pub mod likeness;
 pub mod lossy;
 mod merge;

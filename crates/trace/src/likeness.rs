@@ -102,6 +102,22 @@ impl FromStr for Range {
     }
 }
 
+/// Call paths of a recursive function are the same at every depth: frames that come again at once are left out.
+pub fn without_recursion(frames: &[Frame]) -> Vec<Frame> {
+    let mut folded: Vec<Frame> = Vec::with_capacity(frames.len());
+    for frame in frames {
+        folded.push(*frame);
+        while let Some(m) = (1..=folded.len() / 2).find(|m| {
+            let (before, last) = folded.split_at(folded.len() - m);
+            before.ends_with(last)
+        }) {
+            folded.truncate(folded.len() - m);
+        }
+    }
+    folded.shrink_to_fit();
+    folded
+}
+
 /// An address as disassemblers write it: hexadecimal, with `0x` or without.
 fn address(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x").unwrap_or(text);

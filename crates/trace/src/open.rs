@@ -202,7 +202,7 @@ fn signature(about: Bytes, fields: usize) -> Option<(u64, Signature)> {
         })
     };
     let frames = (0..depth).map(frame).collect::<Option<Vec<Frame>>>()?;
-    let derived = crate::recorder::signature_identity(&function, &frames);
+    let derived = crate::identity::signature_identity(&function, &frames);
     let identity = match about.word(offset_of!(About, signature))? {
         0 => derived,
         known => known,

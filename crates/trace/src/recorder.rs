@@ -1,14 +1,15 @@
 //! Records the events of one thread: finds the numbers of signatures and parameters, and compresses the stream.
 
+mod finish;
+
 use crate::budget::{Budget, bytes_of, make_room, map_bytes, map_needed, needed};
-use crate::compress::{self, Stream};
-use crate::elastic::Elastic;
-use crate::likeness::Slack;
-use crate::lossy::{LOST, Lossy, Watch};
+use crate::compress::Stream;
+use crate::identity::{hash, list_identity, signature_identity, text_identity};
+use crate::likeness::{Slack, without_recursion};
+use crate::lossy::{Lossy, Watch};
 use crate::outliers::Collector;
-use crate::ranks::Ranks;
-use crate::times::{Delta, Times};
-use crate::trace::{BEGIN, Body, Communicator, Event, Frame, Kind, Loss, Node, Signature, Trace};
+use crate::times::Delta;
+use crate::trace::{Frame, Kind, Signature};
 use crate::vector::{Term, Vector};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -52,9 +53,6 @@ const MEASURED_AT_LEAST_EVERY: usize = 32;
 
 /// What an entry of a tree takes beside its value, bytes.
 const TREE_ENTRY: usize = 64;
-
-/// Writing what was recorded so far takes so many times the memory that it takes.
-const COPIES: usize = 12;
 
 /// The values of an event of some signature, by number.
 #[derive(Clone, Copy, Debug)]
@@ -292,20 +290,6 @@ impl Recorder {
         self.longest.add(number, signature, nanoseconds, has_room);
     }
 
-    /// Adds the computation of the stream that took much longer than usual.
-    fn add_outliers(&self, trace: &mut Trace, rank: u32, thread: u32) {
-        let row = trace.streams.get(&thread).map_or(&[][..], Vec::as_slice);
-        let identity = |number: u32| {
-            let known = self.signatures.get(number as usize);
-            known.map_or(BEGIN, |known| known.identity)
-        };
-        let outliers = self.longest.outliers(thread, row, identity);
-        if !outliers.is_empty() && self.lossy.is_none() {
-            let rows = trace.outliers.entry(thread).or_default();
-            rows.push((outliers, Ranks::one(rank)));
-        }
-    }
-
     /// The row of an event's values. Each event needs its own, unless the row stays.
     #[inline(never)]
     pub fn row_of(&mut self, signature: u32, values: &[i64]) -> Row {
@@ -421,205 +405,10 @@ impl Recorder {
         self.by_parameters.insert(key, number);
         number
     }
-
-    /// Adds what was recorded to the trace of `rank`, as the stream of `thread`.
-    pub fn finish(mut self, trace: &mut Trace, rank: u32, thread: u32) {
-        let stream = std::mem::take(&mut self.stream);
-        self.say_what_is_lost(&stream, trace, rank, thread);
-        let row = stream.finish().into_iter();
-        let row = row.map(|node| self.finished(node, &Ranks::one(rank)));
-        add_row(row.collect(), trace, rank, thread);
-        self.add_outliers(trace, rank, thread);
-        trace.lists.append(&mut self.lists);
-        trace.texts.append(&mut self.texts);
-        self.add_histograms(trace, rank);
-        let signatures = std::mem::take(&mut self.signatures).into_iter();
-        trace
-            .signatures
-            .extend(signatures.map(|known| (known.identity, known.signature)));
-    }
-
-    /// Makes a trace of what was recorded so far, in `trace`, and gives it to `write`. Returns whether there was memory
-    /// for that; `anyway` does it although the recorders together may take more than their budget.
-    pub fn write_copy(
-        &mut self,
-        mut trace: Trace,
-        (rank, thread): (u32, u32),
-        anyway: bool,
-        write: impl FnOnce(Trace),
-    ) -> bool {
-        self.stream.settle();
-        let bytes = (self.memory() - self.for_stream + self.stream.memory()).saturating_mul(COPIES);
-        let borrowed = self.budget.borrow(bytes);
-        if borrowed.is_none() && !anyway {
-            return false;
-        }
-        self.say_what_is_lost(&self.stream, &mut trace, rank, thread);
-        let row = self.stream.nodes();
-        let row = row.map(|node| self.copied(&node, &Ranks::one(rank)));
-        add_row(row.collect(), &mut trace, rank, thread);
-        self.add_outliers(&mut trace, rank, thread);
-        trace
-            .lists
-            .extend(self.lists.iter().map(|(k, v)| (*k, v.clone())));
-        trace
-            .texts
-            .extend(self.texts.iter().map(|(k, v)| (*k, v.clone())));
-        self.add_histograms(&mut trace, rank);
-        let signatures = self.signatures.iter();
-        trace
-            .signatures
-            .extend(signatures.map(|known| (known.identity, known.signature.clone())));
-        write(trace);
-        true
-    }
-
-    fn add_histograms(&self, trace: &mut Trace, rank: u32) {
-        for known in &self.signatures {
-            if let Some(watch) = &known.watch {
-                watch.finish(known.identity, trace, rank);
-            }
-        }
-    }
-
-    fn say_what_is_lost(&self, stream: &Stream, trace: &mut Trace, rank: u32, thread: u32) {
-        let (kept, lost) = (stream.events(), stream.lost());
-        if lost > 0 {
-            trace.losses.push(Loss {
-                rank,
-                thread,
-                kept,
-                lost,
-            });
-        }
-    }
-
-    fn copied(&self, node: &compress::Node, ranks: &Ranks) -> Node {
-        let trips = Elastic::of(node.trips.clone(), ranks.clone());
-        let body = match &node.kind {
-            compress::Kind::Loop(row) => {
-                Body::Loop(row.iter().map(|node| self.copied(node, ranks)).collect())
-            }
-            compress::Kind::Event(event) => Body::Event(Box::new(self.event_of(event, ranks))),
-        };
-        Node { trips, body }
-    }
-
-    fn finished(&self, node: compress::Node, ranks: &Ranks) -> Node {
-        let trips = Elastic::of(node.trips, ranks.clone());
-        let body = match node.kind {
-            compress::Kind::Loop(row) => Body::Loop(
-                row.into_iter()
-                    .map(|node| self.finished(node, ranks))
-                    .collect(),
-            ),
-            compress::Kind::Event(event) => Body::Event(Box::new(self.event_of(&event, ranks))),
-        };
-        Node { trips, body }
-    }
-
-    fn event_of(&self, event: &compress::Event, ranks: &Ranks) -> Event {
-        let known = self.signatures.get(event.signature as usize);
-        let columns = known.map_or(0, |known| known.signature.kinds.len());
-        let value =
-            |row: i64, column: usize| self.row(row as u32).get(column).copied().unwrap_or(0);
-        let watch = known.and_then(|known| known.watch.as_ref());
-        let values = (0..columns).map(|column| {
-            let is_lost = watch.is_some_and(|watch| watch.has_lost(column));
-            let values = match is_lost {
-                true => Vector::repeated(LOST, event.parameters.len()),
-                false => event.parameters.map(|row| value(row, column)),
-            };
-            Elastic::of(values, ranks.clone())
-        });
-        let mut times: BTreeMap<u64, Times> = BTreeMap::new();
-        for (before, some) in &event.times {
-            let before = self
-                .signatures
-                .get(*before as usize)
-                .map_or(BEGIN, |known| known.identity);
-            times.entry(before).or_default().merge(some);
-        }
-        Event {
-            signature: known.map_or(BEGIN, |known| known.identity),
-            values: values.collect(),
-            times,
-        }
-    }
-}
-
-fn add_row(row: Vec<Node>, trace: &mut Trace, rank: u32, thread: u32) {
-    trace.add_work(rank, thread, &row);
-    trace.streams.insert(thread, row);
-    trace.ranks = Ranks::one(rank);
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.budget.give_back(self.granted);
     }
-}
-
-impl Trace {
-    /// The trace of one rank of `size`, without streams yet.
-    pub fn of_rank(rank: u32, size: u32) -> Self {
-        Self {
-            size,
-            ranks: Ranks::one(rank),
-            ..Self::default()
-        }
-    }
-
-    /// Says that `rank`, the only rank of the trace, is member `me` of `size` of communicator `number`.
-    pub fn add_communicator(&mut self, number: i64, rank: u32, me: u32, size: u32) {
-        let one = |value: u32| Elastic::of(Vector::repeated(i64::from(value), 1), Ranks::one(rank));
-        self.communicators.insert(
-            number,
-            Communicator {
-                me: one(me),
-                size: one(size),
-            },
-        );
-    }
-}
-
-/// Call paths of a recursive function are the same at every depth: frames that come again at once are left out.
-pub fn without_recursion(frames: &[Frame]) -> Vec<Frame> {
-    let mut folded: Vec<Frame> = Vec::with_capacity(frames.len());
-    for frame in frames {
-        folded.push(*frame);
-        while let Some(m) = (1..=folded.len() / 2).find(|m| {
-            let (before, last) = folded.split_at(folded.len() - m);
-            before.ends_with(last)
-        }) {
-            folded.truncate(folded.len() - m);
-        }
-    }
-    folded.shrink_to_fit();
-    folded
-}
-
-/// The identity of a list of `length` values.
-pub(crate) fn list_identity(length: u64, values: impl Iterator<Item = i64>) -> i64 {
-    hash(length, values.map(|v| v as u64)) as i64 & i64::MAX
-}
-
-/// The identity of a text. Modules that have that of their name take eight bytes less in a file.
-pub fn text_identity(bytes: &[u8]) -> i64 {
-    hash(bytes.len() as u64, bytes.iter().map(|b| u64::from(*b))) as i64 & i64::MAX
-}
-
-/// The identity of the signature of a function at a call path.
-pub(crate) fn signature_identity(function: &str, frames: &[Frame]) -> u64 {
-    let name = function.bytes().map(u64::from);
-    let frames = frames.iter().flat_map(|frame| [frame.module, frame.offset]);
-    hash(function.len() as u64, name.chain(frames)).max(BEGIN + 1)
-}
-
-/// Mixes values to one number. Identities must be the same on all ranks.
-fn hash(begin: u64, values: impl Iterator<Item = u64>) -> u64 {
-    values.fold(begin ^ 0x51_7c_c1_b7_27_22_0a_95, |hash, value| {
-        let mixed = (hash.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ (mixed >> 32)
-    })
 }

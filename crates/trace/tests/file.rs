@@ -1,9 +1,10 @@
 //! A trace that was written is read again as it was, and bytes that were changed are not read at all.
 use headwater_trace::file::{Error, MAGIC, VERSION, framed, pack};
+use headwater_trace::identity::text_identity;
 use headwater_trace::likeness::Slack;
 use headwater_trace::outliers::Outlier;
 use headwater_trace::ranks::Ranks;
-use headwater_trace::recorder::{Recorder, text_identity};
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Loss, OpenCall, Trace};
 use proptest::prelude::*;

@@ -1,7 +1,8 @@
 //! How large the files of programs like NPB's CG and IS are. CG: 15 times 25 iterations, about 30 call sites, 16 ranks, partners by
 //! butterfly and transposition, times with noise.
+use headwater_trace::identity::text_identity;
 use headwater_trace::likeness::Slack;
-use headwater_trace::recorder::{Recorder, text_identity};
+use headwater_trace::recorder::Recorder;
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Body, Frame, Kind, Node, Trace};
 

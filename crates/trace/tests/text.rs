@@ -1,6 +1,7 @@
 //! The text of a small trace.
+use headwater_trace::identity::text_identity;
 use headwater_trace::likeness::Slack;
-use headwater_trace::recorder::{Recorder, text_identity};
+use headwater_trace::recorder::Recorder;
 use headwater_trace::text::{self, Names, Numbers};
 use headwater_trace::times::Delta;
 use headwater_trace::trace::{Frame, Kind, Loss, Trace};

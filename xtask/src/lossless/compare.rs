@@ -4,7 +4,8 @@
 //! compared as far as a trace keeps them: number, sum, minimum and maximum for each event and the event before it.
 
 use super::log::{Log, Value};
-use headwater_trace::recorder::without_recursion;
+use headwater_trace::likeness::without_recursion;
+use headwater_trace::open::ENDING;
 use headwater_trace::times::{Histogram, Times};
 use headwater_trace::trace::{BEGIN, Body, Frame, Kind, Node, Trace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,10 @@ pub fn compare(directory: &Path) -> Result<Compared, String> {
     let mut compared = Compared::default();
     let mut traces = Vec::new();
     for path in files(directory, "whole.trace")? {
+        // What a rank was in when it was killed is no trace.
+        if path.to_string_lossy().ends_with(ENDING) {
+            continue;
+        }
         let bytes = std::fs::read(&path).map_err(|e| e.to_string())?;
         compared.trace_bytes += bytes.len() as u64;
         match Trace::from_bytes(&bytes) {

@@ -238,7 +238,7 @@ impl<'c, C: Coder> Body<'c, C> {
         for i in 0..count {
             let one = given.get(i as usize);
             let name = self.bytes(1, one.map(|(_, name)| name.as_bytes()))?;
-            let derived = crate::recorder::text_identity(&name) as u64;
+            let derived = crate::identity::text_identity(&name) as u64;
             let identity = self.identity(derived, one.map(|(identity, _)| **identity))?;
             let name = String::from_utf8(name).map_err(|_| Error::Malformed)?;
             self.modules.push(identity as i64);
@@ -283,7 +283,7 @@ impl<'c, C: Coder> Body<'c, C> {
             let identity = order.get(i as usize);
             let one = given.zip(identity).and_then(|(t, id)| t.texts.get(id));
             let text = self.bytes(2, one.map(Vec::as_slice))?;
-            let derived = crate::recorder::text_identity(&text) as u64;
+            let derived = crate::identity::text_identity(&text) as u64;
             let identity = self.identity(derived, identity.map(|id| *id as u64))? as i64;
             self.texts.push(identity);
             texts.insert(identity, text);

@@ -34,7 +34,7 @@ const LONGEST: u64 = 1 << 16;
 /// The identity of a list as a recorder computes it. Long ones have their identity in the file.
 pub(super) fn list_identity(list: &Vector) -> Option<i64> {
     const LONGEST: u64 = 4096;
-    (list.len() <= LONGEST).then(|| crate::recorder::list_identity(list.len(), list.iter()))
+    (list.len() <= LONGEST).then(|| crate::identity::list_identity(list.len(), list.iter()))
 }
 
 /// How a list is to be written.

@@ -102,7 +102,7 @@ impl<C: Coder> Body<'_, C> {
         let (identity, signature, function) = if self.coder.flag(Field::Known, 0, is_known)? {
             let (function, name, kinds) = self.function(one.as_ref())?;
             let frames = self.path(one.as_ref().map(|s| s.frames.as_slice()))?;
-            let derived = crate::recorder::signature_identity(&name, &frames);
+            let derived = crate::identity::signature_identity(&name, &frames);
             let identity = self.identity(derived, given)?;
             let signature = Signature {
                 function: name,
