@@ -118,9 +118,10 @@ fn site(run: &Run, structures: &Structures, ctx: CtxId) -> Site {
 /// The work of one team on one rank from one point where it comes together to the next.
 struct Stretch<'a> {
     rows: Vec<&'a TeamWork>,
-    /// Time that its slowest thread needs, nanoseconds.
+    /// Time that its slowest thread needs, nanoseconds; the sum over generations of threads.
     slowest: f64,
-    /// The longest time in which one of its threads did not wait for others, with or without a core, nanoseconds.
+    /// The time in which one of its threads did not wait for others, with or without a core, nanoseconds. Of threads
+    /// that live for the team alone, it begins with the first of them and ends with the last one.
     active: f64,
     /// Whether a thread that calls MPI is one of them.
     joined: bool,
@@ -156,25 +157,97 @@ fn stretches<'a>(
         }
         known.push(row);
     }
+    let lives: FxHashMap<Thread, Life> = (run.threads.iter())
+        .map(|t| {
+            let end = t.begin_ns.saturating_add(t.wall_ns);
+            ((t.rank, t.thread), (t.begin_ns, end))
+        })
+        .collect();
     let whole = |key| {
         let rows: Vec<&TeamWork> = rows.remove(&key).unwrap_or_default();
         // Copies of a call that makes threads made different threads, and a thread has several rows if it came along
         // several call paths.
-        let longest = |of: &dyn Fn(&TeamWork) -> f64| {
+        let by_thread = |of: &dyn Fn(&TeamWork) -> f64| {
             let mut by_thread: FxHashMap<u16, f64> = FxHashMap::default();
             for t in &rows {
                 *by_thread.entry(t.thread).or_default() += of(t);
             }
-            by_thread.into_values().fold(0.0, f64::max)
+            by_thread
+        };
+        let most = |by_thread: FxHashMap<u16, f64>| by_thread.into_values().fold(0.0, f64::max);
+        let needs = by_thread(&need);
+        let (slowest, active) = match generations(&rows, &lives) {
+            Some(generations) => generations
+                .iter()
+                .map(|g| (g.most(&needs), g.active()))
+                .fold((0.0, 0.0), |sum, g| (sum.0 + g.0, sum.1 + g.1)),
+            None => (
+                most(needs),
+                most(by_thread(&|t| t.wall_ns.saturating_sub(t.locked_ns) as f64)),
+            ),
         };
         Stretch {
-            slowest: longest(&need),
-            active: longest(&|t| t.wall_ns.saturating_sub(t.locked_ns) as f64),
+            slowest,
+            active,
             joined: rows.iter().any(|t| callers.contains(&(t.rank, t.thread))),
             rows,
         }
     };
     order.into_iter().map(whole).collect()
+}
+
+/// When a thread begins and ends, nanoseconds.
+type Life = (u64, u64);
+
+/// Threads of a team that lived at the same time.
+struct Generation {
+    threads: Vec<u16>,
+    life: Life,
+    /// The least time in which one of them waited for others, nanoseconds.
+    waited: u64,
+}
+
+impl Generation {
+    /// The most that one of them needs.
+    fn most(&self, needs: &FxHashMap<u16, f64>) -> f64 {
+        let own = self.threads.iter().filter_map(|t| needs.get(t));
+        own.copied().fold(0.0, f64::max)
+    }
+
+    /// The time in which one of them did not wait for others. A thread without a core may begin late and end early, but
+    /// its team is there as long as one of its threads.
+    fn active(&self) -> f64 {
+        let life = self.life.1.saturating_sub(self.life.0);
+        life.saturating_sub(self.waited) as f64
+    }
+}
+
+/// The generations of threads that live for one stretch of a team alone; `None` for threads that live longer.
+fn generations(rows: &[&TeamWork], lives: &FxHashMap<Thread, Life>) -> Option<Vec<Generation>> {
+    let mut known: BTreeMap<(Life, u16), u64> = BTreeMap::new();
+    for t in rows {
+        let life = lives.get(&(t.rank, t.thread)).filter(|_| t.count == 1)?;
+        if t.thread == 0 || t.from != t.team || t.to != t.team {
+            return None;
+        }
+        *known.entry((*life, t.thread)).or_default() += t.locked_ns;
+    }
+    let mut out: Vec<Generation> = Vec::new();
+    for ((life, thread), waited) in known {
+        match out.last_mut() {
+            Some(last) if life.0 < last.life.1 => {
+                last.life.1 = last.life.1.max(life.1);
+                last.waited = last.waited.min(waited);
+                last.threads.push(thread);
+            }
+            _ => out.push(Generation {
+                threads: vec![thread],
+                life,
+                waited,
+            }),
+        }
+    }
+    Some(out)
 }
 
 /// By thread: the share of its waiting for other threads that would be waiting for locks with a core for each thread.

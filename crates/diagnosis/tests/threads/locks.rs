@@ -5,7 +5,7 @@ use super::{diagnosis, from, of_run, reported};
 use headwater_dataflow::Recorded;
 use headwater_graph::view::Cell;
 use headwater_model::diagnosis::CauseClass::*;
-use headwater_model::run::{Context, CtxId, Run, Sample};
+use headwater_model::run::{Context, CtxId, Run, Sample, WaitKind};
 
 #[test]
 fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
@@ -52,6 +52,24 @@ fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
     // Callers of the wait are not known, nor is the holder.
     for w in made.waits.iter_mut().filter(|w| w.thread > 0) {
         (w.holder, w.holder_ctx) = (u16::MAX, CtxId::NONE);
+    }
+    assert_eq!(
+        reported(&of_run(made)),
+        [(LockContention, "0-1".into(), 122, 0.5)]
+    );
+}
+
+#[test]
+fn a_lock_that_is_released_by_a_call_around_is_named_where_threads_wait() {
+    let mut made = run(
+        2,
+        &Hybrid {
+            locked: |_, _| 0.5,
+            ..Default::default()
+        },
+    );
+    for w in &mut made.waits {
+        (w.kind, w.holder_ctx) = (WaitKind::Futex, REGION);
     }
     assert_eq!(
         reported(&of_run(made)),

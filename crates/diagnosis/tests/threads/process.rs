@@ -147,6 +147,27 @@ fn first_works_too(serial: f64) -> Diagnosis {
 }
 
 #[test]
+fn a_first_thread_works_beside_others_that_had_no_core_to_begin() {
+    // Each thread begins later than the one before and ends earlier than the first thread.
+    let of = Hybrid {
+        joined: true,
+        cores: 2,
+        threads: 3,
+        runq: |_, _| 0.7,
+        ..Default::default()
+    };
+    let own = (1.0, 0.5);
+    let mut run = process(4, Process { of, own, join: 0.5 });
+    run.teams.iter_mut().for_each(|t| t.count = 1);
+    for t in run.threads.iter_mut().filter(|t| t.thread > 0) {
+        t.begin_ns = u64::from(t.thread - 1) * 150_000_000;
+    }
+    let d = of_runs(vec![run], Some(Scaling::Strong));
+    let last = d.scales.last().expect("a scale");
+    assert!((last.model_seconds - 1.0).abs() < 0.01, "{last:?}");
+}
+
+#[test]
 fn a_first_thread_that_works_beside_the_others_is_no_serial_part() {
     let d = first_works_too(0.0);
     assert_eq!(reported(&d), []);

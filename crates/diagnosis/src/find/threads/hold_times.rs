@@ -1,8 +1,9 @@
 //! How long threads hold a lock, from the samples between the calls that take it and release it.
 
+use crate::measure::program_place;
 use crate::measure::scale::Scale;
 use headwater_graph::{Pag, VertexIx};
-use headwater_model::psg::{Vertex, VertexKind};
+use headwater_model::psg::{Function, Vertex, VertexKind};
 use rustc_hash::FxHashMap;
 
 /// Parts of the names of functions that release locks.
@@ -12,6 +13,9 @@ const RELEASES: [&str; 4] = [
     "critical_name_end",
     "end_critical",
 ];
+
+/// Parts of the names of functions that release locks where the compiler inlined them: those above, and Rust's guards.
+const INLINED: [&str; 2] = ["unlock", "MutexGuard"];
 
 /// A place in the source, on any call path: module, function and vertex within it.
 pub type Site = (u32, u32, u32);
@@ -34,24 +38,60 @@ pub fn function_of(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
 
 /// The addresses between a call that takes a lock and the last call in its function that releases a lock before the
 /// next one is taken. A compiler may make several calls from one that releases the lock, and place a branch between
-/// them behind the first of them. `None` where no call releases a lock.
+/// them behind the first of them. Where taking and releasing are inlined, only the way to wait is a call, and it is
+/// behind everything else; the section is then between the inlined functions. `None` where nothing releases a lock.
 pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Range<u64>> {
     let (_, structure) = pag.structures.get(module)?;
     let function = structure.functions.get(function as usize)?;
-    let taken = function.vertices.get(psg as usize)?.address;
+    let name = |v: &Vertex| v.name.map_or("", |n| structure.string(n));
+    let taken = taken(function, psg, |v| {
+        let file = v.file.map(|f| structure.string(f));
+        file.is_none_or(program_place::is_of_system)
+    })?;
     let releases = |v: &Vertex| {
-        let name = v.name.map_or("", |n| structure.string(n));
+        let name = name(v);
         v.kind.is_call()
             && (RELEASES.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_"))
     };
     let behind = || function.vertices.iter().filter(|v| v.address > taken);
-    let first = behind().filter(|v| releases(v)).map(|v| v.address).min()?;
+    let Some(first) = behind().filter(|v| releases(v)).map(|v| v.address).min() else {
+        let inlined = |v: &&Vertex| {
+            v.kind == VertexKind::Inlined && INLINED.iter().any(|part| name(v).contains(part))
+        };
+        // Taking the lock makes the guard.
+        let inlined = behind()
+            .filter(inlined)
+            .filter(|v| !is_inside(function, v, taken));
+        let end = inlined.map(|v| v.address).min()?;
+        return Some(taken + 1..end);
+    };
     let takes = |v: &&Vertex| v.kind == VertexKind::LockCall && !releases(v);
     let next = behind().filter(takes).map(|v| v.address);
     let next = next.filter(|at| *at > first).min().unwrap_or(u64::MAX);
     let ends = behind().filter(|v| releases(v) && v.address < next);
     let end = ends.map(|v| v.address).max()?;
     Some(taken + 1..end)
+}
+
+/// Where a lock is taken: the call, or the outermost inlined function of the system around it, by its lowest address.
+fn taken(function: &Function, psg: u32, of_system: impl Fn(&Vertex) -> bool) -> Option<u64> {
+    let mut found = function.vertices.get(psg as usize)?;
+    let parent = |v: &Vertex| function.vertices.get(v.parent? as usize);
+    while let Some(around) = parent(found) {
+        if around.kind != VertexKind::Inlined || !of_system(around) {
+            break;
+        }
+        found = around;
+    }
+    Some(found.address)
+}
+
+/// Whether a vertex is inside the one that begins at an address.
+fn is_inside(function: &Function, v: &Vertex, address: u64) -> bool {
+    let parent = |v: &&Vertex| function.vertices.get(v.parent? as usize);
+    let around = std::iter::successors(Some(v), parent).take(function.vertices.len());
+    let mut inlined = around.filter(|v| v.kind == VertexKind::Inlined);
+    inlined.any(|v| v.address == address)
 }
 
 /// Adds the CPU seconds of all threads in a section of a function, by rank and thread; the function was entered at
@@ -92,4 +132,45 @@ pub fn functions(pag: &Pag) -> FxHashMap<(u32, u32), Vec<VertexIx>> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vertex(kind: VertexKind, parent: Option<u32>, address: u64) -> Vertex {
+        Vertex {
+            kind,
+            parent,
+            name: None,
+            file: None,
+            first_line: 0,
+            last_line: 0,
+            address,
+        }
+    }
+
+    #[test]
+    fn an_inlined_lock_is_taken_where_it_is_inlined() {
+        use VertexKind::{IndirectCall, Inlined};
+        let function = Function {
+            name: 0,
+            symbol: None,
+            ranges: vec![(0, 0x100)],
+            vertices: vec![
+                vertex(VertexKind::Function, None, 0),
+                vertex(Inlined, Some(0), 0x10),
+                vertex(Inlined, Some(1), 0x12),
+                // The way to wait is behind all other code.
+                vertex(IndirectCall, Some(2), 0xf0),
+                vertex(Inlined, Some(0), 0x80),
+            ],
+            owners: vec![],
+        };
+        assert_eq!(taken(&function, 3, |_| true), Some(0x10));
+        // What the program wrote and the compiler inlined is no lock.
+        assert_eq!(taken(&function, 3, |v| v.address != 0x10), Some(0x12));
+        assert!(is_inside(&function, &function.vertices[3], 0x10));
+        assert!(!is_inside(&function, &function.vertices[4], 0x10));
+    }
 }
