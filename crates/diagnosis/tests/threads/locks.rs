@@ -115,6 +115,13 @@ fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
     let d = of_run(crowded(&[(HELD, 0.8)]));
     assert_eq!(reported(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
     assert!((d.causes[0].gain_share - 0.6 / 1.6).abs() < 0.01);
+    // The run time and the efficiencies say the same as the cause.
+    let mut made = crowded(&[(HELD, 0.8)]);
+    made.header.threads_asked = Some(2);
+    let last = of_run(made).scales.pop().expect("a scale");
+    assert!((last.model_seconds - 1.6).abs() < 0.02, "{last:?}");
+    let threads = last.efficiencies.threads.expect("threads");
+    assert!((threads.scheduling - 1.0 / 1.6).abs() < 0.02, "{threads:?}");
     // The compiler may have put a branch of it behind a call that gives the lock back.
     let d = of_run(crowded(&[(HELD, 0.4), (HELD_IN_BRANCH, 0.4)]));
     assert_eq!(reported(&d), [(LockContention, "0-1".into(), 122, 0.6)]);

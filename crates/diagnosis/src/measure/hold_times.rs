@@ -3,7 +3,7 @@
 use crate::measure::program_place;
 use crate::measure::scale::Scale;
 use headwater_graph::{Pag, VertexIx};
-use headwater_model::psg::{Function, Vertex, VertexKind};
+use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
 use rustc_hash::FxHashMap;
 
 /// Parts of the names of functions that release locks.
@@ -43,11 +43,8 @@ pub fn function_of(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
 pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Range<u64>> {
     let (_, structure) = pag.structures.get(module)?;
     let function = structure.functions.get(function as usize)?;
+    let taken = function.vertices.get(psg as usize)?.address;
     let name = |v: &Vertex| v.name.map_or("", |n| structure.string(n));
-    let taken = taken(function, psg, |v| {
-        let file = v.file.map(|f| structure.string(f));
-        file.is_none_or(program_place::is_of_system)
-    })?;
     let releases = |v: &Vertex| {
         let name = name(v);
         v.kind.is_call()
@@ -55,21 +52,34 @@ pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Ran
     };
     let behind = || function.vertices.iter().filter(|v| v.address > taken);
     let Some(first) = behind().filter(|v| releases(v)).map(|v| v.address).min() else {
-        let inlined = |v: &&Vertex| {
-            v.kind == VertexKind::Inlined && INLINED.iter().any(|part| name(v).contains(part))
-        };
-        // Taking the lock makes the guard.
-        let inlined = behind()
-            .filter(inlined)
-            .filter(|v| !is_inside(function, v, taken));
-        let end = inlined.map(|v| v.address).min()?;
-        return Some(taken + 1..end);
+        return inlined_section(structure, function, psg);
     };
     let takes = |v: &&Vertex| v.kind == VertexKind::LockCall && !releases(v);
     let next = behind().filter(takes).map(|v| v.address);
     let next = next.filter(|at| *at > first).min().unwrap_or(u64::MAX);
     let ends = behind().filter(|v| releases(v) && v.address < next);
     let end = ends.map(|v| v.address).max()?;
+    Some(taken + 1..end)
+}
+
+/// The same of a lock that is taken and released by inlined functions.
+fn inlined_section(
+    structure: &ModuleStructure,
+    function: &Function,
+    psg: u32,
+) -> Option<std::ops::Range<u64>> {
+    let taken = taken(function, psg, |v| {
+        let file = v.file.map(|f| structure.string(f));
+        file.is_none_or(program_place::is_of_system)
+    })?;
+    let releases = |v: &&Vertex| {
+        let name = v.name.map_or("", |n| structure.string(n));
+        v.kind == VertexKind::Inlined && INLINED.iter().any(|part| name.contains(part))
+    };
+    // Taking the lock makes the guard.
+    let behind = function.vertices.iter().filter(|v| v.address > taken);
+    let others = behind.filter(|v| !is_inside(function, v, taken));
+    let end = others.filter(releases).map(|v| v.address).min()?;
     Some(taken + 1..end)
 }
 
