@@ -208,8 +208,13 @@ fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> V
 fn divided(pag: &Pag, scale: &Scale, team: &Team, v: VertexIx) -> VertexIx {
     let ends = scale.team_rows(team.vertex).iter().map(|t| t.to);
     let ends: FxHashSet<VertexIx> = ends.filter(|to| *to != team.vertex).collect();
-    let inside = |v: &VertexIx| !scale.ways(team.vertex).contains(v);
-    let path: Vec<VertexIx> = pag.top.ancestors(v).take_while(inside).collect();
+    let begins = |v: VertexIx| scale.ways(team.vertex).contains(&v);
+    let mut path: Vec<VertexIx> = pag.top.ancestors(v).collect();
+    // Loops around the call that begins the team divide no work between its threads.
+    let Some(begin) = path.iter().position(|v| begins(*v)) else {
+        return v;
+    };
+    path.truncate(begin);
     let is_divided = |v: &VertexIx| {
         pag.top.get(*v).kind.is_loop() && !ends.iter().any(|end| pag.top.contains(*v, *end))
     };
