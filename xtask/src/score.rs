@@ -97,8 +97,11 @@ fn diagnose_threads(
 ) -> Result<Diagnosis, String> {
     let scales: Vec<String> = threads.iter().map(u32::to_string).collect();
     let mut command = Command::new(setup::headwater());
+    match case.wait_policy {
+        Some(policy) => command.env("OMP_WAIT_POLICY", policy),
+        None => command.env_remove("OMP_WAIT_POLICY"),
+    };
     command
-        .env("OMP_WAIT_POLICY", "passive")
         .args(["run", "-q", "--json", "--threads", &scales.join(","), "-o"])
         .arg(out)
         .arg("--")
@@ -136,15 +139,19 @@ fn place(request: &Request, case: &Case, what: &str) -> PathBuf {
 fn runs(request: &Request, cases: &[Case]) -> Result<Vec<Run>, String> {
     let mut out = Vec::new();
     for case in cases {
-        for round in 0..request.repeat.max(1) {
-            let dir = place(request, case, &round.to_string());
+        let rounds = (0..request.repeat.max(1)).flat_map(|_| case.policies());
+        for (round, case) in (0u32..).zip(rounds) {
+            let dir = place(request, &case, &round.to_string());
             let scales = case.manifest.scales(request.mpi);
-            let diagnosis = diagnose(case, request.mpi, &scales, None, &dir)?;
+            let diagnosis = diagnose(&case, request.mpi, &scales, None, &dir)?;
             let verdict = judge(&case.manifest, &diagnosis);
+            let policy = case
+                .wait_policy
+                .map_or(String::new(), |p| format!(" ({p})"));
             println!(
-                "{} {:<16} {}",
+                "{} {:<26} {}",
                 if verdict.strict { "ok  " } else { "MISS" },
-                case.name,
+                case.name.clone() + &policy,
                 verdict.said
             );
             out.push(Run {

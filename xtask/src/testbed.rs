@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// What is known of a program; the tool never reads it.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     sources: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Manifest {
 }
 
 /// A known cause.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Known {
     /// Source file.
     pub file: String,
@@ -62,7 +62,7 @@ pub struct Known {
 }
 
 /// Ranks of a known cause.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Ranks {
     /// All of them; the word itself does not matter.
@@ -72,7 +72,7 @@ pub enum Ranks {
 }
 
 /// A place where waits show.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Trap {
     /// Source file.
     pub file: String,
@@ -81,7 +81,7 @@ pub struct Trap {
 }
 
 /// A built program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Case {
     /// Name of its directory.
     pub name: String,
@@ -89,6 +89,27 @@ pub struct Case {
     pub manifest: Manifest,
     /// The executable.
     pub program: PathBuf,
+    /// How idle threads of an OpenMP runtime wait; `None` for its default.
+    pub wait_policy: Option<&'static str>,
+}
+
+impl Case {
+    /// The case under each policy of waiting that it is scored with: a program of OpenMP alone under the default, where
+    /// idle threads spin, and where they sleep.
+    pub fn policies(&self) -> Vec<Self> {
+        let openmp = self.manifest.flags.iter().any(|f| f == "-fopenmp");
+        let both = openmp && self.manifest.threads.is_some();
+        let policies: &[_] = if both {
+            &[None, Some("passive")]
+        } else {
+            &[None]
+        };
+        let with = |policy: &Option<&'static str>| Self {
+            wait_policy: *policy,
+            ..self.clone()
+        };
+        policies.iter().map(with).collect()
+    }
 }
 
 impl Manifest {
@@ -241,5 +262,6 @@ fn build(name: String, request: &Request) -> Result<Case, String> {
         name,
         manifest,
         program,
+        wait_policy: None,
     })
 }

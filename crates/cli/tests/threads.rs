@@ -117,6 +117,10 @@ fn a_program_that_ignores_the_number_of_threads_is_told_so() {
 fn one_process_is_recorded_with_its_own_exit_code() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     built(dir.path());
+    let json = ["record", "--json", "-o", "json", "--", "./app", "3", "7"];
+    let json = run(dir.path(), &json).stdout;
+    let json = String::from_utf8_lossy(&json);
+    assert!(json.contains("\"threads\":3"), "{json}");
     let out = run(dir.path(), &["record", "-o", "t3", "--", "./app", "3", "7"]);
     assert_eq!(out.status.code(), Some(7), "{}", said(&out));
     assert!(

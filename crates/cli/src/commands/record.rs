@@ -5,6 +5,7 @@ use crate::args::{ExecArgs, RecordArgs, Recording};
 use crate::exit;
 use crate::output::{SCHEMA, eprint_line, print, quoted, shell_line};
 use crate::progress::Progress;
+use headwater_dataflow::run::threads;
 use headwater_format::spool::layout::{MERGED_NAME, UNKNOWN_NAME};
 use headwater_format::{
     Claim, FormatError, HEADER_NAME, TRACE_NAME, finish_run, read_trace, run_bytes,
@@ -54,6 +55,8 @@ pub struct RecordJson<'a> {
     run: &'a Path,
     /// Number of ranks.
     ranks: u32,
+    /// Threads of each rank, if they are part of the scale of the run: those that the program was asked for; without MPI, those that were seen. Otherwise null.
+    threads: Option<u32>,
     /// From `MPI_Init` to `MPI_Finalize` on the slowest rank, in seconds; without MPI, from the start of the program to its end.
     wall_seconds: f64,
     /// Bytes on disk.
@@ -181,6 +184,7 @@ pub fn command(args: &RecordArgs, quiet: bool) -> Outcome {
             schema: SCHEMA,
             run: &recorded.dir,
             ranks: h.ranks,
+            threads: threads::of_scale(&recorded.run),
             wall_seconds: h.wall_seconds,
             bytes: run_bytes(&recorded.dir),
             exit_code: recorded.ended.code,

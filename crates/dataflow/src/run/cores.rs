@@ -118,10 +118,12 @@ fn site(run: &Run, structures: &Structures, ctx: CtxId) -> Site {
 /// The work of one team on one rank from one point where it comes together to the next.
 struct Stretch<'a> {
     rows: Vec<&'a TeamWork>,
-    /// Time that its slowest thread needs, nanoseconds.
+    /// Time that its slowest thread needs, nanoseconds; the sum over generations of threads.
     slowest: f64,
     /// The longest time in which one of its threads did not wait for others, with or without a core, nanoseconds.
     active: f64,
+    /// Its threads if they live for it alone.
+    generations: Vec<Generation>,
     /// Whether a thread that calls MPI is one of them.
     joined: bool,
 }
@@ -156,25 +158,141 @@ fn stretches<'a>(
         }
         known.push(row);
     }
+    let lives: FxHashMap<Thread, Life> = (run.threads.iter())
+        .map(|t| {
+            let end = t.begin_ns.saturating_add(t.wall_ns);
+            ((t.rank, t.thread), (t.begin_ns, end))
+        })
+        .collect();
     let whole = |key| {
         let rows: Vec<&TeamWork> = rows.remove(&key).unwrap_or_default();
         // Copies of a call that makes threads made different threads, and a thread has several rows if it came along
         // several call paths.
-        let longest = |of: &dyn Fn(&TeamWork) -> f64| {
+        let by_thread = |of: &dyn Fn(&TeamWork) -> f64| {
             let mut by_thread: FxHashMap<u16, f64> = FxHashMap::default();
             for t in &rows {
                 *by_thread.entry(t.thread).or_default() += of(t);
             }
-            by_thread.into_values().fold(0.0, f64::max)
+            by_thread
+        };
+        let most = |by_thread: FxHashMap<u16, f64>| by_thread.into_values().fold(0.0, f64::max);
+        let needs = by_thread(&need);
+        let generations = generations(&rows, &lives, &needs);
+        let slowest = if generations.is_empty() {
+            most(needs)
+        } else {
+            generations.iter().map(|g| g.slowest).sum()
         };
         Stretch {
-            slowest: longest(&need),
-            active: longest(&|t| t.wall_ns.saturating_sub(t.locked_ns) as f64),
+            slowest,
+            active: most(by_thread(&|t| t.wall_ns.saturating_sub(t.locked_ns) as f64)),
+            generations,
             joined: rows.iter().any(|t| callers.contains(&(t.rank, t.thread))),
             rows,
         }
     };
     order.into_iter().map(whole).collect()
+}
+
+/// When a thread begins and ends, nanoseconds.
+type Life = (u64, u64);
+
+/// Threads of a team that lived at the same time.
+#[derive(Clone, Copy)]
+struct Generation {
+    life: Life,
+    /// Time that the slowest of them needs, nanoseconds.
+    slowest: f64,
+    /// The least time in which one of them waited for others, nanoseconds.
+    waited: u64,
+}
+
+impl Generation {
+    /// The time in which one of them did not wait for others. A thread without a core may begin late and end early, but
+    /// its team is there as long as one of its threads.
+    fn active(&self) -> f64 {
+        let life = self.life.1.saturating_sub(self.life.0);
+        life.saturating_sub(self.waited) as f64
+    }
+
+    /// Whether it is there for most of the time of both.
+    fn coincides(&self, other: &Self) -> bool {
+        let begin = (self.life.0.min(other.life.0), self.life.0.max(other.life.0));
+        let end = (self.life.1.min(other.life.1), self.life.1.max(other.life.1));
+        let (both, either) = (end.0.saturating_sub(begin.1), end.1.saturating_sub(begin.0));
+        both as f64 > MOSTLY * either as f64
+    }
+
+    /// Both as one.
+    fn join(&mut self, other: &Self) {
+        self.life = (self.life.0.min(other.life.0), self.life.1.max(other.life.1));
+        self.slowest = self.slowest.max(other.slowest);
+        self.waited = self.waited.min(other.waited);
+    }
+}
+
+/// Teams that several calls make are at work at the same time if this part of the time of both is common to both.
+const MOSTLY: f64 = 0.5;
+
+/// The generations of threads that live for one stretch of a team alone; none if some of them live longer.
+fn generations(
+    rows: &[&TeamWork],
+    lives: &FxHashMap<Thread, Life>,
+    needs: &FxHashMap<u16, f64>,
+) -> Vec<Generation> {
+    let mut known: BTreeMap<(Life, u16), u64> = BTreeMap::new();
+    for t in rows {
+        let life = lives.get(&(t.rank, t.thread)).filter(|_| t.count == 1);
+        let Some(life) = life.filter(|_| t.thread > 0 && t.from == t.team && t.to == t.team) else {
+            return Vec::new();
+        };
+        *known.entry((*life, t.thread)).or_default() += t.locked_ns;
+    }
+    let mut out: Vec<Generation> = Vec::new();
+    for ((life, thread), waited) in known {
+        let one = Generation {
+            life,
+            slowest: needs.get(&thread).copied().unwrap_or(0.0),
+            waited,
+        };
+        match out.last_mut() {
+            Some(last) if life.0 < last.life.1 => last.join(&one),
+            _ => out.push(one),
+        }
+    }
+    out
+}
+
+/// By rank: what the teams in which its threads that call MPI do not work need, one after another, and how long they
+/// are there, nanoseconds. Teams at work at the same time, as those of two calls on the way to one `pthread_create`,
+/// need as long as the slowest of them.
+fn others(stretches: &[Stretch<'_>]) -> FxHashMap<u32, (f64, f64)> {
+    let mut out: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
+    let mut lives: BTreeMap<u32, Vec<Generation>> = BTreeMap::new();
+    for stretch in stretches.iter().filter(|s| !s.joined) {
+        let rank = stretch.rows.first().map_or(u32::MAX, |t| t.rank);
+        let sum = out.entry(rank).or_default();
+        if stretch.generations.is_empty() {
+            *sum = (sum.0 + stretch.slowest, sum.1 + stretch.active);
+        }
+        let known = lives.entry(rank).or_default();
+        known.extend(&stretch.generations);
+    }
+    for (rank, mut all) in lives {
+        all.sort_by_key(|g| g.life);
+        let mut joined: Vec<Generation> = Vec::new();
+        for one in all {
+            match joined.last_mut() {
+                Some(last) if last.coincides(&one) => last.join(&one),
+                _ => joined.push(one),
+            }
+        }
+        let sum = out.entry(rank).or_default();
+        for g in joined {
+            *sum = (sum.0 + g.slowest, sum.1 + g.active());
+        }
+    }
+    out
 }
 
 /// By thread: the share of its waiting for other threads that would be waiting for locks with a core for each thread.
@@ -261,12 +379,7 @@ fn of_ranks(
     callers: &FxHashSet<Thread>,
     unknown: &FxHashMap<(Thread, CtxId), u64>,
 ) -> FxHashMap<u32, f64> {
-    let mut teams: FxHashMap<u32, (f64, f64)> = FxHashMap::default();
-    for stretch in stretches.iter().filter(|s| !s.joined) {
-        let rank = stretch.rows.first().map_or(u32::MAX, |t| t.rank);
-        let sum = teams.entry(rank).or_default();
-        *sum = (sum.0 + stretch.slowest, sum.1 + stretch.active);
-    }
+    let teams = others(stretches);
     let own = computed(run);
     let mut waited: FxHashMap<u32, f64> = FxHashMap::default();
     for w in run

@@ -40,11 +40,17 @@ fn members(run: &Run) -> FxHashSet<(u32, u16)> {
 
 /// How many threads of each rank computed at the same time, at least one.
 pub fn concurrent(run: &Run) -> Vec<u32> {
+    concurrent_of(run, |_| true)
+}
+
+/// The same of those threads for which `counts`.
+fn concurrent_of(run: &Run, counts: impl Fn(&ThreadInfo) -> bool) -> Vec<u32> {
     let mut out = vec![1; run.header.ranks as usize];
     let members = members(run);
     let active = |t: &&ThreadInfo| {
         let time = t.wall_ns.saturating_sub(t.runq_ns) as f64;
-        t.cpu_ns as f64 > COMPUTES * time || members.contains(&(t.rank, t.thread))
+        let works = t.cpu_ns as f64 > COMPUTES * time || members.contains(&(t.rank, t.thread));
+        works && counts(t)
     };
     for of_rank in run.threads.chunk_by(|a, b| a.rank == b.rank) {
         let mut turns: Vec<(u64, i32)> = of_rank
@@ -89,15 +95,47 @@ pub fn scale(run: &Run) -> (u64, u32, Option<u32>) {
 }
 
 /// The most threads of a rank that worked at the same time, whether they computed or were held up: those of its largest
-/// team, or those that computed.
+/// team, or those that computed. The first thread of a program without MPI counts if it worked in a team or beside one:
+/// what it computes alone must not decide about the scale of a recording.
 pub fn seen(run: &Run) -> u32 {
     let mut teams: FxHashMap<(u32, CtxId), FxHashSet<u16>> = FxHashMap::default();
     for t in &run.teams {
         teams.entry((t.rank, t.team)).or_default().insert(t.thread);
     }
     let largest = teams.values().map(FxHashSet::len).max().unwrap_or(1);
-    let active = concurrent(run).into_iter().max().unwrap_or(1);
+    let guest = run.is_without_mpi() && largest > 1 && !works_too(run, &teams);
+    let active = concurrent_of(run, |t| !guest || t.thread > 0);
+    let active = active.into_iter().max().unwrap_or(1);
     u32::try_from(largest).unwrap_or(1).max(active)
+}
+
+/// The first thread is one of those that work if it computes for this share of the mean of a team's threads while they
+/// are there.
+const WORKS_TOO: f64 = 0.5;
+
+/// Whether the first thread works in a team, or beside one that it made.
+fn works_too(run: &Run, teams: &FxHashMap<(u32, CtxId), FxHashSet<u16>>) -> bool {
+    let infos = run.threads.iter().map(|t| ((t.rank, t.thread), t));
+    let infos: FxHashMap<(u32, u16), &ThreadInfo> = infos.collect();
+    teams.iter().any(|((rank, _), members)| {
+        if members.contains(&0) {
+            return members.len() > 1;
+        }
+        let Some(first) = infos.get(&(*rank, 0)) else {
+            return false;
+        };
+        let known = members.iter().filter_map(|m| infos.get(&(*rank, *m)));
+        let (mut begin, mut end, mut cpu) = (u64::MAX, 0, 0.0);
+        for t in known {
+            begin = begin.min(t.begin_ns);
+            end = end.max(t.begin_ns.saturating_add(t.wall_ns));
+            cpu += t.cpu_ns as f64;
+        }
+        // Without them it may have computed all the time.
+        let alone = first.wall_ns.saturating_sub(end.saturating_sub(begin));
+        let beside = first.cpu_ns.saturating_sub(alone) as f64;
+        beside > WORKS_TOO * cpu / members.len() as f64
+    })
 }
 
 /// Share of all rank time, including that of their threads, that was waiting for a core.
@@ -183,4 +221,53 @@ pub fn unseen(run: &Run) -> Option<String> {
         "With {} {what} (OpenMP, say): the verdict covers the recorded threads only.",
         words::count(run.header.ranks as usize)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_model::run::{Header, TeamWork};
+
+    /// A process that makes `workers` threads, each of which computes a second; the first one computes before and while
+    /// they are there.
+    fn process(workers: u16, before: u64, beside: u64) -> Run {
+        const SECOND: u64 = 1_000_000_000;
+        let mut run = Run {
+            header: Header {
+                ranks: 1,
+                ..Default::default()
+            },
+            threads: vec![ThreadInfo {
+                wall_ns: before + SECOND,
+                cpu_ns: before + beside,
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        for thread in 1..=workers {
+            run.threads.push(ThreadInfo {
+                thread,
+                begin_ns: before,
+                wall_ns: SECOND,
+                cpu_ns: SECOND,
+                ..Default::default()
+            });
+            run.teams.push(TeamWork {
+                thread,
+                team: CtxId(1),
+                ..Default::default()
+            });
+        }
+        run
+    }
+
+    #[test]
+    fn what_the_first_thread_does_alone_is_no_part_of_the_scale() {
+        const TENTH: u64 = 100_000_000;
+        for before in [0, TENTH, 3 * TENTH, 20 * TENTH] {
+            assert_eq!(seen(&process(4, before, TENTH)), 4, "{before}");
+            assert_eq!(seen(&process(3, before, 9 * TENTH)), 4, "{before}");
+        }
+        assert_eq!(seen(&process(0, TENTH, TENTH)), 1);
+    }
 }

@@ -110,7 +110,12 @@ pub fn of_locks(pag: &Pag, scale: &Scale, threads: &Threads) -> Vec<Contended> {
         let allocator = *inside
             .entry(edge.at)
             .or_insert_with(|| allocation::is_inside(pag, edge.at));
-        let holder = edge.on.filter(|on| !pag.top.is_same_place(*on, edge.at));
+        // Who wakes a thread from a futex is only known where it releases the lock, which may be a call around.
+        let is_around = |on: VertexIx| {
+            let mut around = pag.top.ancestors(edge.at);
+            around.any(|a| pag.top.is_same_place(on, a))
+        };
+        let holder = edge.on.filter(|on| !is_around(*on));
         let taken = holder.unwrap_or(edge.at);
         let of = if allocator { edge.at } else { taken };
         let place = places.entry((of, allocator)).or_insert_with(|| {

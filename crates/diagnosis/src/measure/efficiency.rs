@@ -7,15 +7,17 @@ use crate::measure::processor;
 use crate::measure::scale::{self, Scale};
 use crate::measure::scaling;
 use crate::measure::thread_efficiency;
+use crate::measure::useful;
 use headwater_dataflow::numbers::stats;
 use headwater_model::diagnosis::{Efficiencies, ScaleSummary, Scaling};
 
-/// Summarises each scale; the first is the base of the scaling efficiencies, where scales can be compared.
-pub fn summaries(scales: &[Scale], scaling: Scaling) -> Vec<ScaleSummary> {
+/// Summarises each scale; the first is the base of the scaling efficiencies, where scales can be compared. `unmet` is
+/// what the ranks of each scale would wait for locks beyond what was recorded.
+pub fn summaries(scales: &[Scale], unmet: &[Vec<f64>], scaling: Scaling) -> Vec<ScaleSummary> {
     let compared = scales.len() > 1 && scale::paused_alike(scales);
     let base = scales.first().filter(|_| compared);
-    let of_scale = |scale| summary(scale, base, scaling);
-    scales.iter().map(of_scale).collect()
+    let of_scale = |(scale, unmet): (&Scale, &Vec<f64>)| summary(scale, unmet, base, scaling);
+    scales.iter().zip(unmet).map(of_scale).collect()
 }
 
 /// `a` divided by `b`; `None` unless `b` is above zero.
@@ -38,19 +40,30 @@ fn windows(scale: &Scale) -> Option<(f64, f64)> {
     (length > 0).then_some((share, events))
 }
 
-fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummary {
-    let busy = scale.busy();
+fn summary(scale: &Scale, unmet: &[f64], base: Option<&Scale>, scaling: Scaling) -> ScaleSummary {
+    let recorded = scale.busy();
+    let busy: Vec<f64> = recorded.iter().zip(unmet).map(|(b, u)| b + u).collect();
     let (mean, max) = (stats::mean(&busy), stats::max(&busy));
-    let time = scale.model_seconds();
+    let longer = max - stats::max(&recorded);
+    let (time, ideal) = (
+        scale.model_seconds() + longer,
+        scale.ideal_seconds() + longer,
+    );
     let parallel = share(mean, time);
+    let threads = thread_efficiency::of_scale(scale, unmet);
     // Serialisation needs the order of events: without windows it is unknown, not perfect.
     let known = !scale.replay.epochs.is_empty();
     // It is more than 1 where less work or better caches make ranks faster than their number, so it is not a share.
+    // With several threads, what they lose is in their own efficiencies, so here only what all of them compute counts.
+    let computed = |scale: &Scale| match scale.threads_each {
+        Some(each) => stats::mean(&useful::of_ranks(scale)) / f64::from(each.max(1)),
+        None => stats::mean(&scale.busy()),
+    };
     let computation_scaling = base.and_then(|base| {
-        let per_rank_base = stats::mean(&base.busy());
-        let should = scaling::ideal(scaling, per_rank_base, base.size, scale.size);
-        ratio(should, mean)
+        let should = scaling::ideal(scaling, computed(base), base.size, scale.size);
+        ratio(should, computed(scale))
     });
+    let of_threads = threads.map_or(1.0, |t| t.parallel);
     let factors = base.map(|base| processor::factors(scale, base, scaling));
     let factors = factors.unwrap_or_default();
     let startup: Vec<f64> = scale
@@ -77,14 +90,14 @@ fn summary(scale: &Scale, base: Option<&Scale>, scaling: Scaling) -> ScaleSummar
                 parallel,
                 load_balance: share(mean, max),
                 communication: share(max, time),
-                serialisation: known.then(|| share(max, scale.ideal_seconds())).flatten(),
-                transfer: known.then(|| share(scale.ideal_seconds(), time)).flatten(),
+                serialisation: known.then(|| share(max, ideal)).flatten(),
+                transfer: known.then(|| share(ideal, time)).flatten(),
                 computation_scaling,
                 instruction_scaling: factors.instructions,
                 ipc_scaling: factors.ipc,
                 frequency_scaling: factors.frequency,
-                threads: thread_efficiency::of_scale(scale),
-                global: computation_scaling.zip(parallel).map(|(c, p)| c * p),
+                threads,
+                global: (computation_scaling.zip(parallel)).map(|(c, p)| c * p * of_threads),
             }
         },
         startup_seconds: stats::mean(&startup),

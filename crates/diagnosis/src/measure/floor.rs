@@ -2,7 +2,7 @@
 
 use crate::measure::scale::Scale;
 use headwater_dataflow::numbers::stats;
-use headwater_model::words::{self, seconds as time};
+use headwater_model::words::seconds as time;
 
 /// A cause is reported if it costs at least this share of the run time, unless the user gives another share. It is only
 /// about what is worth reading: whether a cause is more than noise is decided for each cause by itself.
@@ -35,8 +35,13 @@ pub fn sentence(last: &Scale) -> Option<String> {
     let asked = LEAST_SHARE * last.model_seconds();
     (is_short(last) && asked < NOISE).then(|| {
         format!(
-            "On {} the slowest one computes for only {}. In so short a run, less than {} may be noise of the machine, and no cause is reported that gains less. Record a longer run.",
-            words::count(last.p as usize),
+            "On {} {} only {}. In so short a run, less than {} may be noise of the machine, and no cause is reported that gains less. Record a longer run.",
+            last.words(),
+            if last.subject().is_process() {
+                "the program computes for"
+            } else {
+                "the slowest rank computes for"
+            },
             time(stats::max(&last.busy())),
             time(NOISE)
         )

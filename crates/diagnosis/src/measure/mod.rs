@@ -14,8 +14,9 @@
 //! * Dependences: `backtrack` walks back along waits; `chain` finds the critical path of a window, and `even_replay`
 //!   plays it with even work.
 //! * Threads: `teams` computes what threads of a team did in each `stretch`, `same_team` finds the calls that begin one
-//!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator. `useful`
-//!   sums up what all threads compute, for `thread_efficiency`.
+//!   team, `contended` finds what threads waited for, and `allocation` their waits in the memory allocator.
+//!   `lock_groups` has waits for locks by place, with the `line` in which threads would wait if each had a core, by
+//!   their `hold_times` and a replay of the `queue`. `useful` sums up what all threads compute, for `thread_efficiency`.
 //! * `floor` is the least cost of a cause.
 
 pub mod absent;
@@ -29,9 +30,12 @@ pub mod counted;
 pub mod efficiency;
 pub mod even_replay;
 pub mod floor;
+pub mod hold_times;
 pub mod holder;
 pub mod inclusive;
 pub mod late;
+pub mod line;
+pub mod lock_groups;
 pub mod marks;
 pub mod moving;
 pub mod once;
@@ -41,6 +45,7 @@ pub mod places;
 pub mod pool;
 pub mod processor;
 pub mod program_place;
+pub mod queue;
 pub mod recordings;
 pub mod repetition;
 pub mod replay;

@@ -12,10 +12,15 @@ const SYSTEM: [&str; 5] = [
     "/rustlib/",
 ];
 
+/// Whether a source file is the compiler's or the system's.
+pub fn is_of_system(file: &str) -> bool {
+    SYSTEM.iter().any(|part| file.contains(part))
+}
+
 /// Whether `v` has source lines of the program's own code.
 fn is_own(pag: &Pag, v: VertexIx) -> bool {
     let file = pag.place(v).file;
-    file.is_some_and(|f| !SYSTEM.iter().any(|part| f.contains(part)))
+    file.is_some_and(|f| !is_of_system(&f))
 }
 
 /// The innermost place around `v`, itself included, that is in the program's own code; `v` if there is none.

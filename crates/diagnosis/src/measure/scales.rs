@@ -1,6 +1,7 @@
 //! Runs of one program at their scales, with everything that finders use.
 
 use crate::measure::efficiency;
+use crate::measure::lock_groups;
 use crate::measure::pace::Pace;
 use crate::measure::scale::{self, Scale};
 use crate::measure::scaling::{self, Guess};
@@ -127,6 +128,8 @@ impl Scales {
 
     /// A summary of each scale.
     pub fn summaries(&self) -> Vec<ScaleSummary> {
-        efficiency::summaries(&self.all, self.scaling)
+        let each = self.all.iter().zip(&self.teams);
+        let unmet = each.map(|(s, t)| lock_groups::unmet(self.pag(), s, t));
+        efficiency::summaries(&self.all, &unmet.collect::<Vec<_>>(), self.scaling)
     }
 }

@@ -18,14 +18,15 @@ struct Parts {
     all: f64,
 }
 
-/// The efficiencies of the threads of a run; `None` where threads are no part of its scale.
-pub fn of_scale(scale: &Scale) -> Option<ThreadEfficiencies> {
+/// The efficiencies of the threads of a run; `None` where threads are no part of its scale. `unmet` is what ranks would
+/// wait for locks beyond what was recorded, with a core for each thread.
+pub fn of_scale(scale: &Scale, unmet: &[f64]) -> Option<ThreadEfficiencies> {
     let threads = f64::from(scale.threads_each?);
     let mut parts = Parts::default();
     let ranks = scale.busy().into_iter().zip(useful::of_ranks(scale));
-    for (rank, (busy, useful)) in (0u32..).zip(ranks) {
+    for ((rank, (busy, useful)), unmet) in (0u32..).zip(ranks).zip(unmet) {
         let (together, waiting) = in_teams(scale, rank);
-        let all = busy * threads;
+        let all = (busy + unmet) * threads;
         let useful = useful.min(all);
         let waiting = waiting.min(all - useful);
         let alone = (threads - 1.0) * (busy - together).max(0.0);

@@ -1,8 +1,10 @@
 //! POP's efficiencies as a table, for one run or over several scales.
 
 use crate::measure::efficiency;
+use crate::measure::lock_groups;
 use crate::measure::scale::Scale;
 use crate::measure::scaling::{Growth, Guess, scaling_of};
+use crate::measure::teams::Teams;
 use crate::measure::times::Times;
 use crate::pass::marks::{SCALING, said};
 use headwater_dataflow::flow::{Call, Gives, Kind, Pass, PassError, Value};
@@ -139,7 +141,11 @@ fn efficiencies(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     } else {
         ", which is not certain"
     };
-    let summaries = efficiency::summaries(&scales, scaling);
+    let unmet = scales.iter().zip(&runs).map(|(scale, run)| {
+        let teams = Teams::new(run.pag(), scale);
+        lock_groups::unmet(run.pag(), scale, &teams)
+    });
+    let summaries = efficiency::summaries(&scales, &unmet.collect::<Vec<_>>(), scaling);
     let process = scales.iter().all(|s| s.subject().is_process());
     let is_there = |f: &&(&str, &str, Unit, Figure)| {
         if process && BETWEEN_RANKS.contains(&f.0) {

@@ -71,8 +71,11 @@ pub const STEP: CtxId = CtxId(15);
 /// A sample where the lock is held in a branch behind the first call that gives it back.
 pub const HELD_IN_BRANCH: CtxId = CtxId(16);
 
+/// A sample in a function that the kernel's loop calls.
+pub const CELL: CtxId = CtxId(18);
+
 /// (parent, module, offset, exact)
-const CONTEXTS: [(CtxId, u32, u64, bool); 17] = [
+const CONTEXTS: [(CtxId, u32, u64, bool); 19] = [
     (CtxId::NONE, 0, 0x301, false),
     (CtxId::NONE, 0, 0x101, false),
     (REGION, 0, 0x1110, true),
@@ -90,11 +93,13 @@ const CONTEXTS: [(CtxId, u32, u64, bool); 17] = [
     (CtxId::NONE, 0, 0x611, false),
     (CtxId::NONE, 0, 0x2101, false),
     (REGION, 0, 0x12d4, true),
+    (REGION, 0, 0x1151, false),
+    (CtxId(17), 0, 0x3110, true),
 ];
 
 /// The structure: `main` (1-99) with a time loop around the calls of the team and the serial loop (20-25), and `work`
 /// (100-150) with its kernel (110-115), a loop that locks (120-125, held in 123), one that allocates (130-135) and
-/// another lock (140, held in 141).
+/// another lock (140, held in 141). The kernel calls `cell` (300-310), which has a loop (302-305).
 pub fn structure() -> Structures {
     let vertex = |kind, parent, name: Option<u32>, first, last, address| Vertex {
         kind,
@@ -149,9 +154,12 @@ pub fn structure() -> Structures {
             vertex(LockCall, Some(0), Some(8), 142, 142, 0x1420),
             vertex(Loop, Some(2), None, 123, 123, 0x12d0),
             vertex(LockCall, Some(2), Some(8), 124, 124, 0x12e0),
+            vertex(VertexKind::Call, Some(1), Some(10), 112, 112, 0x1150),
         ],
         owners: vec![
-            (0x1100, 0x1200, 1),
+            (0x1100, 0x1150, 1),
+            (0x1150, 0x1160, 13),
+            (0x1160, 0x1200, 1),
             (0x1200, 0x1280, 2),
             (0x1280, 0x1290, 3),
             (0x1290, 0x12c0, 6),
@@ -175,6 +183,16 @@ pub fn structure() -> Structures {
         ],
         owners: vec![(0x2100, 0x2110, 1)],
     };
+    let cell = Function {
+        name: 10,
+        symbol: Some(10),
+        ranges: vec![(0x3000, 0x4000)],
+        vertices: vec![
+            vertex(VertexKind::Function, None, None, 300, 310, 0x3000),
+            vertex(Loop, Some(0), None, 302, 305, 0x3100),
+        ],
+        owners: vec![(0x3100, 0x3200, 1)],
+    };
     let strings = [
         "main",
         "app.c",
@@ -186,11 +204,12 @@ pub fn structure() -> Structures {
         "malloc",
         "pthread_mutex_unlock",
         "step",
+        "cell",
     ];
     let structure = ModuleStructure {
         path: "/home/u/app".into(),
         build_id: "ab".into(),
-        functions: vec![main, work, step],
+        functions: vec![main, work, step, cell],
         lines: vec![LineRow {
             address: 0,
             file: Some(1),

@@ -5,7 +5,7 @@ use super::{diagnosis, from, of_run, reported};
 use headwater_dataflow::Recorded;
 use headwater_graph::view::Cell;
 use headwater_model::diagnosis::CauseClass::*;
-use headwater_model::run::{Context, CtxId, Run, Sample};
+use headwater_model::run::{Context, CtxId, Run, Sample, WaitKind};
 
 #[test]
 fn waiting_for_a_lock_is_priced_by_what_it_lengthens() {
@@ -59,6 +59,24 @@ fn a_lock_of_made_threads_is_waited_for_where_they_are_joined() {
     );
 }
 
+#[test]
+fn a_lock_that_is_released_by_a_call_around_is_named_where_threads_wait() {
+    let mut made = run(
+        2,
+        &Hybrid {
+            locked: |_, _| 0.5,
+            ..Default::default()
+        },
+    );
+    for w in &mut made.waits {
+        (w.kind, w.holder_ctx) = (WaitKind::Futex, REGION);
+    }
+    assert_eq!(
+        reported(&of_run(made)),
+        [(LockContention, "0-1".into(), 122, 0.5)]
+    );
+}
+
 /// Two ranks of two threads on two cores, each of which holds locks for so long of its second.
 fn crowded(held: &[(CtxId, f64)]) -> Run {
     crowded_by(2, held)
@@ -97,6 +115,13 @@ fn a_lock_at_which_threads_seldom_meet_is_priced_by_how_long_they_hold_it() {
     let d = of_run(crowded(&[(HELD, 0.8)]));
     assert_eq!(reported(&d), [(LockContention, "0-1".into(), 122, 0.6)]);
     assert!((d.causes[0].gain_share - 0.6 / 1.6).abs() < 0.01);
+    // The run time and the efficiencies say the same as the cause.
+    let mut made = crowded(&[(HELD, 0.8)]);
+    made.header.threads_asked = Some(2);
+    let last = of_run(made).scales.pop().expect("a scale");
+    assert!((last.model_seconds - 1.6).abs() < 0.02, "{last:?}");
+    let threads = last.efficiencies.threads.expect("threads");
+    assert!((threads.scheduling - 1.0 / 1.6).abs() < 0.02, "{threads:?}");
     // The compiler may have put a branch of it behind a call that gives the lock back.
     let d = of_run(crowded(&[(HELD, 0.4), (HELD_IN_BRANCH, 0.4)]));
     assert_eq!(reported(&d), [(LockContention, "0-1".into(), 122, 0.6)]);

@@ -9,8 +9,8 @@ use headwater_dataflow::Recorded;
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis};
 use headwater_model::report::Item;
-use headwater_model::run::{CtxId, Run, TeamWork};
-use hybrid::{CALLS, Hybrid, REGION, STEP, WORK, run, structure};
+use headwater_model::run::{CtxId, Run, Sample, TeamWork};
+use hybrid::{CALLS, CELL, Hybrid, REGION, STEP, WORK, run, structure};
 
 fn of_run(run: Run) -> Diagnosis {
     from(Options::default().least_share, run)
@@ -167,6 +167,30 @@ fn gains_between_threads_have_a_range() {
         let between = c.class == ThreadImbalance;
         assert!(!between || most > least, "{least} to {most}");
     }
+}
+
+#[test]
+fn a_loop_that_divides_work_unevenly_is_named_and_not_what_it_calls() {
+    let uneven = Hybrid {
+        busy: |_, t| if t == 1 { 1.5 } else { 0.5 },
+        ..Default::default()
+    };
+    let mut made = run(2, &uneven);
+    let in_cell = |s: &&mut Sample| s.ctx == WORK;
+    (made.samples.iter_mut().filter(in_cell)).for_each(|s| s.ctx = CELL);
+    assert_eq!(
+        reported(&of_run(made)),
+        [(ThreadImbalance, "0-1".into(), 110, 0.5)]
+    );
+    // What only the late thread calls is the cause itself.
+    let mut made = run(2, &uneven);
+    for s in made.samples.iter_mut().filter(|s| s.ctx == WORK) {
+        s.ctx = if s.thread == 1 { CELL } else { WORK };
+    }
+    assert_eq!(
+        reported(&of_run(made)),
+        [(ThreadImbalance, "0-1".into(), 302, 0.5)]
+    );
 }
 
 #[test]

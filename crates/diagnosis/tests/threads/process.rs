@@ -1,6 +1,6 @@
 //! Programs of threads without MPI: one process, whose scale is its threads.
 
-use super::hybrid::{Hybrid, run, structure};
+use super::hybrid::{CALLS, Hybrid, run, structure};
 use headwater_diagnosis::{Options, diagnose, impossible};
 use headwater_model::diagnosis::{CauseClass, Diagnosis, Scaling};
 use headwater_model::run::{CtxId, Run, Sample, Segment, ThreadInfo, WaitKind};
@@ -147,6 +147,50 @@ fn first_works_too(serial: f64) -> Diagnosis {
 }
 
 #[test]
+fn a_first_thread_works_beside_others_that_had_no_core_to_begin() {
+    // Each thread begins later than the one before and ends earlier than the first thread.
+    let of = Hybrid {
+        joined: true,
+        cores: 2,
+        threads: 3,
+        runq: |_, _| 0.7,
+        ..Default::default()
+    };
+    let own = (1.0, 0.5);
+    let mut run = process(4, Process { of, own, join: 0.5 });
+    run.teams.iter_mut().for_each(|t| t.count = 1);
+    for t in run.threads.iter_mut().filter(|t| t.thread > 0) {
+        t.begin_ns = u64::from(t.thread - 1) * 150_000_000;
+    }
+    let d = of_runs(vec![run], Some(Scaling::Strong));
+    let last = d.scales.last().expect("a scale");
+    assert!((last.model_seconds - 1.0).abs() < 0.01, "{last:?}");
+}
+
+#[test]
+fn threads_made_on_two_call_paths_work_at_the_same_time() {
+    let of = Hybrid {
+        joined: true,
+        cores: 2,
+        threads: 4,
+        runq: |_, _| 1.0,
+        ..Default::default()
+    };
+    let own = (0.001, 0.0);
+    let mut run = process(4, Process { of, own, join: 2.0 });
+    for t in &mut run.teams {
+        t.count = 1;
+        // As where a vector of threads grows now and then.
+        if t.thread > 2 {
+            (t.team, t.from, t.to) = (CALLS[0], CALLS[0], CALLS[0]);
+        }
+    }
+    let d = of_runs(vec![run], Some(Scaling::Strong));
+    let last = d.scales.last().expect("a scale");
+    assert!((last.model_seconds - 1.0).abs() < 0.01, "{last:?}");
+}
+
+#[test]
 fn a_first_thread_that_works_beside_the_others_is_no_serial_part() {
     let d = first_works_too(0.0);
     assert_eq!(reported(&d), []);
@@ -168,6 +212,28 @@ fn a_first_thread_that_works_beside_the_others_is_no_serial_part() {
 fn thread_efficiency(d: &Diagnosis) -> f64 {
     let last = d.scales.last().expect("a scale");
     last.efficiencies.threads.expect("threads").parallel
+}
+
+#[test]
+fn what_threads_lose_is_charged_once() {
+    let of = |threads: u16, busy| {
+        let of = Hybrid {
+            threads,
+            busy,
+            ..Default::default()
+        };
+        let own = (0.001, 0.0);
+        process(u32::from(threads), Process { of, own, join: 0.0 })
+    };
+    // The same work, and on two threads one has three times as much of it as the other.
+    let uneven = of(2, |_, t| if t == 1 { 1.5 } else { 0.5 });
+    let d = of_runs(vec![of(1, |_, _| 2.0), uneven], Some(Scaling::Strong));
+    let e = &d.scales.last().expect("two scales").efficiencies;
+    let computation = e.computation_scaling.expect("two scales");
+    assert!((computation - 1.0).abs() < 0.01, "{computation}");
+    let global = e.global.expect("two scales");
+    assert!((global - 2.0 / 3.0).abs() < 0.01, "{global}");
+    assert!((thread_efficiency(&d) - 2.0 / 3.0).abs() < 0.01);
 }
 
 #[test]

@@ -8,10 +8,10 @@
 use crate::find::candidate::{Candidate, OfThreads, Price, ThreadStep};
 use crate::find::finder::{Does, Finder, Look};
 use crate::find::proposal::{Loss, Proposal};
-use crate::find::threads::hold_times::{self, Site};
-use crate::find::threads::line::{self, Beyond, ByTeam};
 use crate::find::threads::thread_imbalance::{concerned, threads as threads_of};
 use crate::measure::contended::Contended;
+use crate::measure::line::{self, ByTeam};
+use crate::measure::lock_groups::{Group, beyond, groups, measured};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::Stretch;
 use crate::measure::teams::{Team, Teams};
@@ -21,7 +21,6 @@ use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::run::WaitKind;
 use headwater_model::words::{self, Subject};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 /// The finder.
 pub const FINDER: Finder = Finder {
@@ -44,19 +43,13 @@ pub fn contention(l: &Look<'_>, class: CauseClass) -> Vec<Proposal> {
     } else {
         Stretch::locks
     };
-    let measured = measured(teams, &groups, of_stretch);
+    let lengths = measured(teams, &groups, of_stretch);
     let open = if allocator {
         ByTeam::new()
     } else {
-        self::measured(teams, &groups, Stretch::locks_error)
+        measured(teams, &groups, Stretch::locks_error)
     };
-    let line = if scale.is_crowded() {
-        let rows = (0..).zip(&groups);
-        let rows = rows.flat_map(|(i, g)| g.waits.iter().map(move |c| (i, *c)));
-        line::beyond(pag, scale, teams, &rows.collect::<Vec<_>>(), &measured)
-    } else {
-        Beyond::default()
-    };
+    let line = beyond(pag, scale, teams, &groups, &lengths);
     let of_group = |(i, group): (usize, &Group<'_>)| {
         let here = &group.waits;
         let of_team = |((_, team), by_rank): (&(usize, VertexIx), &Vec<f64>), on_top| {
@@ -70,7 +63,7 @@ pub fn contention(l: &Look<'_>, class: CauseClass) -> Vec<Proposal> {
             })
         };
         let own = (i, VertexIx::MIN)..=(i, VertexIx::MAX);
-        let mut losses: Vec<Loss> = measured
+        let mut losses: Vec<Loss> = lengths
             .range(own.clone())
             .filter_map(|row| of_team(row, false))
             .collect();
@@ -132,89 +125,6 @@ fn of_samples(here: &[&Contended]) -> f64 {
     } else {
         0.5
     }
-}
-
-/// Vertices that are one place, the one with most waiting first, and the waits there.
-#[derive(Default)]
-struct Group<'a> {
-    places: Vec<VertexIx>,
-    waits: Vec<&'a Contended>,
-}
-
-/// Groups waits, which are sorted by place.
-fn groups<'a>(pag: &Pag, waits: &[&'a Contended], allocator: bool) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    let mut of_site: FxHashMap<Site, usize> = FxHashMap::default();
-    let mut of_vertex: FxHashMap<VertexIx, usize> = FxHashMap::default();
-    for here in waits.chunk_by(|a, b| a.place == b.place) {
-        let Some(v) = here.first().map(|c| c.place) else {
-            continue;
-        };
-        // Memory may be allocated in an inner loop and freed in a loop around it.
-        let around = pag.top.ancestors(v).filter(|_| allocator);
-        let nested = around.filter_map(|o| of_vertex.get(&o).copied()).min();
-        let site = hold_times::site(pag, v);
-        let same = site.and_then(|s| of_site.get(&s).copied());
-        let at = nested.into_iter().chain(same).min().unwrap_or(groups.len());
-        if at == groups.len() {
-            groups.push(Group::default());
-        }
-        groups[at].places.push(v);
-        groups[at].waits.extend(here);
-        of_vertex.insert(v, at);
-        if let Some(site) = site {
-            let first = of_site.entry(site).or_insert(at);
-            *first = at.min(*first);
-        }
-    }
-    for group in &mut groups {
-        let mut seconds: FxHashMap<VertexIx, f64> = FxHashMap::default();
-        for c in &group.waits {
-            *seconds.entry(c.place).or_default() += c.seconds;
-        }
-        let of = |v: &VertexIx| seconds.get(v).copied().unwrap_or(0.0);
-        group
-            .places
-            .sort_by(|a, b| of(b).total_cmp(&of(a)).then(a.cmp(b)));
-    }
-    groups
-}
-
-/// The part of each group's waits in the losses that `of_stretch` returns for all waits of the class.
-fn measured(teams: &Teams, groups: &[Group<'_>], of_stretch: fn(&Stretch) -> f64) -> ByTeam {
-    let mut whole: FxHashMap<(VertexIx, u32), f64> = FxHashMap::default();
-    let mut parts: BTreeMap<(usize, VertexIx), BTreeMap<u32, f64>> = BTreeMap::new();
-    for (i, group) in (0..).zip(groups) {
-        for c in &group.waits {
-            if let Some(team) = c.team {
-                *whole.entry((team, c.rank)).or_default() += c.seconds;
-                let part = parts.entry((i, team)).or_default();
-                *part.entry(c.rank).or_default() += c.seconds;
-            }
-        }
-    }
-    let mut losses: FxHashMap<VertexIx, Vec<f64>> = FxHashMap::default();
-    let mut out = ByTeam::new();
-    for ((i, vertex), part) in parts {
-        let Some(team) = teams.team(vertex) else {
-            continue;
-        };
-        let all = losses
-            .entry(vertex)
-            .or_insert_with(|| team.losses(of_stretch));
-        let mut by_rank = vec![0.0; all.len()];
-        for (rank, seconds) in part {
-            let (at, whole) = (rank as usize, whole.get(&(vertex, rank)));
-            if let (Some(slot), Some(all), Some(whole)) = (by_rank.get_mut(at), all.get(at), whole)
-            {
-                *slot = all * seconds / whole;
-            }
-        }
-        if by_rank.iter().any(|l| *l > 0.0) {
-            out.insert((i, vertex), by_rank);
-        }
-    }
-    out
 }
 
 /// Waiting of the ranks' own threads outside all teams: their computation contains it unchanged.

@@ -14,10 +14,13 @@ use headwater_dataflow::numbers::stats;
 use headwater_graph::{Pag, TopDown, VertexIx};
 use headwater_model::diagnosis::{CauseClass, Clock, ThreadTimes};
 use headwater_model::words;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A rank (or thread) is concerned if it has this part of the largest loss (or excess).
 pub const CONCERNED: f64 = 0.5;
+
+/// All threads of a team work at a place if the others spend this part of the late ones' time there.
+const BOTH: f64 = 0.1;
 
 /// Ranks with the part [`CONCERNED`] or more of the largest loss, ascending, and the rank that has the largest.
 pub fn concerned(losses: &[f64]) -> (Vec<u32>, u32) {
@@ -199,6 +202,31 @@ fn waits_at(scale: &Scale, team: &Team, callers: &FxHashMap<VertexIx, f64>) -> V
     longest.map_or(team.vertex, |a| a.0)
 }
 
+/// The loop to divide otherwise, if all threads work at `v`: late threads have more or longer iterations of it, and what
+/// these call is no cause. It is the innermost loop of the function that has the outermost loop around `v` in which the
+/// team does not come together; `v` if there is none.
+fn divided(pag: &Pag, scale: &Scale, team: &Team, v: VertexIx) -> VertexIx {
+    let ends = scale.team_rows(team.vertex).iter().map(|t| t.to);
+    let ends: FxHashSet<VertexIx> = ends.filter(|to| *to != team.vertex).collect();
+    let begins = |v: VertexIx| scale.ways(team.vertex).contains(&v);
+    let mut path: Vec<VertexIx> = pag.top.ancestors(v).collect();
+    // Loops around the call that begins the team divide no work between its threads.
+    let Some(begin) = path.iter().position(|v| begins(*v)) else {
+        return v;
+    };
+    path.truncate(begin);
+    let is_divided = |v: &VertexIx| {
+        pag.top.get(*v).kind.is_loop() && !ends.iter().any(|end| pag.top.contains(*v, *end))
+    };
+    let Some(outermost) = path.iter().rposition(is_divided) else {
+        return v;
+    };
+    let own = path.iter().take(outermost + 1).rev();
+    let own = own.take_while(|v| !pag.top.get(**v).kind.is_call());
+    let innermost = own.filter(|v| is_divided(v)).last();
+    innermost.copied().unwrap_or(v)
+}
+
 /// The loop in which late threads spend more time than the others of their team, first, and then the same loop on other
 /// call paths.
 fn place(pag: &Pag, scale: &Scale, team: &Team) -> Vec<VertexIx> {
@@ -245,6 +273,12 @@ fn place(pag: &Pag, scale: &Scale, team: &Team) -> Vec<VertexIx> {
     let beyond = |row: &[f64]| row[0] - row[1];
     let known = times.row(start).is_some_and(|row| beyond(row) > 0.0);
     let vertex = times.descend(pag, start, |row| if known { beyond(row) } else { row[0] });
+    let share = |row: &[f64]| row[1] >= BOTH * row[0];
+    let vertex = if times.row(vertex).is_some_and(share) {
+        divided(pag, scale, team, vertex)
+    } else {
+        vertex
+    };
     if vertex == TopDown::ROOT {
         vec![team.vertex]
     } else {

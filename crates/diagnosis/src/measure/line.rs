@@ -10,9 +10,9 @@
 //! element of an array, there are as many lines. Of several lines of a team the longest decides, because threads wait
 //! in all of them at the same time.
 
-use crate::find::threads::hold_times::{self, ByThread, Site};
-use crate::find::threads::queue::{self, MOST_ROUNDS, Works};
 use crate::measure::contended::Contended;
+use crate::measure::hold_times::{self, ByThread, Site};
+use crate::measure::queue::{self, MOST_ROUNDS, Works};
 use crate::measure::scale::Scale;
 use crate::measure::stretch::{Share, Stretch};
 use crate::measure::teams::{Team, Teams};

@@ -1,0 +1,186 @@
+//! How long threads hold a lock, from the samples between the calls that take it and release it.
+
+use crate::measure::program_place;
+use crate::measure::scale::Scale;
+use headwater_graph::{Pag, VertexIx};
+use headwater_model::psg::{Function, ModuleStructure, Vertex, VertexKind};
+use rustc_hash::FxHashMap;
+
+/// Parts of the names of functions that release locks.
+const RELEASES: [&str; 4] = [
+    "unlock",
+    "critical_end",
+    "critical_name_end",
+    "end_critical",
+];
+
+/// Parts of the names of functions that release locks where the compiler inlined them: those above, and Rust's guards.
+const INLINED: [&str; 2] = ["unlock", "MutexGuard"];
+
+/// A place in the source, on any call path: module, function and vertex within it.
+pub type Site = (u32, u32, u32);
+
+/// Seconds by rank and thread.
+pub type ByThread = FxHashMap<(u32, u16), f64>;
+
+/// The site of a vertex; `None` where its function is not known.
+pub fn site(pag: &Pag, v: VertexIx) -> Option<Site> {
+    let vertex = pag.top.get(v);
+    let known = vertex.function != u32::MAX;
+    known.then_some((vertex.module, vertex.function, vertex.psg))
+}
+
+/// The function that contains a vertex.
+pub fn function_of(pag: &Pag, v: VertexIx) -> Option<VertexIx> {
+    let mut around = pag.top.ancestors(v);
+    around.find(|v| pag.top.get(*v).kind == VertexKind::Function)
+}
+
+/// The addresses between a call that takes a lock and the last call in its function that releases a lock before the
+/// next one is taken. A compiler may make several calls from one that releases the lock, and place a branch between
+/// them behind the first of them. Where taking and releasing are inlined, only the way to wait is a call, and it is
+/// behind everything else; the section is then between the inlined functions. `None` where nothing releases a lock.
+pub fn section(pag: &Pag, (module, function, psg): Site) -> Option<std::ops::Range<u64>> {
+    let (_, structure) = pag.structures.get(module)?;
+    let function = structure.functions.get(function as usize)?;
+    let taken = function.vertices.get(psg as usize)?.address;
+    let name = |v: &Vertex| v.name.map_or("", |n| structure.string(n));
+    let releases = |v: &Vertex| {
+        let name = name(v);
+        v.kind.is_call()
+            && (RELEASES.iter().any(|part| name.contains(part)) || name.starts_with("omp_unset_"))
+    };
+    let behind = || function.vertices.iter().filter(|v| v.address > taken);
+    let Some(first) = behind().filter(|v| releases(v)).map(|v| v.address).min() else {
+        return inlined_section(structure, function, psg);
+    };
+    let takes = |v: &&Vertex| v.kind == VertexKind::LockCall && !releases(v);
+    let next = behind().filter(takes).map(|v| v.address);
+    let next = next.filter(|at| *at > first).min().unwrap_or(u64::MAX);
+    let ends = behind().filter(|v| releases(v) && v.address < next);
+    let end = ends.map(|v| v.address).max()?;
+    Some(taken + 1..end)
+}
+
+/// The same of a lock that is taken and released by inlined functions.
+fn inlined_section(
+    structure: &ModuleStructure,
+    function: &Function,
+    psg: u32,
+) -> Option<std::ops::Range<u64>> {
+    let taken = taken(function, psg, |v| {
+        let file = v.file.map(|f| structure.string(f));
+        file.is_none_or(program_place::is_of_system)
+    })?;
+    let releases = |v: &&Vertex| {
+        let name = v.name.map_or("", |n| structure.string(n));
+        v.kind == VertexKind::Inlined && INLINED.iter().any(|part| name.contains(part))
+    };
+    // Taking the lock makes the guard.
+    let behind = function.vertices.iter().filter(|v| v.address > taken);
+    let others = behind.filter(|v| !is_inside(function, v, taken));
+    let end = others.filter(releases).map(|v| v.address).min()?;
+    Some(taken + 1..end)
+}
+
+/// Where a lock is taken: the call, or the outermost inlined function of the system around it, by its lowest address.
+fn taken(function: &Function, psg: u32, of_system: impl Fn(&Vertex) -> bool) -> Option<u64> {
+    let mut found = function.vertices.get(psg as usize)?;
+    let parent = |v: &Vertex| function.vertices.get(v.parent? as usize);
+    while let Some(around) = parent(found) {
+        if around.kind != VertexKind::Inlined || !of_system(around) {
+            break;
+        }
+        found = around;
+    }
+    Some(found.address)
+}
+
+/// Whether a vertex is inside the one that begins at an address.
+fn is_inside(function: &Function, v: &Vertex, address: u64) -> bool {
+    let parent = |v: &&Vertex| function.vertices.get(v.parent? as usize);
+    let around = std::iter::successors(Some(v), parent).take(function.vertices.len());
+    let mut inlined = around.filter(|v| v.kind == VertexKind::Inlined);
+    inlined.any(|v| v.address == address)
+}
+
+/// Adds the CPU seconds of all threads in a section of a function, by rank and thread; the function was entered at
+/// `function`.
+pub fn add(
+    pag: &Pag,
+    scale: &Scale,
+    function: VertexIx,
+    section: &std::ops::Range<u64>,
+    by_thread: &mut ByThread,
+) {
+    let own = pag.top.get(function);
+    let is_in = |v: VertexIx| {
+        let vertex = pag.top.get(v);
+        (vertex.module, vertex.function) == (own.module, own.function)
+            && section.contains(&vertex.address)
+    };
+    let mut open = vec![(function, false)];
+    while let Some((v, around)) = open.pop() {
+        let inside = around || is_in(v);
+        if inside {
+            for t in scale.view().threads.times_in(v) {
+                *by_thread.entry((t.rank, t.thread)).or_default() += t.cpu;
+            }
+        }
+        let children = pag.children.get(v as usize).into_iter().flatten();
+        open.extend(children.map(|c| (*c, inside)));
+    }
+}
+
+/// The vertices of a function, by module and function.
+pub fn functions(pag: &Pag) -> FxHashMap<(u32, u32), Vec<VertexIx>> {
+    let mut out: FxHashMap<(u32, u32), Vec<VertexIx>> = FxHashMap::default();
+    for (v, vertex) in (0..).zip(&pag.top.vertices) {
+        if vertex.kind == VertexKind::Function && vertex.function != u32::MAX {
+            let key = (vertex.module, vertex.function);
+            out.entry(key).or_default().push(v);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vertex(kind: VertexKind, parent: Option<u32>, address: u64) -> Vertex {
+        Vertex {
+            kind,
+            parent,
+            name: None,
+            file: None,
+            first_line: 0,
+            last_line: 0,
+            address,
+        }
+    }
+
+    #[test]
+    fn an_inlined_lock_is_taken_where_it_is_inlined() {
+        use VertexKind::{IndirectCall, Inlined};
+        let function = Function {
+            name: 0,
+            symbol: None,
+            ranges: vec![(0, 0x100)],
+            vertices: vec![
+                vertex(VertexKind::Function, None, 0),
+                vertex(Inlined, Some(0), 0x10),
+                vertex(Inlined, Some(1), 0x12),
+                // The way to wait is behind all other code.
+                vertex(IndirectCall, Some(2), 0xf0),
+                vertex(Inlined, Some(0), 0x80),
+            ],
+            owners: vec![],
+        };
+        assert_eq!(taken(&function, 3, |_| true), Some(0x10));
+        // What the program wrote and the compiler inlined is no lock.
+        assert_eq!(taken(&function, 3, |v| v.address != 0x10), Some(0x12));
+        assert!(is_inside(&function, &function.vertices[3], 0x10));
+        assert!(!is_inside(&function, &function.vertices[4], 0x10));
+    }
+}
