@@ -5,12 +5,15 @@
 //! run results in the same bytes.
 
 pub mod access;
+mod region;
 mod symbol;
 mod threads;
 
+pub use region::{Region, RegionPart, RegionTime};
 pub use symbol::{OUTSIDE, Part, Symbol, UNNAMED};
 pub use threads::{TeamWork, ThreadInfo, ThreadWait, WaitKind};
 
+use crate::printable::printable;
 use crate::rank::{Rank, RankSet};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +59,10 @@ pub struct Run {
     pub teams: Vec<TeamWork>,
     /// Threads that waited for one another.
     pub waits: Vec<ThreadWait>,
+    /// Regions that the program named, by rank, thread and context.
+    pub regions: Vec<Region>,
+    /// How long their iterations took, in the order of the regions.
+    pub region_times: Vec<RegionTime>,
     /// MPI calls by context and parameters.
     pub calls: Vec<MpiCalls>,
     /// Sampled messages, both ends joined, by the pair of contexts they connect.
@@ -197,7 +204,23 @@ pub struct Module {
     pub build_id: String,
 }
 
+/// What the path of a module begins with that is a region of the program and no file.
+const REGION: &str = "region:";
+
 impl Module {
+    /// The module of a region that the program named. It has no file, and one place.
+    pub fn of_region(name: &str) -> Self {
+        Self {
+            path: format!("{REGION}{}", printable(name)),
+            build_id: String::new(),
+        }
+    }
+
+    /// The name of the region, if it is one.
+    pub fn region(&self) -> Option<&str> {
+        self.path.strip_prefix(REGION)
+    }
+
     /// What identifies the module between runs: its build id, or its path where it has none.
     pub fn identity(&self) -> &str {
         if self.build_id.is_empty() {
