@@ -16,16 +16,6 @@ fn recording() -> Option<&'static mut Thread> {
     unsafe { local::recording().as_mut() }
 }
 
-/// Runs `f` and restores the program's `errno`.
-#[inline]
-fn quiet(f: impl FnOnce()) {
-    // SAFETY: errno belongs to this thread.
-    let place = unsafe { &mut *libc::__errno_location() };
-    let errno = *place;
-    f();
-    *place = errno;
-}
-
 /// A region begins.
 ///
 /// # Safety
@@ -34,7 +24,7 @@ fn quiet(f: impl FnOnce()) {
 pub unsafe extern "C" fn headwater_region_begin(name: *const c_char) {
     match recording() {
         // SAFETY: as promised.
-        Some(t) => quiet(|| unsafe { t.begin_named(or_unnamed(name)) }),
+        Some(t) => unsafe { t.begin_named(or_unnamed(name)) },
         None => {
             let early = &local().early_regions;
             early.set(early.get().saturating_add(1));
@@ -55,7 +45,7 @@ pub unsafe extern "C" fn headwater_region_end(name: *const c_char) {
             early.set(early.get() - 1);
         }
         // SAFETY: as promised.
-        Some(t) => quiet(|| unsafe { t.end_named(name) }),
+        Some(t) => unsafe { t.end_named(name) },
         None => {
             let early = &local().early_regions;
             early.set(early.get().saturating_sub(1));

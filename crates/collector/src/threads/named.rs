@@ -26,6 +26,8 @@ const KNOWN: usize = 64;
 /// A region that has begun.
 #[derive(Clone, Copy)]
 struct Open {
+    /// The address of its name.
+    name: *const c_char,
     /// Its row; null if there was no room for it.
     row: *mut RegionRow,
     /// The context of the root before it.
@@ -74,6 +76,7 @@ impl State {
         Box::new(Self {
             rows: Later::new(),
             open: [Open {
+                name: std::ptr::null(),
                 row: null_mut(),
                 before: NONE,
                 marked: false,
@@ -196,18 +199,16 @@ impl Thread {
         state.depth += 1;
         let known = state.known.get(place(name, before)).copied();
         // SAFETY: rows are never unmapped; the name is a C string.
-        let known = known
-            .filter(|k| k.name == name && k.before == before && unsafe { is_of(k.row, name) });
+        let known =
+            known.filter(|k| k.name == name && k.before == before && unsafe { is_of(k.row, name) });
         let Some(open) = state.open.get_mut(depth) else {
             // SAFETY: null or a row.
-            if let Some(row) =
-                (state.open.last()).and_then(|outer| unsafe { outer.row.as_mut() })
-            {
+            if let Some(row) = (state.open.last()).and_then(|outer| unsafe { outer.row.as_mut() }) {
                 row.too_deep += 1;
             }
             return;
         };
-        (open.before, open.marked) = (before, false);
+        (open.name, open.before, open.marked) = (name, before, false);
         open.row = match known {
             Some(known) => known.row,
             None => {
@@ -233,6 +234,9 @@ impl Thread {
         let text = unsafe { recorded(name) };
         let address = address_of(&text);
         let number = self.number;
+        // SAFETY: errno belongs to this thread. Making the table may change it.
+        let errno = unsafe { &mut *libc::__errno_location() };
+        let programs = *errno;
         let row = self.undisturbed(|t| {
             let table = t.regions.0.as_mut()?.rows.table(number, REGIONS)?;
             let hash = mix2(address, u64::from(before));
@@ -246,6 +250,7 @@ impl Thread {
             let at = table.find_or_push(hash, same, new)?;
             table.get(at).map(std::ptr::from_mut)
         });
+        *errno = programs;
         let row = row.unwrap_or(null_mut());
         let state = self.regions.0.as_mut();
         if let Some(known) = state.and_then(|s| s.known.get_mut(place(name, before))) {
@@ -270,8 +275,9 @@ impl Thread {
             state.depth = at;
             return;
         };
+        let any = open.row.is_null() || name.is_null() || name == open.name;
         // SAFETY: rows are never unmapped; the name is a C string.
-        if open.row.is_null() || name.is_null() || unsafe { is_of(open.row, name) } {
+        if any || unsafe { is_of(open.row, name) } {
             state.depth = at;
             return ended(open, &mut self.contexts.root.ctx, now);
         }
@@ -364,5 +370,60 @@ fn ended(open: &Open, root: &mut u32, now: u64) {
     row.ended += 1;
     if !open.marked {
         count(row, now.saturating_sub(open.since));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> RegionRow {
+        RegionRow::new(0, NONE, 0, [0; REGION_NAME])
+    }
+
+    /// Times of iterations that nothing orders.
+    fn times(many: u64) -> Vec<u64> {
+        (0..many).map(|i| mix(i + many) >> (14 + i % 40)).collect()
+    }
+
+    #[test]
+    fn each_iteration_is_in_one_class_and_one_stretch() {
+        for many in [1, 2, 31, 32, 33, 64, 65, 500, 5000] {
+            let (times, mut row) = (times(many), row());
+            times.iter().for_each(|ns| count(&mut row, *ns));
+            assert_eq!((row.count, row.sum_ns), (many, times.iter().sum()));
+            assert_eq!(row.classes.iter().sum::<u64>(), many);
+            assert_eq!(Some(row.min_ns), times.iter().min().copied());
+            assert_eq!(Some(row.max_ns), times.iter().max().copied());
+            let each = 1 << row.shift;
+            for (i, stretch) in row.stretches.iter().enumerate() {
+                let of = times.iter().skip(i * each).take(each);
+                assert_eq!(*stretch, of.sum::<u64>(), "{many} {i}");
+            }
+            let mut sorted = times.clone();
+            sorted.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
+            for (found, ns) in row.slowest.iter().zip(sorted) {
+                assert_eq!(found.ns, ns);
+                assert_eq!(times.get(found.index as usize), Some(&ns));
+            }
+        }
+    }
+
+    #[test]
+    fn equal_beginnings_of_long_names_are_one_region() {
+        let long = std::ffi::CString::new("x".repeat(100)).expect("a name");
+        let longer = std::ffi::CString::new("x".repeat(200)).expect("a name");
+        // SAFETY: C strings.
+        let (a, b) = unsafe { (recorded(long.as_ptr()), recorded(longer.as_ptr())) };
+        assert_eq!(a, b);
+        assert_eq!(a.last(), Some(&0));
+        let mut row = RegionRow::new(0, NONE, address_of(&a), a);
+        // SAFETY: a row, and C strings.
+        unsafe {
+            assert!(is_of(&mut row, longer.as_ptr()));
+            assert!(!is_of(&mut row, c"x".as_ptr()));
+        }
+        assert_ne!(address_of(&a), address_of(&[0; REGION_NAME]));
+        assert!(address_of(&a) & REGION_BIT != 0);
     }
 }

@@ -5,11 +5,11 @@
 use super::heading::{Heading, MOST_RANKS};
 use super::join::{self, Messages};
 use super::layout::{
-    CallRow, CommRow, ContextRow, EventRow, MERGED_NAME, MessageRow, ModuleRow, SampleRow,
-    RegionRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
+    CallRow, CommRow, ContextRow, EventRow, MERGED_NAME, MessageRow, ModuleRow, RegionRow,
+    SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
 };
-use super::regions;
 use super::parts::{Part, Parts};
+use super::regions;
 use super::renumber::Renumber;
 use super::windows::Windows;
 use crate::FormatError;
@@ -101,7 +101,9 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
             c.size_class,
         )
     });
-    united.regions.sort_by_key(|(r, _)| (r.rank, r.thread, r.ctx));
+    united
+        .regions
+        .sort_by_key(|(r, _)| (r.rank, r.thread, r.ctx));
     regions::put(united.regions, &mut run);
     let own = run.modules.iter().find(|m| m.path == run.header.program);
     run.header.build_id = own.map_or_else(String::new, |m| m.build_id.clone());

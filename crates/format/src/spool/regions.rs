@@ -37,11 +37,13 @@ pub(super) fn named(r: &RegionRow, n: &Renumber) -> Named {
     let slowest = r.slowest.iter().filter(|s| s.ns > 0);
     let slowest = slowest.map(|s| time(RegionPart::Slowest, s.index, 1, s.ns));
     let each = 1u64 << r.shift.min(63);
-    let stretches = (0..).zip(r.stretches).map_while(|(i, wall_ns): (u64, u64)| {
-        let first = i.checked_mul(each).filter(|first| *first < r.count)?;
-        let count = each.min(r.count - first);
-        Some(time(RegionPart::Stretch, first, count, wall_ns))
-    });
+    let stretches = (0..)
+        .zip(r.stretches)
+        .map_while(|(i, wall_ns): (u64, u64)| {
+            let first = i.checked_mul(each).filter(|first| *first < r.count)?;
+            let count = each.min(r.count - first);
+            Some(time(RegionPart::Stretch, first, count, wall_ns))
+        });
     let times = classes.chain(slowest).chain(stretches).collect();
     (region, times)
 }
