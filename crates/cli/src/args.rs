@@ -332,6 +332,9 @@ pub struct Analysis {
     /// List a place as uneven if its slow ranks take this many times as long as the others. Does not affect the causes.
     #[arg(long, value_name = "RATIO", default_value_t = 1.3, value_parser = ratio)]
     pub abnorm_threshold: f64,
+    /// Look only for causes inside this region of the program's own.
+    #[arg(long, value_name = "NAME")]
+    pub region: Option<String>,
     /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,

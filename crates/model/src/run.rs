@@ -79,6 +79,12 @@ impl Run {
         !self.header.uses_mpi() && self.calls.is_empty()
     }
 
+    /// The name that the program gave a region.
+    pub fn region_name(&self, region: &Region) -> Option<&str> {
+        let context = self.contexts.get(region.ctx.index()?)?;
+        self.modules.get(context.module as usize)?.region()
+    }
+
     /// Name of the MPI function with index `func`; empty if the table does not have it.
     pub fn function(&self, func: u16) -> &str {
         self.functions.get(func as usize).map_or("", String::as_str)

@@ -5,7 +5,7 @@
 use super::heading::{Heading, MOST_RANKS};
 use super::join::{self, Messages};
 use super::layout::{
-    CallRow, CommRow, ContextRow, EventRow, MERGED_NAME, MessageRow, ModuleRow, RegionRow,
+    CallRow, CommRow, ContextRow, EventRow, Kind, MERGED_NAME, MessageRow, ModuleRow, RegionRow,
     SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
 };
 use super::parts::{Part, Parts};
@@ -105,6 +105,8 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
         .regions
         .sort_by_key(|(r, _)| (r.rank, r.thread, r.ctx));
     regions::put(united.regions, &mut run);
+    let sentences = regions::sentences(&run, united.dropped_regions);
+    run.header.missing.extend(sentences);
     let own = run.modules.iter().find(|m| m.path == run.header.program);
     run.header.build_id = own.map_or_else(String::new, |m| m.build_id.clone());
     join::messages(&mut run, messages, &clocks);
@@ -122,6 +124,8 @@ struct United {
     functions: FxHashMap<u16, u16>,
     comms: FxHashMap<u64, u16>,
     regions: Vec<regions::Named>,
+    /// Begins and ends of regions that had no room.
+    dropped_regions: u64,
 }
 
 impl United {
@@ -220,6 +224,9 @@ impl United {
     /// The modules of a process's regions, by the addresses of their contexts.
     fn regions(&mut self, part: &Part) -> Result<FxHashMap<u64, u32>, FormatError> {
         let mut out = FxHashMap::default();
+        let of_regions = (part.header.in_use()).filter(|d| d.kind == Kind::Regions as u32);
+        let dropped = of_regions.map(|d| u64::from(d.dropped)).sum();
+        self.dropped_regions = self.dropped_regions.saturating_add(dropped);
         for row in part.rows::<RegionRow>(None)? {
             let index = self.module(Module::of_region(&text(&row.name)));
             out.insert(row.address, index);
