@@ -217,7 +217,7 @@ impl Module {
     /// The module of a region that the program named. It has no file, and one place.
     pub fn of_region(name: &str) -> Self {
         Self {
-            path: format!("{REGION}{}", printable(name)),
+            path: format!("{REGION}{}", printable(&name.replace(['\n', '\t'], " "))),
             build_id: String::new(),
         }
     }

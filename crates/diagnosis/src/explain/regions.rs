@@ -152,8 +152,108 @@ fn drift(name: &str, region: &Region, times: &[RegionTime]) -> Option<Priced> {
 fn tau(values: &[f64]) -> f64 {
     let pairs = values.iter().enumerate().flat_map(|(i, a)| {
         let after = values.get(i + 1..).unwrap_or(&[]);
-        after.iter().map(move |b| (b - a).signum())
+        after
+            .iter()
+            .map(move |b| f64::from(i8::from(b > a) - i8::from(b < a)))
     });
     let (sum, count) = pairs.fold((0.0, 0.0), |(s, n), sign| (s + sign, n + 1.0));
     if count > 0.0 { sum / count } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_model::run::{Context, CtxId, Header, Module};
+
+    /// A run with one region of these iterations, nanoseconds, in stretches of `each`.
+    fn run(ns: &[u64], each: usize) -> Run {
+        let part = |part, index, count, wall_ns| RegionTime {
+            region: 0,
+            part,
+            index,
+            count,
+            wall_ns,
+        };
+        let mut classes = [0u64; 40];
+        for ns in ns {
+            classes[(u64::BITS - ns.leading_zeros()) as usize] += 1;
+        }
+        let classes = (0..).zip(classes).filter(|c| c.1 > 0);
+        let mut times: Vec<RegionTime> = classes
+            .map(|(bits, count)| part(RegionPart::Class, bits, count, 0))
+            .collect();
+        let slowest = (0..).zip(ns).max_by_key(|(_, ns)| **ns);
+        times.extend(slowest.map(|(i, ns)| part(RegionPart::Slowest, i, 1, *ns)));
+        let stretches = (0..).step_by(each).zip(ns.chunks(each));
+        times.extend(
+            stretches.map(|(i, c)| part(RegionPart::Stretch, i, c.len() as u64, c.iter().sum())),
+        );
+        let wall_ns = ns.iter().sum();
+        Run {
+            header: Header {
+                wall_seconds: wall_ns as f64 * 1e-9,
+                ..Default::default()
+            },
+            modules: vec![Module::of_region("solve")],
+            contexts: vec![Context {
+                parent: CtxId::NONE,
+                module: 0,
+                offset: 1,
+                exact: false,
+            }],
+            regions: vec![Region {
+                ctx: CtxId(0),
+                count: ns.len() as u64,
+                wall_ns,
+                ..Default::default()
+            }],
+            region_times: times,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn one_slow_iteration_in_a_thousand_is_said() {
+        let mut ns = vec![100_000; 1000];
+        assert!(sentences(&run(&ns, 32)).is_empty());
+        ns[700] = 30_000_000;
+        assert_eq!(
+            sentences(&run(&ns, 32)),
+            [
+                "Region solve on rank 0: one of 1000 iterations took more than 4 times as long as half of them, which took at most 131 µs. The slowest was number 700, with 30.0 ms."
+            ]
+        );
+        // So little of the run is not worth a sentence.
+        let mut long = run(&ns, 32);
+        long.header.wall_seconds = 100.0;
+        assert!(sentences(&long).is_empty());
+    }
+
+    #[test]
+    fn drift_is_said_and_a_jump_back_and_forth_is_not() {
+        let slower: Vec<u64> = (0..1000).map(|i| 100_000 + i * 50).collect();
+        assert_eq!(
+            sentences(&run(&slower, 32)),
+            [
+                "Region solve on rank 0: its 1000 iterations become slower in the course of the run, from 106 µs to 145 µs."
+            ]
+        );
+        let faster: Vec<u64> = slower.iter().rev().copied().collect();
+        assert!(sentences(&run(&faster, 32))[0].contains("become faster"));
+        let wave: Vec<u64> = (0..1000).map(|i| 100_000 + i % 250 * 200).collect();
+        assert!(sentences(&run(&wave, 32)).is_empty());
+    }
+
+    #[test]
+    fn rows_that_fit_nothing_are_no_sentence() {
+        let mut odd = run(&[100_000; 1000], 32);
+        for time in &mut odd.region_times {
+            (time.index, time.count, time.wall_ns) = (u64::MAX, u64::MAX, u64::MAX);
+        }
+        sentences(&odd);
+        odd.regions[0].ctx = CtxId(7);
+        odd.region_times.truncate(1);
+        odd.region_times[0].region = u32::MAX;
+        assert!(sentences(&odd).is_empty());
+    }
 }
