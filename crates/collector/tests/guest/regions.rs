@@ -1,14 +1,15 @@
 //! Regions that programs name, in C, Fortran and Python: they are frames of call paths, with their iterations, and wrong
 //! ones do no harm.
 
-use crate::case::{alone, collector, everywhere, under};
+use crate::case::{RECORDED, alone, everywhere, under};
 use crate::counts::{calls, said};
-use headwater_format::spool::read_spool;
 use headwater_model::run::{CtxId, Region, RegionPart, RegionTime, Run};
-use std::path::Path;
 use std::process::Command;
 
 const INCLUDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/include");
+
+/// As much as is recorded of a name of 199 letters.
+const LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 
 /// The regions of a context, outermost first.
 fn around(run: &Run, ctx: CtxId) -> Vec<&str> {
@@ -58,7 +59,7 @@ fn regions_are_frames_of_call_paths_with_their_iterations() {
                 (count("odd"), count("even")),
                 (vec![(500, 500, 500)], vec![(500, 500, 500)])
             );
-            assert_eq!(count(&"x".repeat(63)), [(1, 1, 1)]);
+            assert_eq!(count(LONG), [(1, 1, 1)]);
             assert_eq!(count("\\u001b[31mred \u{fffd}"), [(1, 1, 1)]);
             assert_eq!(count("unnamed"), [(1, 1, 1)]);
 
@@ -115,29 +116,27 @@ fn fortran_names_regions() {
 #[test]
 fn python_names_regions() {
     let _alone = alone();
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let spool = dir.path().join("spool");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/regions.py");
-    let run = |shell: &str| {
-        let out = Command::new("timeout")
-            .args(["60", "sh", "-c", shell, "sh"])
-            .arg(&script)
-            .env("PYTHONPATH", INCLUDE)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("SPOOL", &spool)
-            .env("COLLECTOR", collector())
-            .output()
-            .expect("a shell");
-        assert!(out.status.success(), "{out:?}");
-        out.stdout
+    let Some(case) = under("openmpi", "steps.c", &[]) else {
+        return;
     };
-    let bare = run("exec python3 $1");
-    let recorded = run(
-        "export HEADWATER_SPOOL=$SPOOL HEADWATER_WITHOUT_MPI=$$ LD_PRELOAD=$COLLECTOR; exec python3 $1",
-    );
-    assert_eq!(bare, recorded);
-    let run = read_spool(&spool).expect("a recording");
-    let [solve] = of(&run, 0, "solve")[..] else {
+    // `python3` may be a script that looks for the interpreter.
+    let found = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output()
+        .expect("Python");
+    let interpreter = String::from_utf8_lossy(&found.stdout).trim().to_string();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/regions.py");
+    let shell = |before: &str| {
+        format!(
+            "export PYTHONPATH={INCLUDE} PYTHONDONTWRITEBYTECODE=1; {before} exec {interpreter} {script}"
+        )
+    };
+    let bare = case.run(&shell(""), &[]);
+    let recorded = case.run(&shell(RECORDED), &[]);
+    assert!(recorded.status.success(), "{recorded:?}");
+    assert_eq!(bare.stdout, recorded.stdout);
+    let run = case.recorded();
+    let [solve] = of(&run, 1, "solve")[..] else {
         panic!("{:?}", run.regions);
     };
     assert_eq!((solve.begun, solve.ended, solve.count), (2, 2, 6));
