@@ -122,9 +122,11 @@ impl<S: ContextStore> Contexts<S> {
     }
 
     /// The context of a path; `exact` marks its innermost address. The root holds only for code that is called below
-    /// it on the thread's own stack. Code elsewhere has left the root by `longjmp`, or runs on another stack.
+    /// it on the thread's own stack. Code elsewhere has left the root by `longjmp`, or runs on another stack. A root
+    /// that cuts nothing off, as that of a region, holds everywhere.
     fn of_path(&mut self, tables: &Tables, start: Start, exact: u32) -> u32 {
-        let below = start.sp <= self.root.cut && self.stack.holds(start.sp);
+        let everywhere = self.root.cut == u64::MAX;
+        let below = everywhere || start.sp <= self.root.cut && self.stack.holds(start.sp);
         let root = if below { self.root } else { Root::NONE };
         let (cache, path) = (&mut self.cache, &mut *self.path);
         let stack = self.stack;
@@ -136,7 +138,7 @@ impl<S: ContextStore> Contexts<S> {
             self.own_stack.run(walk);
         }
         let path = &mut *self.path;
-        if root.ctx != NONE {
+        if root.ctx != NONE && !everywhere {
             path.cut_behind(self.ends_at);
         }
         self.intern(root.ctx, exact)
@@ -192,6 +194,11 @@ impl<S: ContextStore> Contexts<S> {
     /// instruction.
     pub fn of_routine(&mut self, address: u64, made_by: u32) -> u32 {
         self.row(address, made_by, 1).unwrap_or(NONE)
+    }
+
+    /// The context of a region that the program begins now. Its address stands for its name.
+    pub fn of_region(&mut self, address: u64) -> Option<u32> {
+        self.row(address, self.root.ctx, 0)
     }
 
     fn row(&mut self, address: u64, parent: u32, exact: u32) -> Option<u32> {

@@ -121,6 +121,15 @@ pub enum Command {
         after_help = "Only needed if MPI is linked statically. Put the flags before the MPI library. The program then records only if it is started by headwater record, run or exec.\nExample:  mpicc -g -static app.c $(headwater link-flags) -o app\n          headwater record -- mpirun -n 4 ./app"
     )]
     LinkFlags(LinkFlagsArgs),
+    /// Print the file by which a program names its regions.
+    #[command(
+        after_help = "docs/REGIONS.md shows how to use it. There is no library to link.\nExample:  headwater header > headwater.h\n          headwater header fortran > headwater_regions.f90\n          headwater header python > headwater_regions.py"
+    )]
+    Header {
+        /// The language of the program.
+        #[arg(value_enum, default_value = "c")]
+        language: Language,
+    },
     /// Check what this machine has, and what it lacks, for recording.
     #[command(after_help = "Example:  headwater doctor ./app")]
     Doctor(DoctorArgs),
@@ -151,6 +160,17 @@ pub struct Json {
     /// Print JSON, or write it to FILE.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+}
+
+/// Languages in which regions can be named.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Language {
+    /// C and C++.
+    C,
+    /// Fortran.
+    Fortran,
+    /// Python.
+    Python,
 }
 
 /// Arguments of `link-flags`.
@@ -316,6 +336,9 @@ pub struct Analysis {
     /// List a place as uneven if its slow ranks take this many times as long as the others. Does not affect the causes.
     #[arg(long, value_name = "RATIO", default_value_t = 1.3, value_parser = ratio)]
     pub abnorm_threshold: f64,
+    /// Look only for causes inside this region of the program's own.
+    #[arg(long, value_name = "NAME")]
+    pub region: Option<String>,
     /// Merge loops that are nested deeper than this into the loop around them.
     #[arg(long, value_name = "DEPTH", default_value_t = 10)]
     pub max_loop_depth: usize,

@@ -8,6 +8,7 @@ pub mod guarded;
 pub mod init;
 pub mod mpi;
 pub mod program;
+pub mod regions;
 pub mod sample;
 pub mod sessions;
 pub mod tool;

@@ -5,6 +5,7 @@ pub mod birth;
 pub mod futex;
 pub mod local;
 pub mod locks;
+pub mod named;
 pub mod part;
 pub mod pause;
 pub mod polls;

@@ -1,7 +1,7 @@
 //! The main job: runs in, diagnosis out (ScalAna, section IV; DESIGN "detection"). It is one of the things that the
 //! paradigm of scalability analysis returns.
 
-use crate::explain::{reading, repeat, words};
+use crate::explain::{reading, regions, repeat, words};
 use crate::measure::recordings::Recordings;
 use crate::measure::{absent, unnamed};
 use crate::paradigm::{Options, scalability};
@@ -76,6 +76,8 @@ pub fn diagnose_runs(
     runs.iter().try_for_each(together::whole)?;
     together::recordings(&runs.iter().collect::<Vec<_>>())?;
     runs.iter_mut().for_each(absent::stand_in);
+    let largest = (runs.iter()).max_by_key(|r| (r.header.ranks, r.header.threads_asked));
+    let iterations = largest.map(regions::sentences).unwrap_or_default();
     let recordings = Recordings::new(runs);
     let (first, notes, recordings) = if recordings.most() > 1 {
         (recordings.all(), Vec::new(), Some(recordings))
@@ -98,6 +100,7 @@ pub fn diagnose_runs(
         returned,
     } = by_flow(&recorded, options)?;
     d.notes.extend(notes);
+    d.notes.extend(iterations);
     if kept.is_none() && is_ours {
         d.notes.extend(repeat::advice(&d));
     }

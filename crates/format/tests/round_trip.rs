@@ -78,6 +78,22 @@ fn sample_run() -> Run {
             count: 2,
             ..Default::default()
         }],
+        regions: vec![Region {
+            rank: 1,
+            ctx: CtxId(1),
+            begun: 4,
+            ended: 3,
+            count: 3,
+            max_ns: 9,
+            ..Default::default()
+        }],
+        region_times: vec![RegionTime {
+            part: RegionPart::Slowest,
+            index: 2,
+            count: 1,
+            wall_ns: 9,
+            ..Default::default()
+        }],
         samples: vec![Sample {
             rank: 1,
             after: CtxId::NONE,

@@ -1,12 +1,17 @@
-//! Makes the structures of modules that are not files on any machine, from the symbols that an imported trace contains.
+//! Makes the structures of modules that are not files on any machine: from the symbols that an imported trace contains,
+//! and of regions that the program named. A region is a function, because it is a frame of call paths.
 
 use headwater_model::psg::ModuleStructure;
 use headwater_model::run::{Module, Run, Symbol};
 
-/// The modules of `runs` for which a run has symbols, with their structures, in the order of path and build id. Symbols
-/// of one module from several runs are put together: equal offsets are the same place in all of them.
+/// The modules of `runs` for which a run has symbols, and their regions, with their structures, in the order of path and
+/// build id. Symbols of one module from several runs are put together: equal offsets are the same place in all of them.
 pub fn brought(runs: &[Run]) -> Vec<(Module, ModuleStructure)> {
-    let mut all: Vec<(&Module, &Symbol)> = Vec::new();
+    let regions: Vec<(&Module, Symbol)> = (runs.iter())
+        .flat_map(|run| run.modules.iter())
+        .filter_map(|module| Some((module, symbol(module.region()?))))
+        .collect();
+    let mut all: Vec<(&Module, &Symbol)> = regions.iter().map(|(m, s)| (*m, s)).collect();
     for run in runs {
         let module = |s: &Symbol| run.modules.get(s.module as usize);
         all.extend(run.symbols.iter().filter_map(|s| Some((module(s)?, s))));
@@ -24,6 +29,15 @@ pub fn brought(runs: &[Run]) -> Vec<(Module, ModuleStructure)> {
     all.chunk_by(|a, b| a.0 == b.0)
         .filter_map(structure)
         .collect()
+}
+
+/// The one function of a region's module.
+fn symbol(region: &str) -> Symbol {
+    Symbol {
+        function: true,
+        name: format!("region {region}"),
+        ..Default::default()
+    }
 }
 
 #[cfg(test)]

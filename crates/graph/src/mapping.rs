@@ -68,7 +68,8 @@ fn enter(
         Some(&(module, false)) => {
             let structure = structures.get(module).map(|(_, s)| s);
             match structure.and_then(|s| Scaffold::at(s, context.lookup())) {
-                Some(Scaffold::Start) => TopDown::ROOT,
+                // A region is around all code, that before `main` too.
+                Some(Scaffold::Start) => top.region(structures, caller),
                 Some(Scaffold::Call) => caller,
                 None => top.enter(structures, caller, module, context.lookup()),
             }

@@ -79,6 +79,15 @@ impl TopDown {
         std::iter::successors(Some(v), |v| self.get(*v).parent).filter(|v| *v != Self::ROOT)
     }
 
+    /// The innermost region of the program's own that `v` is in; the root if it is in none.
+    pub fn region(&self, structures: &Structures, v: VertexIx) -> VertexIx {
+        let is_region = |v: &VertexIx| {
+            let module = structures.get(self.get(*v).module);
+            module.is_some_and(|(module, _)| module.region().is_some())
+        };
+        self.ancestors(v).find(is_region).unwrap_or(Self::ROOT)
+    }
+
     /// Whether `inner` is `outer` or inside it.
     pub fn contains(&self, outer: VertexIx, inner: VertexIx) -> bool {
         // Parents have smaller indices: no vertex with a smaller index than `outer` is inside it.

@@ -257,6 +257,9 @@ pub struct Cause {
     pub by_thread: Option<ThreadTimes>,
     /// What supports it.
     pub evidence: Vec<Evidence>,
+    /// The regions of the program's own that its place is in, by name.
+    #[serde(default)]
+    pub regions: Vec<String>,
     /// The only kind of scaling under which it is a cause; `None` where it is one either way.
     pub only_if: Option<Scaling>,
     /// How often it is found if one of several recordings is left out; `None` where each scale was recorded once.

@@ -5,12 +5,15 @@
 //! run results in the same bytes.
 
 pub mod access;
+mod region;
 mod symbol;
 mod threads;
 
+pub use region::{Region, RegionPart, RegionTime};
 pub use symbol::{OUTSIDE, Part, Symbol, UNNAMED};
 pub use threads::{TeamWork, ThreadInfo, ThreadWait, WaitKind};
 
+use crate::printable::printable;
 use crate::rank::{Rank, RankSet};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +59,10 @@ pub struct Run {
     pub teams: Vec<TeamWork>,
     /// Threads that waited for one another.
     pub waits: Vec<ThreadWait>,
+    /// Regions that the program named, by rank, thread and context.
+    pub regions: Vec<Region>,
+    /// How long their iterations took, in the order of the regions.
+    pub region_times: Vec<RegionTime>,
     /// MPI calls by context and parameters.
     pub calls: Vec<MpiCalls>,
     /// Sampled messages, both ends joined, by the pair of contexts they connect.
@@ -70,6 +77,12 @@ impl Run {
     /// Whether the program did without MPI. An imported run may have calls and not name its library.
     pub fn is_without_mpi(&self) -> bool {
         !self.header.uses_mpi() && self.calls.is_empty()
+    }
+
+    /// The name that the program gave a region.
+    pub fn region_name(&self, region: &Region) -> Option<&str> {
+        let context = self.contexts.get(region.ctx.index()?)?;
+        self.modules.get(context.module as usize)?.region()
     }
 
     /// Name of the MPI function with index `func`; empty if the table does not have it.
@@ -197,7 +210,23 @@ pub struct Module {
     pub build_id: String,
 }
 
+/// What the path of a module begins with that is a region of the program and no file.
+const REGION: &str = "region:";
+
 impl Module {
+    /// The module of a region that the program named. It has no file, and one place.
+    pub fn of_region(name: &str) -> Self {
+        Self {
+            path: format!("{REGION}{}", printable(&name.replace(['\n', '\t'], " "))),
+            build_id: String::new(),
+        }
+    }
+
+    /// The name of the region, if it is one.
+    pub fn region(&self) -> Option<&str> {
+        self.path.strip_prefix(REGION)
+    }
+
     /// What identifies the module between runs: its build id, or its path where it has none.
     pub fn identity(&self) -> &str {
         if self.build_id.is_empty() {

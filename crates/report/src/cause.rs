@@ -34,9 +34,19 @@ fn title(place: &Place, width: usize) -> String {
     format!("{kind}{}{within} ({})", place.name, location(place, width))
 }
 
+/// The regions of the program's own that a cause is in, in words.
+fn in_regions(regions: &[String]) -> String {
+    match regions {
+        [] => String::new(),
+        [one] => format!(", in region {one}"),
+        several => format!(", in regions {}", several.join(", ")),
+    }
+}
+
 /// What a report calls a cause: its class and its place.
 pub fn cause_title(c: &Cause) -> String {
-    format!("{}: {}", c.class.words(), title(&c.place, usize::MAX / 2))
+    let title = title(&c.place, usize::MAX / 2);
+    format!("{}: {title}{}", c.class.words(), in_regions(&c.regions))
 }
 
 /// The text of cause number `number`; `run` is the one that its figures are of.
@@ -53,7 +63,7 @@ pub fn cause(
         "{number}. {}: {}",
         c.class.words(),
         title(&c.place, width / 2)
-    );
+    ) + &in_regions(&c.regions);
     let mut out = paint(
         hang(&head, width, "", "   ").trim_end(),
         Tone::Strong,

@@ -11,6 +11,7 @@ use headwater_load::Meant;
 use headwater_model::diagnosis::Diagnosis;
 use headwater_model::run::Run;
 use headwater_report::{TextOptions, gcc, json, sarif, text};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// `headwater diagnose`.
@@ -46,8 +47,26 @@ pub fn options(analysis: &Analysis) -> headwater_diagnosis::Options {
     headwater_diagnosis::Options {
         scaling: analysis.scaling.map(Kind::scaling),
         abnorm_threshold: analysis.abnorm_threshold,
+        region: analysis.region.clone(),
         ..Default::default()
     }
+}
+
+/// Checks that a run has this region.
+fn known_region(runs: &[Run], region: &str) -> Result<(), String> {
+    let modules = runs.iter().flat_map(|run| &run.modules);
+    let all: BTreeSet<&str> = modules.filter_map(|m| m.region()).collect();
+    if all.contains(region) {
+        return Ok(());
+    }
+    let known: Vec<&str> = all.into_iter().take(10).collect();
+    Err(match known.as_slice() {
+        [] => format!("no region {region}: the program names no regions (docs/REGIONS.md)"),
+        known => format!(
+            "no region {region} in these runs; there is {}",
+            known.join(", ")
+        ),
+    })
 }
 
 /// Diagnoses `runs`, prints the report, and writes the page if one is wanted, with the traces in some directories.
@@ -58,6 +77,9 @@ pub fn report(
     progress: Progress,
 ) -> Outcome {
     let depth = analysis.max_loop_depth;
+    if let Some(region) = &analysis.region {
+        known_region(&runs, region)?;
+    }
     let page = match page {
         None => None,
         Some((target, dirs)) => {

@@ -7,6 +7,7 @@ mod compile;
 mod diagnose;
 mod doctor;
 mod export;
+mod header;
 mod import;
 mod link_flags;
 mod manual;
@@ -51,6 +52,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Fc(args) => compile::command(&args, compile::Of::Fortran),
         Command::Show(args) => show::command(&args),
         Command::LinkFlags(args) => link_flags::command(&args),
+        Command::Header { language } => header::command(language),
         Command::Doctor(args) => doctor::command(&args),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man(args) => manual::man(&args),
@@ -79,6 +81,7 @@ fn json(command: &Command) -> Option<&Json> {
         | Command::Cxx(_)
         | Command::Fc(_)
         | Command::Completions { .. }
+        | Command::Header { .. }
         | Command::Man(_)
         | Command::Schema { .. }
         | Command::View(_) => None,

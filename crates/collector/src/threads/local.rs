@@ -27,6 +27,8 @@ pub struct Local {
     pub is_librarys: Cell<bool>,
     /// The Fortran call in progress whose C function is to be recorded, if the library's Fortran layer calls C.
     pub fortran: Cell<Fortran>,
+    /// How many regions of the program began before the recording and have not ended.
+    pub early_regions: Cell<u32>,
 }
 
 /// A call of MPI from Fortran.

@@ -30,6 +30,7 @@ use crate::storage::{
 };
 use crate::threads::{
     futex::Slept,
+    named::Regions,
     part,
     polls::{LONGEST_ROW, Polls, Times},
     team::Teams,
@@ -169,6 +170,8 @@ pub struct Thread {
     pub waits: Waits,
     /// Its sleep that nothing else explains.
     pub slept: Slept,
+    /// The regions that the program has named.
+    pub regions: Regions,
     /// Its part in OpenMP regions.
     pub openmp: part::RegionState,
     /// Descriptor of the scheduler's statistics of the thread.

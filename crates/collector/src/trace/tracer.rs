@@ -9,6 +9,7 @@ use crate::trace::kept::{name_modules, write};
 use crate::trace::plain_log::PlainLog;
 use crate::trace::process::{Process, process};
 use headwater_call_path::NONE;
+use headwater_format::spool::layout::REGION_BIT;
 use headwater_mpi_abi::constants::ABSENT;
 use headwater_mpi_abi::{FUNCTIONS, fields};
 use headwater_mpi_call::args::Args;
@@ -340,9 +341,13 @@ fn frames(mut ctx: u32, contexts: &mut Contexts, most: usize) -> Vec<Frame> {
         && frames.len() < most
         && let Some(row) = contexts.row_of(ctx)
     {
+        ctx = row.parent;
+        // A trace replays code; a region is none.
+        if row.address & REGION_BIT != 0 {
+            continue;
+        }
         let (module, offset) = mapped::place(row.address).unwrap_or((0, row.address));
         frames.push(Frame { module, offset });
-        ctx = row.parent;
     }
     frames.reverse();
     frames

@@ -12,6 +12,7 @@ mod messages;
 mod onesided;
 mod openmp;
 mod pauses;
+mod regions;
 mod requests;
 mod sessions;
 mod threads;

@@ -344,5 +344,6 @@ fn digest(run: &Run) -> u64 {
     (&run.samples, &run.segments, &run.calls).hash(&mut hasher);
     (&run.messages, &run.collectives, &run.events).hash(&mut hasher);
     (&run.teams, &run.waits).hash(&mut hasher);
+    (&run.regions, &run.region_times).hash(&mut hasher);
     hasher.finish()
 }

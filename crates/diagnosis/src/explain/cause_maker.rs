@@ -1,7 +1,7 @@
 //! Makes causes from candidates: figures by scale and by rank, path, price and words.
 
 use crate::explain::explanation::{Case, explanation};
-use crate::explain::{dependence, path, same_place};
+use crate::explain::{dependence, path, regions, same_place};
 use crate::find::candidate::Candidate;
 use crate::find::class::{self, Seconds};
 use crate::find::segments;
@@ -167,6 +167,7 @@ impl CauseMaker<'_> {
             clock: self.clock(c),
             by_thread: c.team.as_ref().map(|t| t.times.clone()),
             evidence: evidence.map(Evidence::from).chain(compiled).collect(),
+            regions: regions::of(pag, c).into_iter().collect(),
             only_if: None,
             repeated: None,
         }

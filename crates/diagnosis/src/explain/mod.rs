@@ -10,6 +10,7 @@ pub mod explanation;
 pub mod notes;
 pub mod path;
 pub mod reading;
+pub mod regions;
 pub mod repeat;
 pub mod same_place;
 pub mod words;

@@ -13,6 +13,8 @@ pub struct Options {
     pub abnorm_threshold: f64,
     /// Smallest cost of a cause that is reported, as a share of the run time.
     pub least_share: f64,
+    /// The region that causes must be in, if the user names one.
+    pub region: Option<String>,
 }
 
 impl Default for Options {
@@ -21,6 +23,7 @@ impl Default for Options {
             scaling: None,
             abnorm_threshold: 1.3,
             least_share: LEAST_SHARE,
+            region: None,
         }
     }
 }

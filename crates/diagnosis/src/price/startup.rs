@@ -173,6 +173,7 @@ pub fn cause(scales: &Scales) -> Option<Cause> {
         clock: Clock::Wall,
         by_thread: None,
         evidence: evidence.into_iter().map(Evidence::from).collect(),
+        regions: Vec::new(),
         only_if: None,
         repeated: None,
     })

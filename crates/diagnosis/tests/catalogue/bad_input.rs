@@ -19,13 +19,14 @@ const NEED_MEMBERS: [&str; 6] = [
 ];
 
 /// Words that may be any: names that are made up, headings, and a pattern that nothing need fit.
-const ANY_WORD: [(&str, &str); 6] = [
+const ANY_WORD: [(&str, &str); 7] = [
     ("classify", "name"),
     ("filter", "name"),
     ("derive", "name"),
     ("table", "name"),
     ("table", "title"),
     ("table", "note"),
+    ("ranked", "region"),
 ];
 
 /// A value for an argument; `None` for stages of a diagnosis, which only flows have.

@@ -73,7 +73,10 @@ impl Heading {
             &mut self.cut_off
         };
         list.push(h.rank);
-        let counted = h.in_use().filter(|d| d.kind != Kind::Messages as u32);
+        let counted = h.in_use().filter(|d| {
+            // Regions have a sentence of their own.
+            ![Kind::Messages as u32, Kind::Regions as u32].contains(&d.kind)
+        });
         let dropped = counted.map(|d| u64::from(d.dropped)).sum::<u64>();
         let disk_full = h.lost & LOST_TO_DISK != 0;
         if h.lost & LOST_THREADS != 0 {

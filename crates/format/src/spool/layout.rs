@@ -78,6 +78,8 @@ pub enum Kind {
     Teams = 10,
     /// [`WaitRow`]
     Waits = 11,
+    /// [`RegionRow`]
+    Regions = 12,
 }
 
 /// Where a table is.
@@ -272,6 +274,66 @@ pub struct WaitRow {
     pub locks: u64,
 }
 
+/// Bytes of a region's name with the NUL behind it.
+pub const REGION_NAME: usize = 64;
+/// Classes of a region's iterations by their length: class `n` has those of `n` bits in nanoseconds, the last one also
+/// longer ones.
+pub const REGION_CLASSES: usize = 40;
+/// How many of a region's slowest iterations are recorded.
+pub const REGION_SLOWEST: usize = 4;
+/// Stretches into which a region's iterations are divided.
+pub const REGION_STRETCHES: usize = 32;
+/// In the address of a context that is a region: no code of a program has such an address.
+pub const REGION_BIT: u64 = 1 << 63;
+
+/// An iteration of a region.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub struct Iteration {
+    /// How long it took; 0 where the place is free.
+    pub ns: u64,
+    /// Its number.
+    pub index: u64,
+}
+
+/// A region that the program has named, below one caller.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct RegionRow {
+    /// Its context.
+    pub ctx: u32,
+    /// The context that it began below; `u32::MAX` for none.
+    pub below: u32,
+    /// What its context has as address: [`REGION_BIT`] and a hash of the name.
+    pub address: u64,
+    /// A stretch has two to this power of iterations.
+    pub shift: u64,
+    /// How often it began.
+    pub begun: u64,
+    /// How often it ended.
+    pub ended: u64,
+    /// How often it did not nest: an end without a begin, or another region ended it.
+    pub unnested: u64,
+    /// How often a region inside it began too deep to be recorded.
+    pub too_deep: u64,
+    /// Iterations: the program marked them, or each begin and end is one.
+    pub count: u64,
+    /// Wall time of all.
+    pub sum_ns: u64,
+    /// Wall time of the shortest.
+    pub min_ns: u64,
+    /// Wall time of the longest.
+    pub max_ns: u64,
+    /// Iterations by length.
+    pub classes: [u64; REGION_CLASSES],
+    /// The slowest ones, the slowest first.
+    pub slowest: [Iteration; REGION_SLOWEST],
+    /// Wall time of each stretch of iterations, in their order.
+    pub stretches: [u64; REGION_STRETCHES],
+    /// Its name.
+    pub name: [u8; REGION_NAME],
+}
+
 /// A loaded module.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -457,7 +519,7 @@ macro_rules! rows {
 rows! {
     ModuleRow => Modules, CommRow => Comms, ContextRow => Contexts, SegmentRow => Segments,
     CallRow => Calls, SampleRow => Samples, EventRow => Events, MessageRow => Messages,
-    ThreadRow => Threads, TeamRow => Teams, WaitRow => Waits
+    ThreadRow => Threads, TeamRow => Teams, WaitRow => Waits, RegionRow => Regions
 }
 
 /// The bytes of a row.
@@ -568,6 +630,30 @@ pub fn pack(header: &FileHeader) -> Option<(Vec<u8>, Vec<Stretch>)> {
         offset += bytes;
     }
     Some((begins, rows))
+}
+
+impl RegionRow {
+    /// A region that has not begun yet.
+    pub fn new(ctx: u32, below: u32, address: u64, name: [u8; REGION_NAME]) -> Self {
+        Self {
+            ctx,
+            below,
+            address,
+            shift: 0,
+            begun: 0,
+            ended: 0,
+            unnested: 0,
+            too_deep: 0,
+            count: 0,
+            sum_ns: 0,
+            min_ns: 0,
+            max_ns: 0,
+            classes: [0; REGION_CLASSES],
+            slowest: [Iteration::default(); REGION_SLOWEST],
+            stretches: [0; REGION_STRETCHES],
+            name,
+        }
+    }
 }
 
 impl FileHeader {

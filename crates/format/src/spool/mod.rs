@@ -8,6 +8,7 @@ pub mod layout;
 pub mod merge;
 mod parts;
 mod read;
+mod regions;
 mod renumber;
 pub mod window_slots;
 mod windows;

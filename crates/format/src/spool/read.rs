@@ -5,10 +5,11 @@
 use super::heading::{Heading, MOST_RANKS};
 use super::join::{self, Messages};
 use super::layout::{
-    CallRow, CommRow, ContextRow, EventRow, MERGED_NAME, MessageRow, ModuleRow, SampleRow,
-    SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
+    CallRow, CommRow, ContextRow, EventRow, Kind, MERGED_NAME, MessageRow, ModuleRow, RegionRow,
+    SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
 };
 use super::parts::{Part, Parts};
+use super::regions;
 use super::renumber::Renumber;
 use super::windows::Windows;
 use crate::FormatError;
@@ -76,7 +77,7 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
             &mut events,
         )
     })?;
-    let mut run = united.run;
+    let mut run = std::mem::take(&mut united.run);
     let (header, clocks) = heading.end();
     run.header = header;
     run.segments
@@ -100,6 +101,12 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
             c.size_class,
         )
     });
+    united
+        .regions
+        .sort_by_key(|(r, _)| (r.rank, r.thread, r.ctx));
+    regions::put(united.regions, &mut run);
+    let sentences = regions::sentences(&run, united.dropped_regions);
+    run.header.missing.extend(sentences);
     let own = run.modules.iter().find(|m| m.path == run.header.program);
     run.header.build_id = own.map_or_else(String::new, |m| m.build_id.clone());
     join::messages(&mut run, messages, &clocks);
@@ -116,6 +123,9 @@ struct United {
     contexts: FxHashMap<Context, CtxId>,
     functions: FxHashMap<u16, u16>,
     comms: FxHashMap<u64, u16>,
+    regions: Vec<regions::Named>,
+    /// Begins and ends of regions that had no room.
+    dropped_regions: u64,
 }
 
 impl United {
@@ -129,6 +139,7 @@ impl United {
     ) -> Result<(), FormatError> {
         let ranges = self.modules(part)?;
         let comms = self.comms(part)?;
+        let names = self.regions(part)?;
         let uses_mpi = part.uses_mpi();
         for thread in part.threads() {
             let of = Some(thread);
@@ -139,7 +150,7 @@ impl United {
                 comms: comms.clone(),
             };
             for row in part.rows::<ContextRow>(of)? {
-                let context = context(&row, &number, &ranges);
+                let context = context(&row, &number, &ranges, &names);
                 let next = CtxId(self.run.contexts.len() as u32);
                 let id = *self.contexts.entry(context).or_insert(next);
                 if id == next {
@@ -185,6 +196,9 @@ impl United {
                 .extend(rows.iter().map(|r| thread_info(r, &number, init_ns)));
             let rows = part.rows::<TeamRow>(of)?;
             run.teams.extend(rows.iter().map(|r| team_work(r, &number)));
+            let rows = part.rows::<RegionRow>(of)?;
+            self.regions
+                .extend(rows.iter().map(|r| regions::named(r, &number)));
             let rows = part.rows::<WaitRow>(of)?;
             run.waits
                 .extend(rows.iter().filter_map(|r| thread_wait(r, &number)));
@@ -201,15 +215,33 @@ impl United {
                 path: text(&row.path),
                 build_id: id.iter().map(|b| format!("{b:02x}")).collect(),
             };
-            let next = self.run.modules.len() as u32;
-            let index = *self.modules.entry(module.clone()).or_insert(next);
-            if index == next {
-                self.run.modules.push(module);
-            }
-            out.push((row.start, row.end, row.base, index));
+            out.push((row.start, row.end, row.base, self.module(module)));
         }
         out.sort_unstable();
         Ok(out)
+    }
+
+    /// The modules of a process's regions, by the addresses of their contexts.
+    fn regions(&mut self, part: &Part) -> Result<FxHashMap<u64, u32>, FormatError> {
+        let mut out = FxHashMap::default();
+        let of_regions = (part.header.in_use()).filter(|d| d.kind == Kind::Regions as u32);
+        let dropped = of_regions.map(|d| u64::from(d.dropped)).sum();
+        self.dropped_regions = self.dropped_regions.saturating_add(dropped);
+        for row in part.rows::<RegionRow>(None)? {
+            let index = self.module(Module::of_region(&text(&row.name)));
+            out.insert(row.address, index);
+        }
+        Ok(out)
+    }
+
+    /// The number of a module in the run.
+    fn module(&mut self, module: Module) -> u32 {
+        let next = self.run.modules.len() as u32;
+        let index = *self.modules.entry(module.clone()).or_insert(next);
+        if index == next {
+            self.run.modules.push(module);
+        }
+        index
     }
 
     fn comms(&mut self, part: &Part) -> Result<Vec<u16>, FormatError> {
@@ -228,7 +260,20 @@ impl United {
     }
 }
 
-fn context(row: &ContextRow, number: &Renumber, modules: &[(u64, u64, u64, u32)]) -> Context {
+fn context(
+    row: &ContextRow,
+    number: &Renumber,
+    modules: &[(u64, u64, u64, u32)],
+    regions: &FxHashMap<u64, u32>,
+) -> Context {
+    if let Some(module) = regions.get(&row.address) {
+        return Context {
+            parent: number.ctx(row.parent),
+            module: *module,
+            offset: regions::OFFSET,
+            exact: false,
+        };
+    }
     let after = modules.partition_point(|m| m.0 <= row.address);
     let module = after
         .checked_sub(1)

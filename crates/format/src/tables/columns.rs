@@ -228,6 +228,26 @@ tables! {
         max_ns u u64: "longest wait, ns",
         locks u u64: "which locks: a bit for each, by a hash of its address; 0 where that is not known",
     }
+    "regions" Region {
+        rank u u32: "rank",
+        thread u u16: "thread of the rank",
+        ctx ctx: "context of the region, whose module is region: and its name",
+        begun u u64: "how often it began",
+        ended u u64: "how often it ended",
+        unnested u u64: "how often it did not nest: it ended without a begin, or a region around it ended first",
+        too_deep u u64: "how often a region inside it began too deep to be recorded",
+        count u u64: "iterations: the program marked them, or each begin and end is one",
+        wall_ns u u64: "wall time of all iterations, ns",
+        min_ns u u64: "wall time of the shortest, ns",
+        max_ns u u64: "wall time of the longest, ns",
+    }
+    "region_times" RegionTime {
+        region u u32: "row in regions",
+        part code RegionPart: "0 iterations whose time in ns has index bits, or more in the last class; 1 one of the slowest iterations; 2 a stretch of iterations that follow one another",
+        index u u64: "class, or number of the first iteration",
+        count u u64: "iterations",
+        wall_ns u u64: "their wall time, ns; 0 for a class",
+    }
     "segments" Segment {
         rank u u32: "rank",
         thread u u16: "thread of the rank",

@@ -37,6 +37,8 @@ pub fn format_document(header: &Value) -> String {
     add::<Segment>(&mut out);
     add::<TeamWork>(&mut out);
     add::<ThreadWait>(&mut out);
+    add::<Region>(&mut out);
+    add::<RegionTime>(&mut out);
     add::<MpiCalls>(&mut out);
     add::<MessageEdge>(&mut out);
     add::<CollectiveWait>(&mut out);

@@ -81,6 +81,8 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     put(temporary, &run.segments, &mut tables)?;
     put(temporary, &run.teams, &mut tables)?;
     put(temporary, &run.waits, &mut tables)?;
+    put(temporary, &run.regions, &mut tables)?;
+    put(temporary, &run.region_times, &mut tables)?;
     put(temporary, &run.calls, &mut tables)?;
     put(temporary, &run.messages, &mut tables)?;
     put(temporary, &run.collectives, &mut tables)?;
@@ -105,7 +107,14 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
 }
 
 /// Tables that runs of format 1 may lack, because they were recorded before there were any.
-const LATER: [&str; 4] = ["threads", "teams", "waits", "symbols"];
+const LATER: [&str; 6] = [
+    "threads",
+    "teams",
+    "waits",
+    "symbols",
+    "regions",
+    "region_times",
+];
 
 /// Whether a run has the table, by the list in its header. Format 1 has an object there, whose keys are the names, and a
 /// file for each table that there was, also without rows.
@@ -192,6 +201,8 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
         segments: get(dir, written)?,
         teams: get(dir, written)?,
         waits: get(dir, written)?,
+        regions: get(dir, written)?,
+        region_times: get(dir, written)?,
         calls: get(dir, written)?,
         messages: get(dir, written)?,
         collectives: get(dir, written)?,

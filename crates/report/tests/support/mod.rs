@@ -119,6 +119,7 @@ pub fn diagnosis(ranks: u32, lines: Option<(u32, u32)>) -> Diagnosis {
             chain: Vec::new(),
             text: "a figure that supports it".into(),
         }],
+        regions: Vec::new(),
         only_if: None,
         repeated: None,
     };

@@ -28,6 +28,7 @@ use crate::threads::{
     birth,
     futex::Slept,
     local::local,
+    named::Regions,
     part,
     polls::Polls,
     roster,
@@ -308,6 +309,7 @@ impl Thread {
                 stack_pointer: 0,
             },
             waits: Waits::new(),
+            regions: Regions::new(),
             slept: Slept::new(),
             openmp: part::RegionState::new(),
             schedstat: -1,
@@ -374,6 +376,7 @@ impl Thread {
     pub fn begin_born(&mut self) {
         let (tid, stack) = (tid(), Stack::own());
         self.contexts.set_stack(stack);
+        self.regions.close_all();
         self.stack = stack;
         self.for_signals.lend();
         self.open_schedstat(tid);

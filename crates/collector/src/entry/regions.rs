@@ -1,0 +1,69 @@
+//! Functions by which the program names its regions (`include/headwater.h`). Without the collector there are none.
+
+use crate::guest::recording::RECORDING;
+use crate::threads::local::{self, local};
+use crate::threads::thread::Thread;
+use std::ffi::c_char;
+use std::sync::atomic::Ordering;
+
+/// The calling thread's recording, if it records.
+#[inline]
+fn recording() -> Option<&'static mut Thread> {
+    if !RECORDING.load(Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: null or this thread's own recording, which is never freed.
+    unsafe { local::recording().as_mut() }
+}
+
+/// A region begins.
+///
+/// # Safety
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headwater_region_begin(name: *const c_char) {
+    match recording() {
+        // SAFETY: as promised.
+        Some(t) => unsafe { t.begin_named(or_unnamed(name)) },
+        None => {
+            let early = &local().early_regions;
+            early.set(early.get().saturating_add(1));
+        }
+    }
+}
+
+/// A region ends: the innermost one if `name` is null.
+///
+/// # Safety
+/// `name` is null or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn headwater_region_end(name: *const c_char) {
+    match recording() {
+        // A region that began before the recording ends now.
+        Some(t) if local().early_regions.get() > 0 && !t.has_regions() => {
+            let early = &local().early_regions;
+            early.set(early.get() - 1);
+        }
+        // SAFETY: as promised.
+        Some(t) => unsafe { t.end_named(name) },
+        None => {
+            let early = &local().early_regions;
+            early.set(early.get().saturating_sub(1));
+        }
+    }
+}
+
+/// An iteration of the innermost region has ended.
+#[unsafe(no_mangle)]
+pub extern "C" fn headwater_region_iteration() {
+    if let Some(t) = recording() {
+        t.iterate_named();
+    }
+}
+
+fn or_unnamed(name: *const c_char) -> *const c_char {
+    match name.is_null() {
+        true => c"unnamed".as_ptr(),
+        false => name,
+    }
+}
