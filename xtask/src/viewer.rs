@@ -6,8 +6,34 @@ use crate::{request, setup, testbed};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Testbed programs whose pages are looked at; the last one has no cause.
-const CASES: [&str; 4] = ["zeus", "wavefront", "msggrow", "even_stencil"];
+/// Testbed programs whose pages are looked at, and what their recordings have besides; the last one has no cause.
+const CASES: [(&str, Besides); 4] = [
+    ("zeus", Besides::Against),
+    ("wavefront", Besides::Nothing),
+    ("msggrow", Besides::Trace),
+    ("even_stencil", Besides::Nothing),
+];
+
+/// What a recording, or its page, has besides the usual.
+#[derive(Clone, Copy)]
+enum Besides {
+    Nothing,
+    /// The whole run in the timeline.
+    Trace,
+    /// A run without the cause, to compare with.
+    Against,
+}
+
+impl Besides {
+    /// What the data of the page have because of it.
+    fn data(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Trace => r#""whole":true"#,
+            Self::Against => r#""elsewhere":"#,
+        }
+    }
+}
 
 /// A trace of another tool.
 const IMPORTED: &str = "fuzz/seeds/paraver/app.prv";
@@ -65,23 +91,60 @@ fn build(pages: &Path) -> Done {
 /// Records programs of the testbed, and takes the data out of their pages.
 fn make_pages(pages: &Path) -> Done {
     let request = request::Request {
-        cases: CASES.map(str::to_string).to_vec(),
+        cases: CASES.map(|(name, _)| name.to_string()).to_vec(),
         ..Default::default()
     };
-    for case in testbed::build_all(&request)? {
+    for (case, (_, besides)) in testbed::build_all(&request)?.iter().zip(CASES) {
         println!("recording {} on 2 and 4 ranks", case.name);
         let runs = pages.join(format!("{}.runs", case.name));
         let html = pages.join(format!("{}.html", case.name));
-        let mut command = Command::new(setup::headwater());
-        command.args(["run", "-q", "-n", "2,4", "-o"]).arg(&runs);
+        let mut command = recording("2,4", &runs);
+        match besides {
+            Besides::Nothing => {}
+            Besides::Trace => {
+                command.arg("--trace");
+            }
+            Besides::Against => {
+                let other = pages.join(format!("{}.other", case.name));
+                // The first argument is the dose of the cause.
+                let mut without = recording("4", &other);
+                shell::output(without.arg("--").arg(&case.program).arg("0"))?;
+                command.arg("--against").arg(only_run(&other)?);
+            }
+        }
         command
             .arg("--html")
             .arg(&html)
             .arg("--")
             .arg(&case.program);
         shell::output(&mut command)?;
-        take(&html, &pages.join(format!("{}.json", case.name)))?;
+        let json = pages.join(format!("{}.json", case.name));
+        take(&html, &json)?;
+        let data = std::fs::read_to_string(&json).map_err(|e| e.to_string())?;
+        if !data.contains(besides.data()) {
+            return Err(format!("{} has no {}", json.display(), besides.data()));
+        }
     }
+    imported(pages)
+}
+
+/// `headwater run` into a directory, without the program.
+fn recording(ranks: &str, runs: &Path) -> Command {
+    let mut command = Command::new(setup::headwater());
+    command.args(["run", "-q", "-n", ranks, "-o"]).arg(runs);
+    command
+}
+
+/// The run in a directory that has one.
+fn only_run(dir: &Path) -> Result<PathBuf, String> {
+    let failed = |e: std::io::Error| format!("{}: {e}", dir.display());
+    let first = std::fs::read_dir(dir).map_err(failed)?.next();
+    let first = first.ok_or(format!("{} has no run", dir.display()))?;
+    Ok(first.map_err(failed)?.path())
+}
+
+/// The page of another tool's trace.
+fn imported(pages: &Path) -> Done {
     let run = pages.join("imported.run");
     let mut import = Command::new(setup::headwater());
     import

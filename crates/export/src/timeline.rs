@@ -5,6 +5,8 @@
 //! can tell: a receiver until its message is sent, members of a collective until the last of those whom they need has
 //! come (its root, where data come from there), or has posted it where it is not blocking.
 
+mod instance;
+
 use crate::error::ExportError;
 use crate::wanted::Wanted;
 use headwater_dataflow::Recorded;
@@ -13,6 +15,7 @@ use headwater_graph::view::EdgeKind;
 use headwater_model::Rank;
 use headwater_model::run::{CtxId, Event, EventKind, Run};
 use headwater_mpi_abi::{self as abi, Needs};
+use instance::Instance;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -67,18 +70,11 @@ pub struct Timeline {
     pub windows: Vec<(u32, Range<u64>)>,
 }
 
-/// A collective: the class of what it was entered by, and of all members that reach it the time and the rank.
-#[derive(Default)]
-struct Instance {
-    class: Option<abi::Class>,
-    /// Index of the function that it was entered by.
-    func: Option<u16>,
-    members: Vec<(u64, Rank)>,
-}
-
 /// Calls of a window while it is put together.
 struct Window<'a> {
     run: &'a Run,
+    /// What the run's functions are, by index.
+    functions: Vec<Option<&'static abi::Function>>,
     calls: Vec<(Call, &'a [Event])>,
     /// By message: the call that sends it.
     sends: FxHashMap<u32, usize>,
@@ -140,6 +136,7 @@ impl<'a> Window<'a> {
     fn new(run: &'a Run, events: &'a [Event]) -> Self {
         let mut this = Self {
             run,
+            functions: run.functions.iter().map(|f| abi::by_name(f)).collect(),
             calls: Vec::new(),
             sends: FxHashMap::default(),
             instances: FxHashMap::default(),
@@ -185,6 +182,7 @@ impl<'a> Window<'a> {
             };
             this.calls.push((call, rows));
         }
+        this.instances.values_mut().for_each(Instance::close);
         this
     }
 
@@ -230,7 +228,7 @@ impl<'a> Window<'a> {
 
     /// A rank has reached a collective, if the row says so.
     fn comes(&mut self, e: &Event, enter: u64) {
-        let function = abi::by_name(self.run.function(e.func));
+        let function = self.functions.get(e.func as usize).copied().flatten();
         if !comes_to_collective(e, function) {
             return;
         }
@@ -251,13 +249,11 @@ impl<'a> Window<'a> {
     fn last_needed(&self, e: &Event) -> Option<(u64, Rank)> {
         let instance = self.instances.get(&e.link)?;
         let class = instance.class;
-        let needs = class.map_or(Needs::All, |c| c.needs(e.rank == e.peer));
-        let needed = instance.members.iter().filter(|(_, rank)| match needs {
-            Needs::Nobody => false,
-            Needs::Root => *rank == e.peer,
-            Needs::Lower => *rank < e.rank,
-            Needs::All => true,
-        });
-        needed.max().copied()
+        match class.map_or(Needs::All, |c| c.needs(e.rank == e.peer)) {
+            Needs::Nobody => None,
+            Needs::Root => instance.of_rank(e.peer),
+            Needs::Lower => instance.last_of(instance.below(e.rank)),
+            Needs::All => instance.last_of(instance.members.len()),
+        }
     }
 }

@@ -41,7 +41,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         return print(&lines);
     }
     let below = args.output.as_deref().unwrap_or(Path::new("."));
-    let mut runs = Vec::new();
+    let (mut runs, mut dirs) = (Vec::new(), Vec::new());
     let done = Done::of(plans.len(), below);
     let mut between = done.named_at_a_signal();
     let input = Input::new(plans.len())?;
@@ -80,13 +80,13 @@ pub fn run(args: &RunArgs, quiet: bool) -> Outcome {
         });
         let recorded = recorded.map_err(|failure| done.last_words(failure))?;
         runs.push(recorded.run);
+        dirs.push(recorded.dir);
         follows(&runs, &args.program).map_err(|what| done.last_words(what.into()))?;
     }
     if let Some(note) = other_threads(&runs) {
         eprint_line(&note);
     }
-    // They have no whole-run traces.
-    let page = page.map(|target| (target, &[][..]));
+    let page = page.map(|target| (target, &dirs[..]));
     diagnose::report(runs, &args.analysis, page, progress)
 }
 

@@ -36,6 +36,7 @@ use rank_data::Cells;
 use sources::Shelf;
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The program that makes the page, and its version.
 pub const TOOL: &str = concat!("headwater ", env!("CARGO_PKG_VERSION"));
@@ -166,6 +167,7 @@ impl Subject {
 
     /// The page.
     pub fn page(&self, source: &dyn SourceLines, amounts: Amounts) -> Page {
+        self.prepare();
         let d = &self.diagnosed.diagnosis;
         let runs = self.runs();
         let mut shelf = Shelf::new(self, source);
@@ -200,6 +202,27 @@ impl Subject {
             sources: shelf.into_sources(),
             tables: tables::tables(&self.diagnosed, amounts.table),
         }
+    }
+
+    /// Makes what is large of each run on all cores, the largest runs first; a page has it all.
+    fn prepare(&self) {
+        let scales = self.runs().len();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(left) = scales.checked_sub(1 + next.fetch_add(1, Ordering::Relaxed)) {
+                if let Some(windows) = self.windows.get(left) {
+                    windows.strips();
+                }
+                self.cells(left);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..cores.min(scales) {
+                scope.spawn(work);
+            }
+            work();
+        });
     }
 
     /// Messages and waits between the ranks of a run.

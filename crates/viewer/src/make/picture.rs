@@ -134,16 +134,26 @@ impl<'a> Seeker<'a> {
     fn best<'s>(&self, strip: &'s Strip) -> Option<Way<'s>> {
         let first = self.cause.path.first();
         let shows = |rank: u32| first.is_none_or(|f| f.ranks.contains(rank));
-        let begins = |s: &Slice| self.step(s) == Some(0) && shows(s.track.0);
-        let mut waits: Vec<(&Slice, bool, bool)> = (strip.slices.iter())
+        let wait = |s: &'s Slice| {
+            let step = self.step(s);
+            let begins = step == Some(0) && shows(s.track.0);
+            (s, begins, step.is_some())
+        };
+        let waits: Vec<(&Slice, bool, bool)> = (strip.slices.iter())
             .filter(|s| length(s) > 0)
-            .map(|s| (s, begins(s), self.step(s).is_some()))
+            .map(wait)
             .collect();
-        // Some of each kind, the longest ones.
-        waits.sort_by_key(|(s, _, _)| std::cmp::Reverse(length(s)));
+        // Some of each kind, the longest ones; of equally long ones, the first. There can be as many as ranks.
         let of = |wanted: &dyn Fn(&(&'s Slice, bool, bool)) -> bool| -> Vec<&'s Slice> {
-            let all = waits.iter().filter(|w| wanted(w)).take(TRIED);
-            all.map(|w| w.0).collect()
+            let all = waits.iter().filter(|w| wanted(w)).enumerate();
+            let order = |(i, s): &(usize, &Slice)| (std::cmp::Reverse(length(s)), *i);
+            let mut all: Vec<(usize, &Slice)> = all.map(|(i, w)| (i, w.0)).collect();
+            if all.len() > TRIED {
+                all.select_nth_unstable_by_key(TRIED, order);
+                all.truncate(TRIED);
+            }
+            all.sort_unstable_by_key(order);
+            all.into_iter().map(|w| w.1).collect()
         };
         let tried = [of(&|w| w.1), of(&|w| w.2), of(&|_| true)];
         let ways = (0..).zip(tried).flat_map(|(kind, all)| {

@@ -13,6 +13,7 @@ use headwater_graph::view::{Column, EdgeKind, View, waits};
 use headwater_model::RankSet;
 use headwater_model::run::ThreadWait;
 use headwater_mpi_abi as abi;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -354,10 +355,14 @@ fn cells_of_many(run: &Recorded) -> Vec<Cell> {
         }
     }
     let class = |v: u32| view.vertices.get("class").and_then(|c| c.text(v as usize));
-    let sends = |v: u32| {
-        let name = view.vertices.get("name").and_then(|c| c.text(v as usize));
-        let function = name.and_then(abi::by_name);
-        function.is_some_and(|f| matches!(f.class, abi::Class::Send))
+    // A vertex has as many waits as ranks.
+    let mut known: FxHashMap<u32, bool> = FxHashMap::default();
+    let mut sends = |v: u32| {
+        *known.entry(v).or_insert_with(|| {
+            let name = view.vertices.get("name").and_then(|c| c.text(v as usize));
+            let function = name.and_then(abi::by_name);
+            function.is_some_and(|f| matches!(f.class, abi::Class::Send))
+        })
     };
     for wait in waits(run.run(), run.on_graph()) {
         let ((at, rank), (_, on)) = (wait.at, wait.on);

@@ -14,6 +14,8 @@ interface Props {
 /** A horizontal axis below a picture. */
 export function AxisBelow({ scale, at, ticks, write, to, title }: Props) {
   const [left, right] = scale.range;
+  // On a narrow screen, what follows the comma is left out; the choices above the picture say it too.
+  const said = title.length * 6.6 > right - left + 16 ? title.split(", ")[0] : title;
   const labels = spaced(ticks.map((tick) => ({ tick, x: scale(tick), width: write(tick).length * 7 + 8 })));
   return (
     <g>
@@ -27,7 +29,7 @@ export function AxisBelow({ scale, at, ticks, write, to, title }: Props) {
       ))}
       <line class="axis" x1={left} x2={right} y1={at} y2={at} />
       <text class="label soft" x={(left + right) / 2} y={at + 32} text-anchor="middle">
-        {title}
+        {said}
       </text>
     </g>
   );

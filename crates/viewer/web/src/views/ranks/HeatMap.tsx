@@ -49,13 +49,18 @@ export function HeatMap({ page, groups, rows, unit, byRow, theme, chosen, label 
     pen.fillStyle = colours.paper;
     pen.fillRect(0, 0, width, height);
     pen.font = "12px system-ui, sans-serif";
-    const letters = Math.floor((left - 8) / 6.6);
+    const fits = (name: string) => pen.measureText(name).width <= left - 8;
+    const shortened = (name: string) => {
+      let letters = Math.min(name.length, Math.ceil(left / 3));
+      while (letters > 1 && !fits(`${name.slice(0, letters)}…`)) letters -= 1;
+      return `${name.slice(0, letters)}…`;
+    };
     rows.forEach((row, i) => {
       const y = TOP + i * rowHeight;
       const name = rowName(page, row.frame);
       pen.textAlign = "right";
       pen.fillStyle = row.frame === chosen ? colours.ink : colours.soft;
-      pen.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, left - 6, y + rowHeight / 2 + 4);
+      pen.fillText(fits(name) ? name : shortened(name), left - 6, y + rowHeight / 2 + 4);
       row.values.forEach((value, column) => {
         const x = left + column * cell;
         const wide = Math.max(0.6, cell - (cell > 5 ? 1 : 0));

@@ -161,7 +161,7 @@ function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) 
           <span>
             <Swatch id={id} fill="call" /> in MPI, not waiting
           </span>
-          <span>thin line: message, dark if its receiver waited (zoom in where there are many)</span>
+          <span>thin line: message, stronger if its receiver waited (zoom in where there are many)</span>
           {critical && base.critical.row.length > 0 && <span>thick line: critical path</span>}
         </p>
         {details.length > 0 && (
@@ -175,7 +175,7 @@ function OneWindow({ page, route, theme, scale, window, windows }: WindowProps) 
           </p>
         )}
         {page.timeline[scale]?.missing && <Missing what="No whole run" why={page.timeline[scale]?.missing ?? ""} />}
-        {base.thinned && !shown.tile.slices && <Missing what="Thinned out" why={page.live ? "Zoom in; finer data are then loaded." : "This file has only part of the window. headwater view shows all of it."} />}
+        {base.thinned && !shown.tile.slices && <Missing what="Thinned out" why={page.live ? "Zoom in; finer data are then loaded." : `This file has only part of the ${window.whole ? "run" : "window"}. headwater view shows all of it.`} />}
       </Panel>
       <Waits page={page} tile={shown.tile} zero={shown.zero} begin={begin} end={end} from={shown.from === null ? null : `${from}/${shown.from}`} />
     </>

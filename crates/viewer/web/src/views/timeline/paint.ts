@@ -90,7 +90,9 @@ function paintAxis(pen: CanvasRenderingContext2D, tile: TimelineTile, { zero, wi
     pen.fillText(label, x, bottom + 16);
     free = x + half + 8;
   }
-  pen.fillText(`time in the window${tile.clock === "virtual" ? ", with a core for each rank" : ""}`, (left + width) / 2, bottom + 31);
+  const title = "time since the beginning";
+  const full = tile.clock === "virtual" ? `${title}, with a core for each rank` : title;
+  pen.fillText(pen.measureText(full).width > width - left ? title : full, (left + width) / 2, bottom + 31);
 }
 
 function paintNames(pen: CanvasRenderingContext2D, tile: TimelineTile, { left, row }: Layout, colours: Colours): void {
