@@ -49,14 +49,18 @@ pub fn max(values: &[f64]) -> f64 {
 
 /// The value below which a share `q` (0 to 1) of the values lies, by linear interpolation.
 pub fn quantile(values: &[f64], q: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let Some(last) = sorted.len().checked_sub(1) else {
+    let Some(last) = values.len().checked_sub(1) else {
         return 0.0;
     };
     let at = q.clamp(0.0, 1.0) * last as f64;
     let (low, high) = (at.floor() as usize, at.ceil() as usize);
-    sorted[low] + (sorted[high] - sorted[low]) * (at - low as f64)
+    // Selecting takes linear time; there can be as many values as ranks.
+    let mut values = values.to_vec();
+    let (_, lower, above) = values.select_nth_unstable_by(low, f64::total_cmp);
+    let lower = *lower;
+    let least = above.iter().copied().min_by(f64::total_cmp);
+    let upper = least.filter(|_| high > low).unwrap_or(lower);
+    lower + (upper - lower) * (at - low as f64)
 }
 
 /// The median.
@@ -79,10 +83,11 @@ pub fn weighted_median(values: &mut [(f64, f64)]) -> Option<f64> {
 
 /// The median; of two middle values, the lower one.
 pub fn lower_median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len().saturating_sub(1) / 2;
-    sorted.get(middle).copied().unwrap_or(0.0)
+    let Some(last) = values.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let mut values = values.to_vec();
+    *values.select_nth_unstable_by(last / 2, f64::total_cmp).1
 }
 
 /// Population variance.
@@ -108,8 +113,10 @@ pub struct TwoGroups {
 /// Splits `values` into two groups; `None` for fewer than two values or equal ones.
 pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
     let n = values.len();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+    // Values beside their indices: looking each of them up takes longer than sorting.
+    let mut sorted: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
+    sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let order: Vec<usize> = sorted.into_iter().map(|(_, i)| i).collect();
     let total: f64 = values.iter().sum();
     let mut best: Option<(f64, usize)> = None;
     let mut left = 0.0;
