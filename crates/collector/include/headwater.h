@@ -44,7 +44,7 @@ struct headwater_functions {
     void (*end)(const char *);
     void (*iteration)(void);
 };
-static inline __attribute__((unused)) struct headwater_functions *headwater_functions(void) {
+static __inline__ __attribute__((unused)) struct headwater_functions *headwater_functions(void) {
     static struct headwater_functions all;
     if (!__atomic_load_n(&all.found, __ATOMIC_ACQUIRE)) {
         *(void **)&all.begin = dlsym((void *)0, "headwater_region_begin");
@@ -61,7 +61,7 @@ static inline __attribute__((unused)) struct headwater_functions *headwater_func
 
 #endif
 
-static inline __attribute__((unused)) void headwater_end_of_scope(const char **name) {
+static __inline__ __attribute__((unused)) void headwater_end_of_scope(const char **name) {
     HEADWATER_CALL(end, (*name));
 }
 

@@ -142,3 +142,37 @@ fn python_names_regions() {
     assert_eq!((solve.begun, solve.ended, solve.count), (2, 2, 6));
     assert_eq!(around(&run, solve.ctx), ["step", "solve"]);
 }
+
+#[test]
+fn the_header_is_for_every_standard_of_c_and_cpp() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let source = dir.path().join("uses.c");
+    let uses = "#include <headwater.h>\nint uses(void);\nint uses(void) {\n    HEADWATER_REGION(\"a\");\n    HEADWATER_BEGIN(\"b\");\n    HEADWATER_ITERATION();\n    HEADWATER_END(\"b\");\n    return 0;\n}\n";
+    std::fs::write(&source, uses).expect("writes");
+    let standards = ["c89", "c99", "gnu17", "c++98", "c++17"];
+    for (standard, position) in standards
+        .iter()
+        .flat_map(|s| [(s, "-fPIE"), (s, "-fno-pie")])
+    {
+        let (compiler, language) = match standard.contains('+') {
+            true => ("g++", "c++"),
+            false => ("gcc", "c"),
+        };
+        let options = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"];
+        let out = Command::new(compiler)
+            .args(options)
+            .args([
+                &format!("-std={standard}"),
+                position,
+                "-I",
+                INCLUDE,
+                "-x",
+                language,
+            ])
+            .arg(&source)
+            .output()
+            .expect("a compiler is there");
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{standard} {position}: {said}");
+    }
+}

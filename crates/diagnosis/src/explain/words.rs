@@ -201,13 +201,31 @@ fn nothing(d: &Diagnosis, scaling: Option<Scaling>, nameless: bool) -> Vec<Strin
     vec![sentence.to_string()]
 }
 
-/// The sentence about the many losses that are too small for a cause: how many places, how much each, how much
+/// A place that may lose this share of the run time is not called small.
+const MATTERS: f64 = 0.05;
+
+/// The sentence about the many losses that are too small or too uncertain for a cause: how many places, how much each, how much
 /// together, and what they share. `None` if together they are less than one per cent.
 fn small(account: &Account) -> Option<String> {
     let together = account.share(LossKind::SmallUneven) + account.share(LossKind::SmallGrowth);
     let small = account.small.as_ref().filter(|_| together >= 0.01)?;
     let most = small.largest.first().map_or(0.0, |l| l.seconds);
-    let most = words::share(most / account.of_seconds.max(1e-12), None);
+    let most_share = most / account.of_seconds.max(1e-12);
+    let most = words::share(most_share, None);
+    if let Some(largest) = small.largest.first().filter(|_| most_share >= MATTERS) {
+        let rest = match small.places {
+            1 => String::new(),
+            n => format!(
+                " With {} smaller ones, together {}.",
+                n - 1,
+                percent(together)
+            ),
+        };
+        return Some(format!(
+            "Not certain enough for a cause: {} may lose {most}.{rest} Recordings at more scales, or several of each (--repeat 3), make it more certain.",
+            frame_at(&largest.place),
+        ));
+    }
     let places = match small.places {
         1 => "one place loses it".to_string(),
         n => format!("{n} loops and functions lose up to {most} each"),
@@ -260,4 +278,57 @@ fn others(account: &Account) -> Option<String> {
         [] => format!("{last}."),
         before => format!("{} and {last}.", before.join(", ")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headwater_model::diagnosis::{LossPart, SmallLoss, SmallLosses};
+
+    /// What is said of places that lose these shares of the run time.
+    fn said(shares: &[f64]) -> String {
+        let place = Place {
+            name: "work".into(),
+            ..Place::unknown(VertexKind::Function)
+        };
+        let all = shares.iter().sum();
+        let account = Account {
+            of_seconds: 1.0,
+            parts: vec![LossPart {
+                kind: LossKind::SmallGrowth,
+                seconds: all,
+                share: all,
+            }],
+            small: Some(SmallLosses {
+                places: shares.len() as u32,
+                largest: shares
+                    .iter()
+                    .map(|share| SmallLoss {
+                        place: place.clone(),
+                        seconds: *share,
+                    })
+                    .collect(),
+                shared: Vec::new(),
+            }),
+            ..Account::default()
+        };
+        small(&account).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_large_loss_that_is_not_certain_is_not_called_small() {
+        let (large, small) = (said(&[0.4, 0.01]), said(&[0.02, 0.01]));
+        assert!(
+            large.starts_with("Not certain enough for a cause: work"),
+            "{large}"
+        );
+        assert!(
+            large.contains("may lose 40 %") && large.contains("With 1 smaller"),
+            "{large}"
+        );
+        assert!(
+            small.starts_with("Too small to report one by one: 2"),
+            "{small}"
+        );
+    }
 }
