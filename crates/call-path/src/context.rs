@@ -125,7 +125,7 @@ impl<S: ContextStore> Contexts<S> {
     /// it on the thread's own stack. Code elsewhere has left the root by `longjmp`, or runs on another stack. A root
     /// that cuts nothing off, as that of a region, holds everywhere.
     fn of_path(&mut self, tables: &Tables, start: Start, exact: u32) -> u32 {
-        let everywhere = self.root.cut == u64::MAX;
+        let everywhere = self.root.cut == Root::EVERYWHERE;
         let below = everywhere || start.sp <= self.root.cut && self.stack.holds(start.sp);
         let root = if below { self.root } else { Root::NONE };
         let (cache, path) = (&mut self.cache, &mut *self.path);

@@ -22,10 +22,15 @@ pub struct Root {
 }
 
 impl Root {
+    /// A cut that leaves no frame out, as of a region that the program named: the root is above the whole call path.
+    pub const EVERYWHERE: u64 = u64::MAX;
+    /// A cut that leaves no frame out by its place on the stack. Those behind the runtime's are left out.
+    pub const BEHIND_RUNTIME: u64 = u64::MAX - 1;
+
     /// Call paths are whole.
     pub const NONE: Self = Self {
         ctx: NONE,
-        cut: u64::MAX,
+        cut: Self::EVERYWHERE,
     };
 }
 

@@ -69,7 +69,8 @@ static __inline__ __attribute__((unused)) void headwater_end_of_scope(const char
 }
 #endif
 
-/* A region until the end of the scope, whichever way it is left. */
+/* A region until the end of the scope: by its last line, return, break, goto or an exception, but not by longjmp. The
+ * name must live as long as the scope. */
 #define HEADWATER_REGION(name) HEADWATER_REGION_AT(name, __LINE__)
 #define HEADWATER_REGION_AT(name, line) HEADWATER_REGION_IN(name, line)
 #define HEADWATER_REGION_IN(name, line) \

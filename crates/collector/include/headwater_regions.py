@@ -12,7 +12,7 @@ It needs no other module of Headwater. In a program that runs without Headwater,
 
 import ctypes as _ctypes
 
-_program = _ctypes.CDLL(None)
+_program = _ctypes.PyDLL(None)
 _begin = getattr(_program, "headwater_region_begin", None)
 if _begin is not None:
     _begin.argtypes, _begin.restype = [_ctypes.c_char_p], None

@@ -121,12 +121,20 @@ pub fn diagnose_runs(
         let now = words::verdict(&d, scaling, unnamed.is_some());
         words::replace(&mut d.headline, &before, now);
     }
+    let limit = |d: &mut Diagnosis| {
+        if let Some(region) = &options.region {
+            let scaling = compared.then_some(d.scaling);
+            regions::limit(d, region, scaling, unnamed.is_some());
+        }
+    };
+    limit(&mut d);
     if let Some(other) = reading::other(d.scaling).filter(|_| !d.scaling_certain) {
         let reversed = Options {
             scaling: Some(other),
             ..options.clone()
         };
-        let other = by_flow(&recorded, &reversed)?.diagnosis;
+        let mut other = by_flow(&recorded, &reversed)?.diagnosis;
+        limit(&mut other);
         reading::join(&mut d, other, unnamed.as_ref());
     }
     Ok(Diagnosed {

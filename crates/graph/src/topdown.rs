@@ -178,10 +178,17 @@ impl TopDown {
         };
         let vertices: &[Vertex] = &structure.functions[function].vertices;
         let function = function as u32;
-        let entered = self.ancestors(caller).find(|&v| {
-            let vertex = self.get(v);
+        let is_region =
+            (structures.get(module)).is_some_and(|(module, _)| module.region().is_some());
+        let is_it = |v: &VertexIx| {
+            let vertex = self.get(*v);
             vertex.module == module && vertex.function == function && vertex.psg == 0
-        });
+        };
+        // A thread that begins a region in which it was made is still called from where it was made.
+        let entered = match is_region {
+            true => Some(caller).filter(is_it),
+            false => self.ancestors(caller).find(is_it),
+        };
         let mut chain = Vec::new();
         let mut at = Some(leaf);
         while let Some(id) = at.filter(|id| *id != 0) {

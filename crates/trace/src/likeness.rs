@@ -36,15 +36,17 @@ impl Slack {
         a.len() == b.len() && a.iter().zip(b).filter(|(a, b)| a != b).count() < self.frames
     }
 
-    /// The frame itself, or the beginning of the first range that it is in. `path` is that of its module.
+    /// The frame itself, or that of the first address of the range that its call is in. `path` is that of its module.
     pub fn in_range(&self, frame: Frame, path: &str) -> Frame {
         let name = path.rsplit('/').next().unwrap_or(path);
+        // A frame is where the call returns to: the call is before it.
+        let call = frame.offset.wrapping_sub(1);
         let range = self
             .ranges
             .iter()
-            .find(|range| range.module == name && (range.from..range.to).contains(&frame.offset));
+            .find(|range| range.module == name && (range.from..range.to).contains(&call));
         range.map_or(frame, |range| Frame {
-            offset: range.from,
+            offset: range.from.saturating_add(1),
             ..frame
         })
     }
@@ -167,10 +169,13 @@ mod tests {
         };
         let frame = |offset| Frame { module: 7, offset };
         let placed = |offset, path| slack.in_range(frame(offset), path).offset;
+        // What a call before the range returns to.
         assert_eq!(placed(0x10, "/bin/app"), 0x10);
-        assert_eq!(placed(0x1f, "/bin/app"), 0x10);
-        assert_eq!(placed(0x20, "/bin/app"), 0x20);
+        assert_eq!(placed(0x15, "/bin/app"), 0x11);
+        // What the last call in the range returns to.
+        assert_eq!(placed(0x20, "/bin/app"), 0x11);
+        assert_eq!(placed(0x21, "/bin/app"), 0x21);
         assert_eq!(placed(0x1f, "/bin/other"), 0x1f);
-        assert_eq!(placed(0x99, "libx.so"), 0);
+        assert_eq!(placed(0x99, "libx.so"), 1);
     }
 }

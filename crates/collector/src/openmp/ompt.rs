@@ -18,6 +18,7 @@ use crate::threads::{
     thread::{Caller, Thread},
     waits::{Awaited, Holder, claim, last, note_last, release},
 };
+use headwater_call_path::Root;
 use headwater_model::run::WaitKind;
 use headwater_mpi_call::args::Args;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -224,7 +225,7 @@ impl Thread {
         // Frames behind the runtime's are left out anyway (`Contexts::of_path`). If the team is one thread, the
         // program calls the region's function directly, and there is no frame of the runtime.
         if args.raw(3) & 0xffff_ffff > 1 {
-            self.hang_under_region(u64::MAX);
+            self.hang_under_region(Root::BEHIND_RUNTIME);
         } else {
             self.contexts.root = outer;
         }
@@ -235,7 +236,7 @@ impl Thread {
             status::SWITCH | status::YIELD if self.openmp.depth() > 0 => {
                 let before = self.contexts.root;
                 let task = self.begin_task();
-                self.hang_under_region(u64::MAX);
+                self.hang_under_region(Root::BEHIND_RUNTIME);
                 self.openmp.reported.push(Some(Begun::Task(task, before)));
             }
             status::COMPLETE | status::CANCEL | status::DETACH => {

@@ -52,6 +52,9 @@ struct State {
     /// How many are open, those too deep included.
     depth: usize,
     known: [Known; KNOWN],
+    /// A context that a runtime may set as the root again although its region has ended meanwhile, and the root in its
+    /// place.
+    ended: Option<(u32, u32)>,
 }
 
 /// The regions of one thread. They take no memory until the first one begins.
@@ -88,6 +91,7 @@ impl State {
                 before: NONE,
                 row: null_mut(),
             }; KNOWN],
+            ended: None,
         })
     }
 }
@@ -189,6 +193,7 @@ impl Thread {
     /// `name` is a C string.
     #[inline]
     pub unsafe fn begin_named(&mut self, name: *const c_char) {
+        self.leave_ended();
         let before = self.contexts.root.ctx;
         let Some(state) = &mut self.regions.0 else {
             self.regions.0 = Some(State::new());
@@ -222,6 +227,19 @@ impl Thread {
             }
         };
         begun(open, &mut self.contexts.root.ctx);
+    }
+
+    /// If the root is that of a region that ended while a runtime had another root, it is the one before it.
+    #[inline]
+    fn leave_ended(&mut self) {
+        let root = &mut self.contexts.root.ctx;
+        if let Some(state) = &mut self.regions.0
+            && let Some((ended, before)) = state.ended
+            && *root == ended
+        {
+            *root = before;
+            state.ended = None;
+        }
     }
 
     /// The row of a region of this name below the context `before`; null if there is no room for it.
@@ -265,6 +283,7 @@ impl Thread {
     /// `name` is null or a C string.
     #[inline]
     pub unsafe fn end_named(&mut self, name: *const c_char) {
+        self.leave_ended();
         let now = clock::now();
         let Some(state) = self.regions.0.as_mut().filter(|s| s.depth > 0) else {
             // SAFETY: as promised.
@@ -279,7 +298,8 @@ impl Thread {
         // SAFETY: rows are never unmapped; the name is a C string.
         if any || unsafe { is_of(open.row, name) } {
             state.depth = at;
-            return ended(open, &mut self.contexts.root.ctx, now);
+            ended(open, &mut self.contexts.root.ctx, &mut state.ended, now);
+            return;
         }
         // SAFETY: as promised.
         unsafe { self.end_around(name, now) }
@@ -306,7 +326,7 @@ impl Thread {
             if let Some(row) = unsafe { open.row.as_mut() }.filter(|_| i > at) {
                 row.unnested += 1;
             }
-            ended(open, &mut self.contexts.root.ctx, now);
+            ended(open, &mut self.contexts.root.ctx, &mut state.ended, now);
         }
     }
 
@@ -357,15 +377,21 @@ fn begun(open: &mut Open, root: &mut u32) {
     open.since = clock::now();
 }
 
-/// A region has ended at `now`. If the root is another one, a runtime has set it meanwhile, and will set it back.
+/// A region has ended at `now`. If the root is another one, a runtime has set it meanwhile, and will set the region's
+/// again: that is noted in `again`.
 #[inline]
-fn ended(open: &Open, root: &mut u32, now: u64) {
+fn ended(open: &Open, root: &mut u32, again: &mut Option<(u32, u32)>, now: u64) {
     // SAFETY: null or a row, which only this thread writes.
     let Some(row) = (unsafe { open.row.as_mut() }) else {
         return;
     };
     if *root == row.ctx {
         *root = open.before;
+    } else {
+        *again = match *again {
+            Some((innermost, before)) if before == row.ctx => Some((innermost, open.before)),
+            _ => Some((row.ctx, open.before)),
+        };
     }
     row.ended += 1;
     if !open.marked {

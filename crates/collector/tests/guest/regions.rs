@@ -93,7 +93,7 @@ fn regions_are_frames_of_call_paths_with_their_iterations() {
         );
         assert_eq!(said(&run, "never ended: never (8 times)"), 1);
         assert_eq!(said(&run, "Regions can be recorded 64 deep"), 1);
-        assert_eq!(said(&run, "A thread can have 1024 regions"), 1);
+        assert_eq!(said(&run, "a thread can have 1024 regions"), 1);
         assert_eq!(said(&run, "Records of rank"), 0);
     }
 }

@@ -3,9 +3,11 @@
 //! Each row has the iterations of one thread by length (powers of two of nanoseconds), its slowest ones, and the mean
 //! over each of up to 32 stretches of the run. A sentence is made only of what costs a hundredth of the run time.
 
+use crate::explain::words;
 use crate::find::candidate::Candidate;
 use headwater_dataflow::numbers::stats;
 use headwater_graph::Pag;
+use headwater_model::diagnosis::{Diagnosis, Scaling};
 use headwater_model::run::{Region, RegionPart, RegionTime, Run};
 use headwater_model::words::seconds;
 use std::collections::BTreeSet;
@@ -41,6 +43,28 @@ pub fn of(pag: &Pag, c: &Candidate) -> BTreeSet<String> {
     out
 }
 
+/// Reports only causes in a region. All other figures remain those of the whole run.
+pub fn limit(d: &mut Diagnosis, region: &str, scaling: Option<Scaling>, nameless: bool) {
+    let before = words::verdict(d, scaling, nameless);
+    let all = d.causes.len();
+    d.causes.retain(|c| c.regions.iter().any(|r| r == region));
+    let outside = match all - d.causes.len() {
+        0 => "there is none outside it".to_string(),
+        1 => "one is outside it".to_string(),
+        n => format!("{n} are outside it"),
+    };
+    let now = if d.causes.is_empty() {
+        vec![format!("No cause was found in region {region}; {outside}.")]
+    } else {
+        let mut now = words::verdict(d, scaling, nameless);
+        now.push(format!(
+            "Only causes in region {region} are reported; {outside}."
+        ));
+        now
+    };
+    words::replace(&mut d.headline, &before, now);
+}
+
 /// A sentence and the seconds that it is about.
 type Priced = (f64, String);
 
@@ -56,7 +80,11 @@ pub fn sentences(run: &Run) -> Vec<String> {
             let times = run.region_times.get(from..).unwrap_or(&[]);
             let until = times.partition_point(|t| t.region as usize == row);
             let name = run.region_name(region)?;
-            let priced = say(name, region, times.get(..until).unwrap_or(&[]))?;
+            let priced = say(
+                &format!("{name}{}", on(run, region)),
+                region,
+                times.get(..until).unwrap_or(&[]),
+            )?;
             Some((name, priced)).filter(|(_, (price, _))| *price >= least)
         });
         let mut all: Vec<(&str, Priced)> = all.collect();
@@ -69,10 +97,13 @@ pub fn sentences(run: &Run) -> Vec<String> {
     out
 }
 
-fn whose(region: &Region) -> String {
-    match region.thread {
-        0 => format!("rank {}", region.rank),
-        thread => format!("rank {}, thread {thread}", region.rank),
+/// ` on rank 3, thread 1`, as far as the program has ranks and the region's thread is not the first.
+fn on(run: &Run, region: &Region) -> String {
+    match (run.header.uses_mpi(), region.thread) {
+        (true, 0) => format!(" on rank {}", region.rank),
+        (true, thread) => format!(" on rank {}, thread {thread}", region.rank),
+        (false, 0) => String::new(),
+        (false, thread) => format!(" on thread {thread}"),
     }
 }
 
@@ -109,8 +140,7 @@ fn slow(name: &str, region: &Region, times: &[RegionTime]) -> Option<Priced> {
         count => count.to_string(),
     };
     let text = format!(
-        "Region {name} on {}: {some} of {} iterations took more than 4 times as long as half of them, which took at most {}. The slowest was number {}, with {}.",
-        whose(region),
+        "Region {name}: {some} of {} iterations took more than 4 times as long as half of them, which took at most {}. The slowest was number {}, with {}.",
         region.count,
         seconds(half),
         slowest.index,
@@ -139,8 +169,7 @@ fn drift(name: &str, region: &Region, times: &[RegionTime]) -> Option<Priced> {
     let price = stretches.map(over).sum();
     let becomes = if last > first { "slower" } else { "faster" };
     let text = format!(
-        "Region {name} on {}: its {} iterations become {becomes} in the course of the run, from {} to {}.",
-        whose(region),
+        "Region {name}: its {} iterations become {becomes} in the course of the run, from {} to {}.",
         region.count,
         seconds(first),
         seconds(last),
@@ -192,6 +221,7 @@ mod tests {
         Run {
             header: Header {
                 wall_seconds: wall_ns as f64 * 1e-9,
+                mpi_library: "Open MPI".to_string(),
                 ..Default::default()
             },
             modules: vec![Module::of_region("solve")],
@@ -223,6 +253,9 @@ mod tests {
                 "Region solve on rank 0: one of 1000 iterations took more than 4 times as long as half of them, which took at most 131 µs. The slowest was number 700, with 30.0 ms."
             ]
         );
+        let mut without_mpi = run(&ns, 32);
+        without_mpi.header.mpi_library.clear();
+        assert!(sentences(&without_mpi)[0].starts_with("Region solve: one of 1000"));
         // So little of the run is not worth a sentence.
         let mut long = run(&ns, 32);
         long.header.wall_seconds = 100.0;

@@ -14,8 +14,11 @@ const RELEASES: [&str; 4] = [
     "end_critical",
 ];
 
-/// Parts of the names of functions that release locks where the compiler inlined them: those above, and Rust's guards.
-const INLINED: [&str; 2] = ["unlock", "MutexGuard"];
+/// Whether a function that the compiler inlined releases a lock: an `unlock`, or the drop of a guard in Rust. Names in
+/// Rust have the types of arguments, so other functions have the guard's name in theirs.
+fn is_release(name: &str) -> bool {
+    name.contains("unlock") || name.starts_with("drop") && name.contains("MutexGuard")
+}
 
 /// A place in the source, on any call path: module, function and vertex within it.
 pub type Site = (u32, u32, u32);
@@ -74,7 +77,7 @@ fn inlined_section(
     })?;
     let releases = |v: &&Vertex| {
         let name = v.name.map_or("", |n| structure.string(n));
-        v.kind == VertexKind::Inlined && INLINED.iter().any(|part| name.contains(part))
+        v.kind == VertexKind::Inlined && is_release(name)
     };
     // Taking the lock makes the guard.
     let behind = function.vertices.iter().filter(|v| v.address > taken);

@@ -53,11 +53,7 @@ pub(crate) fn flow(runs: usize, options: &Options) -> Result<Flow, FlowError> {
     let found = flow.pass("to-workers", between_ranks, Parameters::none())?;
     let found = flow.pass("to-program", [scales, found, charge], Parameters::none())?;
     let found = flow.pass("placement", [scales, found], Parameters::none())?;
-    let region = match &options.region {
-        Some(region) => with("region", region.as_str()),
-        None => Parameters::none(),
-    };
-    let found = flow.pass("ranked", [scales, found], region)?;
+    let found = flow.pass("ranked", [scales, found], Parameters::none())?;
 
     let marks = [scales, non_scalable, abnormal];
     let ways = flow.pass("ways-back", marks, Parameters::none())?;

@@ -2,8 +2,8 @@
 //! those that are chance, merge those that are one, price them, and find the paths to them.
 
 use crate::explain::cause_maker::{BacktrackingPaths, CauseMaker};
-use crate::explain::{notes, regions, words};
-use crate::find::candidate::{Candidate, Candidates};
+use crate::explain::{notes, words};
+use crate::find::candidate::Candidates;
 use crate::find::{placement, workers};
 use crate::measure::floor::LEAST_SHARE;
 use crate::measure::marks::Marks;
@@ -38,8 +38,6 @@ struct Row {
     about: &'static str,
     takes: &'static [(&'static str, Stage)],
     more: bool,
-    /// Whether it can be limited to a region of the program's own.
-    by_region: bool,
     gives: Stage,
     does: Does,
 }
@@ -50,7 +48,6 @@ const ROWS: [Row; 8] = [
         about: "Brings causes in which ranks wait for their own threads to where these compute.",
         takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: true,
-        by_region: false,
         gives: Candidates::STAGE,
         does: to_workers,
     },
@@ -59,7 +56,6 @@ const ROWS: [Row; 8] = [
         about: "Brings causes in code that the user cannot mend to the loop or function around it.",
         takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: true,
-        by_region: false,
         gives: Candidates::STAGE,
         does: to_program,
     },
@@ -68,7 +64,6 @@ const ROWS: [Row; 8] = [
         about: "Sets causes aside that may be the machine: slow cores, and one stall at the largest scale alone.",
         takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: false,
-        by_region: false,
         gives: Candidates::STAGE,
         does: placement,
     },
@@ -77,7 +72,6 @@ const ROWS: [Row; 8] = [
         about: "Causes in the order of what mending them would gain, each reported once; notes about what is too uncertain for a cause.",
         takes: &[("scales", Scales::STAGE), ("candidates", Candidates::STAGE)],
         more: false,
-        by_region: true,
         gives: Candidates::STAGE,
         does: ranked,
     },
@@ -86,7 +80,6 @@ const ROWS: [Row; 8] = [
         about: "Backtracking from the marked MPI calls, each on the rank that is longest in it.",
         takes: &[("scales", Scales::STAGE), ("marks", Marks::STAGE)],
         more: true,
-        by_region: false,
         gives: BacktrackingPaths::STAGE,
         does: ways_back,
     },
@@ -95,7 +88,6 @@ const ROWS: [Row; 8] = [
         about: "What the replayed waits are due to, by late rank and the call after which it was late.",
         takes: &[("scales", Scales::STAGE)],
         more: false,
-        by_region: false,
         gives: delay::Costs::STAGE,
         does: delays,
     },
@@ -109,7 +101,6 @@ const ROWS: [Row; 8] = [
             ("delays", delay::Costs::STAGE),
         ],
         more: false,
-        by_region: false,
         gives: Causes::STAGE,
         does: causes,
     },
@@ -124,7 +115,6 @@ const ROWS: [Row; 8] = [
             ("abnormal", Marks::STAGE),
         ],
         more: false,
-        by_region: false,
         gives: Answer::STAGE,
         does: diagnosis,
     },
@@ -137,13 +127,6 @@ pub(super) fn passes() -> Vec<Pass> {
             let mut pass = Pass::new(row.name, row.about, row.does);
             for (name, stage) in row.takes {
                 pass = pass.takes(*name, Kind::Finding(*stage));
-            }
-            if row.by_region {
-                pass = pass.with(
-                    "region",
-                    "",
-                    "a region of the program's own that causes must be in; empty for all",
-                );
             }
             pass.more = row.more;
             pass.gives(Gives::Kind(Kind::Finding(row.gives)))
@@ -198,13 +181,6 @@ fn ranked(call: &Call<'_>) -> Result<Vec<Value>, PassError> {
     let (causes, notes) = ranked::divide(scales.pag(), found_all, ranks);
     all.found = ranked::ranked(scales.pag(), causes);
     all.set_aside.extend(notes);
-    let region = call.text("region");
-    if !region.is_empty() {
-        let inside = |c: &Candidate| regions::of(scales.pag(), c).contains(region);
-        all.found.retain(inside);
-        let sentence = format!("Only causes in region {region} are looked for.");
-        all.set_aside.push(sentence);
-    }
     found(all)
 }
 

@@ -5,8 +5,8 @@
 use super::heading::{Heading, MOST_RANKS};
 use super::join::{self, Messages};
 use super::layout::{
-    CallRow, CommRow, ContextRow, EventRow, Kind, MERGED_NAME, MessageRow, ModuleRow, RegionRow,
-    SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
+    CallRow, CommRow, ContextRow, EventRow, Kind, MERGED_NAME, MessageRow, ModuleRow, REGION_BIT,
+    RegionRow, SampleRow, SegmentRow, TeamRow, ThreadRow, UNKNOWN_NAME, WaitRow, text,
 };
 use super::parts::{Part, Parts};
 use super::regions;
@@ -227,7 +227,9 @@ impl United {
         let of_regions = (part.header.in_use()).filter(|d| d.kind == Kind::Regions as u32);
         let dropped = of_regions.map(|d| u64::from(d.dropped)).sum();
         self.dropped_regions = self.dropped_regions.saturating_add(dropped);
-        for row in part.rows::<RegionRow>(None)? {
+        let rows = part.rows::<RegionRow>(None)?;
+        // A damaged row must not make a region of code.
+        for row in rows.iter().filter(|row| row.address & REGION_BIT != 0) {
             let index = self.module(Module::of_region(&text(&row.name)));
             out.insert(row.address, index);
         }

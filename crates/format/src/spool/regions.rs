@@ -81,7 +81,7 @@ pub(super) fn sentences(run: &Run, dropped: u64) -> Vec<String> {
     }
     if dropped > 0 {
         out.push(format!(
-            "A thread can have 1024 regions. {dropped} begins of further ones were left out: use fewer names, without numbers in them."
+            "{dropped} begins of regions had no room, because a thread can have 1024 regions or the disk was full: use fewer names, without numbers in them."
         ));
     }
     out

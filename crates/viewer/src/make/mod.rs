@@ -219,7 +219,8 @@ impl Subject {
         };
         std::thread::scope(|scope| {
             for _ in 1..cores.min(scales) {
-                scope.spawn(work);
+                // Where no thread can be made, this one does all.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
         });

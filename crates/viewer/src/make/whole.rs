@@ -26,10 +26,23 @@ impl<'a> Paths<'a> {
     fn new(run: &'a Recorded) -> Self {
         let recorded = run.run();
         let module = |number: u32| recorded.modules.get(number as usize);
-        let all = (0..).zip(&recorded.contexts).filter(|(_, c)| !c.exact);
-        let known = all.map(|(i, c)| {
+        let is_region = |number: u32| module(number).is_some_and(|m| m.region().is_some());
+        // A trace has code alone: the caller of a region's code is that of the region.
+        let mut callers: Vec<CtxId> = Vec::new();
+        for context in &recorded.contexts {
+            let parent = context.parent.index();
+            let region = parent.filter(|at| {
+                let around = recorded.contexts.get(*at);
+                around.is_some_and(|around| is_region(around.module))
+            });
+            let outer = region.and_then(|at| callers.get(at).copied());
+            callers.push(outer.unwrap_or(context.parent));
+        }
+        let all = (0..).zip(&recorded.contexts).zip(&callers);
+        let all = all.filter(|((_, c), _)| !c.exact && !is_region(c.module));
+        let known = all.map(|((i, c), caller)| {
             let path = module(c.module).map_or("", |m| m.path.as_str());
-            ((c.parent, path, c.offset), CtxId(i))
+            ((*caller, path, c.offset), CtxId(i))
         });
         Self {
             run,

@@ -244,7 +244,10 @@ fn frames_of(run: &Run, mut ctx: u32) -> Vec<(&str, u64)> {
     let mut frames = Vec::new();
     while let Some(context) = run.contexts.get(ctx as usize) {
         let module = run.modules.get(context.module as usize);
-        frames.push((module.map_or("", |m| m.path.as_str()), context.offset));
+        // A trace has code alone.
+        if module.is_none_or(|m| m.region().is_none()) {
+            frames.push((module.map_or("", |m| m.path.as_str()), context.offset));
+        }
         ctx = context.parent.0;
     }
     frames.reverse();
