@@ -87,6 +87,29 @@ fn who_comes_late_to_a_barrier_or_the_end_is_waited_for() {
     }
 }
 
+/// Whether a library is a runtime of OpenMP: libgomp, LLVM's libomp or Intel's libiomp5.
+fn is_runtime(name: &str) -> bool {
+    ["libgomp", "libomp", "libiomp"]
+        .iter()
+        .any(|r| name.starts_with(r))
+}
+
+/// The names of the libraries from a context outward to a team, innermost first; none if it is not below the team.
+fn way_to(run: &Run, ctx: CtxId, team: CtxId) -> Vec<&str> {
+    let mut way = Vec::new();
+    let mut at = ctx;
+    while at != team {
+        let Some(context) = at.index().and_then(|i| run.contexts.get(i)) else {
+            return Vec::new();
+        };
+        let module = run.modules.get(context.module as usize);
+        let path = module.map_or("", |m| m.path.as_str());
+        way.push(path.rsplit('/').next().unwrap_or(path));
+        at = context.parent;
+    }
+    way
+}
+
 #[test]
 fn a_teams_computation_is_below_the_call_that_began_it() {
     let _alone = alone();
@@ -119,6 +142,12 @@ fn a_teams_computation_is_below_the_call_that_began_it() {
                 below > 0 && below * 10 >= all * 9,
                 "{runtime}, thread {thread}: {below} of {all}"
             );
+        }
+        for sample in run.samples.iter().filter(|s| s.rank == 0) {
+            let way = way_to(&run, sample.ctx, teams[0]);
+            // The innermost frames may be the runtime's; those that called the program's code are left out.
+            let mut outward = (way.iter()).skip_while(|name| is_runtime(name));
+            assert!(outward.all(|name| !is_runtime(name)), "{runtime}: {way:?}");
         }
     }
 }
