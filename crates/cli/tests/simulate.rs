@@ -57,7 +57,8 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// In each iteration, another one of two ranks computes for 20 ms of CPU time, and the other one waits.
+/// In each iteration, another one of two ranks computes for 20 ms of CPU time, and the other one for 10 ms: too long for
+/// a computation that is recorded as one of many equal ones, and too short for one that is recorded by itself.
 const ROTATING: &str = r#"
 #include <mpi.h>
 #include <time.h>
@@ -66,8 +67,8 @@ int main(int argc, char **argv) {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < 20; i++) {
-        clock_t end = clock() + CLOCKS_PER_SEC / 50;
-        while (i % 2 == rank && clock() < end) {}
+        clock_t end = clock() + CLOCKS_PER_SEC / (i % 2 == rank ? 50 : 100);
+        while (clock() < end) {}
         MPI_Barrier(MPI_COMM_WORLD);
     }
     MPI_Finalize();
