@@ -3,6 +3,8 @@
 //! A trace is recorded if the environment variable `HEADWATER_TRACE` is set.
 
 mod calls;
+mod gate;
+pub mod keeper;
 pub mod kept;
 #[cfg(feature = "plain-log")]
 mod plain_log;

@@ -13,7 +13,7 @@ use std::mem::offset_of;
 pub const ENDING: &str = ".call";
 
 /// First bytes of the file.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"HWCALL\x01\x00");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HWCALL\x02\x00");
 
 /// So many frames of a call path are written, the innermost ones.
 pub const MOST_FRAMES: usize = 16;
@@ -35,6 +35,8 @@ pub struct Head {
     pub magic: u64,
     /// One more than the entry of the call in progress; 0 if there is none.
     pub current: u32,
+    /// How many calls the thread has begun, without the bits above 32.
+    pub begun: u32,
     /// Rank of the process, and how many there are.
     pub rank: u32,
     /// As above.
@@ -51,9 +53,23 @@ pub struct Head {
     pub values_at: u32,
     /// Where it has an [`About`].
     pub about_at: u32,
-    /// Not used.
-    pub unused: u32,
 }
+
+impl Head {
+    /// [`Self::current`] and [`Self::begun`] are one word of eight bytes. A store of it tells both.
+    pub const STATE_AT: usize = offset_of!(Self, current);
+
+    /// This word. The first of the two has the low half, as all machines that the recorder knows are little-endian.
+    #[inline]
+    pub fn state(current: u32, begun: u32) -> u64 {
+        u64::from(begun) << 32 | u64::from(current)
+    }
+}
+
+const _: () = assert!(
+    Head::STATE_AT % 8 == 0 && offset_of!(Head, begun) == Head::STATE_AT + 4,
+    "the state is one aligned word"
+);
 
 /// What is known about the calls of an entry.
 #[derive(Clone, Copy, Debug)]
@@ -171,6 +187,7 @@ pub fn read(bytes: &[u8]) -> Option<Trace> {
         thread: half(offset_of!(Head, thread))?,
         signature: identity,
         values,
+        before: half(offset_of!(Head, begun))?.checked_sub(1),
     });
     trace.ranks = Ranks::one(rank);
     Some(trace)
@@ -231,7 +248,7 @@ mod tests {
                 offset: 9,
             }],
         );
-        let numbers = [current, 3, 4, 0, 48, 600, 0, 8, 136, 0];
+        let numbers = [current, 6, 3, 4, 0, 48, 600, 0, 8, 136];
         let mut all = MAGIC.to_ne_bytes().to_vec();
         all.extend(numbers.iter().flat_map(|n| n.to_ne_bytes()));
         let mut entry = vec![0; 136];
@@ -262,8 +279,8 @@ mod tests {
             panic!("{:?}", trace.open);
         };
         assert_eq!(
-            (open.rank, open.thread, &*open.values),
-            (3, 0, &[2, -7][..])
+            (open.rank, open.thread, &*open.values, open.before),
+            (3, 0, &[2, -7][..], Some(5))
         );
         let signature = &trace.signatures[&open.signature];
         assert_eq!(signature.function, "MPI_Recv");

@@ -64,11 +64,18 @@ impl fmt::Display for View {
             None => writeln!(f, "{} ranks; not in the trace: {}", self.size, self.missing)?,
         }
         for loss in &self.losses {
-            // A rank that was killed cannot count what it did not record.
+            let own = |open: &&Open| (open.rank, open.thread) == (loss.rank, loss.thread);
+            let open = self.open.iter().find(own);
+            // A rank that was killed cannot count what it did not record, if it was in no call.
             let lost = match loss.lost {
-                0 => "an unknown number of later events is missing".to_owned(),
-                1 => "1 later event is missing".to_owned(),
-                lost => format!("{lost} later events are missing"),
+                0 => open.and_then(|open| open.missing).map(u64::from),
+                lost => Some(lost),
+            };
+            let lost = match lost {
+                None => "an unknown number of later events is missing".to_owned(),
+                Some(0) => "no later event is missing".to_owned(),
+                Some(1) => "1 later event is missing".to_owned(),
+                Some(lost) => format!("{lost} later events are missing"),
             };
             writeln!(
                 f,

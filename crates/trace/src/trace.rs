@@ -110,6 +110,15 @@ pub struct OpenCall {
     pub signature: u64,
     /// Its values, in the order of [`Signature::kinds`]. What the library decides is not known.
     pub values: Vec<i64>,
+    /// How many calls the thread made before it, without the bits above 32; `None` if that is not known.
+    pub before: Option<u32>,
+}
+
+impl OpenCall {
+    /// How many events are missing between the first `kept` ones of its thread and this call; `None` if that is not known.
+    pub fn missing(&self, kept: u64) -> Option<u32> {
+        self.before.map(|before| before.wrapping_sub(kept as u32))
+    }
 }
 
 /// The events of some or all ranks of a run.

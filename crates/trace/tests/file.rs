@@ -165,6 +165,7 @@ fn trace_of(program: &[Piece], steps: i64, size: u32) -> Trace {
                     thread: 0,
                     signature: *signature,
                     values: (-3..).take(known.kinds.len()).collect(),
+                    before: Some(3000),
                 }));
             }
             // Two ranks have the same.

@@ -3,7 +3,7 @@
 use crate::end::tree::Tree;
 use crate::storage::process_spool::{say, take_back};
 use crate::threads::roster;
-use crate::trace::{UNFINISHED, kept, process};
+use crate::trace::{UNFINISHED, keeper, kept, process};
 use headwater_trace::file::Whose;
 use headwater_trace::trace::Trace;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -157,6 +157,7 @@ fn taken() -> Option<Trace> {
         );
         return None;
     }
+    keeper::end();
     let mut trace = process.trace();
     let mut unknown = false;
     for thread in roster::all() {

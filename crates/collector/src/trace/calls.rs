@@ -5,12 +5,14 @@
 //! the file, all this is in memory of the process, and that call is not known.
 
 use crate::storage::spool::map_new;
+use crate::trace::gate::Gate;
 use crate::trace::kept;
 use headwater_mpi_call::parameters::Memo;
 use headwater_trace::file::Whose;
 use headwater_trace::open::{About, Head, MAGIC};
 use std::mem::offset_of;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// So many calls are remembered, a power of two.
 const REMEMBERED: usize = 64;
@@ -36,6 +38,8 @@ pub struct Remembered {
 #[repr(C)]
 struct Mapped {
     head: Head,
+    /// For the keeper alone: readers of the file ignore it.
+    held: AtomicU32,
     places: [Remembered; REMEMBERED],
 }
 
@@ -43,9 +47,12 @@ struct Mapped {
 pub struct Calls {
     /// Lives as long as the process. None before the first call: a thread may begin while others must wait for the spool,
     /// and its name is needed.
-    mapped: Option<&'static mut Mapped>,
+    places: Option<&'static mut [Remembered; REMEMBERED]>,
+    gate: Option<Gate>,
     head: Head,
     whose: Whose,
+    /// How many calls have begun.
+    begun: u32,
 }
 
 impl Remembered {
@@ -72,20 +79,22 @@ impl Calls {
             fields_at: entry(Memo::FIELDS_AT),
             values_at: entry(Memo::VALUES_AT),
             about_at: offset_of!(Remembered, about) as u32,
-            unused: 0,
+            begun: 0,
         };
         Self {
-            mapped: None,
+            places: None,
+            gate: None,
             head,
             whose,
+            begun: 0,
         }
     }
 
-    /// Makes the file, if there is none.
+    /// Makes the file, if there is none. Returns the gate of a new one.
     #[cold]
-    pub fn make_room(&mut self) {
-        if self.mapped.is_some() {
-            return;
+    pub fn make_room(&mut self) -> Option<Gate> {
+        if self.places.is_some() {
+            return None;
         }
         let bytes = size_of::<Mapped>();
         let file = kept::path_of_call(self.whose).and_then(|path| map_new(&path, bytes));
@@ -94,14 +103,20 @@ impl Calls {
             |file| file.cast::<Mapped>(),
         );
         // SAFETY: fresh memory of this size, which begins with a page or is as the allocator aligns it, which nobody else
-        // has and nobody frees. All of it is written before the reference to it is made.
-        let mapped = unsafe {
+        // has and nobody frees. All of it is written before the references to it are made, and these are to different
+        // parts of it.
+        let (places, gate) = unsafe {
             let at = at.as_ptr();
             (&raw mut (*at).places).write([const { Remembered::NOTHING }; REMEMBERED]);
             (&raw mut (*at).head).write(self.head);
-            &mut *at
+            (&raw mut (*at).held).write(AtomicU32::new(0));
+            let state = (&raw mut (*at).head).byte_add(Head::STATE_AT);
+            let gate = Gate::new(AtomicU64::from_ptr(state.cast()), &(*at).held);
+            (&mut (*at).places, gate)
         };
-        self.mapped = Some(mapped);
+        self.places = Some(places);
+        self.gate = Some(gate);
+        self.gate
     }
 
     /// The number of the place of a call.
@@ -113,26 +128,23 @@ impl Calls {
     /// What is at a place.
     #[inline]
     pub fn at(&mut self, place: usize) -> Option<&mut Remembered> {
-        self.mapped.as_mut()?.places.get_mut(place)
+        self.places.as_mut()?.get_mut(place)
     }
 
-    /// The call at a place begins.
+    /// The call at a place begins. From here on, the keeper may have what records the thread's events.
     #[inline]
     pub fn begin(&mut self, place: usize) {
-        self.set(place as u32 + 1);
+        self.begun = self.begun.wrapping_add(1);
+        if let Some(gate) = &self.gate {
+            gate.open(Head::state(place as u32 + 1, self.begun));
+        }
     }
 
-    /// It has ended.
+    /// It has ended. What records the thread's events is the thread's own again.
     #[inline]
     pub fn end(&mut self) {
-        self.set(0);
-    }
-
-    #[inline]
-    fn set(&mut self, current: u32) {
-        if let Some(mapped) = &mut self.mapped {
-            // SAFETY: a field of our own. Whoever reads the file sees each store.
-            unsafe { (&raw mut mapped.head.current).write_volatile(current) };
+        if let Some(gate) = &self.gate {
+            gate.close(Head::state(0, self.begun));
         }
     }
 

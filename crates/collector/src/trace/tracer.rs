@@ -4,6 +4,7 @@ use crate::guest::{clock, memory};
 use crate::libraries::mapped;
 use crate::storage::table::Contexts;
 use crate::trace::calls::{Calls, Remembered, UNKNOWN};
+use crate::trace::keeper;
 use crate::trace::kept::{name_modules, write};
 #[cfg(feature = "plain-log")]
 use crate::trace::plain_log::PlainLog;
@@ -25,8 +26,9 @@ use rustc_hash::FxHashMap;
 /// Files of a trace are written at least so long apart, nanoseconds.
 const SHORTEST: u64 = 250_000_000;
 
-/// And so many times as long as writing one took.
-const LEAST_SHARE: u64 = 200;
+/// And so many times as long as writing one took. They are for ranks that crash: what a rank that hangs has recorded, the
+/// keeper writes.
+const LEAST_SHARE: u64 = 1000;
 
 /// If the system has less memory, no file is written, bytes.
 const ROOM: usize = 32 << 20;
@@ -214,7 +216,9 @@ impl Tracer {
     /// The place of the call that begins is another one's: it is this one's from now on.
     #[inline(never)]
     fn remember(&mut self, key: u64, function: u16, ctx: u32, contexts: &mut Contexts) {
-        self.calls.make_room();
+        if let Some(gate) = self.calls.make_room() {
+            keeper::watch(self, gate);
+        }
         let signature = match self.signatures.get(&key) {
             Some(signature) => *signature,
             None if self.recorder.is_full() => UNKNOWN,
@@ -299,6 +303,11 @@ impl Tracer {
         let took = then.saturating_sub(now);
         let quarter = then.saturating_sub(self.began) / 4;
         self.due = then + quarter.max(SHORTEST).max(took * LEAST_SHARE);
+    }
+
+    /// Writes what was recorded so far, while the thread is held in a call.
+    pub fn write_for_thread(&mut self) {
+        self.write(clock::now(), false);
     }
 
     /// Adds the events to the trace of the process, as the stream of `thread`.

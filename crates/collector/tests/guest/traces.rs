@@ -96,6 +96,26 @@ fn the_call_in_which_a_rank_hangs_is_known_after_it_is_killed() {
     }
 }
 
+#[test]
+fn what_a_rank_did_before_it_hangs_is_written_while_it_hangs() {
+    let _alone = alone();
+    for case in cases("hung.c") {
+        let spool = case.spool();
+        let spool = spool.to_str().expect("UTF-8");
+        let out = case.run(&format!("{TRACED} {RECORDED} {PLAIN}"), &[spool]);
+        assert!(!out.status.success(), "{}", case.library);
+        let traces = traces(&case);
+        let [(_, trace)] = &*traces else {
+            panic!("{}: {traces:?}", case.library);
+        };
+        assert_eq!(trace.ranks.to_vec(), [1], "{}", case.library);
+        // MPI_Comm_rank and three times MPI_Barrier.
+        let kept: Vec<u64> = trace.losses.iter().map(|loss| loss.kept).collect();
+        assert_eq!(kept, [4], "{}", case.library);
+        assert!(!trace.streams[&0].is_empty(), "{}", case.library);
+    }
+}
+
 /// The addresses of a function in a program, as text.
 fn addresses(program: &Path, function: &str) -> String {
     let out = Command::new("nm").arg("-S").arg(program).output();

@@ -7,7 +7,7 @@ use crate::FormatError;
 use headwater_model::words::capitalised;
 use headwater_trace::file::{Error, Whose, is_unknown_job, job_and_whose};
 use headwater_trace::open;
-use headwater_trace::trace::{Loss, Trace};
+use headwater_trace::trace::{Loss, Signature, Trace};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,9 @@ fn write(file: &Path, bytes: &[u8]) -> Result<(), FormatError> {
 pub(super) fn take(spool: &Path, dir: &Path) -> Result<Taken, FormatError> {
     let mut found = Found::in_spool(spool);
     if let Some(trace) = &mut found.trace {
-        found.missing.extend(trace.losses.iter().map(sentence));
+        found
+            .missing
+            .extend(trace.losses.iter().map(|loss| sentence(loss, trace)));
         trace.round_times();
         trace.drop_small_outliers();
         write(&dir.join(TRACE_NAME), &trace.to_packed_bytes())?;
@@ -279,7 +281,11 @@ impl Found {
     }
 }
 
-fn sentence(loss: &Loss) -> String {
+fn sentence(loss: &Loss, trace: &Trace) -> String {
+    let mut open = trace.open.iter();
+    let open = open.find(|call| (call.rank, call.thread) == (loss.rank, loss.thread));
+    let open = open.filter(|call| loss.lost == 0 && call.missing(loss.kept) == Some(0));
+    let open = open.and_then(|call| trace.signatures.get(&call.signature));
     let Loss {
         rank,
         thread,
@@ -287,6 +293,15 @@ fn sentence(loss: &Loss) -> String {
         lost,
     } = loss;
     match lost {
+        _ if let Some(Signature { function, .. }) = open => {
+            let whose = match thread {
+                0 => String::new(),
+                thread => format!("of its thread {thread} "),
+            };
+            format!(
+                "Rank {rank} ended without MPI_Finalize, in {function}. The trace {whose}has all {kept} calls before it."
+            )
+        }
         0 if *thread > 0 => format!(
             "Rank {rank} ended without MPI_Finalize: the trace of its thread {thread} has the first {kept} calls, and later ones may be missing."
         ),
@@ -410,7 +425,7 @@ mod tests {
                 size: 2,
                 ..open::Head::default()
             };
-            let words = [head.current, head.rank, head.size, 0, 48, 0, 0, 0, 0, 0];
+            let words = [head.current, 1, head.rank, head.size, 0, 48, 0, 0, 0, 0];
             let mut bytes = head.magic.to_ne_bytes().to_vec();
             bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
             // The name is behind the signature; no values, no frames.
@@ -431,7 +446,8 @@ mod tests {
         assert_eq!(trace.signatures[&call.signature].function, "MPI_Barrier");
         let (ranks, missing, left) = taken(dir.path());
         assert_eq!((ranks, left.len()), (vec![0, 1], 0));
-        assert!(missing[0].contains("its first 0 calls"), "{missing:?}");
+        let sentence = "Rank 1 ended without MPI_Finalize, in MPI_Barrier. The trace has all 0 calls before it.";
+        assert_eq!(missing, [sentence]);
     }
 
     #[test]

@@ -465,11 +465,17 @@ impl<'c, C: Coder> Body<'c, C> {
                 let value = values.get(i as usize).copied().unwrap_or(0);
                 read.push(self.coder.signed(Field::Loss, 7, value)?);
             }
+            // One more than their number; 0 if it is not known.
+            let before = one.and_then(|c| c.before);
+            let before = before.map_or(0, |n| u64::from(n) + 1);
+            let before = self.coder.number(Field::Loss, 8, before)?;
+            let before = before.checked_sub(1).map(u32::try_from).transpose();
             calls.push(OpenCall {
                 rank,
                 thread,
                 signature,
                 values: read,
+                before: before.map_err(|_| Error::Malformed)?,
             });
         }
         Ok(calls)

@@ -6,7 +6,7 @@ use super::notation::{self, Values};
 use crate::elastic::{Elastic, Form, Part, Place};
 use crate::ranks::Ranks;
 use crate::times::Histogram;
-use crate::trace::{Body, Event, Kind, Loss, Node, Signature, Trace};
+use crate::trace::{Body, Event, Kind, Loss, Node, OpenCall, Signature, Trace};
 use crate::vector::{Term, Vector};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -58,6 +58,8 @@ pub struct Open {
     pub fields: Vec<(String, String)>,
     /// The call path, outermost first.
     pub path: Vec<String>,
+    /// How many events are missing between those of its thread and this call; `None` if that is not known.
+    pub missing: Option<u32>,
 }
 
 /// What the threads of one number did.
@@ -203,9 +205,17 @@ fn open_calls(trace: &Trace, names: &dyn Names, rank: Option<u32>) -> Vec<Open> 
             function: signature.function.clone(),
             fields: fields_of(trace, names, signature, &call.values),
             path: path(trace, names, signature),
+            missing: call.missing(kept(trace, call)),
         })
     });
     each.collect()
+}
+
+/// How many events of its thread were recorded before a call that did not end.
+fn kept(trace: &Trace, call: &OpenCall) -> u64 {
+    let losses = trace.losses.iter();
+    let own = |loss: &&Loss| (loss.rank, loss.thread) == (call.rank, call.thread);
+    losses.filter(own).map(|loss| loss.kept).sum()
 }
 
 /// Names and values of one call's parameters, without those that say nothing.

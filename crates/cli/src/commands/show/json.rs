@@ -68,6 +68,8 @@ struct Open {
     parameters: Vec<Given>,
     /// The call path, outermost first.
     path: Vec<String>,
+    /// How many events of the thread are missing before it; null if that is not known.
+    missing: Option<u32>,
 }
 
 /// A parameter of one call.
@@ -189,6 +191,7 @@ impl From<View> for Shown {
             function: open.function,
             parameters: open.fields.into_iter().map(given).collect(),
             path: open.path,
+            missing: open.missing,
         });
         let lossy = view.lossy.into_iter().map(|event| LossyEvent {
             function: event.function,

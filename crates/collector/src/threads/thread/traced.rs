@@ -2,7 +2,7 @@
 
 use super::{Call, Thread};
 use crate::storage::process_spool::say;
-use crate::trace::{Returned, Tracer, process};
+use crate::trace::{Returned, Tracer, keeper, process};
 use headwater_mpi_call::args::Args;
 use headwater_trace::times::Delta;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,8 +74,11 @@ fn guarded<T>(tracer: &mut Option<Box<T>>, thread: u32, run: impl FnOnce(&mut T)
 #[cold]
 fn failed<T>(tracer: &mut Option<Box<T>>, thread: u32) {
     // What it holds may be in no state to be freed.
-    std::mem::forget(tracer.take());
+    let at = tracer
+        .take()
+        .map(|tracer| Box::into_raw(tracer).cast::<()>());
     let _ = catch_unwind(|| {
+        at.inspect(|at| keeper::leave(at.cast_const()));
         if let Some(process) = process() {
             process.lose(thread);
         }

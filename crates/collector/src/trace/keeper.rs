@@ -1,0 +1,155 @@
+//! The keeper: a thread of ours that writes the events of a thread that hangs.
+//!
+//! A thread writes its own events from time to time, as its calls return. A thread that hangs returns from no call, and its
+//! last events are those that people want to see. So the keeper looks at all threads, about once in a second. If one has
+//! been in the same call since long, and this call is not the one of the last file, the keeper writes a file for it. The
+//! thread may come back in the meantime; it then waits until the file is written ([`Gate`]).
+
+use crate::guest::clock;
+use crate::threads::local::local;
+use crate::trace::gate::{Gate, can_hold};
+use crate::trace::tracer::Tracer;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The keeper looks at most so often.
+const BETWEEN: Duration = Duration::from_secs(1);
+
+/// A thread must be in a call for this part of the run, and for one second at least, before its file is written.
+const OF_RUN: u64 = 64;
+
+/// Stack of the keeper, bytes.
+const STACK: usize = 512 << 10;
+
+/// A thread that is looked at.
+struct Watched {
+    tracer: *mut Tracer,
+    gate: Gate,
+    /// The call that it was in when it was looked at, and since when it is in it.
+    seen: Option<(u64, u64)>,
+    /// The call that it was in when its file was written.
+    written: Option<u64>,
+}
+
+// SAFETY: the tracer is used only while its thread is held at the gate.
+unsafe impl Send for Watched {}
+
+struct Keeper {
+    watched: Vec<Watched>,
+    is_started: bool,
+    /// The process gives up its events: there is nothing to keep from now on.
+    has_ended: bool,
+    began: u64,
+}
+
+static KEEPER: Mutex<Keeper> = Mutex::new(Keeper {
+    watched: Vec::new(),
+    is_started: false,
+    has_ended: false,
+    began: 0,
+});
+
+fn keeper() -> MutexGuard<'static, Keeper> {
+    KEEPER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The calls of a thread go through `gate` from now on. Its tracer must stay where it is until [`leave`] or [`end`].
+pub fn watch(tracer: *mut Tracer, gate: Gate) {
+    let mut keeper = keeper();
+    if keeper.has_ended {
+        return;
+    }
+    if !keeper.is_started {
+        keeper.is_started = true;
+        keeper.began = clock::now();
+        // Without it, a rank that hangs has the events of its last file.
+        keeper.has_ended = !start();
+    }
+    keeper.watched.push(Watched {
+        tracer,
+        gate,
+        seen: None,
+        written: None,
+    });
+}
+
+/// A tracer is used no more.
+pub fn leave(tracer: *const ()) {
+    keeper()
+        .watched
+        .retain(|one| !std::ptr::eq(one.tracer.cast(), tracer));
+}
+
+/// All tracers of the process are about to be taken from their threads.
+pub fn end() {
+    let mut keeper = keeper();
+    keeper.has_ended = true;
+    keeper.watched.clear();
+}
+
+/// Starts the thread. It takes none of the program's signals, and is not recorded.
+fn start() -> bool {
+    let local = local();
+    let before = local.is_librarys.replace(true);
+    // SAFETY: sets that are filled before they are read.
+    let started = unsafe {
+        let mut all = std::mem::zeroed();
+        let mut own = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut own);
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let started = thread.spawn(run).is_ok();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &own, std::ptr::null_mut());
+        started
+    };
+    local.is_librarys.set(before);
+    started
+}
+
+fn run() {
+    // The system takes milliseconds for this, which the program need not wait for.
+    if !can_hold() {
+        return end();
+    }
+    let mut between = BETWEEN;
+    loop {
+        std::thread::sleep(between);
+        let mut keeper = keeper();
+        if keeper.has_ended {
+            return;
+        }
+        let now = clock::now();
+        let patience = (now.saturating_sub(keeper.began) / OF_RUN).max(BETWEEN.as_nanos() as u64);
+        keeper
+            .watched
+            .iter_mut()
+            .for_each(|one| one.look(now, patience));
+        between = Duration::from_nanos(patience);
+    }
+}
+
+impl Watched {
+    /// Writes the thread's events, if it has been in a call since `patience` nanoseconds before `now`.
+    fn look(&mut self, now: u64, patience: u64) {
+        let Some(state) = self.gate.call() else {
+            self.seen = None;
+            return;
+        };
+        let since = match self.seen {
+            Some((seen, since)) if seen == state => since,
+            _ => now,
+        };
+        self.seen = Some((state, since));
+        if now.saturating_sub(since) < patience || self.written == Some(state) {
+            return;
+        }
+        let tracer = self.tracer;
+        // SAFETY: a tracer that is watched exists, and its thread does not use it while it is held.
+        let is_held = self
+            .gate
+            .hold(state, || unsafe { (*tracer).write_for_thread() });
+        if is_held {
+            self.written = Some(state);
+        }
+    }
+}
