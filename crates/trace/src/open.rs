@@ -67,7 +67,7 @@ impl Head {
 }
 
 const _: () = assert!(
-    Head::STATE_AT % 8 == 0 && offset_of!(Head, begun) == Head::STATE_AT + 4,
+    Head::STATE_AT.is_multiple_of(8) && offset_of!(Head, begun) == Head::STATE_AT + 4,
     "the state is one aligned word"
 );
 
