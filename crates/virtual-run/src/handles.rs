@@ -5,6 +5,7 @@ use crate::shape::{Shape, value};
 use headwater_mpi_abi::{FIRST_MADE, Kind, predefined};
 use headwater_trace::trace::Trace;
 use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// The handles of a rank. Numbers are used again when an object is freed, so each is what was made last.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +46,8 @@ impl Handles {
         if datatype >= FIRST_MADE {
             return self.sizes.get(&datatype).copied().flatten();
         }
-        predefined_size(datatype)
+        let place = usize::try_from(datatype).ok()?;
+        PREDEFINED.get(place).copied().flatten()
     }
 
     /// A call that makes a datatype.
@@ -144,6 +146,10 @@ impl Handles {
         Some(WORLD)
     }
 }
+
+/// Bytes of predefined datatypes by number: each message asks for one.
+static PREDEFINED: LazyLock<Vec<Option<u64>>> =
+    LazyLock::new(|| (0..FIRST_MADE).map(predefined_size).collect());
 
 /// Bytes of a predefined datatype, on machines of today.
 fn predefined_size(number: i64) -> Option<u64> {

@@ -152,12 +152,10 @@ impl<'a> Run<'a> {
             self.ops.push(Op::Nothing);
         }
         let last = self.ops.len() - 1;
-        let steps = self.ops.drain(..).enumerate().map(|(i, op)| Step {
-            op,
-            place,
-            more: i < last,
-        });
-        stream.steps.extend(steps);
+        for (i, op) in self.ops.drain(..).enumerate() {
+            let more = i < last;
+            stream.steps.push_back(Step { op, place, more });
+        }
         Some(())
     }
 }

@@ -67,10 +67,10 @@ impl Rank {
                     self.handles.files.insert(number, id);
                 }
             }
-            _ if shape.at(Kind::NewDatatype).is_some() => {
+            _ if shape.makes_type => {
                 self.handles.made_type(lists, shape, values);
             }
-            _ if shape.at(Kind::NewGroup).is_some() => {
+            _ if shape.makes_group => {
                 let numbers = &self.comms;
                 let of_comm = |number: i64| {
                     let id = match number {

@@ -2,6 +2,7 @@
 
 use headwater_mpi_abi::constants::ABSENT;
 use headwater_mpi_abi::{Class, FUNCTIONS, Kind, Mode, fields, id_of};
+use headwater_simulate as simulate;
 
 /// The fields of a function.
 #[derive(Clone, Debug)]
@@ -21,6 +22,11 @@ pub struct Shape {
     pub status_source: Option<usize>,
     pub status_tag: Option<usize>,
     pub flag: Option<usize>,
+    /// Of a call that sends: when it ends.
+    pub sends: simulate::Mode,
+    /// Whether it makes a datatype or a group.
+    pub makes_type: bool,
+    pub makes_group: bool,
 }
 
 impl Shape {
@@ -49,6 +55,13 @@ impl Shape {
             status_source: nth(&[Kind::StatusSource, Kind::StatusSources], 0),
             status_tag: nth(&[Kind::StatusTag, Kind::StatusTags], 0),
             flag: nth(&[Kind::Flag], 0),
+            sends: match known.name {
+                n if n.contains("Ssend") || n.contains("Issend") => simulate::Mode::Synchronous,
+                n if n.contains("Bsend") || n.contains("Ibsend") => simulate::Mode::Eager,
+                _ => simulate::Mode::Standard,
+            },
+            makes_type: nth(&[Kind::NewDatatype], 0).is_some(),
+            makes_group: nth(&[Kind::NewGroup], 0).is_some(),
             fields,
         })
     }

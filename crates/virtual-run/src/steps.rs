@@ -13,6 +13,7 @@ use headwater_mpi_abi::constants::{ANY_SOURCE, ANY_TAG, NULL, PROC_NULL};
 use headwater_mpi_abi::{Class, Kind, Mode};
 use headwater_simulate::{self as simulate, Op, Request};
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 /// Tags of the messages of an epoch on a window are beyond those of programs.
 const EPOCH: i32 = i32::MAX - 16;
@@ -20,11 +21,17 @@ const EPOCH: i32 = i32::MAX - 16;
 /// Tag of the messages of a collective between two groups.
 const BETWEEN: i32 = EPOCH - 1;
 
+/// What a call posts: mostly one message, so that no memory is allocated.
+type Acts = SmallVec<[Act; 2]>;
+
+/// What is waited for when a request of the program is completed.
+type Waits = SmallVec<[Request; 2]>;
+
 /// The requests of a rank.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// By key: what is outstanding.
-    active: FxHashMap<i64, Vec<Request>>,
+    active: FxHashMap<i64, Waits>,
     /// By key: what a start does.
     persistent: FxHashMap<i64, Posted>,
     free: Vec<u32>,
@@ -40,7 +47,7 @@ pub struct Requests {
 /// What a persistent request does.
 #[derive(Clone, Debug)]
 struct Posted {
-    acts: Vec<Act>,
+    acts: Acts,
     /// Parts of a message that is sent in parts, and those that are still missing.
     parts: Option<(i64, i64)>,
 }
@@ -272,23 +279,19 @@ impl Caller<'_> {
     fn messages(&mut self) {
         if self.shape.comm.is_none() {
             // The receive of a matched message: the probe has received it.
-            return self.posted(Vec::new());
+            return self.posted(Acts::new());
         }
         let Some(comm) = self.comm() else {
-            return self.posted(Vec::new());
+            return self.posted(Acts::new());
         };
-        let mut acts = Vec::with_capacity(2);
+        let mut acts = Acts::new();
         let (peers, tags) = (self.shape.peers, self.shape.tags);
         if self.shape.class != Class::Send {
             let at = usize::from(self.shape.class == Class::SendRecv);
             acts.extend(self.receive(comm, peers[at], tags[at]));
         }
         if self.shape.class != Class::Recv {
-            let mode = match self.shape.name {
-                n if n.contains("Ssend") || n.contains("Issend") => simulate::Mode::Synchronous,
-                n if n.contains("Bsend") || n.contains("Ibsend") => simulate::Mode::Eager,
-                _ => simulate::Mode::Standard,
-            };
+            let mode = self.shape.sends;
             let bytes = self.bytes(0);
             let (to, tag) = (self.value(peers[0]), self.value(tags[0]));
             acts.extend(self.peer(comm, to).map(|to| Act::Send {
@@ -323,12 +326,12 @@ impl Caller<'_> {
     }
 
     /// Does what the call posts, now or when it is started.
-    fn posted(&mut self, acts: Vec<Act>) {
+    fn posted(&mut self, acts: Acts) {
         match self.shape.mode {
-            Mode::Blocking => match *acts {
+            Mode::Blocking => match acts[..] {
                 [one] => self.ops.push(one.op(None)),
                 _ => {
-                    let mut all = Vec::with_capacity(acts.len());
+                    let mut all = Waits::new();
                     for act in acts {
                         let request = self.requests.make();
                         self.ops.push(act.op(Some(request)));
@@ -360,11 +363,12 @@ impl Caller<'_> {
     fn begin(&mut self, key: i64, acts: &[Act], counts: bool) {
         let post = *self.posts;
         *self.posts += u64::from(counts);
-        let mut all = Vec::with_capacity(acts.len());
+        let mut all = Waits::new();
         for act in acts {
             let mut act = *act;
-            let found = self.recorded.survey.resolved.get(&(self.stream, post));
-            match (&act, found.filter(|_| counts)) {
+            let resolved = &self.recorded.survey.resolved;
+            let found = counts.then(|| resolved.get(&(self.stream, post)));
+            match (&act, found.flatten()) {
                 (Act::Wild { comm }, Some(Some((source, tag)))) => {
                     let comm = *comm;
                     let Some(from) = self.peer(comm, *source) else {
@@ -388,7 +392,7 @@ impl Caller<'_> {
         self.requests.active.insert(key, all);
     }
 
-    fn wait(&mut self, all: Vec<Request>) {
+    fn wait(&mut self, all: Waits) {
         for request in all {
             self.ops.push(Op::Wait { request });
             self.requests.free.push(request.number());
@@ -428,7 +432,7 @@ impl Caller<'_> {
             };
             if let Some((parts, missing)) = &mut posted.parts {
                 *missing = *parts;
-                self.requests.active.insert(key, Vec::new());
+                self.requests.active.insert(key, Waits::new());
                 continue;
             }
             let acts = posted.acts.clone();
@@ -479,7 +483,7 @@ impl Caller<'_> {
             },
         };
         let posted = Posted {
-            acts: vec![act],
+            acts: smallvec![act],
             parts: sends.then_some((parts, parts)),
         };
         self.requests.persistent.insert(key, posted);
@@ -535,7 +539,7 @@ impl Caller<'_> {
         if let Some(at) = self.shape.at(Kind::NewRequest)
             && let Some(key) = request_key(self.thread, self.value(Some(at)))
         {
-            self.requests.active.insert(key, Vec::new());
+            self.requests.active.insert(key, Waits::new());
         }
         let window = self.shape.at(Kind::Window);
         let (Some(_), Some(_), Some(_)) = (window, self.shape.counts[0], self.shape.peers[0])

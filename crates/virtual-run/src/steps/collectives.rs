@@ -1,10 +1,11 @@
 //! Collectives, also those among neighbours of a topology.
 
-use super::{Act, BETWEEN, Caller};
+use super::{Act, Acts, BETWEEN, Caller};
 use crate::notes::Note;
 use headwater_mpi_abi::constants::ROOT;
 use headwater_mpi_abi::{Class, Kind};
 use headwater_simulate as simulate;
+use smallvec::smallvec;
 
 impl Caller<'_> {
     pub(super) fn collective(&mut self) {
@@ -16,7 +17,7 @@ impl Caller<'_> {
             false => self.comm(),
         };
         let Some(comm) = comm else {
-            return self.posted(Vec::new());
+            return self.posted(Acts::new());
         };
         let apart = self.shape.name.ends_with("_group");
         if class == Class::CommCreate && apart {
@@ -44,12 +45,12 @@ impl Caller<'_> {
                 let root = self.value(self.shape.at(Kind::Root));
                 match self.peer(comm, root) {
                     Some(root) => root,
-                    None => return self.posted(Vec::new()),
+                    None => return self.posted(Acts::new()),
                 }
             }
             false => 0,
         };
-        self.posted(vec![Act::Collective {
+        self.posted(smallvec![Act::Collective {
             comm,
             kind,
             root,
@@ -159,7 +160,7 @@ impl Caller<'_> {
         let counts = counts.filter(|_| self.shape.at(Kind::Counts) == self.shape.counts[0]);
         let sum = self.own_bytes();
         let total: i64 = counts.map_or(0, |c| c.iter().sum());
-        let mut acts = Vec::new();
+        let mut acts = Acts::new();
         for (from, tag) in all.sources {
             let from = from.and_then(|from| self.peer(comm, from));
             acts.extend(from.map(|from| Act::Recv { from, tag, comm }));
