@@ -1,5 +1,6 @@
 //! Development commands: `cargo xtask demo`, `test`, `score`, `bench` and what they are made of.
 
+mod apt;
 mod bench;
 mod dose;
 mod figures;

@@ -1,6 +1,5 @@
 //! Tests of recipes and of what needs no network.
 
-use super::fetch::sources_only;
 use super::recipe::Code;
 use super::tree::matches;
 
@@ -69,19 +68,6 @@ fn a_wrong_recipe_gives_one_line_that_says_what_is_wrong() {
 fn all_recipes_can_be_read() {
     let all = Code::all().expect("recipes");
     assert!(!all.is_empty());
-}
-
-#[test]
-fn lists_of_repositories_are_turned_to_sources() {
-    let stanza = "Types: deb\nURIs: http://here/debian\nSuites: stable\n";
-    let turned = "Types: deb-src\nURIs: http://here/debian\nSuites: stable\n";
-    assert_eq!(sources_only(stanza, true), turned);
-    let lines =
-        "# a comment\ndeb http://here/debian stable main\ndeb-src http://here/debian stable main\n";
-    assert_eq!(
-        sources_only(lines, false),
-        "deb-src http://here/debian stable main\n"
-    );
 }
 
 #[test]
