@@ -16,8 +16,11 @@ use std::borrow::Cow;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = args::Args::try_parse().unwrap_or_else(|e| refuse(&e));
-    match commands::run(args) {
+    let result = match commands::compile::asked(std::env::args_os()) {
+        Some((of, arguments)) => commands::compile::command(&arguments, of),
+        None => commands::run(args::Args::try_parse().unwrap_or_else(|e| refuse(&e))),
+    };
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             output::eprint_line(&failure.message);

@@ -325,4 +325,9 @@ fn a_team_takes_as_long_as_its_longest_thread() {
     // On cores of their own: thread 1, then thread 0.
     let simulated = seconds("seconds");
     assert!((0.245..0.280).contains(&simulated), "{json}");
+    // A function counts with all that it calls.
+    let json = run(&["simulate", "t1", "--what-if", "main gone", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let left = json["what_if"][0]["seconds"].as_f64().expect("a time");
+    assert!(left < 0.1 * simulated, "{json}");
 }

@@ -52,7 +52,17 @@ use headwater_model::psg::ModuleStructure;
 use std::path::{Path, PathBuf};
 
 /// Source of the plugin for clang and flang that writes what [`analyse`] adds to the machine code's structure.
-pub const PASS_SOURCE: &str = include_str!("../pass/headwater_pass.cpp");
+pub const PASS_SOURCE: &str = concat!(
+    include_str!("../pass/record.cpp"),
+    include_str!("../pass/names.cpp"),
+    include_str!("../pass/control.cpp"),
+    include_str!("../pass/function.cpp"),
+    include_str!("../pass/values.cpp"),
+    include_str!("../pass/memory.cpp"),
+    include_str!("../pass/vertices.cpp"),
+    include_str!("../pass/writing.cpp"),
+    include_str!("../pass/plugin.cpp"),
+);
 
 /// What the user may set.
 #[derive(Clone, Debug)]

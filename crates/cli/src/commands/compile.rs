@@ -5,18 +5,14 @@
 //! arguments, output and exit code are those of the compiler. A plugin fits one version of LLVM alone. Its source is in this
 //! program, and it is built once for each version with the compiler and headers that the user has.
 
+mod plugin;
+
 use super::Outcome;
-use crate::args::CompileArgs;
-use headwater_load::cache_dir;
-use headwater_model::hash::mix2;
-use headwater_structure::PASS_SOURCE;
+use plugin::{VERSIONS, llvm_config, plugin};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-
-/// Versions of LLVM that the plugin is tested with, the preferred one first.
-const VERSIONS: [u32; 2] = [22, 19];
 
 /// A language: how its compilers are called.
 struct Language {
@@ -59,8 +55,42 @@ const FORTRAN: Language = Language {
     package: "flang",
 };
 
-/// `headwater cc`, `cxx` or `fc`.
-pub fn command(args: &CompileArgs, of: Of) -> Outcome {
+/// The compiler that a command line of ours is for, and its arguments: all behind its name, untouched, because compilers have
+/// options that read like ours. `None` if it is for none, or asks for our help.
+pub fn asked(command_line: impl IntoIterator<Item = OsString>) -> Option<(Of, Vec<OsString>)> {
+    let mut words = command_line.into_iter().skip(1);
+    let of = match words.next()?.to_str()? {
+        "cc" => Of::C,
+        "cxx" => Of::Cxx,
+        "fc" => Of::Fortran,
+        _ => return None,
+    };
+    let arguments: Vec<OsString> = words.collect();
+    let helps = ["-h", "--help"].map(OsString::from);
+    let is_ours = match &*arguments {
+        [] => true,
+        [one] => helps.contains(one),
+        _ => false,
+    };
+    (!is_ours).then_some((of, arguments))
+}
+
+/// For which versions of LLVM there is all that the plugin needs: compilers of C, and headers.
+pub fn versions_here() -> Vec<u32> {
+    let has = |version: &u32| {
+        find(&format!("clang-{version}")).is_some() && llvm_config(*version).is_some()
+    };
+    VERSIONS.into_iter().filter(has).collect()
+}
+
+/// What to install for the plugin.
+pub fn what_it_needs() -> String {
+    let version = VERSIONS[VERSIONS.len() - 1];
+    format!("install clang-{version} and llvm-{version}-dev, for Fortran flang-{version}, too")
+}
+
+/// `headwater cc`, `cxx` or `fc`, with the compiler's arguments.
+pub fn command(arguments: &[OsString], of: Of) -> Outcome {
     let language = match of {
         Of::C => &C,
         Of::Cxx => &CXX,
@@ -80,10 +110,10 @@ pub fn command(args: &CompileArgs, of: Of) -> Outcome {
     let mut option = OsString::from("-fpass-plugin=");
     option.push(&plugin);
     // Where nothing is compiled but only linked, there is no use for a plugin.
-    if args.arguments.iter().any(is_source) {
+    if arguments.iter().any(is_source) {
         command.arg(option);
     }
-    let error = command.args(&args.arguments).exec();
+    let error = command.args(arguments).exec();
     Err(format!("cannot start {}: {error}", language.wrapper).into())
 }
 
@@ -126,12 +156,6 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|p| p.is_file())
 }
 
-/// The tool of LLVM's headers that says how to compile against them.
-fn llvm_config(version: u32) -> Option<PathBuf> {
-    let own = PathBuf::from(format!("/usr/lib/llvm-{version}/bin/llvm-config"));
-    find(&format!("llvm-config-{version}")).or_else(|| own.is_file().then_some(own))
-}
-
 /// The compiler and the plugin that fits it.
 fn found(language: &Language) -> Result<(PathBuf, PathBuf), String> {
     let wanted = std::env::var("HEADWATER_LLVM").ok();
@@ -170,70 +194,28 @@ fn found(language: &Language) -> Result<(PathBuf, PathBuf), String> {
     ))
 }
 
-/// The plugin for a version, built if it is not in the cache.
-fn plugin(version: u32, config: &Path) -> Result<PathBuf, String> {
-    // Compilers run in other directories.
-    let dir = cache_dir()
-        .filter(|d| d.is_absolute())
-        .ok_or("there is no place to keep the compiler's plugin: set HOME or XDG_CACHE_HOME to an absolute path")?;
-    let flags = Command::new(config)
-        .args(["--version", "--cxxflags"])
-        .output()
-        .map_err(|e| format!("cannot start {}: {e}", config.display()))?;
-    if !flags.status.success() {
-        return Err(format!(
-            "{} fails: install llvm-{version}-dev again",
-            config.display()
-        ));
-    }
-    let flags = String::from_utf8_lossy(&flags.stdout).into_owned();
-    // Another LLVM or another source is another plugin.
-    let key = format!("{flags}{PASS_SOURCE}")
-        .bytes()
-        .fold(0, |key, byte| mix2(key, u64::from(byte)));
-    let made = dir.join(format!("pass-{version}-{key:016x}.so"));
-    if made.is_file() {
-        return Ok(made);
-    }
-    let cannot = |e: std::io::Error| {
-        format!(
-            "cannot build the compiler's plugin in {}: {e}; set XDG_CACHE_HOME to a directory that can be written",
-            dir.display()
-        )
-    };
-    std::fs::create_dir_all(&dir).map_err(cannot)?;
-    // Several may be building it: each has its own files, and the last one's is used.
-    let own = |ending: &str| dir.join(format!("pass-{version}-{}.{ending}", std::process::id()));
-    let (source, part) = (own("cpp"), own("part"));
-    std::fs::write(&source, PASS_SOURCE).map_err(cannot)?;
-    let compiler = find(&format!("clang++-{version}")).unwrap_or_else(|| PathBuf::from("c++"));
-    let built = Command::new(&compiler)
-        .args(["-fPIC", "-shared", "-fno-rtti", "-w"])
-        .args(flags.lines().skip(1).flat_map(str::split_whitespace))
-        .args(["-O2", "-o"])
-        .args([&part, &source])
-        .output();
-    let _ = std::fs::remove_file(&source);
-    let built = built.map_err(|e| format!("cannot start {}: {e}", compiler.display()))?;
-    if !built.status.success() {
-        let said = String::from_utf8_lossy(&built.stderr);
-        let first = said
-            .lines()
-            .find(|l| l.contains("error"))
-            .unwrap_or("it does not compile");
-        return Err(format!(
-            "the compiler's plugin cannot be built with {} for LLVM {version}: {}",
-            compiler.display(),
-            headwater_model::printable::printable(first)
-        ));
-    }
-    std::fs::rename(&part, &made).map_err(cannot)?;
-    Ok(made)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_of_compilers_are_theirs() {
+        let asked = |words: &[&str]| {
+            let words = words.iter().map(OsString::from);
+            asked(words).map(|(of, all)| (format!("{of:?}"), all))
+        };
+        let all = ["-q", "--", "-c", "a b.c", "--help"];
+        let given = [&["headwater", "cxx"][..], &all].concat();
+        let found = asked(&given).expect("a compiler");
+        assert_eq!(found, ("Cxx".into(), all.map(OsString::from).to_vec()));
+        for ours in [
+            &["headwater", "cc"][..],
+            &["headwater", "fc", "--help"],
+            &["headwater", "run", "cc"],
+        ] {
+            assert_eq!(asked(ours), None, "{ours:?}");
+        }
+    }
 
     #[test]
     fn sources_are_known_by_ending_language_and_response_file() {

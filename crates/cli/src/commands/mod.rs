@@ -3,7 +3,7 @@
 
 mod analyse;
 mod calibrate;
-mod compile;
+pub mod compile;
 mod diagnose;
 mod doctor;
 mod export;
@@ -47,9 +47,9 @@ pub fn run(args: Args) -> Outcome {
         Command::Replay(args) => replay::command(&args, quiet),
         Command::Calibrate(args) => calibrate::command(&args),
         Command::Structure(args) => structure::command(&args, quiet),
-        Command::Cc(args) => compile::command(&args, compile::Of::C),
-        Command::Cxx(args) => compile::command(&args, compile::Of::Cxx),
-        Command::Fc(args) => compile::command(&args, compile::Of::Fortran),
+        Command::Cc(args) => compile::command(&args.arguments, compile::Of::C),
+        Command::Cxx(args) => compile::command(&args.arguments, compile::Of::Cxx),
+        Command::Fc(args) => compile::command(&args.arguments, compile::Of::Fortran),
         Command::Show(args) => show::command(&args),
         Command::LinkFlags(args) => link_flags::command(&args),
         Command::Header { language } => header::command(language),

@@ -120,7 +120,8 @@ pub fn command(args: &SimulateArgs, quiet: bool) -> Outcome {
     let structures = structures(&trace, run.as_ref(), progress);
     let mut named = Named::new(&trace, &structures);
     if let Some(run) = &run {
-        recorded.divide(named.samples(run));
+        let asked: Vec<&str> = questions.iter().filter_map(Question::function).collect();
+        recorded.divide(named.samples(run, &asked));
     }
     let stage = progress.stage("simulating", 0);
     let cut = recorded.unfinished();

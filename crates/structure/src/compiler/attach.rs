@@ -28,9 +28,7 @@ const START: [&str; 10] = [
 ];
 
 /// Beginnings of symbols of language runtimes that are linked statically: they call and write only what they are given.
-const RUNTIME: [&str; 18] = [
-    "AllocateValidated",
-    "ValidatePointer",
+const RUNTIME: [&str; 13] = [
     "_ZL21CloseAll",
     "_ZL30Describe",
     "_Fortran",
@@ -42,11 +40,29 @@ const RUNTIME: [&str; 18] = [
     "_ZNSt",
     "_ZNKSt",
     "_ZN9__gnu_cxx",
-    "CFI_",
-    "Convert",
     "_GLOBAL__sub_I_external_unit",
-    "atexit",
     "__",
+];
+
+/// Symbols of language runtimes whose names users could have chosen, too, so that only these are meant.
+const RUNTIME_NAMES: [&str; 17] = [
+    "AllocateValidatedPointerPayload",
+    "CFI_address",
+    "CFI_allocate",
+    "CFI_deallocate",
+    "CFI_establish",
+    "CFI_is_contiguous",
+    "CFI_section",
+    "CFI_select_part",
+    "CFI_setpointer",
+    "ConvertDecimalToDouble",
+    "ConvertDecimalToFloat",
+    "ConvertDecimalToLongDouble",
+    "ConvertDoubleToDecimal",
+    "ConvertFloatToDecimal",
+    "ConvertLongDoubleToDecimal",
+    "ValidatePointerPayload",
+    "atexit",
 ];
 
 /// Whether a symbol is the language runtime's.
@@ -54,6 +70,7 @@ fn is_runtime(symbol: &str) -> bool {
     // Procedures of Fortran modules begin with `__`, too, as gfortran names them.
     RUNTIME.iter().any(|p| symbol.starts_with(p)) && !symbol.contains("_MOD_")
         || symbol.starts_with("_Z") && symbol.contains("Fortran")
+        || RUNTIME_NAMES.contains(&symbol)
 }
 
 /// Reads the compiler's section of a file, if it has one.

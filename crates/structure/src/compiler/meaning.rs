@@ -328,6 +328,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_plugin_knows_the_functions_that_keep_no_pointer() {
+        let (_, names) = crate::PASS_SOURCE
+            .split_once("*harmless[] = {")
+            .expect("a list");
+        let (names, _) = names.split_once("};").expect("its end");
+        let names: Vec<&str> = names
+            .split(',')
+            .map(|n| n.trim().trim_matches('"'))
+            .collect();
+        let reads = READS.iter().map(|(name, _)| name);
+        let mut all = reads.chain(&CONVERTS).chain(&HARMLESS);
+        let of_fortran = |name: &str| name.starts_with("_Fortran");
+        let missing = all.find(|name| !of_fortran(name) && !names.contains(name));
+        assert_eq!(missing, None);
+    }
+
+    #[test]
     fn mpi_arguments_mean_what_the_standard_says() {
         use Meaning::*;
         let all = [

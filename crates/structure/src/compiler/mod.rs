@@ -1,6 +1,6 @@
 //! The second front end: structure from the compiler, with what loops and branches depend on (ScalAna, section III-A).
 //!
-//! The plugin (`pass/headwater_pass.cpp`) writes a record for each translation unit, and linking joins them. The way:
+//! The plugin (`pass`) writes a record for each translation unit, and linking joins them. The way:
 //! `record` (bytes) → `program` (units joined by symbols) → `follow` (a value back to its origins, with the `meaning` of
 //! MPI calls) → `matching` (vertices of machine code that the compiler has too) → `attach`, `compare`. The vertices
 //! stay those of the machine code, because that is what runs; the compiler adds why they run as often as they do.

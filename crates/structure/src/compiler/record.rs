@@ -1,4 +1,4 @@
-//! The section that the compiler's plugin writes (`pass/headwater_pass.cpp`), as it is in a linked file: the records of
+//! The section that the compiler's plugin writes (`pass`), as it is in a linked file: the records of
 //! all translation units, one behind the other.
 //!
 //! Each record has its own magic, version, length and checksum, so that objects of different age can be linked together.

@@ -3,7 +3,7 @@
 mod launching;
 mod machine;
 
-use super::Outcome;
+use super::{Outcome, compile};
 use crate::args::DoctorArgs;
 use crate::output::{SCHEMA, print};
 use schemars::JsonSchema;
@@ -67,6 +67,7 @@ pub fn command(args: &DoctorArgs) -> Outcome {
         machine::room(),
         machine::shared_memory(),
         machine::cache(),
+        compiler(),
     ]);
     if args.json.wanted() {
         return args.json.give_value(&Doctor {
@@ -75,6 +76,29 @@ pub fn command(args: &DoctorArgs) -> Outcome {
         });
     }
     print(&findings.iter().map(lines).collect::<String>())
+}
+
+/// Whether `headwater cc`, `cxx` and `fc` can be used.
+fn compiler() -> Finding {
+    const WHAT: &str = "compiler";
+    let versions: Vec<String> = compile::versions_here()
+        .iter()
+        .map(u32::to_string)
+        .collect();
+    match versions.is_empty() {
+        false => Finding::good(
+            WHAT,
+            format!(
+                "headwater cc, cxx and fc say why ranks differ, with LLVM {}",
+                versions.join(" or ")
+            ),
+        ),
+        true => Finding::look(
+            WHAT,
+            "headwater cc, cxx and fc cannot be used: there is no LLVM that their plugin is known to work with; recording and diagnosis do not need it",
+            compile::what_it_needs(),
+        ),
+    }
 }
 
 fn lines(f: &Finding) -> String {

@@ -3,7 +3,7 @@
 use super::question::{Question, lines};
 use crate::progress::Progress;
 use headwater_graph::is_runtime_library;
-use headwater_model::psg::ModuleStructure;
+use headwater_model::psg::{Function, ModuleStructure};
 use headwater_model::run::Run;
 use headwater_structure::{Options, analyse};
 use headwater_trace::trace::{BEGIN, Frame, Trace};
@@ -18,6 +18,8 @@ pub struct Source {
     first: u32,
     last: u32,
     function: String,
+    /// Functions that are asked about, and that have called this one, directly or not.
+    called_from: Vec<String>,
 }
 
 /// Structures of modules, by path.
@@ -80,13 +82,15 @@ impl<'a> Named<'a> {
                 function: function
                     .map_or("", |f| structure.string(f.name))
                     .to_string(),
+                called_from: Vec::new(),
             })
         });
         found.unwrap_or_default()
     }
 
-    /// The samples of a run: rank, signature of the call before, number of the place, seconds.
-    pub fn samples(&mut self, run: &Run) -> Vec<(u32, u64, u32, f64)> {
+    /// The samples of a run: rank, signature of the call before, number of the place, seconds. What is called from one of
+    /// the functions that are `asked` about is a place of its own.
+    pub fn samples(&mut self, run: &Run, asked: &[&str]) -> Vec<(u32, u64, u32, f64)> {
         let mut signatures: HashMap<Vec<(&str, u64)>, u64> = HashMap::new();
         for (identity, signature) in &self.trace.signatures {
             let path = |f: &Frame| self.trace.modules.get(&f.module).map_or("", String::as_str);
@@ -101,7 +105,7 @@ impl<'a> Named<'a> {
             let signature = *before
                 .entry(after)
                 .or_insert_with(|| signatures.get(&frames_of(run, after)).copied());
-            let source = signature.and_then(|_| self.source(run, sample.ctx.0));
+            let source = signature.and_then(|_| self.source(run, sample.ctx.0, asked));
             let (Some(signature), Some(source)) = (signature, source) else {
                 continue;
             };
@@ -116,31 +120,32 @@ impl<'a> Named<'a> {
     }
 
     /// The innermost loop, or the function, that a context is in, in the innermost module that is the program's own.
-    fn source(&self, run: &Run, mut ctx: u32) -> Option<Source> {
-        loop {
-            let context = run.contexts.get(ctx as usize)?;
+    fn source(&self, run: &Run, mut ctx: u32, asked: &[&str]) -> Option<Source> {
+        let mut found: Option<Source> = None;
+        // Contexts come after those that they are in.
+        while let Some(context) = run.contexts.get(ctx as usize) {
             let module = run.modules.get(context.module as usize);
             let structure = module.and_then(|m| self.structures.get(&m.path));
-            if let Some(structure) = structure
-                && let Some((function, mut vertex)) = structure.locate(context.lookup())
-            {
-                let function = structure.functions.get(function)?;
-                let at = loop {
-                    let at = function.vertices.get(vertex as usize)?;
-                    match at.parent {
-                        Some(parent) if !at.kind.is_loop() => vertex = parent,
-                        _ => break at,
-                    }
-                };
-                return Some(Source {
-                    file: at.file.map_or("", |f| structure.string(f)).to_string(),
-                    first: at.first_line,
-                    last: at.last_line,
-                    function: structure.string(function.name).to_string(),
-                });
+            let place = structure.and_then(|s| Some((s, s.locate(context.lookup())?)));
+            if let Some((structure, (number, vertex))) = place {
+                let function = structure.functions.get(number)?;
+                let name = structure.string(function.name);
+                match &mut found {
+                    None => found = Some(innermost(structure, function, vertex)?),
+                    Some(found) if asked.contains(&name) => found.called_from.push(name.into()),
+                    Some(_) => {}
+                }
+                if asked.is_empty() {
+                    break;
+                }
             }
             ctx = context.parent.0;
         }
+        if let Some(found) = &mut found {
+            found.called_from.sort();
+            found.called_from.dedup();
+        }
+        found
     }
 
     /// The name of a place.
@@ -239,6 +244,24 @@ impl<'a> Named<'a> {
     }
 }
 
+/// The innermost loop around a vertex, or its function.
+fn innermost(structure: &ModuleStructure, function: &Function, mut vertex: u32) -> Option<Source> {
+    let at = loop {
+        let at = function.vertices.get(vertex as usize)?;
+        match at.parent {
+            Some(parent) if !at.kind.is_loop() => vertex = parent,
+            _ => break at,
+        }
+    };
+    Some(Source {
+        file: at.file.map_or("", |f| structure.string(f)).to_string(),
+        first: at.first_line,
+        last: at.last_line,
+        function: structure.string(function.name).to_string(),
+        called_from: Vec::new(),
+    })
+}
+
 /// The frames of a context, outermost first.
 fn frames_of(run: &Run, mut ctx: u32) -> Vec<(&str, u64)> {
     let mut frames = Vec::new();
@@ -281,8 +304,13 @@ impl Source {
             Some((file, first, last)) => {
                 self.has_file(file) && self.first <= last && self.last >= first
             }
-            None => self.function == wanted,
+            None => self.is_of(wanted),
         }
+    }
+
+    /// Whether it is in a function, or called from it.
+    fn is_of(&self, function: &str) -> bool {
+        self.function == function || self.called_from.iter().any(|f| f == function)
     }
 
     /// Whether it is inside of a place.
@@ -291,7 +319,7 @@ impl Source {
             Some((file, first, last)) => {
                 self.has_file(file) && self.first >= first && self.last <= last
             }
-            None => self.function == wanted,
+            None => self.is_of(wanted),
         }
     }
 }

@@ -44,6 +44,12 @@ impl Question {
         })
     }
 
+    /// The function that it is about; what this function calls is a part of it.
+    pub fn function(&self) -> Option<&str> {
+        let function = self.is_about_computation() && lines(&self.place).is_none();
+        function.then_some(self.place.as_str())
+    }
+
     /// The calls that the place must have for the change to be one.
     pub fn needs(&self) -> Option<CallKind> {
         match self.edit {
