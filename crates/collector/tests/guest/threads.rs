@@ -114,6 +114,26 @@ fn threads_of_a_killed_process_leave_their_data() {
     }
 }
 
+#[test]
+fn a_thread_begins_when_it_is_made_though_it_has_no_core_yet() {
+    let _alone = alone();
+    for case in cases("late_thread.c") {
+        let out = case.record(&[]);
+        if out.status.code() == Some(3) {
+            eprintln!("not tested: real-time threads are not permitted here");
+            continue;
+        }
+        assert!(out.status.success(), "{}: {out:?}", case.library);
+        let run = case.recorded();
+        let [thread] = &made(&run)[..] else {
+            panic!("{}: {:?}", case.library, run.threads);
+        };
+        let (wall, ready) = (thread.wall_ns, thread.runq_ns);
+        assert!(wall > 190_000_000, "{}: {thread:?}", case.library);
+        assert!(ready > 190_000_000, "{}: {thread:?}", case.library);
+    }
+}
+
 /// glibc's lock of its memory has no name that could be wrapped.
 #[test]
 fn waits_for_memory_are_seen_by_samples() {

@@ -195,7 +195,7 @@ tables! {
         rank u u32: "rank",
         thread u u16: "thread of the rank; 0 called MPI_Init",
         made_by ctx: "context of the call that made it; null for the first thread, and where nobody saw it",
-        begin_ns u u64: "end of MPI_Init to its first sight, without pauses of recording as in the next columns, ns",
+        begin_ns u u64: "end of MPI_Init to its birth or first sight, without pauses of recording as in the next columns, ns",
         wall_ns u u64: "first to last sign of life, ns",
         cpu_ns u u64: "CPU time of the same, ns",
         runq_ns u u64: "ready without a core, ns",

@@ -396,7 +396,7 @@ impl Thread {
         // thread's life, and this time is ours, not the thread's. The sampled CPU time and the totals begin with the
         // same reading of the clock.
         self.begin_counting();
-        self.begin_totals(self.sampled_at.0);
+        self.begin_totals(self.sampled_at.0, true);
         self.in_mpi.store(false, Ordering::Relaxed);
     }
 
@@ -404,7 +404,7 @@ impl Thread {
     pub fn sample_from_afar(&mut self, tid: libc::pid_t) {
         self.open_schedstat(tid);
         let cpu = clock::cpu_of(tid).unwrap_or(0);
-        self.begin_totals(cpu);
+        self.begin_totals(cpu, false);
         self.sampled_at = (cpu, 0);
         self.left_ns = clock::now();
         self.in_mpi.store(false, Ordering::Release);

@@ -86,15 +86,19 @@ pub fn switch(on: bool) {
 
 impl Thread {
     /// Begins the totals of a thread that is first seen, or that takes over the row of one that has ended. What the
-    /// clock and the row show then is not its own.
-    pub(super) fn begin_totals(&mut self, cpu: u64) {
+    /// clock and the row show then is not its own. The first wait for a core, of a thread that `is_born` here, is its own: it
+    /// was ready to run beside the others from the beginning.
+    pub(super) fn begin_totals(&mut self, cpu: u64, is_born: bool) {
         let now = clock::now();
+        let delayed = self.run_delay();
+        let own = if is_born { delayed } else { 0 };
         if self.totals.begin_ns == 0 {
-            self.totals.begin_ns = now;
-            self.totals.paused_before_ns = PauseState::now().paused(now);
+            let begin = now.saturating_sub(own);
+            self.totals.begin_ns = begin;
+            self.totals.paused_before_ns = PauseState::now().paused(begin);
         }
         self.base.cpu = (self.totals.cpu_ns, cpu);
-        self.base.runq = (self.totals.runq_ns, self.run_delay());
+        self.base.runq = (self.totals.runq_ns, delayed - own);
         self.base.in_pauses.begin(cpu);
         self.seen(cpu, now);
     }
