@@ -200,7 +200,7 @@ fn begin_as(
     };
     let began = begin::begin_recording(&process, || {
         mpi::begin_decoding(library, rank, size, threaded);
-        trace::begin(library, rank, size, threaded);
+        trace::begin(library, rank, size, threaded, birth::start_ours);
         signal::prepare(sample::handler);
     });
     if began {

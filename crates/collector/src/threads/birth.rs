@@ -68,6 +68,27 @@ pub fn while_init<T>(f: impl FnOnce() -> T) -> (T, Vec<libc::pid_t>) {
     (result, there)
 }
 
+/// Stack of a thread of ours, bytes.
+const OUR_STACK: usize = 512 << 10;
+
+/// Starts a thread of ours, which is not recorded and takes none of the program's signals. Returns whether it could.
+pub fn start_ours(run: fn()) -> bool {
+    let before = local().is_librarys.replace(true);
+    // SAFETY: sets that are filled before they are read.
+    let started = unsafe {
+        let mut all = std::mem::zeroed();
+        let mut own = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut own);
+        let thread = std::thread::Builder::new().stack_size(OUR_STACK);
+        let started = thread.spawn(run).is_ok();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &own, std::ptr::null_mut());
+        started
+    };
+    local().is_librarys.set(before);
+    started
+}
+
 /// The process's threads, as the system numbers them.
 pub fn tids() -> Vec<libc::pid_t> {
     let task = std::fs::read_dir("/proc/self/task");

@@ -6,7 +6,6 @@
 //! thread may come back in the meantime; it then waits until the file is written ([`Gate`]).
 
 use crate::guest::clock;
-use crate::threads::local::local;
 use crate::trace::gate::{Gate, can_hold};
 use crate::trace::tracer::Tracer;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,9 +16,6 @@ const BETWEEN: Duration = Duration::from_secs(1);
 
 /// A thread must be in a call for this part of the run, and for one second at least, before its file is written.
 const OF_RUN: u64 = 64;
-
-/// Stack of the keeper, bytes.
-const STACK: usize = 512 << 10;
 
 /// A thread that is looked at.
 struct Watched {
@@ -54,7 +50,9 @@ fn keeper() -> MutexGuard<'static, Keeper> {
 }
 
 /// The calls of a thread go through `gate` from now on. Its tracer must stay where it is until [`leave`] or [`end`].
-pub fn watch(tracer: *mut Tracer, gate: Gate) {
+///
+/// `start` starts a thread of ours, and returns whether it could.
+pub fn watch(tracer: *mut Tracer, gate: Gate, start: fn(fn()) -> bool) {
     let mut keeper = keeper();
     if keeper.has_ended {
         return;
@@ -63,7 +61,7 @@ pub fn watch(tracer: *mut Tracer, gate: Gate) {
         keeper.is_started = true;
         keeper.began = clock::now();
         // Without it, a rank that hangs has the events of its last file.
-        keeper.has_ended = !start();
+        keeper.has_ended = !start(run);
     }
     keeper.watched.push(Watched {
         tracer,
@@ -85,25 +83,6 @@ pub fn end() {
     let mut keeper = keeper();
     keeper.has_ended = true;
     keeper.watched.clear();
-}
-
-/// Starts the thread. It takes none of the program's signals, and is not recorded.
-fn start() -> bool {
-    let local = local();
-    let before = local.is_librarys.replace(true);
-    // SAFETY: sets that are filled before they are read.
-    let started = unsafe {
-        let mut all = std::mem::zeroed();
-        let mut own = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut own);
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        let started = thread.spawn(run).is_ok();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &own, std::ptr::null_mut());
-        started
-    };
-    local.is_librarys.set(before);
-    started
 }
 
 fn run() {

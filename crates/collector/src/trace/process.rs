@@ -42,6 +42,8 @@ pub struct Process {
     lost: Mutex<Vec<u32>>,
     /// The function that ends all processes.
     pub abort: Option<u16>,
+    /// Starts a thread of ours.
+    pub start: fn(fn()) -> bool,
 }
 
 /// The process that is traced; `None` if none is.
@@ -50,8 +52,15 @@ pub fn process() -> Option<&'static Process> {
     PROCESS.get()
 }
 
-/// Rank `rank` of `size` begins to be traced, if that is wanted.
-pub fn begin(library: &'static Library, rank: u32, size: u32, threaded: bool) {
+/// Rank `rank` of `size` begins to be traced, if that is wanted. `start` starts a thread of ours, and returns whether it
+/// could.
+pub fn begin(
+    library: &'static Library,
+    rank: u32,
+    size: u32,
+    threaded: bool,
+    start: fn(fn()) -> bool,
+) {
     if std::env::var_os("HEADWATER_TRACE").is_none_or(|v| v.is_empty() || v == "0") {
         return;
     }
@@ -80,6 +89,7 @@ pub fn begin(library: &'static Library, rank: u32, size: u32, threaded: bool) {
         made: Mutex::new(Vec::new()),
         lost: Mutex::new(Vec::new()),
         abort: headwater_mpi_abi::id_of("MPI_Abort").map(|id| id.0),
+        start,
     });
 }
 

@@ -217,7 +217,7 @@ impl Tracer {
     #[inline(never)]
     fn remember(&mut self, key: u64, function: u16, ctx: u32, contexts: &mut Contexts) {
         if let Some(gate) = self.calls.make_room() {
-            keeper::watch(self, gate);
+            keeper::watch(self, gate, self.process.start);
         }
         let signature = match self.signatures.get(&key) {
             Some(signature) => *signature,

@@ -6,14 +6,12 @@
 //! so that the needs of ranks can be compared. Some OpenMP runtimes spin while they wait and so use CPU time: the part
 //! of it at the place of a wait is treated alike. Without threads nothing changes.
 
+use crate::run::computed::{Thread, computed, part};
 use crate::run::threads;
 use headwater_graph::{Structures, is_runtime_library};
 use headwater_model::run::{Context, CtxId, Run, Sample, TeamWork};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-
-/// A thread of a rank.
-pub type Thread = (u32, u16);
 
 /// Time that is removed after a call, nanoseconds.
 #[derive(Clone, Copy, Default)]
@@ -394,40 +392,13 @@ fn of_ranks(
     }
     let share = |(rank, (needed, active)): (u32, (f64, f64))| {
         let wait = waited.get(&rank).copied().unwrap_or(0.0);
-        // What the rank computes while they work passes at the same time, so it is no part of its waiting. Outside
-        // that time, it can have computed all of the time at most.
+        // What the rank computes while they work passes at the same time, so it is no part of its waiting.
         let own = own.get(&rank).into_iter().flatten();
-        let beside = own.map(|(cpu, wall)| cpu - (wall - active).max(0.0));
+        let beside = own.map(|own| own.cpu() - own.most_in(own.wall - active));
         let beside = beside.fold(0.0, f64::max);
         (rank, part(wait - (needed - beside).max(0.0), wait))
     };
     teams.into_iter().map(share).collect()
-}
-
-/// By rank: CPU time outside MPI and all time of each of its threads that call MPI, nanoseconds.
-fn computed(run: &Run) -> FxHashMap<u32, Vec<(f64, f64)>> {
-    let mut threads: BTreeMap<Thread, (f64, f64)> = BTreeMap::new();
-    for s in &run.segments {
-        let sum = threads.entry((s.rank, s.thread)).or_default();
-        *sum = (sum.0 + s.cpu_ns as f64, sum.1 + s.wall_ns as f64);
-    }
-    for c in &run.calls {
-        threads.entry((c.rank, c.thread)).or_default().1 += c.wall_ns as f64;
-    }
-    let mut out: FxHashMap<u32, Vec<(f64, f64)>> = FxHashMap::default();
-    for ((rank, _), times) in threads {
-        out.entry(rank).or_default().push(times);
-    }
-    out
-}
-
-/// `of` over `whole`, as a share.
-fn part(of: f64, whole: f64) -> f64 {
-    if whole > 0.0 {
-        (of / whole).clamp(0.0, 1.0)
-    } else {
-        0.0
-    }
 }
 
 /// Shortens segments and events by the time that was removed after each call.

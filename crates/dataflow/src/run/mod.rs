@@ -4,6 +4,7 @@
 //! `cores` sets aside waits for threads without a core, `sleeping` sleep that cannot be, and `stopped` the time in
 //! which the machine stopped a core. `recorded` joins the runs on a graph and makes their views.
 
+mod computed;
 mod cores;
 mod files;
 mod recorded;

@@ -5,7 +5,8 @@
 //! between two calls was repeated and how long the longest repetition was: the two limit how long the rank can have
 //! slept. Time off the core beyond that is waiting for a core, for example because a hypervisor took it.
 
-use crate::run::cores::{self, Cut, Thread};
+use crate::run::computed::Thread;
+use crate::run::cores::{self, Cut};
 use headwater_model::run::{CtxId, Run, Segment};
 use rustc_hash::FxHashMap;
 

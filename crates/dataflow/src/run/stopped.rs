@@ -7,7 +7,7 @@
 //! core. The sampling rate changes over a run, so samples are compared with those of other threads after the same call.
 
 use crate::numbers::stats;
-use crate::run::cores::Thread;
+use crate::run::computed::Thread;
 use headwater_model::rank::RankSet;
 use headwater_model::run::{CtxId, Run};
 use headwater_model::words;

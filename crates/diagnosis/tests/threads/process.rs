@@ -168,6 +168,31 @@ fn a_first_thread_works_beside_others_that_had_no_core_to_begin() {
 }
 
 #[test]
+fn a_first_thread_that_had_no_core_before_its_team_computed_little_there() {
+    let of = Hybrid {
+        joined: true,
+        cores: 2,
+        threads: 3,
+        runq: |_, _| 8.7,
+        ..Default::default()
+    };
+    // In the last 0.3 s of its 10.3 s the first thread is alone, and it has a core for a tenth of its time.
+    let own = (1.0, 9.0);
+    let mut run = process(4, Process { of, own, join: 0.3 });
+    run.header.counters = vec!["run_queue_ns".into()];
+    for s in &mut run.samples {
+        s.counters = vec![if s.thread == 0 { s.cpu_ns * 9 } else { 0 }];
+    }
+    run.teams.iter_mut().for_each(|t| t.count = 1);
+    for t in run.threads.iter_mut().filter(|t| t.thread > 0) {
+        t.begin_ns = u64::from(t.thread - 1) * 150_000_000;
+    }
+    let d = of_runs(vec![run], Some(Scaling::Strong));
+    let last = d.scales.last().expect("a scale");
+    assert!((last.model_seconds - 1.0).abs() < 0.05, "{last:?}");
+}
+
+#[test]
 fn threads_made_on_two_call_paths_work_at_the_same_time() {
     let of = Hybrid {
         joined: true,
