@@ -127,7 +127,8 @@ fn after(text: &[u8], name: &[u8]) -> Option<u64> {
 
 /// The most memory that the process had at once, bytes.
 pub fn peak_memory() -> Option<u64> {
-    let mut room = [0; 4096];
+    // Enough unless the user is in some hundred groups. The stack may be a small one of the program's.
+    let mut room = [0; 1536];
     let status = contents(b"/proc/self/status\0", &mut room);
     let in_status = after(status, b"VmHWM:");
     let kib = in_status.or_else(|| {
