@@ -538,3 +538,27 @@ fn a_script_and_a_crash_are_recorded() {
         assert!(run.calls.iter().map(|c| c.count).sum::<u64>() > 50);
     }
 }
+
+#[test]
+fn a_region_that_the_program_does_not_name_is_refused_with_those_that_it_does() {
+    use headwater_model::run::{Header, Module, RankInfo, Run};
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = dir.path();
+    let run = |names: &[&str]| Run {
+        header: Header {
+            ranks: 1,
+            ..Header::default()
+        },
+        modules: names.iter().map(|name| Module::of_region(name)).collect(),
+        ranks: vec![RankInfo::default()],
+        ..Run::default()
+    };
+    for (name, regions) in [("without", &[][..]), ("with", &["step", "solve"])] {
+        headwater_format::write_run(&at.join(name), &run(regions)).expect("writes a run");
+    }
+    let asked = ["diagnose", "--region", "slove"];
+    let none = "no region slove: the program names no regions (docs/REGIONS.md)";
+    assert_refused(at, &[&asked[..], &["without"]].concat(), &[none]);
+    let some = "no region slove in these runs; there is solve, step";
+    assert_refused(at, &[&asked[..], &["with", "without"]].concat(), &[some]);
+}

@@ -597,3 +597,72 @@ fn the_doctor_says_what_to_do_about_everything_that_is_not_well() {
         assert_eq!(good, finding["advice"].is_null(), "{finding}");
     }
 }
+
+/// Uses of what `headwater header` prints, as docs/REGIONS.md shows them, and how each language takes them: the
+/// compiler or interpreter, and its arguments before the source.
+const HEADERS: [(&str, &str, &str, &str, &[&str]); 4] = [
+    (
+        "c",
+        "headwater.h",
+        "uses.c",
+        "#include \"headwater.h\"\nint main(void) { { HEADWATER_REGION(\"solve\"); HEADWATER_ITERATION(); } HEADWATER_BEGIN(\"solve\"); HEADWATER_END(\"solve\"); return 0; }\n",
+        &["cc", "-Werror", "-Wall", "-o", "uses"],
+    ),
+    (
+        "c",
+        "headwater.h",
+        "uses.cpp",
+        "#include \"headwater.h\"\nint main() { HEADWATER_REGION(\"solve\"); return 0; }\n",
+        &["c++", "-Werror", "-Wall", "-o", "uses"],
+    ),
+    (
+        "fortran",
+        "headwater_regions.f90",
+        "uses.f90",
+        "program uses\n  use headwater_regions\n  call region_begin(\"solve\")\n  call region_iteration()\n  call region_end(\"solve\")\nend program\n",
+        &[
+            "gfortran",
+            "-Werror",
+            "-Wall",
+            "-o",
+            "uses",
+            "headwater_regions.f90",
+        ],
+    ),
+    (
+        "python",
+        "headwater_regions.py",
+        "uses.py",
+        "from headwater_regions import region, iteration\nwith region(\"solve\"):\n    iteration()\n",
+        &["python3"],
+    ),
+];
+
+#[test]
+fn what_header_prints_is_used_as_documented_and_does_nothing_without_the_collector() {
+    for (language, file, source, text, compiler) in HEADERS {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let at = dir.path();
+        let out = headwater(at).args(["header", language]).output();
+        let out = out.expect("runs");
+        assert!(out.status.success() && !out.stdout.is_empty(), "{language}");
+        std::fs::write(at.join(file), &out.stdout).expect("writes");
+        std::fs::write(at.join(source), text).expect("writes");
+        let mut compile = Command::new(compiler[0]);
+        compile.args(&compiler[1..]).arg(source).current_dir(at);
+        let Ok(made) = compile.env("PYTHONDONTWRITEBYTECODE", "1").output() else {
+            // Not every machine has every language.
+            continue;
+        };
+        assert!(made.status.success(), "{source}: {}", said(&made));
+        let ran = match language {
+            "python" => continue,
+            _ => Command::new(at.join("uses")).output().expect("runs"),
+        };
+        assert!(ran.status.success() && ran.stdout.is_empty(), "{source}");
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let without = headwater(dir.path()).arg("header").output().expect("runs");
+    let c = headwater(dir.path()).args(["header", "c"]).output();
+    assert_eq!(without.stdout, c.expect("runs").stdout);
+}

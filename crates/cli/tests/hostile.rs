@@ -65,6 +65,7 @@ fn names_from_outside_cannot_drive_a_terminal() {
         "causal",
         "wait-states",
         "efficiencies",
+        "resources",
     ] {
         for form in ["--color=never", "--json"] {
             let text = run(&format!("analyse {paradigm} run {form}"));

@@ -71,6 +71,7 @@ fn a_trace_is_imported_diagnosed_and_analysed() {
         "mpi-profile",
         "critical-path",
         "communication",
+        "resources",
     ] {
         json(at, &["analyse", paradigm, "app.4", "--json"]);
     }

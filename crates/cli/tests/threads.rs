@@ -142,6 +142,7 @@ fn one_process_is_recorded_with_its_own_exit_code() {
         "critical-path",
         "wait-states",
         "efficiencies",
+        "resources",
     ] {
         let out = run(dir.path(), &["analyse", paradigm, "t3"]);
         assert!(out.status.success(), "{paradigm}: {}", said(&out));

@@ -2,6 +2,7 @@
 
 pub mod index;
 pub mod process_spool;
+pub mod resources;
 pub mod spool;
 pub mod table;
 pub mod window;

@@ -94,6 +94,24 @@ fn sample_run() -> Run {
             wall_ns: 9,
             ..Default::default()
         }],
+        usage: vec![Usage {
+            rank: 1,
+            peak_memory_bytes: Some(1 << 30),
+            reads: Some(0),
+            ..Default::default()
+        }],
+        file_systems: vec![FileSystem {
+            rank: 1,
+            name: "lustre".into(),
+            mpi_opened: 2,
+            open_at_end: 1,
+        }],
+        energy: vec![Energy {
+            rank: 1,
+            zone: "package-0".into(),
+            wall_ns: 5,
+            ..Default::default()
+        }],
         samples: vec![Sample {
             rank: 1,
             after: CtxId::NONE,
@@ -173,7 +191,15 @@ fn a_run_from_before_threads_were_recorded_can_be_read() {
     let header = dir.path().join("run.json");
     let text = std::fs::read_to_string(&header).expect("reads");
     let mut json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    for table in ["threads", "teams", "waits"] {
+    let later = [
+        "threads",
+        "teams",
+        "waits",
+        "usage",
+        "file_systems",
+        "energy",
+    ];
+    for table in later {
         std::fs::remove_file(dir.path().join(format!("{table}.parquet"))).expect("removes");
         assert!(read_run(dir.path()).is_err(), "{table} was written");
         json["tables"]
@@ -183,6 +209,7 @@ fn a_run_from_before_threads_were_recorded_can_be_read() {
         std::fs::write(&header, json.to_string()).expect("writes");
     }
     (run.threads, run.teams, run.waits) = Default::default();
+    (run.usage, run.file_systems, run.energy) = Default::default();
     assert_eq!(read_run(dir.path()).expect("reads"), run);
     // Earlier headers described each table.
     let names = json["tables"].as_array().expect("tables").clone();

@@ -130,6 +130,20 @@ pub struct Counts {
     pub mpi: usize,
 }
 
+/// How many instructions of a vertex calculate in vector registers, without those of the vertices inside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Arithmetic {
+    /// Index of the function.
+    pub function: u32,
+    /// Vertex in the function.
+    pub vertex: VertexId,
+    /// Floating-point arithmetic, and packed integer arithmetic.
+    pub all: u32,
+    /// Those of them that calculate several values at once.
+    pub packed: u32,
+}
+
 /// What is known of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -149,6 +163,9 @@ pub struct ModuleStructure {
     /// What loops and branches depend on, if a compiler with our plugin made the module.
     #[serde(default)]
     pub dependences: Dependences,
+    /// Arithmetic by function and vertex, sorted; vertices without are left out.
+    #[serde(default)]
+    pub arithmetic: Vec<Arithmetic>,
     /// What could not be found out, a sentence each (no debug information, unknown machine code …).
     pub problems: Vec<String>,
 }
@@ -237,6 +254,14 @@ impl ModuleStructure {
     fn keep(&mut self, text: &str) -> StringId {
         self.strings.push(text.to_string());
         (self.strings.len() - 1) as StringId
+    }
+
+    /// The arithmetic of a function, by vertex.
+    pub fn arithmetic(&self, function: u32) -> &[Arithmetic] {
+        let from = self.arithmetic.partition_point(|a| a.function < function);
+        let rest = self.arithmetic.get(from..).unwrap_or(&[]);
+        let end = rest.partition_point(|a| a.function == function);
+        rest.get(..end).unwrap_or(&[])
     }
 
     /// The string of an id; empty for an unknown id.

@@ -8,10 +8,12 @@ pub mod access;
 mod region;
 mod symbol;
 mod threads;
+mod usage;
 
 pub use region::{Region, RegionPart, RegionTime};
 pub use symbol::{OUTSIDE, Part, Symbol, UNNAMED};
 pub use threads::{TeamWork, ThreadInfo, ThreadWait, WaitKind};
+pub use usage::{Energy, FileSystem, Usage};
 
 use crate::printable::printable;
 use crate::rank::{Rank, RankSet};
@@ -71,6 +73,12 @@ pub struct Run {
     pub collectives: Vec<CollectiveWait>,
     /// Events of short stretches of the run in which every MPI event of every rank was recorded.
     pub events: Vec<Event>,
+    /// What each process used, by rank. Empty in imported and older runs, as the next two.
+    pub usage: Vec<Usage>,
+    /// File systems with files of each process, by rank and name.
+    pub file_systems: Vec<FileSystem>,
+    /// Energy of each node, by node and zone.
+    pub energy: Vec<Energy>,
 }
 
 impl Run {

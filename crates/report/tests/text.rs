@@ -42,6 +42,20 @@ fn several() -> Diagnosis {
 }
 
 #[test]
+fn a_cause_in_a_region_says_so() {
+    let mut d = diagnosis(16, Some((20, 29)));
+    d.causes[0].regions = vec!["solve".into()];
+    let title = headwater_report::cause_title(&d.causes[0]);
+    assert!(title.ends_with(", in region solve"), "{title}");
+    let report = shown(&d, Source::There, 200);
+    let head = report.lines().find(|l| l.starts_with("1. "));
+    assert!(
+        head.is_some_and(|l| l.ends_with(", in region solve")),
+        "{report}"
+    );
+}
+
+#[test]
 fn several_causes_fit_a_narrow_terminal() {
     insta::assert_snapshot!(shown(&several(), Source::There, 60));
 }

@@ -1,5 +1,6 @@
 //! AArch64: instructions that steer, and what all do to registers as far as jump tables go.
 
+use crate::arithmetic;
 use crate::decode::{Op, Steer};
 use crate::table::{Held, Place, Registers, Stack};
 
@@ -16,7 +17,12 @@ pub fn decode(code: &[u8], address: u64) -> Vec<Op> {
             let steer = steer(w, at, &follow.registers);
             see(&mut follow.registers, w, at);
             follow.leave(steer, at);
-            Op { at, len: 4, steer }
+            Op {
+                at,
+                len: 4,
+                steer,
+                work: arithmetic::of_arm(w),
+            }
         })
         .collect()
 }

@@ -1,5 +1,6 @@
-//! Instructions as far as they steer the flow of control.
+//! Instructions as far as they steer the flow of control, and what they calculate.
 
+use crate::arithmetic::Work;
 use crate::elf::Machine;
 use crate::table::{Leap, Registers, Stack};
 use rustc_hash::FxHashMap;
@@ -38,6 +39,8 @@ pub struct Op {
     pub len: u8,
     /// Effect.
     pub steer: Steer,
+    /// What it calculates.
+    pub work: Work,
 }
 
 impl Op {

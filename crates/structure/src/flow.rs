@@ -1,5 +1,6 @@
 //! A function's flow of control: basic blocks with jump tables, dominators, loops, call sites.
 
+use crate::arithmetic::Work;
 use crate::decode::{Op, Steer, decode};
 use crate::elf::Image;
 use crate::graph::{Graph, Loop};
@@ -61,6 +62,8 @@ pub struct Flow {
     pub sites: Vec<Site>,
     /// Indirect jumps whose targets are not known.
     pub unresolved: usize,
+    /// Instructions that calculate, by address.
+    pub arithmetic: Vec<(u64, Work)>,
 }
 
 /// Functions longer than this are not taken apart: no compiler makes them, damaged files do.
@@ -270,6 +273,7 @@ impl Code {
         let order = graph.order();
         let idom = graph.dominators(&order);
         let loops = graph.loops(&order, &idom);
+        let calculates = self.ops.iter().filter(|op| op.work != Work::Other);
         Flow {
             blocks,
             entry: entry as u32,
@@ -280,6 +284,7 @@ impl Code {
             loops,
             sites,
             unresolved: open.len(),
+            arithmetic: calculates.map(|op| (op.at, op.work)).collect(),
         }
     }
 }

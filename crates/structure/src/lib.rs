@@ -7,12 +7,13 @@
 //! whatever compiler made the file and nothing is rebuilt.
 //!
 //! The way: `elf` (sections, symbols, imported names) → `decode` (instructions that steer, `x86` and
-//! `arm`, with jump tables) → `flow` (basic blocks, dominators, loops) → `functions` (where they lie,
+//! `arm`, with jump tables) → `arithmetic` (which calculate) → `flow` (basic blocks, dominators, loops) → `functions` (where they lie,
 //! `parts` of them elsewhere, which ones never come back) → `regions` (what is around each block, up to
 //! its `joins`) → `levels` (of inlining) → `tree` (vertices with lines from `dwarf`) → `module`.
 //! Bytes may be anything: what cannot be read becomes a sentence in `problems`, or an error that names
 //! the file; never a panic.
 
+mod arithmetic;
 mod arm;
 mod cache;
 mod callees;

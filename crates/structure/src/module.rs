@@ -10,8 +10,8 @@ use crate::flow::Flow;
 use crate::inlines::Inlines;
 use crate::no_return::NoReturn;
 use crate::tree::Builder;
-use crate::{Options, functions, parts, stubs};
-use headwater_model::psg::{Counts, Function, LineRow, ModuleStructure, Vertex};
+use crate::{Options, arithmetic, functions, parts, stubs};
+use headwater_model::psg::{Arithmetic, Counts, Function, LineRow, ModuleStructure, Vertex};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::path::Path;
@@ -31,18 +31,20 @@ pub fn build(
     let mut functions = parts::join(found);
     no_return.settle(image, &stubs, &mut functions);
     let calls = Calls::new(&functions, Callees::new(&functions, image, &stubs));
-    let drafts: Vec<(Draft<'_>, Counts)> = functions
+    type Built<'a> = (Draft<'a>, Counts, Vec<Arithmetic>);
+    let drafts: Vec<Built<'_>> = functions
         .par_iter_mut()
         .enumerate()
         .map(|(index, function)| {
             let inlines = Inlines::new(info, function.address());
-            let draft = Builder::new(index, function, &inlines, &calls, options).build();
+            let (draft, counts) = Builder::new(index, function, &inlines, &calls, options).build();
+            let arithmetic = arithmetic::by_vertex(index as u32, &function.flow, &draft.owners);
             // All flows of a big library take more room than all of the rest.
             function.flow = Flow {
                 unresolved: function.flow.unresolved,
                 ..Flow::default()
             };
-            draft
+            (draft, counts, arithmetic)
         })
         .collect();
     let mut out = ModuleStructure {
@@ -61,7 +63,10 @@ pub fn build(
         })
         .collect();
     let mut strings = Strings::new(std::mem::take(&mut out.strings), &calls.callees.readable);
-    for (number, ((draft, counts), function)) in (0u32..).zip(drafts.into_iter().zip(&functions)) {
+    for (number, ((draft, counts, arithmetic), function)) in
+        (0u32..).zip(drafts.into_iter().zip(&functions))
+    {
+        out.arithmetic.extend(arithmetic);
         let name = strings.callee(number);
         let symbol = function.name.as_deref().map(|n| strings.number(n));
         let mut vertices = Vec::with_capacity(draft.vertices.len());

@@ -1,5 +1,6 @@
 //! x86-64: instructions that steer, and what all do to registers as far as jump tables go.
 
+use crate::arithmetic;
 use crate::decode::{Follow, Op, Steer};
 use crate::table::{Held, Place, Registers, SCRATCH, Stack};
 use iced_x86::{
@@ -24,6 +25,7 @@ pub fn decode(code: &[u8], address: u64) -> Vec<Op> {
             at: i.ip(),
             len,
             steer,
+            work: arithmetic::of_x86(i.mnemonic()),
         });
     }
     out

@@ -5,7 +5,7 @@ use crate::args::StructureArgs;
 use crate::output::{SCHEMA, print};
 use crate::progress::Progress;
 use headwater_model::dependence::{Agreement, Comparison};
-use headwater_model::psg::ModuleStructure;
+use headwater_model::psg::{Arithmetic, ModuleStructure};
 use headwater_structure::{Options, analyse, compare, names, render_tree};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,6 +21,24 @@ pub struct Structure {
     /// With --compare: how the compiler's structure agrees with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
+}
+
+/// Keeps the functions that have `wanted` in a name, with their arithmetic.
+fn keep_only(structure: &mut ModuleStructure, wanted: &str) {
+    let all = std::mem::take(&mut structure.functions);
+    let mut arithmetic = Vec::new();
+    let mut kept = Vec::new();
+    for (number, function) in (0u32..).zip(all) {
+        if names(structure, &function, wanted) {
+            let own = structure.arithmetic(number).iter();
+            arithmetic.extend(own.map(|a| Arithmetic {
+                function: kept.len() as u32,
+                ..*a
+            }));
+            kept.push(function);
+        }
+    }
+    (structure.functions, structure.arithmetic) = (kept, arithmetic);
 }
 
 /// `headwater structure`.
@@ -39,9 +57,7 @@ pub fn command(args: &StructureArgs, quiet: bool) -> Outcome {
     };
     let all = structure.functions.len();
     if let Some(wanted) = &args.function {
-        let mut kept = std::mem::take(&mut structure.functions);
-        kept.retain(|f| names(&structure, f, wanted));
-        structure.functions = kept;
+        keep_only(&mut structure, wanted);
         if structure.functions.is_empty() {
             return Err(format!(
                 "none of the {all} functions of {}, nor one inlined into them, has {wanted} in its name; without --function all are shown",

@@ -8,7 +8,7 @@ use crate::guest::{
 use crate::libraries::{code, past};
 use crate::storage::{
     process_spool::{self, say, with_spool},
-    spool,
+    resources, spool,
 };
 use crate::threads::{pause, thread};
 use headwater_format::spool::layout::{FileHeader, LOST_TO_DISK, put_text};
@@ -18,6 +18,7 @@ use std::sync::atomic::Ordering;
 pub fn close() {
     RECORDING.store(false, Ordering::Release);
     let stopped = recording::take_stopped();
+    resources::end();
     thread::settle();
     if stopped {
         say("A rank's memory ran out, and from then on nothing was recorded of it.");
@@ -27,6 +28,7 @@ pub fn close() {
     // From here on, MPI unloads its own libraries, one by one.
     code::end();
     say_of_children();
+    resources::count_open_files();
     let (allowed, cores) = usage::affinity();
     let paused = pause::used();
     with_spool(|spool| {
@@ -67,6 +69,7 @@ pub fn at_once(finished: u32) -> bool {
     if !recorded && !stopped {
         return false;
     }
+    resources::end();
     thread::settle_totals();
     // SAFETY: null or the header in our mapping, which is there until the process ends. Nothing is recorded any more, so
     // nobody else writes these fields.

@@ -10,6 +10,7 @@ use crate::libraries::code;
 use crate::sampling::rate;
 use crate::storage::{
     process_spool::{self, with_spool},
+    resources,
     spool::{self, Earlier, Spool},
 };
 use crate::threads::thread;
@@ -158,6 +159,7 @@ pub fn begin_recording(process: &Process<'_>, prepare: impl FnOnce()) -> bool {
     }
     code::look_at_modules();
     prepare();
+    with_spool(resources::begin);
     RECORDING.store(true, Ordering::Release);
     true
 }

@@ -7,6 +7,7 @@ use crate::entry::{finish, guarded, init, mpi, program, sessions};
 use crate::guest::{clock, recording};
 use crate::libraries::{abi, past};
 use crate::openmp;
+use crate::storage::resources;
 use crate::threads::{
     local::{Fortran, local},
     locks, pause, roster,
@@ -294,6 +295,13 @@ fn record(
     let outcome = decoder.after(&mut t.buffers, &post, &mut before, result, &mut adopt);
     if outcome.met_the_world {
         thread::world_collective();
+    }
+    if function.class == Class::FileOpen && result == 0 {
+        // The name comes behind the communicator. In Fortran, no NUL ends it.
+        let at = shape.at(Role::Comm).filter(|_| !decoder.args().fortran());
+        let path = at.map_or(0, |at| decoder.args().raw(at + 1));
+        // SAFETY: null, or a C string of the program's, which the library has just read.
+        unsafe { resources::opened_by_mpi(path as *const std::ffi::c_char) };
     }
     let now = clock::now();
     if t.is_traced() {

@@ -46,10 +46,17 @@ pub unsafe extern "C" fn headwater_region_end(name: *const c_char) {
         }
         // SAFETY: as promised.
         Some(t) => unsafe { t.end_named(name) },
-        None => {
+        None if local().early_regions.get() > 0 => {
             let early = &local().early_regions;
-            early.set(early.get().saturating_sub(1));
+            early.set(early.get() - 1);
         }
+        // A region that began during the recording ends now that nothing is recorded.
+        // SAFETY: null or this thread's own recording, which is never freed; the name as promised.
+        None => unsafe {
+            if let Some(t) = local::recording().as_mut() {
+                t.leave_named(name);
+            }
+        },
     }
 }
 

@@ -7,6 +7,8 @@
 //! a thread without such a switch was not asleep. All of its off-CPU time is then waiting for a core, even if the
 //! scheduler's count leaves some out, as when a hypervisor took the core or a quota ended.
 
+use crate::guest::usage;
+
 /// The scheduler is asked after this much off-CPU time, nanoseconds.
 const WORTH_ASKING: u64 = 100_000;
 
@@ -104,6 +106,7 @@ pub fn run_delay(file: libc::c_int) -> u64 {
     let mut text = [0u8; 64];
     // SAFETY: reads into our own buffer. This is the system call itself, because `pread` is wrapped.
     let n = unsafe { libc::syscall(libc::SYS_pread64, file, text.as_mut_ptr(), text.len(), 0) };
+    usage::note_own_read(n);
     let text = text.get(..n.max(0) as usize).unwrap_or(&[]);
     let second = text.split(|b| *b == b' ').nth(1).unwrap_or(&[]);
     second

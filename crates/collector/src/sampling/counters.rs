@@ -5,6 +5,7 @@
 //! includes the time for which they counted.
 
 use crate::guest::descriptors::{self, For, Refused};
+use crate::guest::usage;
 use crate::storage::process_spool;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -169,6 +170,7 @@ impl Group {
                 size_of_val(&words),
             )
         };
+        usage::note_own_read(n);
         let [members, enabled, running, values @ ..] = words;
         if n < 24 || running == 0 {
             return None;

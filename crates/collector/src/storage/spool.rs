@@ -4,10 +4,10 @@
 //! before a row is written: writing to a hole of a mapped file on a full disk would end the program with a bus error.
 
 use crate::guest::{descriptors, memory, uncancelled};
-use crate::storage::{index::Index, table::Table};
+use crate::storage::{index::Index, resources, table::Table};
 use headwater_format::spool::layout::{
-    CommRow, Desc, FileHeader, Kind, MAGIC, MOST_TABLES, ModuleRow, PROCESS_ENDING, Row, VERSION,
-    ending, head_bytes, is_wrapper,
+    CommRow, Desc, FileHeader, Kind, MAGIC, MOST_TABLES, ModuleRow, PROCESS_ENDING, ResourceRow,
+    Row, VERSION, ending, head_bytes, is_wrapper,
 };
 use headwater_format::spool::merge::Source;
 use std::ffi::CString;
@@ -44,6 +44,7 @@ pub struct Spool {
     header_ready: u64,
     path: CString,
     comms: Option<Table<CommRow>>,
+    resources: Option<Table<ResourceRow>>,
 }
 
 // SAFETY: the pointers are to this process's mapping, and the spool is used only under the process lock.
@@ -234,6 +235,7 @@ impl Spool {
             header_ready: head_bytes(FEW_TABLES).next_multiple_of(memory::page() as u64),
             path,
             comms: None,
+            resources: None,
         };
         let bytes = size_of::<FileHeader>() as u64;
         let header = this.map(bytes, this.header_ready)?;
@@ -366,6 +368,20 @@ impl Spool {
         comms
             .find_or_push(hash, |c| c.hash == hash, || comm)
             .and_then(|i| u16::try_from(i).ok())
+    }
+
+    /// The table of what the process uses.
+    pub fn resources(&mut self) -> Option<&mut Table<ResourceRow>> {
+        if self.resources.is_none() {
+            let bytes = u64::from(resources::ROWS) * size_of::<ResourceRow>() as u64;
+            self.resources = Some(self.table_from(0, resources::ROWS, false, bytes)?);
+        }
+        self.resources.as_mut()
+    }
+
+    /// Whether an open file is that of the spool.
+    pub fn is(&self, file: RawFd) -> bool {
+        identity(file).is_some_and(|which| which == self.file.which)
     }
 
     /// Writes the table of modules, which replaces earlier ones. Those stay if there is no room for it.

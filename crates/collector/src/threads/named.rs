@@ -10,16 +10,13 @@ use crate::storage::table::Later;
 use crate::threads::thread::Thread;
 use headwater_call_path::NONE;
 use headwater_format::spool::layout::{
-    Iteration, REGION_BIT, REGION_CLASSES, REGION_NAME, REGION_SLOWEST, REGION_STRETCHES, RegionRow,
+    DEEPEST_REGION, Iteration, REGION_BIT, REGION_CLASSES, REGION_NAME, REGION_SLOWEST,
+    REGION_STRETCHES, REGIONS_OF_THREAD, RegionRow,
 };
 use headwater_model::hash::{mix, mix2};
 use std::ffi::c_char;
 use std::ptr::null_mut;
 
-/// Regions of a thread, each below each of its callers.
-const REGIONS: u32 = 1 << 10;
-/// Regions inside each other.
-const DEEPEST: usize = 64;
 /// Places for names that were looked up last; a power of two.
 const KNOWN: usize = 64;
 
@@ -48,7 +45,7 @@ struct Known {
 
 struct State {
     rows: Later<RegionRow>,
-    open: [Open; DEEPEST],
+    open: [Open; DEEPEST_REGION],
     /// How many are open, those too deep included.
     depth: usize,
     known: [Known; KNOWN],
@@ -84,7 +81,7 @@ impl State {
                 before: NONE,
                 marked: false,
                 since: 0,
-            }; DEEPEST],
+            }; DEEPEST_REGION],
             depth: 0,
             known: [Known {
                 name: std::ptr::null(),
@@ -256,11 +253,16 @@ impl Thread {
         let errno = unsafe { &mut *libc::__errno_location() };
         let programs = *errno;
         let row = self.undisturbed(|t| {
-            let table = t.regions.0.as_mut()?.rows.table(number, REGIONS)?;
+            let table = t
+                .regions
+                .0
+                .as_mut()?
+                .rows
+                .table(number, REGIONS_OF_THREAD)?;
             let hash = mix2(address, u64::from(before));
             let same = |r: &RegionRow| (r.address, r.below) == (address, before);
             // Where there is no room for a row, there is no need of a context.
-            let ctx = match table.len() < REGIONS && !table.has(hash, same) {
+            let ctx = match table.len() < REGIONS_OF_THREAD && !table.has(hash, same) {
                 true => t.contexts.of_region(address)?,
                 false => NONE,
             };
@@ -303,6 +305,33 @@ impl Thread {
         }
         // SAFETY: as promised.
         unsafe { self.end_around(name, now) }
+    }
+
+    /// A region ends while nothing is recorded: it is open no more. Its row stays as it is, because this may be a child
+    /// process, whose parent's rows these are.
+    ///
+    /// # Safety
+    /// `name` is null or a C string.
+    #[cold]
+    pub unsafe fn leave_named(&mut self, name: *const c_char) {
+        let Some(state) = self.regions.0.as_mut().filter(|s| s.depth > 0) else {
+            return;
+        };
+        let at = state.depth - 1;
+        let Some(open) = state.open.get(at) else {
+            state.depth = at;
+            return;
+        };
+        // SAFETY: null or a row, which is only read here; the name is a C string.
+        let row = unsafe { open.row.as_ref() };
+        // SAFETY: as above.
+        let is_it = name.is_null() || name == open.name || unsafe { is_of(open.row, name) };
+        if is_it || row.is_none() {
+            state.depth = at;
+            if row.is_some_and(|row| row.ctx == self.contexts.root.ctx) {
+                self.contexts.root.ctx = open.before;
+            }
+        }
     }
 
     /// A region ends that is not the innermost one: it ends those inside.

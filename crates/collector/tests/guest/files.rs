@@ -32,6 +32,17 @@ fn ranks_wait_for_one_another_in_collectives_on_files() {
                 "{library}: {function}"
             );
         }
+        // What the system counts of each process, and the kind of the file system.
+        let peaks = run.usage.iter().filter_map(|u| u.peak_memory_bytes);
+        assert_eq!(peaks.filter(|bytes| *bytes > 1 << 20).count(), 2);
+        for rank in 0..2 {
+            let all = run.file_systems.iter().filter(|f| f.rank == rank);
+            let opened: Vec<_> = all.filter(|f| f.mpi_opened > 0).collect();
+            let [one] = &opened[..] else {
+                panic!("{library}: {:?}", run.file_systems)
+            };
+            assert_ne!(one.name, "unknown", "{library}");
+        }
         // Libraries may let a rank pass many of them, which is no wait then; but not all.
         let waited = [0, 1].map(|rank| {
             let all = run.collectives.iter();

@@ -66,9 +66,14 @@ fn regions_are_frames_of_call_paths_with_their_iterations() {
             let solve = of(&run, rank, "solve")[0];
             assert_eq!(around(&run, solve.ctx), ["step", "solve"]);
             let slowest = times(&run, solve, RegionPart::Slowest);
-            let slowest = slowest.iter().max_by_key(|t| t.wall_ns).expect("one");
-            assert_eq!((slowest.index, slowest.wall_ns), (700, solve.max_ns));
-            assert!(slowest.wall_ns > 200_000_000, "{slowest:?}");
+            let longest = slowest.iter().map(|t| t.wall_ns).max();
+            assert_eq!(longest, Some(solve.max_ns));
+            // A crowded machine may make others slow, too, but the sleep is never shorter than the program asks.
+            let late = slowest.iter().find(|t| t.index == 700);
+            assert!(
+                late.is_some_and(|t| t.wall_ns >= 300_000_000),
+                "{slowest:?}"
+            );
             for part in [RegionPart::Class, RegionPart::Stretch] {
                 let counts = times(&run, solve, part)
                     .iter()
@@ -99,6 +104,46 @@ fn regions_are_frames_of_call_paths_with_their_iterations() {
 }
 
 #[test]
+fn regions_are_those_of_their_thread_and_process() {
+    let _alone = alone();
+    let options = ["-I", INCLUDE, "-fopenmp", "-pthread"];
+    let Some(case) = under("openmpi", "regions_threads.c", &options) else {
+        return;
+    };
+    let out = case.unchanged("", &[]);
+    assert!(out.status.success(), "{out:?}");
+    let run = case.recorded();
+    for rank in 0..2 {
+        let counts = |name| -> Vec<(u64, u64, u64)> {
+            let rows = of(&run, rank, name);
+            rows.iter().map(|r| (r.begun, r.ended, r.count)).collect()
+        };
+        // Each thread of the team has a row of its own.
+        assert_eq!(counts("member"), [(100, 100, 100); 2]);
+        let members = of(&run, rank, "member");
+        assert_ne!(members[0].thread, members[1].thread);
+        for name in ["member", "made"] {
+            let expected = if name == "made" { "maker" } else { "team" };
+            for region in of(&run, rank, name) {
+                assert_eq!(around(&run, region.ctx), [expected, name]);
+            }
+        }
+        assert_eq!(counts("made"), [(100, 100, 100)]);
+        for name in ["team", "maker", "around"] {
+            assert_eq!(counts(name), [(1, 1, 1)], "{name}");
+        }
+        // Of the child and of what begins after the end, nothing is recorded.
+        assert_eq!(counts("child"), []);
+        assert_eq!(counts("afterwards"), []);
+        assert_eq!(counts("past the end"), [(1, 0, 0)]);
+    }
+    let paths = calls(&run, "MPI_Barrier").map(|c| around(&run, c.ctx));
+    assert!(paths.into_iter().all(|path| path == ["around"]));
+    assert_eq!(said(&run, "did not nest"), 0);
+    assert_eq!(said(&run, "never ended"), 0);
+}
+
+#[test]
 fn fortran_names_regions() {
     let _alone = alone();
     let module = format!("{INCLUDE}/headwater_regions.f90");
@@ -119,11 +164,13 @@ fn python_names_regions() {
     let Some(case) = under("openmpi", "steps.c", &[]) else {
         return;
     };
-    // `python3` may be a script that looks for the interpreter.
-    let found = Command::new("python3")
+    // `python3` may be a script that looks for the interpreter. Not every machine has it.
+    let asked = Command::new("python3")
         .args(["-c", "import sys; print(sys.executable)"])
-        .output()
-        .expect("Python");
+        .output();
+    let Some(found) = asked.ok().filter(|out| out.status.success()) else {
+        return;
+    };
     let interpreter = String::from_utf8_lossy(&found.stdout).trim().to_string();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/regions.py");
     let shell = |before: &str| {

@@ -14,10 +14,11 @@ struct Program {
 }
 
 impl Program {
-    fn new() -> Self {
+    fn new(name: &str) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let program = dir.path().join("ends");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/ends.c");
+        let program = dir.path().join(name);
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        let source = sources.join(format!("{name}.c"));
         let built = Command::new("cc")
             .args(["-g", "-O1", "-pthread", "-o"])
             .arg(&program)
@@ -62,7 +63,7 @@ impl Program {
 #[test]
 fn a_program_without_mpi_is_recorded_however_it_ends() {
     let _alone = alone();
-    let program = Program::new();
+    let program = Program::new("ends");
     for (how, by_itself) in [
         ("return", true),
         ("exit", true),
@@ -113,7 +114,7 @@ fn a_program_without_mpi_is_recorded_however_it_ends() {
 #[test]
 fn the_program_that_a_wrapper_becomes_is_recorded() {
     let _alone = alone();
-    let program = Program::new();
+    let program = Program::new("ends");
     let out = program.run(
         r#"export HEADWATER_SPOOL="$SPOOL" HEADWATER_WITHOUT_MPI=$$ LD_PRELOAD="$COLLECTOR"; exec env A=b "$@""#,
         "exit",
@@ -129,7 +130,7 @@ fn the_program_that_a_wrapper_becomes_is_recorded() {
 #[test]
 fn threads_made_in_turn_share_a_recording() {
     let _alone = alone();
-    let run = Program::new().recorded("many");
+    let run = Program::new("ends").recorded("many");
     let made = run.threads.iter().filter(|t| t.made_by != CtxId::NONE);
     assert!((1..=4).contains(&made.count()), "{:?}", run.threads);
     assert!(run.header.incomplete.is_empty());
@@ -138,7 +139,7 @@ fn threads_made_in_turn_share_a_recording() {
 #[test]
 fn many_threads_at_once_are_recorded_and_too_many_are_said() {
     let _alone = alone();
-    let program = Program::new();
+    let program = Program::new("ends");
     let run = program.recorded("crowd300");
     assert_eq!(run.threads.len(), 301, "{:?}", run.header.missing);
     assert!(run.header.threads_lost.is_empty(), "{:?}", run.header);
@@ -157,7 +158,7 @@ __attribute__((destructor)) static void last(void) {
 }
 "#;
     let _alone = alone();
-    let program = Program::new();
+    let program = Program::new("ends");
     let library = program.dir.path().join("last.so");
     let source = program.dir.path().join("last.c");
     std::fs::write(&source, LAST).expect("a source");
@@ -174,4 +175,38 @@ __attribute__((destructor)) static void last(void) {
     assert_eq!(out.status.code(), Some(3), "{out:?}");
     let run = read_spool(&program.dir.path().join("spool")).expect("a run");
     assert!(run.header.incomplete.is_empty(), "{:?}", run.header);
+}
+
+#[test]
+fn what_a_process_uses_is_counted_however_it_ends() {
+    let _alone = alone();
+    // Not every kernel counts what processes read.
+    let counts = std::fs::read("/proc/self/io").is_ok();
+    let program = Program::new("uses");
+    for how in ["", "at once"] {
+        let run = program.recorded(how);
+        let [usage] = &run.usage[..] else {
+            panic!("{how}: {:?}", run.usage)
+        };
+        let is_near = |value: Option<u64>, wanted: u64, more: u64| {
+            let near = value.is_some_and(|v| (wanted..=wanted + more).contains(&v));
+            assert!(near, "{how}: {value:?} for {wanted}: {usage:?}");
+        };
+        is_near(usage.peak_memory_bytes, 64 << 20, 64 << 20);
+        if counts {
+            is_near(usage.written_bytes, 1_000_000, 10_000);
+            is_near(usage.writes, 1000, 50);
+            // The collector asks the scheduler after each sleep, which is not the program's reading.
+            is_near(usage.reads, 500, 50);
+            is_near(usage.read_bytes, 50_000, 50_000);
+        }
+    }
+    // The reader learns of no end, so there are no figures, and not zeros.
+    let killed = program.recorded("abort");
+    let figures = killed.usage.iter().map(|u| (u.reads, u.peak_memory_bytes));
+    assert!(
+        figures.into_iter().all(|f| f == (None, None)),
+        "{:?}",
+        killed.usage
+    );
 }

@@ -29,6 +29,7 @@ mod owners;
 mod pattern;
 mod profile;
 mod ratios;
+mod resources;
 mod source;
 mod table;
 mod ways;
@@ -86,6 +87,7 @@ pub fn passes() -> Vec<Pass> {
         matching::passes(),
         differential::passes(),
         edge_differential::passes(),
+        resources::passes(),
     ];
     lists.into_iter().flatten().collect()
 }

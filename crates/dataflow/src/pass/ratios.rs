@@ -12,9 +12,9 @@ use headwater_graph::view::View;
 const LINE: f64 = 64.0;
 
 /// A ratio: name, dividend, divisor, factor, and meaning.
-type Ratio = (&'static str, &'static str, &'static str, f64, &'static str);
+pub(super) type Ratio = (&'static str, &'static str, &'static str, f64, &'static str);
 
-const RATIOS: [Ratio; 7] = [
+pub(super) const RATIOS: [Ratio; 7] = [
     (
         "ipc",
         "instructions",

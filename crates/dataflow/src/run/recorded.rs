@@ -345,5 +345,6 @@ fn digest(run: &Run) -> u64 {
     (&run.messages, &run.collectives, &run.events).hash(&mut hasher);
     (&run.teams, &run.waits).hash(&mut hasher);
     (&run.regions, &run.region_times).hash(&mut hasher);
+    (&run.usage, &run.file_systems, &run.energy).hash(&mut hasher);
     hasher.finish()
 }

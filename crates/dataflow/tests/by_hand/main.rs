@@ -6,6 +6,7 @@ mod flows;
 mod graphs;
 #[path = "../support/programs.rs"]
 mod programs;
+mod resources;
 mod sets;
 #[path = "../support/mod.rs"]
 #[allow(dead_code)] // each test uses its part

@@ -12,6 +12,7 @@ mod efficiencies;
 mod mpi_profile;
 mod options;
 mod profile;
+mod resources;
 pub mod scalability;
 mod wait_states;
 
@@ -67,7 +68,7 @@ pub struct Paradigm {
 }
 
 /// All paradigms.
-pub const ALL: [Paradigm; 10] = [
+pub const ALL: [Paradigm; 11] = [
     profile::PARADIGM,
     scalability::PARADIGM,
     mpi_profile::PARADIGM,
@@ -78,6 +79,7 @@ pub const ALL: [Paradigm; 10] = [
     differential::PARADIGM,
     wait_states::PARADIGM,
     efficiencies::PARADIGM,
+    resources::PARADIGM,
 ];
 
 /// Why a paradigm cannot be run.

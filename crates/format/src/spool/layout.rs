@@ -80,6 +80,8 @@ pub enum Kind {
     Waits = 11,
     /// [`RegionRow`]
     Regions = 12,
+    /// [`ResourceRow`]
+    Resources = 13,
 }
 
 /// Where a table is.
@@ -274,11 +276,83 @@ pub struct WaitRow {
     pub locks: u64,
 }
 
+/// What a [`ResourceRow`] has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Resource {
+    /// Most resident memory at once, bytes. Its begin is 0.
+    PeakMemory = 1,
+    /// Bytes that calls read.
+    ReadBytes = 2,
+    /// Calls that read.
+    Reads = 3,
+    /// Bytes that calls wrote.
+    WrittenBytes = 4,
+    /// Calls that write.
+    Writes = 5,
+    /// Bytes from storage devices.
+    StorageRead = 6,
+    /// Bytes for storage devices.
+    StorageWritten = 7,
+    /// Energy of the zone `name` of the node, microjoules.
+    Energy = 8,
+    /// Calls of `MPI_File_open` for files on a file system whose kind is `which`, as `statfs` says it; 0 for unknown.
+    MpiFiles = 9,
+    /// Regular files on such a file system that are open at the end.
+    OpenFiles = 10,
+}
+
+/// Bytes of the name of an energy zone with the NUL behind it.
+pub const ZONE_NAME: usize = 64;
+
+/// A counter of the system at both ends of the recording. Only the process's begin and end write here, and calls that
+/// open files.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ResourceRow {
+    /// A [`Resource`].
+    pub what: u32,
+    /// 1 where `end` is known.
+    pub ended: u32,
+    /// Which one of several.
+    pub which: u64,
+    /// At the begin.
+    pub begin: u64,
+    /// At the end.
+    pub end: u64,
+    /// Behind this value, the counter begins again at 0; 0 for a counter that does not.
+    pub range: u64,
+    /// Clock at the begin and at the end.
+    pub at_ns: [u64; 2],
+    /// Name of an energy zone.
+    pub name: [u8; ZONE_NAME],
+}
+
+impl ResourceRow {
+    /// A row of something that is 0 at the begin.
+    pub fn new(what: Resource, which: u64) -> Self {
+        Self {
+            what: what as u32,
+            ended: 0,
+            which,
+            begin: 0,
+            end: 0,
+            range: 0,
+            at_ns: [0; 2],
+            name: [0; ZONE_NAME],
+        }
+    }
+}
+
 /// Bytes of a region's name with the NUL behind it.
 pub const REGION_NAME: usize = 64;
 /// Classes of a region's iterations by their length: class `n` has those of `n` bits in nanoseconds, the last one also
 /// longer ones.
 pub const REGION_CLASSES: usize = 40;
+/// Regions of a thread that have room, each below each of its callers.
+pub const REGIONS_OF_THREAD: u32 = 1 << 10;
+/// How many regions inside each other are recorded.
+pub const DEEPEST_REGION: usize = 64;
 /// How many of a region's slowest iterations are recorded.
 pub const REGION_SLOWEST: usize = 4;
 /// Stretches into which a region's iterations are divided.
@@ -519,7 +593,8 @@ macro_rules! rows {
 rows! {
     ModuleRow => Modules, CommRow => Comms, ContextRow => Contexts, SegmentRow => Segments,
     CallRow => Calls, SampleRow => Samples, EventRow => Events, MessageRow => Messages,
-    ThreadRow => Threads, TeamRow => Teams, WaitRow => Waits, RegionRow => Regions
+    ThreadRow => Threads, TeamRow => Teams, WaitRow => Waits, RegionRow => Regions,
+    ResourceRow => Resources
 }
 
 /// The bytes of a row.

@@ -10,6 +10,7 @@ mod parts;
 mod read;
 mod regions;
 mod renumber;
+mod resources;
 pub mod window_slots;
 mod windows;
 #[cfg(feature = "tables")]

@@ -11,12 +11,13 @@ use super::layout::{
 use super::parts::{Part, Parts};
 use super::regions;
 use super::renumber::Renumber;
+use super::resources;
 use super::windows::Windows;
 use crate::FormatError;
 use headwater_model::RankSet;
 use headwater_model::run::*;
 use headwater_mpi_abi as abi;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 /// Bytes of the name of an MPI library at the most.
@@ -68,7 +69,9 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
     let mut messages = Messages::new(windows.exact);
     let mut events = Vec::new();
     parts.each(|part| {
-        united.run.ranks.push(heading.take(part)?);
+        let rank = heading.take(part)?;
+        resources::take(part, &rank, &mut united.nodes, &mut united.run)?;
+        united.run.ranks.push(rank);
         united.take(
             part,
             heading.counters(),
@@ -105,6 +108,8 @@ fn unite(parts: &Parts) -> Result<Run, FormatError> {
         .regions
         .sort_by_key(|(r, _)| (r.rank, r.thread, r.ctx));
     regions::put(united.regions, &mut run);
+    run.energy
+        .sort_by(|a, b| (a.node, &a.zone).cmp(&(b.node, &b.zone)));
     let sentences = regions::sentences(&run, united.dropped_regions);
     run.header.missing.extend(sentences);
     let own = run.modules.iter().find(|m| m.path == run.header.program);
@@ -124,6 +129,8 @@ struct United {
     functions: FxHashMap<u16, u16>,
     comms: FxHashMap<u64, u16>,
     regions: Vec<regions::Named>,
+    /// Nodes whose energy is known.
+    nodes: FxHashSet<u32>,
     /// Begins and ends of regions that had no room.
     dropped_regions: u64,
 }

@@ -1,6 +1,6 @@
 //! Regions that the program named: from rows of the spool to rows of the run.
 
-use super::layout::RegionRow;
+use super::layout::{DEEPEST_REGION, REGIONS_OF_THREAD, RegionRow};
 use super::renumber::Renumber;
 use headwater_model::run::{Region, RegionPart, RegionTime, Run};
 use std::collections::BTreeMap;
@@ -76,12 +76,12 @@ pub(super) fn sentences(run: &Run, dropped: u64) -> Vec<String> {
     }
     if let Some(names) = names(sums(run, |r| r.too_deep)) {
         out.push(format!(
-            "Regions can be recorded 64 deep. Deeper ones were left out inside {names}."
+            "Regions can be recorded {DEEPEST_REGION} deep. Deeper ones were left out inside {names}."
         ));
     }
     if dropped > 0 {
         out.push(format!(
-            "{dropped} begins of regions had no room, because a thread can have 1024 regions or the disk was full: use fewer names, without numbers in them."
+            "{dropped} begins of regions had no room, because a thread can have {REGIONS_OF_THREAD} regions or the disk was full: use fewer names, without numbers in them."
         ));
     }
     out

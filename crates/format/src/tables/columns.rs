@@ -316,6 +316,29 @@ tables! {
         idle_ns step: "how much later the row starts than expected, ns. The first row of a window, rank and thread is expected at the window's begin; a further row of the same call at the start of the row before; any other at start + mpi_ns of the call before (of its first row) + busy_ns. A row never starts before the row before it",
         mpi_ns u u64: "duration, ns",
     }
+    "usage" Usage {
+        rank u u32: "rank",
+        peak_memory_bytes maybe: "most resident memory at once since the process started, Headwater's included, bytes; null where the system did not say it, or the process did not end by itself, as in the next columns",
+        read_bytes maybe: "read by calls from files, pipes and sockets, bytes",
+        reads maybe: "calls that read",
+        written_bytes maybe: "written by calls, bytes",
+        writes maybe: "calls that write",
+        storage_read_bytes maybe: "read from storage devices, bytes",
+        storage_written_bytes maybe: "given to storage devices, pages of mapped files and Headwater's included, bytes",
+    }
+    "file_systems" FileSystem {
+        rank u u32: "rank",
+        name text: "kind of the file system, such as lustre; a hexadecimal number for one without a name here, unknown if the system did not say it",
+        mpi_opened u u64: "calls of MPI_File_open that opened a file there",
+        open_at_end u u64: "regular files there that were open at the end",
+    }
+    "energy" Energy {
+        rank u u32: "rank that read the counter",
+        node u u32: "index of its node in run.json",
+        zone text: "part of the node, such as package-0",
+        microjoules maybe: "energy between both readings, of all that ran there, microjoules; null where the counter may have begun again more than once",
+        wall_ns u u64: "between both readings, pauses of recording included, ns",
+    }
 }
 
 /// An event whose start and link are stored as what does not follow from the rows before: mostly the same few numbers.

@@ -43,6 +43,10 @@ pub fn format_document(header: &Value) -> String {
     add::<MessageEdge>(&mut out);
     add::<CollectiveWait>(&mut out);
     add::<StoredEvent>(&mut out);
+    add::<Usage>(&mut out);
+    add::<FileSystem>(&mut out);
+    add::<Energy>(&mut out);
+    out += "\nThese three are not in older and in imported runs.\n";
     out
 }
 

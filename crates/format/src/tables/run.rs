@@ -87,6 +87,9 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
     put(temporary, &run.messages, &mut tables)?;
     put(temporary, &run.collectives, &mut tables)?;
     put(temporary, &events::store(&run.events), &mut tables)?;
+    put(temporary, &run.usage, &mut tables)?;
+    put(temporary, &run.file_systems, &mut tables)?;
+    put(temporary, &run.energy, &mut tables)?;
     let columns = sample_columns(&run.header.counters);
     put_columns(temporary, SAMPLES, &columns, &run.samples, &mut tables)?;
 
@@ -107,13 +110,16 @@ fn write_into(temporary: &Path, dir: &Path, run: &Run) -> Result<(), FormatError
 }
 
 /// Tables that runs of format 1 may lack, because they were recorded before there were any.
-const LATER: [&str; 6] = [
+const LATER: [&str; 9] = [
     "threads",
     "teams",
     "waits",
     "symbols",
     "regions",
     "region_times",
+    "usage",
+    "file_systems",
+    "energy",
 ];
 
 /// Whether a run has the table, by the list in its header. Format 1 has an object there, whose keys are the names, and a
@@ -206,6 +212,9 @@ pub fn read_run(dir: &Path) -> Result<Run, FormatError> {
         calls: get(dir, written)?,
         messages: get(dir, written)?,
         collectives: get(dir, written)?,
+        usage: get(dir, written)?,
+        file_systems: get(dir, written)?,
+        energy: get(dir, written)?,
         events,
         samples,
         header,

@@ -116,6 +116,16 @@ __all__ = [
     "match",
     "differential",
     "edge_differential",
+    "used_memory",
+    "used_events",
+    "used_files",
+    "used_file_time",
+    "used_partners",
+    "used_energy",
+    "used_counters",
+    "used_vectors",
+    "used_by_rank",
+    "not_recorded",
     "critical_path",
     "wait_states",
     "wait_states_by_call",
@@ -819,6 +829,136 @@ def edge_differential(E1: Node, E2: Union[_Elements, Node]) -> Node: ...
 
 @overload
 def edge_differential(E1: _Elements, E2: Node) -> Node: ...
+
+@overload
+def used_memory(run: Run, *more: Run) -> Table:
+    """The most memory of each rank and node.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_memory(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_events(run: Run, *more: Run) -> Table:
+    """Page faults, context switches and migrations of ranks.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_events(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_files(run: Run, *more: Run) -> Table:
+    """Bytes and calls of ranks that read and write.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_files(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_file_time(run: Run, *more: Run) -> Table:
+    """Time of ranks in calls that concern files, with the file systems.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_file_time(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_partners(run: Run, *more: Run) -> Table:
+    """Bytes that ranks send to each of their partners, by the partner's distance.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_partners(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_energy(run: Run, *more: Run) -> Table:
+    """Energy of each node.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_energy(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_counters(run: Run, *more: Run) -> Table:
+    """Counters of the processor over ranks, and their ratios.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_counters(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_vectors(run: Run, *more: Run) -> Table:
+    """Hot loops with the share of vector instructions in their arithmetic.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_vectors(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def used_by_rank(run: Run, *more: Run) -> Table:
+    """What each rank used, of runs with few ranks.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def used_by_rank(run: Node, *more: Union[Run, Node]) -> Node: ...
+
+@overload
+def not_recorded(run: Run, *more: Run) -> Table:
+    """Which of these figures were not recorded, and why.
+
+    run: a run.
+    *more: a run each, as many as there are.
+
+    Returns a table.
+    """
+
+@overload
+def not_recorded(run: Node, *more: Union[Run, Node]) -> Node: ...
 
 @overload
 def critical_path(run: Run) -> Set:

@@ -94,3 +94,11 @@ def efficiencies(*runs: Union[Run, _Path], scaling: Optional[str] = None, max_lo
     scaling: strong or weak, how the problem grows; guessed from the arguments of the runs if not given.
     max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
     """
+
+def resources(*runs: Union[Run, _Path], max_loop_depth: Optional[int] = None) -> Report:
+    """What runs took of the machine: memory, page faults, files, messages, energy, vector instructions.
+
+    Takes one run or more; returns a ``Report``, whose JSON is that of ``headwater analyse resources --json``.
+
+    max_loop_depth: loops nested deeper are merged; as where the runs were opened if not given, or 10.
+    """

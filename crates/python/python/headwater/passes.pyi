@@ -59,6 +59,16 @@ from . import communities as communities
 from . import match as match
 from . import differential as differential
 from . import edge_differential as edge_differential
+from . import used_memory as used_memory
+from . import used_events as used_events
+from . import used_files as used_files
+from . import used_file_time as used_file_time
+from . import used_partners as used_partners
+from . import used_energy as used_energy
+from . import used_counters as used_counters
+from . import used_vectors as used_vectors
+from . import used_by_rank as used_by_rank
+from . import not_recorded as not_recorded
 from . import critical_path as critical_path
 from . import wait_states as wait_states
 from . import wait_states_by_call as wait_states_by_call

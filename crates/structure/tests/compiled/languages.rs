@@ -1,7 +1,7 @@
 //! Languages other than C.
 
 use crate::build::{around, function, library, lines};
-use headwater_model::psg::VertexKind;
+use headwater_model::psg::{ModuleStructure, VertexKind};
 use headwater_structure::{Options, analyse};
 
 #[test]
@@ -111,4 +111,65 @@ double run(double *x, long n) {
             "{compiler}: {inlined:?}"
         );
     }
+}
+
+/// Arithmetic of the loops of a function: all, and packed.
+fn arithmetic(s: &ModuleStructure, name: &str) -> (u32, u32) {
+    let found = s.functions.iter().position(|f| s.string(f.name) == name);
+    let number = found.expect("a function");
+    let vertices = &s.functions[number].vertices;
+    let own = s.arithmetic(number as u32).iter();
+    let in_loops = own.filter(|a| {
+        let around = |v: &u32| vertices.get(*v as usize).and_then(|v| v.parent);
+        let mut all = std::iter::successors(Some(a.vertex), around);
+        all.any(|v| vertices[v as usize].kind.is_loop())
+    });
+    in_loops.fold((0, 0), |sum, a| (sum.0 + a.all, sum.1 + a.packed))
+}
+
+#[test]
+fn vector_arithmetic_of_loops_is_counted() {
+    // The second loop depends on its own last iteration, so no compiler makes vectors of it; the third only counts.
+    let source = "void axpy(double *restrict y, const double *restrict x, double a) {
+        for (int i = 0; i < 4096; i++)
+            y[i] = y[i] + a * x[i];
+    }
+    double chain(double x) {
+        for (int i = 0; i < 4096; i++)
+            x = x * x + 0.5;
+        return x;
+    }
+    int first(const char *text) {
+        int i = 0;
+        while (text[i] != 0 && i < 4096)
+            i++;
+        return i;
+    }";
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut seen = 0;
+    let ways = [
+        ("gcc", "-mavx2"),
+        ("gcc", "-msse2"),
+        ("aarch64-linux-gnu-gcc", "-O3"),
+    ];
+    for (compiler, flag) in ways {
+        let flags = ["-O3", "-fno-trapping-math", "-g", flag];
+        let Some(file) = library(dir.path(), compiler, &flags, "c", source) else {
+            continue;
+        };
+        let s = analyse(&file, &Options::default()).expect("an ELF file");
+        let (all, packed) = arithmetic(&s, "axpy");
+        assert!(
+            packed > 0 && packed == all,
+            "{compiler} {flag}: {packed} of {all}"
+        );
+        let (all, packed) = arithmetic(&s, "chain");
+        assert!(
+            all > 0 && packed == 0,
+            "{compiler} {flag}: {packed} of {all}"
+        );
+        assert_eq!(arithmetic(&s, "first"), (0, 0), "{compiler} {flag}");
+        seen += 1;
+    }
+    assert!(seen > 0 || !cfg!(target_arch = "x86_64"), "gcc is there");
 }

@@ -1,0 +1,148 @@
+//! How long ranks are in calls that concern files: MPI-IO, and the calls of the C library in which they sleep.
+
+use super::counted::{begin, section};
+use super::spread::{Spread, columns};
+use crate::run::Recorded;
+use headwater_graph::view::Cell;
+use headwater_model::report::{Item, Section, Unit};
+use headwater_model::run::{MpiCalls, Run};
+use headwater_mpi_abi::{self as abi, Class};
+use std::collections::BTreeMap;
+
+/// Functions of the C library that concern files, and in which sleep is recorded.
+const CALLS: [&str; 9] = [
+    "read",
+    "write",
+    "pread",
+    "pwrite",
+    "pread64",
+    "pwrite64",
+    "fsync",
+    "fdatasync",
+    "msync",
+];
+
+/// File systems named in a row at the most.
+const MOST_NAMES: usize = 3;
+
+/// Seconds by rank.
+type Seconds = BTreeMap<u32, f64>;
+
+/// Calls that concern files.
+struct Group {
+    what: &'static str,
+    calls: Option<f64>,
+    bytes: Option<f64>,
+    seconds: Seconds,
+    /// Whether it is of MPI-IO.
+    is_mpi: bool,
+}
+
+/// MPI-IO calls for which `is_it`.
+fn of_mpi(run: &Run, what: &'static str, is_it: fn(Class) -> bool) -> Group {
+    let is: Vec<bool> = (run.functions.iter())
+        .map(|name| abi::by_name(name).is_some_and(|f| f.is_about_files() && is_it(f.class)))
+        .collect();
+    let of = |c: &&MpiCalls| is.get(c.func as usize).copied().unwrap_or(false);
+    let (mut seconds, mut calls, mut bytes) = (Seconds::new(), 0.0, 0.0);
+    for call in run.calls.iter().filter(of) {
+        *seconds.entry(call.rank).or_default() += call.wall_ns as f64 * 1e-9;
+        calls += call.count as f64;
+        bytes += call.bytes as f64;
+    }
+    Group {
+        what,
+        calls: Some(calls),
+        bytes: Some(bytes),
+        seconds,
+        is_mpi: true,
+    }
+}
+
+/// Sleep in calls of the C library.
+fn of_libc(run: &Recorded) -> Group {
+    let view = run.top_down();
+    let mut seconds = Seconds::new();
+    let text = |name, v| match view.vertices.cell(name, v) {
+        Cell::Text(text) => Some(text.to_string()),
+        _ => None,
+    };
+    if let Some(rows) = view.rows.get("blocked") {
+        for v in rows.keys() {
+            let is_call = text("type", v as usize).is_some_and(|kind| kind.ends_with("call"));
+            let name = text("name", v as usize).unwrap_or_default();
+            let name = name.split('@').next().unwrap_or("");
+            if !is_call || !CALLS.contains(&name) {
+                continue;
+            }
+            for (rank, value) in rows.row(v).into_iter().flat_map(|row| row.iter()) {
+                *seconds.entry(rank).or_default() += value;
+            }
+        }
+    }
+    Group {
+        what: "C library",
+        calls: None,
+        bytes: None,
+        seconds,
+        is_mpi: false,
+    }
+}
+
+/// Kinds of file systems that files are on; `of_mpi` says of which.
+fn file_systems(run: &Run, of_mpi: bool) -> Item {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for system in &run.file_systems {
+        let files = match of_mpi {
+            true => system.mpi_opened,
+            false => system.open_at_end,
+        };
+        if files > 0 {
+            let sum = names.entry(&system.name).or_default();
+            *sum = sum.saturating_add(files);
+        }
+    }
+    let mut names: Vec<(&str, u64)> = names.into_iter().collect();
+    names.sort_by_key(|(name, files)| (std::cmp::Reverse(*files), *name));
+    let more = names.len().saturating_sub(MOST_NAMES);
+    let mut words: Vec<String> = (names.iter().take(MOST_NAMES))
+        .map(|(name, _)| (*name).to_string())
+        .collect();
+    if more > 0 {
+        words.push(format!("{more} more"));
+    }
+    match words.is_empty() {
+        true => Item::Missing,
+        false => words.join(", ").into(),
+    }
+}
+
+/// Time in files by run.
+pub fn times(runs: &[&Recorded]) -> Section {
+    let note = "Own calls of MPI-IO are those of one rank; in those that all ranks make together, a rank also waits for others. Of the C library only sleep is recorded, in calls of read, write, pread, pwrite, fsync, fdatasync and msync that take over 50 µs: copying to and from the system's memory, and all that fread and fwrite do, is computation. Time is not divided by file system: named are those of the files that MPI-IO opened, and of the files that were open at the end.";
+    let more = [
+        ("what", "calls", Unit::None),
+        ("file_systems", "file systems", Unit::None),
+        ("calls", "count", Unit::Count),
+        ("bytes", "bytes", Unit::Bytes),
+    ];
+    let columns = more.into_iter().chain(columns(Unit::Seconds));
+    let mut section = section("file_time", "Time in files", note, columns);
+    for recorded in runs {
+        let run = recorded.run();
+        let groups = [
+            of_mpi(run, "MPI-IO, own", |c| c == Class::File),
+            of_mpi(run, "MPI-IO, all", |c| c != Class::File),
+            of_libc(recorded),
+        ];
+        for group in groups.into_iter().filter(|g| !g.seconds.is_empty()) {
+            let mut row = begin(run);
+            row.push(group.what.into());
+            row.push(file_systems(run, group.is_mpi));
+            row.extend([group.calls.into(), group.bytes.into()]);
+            row.extend(Spread::items_of(Spread::new(group.seconds)));
+            section.rows.push(row);
+        }
+    }
+    section
+}

@@ -1,0 +1,223 @@
+//! What processes and nodes used: from counters of the system at both ends of the recording to rows of the run.
+
+use super::layout::{Resource, ResourceRow, text};
+use super::parts::Part;
+use crate::FormatError;
+use headwater_model::printable::printable;
+use headwater_model::run::{Energy, FileSystem, RankInfo, Run, Usage};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+
+/// No part of a node takes more power, watts: longer than its counter's range at this power, the counter may have begun
+/// again more than once.
+const MOST_WATTS: u64 = 1000;
+
+/// Kinds of file systems by the number that `statfs` says, as in `linux/magic.h` and in `statfs(2)`, and those of parallel
+/// file systems as their own clients have them.
+const KINDS: [(u64, &str); 24] = [
+    (0x0BD0_0BD0, "lustre"),
+    (0x4750_4653, "gpfs"),
+    (0x1983_0326, "beegfs"),
+    (0x00C3_6400, "ceph"),
+    (0xAAD7_AAEA, "panfs"),
+    (0x2003_0528, "orangefs"),
+    (0x6969, "nfs"),
+    (0xFF53_4D42, "cifs"),
+    (0xFE53_4D42, "smb2"),
+    (0x517B, "smb"),
+    (0x5346_414F, "afs"),
+    (0x0102_1997, "9p"),
+    (0x6573_5546, "fuse"),
+    (0xEF53, "ext4"),
+    (0x5846_5342, "xfs"),
+    (0x9123_683E, "btrfs"),
+    (0x2FC1_2FC1, "zfs"),
+    (0xF2F5_2010, "f2fs"),
+    (0x794C_7630, "overlay"),
+    (0x0102_1994, "tmpfs"),
+    (0x8584_58F6, "ramfs"),
+    (0x9584_58F6, "hugetlbfs"),
+    (0x7371_7368, "squashfs"),
+    (0x4D44, "vfat"),
+];
+
+fn kind_name(which: u64) -> String {
+    let known = KINDS.iter().find(|k| k.0 == which);
+    match (which, known) {
+        (0, _) => "unknown".to_string(),
+        (_, Some((_, name))) => (*name).to_string(),
+        (which, None) => format!("{which:#x}"),
+    }
+}
+
+/// Adds what a process has recorded.
+pub(super) fn take(
+    part: &Part,
+    rank: &RankInfo,
+    nodes: &mut FxHashSet<u32>,
+    run: &mut Run,
+) -> Result<(), FormatError> {
+    put(&part.rows::<ResourceRow>(None)?, rank, nodes, run);
+    Ok(())
+}
+
+/// `nodes` are those whose energy is known.
+fn put(rows: &[ResourceRow], rank: &RankInfo, nodes: &mut FxHashSet<u32>, run: &mut Run) {
+    if rows.is_empty() {
+        return;
+    }
+    let of = |what: Resource| {
+        let row = rows.iter().find(|r| r.what == what as u32 && r.ended == 1);
+        row.map(|r| r.end.saturating_sub(r.begin))
+    };
+    use Resource::{
+        MpiFiles, OpenFiles, PeakMemory, ReadBytes, Reads, StorageRead, StorageWritten, Writes,
+        WrittenBytes,
+    };
+    run.usage.push(Usage {
+        rank: rank.rank,
+        peak_memory_bytes: of(PeakMemory),
+        read_bytes: of(ReadBytes),
+        reads: of(Reads),
+        written_bytes: of(WrittenBytes),
+        writes: of(Writes),
+        storage_read_bytes: of(StorageRead),
+        storage_written_bytes: of(StorageWritten),
+    });
+    let mut kinds: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for row in rows {
+        let is = |what: Resource| row.what == what as u32;
+        if is(MpiFiles) || is(OpenFiles) {
+            let (mpi, open) = kinds.entry(kind_name(row.which)).or_default();
+            let sum = if is(MpiFiles) { mpi } else { open };
+            *sum = sum.saturating_add(row.end);
+        }
+    }
+    let systems = kinds.into_iter().filter(|(_, counts)| *counts != (0, 0));
+    run.file_systems
+        .extend(systems.map(|(name, counts)| FileSystem {
+            rank: rank.rank,
+            name,
+            mpi_opened: counts.0,
+            open_at_end: counts.1,
+        }));
+    let is_energy = |r: &&ResourceRow| r.what == Resource::Energy as u32 && r.ended == 1;
+    let mut rows = rows.iter().filter(is_energy).peekable();
+    if rows.peek().is_some() && nodes.insert(rank.node) {
+        run.energy.extend(rows.map(|row| energy(row, rank)));
+    }
+}
+
+fn energy(row: &ResourceRow, rank: &RankInfo) -> Energy {
+    let wall_ns = row.at_ns[1].saturating_sub(row.at_ns[0]);
+    let grown = match row.end.checked_sub(row.begin) {
+        Some(grown) => Some(grown),
+        // It began again once.
+        None => (row.range.checked_sub(row.begin)).and_then(|rest| rest.checked_add(row.end)),
+    };
+    // A watt is a microjoule per microsecond.
+    let most = u128::from(wall_ns / 1000) * u128::from(MOST_WATTS);
+    let is_sure = row.range == 0 || most < u128::from(row.range);
+    Energy {
+        rank: rank.rank,
+        node: rank.node,
+        zone: printable(&text(&row.name).replace(['\n', '\t'], " ")).into_owned(),
+        microjoules: grown.filter(|_| is_sure),
+        wall_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spool::layout::put_text;
+
+    fn row(what: Resource, which: u64, begin: u64, end: u64) -> ResourceRow {
+        ResourceRow {
+            ended: 1,
+            begin,
+            end,
+            ..ResourceRow::new(what, which)
+        }
+    }
+
+    fn zone(name: &str, (begin, end): (u64, u64), range: u64, seconds: u64) -> ResourceRow {
+        let mut row = ResourceRow {
+            range,
+            at_ns: [5, 5 + seconds * 1_000_000_000],
+            ..row(Resource::Energy, 0, begin, end)
+        };
+        put_text(&mut row.name, name.as_bytes());
+        row
+    }
+
+    #[test]
+    fn what_was_not_read_at_the_end_is_missing() {
+        let rank = RankInfo::default();
+        let mut run = Run::default();
+        let mut nodes = FxHashSet::default();
+        put(&[], &rank, &mut nodes, &mut run);
+        assert!(run.usage.is_empty());
+        let killed = ResourceRow {
+            ended: 0,
+            ..row(Resource::ReadBytes, 0, 7, 0)
+        };
+        let reads = row(Resource::Reads, 0, 7, 10);
+        put(&[killed, reads], &rank, &mut nodes, &mut run);
+        let [usage] = &run.usage[..] else {
+            panic!("{run:?}")
+        };
+        assert_eq!((usage.read_bytes, usage.reads), (None, Some(3)));
+        assert_eq!(usage.peak_memory_bytes, None);
+    }
+
+    #[test]
+    fn file_systems_have_names_and_unknown_ones_their_number() {
+        let rows = [
+            row(Resource::MpiFiles, 0x0BD0_0BD0, 0, 3),
+            row(Resource::OpenFiles, 0x0BD0_0BD0, 0, 1),
+            row(Resource::OpenFiles, 0xABCD, 0, 2),
+            row(Resource::MpiFiles, 0, 0, 1),
+            row(Resource::OpenFiles, 0xEF53, 0, 0),
+        ];
+        let mut run = Run::default();
+        let mut nodes = FxHashSet::default();
+        put(&rows, &RankInfo::default(), &mut nodes, &mut run);
+        let found: Vec<_> = (run.file_systems.iter())
+            .map(|f| (f.name.as_str(), f.mpi_opened, f.open_at_end))
+            .collect();
+        assert_eq!(
+            found,
+            [("0xabcd", 0, 2), ("lustre", 3, 1), ("unknown", 1, 0)]
+        );
+    }
+
+    #[test]
+    fn energy_is_that_of_a_node_once_and_never_a_guess() {
+        let rank = |rank, node| RankInfo {
+            rank,
+            node,
+            ..Default::default()
+        };
+        let rows = [
+            zone("package-0", (10, 5_000_010), 1 << 40, 2),
+            // Began again.
+            zone("package-0 dram\u{1b}", ((1 << 40) - 5, 7), 1 << 40, 2),
+            // May have begun again several times: 262 kJ are over after 262 s at 1 kW.
+            zone("package-1", (10, 20), 262_000_000_000, 300),
+            zone("node", (10, 20), 0, 300),
+            // A damaged row.
+            zone("package-2", (20, 10), 15, 0),
+        ];
+        let (mut run, mut nodes) = (Run::default(), FxHashSet::default());
+        put(&rows, &rank(3, 1), &mut nodes, &mut run);
+        put(&rows, &rank(4, 1), &mut nodes, &mut run);
+        let found: Vec<_> = run.energy.iter().map(|e| e.microjoules).collect();
+        assert_eq!(found, [Some(5_000_000), Some(12), None, Some(10), None]);
+        assert!(run.energy.iter().all(|e| (e.rank, e.node) == (3, 1)));
+        assert_eq!(run.energy[0].wall_ns, 2_000_000_000);
+        assert!(!run.energy[1].zone.contains('\u{1b}'));
+        put(&rows, &rank(5, 0), &mut nodes, &mut run);
+        assert_eq!(run.energy.len(), 10);
+    }
+}
