@@ -6,7 +6,7 @@ use super::record::{Kind, Record};
 use super::{follow, meaning, records};
 use crate::elf::Image;
 use headwater_model::dependence::{Condition, Dependence, Dependences, Origin, Parameter, Source};
-use headwater_model::psg::ModuleStructure;
+use headwater_model::psg::{Function, ModuleStructure};
 use object::{Object, ObjectSection, ObjectSymbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,6 +28,7 @@ const START: [&str; 10] = [
 ];
 
 /// Beginnings of symbols of language runtimes that are linked statically: they call and write only what they are given.
+/// A user's function may have such a name, too; but runtimes come without debug information.
 const RUNTIME: [&str; 13] = [
     "_ZL21CloseAll",
     "_ZL30Describe",
@@ -71,6 +72,11 @@ fn is_runtime(symbol: &str) -> bool {
     RUNTIME.iter().any(|p| symbol.starts_with(p)) && !symbol.contains("_MOD_")
         || symbol.starts_with("_Z") && symbol.contains("Fortran")
         || RUNTIME_NAMES.contains(&symbol)
+}
+
+/// Whether debug information has a function.
+fn has_lines(function: &Function) -> bool {
+    function.vertices.iter().any(|v| v.first_line > 0)
 }
 
 /// Reads the compiler's section of a file, if it has one.
@@ -136,7 +142,8 @@ pub fn openness(
     let described: FxHashSet<&str> = symbols.collect();
     let others = structure.functions.iter().filter(|f| {
         let symbol = f.symbol.map(|s| structure.string(s));
-        symbol.is_some_and(|s| !START.contains(&s) && !is_runtime(s) && !described.contains(s))
+        let runtime = |s| is_runtime(s) && !has_lines(f);
+        symbol.is_some_and(|s| !START.contains(&s) && !runtime(s) && !described.contains(s))
     });
     let others = others.count();
     let program = image.file.sections().any(|s| s.name() == Ok(".interp"));

@@ -242,6 +242,22 @@ fn what_was_compiled_otherwise_makes_it_unknown_and_is_said() {
     let (good, unknown) = judged(&s, &["main.c"], "mixed");
     assert!(good > 10 && unknown > 0, "{good}, {unknown}");
 
+    // A name as a runtime's does not make a function one.
+    let named = "int n; void Convert_grid(int m) { n = m; }\nvoid __m_set(int m) { n = m; }\n";
+    std::fs::write(dir.join("named.c"), named).expect("writes");
+    run(dir, "gcc", &["-g", "-c", "named.c"]).expect("compiles");
+    object(dir, &clang, Some(plugin), &["-O2"], "other.c").expect("compiles");
+    let count = |objects: &[&str]| {
+        run(dir, "mpicc.openmpi", &[objects, &["-o", "named"]].concat()).expect("links");
+        let problems = structure(dir, "named").problems;
+        problems.iter().find_map(|p| {
+            let (count, _) = p.split_once(" functions were compiled without")?;
+            count.parse::<usize>().ok()
+        })
+    };
+    assert_eq!(count(&["main.o", "other.o"]), None);
+    assert_eq!(count(&["main.o", "other.o", "named.o"]), Some(2));
+
     // The machine code's structure is the same with any section.
     run(
         dir,
