@@ -41,7 +41,7 @@ unsafe impl ContextStore for Leaked {
 
 /// The contexts of this thread.
 fn own() -> Contexts<Leaked> {
-    Contexts::new(Leaked::new(), Stack::own(), |_| false)
+    Contexts::new(Leaked::new(), Stack::own(), |_| false, ())
 }
 
 /// The addresses of a context and its callers, innermost first.

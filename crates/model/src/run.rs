@@ -5,6 +5,7 @@
 //! run results in the same bytes.
 
 pub mod access;
+pub mod python;
 mod region;
 mod symbol;
 mod threads;
@@ -38,8 +39,8 @@ pub struct Run {
     pub header: Header,
     /// Executable and libraries that contexts point into.
     pub modules: Vec<Module>,
-    /// Functions and calls at the offsets of modules that are not files, from a trace of another tool; by module and
-    /// offset. Empty in a run that was recorded, because its modules are files.
+    /// Functions and their parts at the offsets of modules without machine code, by module and offset: those of a trace
+    /// of another tool, and files of Python (`python`).
     pub symbols: Vec<Symbol>,
     /// The calling context tree, merged over ranks; a parent always comes before its children.
     pub contexts: Vec<Context>,

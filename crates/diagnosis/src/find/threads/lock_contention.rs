@@ -192,6 +192,7 @@ fn evidence(
             (_, Some(WaitKind::ReadLock | WaitKind::WriteLock)) => "the read-write lock",
             (_, Some(WaitKind::SpinLock)) => "the spin lock",
             (_, Some(WaitKind::Critical)) => "the OpenMP lock or critical section",
+            (_, Some(WaitKind::Gil)) => "Python's global lock (GIL)",
             (_, Some(WaitKind::Futex)) => "a lock of the runtime (futex)",
             _ => "the mutex",
         };
