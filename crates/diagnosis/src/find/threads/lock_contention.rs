@@ -201,6 +201,11 @@ fn evidence(
             words::seconds(all / count as f64),
             words::seconds(all),
         ));
+        if kinds.first() == Some(&WaitKind::Gil) {
+            out.push(
+                "one thread at a time runs Python: have the work done by an extension that gives the lock up, or by several processes".to_string(),
+            );
+        }
     } else {
         out.push(format!(
             "threads that allocate were asleep for {} that no other call explains",
