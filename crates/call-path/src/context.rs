@@ -88,15 +88,18 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
         }
     }
 
-    /// The same if there may be no tables at the moment. Without tables, a call that would have to be unwound gets
-    /// its return address alone.
+    /// The same if there may be no tables at the moment, for a call that does not come from the program's allocator.
+    /// Without tables, a call that would have to be unwound gets its return address alone.
     #[inline]
     pub fn of_call_by(&mut self, tables: Option<&Tables>, from: Caller) -> u32 {
         let mark = self.interpreter.mark();
         let known = self.known.find(from, &self.root, self.stack, mark);
         match (known, tables) {
             (Some(ctx), _) => ctx,
-            (None, Some(tables)) => self.unwind_call(tables, from, mark),
+            (None, Some(tables)) => {
+                self.interpreter.prepare();
+                self.unwind_call(tables, from, mark)
+            }
             (None, None) => self.place(from.return_address),
         }
     }
@@ -119,7 +122,6 @@ impl<S: ContextStore, I: Interpreter> Contexts<S, I> {
     #[cold]
     fn unwind_call(&mut self, tables: &Tables, from: Caller, mark: u64) -> u32 {
         self.unwound += 1;
-        self.interpreter.prepare();
         let ctx = self.of_path(tables, from.start(), 0);
         self.known.keep(from, &self.root, ctx, &self.path, mark);
         ctx

@@ -39,7 +39,8 @@ pub trait Interpreter {
     /// A word for what the interpreter runs on the calling thread, which has just made a call; 0 for nothing.
     fn mark(&mut self) -> u64;
 
-    /// Prepares for [`Interpreter::splice`]. This may allocate; the signal handler does not call it.
+    /// Prepares for [`Interpreter::splice`]. This may allocate: neither the signal handler calls it nor a call that may
+    /// come from the program's allocator.
     fn prepare(&mut self);
 
     /// Puts the path with the interpreter's frames into `out`, which is empty and remains so if it has none. The signal
