@@ -43,6 +43,16 @@ pub struct Function {
     pub first_line: u32,
 }
 
+/// The file of frames that the interpreter puts between those of the program: in 3.12, and from 3.13 on.
+const SHIMS: [&[u8]; 2] = [b"<shim>\0", b"__init__\0"];
+
+impl Function {
+    /// Whether it is the interpreter's own, between functions of the program.
+    pub fn is_shim(&self) -> bool {
+        SHIMS.iter().any(|file| self.file.starts_with(file))
+    }
+}
+
 impl Code {
     /// The code object at `address`; `None` if that is no object of the type at `code_type`.
     #[inline]
@@ -220,7 +230,7 @@ mod tests {
         let code = Code::read(&image, &layout, TYPE_OBJECT, CODE).expect("a code object");
         let function = code.function(&image, &layout).expect("a function");
         assert!(function.file.starts_with(b"/home/u/solver.py\0"));
-        assert!(function.name.starts_with(b"Solver.step\0"));
+        assert!(function.name.starts_with(b"Solver.step\0") && !function.is_shim());
         let at = |offset: i64| code.line(&image, &layout, (CODE + 184).wrapping_add_signed(offset));
         let lines: Vec<Option<u32>> = [-4, -2, 0, 2, 4, 6].into_iter().map(at).collect();
         let is = [None, Some(41), Some(41), Some(42), Some(42), None];

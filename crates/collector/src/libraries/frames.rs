@@ -238,8 +238,13 @@ fn address_of(
     {
         return Known::Address(place.address);
     }
+    let Some(function) = code.function(&Checked, layout) else {
+        return Known::Nothing;
+    };
+    if function.is_shim() {
+        return Known::NoFunction;
+    }
     let mut found = || {
-        let function = code.function(&Checked, layout)?;
         let line = code.line(&Checked, layout, frame.at)?;
         let word = |bytes: &[u8]| bytes.iter().fold(0, |w, b| w << 8 | u64::from(*b));
         let texts = function.file.chunks(8).chain(function.name.chunks(8));
