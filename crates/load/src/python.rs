@@ -24,7 +24,7 @@ pub(crate) fn structure(
     recorded: ModuleStructure,
 ) -> ModuleStructure {
     let path = Path::new(&module.path);
-    if !is_python(path) || !path.is_absolute() {
+    if !module.is_python() || !is_python(path) || !path.is_absolute() {
         return recorded;
     }
     let changed = std::fs::metadata(path).and_then(|m| m.modified());

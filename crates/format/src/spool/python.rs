@@ -33,10 +33,7 @@ impl Names {
         for row in rows.iter().filter(|row| is_python(row.address)) {
             let name = printable(&text(&row.name)).into_owned();
             let function = Function {
-                module: module(Module {
-                    path: printable(&text(&row.file)).into_owned(),
-                    build_id: String::new(),
-                }),
+                module: module(Module::of_python(&text(&row.file))),
                 offset: python::function(row.first_line, &name),
                 first_line: row.first_line,
             };
@@ -162,15 +159,13 @@ mod tests {
         let contexts = [context(first + 4, u32::MAX), context(other + 2, 0)];
         let contexts = contexts.map(|c| c.expect("a known function"));
         let mut run = Run {
-            modules: vec![Module {
-                path: "/home/u/solver.py".into(),
-                build_id: String::new(),
-            }],
+            modules: vec![Module::of_python("/home/u/solver.py")],
             contexts: contexts.to_vec(),
             calls: vec![MpiCalls::default()],
             ..Default::default()
         };
         names.put(&mut run);
+        assert!(!run.is_imported());
         let symbols: Vec<(&str, u32, Part)> = (run.symbols.iter())
             .map(|s| (s.name.as_str(), s.first_line, s.part))
             .collect();
