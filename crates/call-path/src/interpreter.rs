@@ -34,6 +34,12 @@ impl Spliced {
     }
 }
 
+impl Default for Spliced {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// The interpreter that may be in the process, for one thread.
 pub trait Interpreter {
     /// A word for what the interpreter runs on the calling thread, which has just made a call; 0 for nothing.
