@@ -100,22 +100,21 @@ fn the_line_of_an_uneven_loop_is_named() {
     let out = run(at, &["diagnose", "n1", "n2", "--json"]);
     let text = String::from_utf8_lossy(&out.stdout);
     let d: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let place = &d["causes"][0]["place"];
-    assert!(
-        place["file"]
-            .as_str()
-            .is_some_and(|f| f.ends_with("solver.py")),
-        "{text}"
-    );
-    assert_eq!(place["function"], "Solver.step", "{text}");
-    assert_eq!(
-        (place["kind"].as_str(), place["first_line"].as_u64()),
-        (Some("loop"), Some(14)),
-        "{text}"
-    );
-    let out = run(at, &["export", "folded", "n2"]);
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(text.contains("Solver.run;Solver.step"), "{text}");
+    // What is a cause depends on the machine's load; what is uneven between the ranks does not.
+    let uneven = d["abnormal"].as_array().expect("a list");
+    let is_it = |place: &serde_json::Value| {
+        place["function"] == "Solver.step"
+            && place["kind"] == "loop"
+            && place["first_line"] == 14
+            && place["file"]
+                .as_str()
+                .is_some_and(|f| f.ends_with("/solver.py"))
+    };
+    assert!(uneven.iter().any(|v| is_it(&v["place"])), "{text}");
+    let out = run(at, &["export", "folded", "n2", "-o", "n2.folded"]);
+    assert!(out.status.success(), "{}", said(&out));
+    let text = std::fs::read_to_string(at.join("n2.folded")).expect("stacks");
+    assert!(text.contains("Solver.step;loop solver.py:14-15"), "{text}");
     assert!(!text.contains("_PyEval"), "{text}");
 }
 
