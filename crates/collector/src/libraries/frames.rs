@@ -249,7 +249,7 @@ fn address_of(
         let word = |bytes: &[u8]| bytes.iter().fold(0, |w, b| w << 8 | u64::from(*b));
         let texts = function.file.chunks(8).chain(function.name.chunks(8));
         let hash = texts.fold(u64::from(function.first_line), |h, c| mix2(h, word(c)));
-        let inside = PYTHON_BITS - 1 >> PYTHON_LINE_BITS << PYTHON_LINE_BITS;
+        let inside = ((PYTHON_BITS - 1) >> PYTHON_LINE_BITS) << PYTHON_LINE_BITS;
         let first = PYTHON_BITS | hash & inside;
         functions.find_or_push(
             hash,
